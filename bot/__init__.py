@@ -1,0 +1,1 @@
+"""Holds a conversation together: interpretation, turns, emission, delivery, and the program's front door."""

@@ -1,0 +1,189 @@
+"""Carries out a decision's effects inside the turn's transaction: outbox, customer, emission; decides nothing."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import date
+from typing import TYPE_CHECKING, Any, assert_never
+from zoneinfo import ZoneInfo
+
+from bot.customers import remembered
+from gateway.port import Intent, Prestador, Tomador
+from persistence import emissions, outbox
+from persistence.emissions import NovaEmissao, integration_id
+from state_machine.efeitos import Efeito, Emitir, EnviarArquivo, GravarSnapshot, Mensagem, Responder
+from state_machine.fields import Campo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from bot.ports import FiscalGateway
+    from gateway.cnpj_register import Empresa as CompanyEntry
+    from gateway.port import Endereco
+    from persistence.people import Empresa
+    from state_machine.sessao import Sessao
+
+SAO_PAULO = ZoneInfo("America/Sao_Paulo")
+
+
+def one_reply(efeitos: Iterable[Efeito]) -> tuple[Efeito, ...]:
+    """Keep only the last of several answers: a turn says one thing (Meta bills each message)."""
+    todos = list(efeitos)
+    respostas = [efeito for efeito in todos if isinstance(efeito, Responder)]
+    return tuple(e for e in todos if not isinstance(e, Responder) or e is respostas[-1])
+
+
+def text_message(mensagem: Mensagem) -> dict[str, object]:
+    """Return the outbox's JSON for a text with or without buttons."""
+    return {
+        "tipo": "texto",
+        "texto": mensagem.texto,
+        "botoes": [{"id": botao.id, "titulo": botao.titulo} for botao in mensagem.botoes],
+    }
+
+
+class Hands:
+    """Does what decisions want done; all of it in the caller's transaction."""
+
+    def __init__(self, gateway: FiscalGateway) -> None:
+        self._gateway = gateway
+
+    async def carry_out(
+        self,
+        connection: AsyncConnection,
+        efeitos: Iterable[Efeito],
+        sessao: Sessao,
+        row_id: int,
+        empresa: Empresa,
+        agora: datetime,
+        correlacao: str,
+    ) -> None:
+        """Write what each effect asks for."""
+        for efeito in efeitos:
+            match efeito:
+                case GravarSnapshot():
+                    pass  # the turn saves the session whenever it changed
+                case Responder(mensagem, unica):
+                    await self._say(connection, sessao, text_message(mensagem), correlacao, chave=unica)
+                case EnviarArquivo():
+                    arquivo = {
+                        "tipo": "arquivo",
+                        "emissao_id": efeito.emissao_id,
+                        "formato": efeito.formato,
+                        "nome": efeito.nome,
+                        "legenda": efeito.legenda,
+                    }
+                    chave = f"arquivo:{efeito.emissao_id}:{efeito.formato}"
+                    await self._say(connection, sessao, arquivo, correlacao, chave=chave, bloqueia=False)
+                case Emitir(revisao):
+                    await self._issue(connection, sessao, revisao, row_id, empresa, agora, correlacao)
+                case _:
+                    assert_never(efeito)
+
+    async def _say(
+        self,
+        connection: AsyncConnection,
+        sessao: Sessao,
+        mensagem: dict[str, object],
+        correlacao: str,
+        *,
+        chave: str | None,
+        bloqueia: bool = True,
+    ) -> None:
+        await outbox.enqueue(
+            connection,
+            conversa=sessao.conversa,
+            mensagem=mensagem,
+            sessao_id=sessao.sessao_id,
+            chave=chave,
+            bloqueia=bloqueia,
+            correlacao=correlacao,
+        )
+
+    async def _issue(
+        self,
+        connection: AsyncConnection,
+        sessao: Sessao,
+        revisao: int,
+        row_id: int,
+        empresa: Empresa,
+        agora: datetime,
+        correlacao: str,
+    ) -> None:
+        cadastro = await remembered(connection, sessao.rascunho.validado(Campo.DOCUMENTO) or "")
+        intent = _intent(sessao, revisao, empresa, agora, cadastro.endereco if cadastro else None)
+        tomador_id = await emissions.upsert_tomador(connection, empresa.id, _customer(intent.tomador, cadastro))
+        await emissions.create(
+            connection,
+            NovaEmissao(
+                session_id=row_id,
+                sessao_id=sessao.sessao_id,
+                revisao=revisao,
+                prestador_id=empresa.id,
+                prestador_cnpj=empresa.cnpj,
+                tomador_id=tomador_id,
+                tomador_documento=intent.tomador.documento,
+                id_integracao=intent.id_integracao,
+                valor=intent.valor,
+                descricao=intent.descricao,
+                codigo_servico=empresa.codigo_servico,
+                competencia=intent.competencia,
+                payload=self._gateway.payload(intent),
+                correlacao=correlacao,
+            ),
+        )
+
+
+def _intent(sessao: Sessao, revisao: int, empresa: Empresa, agora: datetime, endereco: Endereco | None) -> Intent:
+    """Return what the gateway is to issue, from the confirmed data and the company's fiscal defaults."""
+    rascunho = sessao.rascunho
+    documento, descricao = rascunho.validado(Campo.DOCUMENTO), rascunho.validado(Campo.DESCRICAO)
+    if documento is None or descricao is None:
+        raise ValueError("an incomplete draft was confirmed")  # transition never lets one through
+    return Intent(
+        id_integracao=integration_id(sessao.sessao_id, revisao),
+        prestador=Prestador(
+            empresa.cnpj,
+            empresa.razao_social,
+            empresa.inscricao_municipal,
+            empresa.municipio_ibge,
+            empresa.regime,
+            empresa.codigo_servico,
+            empresa.cnae,
+            empresa.aliquota,
+        ),
+        tomador=Tomador(
+            documento,
+            rascunho.tomador_nome,
+            rascunho.validado(Campo.EMAIL),
+            endereco,
+        ),
+        valor=rascunho.valor_servico,
+        descricao=descricao,
+        competencia=_competencia(rascunho.validado(Campo.DATA), rascunho.validado(Campo.COMPETENCIA), agora),
+    )
+
+
+def _competencia(data: str | None, mes: str | None, agora: datetime) -> date:
+    """Return the day that the invoice belongs to: as said, else the month's last known day, else today in Brazil."""
+    hoje = agora.astimezone(SAO_PAULO).date()
+    if data:
+        return date.fromisoformat(data)
+    if mes and mes != hoje.strftime("%Y-%m"):
+        return date.fromisoformat(f"{mes}-01")
+    return hoje
+
+
+def _customer(tomador: Tomador, cadastro: CompanyEntry | None) -> dict[str, Any]:
+    """Return the columns of ``cliente_tomador``."""
+    endereco = asdict(tomador.endereco) if tomador.endereco else {}
+    return {
+        "cnpj": tomador.documento,
+        "razao_social": tomador.razao_social,
+        "email": tomador.email,
+        **endereco,
+        **({"dados_receita_raw": cadastro.raw} if cadastro else {}),
+    }

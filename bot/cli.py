@@ -1,0 +1,256 @@
+"""The command line: reads words, starts what they ask for, says in one sentence what went wrong; works on nothing."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from bot.settings import Settings
+    from bot.storage import Storage
+
+# Modules are imported inside the commands: `prosa --help` must not wait for a database driver.
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Prosa emite notas de serviço (NFS-e) pelo WhatsApp. Experimente sem conta nenhuma: ./prosa demo",
+)
+empresa = typer.Typer(no_args_is_help=True, help="Empresas que emitem, e quem pode emitir por elas.")
+app.add_typer(empresa, name="empresa")
+
+
+def main() -> None:
+    """Enter here."""
+    app()
+
+
+def _fail(message: str) -> NoReturn:
+    typer.secho(message, fg="red", err=True)
+    raise typer.Exit(1)
+
+
+def _settings(*, secrets: bool = False, quiet: bool = False) -> Settings:
+    from pydantic import ValidationError
+
+    from bot.observability import configure
+    from bot.settings import MissingSettingError, Settings
+
+    try:
+        settings = Settings()
+        if secrets:
+            settings.require_secrets()
+    except MissingSettingError as error:
+        _fail(str(error))
+    except ValidationError as error:
+        wrong = "; ".join(f"PROSA_{str(e['loc'][0]).upper()}: {e['msg']}" for e in error.errors())
+        _fail(f"These settings are wrong: {wrong}. Nothing was started.")
+    configure("WARNING" if quiet else settings.log_level, settings.log_format)
+    return settings
+
+
+def _with_storage(
+    settings: Settings, work: Callable[[Storage], Coroutine[object, object, None]], *, migrate: bool = False
+) -> None:
+    """Open the servers, then run ``work`` on an event loop of its own."""
+    import uvloop
+
+    from bot.storage import SchemaError, open_storage
+    from persistence.embedded import EmbeddedError
+
+    try:
+        with open_storage(settings, migrate=migrate) as storage:
+            uvloop.run(work(storage))
+    except (SchemaError, EmbeddedError) as error:
+        _fail(str(error))
+    except OSError as error:
+        _fail(
+            f"Could not reach a server: {error}. Nothing was changed; start it, or correct its address, and try again."
+        )
+
+
+def _run(*, with_web: bool, with_worker: bool) -> None:
+    settings = _settings(secrets=True)
+
+    async def work(storage: Storage) -> None:
+        from bot.house import open_house
+        from bot.run import run, stop_on_signals
+
+        stop = stop_on_signals()
+        async with open_house(settings, storage.database_url, storage.redis_url) as house:
+            await run(house, stop, with_web=with_web, with_worker=with_worker)
+
+    _with_storage(settings, work)
+
+
+@app.command()
+def serve() -> None:
+    """Web e worker em um processo só."""
+    _run(with_web=True, with_worker=True)
+
+
+@app.command()
+def web() -> None:
+    """Só recebe webhooks (mais réplicas à vontade)."""
+    _run(with_web=True, with_worker=False)
+
+
+@app.command()
+def worker() -> None:
+    """Só processa conversas, emissões e envios (mais réplicas à vontade)."""
+    _run(with_web=False, with_worker=True)
+
+
+@app.command()
+def demo(
+    port: Annotated[int | None, typer.Option(help="Porta da página.")] = None,
+    home: Annotated[Path | None, typer.Option(help="Onde a demonstração guarda seus dados.")] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Mostra os logs.")] = False,
+) -> None:
+    """O produto inteiro nesta máquina, sem conta nem chave: abra o endereço e converse."""
+    settings = _settings(quiet=not verbose)
+    update = {"home": home or settings.home / "demo", "port": settings.port if port is None else port}
+    # The demo has servers of its own: it must never touch a database that the environment names.
+    settings = settings.model_copy(update={**update, "database_url": None, "redis_url": None})
+
+    async def work(storage: Storage) -> None:
+        from bot.demo import open_demo
+        from bot.run import stop_on_signals
+
+        stop = stop_on_signals()
+        async with open_demo(settings, storage) as open_:
+            typer.echo(f"\nProsa está no ar: {open_.address}\nAbra no navegador e mande uma nota. Ctrl+C encerra.\n")
+            await stop.wait()
+            typer.echo("Encerrando; as conversas ficam guardadas.")
+
+    _with_storage(settings, work)
+
+
+@app.command()
+def chat(
+    home: Annotated[Path | None, typer.Option(help="Onde a demonstração guarda seus dados.")] = None,
+) -> None:
+    """Conversa com a demonstração aqui no terminal."""
+    settings = _settings(quiet=True)
+    # A home of its own: the demo page may be running with its simulators at the same time.
+    update = {"home": home or settings.home / "chat", "port": 0, "database_url": None, "redis_url": None}
+    settings = settings.model_copy(update=update)
+
+    async def work(storage: Storage) -> None:
+        from bot.chat import Terminal
+        from bot.demo import USERS, open_demo
+
+        async with open_demo(settings, storage) as open_:
+            me = USERS[0]
+            await Terminal(open_.world.meta, me.wa_id, me.name, settings.home / "notas").converse()
+
+    _with_storage(settings, work)
+
+
+@app.command()
+def migrate() -> None:
+    """Cria ou atualiza as tabelas do banco."""
+
+    async def work(_storage: Storage) -> None:
+        typer.echo("The database has the newest schema.")
+
+    _with_storage(_settings(quiet=True), work, migrate=True)
+
+
+@app.command()
+def reconcile() -> None:
+    """Pergunta agora ao gateway por todas as emissões sem resposta final."""
+    settings = _settings(secrets=True, quiet=True)
+
+    async def work(storage: Storage) -> None:
+        from bot.house import open_house
+        from bot.reconcile import ask_now
+
+        async with open_house(settings, storage.database_url, storage.redis_url) as house:
+            for line in await ask_now(house):
+                typer.echo(line)
+
+    _with_storage(settings, work)
+
+
+@empresa.command("add")
+def empresa_add(
+    cnpj: Annotated[str, typer.Option(help="CNPJ da empresa que emite.")],
+    razao_social: Annotated[str, typer.Option(help="Razão social, como no cartão CNPJ.")],
+    inscricao_municipal: Annotated[str, typer.Option(help="Inscrição municipal.")],
+    municipio: Annotated[str, typer.Option(help="Código IBGE do município, 7 dígitos.")],
+    usuario: Annotated[list[str], typer.Option(help="Telefone de quem pode emitir, como +5511912345678; repetível.")],
+    regime: Annotated[str, typer.Option(help="mei, simples ou normal.")] = "mei",
+    codigo_servico: Annotated[str, typer.Option(help="6 dígitos da lista nacional, ou item da LC 116.")] = "170101",
+    cnae: Annotated[str | None, typer.Option(help="CNAE, 7 dígitos.")] = None,
+    aliquota: Annotated[str | None, typer.Option(help="Alíquota do ISS em %, como 2.5.")] = None,
+) -> None:
+    """Cadastra uma empresa e quem pode emitir por ela; rodar de novo atualiza."""
+    settings = _settings(quiet=True)
+
+    async def work(storage: Storage) -> None:
+        from bot.company import CompanyError, CompanyForm, add_company
+        from persistence.engine import Database
+
+        form = CompanyForm(
+            cnpj, razao_social, inscricao_municipal, municipio, tuple(usuario), regime, codigo_servico, cnae, aliquota
+        )
+        database = await Database.open(storage.database_url, size=1)
+        try:
+            await add_company(database, form)
+        except CompanyError as error:
+            _fail(str(error))
+        finally:
+            await database.close()
+        typer.echo(f"{razao_social} pode emitir; telefones autorizados nesta chamada: {len(usuario)}.")
+
+    _with_storage(settings, work)
+
+
+@app.command()
+def contatos() -> None:
+    """Lista números que escreveram e não pertencem a nenhuma empresa."""
+    settings = _settings(quiet=True)
+
+    async def work(storage: Storage) -> None:
+        from bot.contacts import show_unknown
+        from persistence.engine import Database
+
+        database = await Database.open(storage.database_url, size=1)
+        try:
+            await show_unknown(database)
+        finally:
+            await database.close()
+
+    _with_storage(settings, work)
+
+
+@app.command()
+def evaluate(
+    corpus: Annotated[Path, typer.Argument(help="Arquivo JSONL com casos rotulados.", exists=True)],
+    extractor: Annotated[str, typer.Option(help="rules, model ou both.")] = "rules",
+    json: Annotated[Path | None, typer.Option(help="Grava o resultado completo aqui.")] = None,
+    fail_under: Annotated[float | None, typer.Option(help="Sai com erro se a exatidão ficar abaixo disto.")] = None,
+) -> None:
+    """Mede a extração em um corpus rotulado."""
+    from extractor.evaluate import run
+
+    raise typer.Exit(run(corpus, extractor, json, fail_under))
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def test(context: typer.Context) -> None:
+    """Estilo, tipos, camadas e todos os testes; com argumentos, só pytest com eles."""
+    from bot.selftest import run
+
+    sys.exit(run(context.args))
+
+
+if __name__ == "__main__":
+    main()

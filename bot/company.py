@@ -1,0 +1,101 @@
+"""Registers a company and the people who may issue for it, from what an operator typed; checks all of it first."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING
+
+from persistence import people
+from state_machine.documents import CNPJ, DocumentoInvalido
+
+if TYPE_CHECKING:
+    from persistence.engine import Database
+
+REGIMES = ("mei", "simples", "normal")
+DEFAULT_SERVICE = (
+    "170101"  # "assessoria ou consultoria de qualquer natureza" of the national list: change it per company
+)
+_IBGE = re.compile(r"[1-5]\d{6}")
+_SERVICE = re.compile(r"\d{6}|\d{1,2}\.\d{2}")
+_CNAE = re.compile(r"\d{7}")
+MAX_RATE = Decimal(100)  # percent
+
+
+class CompanyError(ValueError):
+    """Something in the form can't be right; nothing was stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompanyForm:
+    """What an operator says of a company; ``municipio`` is the IBGE code, ``aliquota`` a percentage such as "2.5"."""
+
+    cnpj: str
+    razao_social: str
+    inscricao_municipal: str
+    municipio: str
+    usuarios: tuple[str, ...] = ()
+    regime: str = "mei"
+    codigo_servico: str = DEFAULT_SERVICE
+    cnae: str | None = None
+    aliquota: str | None = None
+
+
+def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
+    """Return the company's columns and its people's canonical phones; raises ``CompanyError``."""
+    try:
+        cnpj = CNPJ(form.cnpj).numero
+    except DocumentoInvalido as error:
+        raise CompanyError(f"--cnpj {form.cnpj}: its check digits don't fit, or characters are missing") from error
+    _require(bool(form.razao_social.strip()), "--razao-social is empty")
+    _require(bool(form.inscricao_municipal.strip()), "--inscricao-municipal is empty")
+    _require(bool(_IBGE.fullmatch(form.municipio)), "--municipio is the city's IBGE code: 7 digits, e.g. 3550308")
+    _require(form.regime in REGIMES, f"--regime is one of {', '.join(REGIMES)}")
+    _require(
+        bool(_SERVICE.fullmatch(form.codigo_servico)),
+        "--codigo-servico is 6 digits of the national list (170101) or an item of LC 116 (17.01)",
+    )
+    cnae = re.sub(r"[^0-9]", "", form.cnae) if form.cnae else None
+    _require(cnae is None or bool(_CNAE.fullmatch(cnae)), "--cnae has 7 digits")
+    try:
+        phones = [people.canonical_phone(phone) for phone in form.usuarios]
+    except people.PhoneError as error:
+        raise CompanyError(f"--usuario: {error}") from error
+    columns: dict[str, object] = {
+        "cnpj": cnpj,
+        "razao_social": form.razao_social.strip(),
+        "inscricao_municipal": form.inscricao_municipal.strip(),
+        "municipio_ibge": form.municipio,
+        "regime": form.regime,
+        "codigo_servico": form.codigo_servico,
+        "cnae": cnae,
+        "aliquota": _rate(form.aliquota),
+    }
+    return columns, phones
+
+
+async def add_company(database: Database, form: CompanyForm) -> int:
+    """Store the company and its people, or update them; returns its id. Raises ``CompanyError``: nothing changed."""
+    columns, phones = checked(form)
+    try:
+        async with database.transaction() as connection:
+            return await people.save_company(connection, columns, phones)
+    except people.PhoneTakenError as error:
+        raise CompanyError(f"--usuario {error}: this number already issues for another company") from error
+
+
+def _rate(texto: str | None) -> Decimal | None:
+    if texto is None:
+        return None
+    try:
+        rate = Decimal(texto.replace(",", "."))
+    except InvalidOperation as error:
+        raise CompanyError("--aliquota is a percentage, such as 2.5") from error
+    _require(Decimal(0) <= rate <= MAX_RATE, "--aliquota is a percentage between 0 and 100")
+    return rate
+
+
+def _require(fits: bool, complaint: str) -> None:
+    if not fits:
+        raise CompanyError(f"{complaint}. Nothing was stored.")

@@ -1,0 +1,139 @@
+"""``prosa demo``: the whole product on one machine, with simulators in the place of Meta, gateway and register."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+from pydantic import SecretStr
+
+from bot.company import CompanyForm, add_company
+from bot.house import House, open_house
+from bot.inside import Inside
+from bot.run import serving
+from sandbox.meta import MetaConfig
+from sandbox.phone import Phone
+from sandbox.phone_chat import MetaChat
+from sandbox.phone_ports import DemoUser
+from sandbox.phone_security import guard, harden
+from sandbox.phone_switches import GatewaySwitches
+from sandbox.plugnotas import PlugNotasConfig
+from sandbox.world import World, WorldConfig
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from aiohttp.typedefs import Handler
+
+    from bot.settings import Settings
+    from bot.storage import Storage
+
+COMPANY = CompanyForm(
+    cnpj="11222333000181",
+    razao_social="ANA DESIGN ME",
+    inscricao_municipal="12345678",
+    municipio="3550308",  # São Paulo
+    usuarios=("5511987654321", "5511976543210"),
+)
+USERS = (
+    DemoUser("5511987654321", "Ana", "dona da Ana Design, pode emitir"),
+    DemoUser("5511976543210", "Bruno", "sócio da Ana Design, pode emitir"),
+    DemoUser("5521998877665", "Carla", "número que nenhuma empresa cadastrou"),
+)
+MACHINE_PATHS = ("/webhooks/", "/healthz", "/readyz", "/metrics")
+PROCESSING_SECONDS = 1.5  # of the simulated city: slow enough to be seen
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """What is open while the demo runs."""
+
+    address: str
+    house: House
+    world: World
+
+
+def demo_settings(base: Settings, world: World, port: int) -> Settings:
+    """Return settings that point the production adapters at the simulators; secrets are the simulators'."""
+    meta, gateway, urls = world.config.meta, world.config.plugnotas, world.urls
+    return base.model_copy(
+        update={
+            "port": port,
+            "whatsapp_api_url": urls.whatsapp_api,
+            "whatsapp_phone_number_id": meta.account.phone_number_id,
+            "whatsapp_access_token": SecretStr(meta.access_token),
+            "whatsapp_app_secret": SecretStr(meta.app_secret),
+            "whatsapp_verify_token": SecretStr(meta.verify_token),
+            "plugnotas_url": urls.plugnotas,
+            "plugnotas_api_key": SecretStr(gateway.api_key),
+            "gateway_webhook_secret": SecretStr(gateway.webhook_secret),
+            "cnpj_api_url": urls.cnpj_api,
+        }
+    )
+
+
+def demo_secrets(home: Path) -> WorldConfig:
+    """Return the simulators' secrets: invented at the first start, kept so that a restart goes on with them."""
+    path = home / "demo.json"
+    names = ("access_token", "app_secret", "verify_token", "api_key", "webhook_secret")
+    if path.exists():
+        kept = json.loads(path.read_text())
+    else:
+        kept = {name: secrets.token_urlsafe(24) for name in names}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        path.write_text(json.dumps(kept))
+    meta = MetaConfig(
+        access_token=kept["access_token"], app_secret=kept["app_secret"], verify_token=kept["verify_token"]
+    )
+    gateway = PlugNotasConfig(
+        api_key=kept["api_key"], webhook_secret=kept["webhook_secret"], processing=PROCESSING_SECONDS
+    )
+    return WorldConfig(meta=meta, plugnotas=gateway)
+
+
+@asynccontextmanager
+async def open_demo(settings: Settings, storage: Storage) -> AsyncIterator[Demo]:
+    """Open simulators, house, page and all background loops; closes in reverse order."""
+    home = settings.home
+    async with AsyncExitStack() as stack:
+        world = await stack.enter_async_context(World(home / "sandbox", config=demo_secrets(home)))
+        configured = demo_settings(settings, world, settings.port)
+        house = await stack.enter_async_context(open_house(configured, storage.database_url, storage.redis_url))
+        await add_company(house.database, COMPANY)
+        app = house.web_app()
+        app.middlewares.append(_page_guard)
+        app.on_response_prepare.append(_page_headers)
+        Phone(MetaChat(world.meta, USERS), Inside(house.database), GatewaySwitches(world.plugnotas)).mount(app)
+        address = await stack.enter_async_context(serving(app, settings.host, settings.port))
+        world.connect(address)
+        stop = asyncio.Event()
+        work = asyncio.create_task(house.work(stop))
+
+        async def drain() -> None:
+            stop.set()
+            await work
+
+        stack.push_async_callback(drain)
+        yield Demo(address, house, world)
+
+
+def _for_machines(request: web.Request) -> bool:
+    return request.path.startswith(MACHINE_PATHS)
+
+
+@web.middleware
+async def _page_guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Guard the page as strictly as if it stood alone; webhooks have their own guards."""
+    return await (handler(request) if _for_machines(request) else guard(request, handler))
+
+
+async def _page_headers(request: web.Request, response: web.StreamResponse) -> None:
+    if not _for_machines(request):
+        await harden(request, response)

@@ -1,0 +1,203 @@
+"""The composition root: opens every part, wires them, hands out one typed bundle; decides nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from redis.asyncio import Redis
+
+from bot import delivery, emission
+from bot.carry_out import Hands
+from bot.customers import Customers
+from bot.delivery import Delivery
+from bot.emission import Emissions
+from bot.extraction import make_extractor
+from bot.metrics import Metrics
+from bot.notices import Notices
+from bot.outcomes import Outcomes
+from bot.pump import Pump
+from bot.schedule import Schedule
+from bot.turn import Conversations
+from bot.worker import LaneWorker
+from gateway.cnpj_register import CNPJRegister
+from gateway.hint import hinted_keys
+from gateway.plugnotas import PlugNotas
+from gateway.whatsapp import WhatsApp
+from persistence.backlog import Backlog
+from persistence.emissions import LEASE_SECONDS as EMISSION_LEASE_SECONDS
+from persistence.engine import Database, refuse_in_transaction
+from persistence.inbox import Inbox
+from persistence.lanes import Lanes
+from persistence.outbox import LEASE_SECONDS as OUTBOX_LEASE_SECONDS
+from persistence.sessions import LiveSessions
+from state_machine.reconciliation import Politica
+from webhooks.app import create_app, create_probe_app
+from webhooks.deps import WebhookDeps
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from aiohttp import web
+
+    from bot.settings import Settings
+    from persistence.emissions import Tarefa
+    from persistence.outbox import Saida
+
+LANE_LEASE_SECONDS = 10.0  # renewed while a turn lasts; a dead worker's conversations wait this long
+REDIS_TIMEOUT = 2.0  # seconds; a live session that takes longer is read from its snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """Everything that is open, for the web and the worker."""
+
+    settings: Settings
+    database: Database
+    redis: Redis
+    metrics: Metrics
+    inbox: Inbox
+    lanes: Lanes
+    backlog: Backlog
+    worker: LaneWorker
+    emissions: Pump[Tarefa]
+    deliveries: Pump[Saida]
+    schedule: Schedule
+
+    def web_app(self) -> web.Application:
+        """Return the machines' entrance; pages may be added to it before it starts."""
+        return create_app(self._web_deps())
+
+    def probe_app(self) -> web.Application:
+        """Return what a process without webhooks answers: health and figures."""
+        return create_probe_app(self._web_deps())
+
+    def _web_deps(self) -> WebhookDeps:
+        settings = self.settings
+        gateway_secret = settings.gateway_webhook_secret.get_secret_value().encode()
+        return WebhookDeps(
+            inbox=self.inbox,
+            backlog=self.backlog,
+            database=self.database,
+            metrics=self.metrics,
+            whatsapp_secrets=settings.app_secrets,
+            whatsapp_verify_token=settings.whatsapp_verify_token.get_secret_value().encode(),
+            gateway_paths=(gateway_secret,),
+            gateway_headers=(gateway_secret,),
+            read_hints=hinted_keys,
+            ping_redis=self.redis.ping,
+        )
+
+    async def work(self, stop: asyncio.Event) -> None:
+        """Run all background loops until ``stop`` is set, then let what is in flight finish."""
+        self.schedule.start()
+        loops = [
+            asyncio.create_task(self.worker.run(), name="lanes"),
+            asyncio.create_task(self.emissions.run(), name="emissions"),
+            asyncio.create_task(self.deliveries.run(), name="deliveries"),
+        ]
+        stopped = asyncio.create_task(stop.wait(), name="stop")
+        # A loop that ends by itself is a bug: then everything stops, loudly.
+        await asyncio.wait([stopped, *loops], return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        self.schedule.stop()
+        self.emissions.stop()
+        self.deliveries.stop()
+        await self.worker.drain()
+        await asyncio.gather(*loops)
+
+    async def run_until_idle(self) -> None:
+        """Process everything that is due now, to the end; for tests and one-shot commands."""
+        while await self.worker.run_once() + await self.emissions.run_once() + await self.deliveries.run_once():
+            pass
+
+
+@asynccontextmanager
+async def open_house(settings: Settings, database_url: str, redis_url: str) -> AsyncIterator[House]:
+    """Open the house on these servers; everything is closed again in reverse order."""
+    async with AsyncExitStack() as stack:
+        metrics = Metrics()
+        database = await Database.open(database_url)
+        stack.push_async_callback(database.close)
+        redis = Redis.from_url(redis_url, socket_timeout=REDIS_TIMEOUT, socket_connect_timeout=REDIS_TIMEOUT)
+        stack.push_async_callback(redis.aclose)
+        inbox = Inbox(database, settings.debounce_seconds)
+        stack.push_async_callback(inbox.close)
+        lanes = Lanes(database, LANE_LEASE_SECONDS)
+        stack.push_async_callback(lanes.close)
+        backlog = Backlog(database)
+
+        gateway = await stack.enter_async_context(
+            PlugNotas(
+                settings.plugnotas_url,
+                settings.plugnotas_api_key.get_secret_value(),
+                guard=refuse_in_transaction,
+                submit_timeout=settings.gateway_timeout_seconds,
+            )
+        )
+        whatsapp = await stack.enter_async_context(
+            WhatsApp(
+                settings.whatsapp_api_url,
+                settings.whatsapp_phone_number_id,
+                settings.whatsapp_access_token.get_secret_value(),
+                guard=refuse_in_transaction,
+            )
+        )
+        register = await stack.enter_async_context(CNPJRegister(settings.cnpj_api_url, guard=refuse_in_transaction))
+
+        politica = Politica(settings.reconcile_ladder, timedelta(seconds=settings.slow_notice_seconds))
+        issuing = Emissions(database, inbox, lanes, gateway, politica, ring=lambda: ring())
+        sending = Delivery(database, lanes, whatsapp, gateway)
+        emissions = Pump(
+            "emissions",
+            issuing.claim,
+            issuing.work,
+            issuing.renew,
+            lease_seconds=EMISSION_LEASE_SECONDS,
+            concurrency=emission.CONCURRENCY,
+        )
+        deliveries = Pump(
+            "deliveries",
+            sending.claim,
+            sending.work,
+            sending.renew,
+            lease_seconds=OUTBOX_LEASE_SECONDS,
+            concurrency=delivery.CONCURRENCY,
+        )
+
+        def ring() -> None:
+            emissions.ring()
+            deliveries.ring()
+
+        conversations = Conversations(
+            database,
+            lanes,
+            LiveSessions(redis, settings.session_ttl_seconds),
+            make_extractor(settings, refuse_in_transaction),
+            Customers(database, register),
+            whatsapp,
+            Hands(gateway),
+            ttl_seconds=settings.session_ttl_seconds,
+            ring=ring,
+        )
+        stack.push_async_callback(conversations.close)
+        outcomes = Outcomes(conversations)
+        notices = Notices(database, lanes)
+        worker = LaneWorker(
+            lanes,
+            {
+                "mensagem": conversations.on_messages,
+                "emissao": outcomes.on_emission,
+                "prazo": outcomes.on_deadline,
+                "gateway": issuing.on_hint,
+                "status": sending.on_status,
+                "aviso_meta": notices.on_notice,
+                "ilegivel": notices.on_notice,
+            },
+            metrics,
+        )
+        schedule = Schedule(database, inbox, backlog)
+        yield House(settings, database, redis, metrics, inbox, lanes, backlog, worker, emissions, deliveries, schedule)

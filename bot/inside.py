@@ -1,0 +1,98 @@
+"""Shows one user's conversation as the house remembers it, for the demo page; reads only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from persistence import emissions
+from persistence.tables import conversas, session_snapshot, transicoes
+from state_machine.diagram import arcs
+from state_machine.estado import Estado, SnapshotReason
+from state_machine.fields import Campo
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from persistence.engine import Database
+
+JOURNAL_ROWS = 100  # of one session; more than any conversation of a demo has
+
+_DIAGRAMA = {"estados": [estado.value for estado in Estado], "arcos": [list(arc) for arc in arcs()]}
+_SHOWN = (
+    "sessao_id",
+    "estado",
+    "snapshot_reason",
+    "revisao",
+    "data_complete",
+    "missing_fields",
+    "cnpj_razao_social",
+    "id_integracao",
+    "origem",
+)
+
+
+class Inside:
+    """What the page shows beside the phone; see ``sandbox.phone_ports.View``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def view(self, wa_id: str) -> Mapping[str, Any]:
+        """Return the newest session of the user with this wa_id, its journal, emissions and a few counts."""
+        async with self._database.transaction() as connection:
+            conversa = await connection.scalar(sa.select(conversas.c.conversa).where(conversas.c.wa_id == wa_id))
+            sessao = await _newest(connection, conversa) if conversa else None
+            journal = await _journal(connection, sessao.sessao_id) if sessao else []
+            notas = await emissions.of_conversation(connection, conversa) if conversa else []
+            confirmacoes = await connection.scalar(
+                sa.select(sa.func.count())
+                .select_from(transicoes)
+                .where(transicoes.c.snapshot_reason == SnapshotReason.CONFIRMED, transicoes.c.evento == "Confirmou")
+            )
+            sessoes = await connection.scalar(sa.select(sa.func.count()).select_from(session_snapshot))
+        return {
+            "sessao": {name: getattr(sessao, name) for name in _SHOWN} if sessao else None,
+            "campos": _fields(sessao.rascunho) if sessao else [],
+            "transicoes": journal,
+            "emissoes": [
+                {
+                    "id_integracao": row.id_integracao,
+                    "status": row.status,
+                    "valor": str(row.valor_servico),
+                    "numero": row.numero,
+                }
+                for row in notas
+            ],
+            "contadores": {"confirmacoes": confirmacoes or 0, "sessoes": sessoes or 0},
+            "diagrama": _DIAGRAMA,
+        }
+
+
+async def _newest(connection: AsyncConnection, conversa: str) -> Any:
+    statement = session_snapshot.select().where(session_snapshot.c.conversa == conversa)
+    return (await connection.execute(statement.order_by(session_snapshot.c.id.desc()).limit(1))).one_or_none()
+
+
+async def _journal(connection: AsyncConnection, sessao_id: str) -> list[dict[str, Any]]:
+    statement = transicoes.select().where(transicoes.c.sessao_id == sessao_id).order_by(transicoes.c.id)
+    return [
+        {
+            "em": row.em.isoformat(),
+            "de": row.de,
+            "para": row.para,
+            "evento": row.evento,
+            "motivo": row.snapshot_reason,
+            "revisao": row.revisao,
+        }
+        for row in await connection.execute(statement.limit(JOURNAL_ROWS))
+    ]
+
+
+def _fields(rascunho: dict[str, Any]) -> list[dict[str, Any]]:
+    names = ("status", "valor", "escrito", "origem", "confianca")
+    lidos = ((campo.value, rascunho[campo.value]) for campo in Campo)
+    return [{"campo": campo, **{name: lido[name] for name in names}} for campo, lido in lidos]

@@ -1,0 +1,182 @@
+"""Turns one arrival into events for one session: buttons first, then words; it decides nothing and stores nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Protocol
+from zoneinfo import ZoneInfo
+
+from bot.inbound import SILENT, Outro, Palavras, Toque
+from extractor.contract import Context, Extraction, Intent
+from state_machine import messages
+from state_machine.estado import Estado
+from state_machine.eventos import (
+    Abriu,
+    Cancelou,
+    Confirmou,
+    Conversou,
+    Evento,
+    Informou,
+    MandouArquivo,
+    Negou,
+    PediuAjuda,
+    PediuCorrecao,
+)
+from state_machine.fields import OBRIGATORIOS, Campo
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from bot.inbound import Entrada
+    from bot.ports import Extractor
+    from persistence.people import Empresa
+    from state_machine.efeitos import Mensagem
+    from state_machine.sessao import Sessao
+
+SAO_PAULO = ZoneInfo("America/Sao_Paulo")
+RECENT = timedelta(hours=24)  # for so long a rejected or expired session is what a short word still refers to
+
+
+@dataclass(frozen=True, slots=True)
+class Plano:
+    """What a turn will do: ``eventos`` to ``alvo`` (``None``: a new session), or just an answer, or silence.
+
+    ``origem`` is the ended session that a new one takes over from.
+    """
+
+    eventos: tuple[Evento, ...] = ()
+    alvo: Sessao | None = None
+    resposta: Mensagem | None = None
+    origem: str | None = None
+
+
+class Memory(Protocol):
+    """What the conversation remembers, read as needed; see ``bot.turn``."""
+
+    @property
+    def ativa(self) -> Sessao | None:
+        """The session that waits for the user."""
+        ...
+
+    async def load(self, sessao_id: str) -> Sessao | None:
+        """One session of this conversation."""
+        ...
+
+    async def latest(self) -> tuple[Sessao, datetime] | None:
+        """The newest session and when it last changed."""
+        ...
+
+    async def repaired(self, sessao_id: str) -> bool:
+        """Whether a later session took this one's data up."""
+        ...
+
+
+async def read(
+    texto: str, sessao: Sessao | None, empresa: Empresa, agora: datetime, extractor: Extractor
+) -> Extraction:
+    """Ask the extractor what the words say, in the light of what the conversation knows."""
+    rascunho = sessao.rascunho if sessao else None
+    conhecidos = {c: v for c in Campo if (v := rascunho.validado(c))} if rascunho else {}
+    contexto = Context(
+        hoje=agora.astimezone(SAO_PAULO).date(),
+        pendente=sessao.pendente if sessao else None,
+        resumo_mostrado=bool(sessao and sessao.estado is Estado.AGUARDANDO_CONFIRMACAO),
+        conhecidos=conhecidos,
+        proprios=frozenset({empresa.cnpj}),
+    )
+    return await extractor.extract(texto, contexto)
+
+
+async def plan(entrada: Entrada, leitura: Extraction | None, memory: Memory, agora: datetime) -> Plano:
+    """Decide which session an arrival speaks to, and what it says to it."""
+    match entrada:
+        case Toque():
+            return await _pressed(entrada, memory)
+        case Palavras() if leitura is not None:
+            evento = _event(leitura, entrada.escrita_em)
+            return Plano((evento,), memory.ativa) if memory.ativa else await _out_of_the_blue(evento, memory, agora)
+        case Outro(tipo) if tipo in SILENT:
+            return Plano()
+        case Outro(tipo):
+            if memory.ativa:
+                return Plano((MandouArquivo(tipo),), memory.ativa)
+            return Plano(resposta=messages.so_texto(tipo))
+        case _:
+            raise AssertionError("words without a reading")
+
+
+def _event(leitura: Extraction, escrita_em: datetime | None) -> Evento:
+    said = bool(leitura.candidates or leitura.doubts or leitura.clear)
+    match leitura.intent:
+        case Intent.CONFIRMAR if not said:
+            return Confirmou(None, escrita_em)
+        case Intent.NEGAR if not said:
+            return Negou()
+        case Intent.CANCELAR:
+            return Cancelou()
+        case Intent.AJUDA if not said:
+            return PediuAjuda()
+        case Intent.CORRIGIR if not said:
+            return PediuCorrecao()
+        case _ if said:
+            return Informou(leitura.candidates, leitura.doubts, leitura.clear)
+        case _:
+            return Conversou()
+
+
+async def _pressed(toque: Toque, memory: Memory) -> Plano:
+    ativa = memory.ativa
+    sessao = ativa if ativa and ativa.sessao_id == toque.sessao_id else await memory.load(toque.sessao_id)
+    if sessao is None:  # not of this conversation: a forged or very old button
+        return Plano((Conversou(),), ativa) if ativa else Plano(resposta=messages.nada_a_confirmar())
+    match toque.acao:
+        case "confirmar":
+            return Plano((Confirmou(toque.revisao if toque.revisao is not None else -1),), sessao)
+        case "corrigir":
+            return Plano((PediuCorrecao(),), sessao)
+        case "cancelar":
+            return Plano((Cancelou(),), sessao)
+        case _:
+            return await _take_up(sessao, memory)
+
+
+async def _take_up(antiga: Sessao, memory: Memory) -> Plano:
+    """Open a new session with an ended one's data, once."""
+    if memory.ativa:  # the invoice at hand comes first
+        return Plano((Conversou(),), memory.ativa)
+    retomavel = antiga.estado in {Estado.REJEITADO, Estado.CANCELADO_USUARIO, Estado.EXPIRADO}
+    if not retomavel or await memory.repaired(antiga.sessao_id):
+        return Plano(resposta=messages.ja_retomada())
+    return Plano((Abriu(antiga.rascunho, antiga.pendente),), None, origem=antiga.sessao_id)
+
+
+async def _out_of_the_blue(evento: Evento, memory: Memory, agora: datetime) -> Plano:
+    """Words while no invoice waits for the user: most open a new session, some only refer to the last one."""
+    ultima, quando = await memory.latest() or (None, None)
+    recente = bool(quando and agora - quando < RECENT)
+    match evento:
+        case PediuAjuda():
+            return Plano(resposta=messages.ajuda())
+        case Informou():
+            base = ultima if recente else None
+            if base and await _repairs(evento, base, memory):
+                return Plano((Abriu(base.rascunho, base.pendente), evento), origem=base.sessao_id)
+            return Plano((Abriu(), evento))
+        case Conversou() if not recente:
+            return Plano((Abriu(), evento))
+        case Confirmou() if recente and ultima and ultima.estado is Estado.EXPIRADO:
+            return Plano(resposta=messages.expirada(ultima.sessao_id))
+        case Cancelou() | PediuCorrecao() if recente and ultima and ultima.estado is Estado.PROCESSANDO:
+            return Plano((evento,), ultima)
+        case _:
+            em_andamento = recente and ultima and ultima.estado is Estado.PROCESSANDO
+            return Plano(resposta=messages.em_andamento() if em_andamento else messages.nada_a_confirmar())
+
+
+async def _repairs(evento: Informou, ultima: Sessao, memory: Memory) -> bool:
+    """True when the words mend the invoice that was just rejected, rather than begin another one."""
+    if ultima.estado is not Estado.REJEITADO or await memory.repaired(ultima.sessao_id):
+        return False
+    fields = {c.campo for c in evento.candidates} | {d.campo for d in evento.doubts}
+    return ultima.pendente in fields or not fields.issuperset(OBRIGATORIOS[:2])

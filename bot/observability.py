@@ -1,0 +1,78 @@
+"""Logs that follow one invoice from webhook to note and hold no personal data: only named fields pass."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
+# Field names whose values are ours: counts, ids that we made, names of classes, technical addresses. Anything else is
+# dropped, so that a new field must be thought about before it can be read in a log.
+ALLOWED = frozenset(
+    {
+        "address", "attached", "attempt", "canal", "code", "component", "copies", "correlacao", "correlacoes",
+        "count", "duration_ms", "emissao_id", "epoch", "erro", "error", "estado", "event", "evento", "exception",
+        "formato", "home", "id_integracao", "ids", "intent", "job", "kind", "lane", "lanes", "latency_ms", "level",
+        "logger", "method", "motivo", "novas", "onde", "operation", "origem", "outage", "outbox_id", "owner",
+        "path", "pid", "port", "postgres_port", "quantos", "reason", "resultado", "revisao", "row_id", "rows",
+        "seconds", "server", "sessao_id", "slot", "status", "tentativas", "timestamp", "tipo", "tries",
+        "valkey_port", "version", "waited_seconds",
+    }
+)  # fmt: skip
+# Even in allowed fields: anything that looks like a phone, CPF, CNPJ, e-mail or wamid (it holds the phone in base64).
+PERSONAL = re.compile(
+    r"wamid\.\S+"
+    r"|[\w.+-]+@[\w-]+\.[\w.]+"
+    r"|\b[0-9A-Z]{2}\.?[0-9A-Z]{3}\.?[0-9A-Z]{3}/?[0-9A-Z]{4}-?\d{2}\b"
+    r"|\+?\d[\d .()/-]{9,}\d"
+)
+MASK = "•••"
+_FREE = frozenset({"timestamp", "correlacao", "sessao_id", "id_integracao", "slot", "url"})  # our own, never masked
+
+
+def _allowlist(_logger: object, _name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    kept = {key: value for key, value in event.items() if key in ALLOWED}
+    for key, value in kept.items():
+        if isinstance(value, str) and key not in _FREE:
+            kept[key] = PERSONAL.sub(MASK, value)
+    return kept
+
+
+def configure(level: str, fmt: str) -> None:
+    """Send all logs, ours and the libraries', through one pipeline to standard error."""
+    shared: list[structlog.types.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
+    renderer: structlog.types.Processor = (
+        structlog.processors.JSONRenderer()
+        if fmt == "json"
+        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    )
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _allowlist, renderer],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    for noisy in ("httpx", "httpcore", "apscheduler", "aiohttp.access"):  # they write addresses with numbers in them
+        logging.getLogger(noisy).setLevel(logging.WARNING)

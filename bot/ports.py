@@ -1,0 +1,48 @@
+"""What the core of the bot asks of the outside; the composition root hands in the real ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from extractor.contract import Extractor
+from gateway.port import FiscalGateway
+
+if TYPE_CHECKING:
+    from gateway.cnpj_register import Consulta
+    from gateway.whatsapp_errors import Failure, SendResult
+    from gateway.whatsapp_media import Uploaded
+    from gateway.whatsapp_messages import Mensagem
+
+__all__ = ["Extractor", "FiscalGateway", "Messenger", "Register"]
+
+
+class Messenger(Protocol):
+    """The WhatsApp Cloud API as far as we use it; see ``gateway.whatsapp.WhatsApp``."""
+
+    async def send(
+        self,
+        mensagem: Mensagem,
+        destinatario: str,
+        outbox_id: str,
+        *,
+        reply_to: str | None = None,
+        tentativa: int = 0,
+    ) -> SendResult:
+        """Send one message once."""
+        ...
+
+    async def mark_read_and_typing(self, wamid: str) -> bool:
+        """Show blue ticks and "typing…"."""
+        ...
+
+    async def upload_media(self, conteudo: bytes, mime: str, filename: str) -> Uploaded | Failure:
+        """Upload a document to be sent by its id."""
+        ...
+
+
+class Register(Protocol):
+    """The public CNPJ register; see ``gateway.cnpj_register.CNPJRegister``."""
+
+    async def lookup(self, cnpj: str) -> Consulta:
+        """Say whose CNPJ this is; never raises."""
+        ...

@@ -1,0 +1,124 @@
+"""Keeps up to N pieces of claimed work in flight and their leases alive, so that a slow one delays no other and is
+nobody else's; knows no work by itself."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import structlog
+
+from persistence.outage import is_outage
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+POLL_SECONDS = 1.0  # safety net: other replicas don't ring our bell, and due times pass silently
+OUTAGE_SECONDS = 1.0  # pause before the database is asked again
+DRAIN_SECONDS = 8.0  # a container is killed 10 s after SIGTERM
+
+T = TypeVar("T")
+
+log = structlog.get_logger(__name__)
+
+
+class Pump(Generic[T]):
+    """Claims with ``claim(limit)`` and hands each piece to ``work``, which settles it and never raises.
+
+    ``renew`` extends the lease of a piece, and says whether it is still ours; it is called every third of
+    ``lease_seconds`` while the piece is worked on, so that a dead worker's pieces are free after one short lease
+    although the work itself may take a minute.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        claim: Callable[[int], Awaitable[Sequence[T]]],
+        work: Callable[[T], Awaitable[None]],
+        renew: Callable[[T], Awaitable[bool]],
+        *,
+        lease_seconds: float,
+        concurrency: int,
+    ) -> None:
+        self._name = name
+        self._claim = claim
+        self._work = work
+        self._renew = renew
+        self._lease_seconds = lease_seconds
+        self._concurrency = concurrency
+        self._running: set[asyncio.Task[None]] = set()
+        self._bell = asyncio.Event()
+        self._stopping = False
+
+    def ring(self) -> None:
+        """Look for work now."""
+        self._bell.set()
+
+    async def run_once(self) -> int:
+        """Work on everything that is due, and what becomes due meanwhile; returns how many pieces that was."""
+        total = 0
+        while claimed := await self._claim(self._concurrency):
+            await asyncio.gather(*map(self._piece, claimed))
+            total += len(claimed)
+        return total
+
+    async def run(self) -> None:
+        """Work until ``stop``; then let what is in flight finish, 8 s at most (leases cover the rest)."""
+        while not self._stopping:
+            self._bell.clear()
+            await self._step()
+        if self._running:
+            await asyncio.wait(self._running, timeout=DRAIN_SECONDS)
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+
+    def stop(self) -> None:
+        """Claim nothing any more."""
+        self._stopping = True
+        self._bell.set()
+
+    async def _step(self) -> None:
+        free = self._concurrency - len(self._running)
+        claimed: Sequence[T] = ()
+        try:
+            claimed = await self._claim(free) if free else ()
+        except Exception as error:  # noqa: BLE001 - the loop must outlive whatever happens to the database
+            log.warning("pump_waits", component=self._name, error=type(error).__name__, outage=is_outage(error))
+            await self._nap(OUTAGE_SECONDS)
+            return
+        for piece in claimed:
+            task = asyncio.create_task(self._piece(piece), name=self._name)
+            self._running.add(task)
+            task.add_done_callback(self._ended)
+        if len(claimed) < free or not free:
+            await self._nap(POLL_SECONDS)
+
+    async def _piece(self, piece: T) -> None:
+        keeper = asyncio.create_task(self._keep(piece), name=f"{self._name}:lease")
+        try:
+            await self._work(piece)
+        finally:
+            keeper.cancel()
+
+    async def _keep(self, piece: T) -> None:
+        while True:
+            await asyncio.sleep(self._lease_seconds / 3)  # two renewals may fail before the lease runs out
+            try:
+                held = await self._renew(piece)
+            except Exception as error:  # noqa: BLE001 - the next one may succeed; else the lease runs out
+                log.warning("lease_not_renewed", component=self._name, error=type(error).__name__)
+                continue
+            if not held:  # settled just now, or another's: a late commit is refused by its epoch
+                return
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        self._bell.set()  # the next of the same conversation may be free now
+
+    async def _nap(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._bell.wait()
+        except TimeoutError:
+            pass

@@ -1,0 +1,96 @@
+"""Runs the house's periodic work on every replica, each slot of it on one; the work itself is safe to repeat."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+import structlog
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+from apscheduler.triggers.interval import IntervalTrigger
+from sqlalchemy.dialects.postgresql import insert
+
+from persistence import snapshots
+from persistence.inbox import Arrival
+from persistence.tables import job_slots
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from persistence.backlog import Backlog
+    from persistence.engine import Database
+    from persistence.inbox import Inbox
+
+EXPIRY_SECONDS = 5  # how late a deadline may be noticed
+SLEEPERS_SECONDS = 60  # safety net for a lane that nobody woke
+SLOTS_KEPT = timedelta(days=1)
+EXPIRY_BATCH = 500
+
+log = structlog.get_logger(__name__)
+
+
+class Schedule:
+    """APScheduler with an in-memory store; PostgreSQL decides which replica runs a slot."""
+
+    def __init__(self, database: Database, inbox: Inbox, backlog: Backlog) -> None:
+        self._database = database
+        self._inbox = inbox
+        self._backlog = backlog
+        self._scheduler = AsyncIOScheduler(timezone=UTC, job_defaults={"coalesce": True, "max_instances": 1})
+
+    def start(self) -> None:
+        """Begin; to be called inside a running loop."""
+        self._every(EXPIRY_SECONDS, "expiry", self.expire)
+        self._every(SLEEPERS_SECONDS, "sleepers", self._wake_sleepers)
+        self._every(3600, "slots", self._forget_slots)
+        self._scheduler.start()
+
+    def stop(self) -> None:
+        """Start nothing any more."""
+        if self._scheduler.running:
+            self._scheduler.shutdown(wait=False)
+
+    async def expire(self) -> int:
+        """Put an event into the lane of every session whose deadline passed; returns how many."""
+        async with self._database.transaction() as connection:
+            overdue = await snapshots.overdue(connection, EXPIRY_BATCH)
+            arrivals = [
+                Arrival(
+                    # one per version: a session that spoke after this sweep gets a new deadline and a new event
+                    chave=f"prazo:{sessao_id}:{versao}",
+                    lane=conversa,
+                    tipo="prazo",
+                    payload={"sessao_id": sessao_id},
+                    correlacao=f"prazo-{sessao_id}",
+                    imediato=True,
+                )
+                for sessao_id, conversa, versao in overdue
+            ]
+            return await self._inbox.put_in(connection, arrivals)
+
+    async def _wake_sleepers(self) -> int:
+        return await self._backlog.wake_sleepers()
+
+    async def _forget_slots(self) -> int:
+        async with self._database.transaction() as connection:
+            old = job_slots.delete().where(job_slots.c.slot < sa.func.now() - SLOTS_KEPT)
+            return (await connection.execute(old)).rowcount
+
+    def _every(self, seconds: int, job: str, work: Callable[[], Awaitable[int]]) -> None:
+        async def run() -> None:
+            moment = int(datetime.now(UTC).timestamp()) // seconds * seconds
+            try:
+                if await self._take_slot(job, datetime.fromtimestamp(moment, UTC)):
+                    done = await work()
+                    if done:
+                        log.info("job_ran", job=job, count=done)
+            except Exception as error:  # noqa: BLE001 - the next slot comes
+                log.warning("job_failed", job=job, error=type(error).__name__)
+
+        self._scheduler.add_job(run, IntervalTrigger(seconds=seconds), id=job)
+
+    async def _take_slot(self, job: str, slot: datetime) -> bool:
+        async with self._database.transaction() as connection:
+            taken = await connection.execute(insert(job_slots).values(job=job, slot=slot).on_conflict_do_nothing())
+            return taken.rowcount == 1

@@ -1,0 +1,90 @@
+"""Every setting of the program, read once from ``PROSA_…`` variables, ``.env`` or secret files; holds no logic."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+SECRETS_DIR = Path("/run/secrets")  # where Docker and Kubernetes mount secret files
+
+
+class MissingSettingError(Exception):
+    """A setting without which it would not be safe to start."""
+
+
+class Settings(BaseSettings):
+    """Names are ``PROSA_`` + the field in capitals; durations in seconds. A value given as a file works too."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="PROSA_",
+        env_file=".env",
+        extra="ignore",
+        secrets_dir=SECRETS_DIR if SECRETS_DIR.is_dir() else None,
+        hide_input_in_errors=True,
+    )
+
+    home: Path = Path(".prosa")
+    database_url: SecretStr | None = None
+    redis_url: SecretStr | None = None
+    host: str = "127.0.0.1"
+    port: int = 8080
+
+    whatsapp_api_url: str = "https://graph.facebook.com/v25.0"  # Graph with its version
+    whatsapp_phone_number_id: str = ""
+    whatsapp_access_token: SecretStr = SecretStr("")
+    whatsapp_app_secret: SecretStr = SecretStr("")  # one, or two with a comma while rotating
+    whatsapp_verify_token: SecretStr = SecretStr("")
+
+    gateway: Literal["plugnotas"] = "plugnotas"
+    plugnotas_url: str = "https://api.plugnotas.com.br"
+    plugnotas_api_key: SecretStr = SecretStr("")
+    gateway_webhook_secret: SecretStr = SecretStr("")
+    gateway_timeout_seconds: float = 60.0  # the slowest city answers within a minute
+
+    cnpj_api_url: str = "https://brasilapi.com.br"
+
+    openai_api_key: SecretStr = SecretStr("")  # none: rules only
+    openai_base_url: str = "https://api.openai.com/v1"
+    openai_model: str = ""
+
+    session_ttl_seconds: int = 3600
+    debounce_seconds: float = 1.0
+    reconcile_ladder: Annotated[tuple[float, ...], NoDecode] = Field(default=(2, 10, 30, 120, 300, 900, 3600))
+    slow_notice_seconds: float = 30.0  # a typing indicator dies after 25 s: then people want a word
+    probe_port: int = 0  # `prosa worker` answers /healthz, /readyz and /metrics here; 0: nowhere
+    master_key: SecretStr = SecretStr("")
+
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    log_format: Literal["json", "console"] = "json"
+
+    @field_validator("reconcile_ladder", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return tuple(float(part) for part in value.split(",")) if isinstance(value, str) else value
+
+    @property
+    def app_secrets(self) -> tuple[bytes, ...]:
+        """The live application secrets, the newest first."""
+        parts = self.whatsapp_app_secret.get_secret_value().split(",")
+        return tuple(part.strip().encode() for part in parts if part.strip())
+
+    def require_secrets(self) -> None:
+        """Raise ``MissingSettingError`` that names every secret still missing; nothing starts without them."""
+        needed = {
+            "WHATSAPP_PHONE_NUMBER_ID": bool(self.whatsapp_phone_number_id),
+            "WHATSAPP_ACCESS_TOKEN": bool(self.whatsapp_access_token.get_secret_value()),
+            "WHATSAPP_APP_SECRET": bool(self.app_secrets),
+            "WHATSAPP_VERIFY_TOKEN": bool(self.whatsapp_verify_token.get_secret_value()),
+            "PLUGNOTAS_API_KEY": bool(self.plugnotas_api_key.get_secret_value()),
+            "GATEWAY_WEBHOOK_SECRET": bool(self.gateway_webhook_secret.get_secret_value()),
+        }
+        missing = [f"PROSA_{name}" for name, present in needed.items() if not present]
+        if missing:
+            raise MissingSettingError(
+                f"These settings are missing: {', '.join(missing)}. Nothing was started and nothing changed. "
+                "Set them in the environment or in .env (docs/operators.md says where each comes from), "
+                "or try everything without any account: ./prosa demo"
+            )

@@ -1,0 +1,291 @@
+"""One turn: what arrived, what it means, what is decided, and one commit of all that follows; then Redis."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+import sqlalchemy as sa
+import structlog
+
+from bot.carry_out import Hands, one_reply, text_message
+from bot.customers import as_cadastro
+from bot.inbound import Palavras, next_arrival
+from bot.interpret import Plano, plan, read
+from bot.readings import dump_reading, load_reading
+from persistence import outbox, people, snapshots
+from persistence.emissions import integration_id
+from persistence.snapshots import StaleSessionError
+from state_machine import messages
+from state_machine.efeitos import Emitir
+from state_machine.eventos import Informou
+from state_machine.fields import Campo
+from state_machine.sessao import Sessao
+from state_machine.transition import transition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+    from datetime import datetime
+
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from bot.customers import Customers
+    from bot.inbound import Chegada
+    from bot.ports import Extractor, Messenger
+    from extractor.contract import Extraction
+    from persistence.engine import Database
+    from persistence.lanes import InboxRow, Lanes, Lease
+    from persistence.people import Conversa, Empresa
+    from persistence.sessions import LiveSessions
+    from state_machine.efeitos import Efeito
+    from state_machine.eventos import Evento
+
+log = structlog.get_logger(__name__)
+
+SAO_PAULO = ZoneInfo("America/Sao_Paulo")
+REPLANS = 3  # a stale live session is rare; more than this in one turn is a bug and goes to back-off
+ORIENT_AGAIN = timedelta(hours=24)  # an unknown number gets one kind answer a day
+
+
+class Conversations:
+    """Holds the conversations: every change of a session goes through here."""
+
+    def __init__(
+        self,
+        database: Database,
+        lanes: Lanes,
+        live: LiveSessions,
+        extractor: Extractor,
+        customers: Customers,
+        messenger: Messenger,
+        hands: Hands,
+        *,
+        ttl_seconds: int,
+        ring: Callable[[], None],
+    ) -> None:
+        self._database = database
+        self._lanes = lanes
+        self._live = live
+        self._extractor = extractor
+        self._customers = customers
+        self._messenger = messenger
+        self._hands = hands
+        self._ttl = timedelta(seconds=ttl_seconds)
+        self._ring = ring
+        self._courtesies: set[asyncio.Task[bool]] = set()
+
+    async def on_messages(self, lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:
+        """Take one turn from the head of a user's messages; returns the rows that it consumed."""
+        chegada = next_arrival(lease.lane, rows)
+        async with self._database.transaction() as connection:
+            conversa = await people.find_conversation(connection, chegada.contato)
+        if conversa.empresa is None:
+            return await self._unknown(lease, chegada, conversa)
+        self._read_mark(chegada.wamid)
+        for attempt in range(1, REPLANS + 1):
+            try:
+                return await self._turn(lease, chegada, conversa.empresa)
+            except StaleSessionError:
+                log.info("turn_replanned", attempt=attempt)
+                await self._live.drop(lease.lane)
+        raise StaleSessionError(lease.lane)
+
+    async def on_session_event(self, lease: Lease, row: InboxRow, sessao_id: str, evento: Evento) -> Collection[int]:
+        """Apply what the authority or the clock says to one session of this lane."""
+        async with self._database.transaction() as connection:
+            sessao = await snapshots.load(connection, lease.lane, sessao_id)
+            if sessao is None:
+                log.error("session_missing", sessao_id=sessao_id)
+                await self._lanes.done(connection, lease, [row.id])
+                return [row.id]
+            empresa = await people.get_company(connection, sessao.empresa_id)
+            agora = await _now(connection)
+            sessao = await self._apply(connection, sessao, (evento,), empresa, agora, row.correlacao, telefone=None)
+            await self._lanes.done(connection, lease, [row.id])
+        self._ring()
+        if not sessao.espera_usuario:
+            await self._forget_if_current(sessao)
+        return [row.id]
+
+    async def _turn(self, lease: Lease, chegada: Chegada, empresa: Empresa) -> Collection[int]:
+        memory = _Memory(self._database, lease.lane, await self._active(lease.lane))
+        agora = await memory.now()
+        leitura = await self._reading(chegada, memory.ativa, empresa, agora)
+        plano = await plan(chegada.entrada, leitura, memory, agora)
+        eventos = [await self._with_register(evento) for evento in plano.eventos]
+        ids = [row.id for row in chegada.rows]
+        correlacao = chegada.rows[-1].correlacao
+        sessao = None
+        async with self._database.transaction() as connection:
+            agora = await _now(connection)
+            await people.greet(connection, chegada.contato, len(ids))
+            if eventos:
+                alvo = plano.alvo or _new_session(lease.lane, empresa, plano, agora)
+                telefone = chegada.contato.wa_id
+                sessao = await self._apply(connection, alvo, eventos, empresa, agora, correlacao, telefone=telefone)
+            elif plano.resposta:
+                mensagem = text_message(plano.resposta)
+                await outbox.enqueue(connection, conversa=lease.lane, mensagem=mensagem, correlacao=correlacao)
+            await self._lanes.done(connection, lease, ids)
+        self._ring()
+        if sessao is not None:
+            await self._remember(sessao, plano)
+        return ids
+
+    async def _apply(
+        self,
+        connection: AsyncConnection,
+        sessao: Sessao,
+        eventos: Sequence[Evento],
+        empresa: Empresa,
+        agora: datetime,
+        correlacao: str,
+        *,
+        telefone: str | None,
+    ) -> Sessao:
+        """Run the events through ``transition`` and write snapshot, journal and effects."""
+        efeitos: list[Efeito] = []
+        steps: list[dict[str, Any]] = []
+        antes = sessao
+        for evento in eventos:
+            decision = transition(sessao, evento, agora)
+            if not decision.aplicado:
+                log.info("event_ignored", sessao_id=sessao.sessao_id, evento=type(evento).__name__)
+                continue
+            steps.append(_step(sessao, decision.sessao, evento, correlacao))
+            sessao = decision.sessao
+            efeitos += decision.efeitos
+        sessao = replace(sessao, expira_em=agora + self._ttl if sessao.espera_usuario else None)
+        if sessao != antes:
+            emissao = _issues(efeitos, sessao)
+            sessao, row_id = await snapshots.save(connection, sessao, telefone=telefone, id_integracao=emissao)
+        else:
+            row_id = 0
+        await snapshots.record(connection, steps)
+        await self._hands.carry_out(connection, one_reply(efeitos), sessao, row_id, empresa, agora, correlacao)
+        for step in steps:
+            log.info("transition", sessao_id=sessao.sessao_id, evento=step["evento"], estado=step["para"])
+        return sessao
+
+    async def _reading(
+        self, chegada: Chegada, sessao: Sessao | None, empresa: Empresa, agora: datetime
+    ) -> Extraction | None:
+        """Return what the words say; a model's reading is kept, so that a retried turn replays it."""
+        if not isinstance(chegada.entrada, Palavras):
+            return None
+        key = [row.id for row in chegada.rows]
+        kept = load_reading(chegada.rows[-1].interpretacao, key)
+        if kept:
+            return kept
+        leitura = await read(chegada.entrada.texto, sessao, empresa, agora, self._extractor)
+        if leitura.modelo_usado:
+            await self._lanes.store_interpretation(chegada.rows[-1].id, dump_reading(leitura, key))
+        return leitura
+
+    async def _with_register(self, evento: Evento) -> Evento:
+        if not isinstance(evento, Informou):
+            return evento
+        documentos = [c.valor for c in evento.candidates if c.campo is Campo.DOCUMENTO]
+        found = await self._customers.find(documentos[-1]) if documentos else None
+        return replace(evento, cadastro=as_cadastro(found)) if found else evento
+
+    async def _active(self, conversa: str) -> Sessao | None:
+        sessao = await self._live.get(conversa)
+        if sessao is not None:
+            return sessao
+        async with self._database.transaction() as connection:
+            return await snapshots.active(connection, conversa)
+
+    async def _remember(self, sessao: Sessao, plano: Plano) -> None:
+        if sessao.espera_usuario:
+            await self._live.put(sessao)
+        elif plano.alvo is None or plano.alvo.espera_usuario:
+            await self._live.drop(sessao.conversa)
+
+    async def _forget_if_current(self, sessao: Sessao) -> None:
+        current = await self._live.get(sessao.conversa)
+        if current and current.sessao_id == sessao.sessao_id:
+            await self._live.drop(sessao.conversa)
+
+    async def _unknown(self, lease: Lease, chegada: Chegada, conversa: Conversa) -> Collection[int]:
+        ids = [row.id for row in chegada.rows]
+        async with self._database.transaction() as connection:
+            agora = await _now(connection)
+            await people.greet(connection, chegada.contato, len(ids))
+            if conversa.orientada_em is None or agora - conversa.orientada_em > ORIENT_AGAIN:
+                mensagem = text_message(messages.desconhecido())
+                correlacao = chegada.rows[-1].correlacao
+                await outbox.enqueue(connection, conversa=lease.lane, mensagem=mensagem, correlacao=correlacao)
+                await people.mark_oriented(connection, lease.lane)
+            await self._lanes.done(connection, lease, ids)
+        self._ring()
+        log.info("unknown_number", rows=len(ids))
+        return ids
+
+    def _read_mark(self, wamid: str) -> None:
+        """Show that somebody reads; a courtesy that no turn waits for."""
+        task = asyncio.create_task(self._messenger.mark_read_and_typing(wamid), name="courtesy")
+        self._courtesies.add(task)
+        task.add_done_callback(self._courtesies.discard)
+
+    async def close(self) -> None:
+        """Let courtesies end."""
+        await asyncio.gather(*self._courtesies, return_exceptions=True)
+
+
+class _Memory:
+    """What ``plan`` may ask about a conversation, one short transaction each."""
+
+    def __init__(self, database: Database, conversa: str, ativa: Sessao | None) -> None:
+        self._database = database
+        self._conversa = conversa
+        self.ativa = ativa
+
+    async def now(self) -> datetime:
+        async with self._database.transaction() as connection:
+            return await _now(connection)
+
+    async def load(self, sessao_id: str) -> Sessao | None:
+        async with self._database.transaction() as connection:
+            return await snapshots.load(connection, self._conversa, sessao_id)
+
+    async def latest(self) -> tuple[Sessao, datetime] | None:
+        async with self._database.transaction() as connection:
+            return await snapshots.latest(connection, self._conversa)
+
+    async def repaired(self, sessao_id: str) -> bool:
+        async with self._database.transaction() as connection:
+            return await snapshots.repaired(connection, sessao_id)
+
+
+async def _now(connection: AsyncConnection) -> datetime:
+    agora: datetime = (await connection.execute(sa.select(sa.func.now()))).scalar_one()
+    return agora
+
+
+def _new_session(conversa: str, empresa: Empresa, plano: Plano, agora: datetime) -> Sessao:
+    """A session of today; its id is ``ddmmaa-`` and 8 random hex digits, unique in the database."""
+    sessao_id = f"{agora.astimezone(SAO_PAULO):%d%m%y}-{secrets.token_hex(4)}"
+    return Sessao(sessao_id, conversa, empresa.id, empresa.razao_social, origem=plano.origem)
+
+
+def _issues(efeitos: Sequence[Efeito], sessao: Sessao) -> str | None:
+    """The reference of the emission that these effects start, if they do."""
+    started = any(isinstance(efeito, Emitir) for efeito in efeitos)
+    return integration_id(sessao.sessao_id, sessao.revisao) if started else None
+
+
+def _step(antes: Sessao, depois: Sessao, evento: Evento, correlacao: str) -> dict[str, Any]:
+    return {
+        "sessao_id": depois.sessao_id,
+        "de": antes.estado,
+        "para": depois.estado,
+        "evento": type(evento).__name__,
+        "snapshot_reason": depois.snapshot_reason,
+        "revisao": depois.revisao,
+        "correlacao": correlacao,
+    }

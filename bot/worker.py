@@ -1,0 +1,256 @@
+"""Works on lanes: claims them, hands their rows to handlers in order, renews leases; it knows no message by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import secrets
+import socket
+import traceback
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import structlog
+
+from persistence.lanes import ROWS_PER_CLAIM, InboxRow, Lease, LeaseLost
+from persistence.outage import is_outage
+
+if TYPE_CHECKING:
+    from bot.metrics import Metrics
+    from persistence.lanes import Lanes
+
+Handler = Callable[[Lease, Sequence[InboxRow]], Awaitable[Collection[int]]]
+"""Takes the next rows of one lane, all of one ``tipo``; marks those that it takes as done (``Lanes.done``) in its own
+transaction and returns their ids. Rows that it leaves are handed to it again, after what came between."""
+
+DRAIN_SECONDS = 8.0  # a container is killed 10 s after SIGTERM
+RELEASE_SECONDS = 1.0  # for giving a lane back while stopping; otherwise its lease runs out
+OUTAGE_SECONDS = 1.0  # pause before the database is asked again
+IDLE_SECONDS = 30.0  # how long to wait for work at most; the lanes look around more often by themselves
+ALONE_FROM = 2  # failures after which a row is handled alone, so that it fails without its neighbours
+
+T = TypeVar("T")
+
+log = structlog.get_logger()
+
+
+class NoHandlerError(LookupError):
+    """No handler for this kind of row: perhaps a newer version put it there."""
+
+
+class NoProgressError(RuntimeError):
+    """A handler returned without having taken any row."""
+
+
+class LaneWorker:
+    """Up to ``concurrency`` lanes at once, each in order; a failing lane delays no other one."""
+
+    def __init__(
+        self,
+        lanes: Lanes,
+        handlers: Mapping[str, Handler],
+        metrics: Metrics,
+        *,
+        concurrency: int = 20,
+        drain_seconds: float = DRAIN_SECONDS,
+    ) -> None:
+        self.owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
+        self._lanes = lanes
+        self._handlers = handlers
+        self._metrics = metrics
+        self._concurrency = concurrency
+        self._drain_seconds = drain_seconds
+        self._running: set[asyncio.Task[int]] = set()
+        self._stopping = asyncio.Event()
+        self._changed = asyncio.Event()  # a lane ended, or we are to stop
+        self._ended = asyncio.Event()
+        self._ended.set()
+
+    async def run(self) -> None:
+        """Work until ``drain``; a database that is away is asked again until it is back."""
+        self._ended.clear()
+        try:
+            while not self._stopping.is_set():
+                await self._step()
+            if self._running:
+                await asyncio.wait(self._running, timeout=self._drain_seconds)
+        finally:
+            for task in self._running:
+                task.cancel()
+            await asyncio.gather(*self._running, return_exceptions=True)
+            self._ended.set()
+
+    async def run_once(self) -> int:
+        """Process everything that is due, and what becomes due meanwhile; return how many rows were completed."""
+        completed = 0
+        while claimed := await self._lanes.claim(self.owner, self._concurrency):
+            completed += sum(await asyncio.gather(*(self._start(lease, rows) for lease, rows in claimed)))
+        return completed
+
+    async def drain(self) -> None:
+        """Stop claiming, let what runs finish (8 s at most), give the lanes back; returns when ``run`` has ended."""
+        self._stopping.set()
+        self._changed.set()
+        self._lanes.ring()
+        await self._ended.wait()
+
+    async def _step(self) -> None:
+        self._changed.clear()
+        free = self._concurrency - len(self._running)
+        if not free:
+            await self._changed.wait()
+            return
+        try:
+            claimed = await self._lanes.claim(self.owner, free)
+            for lease, rows in claimed:
+                self._start(lease, rows)
+            if not claimed:
+                await self._lanes.wait_for_work(IDLE_SECONDS)
+        except Exception as error:  # noqa: BLE001 - the loop must outlive whatever happens to the database
+            log.warning("worker_waits", erro=type(error).__name__, outage=is_outage(error))
+            await self._pause(OUTAGE_SECONDS)
+
+    async def _pause(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._stopping.wait()
+        except TimeoutError:
+            pass
+
+    def _start(self, lease: Lease, rows: tuple[InboxRow, ...]) -> asyncio.Task[int]:
+        task = asyncio.create_task(self._lane(lease, rows), name=f"lane:{tag(lease.lane)}")
+        self._running.add(task)
+        self._metrics.lanes_running.set(len(self._running))
+        task.add_done_callback(self._finished)
+        return task
+
+    def _finished(self, task: asyncio.Task[int]) -> None:
+        self._running.discard(task)
+        self._metrics.lanes_running.set(len(self._running))
+        self._changed.set()
+        self._lanes.ring()  # the lane may be due again, and its slot is free
+
+    async def _lane(self, lease: Lease, rows: tuple[InboxRow, ...]) -> int:
+        work = _Round(rows)
+        try:
+            try:
+                async with asyncio.TaskGroup() as group:
+                    renewal = group.create_task(self._keep(lease))
+                    await self._work(lease, work)
+                    renewal.cancel()
+            except* LeaseLost:
+                self._metrics.leases_lost.inc()
+                log.warning("lease_lost", lane=tag(lease.lane), epoch=lease.epoch)
+            except* Exception as errors:  # noqa: BLE001 - a bug in our own bookkeeping: the lease runs out
+                log.warning("lane_left", lane=tag(lease.lane), erro=type(errors.exceptions[0]).__name__)
+        except asyncio.CancelledError:
+            await self._give_back(lease)
+            raise
+        return work.completed
+
+    async def _keep(self, lease: Lease) -> None:
+        while True:
+            await asyncio.sleep(self._lanes.lease_seconds / 3)  # two renewals may fail before the lease runs out
+            try:
+                held = await self._lanes.renew(lease)
+            except Exception as error:
+                if not is_outage(error) and not isinstance(error, TimeoutError):
+                    raise
+                continue
+            if not held:
+                raise LeaseLost
+
+    async def _work(self, lease: Lease, work: _Round) -> None:
+        while work.open and not self._stopping.is_set():
+            run = work.next_run()
+            try:
+                with structlog.contextvars.bound_contextvars(correlacao=run[0].correlacao):
+                    await self._handle(lease, work, run)
+            except LeaseLost:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever a handler does wrong stays in its lane
+                await self._after_failure(lease, run, error)
+                return
+        await self._insist(lambda: self._lanes.release(lease, more=bool(work.open) or work.truncated))
+
+    async def _handle(self, lease: Lease, work: _Round, run: Sequence[InboxRow]) -> None:
+        tipo = run[0].tipo
+        handler = self._handlers.get(tipo)
+        if handler is None:
+            raise NoHandlerError(tipo)
+        with self._metrics.handler_seconds.labels(tipo).time():
+            taken = work.complete(await handler(lease, run))
+        if not taken:
+            raise NoProgressError(tipo)
+        self._metrics.rows_done.labels(tipo).inc(taken)
+
+    async def _after_failure(self, lease: Lease, run: Sequence[InboxRow], error: Exception) -> None:
+        where = {"lane": tag(lease.lane), "tipo": run[0].tipo, "ids": [row.id for row in run]}
+        if is_outage(error):
+            self._metrics.lanes_postponed.inc()
+            log.warning("lane_postponed", **where, erro=type(error).__name__)
+            await self._insist(lambda: self._lanes.postpone(lease, OUTAGE_SECONDS))
+            return
+        self._metrics.rows_failed.labels(run[0].tipo).inc(len(run))
+        log.error(
+            "row_failed", **where, tentativas=run[0].tentativas + 1, erro=type(error).__name__, onde=_origin(error)
+        )
+        quarantined = await self._insist(lambda: self._lanes.fail(lease, [row.id for row in run], error))
+        if quarantined:
+            self._metrics.rows_quarantined.labels(run[0].tipo).inc(len(quarantined))
+            log.error("row_quarantined", lane=where["lane"], tipo=where["tipo"], ids=quarantined)
+
+    async def _insist(self, bookkeeping: Callable[[], Awaitable[T]]) -> T:
+        """Write down what became of a lane even if the database restarts now, rather than let the lease run out."""
+        while True:
+            try:
+                return await bookkeeping()
+            except Exception as error:
+                if not is_outage(error) or self._stopping.is_set():
+                    raise
+            await self._pause(OUTAGE_SECONDS)
+
+    async def _give_back(self, lease: Lease) -> None:
+        try:
+            async with asyncio.timeout(RELEASE_SECONDS):
+                await self._lanes.release(lease, more=True)
+        except Exception as error:  # noqa: BLE001 - we are stopping: the lease runs out by itself
+            log.warning("lane_left", lane=tag(lease.lane), erro=type(error).__name__)
+
+
+class _Round:
+    """The rows of one claim that are still open."""
+
+    def __init__(self, rows: tuple[InboxRow, ...]) -> None:
+        self.open = list(rows)
+        self.completed = 0
+        self.truncated = len(rows) >= ROWS_PER_CLAIM  # there may be more than were read
+
+    def next_run(self) -> Sequence[InboxRow]:
+        """Return the rows at the head that are of one kind; a row that failed twice is alone."""
+        head = self.open[0]
+        if head.tentativas >= ALONE_FROM:
+            return (head,)
+        return tuple(takewhile(lambda row: row.tipo == head.tipo and row.tentativas < ALONE_FROM, self.open))
+
+    def complete(self, ids: Collection[int]) -> int:
+        """Take finished rows out; return how many."""
+        left = [row for row in self.open if row.id not in ids]
+        taken = len(self.open) - len(left)
+        self.open = left
+        self.completed += taken
+        return taken
+
+
+def tag(lane: str) -> str:
+    """Return a short name for a lane that is safe in logs: the lane itself holds a phone number."""
+    return hashlib.blake2s(lane.encode(), digest_size=4).hexdigest()
+
+
+def _origin(error: Exception) -> str:
+    """Return file and line that raised; the error's text may quote a person and stays in the database."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""

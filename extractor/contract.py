@@ -1,0 +1,63 @@
+"""What goes into an extractor and what comes out; its answer is data and decides nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+from state_machine.fields import Campo, Candidate, Doubt  # noqa: TC001 - a reading is rebuilt from JSON at run time
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import date
+
+
+class Intent(StrEnum):
+    """What the user is doing with this turn, as far as the words tell."""
+
+    INFORMAR = "informar"
+    CORRIGIR = "corrigir"
+    CONFIRMAR = "confirmar"
+    NEGAR = "negar"
+    CANCELAR = "cancelar"
+    CONVERSA = "conversa"
+    AJUDA = "ajuda"
+    FORA_ESCOPO = "fora_escopo"
+    REPETIR = "repetir"
+    CONSULTAR = "consultar"
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the conversation knows before this turn.
+
+    ``pendente`` is the field that our last message asked for; ``resumo_mostrado`` is true when the summary awaits a yes;
+    ``conhecidos`` are the values already validated, normalised as in ``Candidate``; ``proprios`` are documents of the
+    issuing company, which are never the customer's; ``hoje`` is the date in America/Sao_Paulo.
+    """
+
+    hoje: date
+    pendente: Campo | None = None
+    resumo_mostrado: bool = False
+    conhecidos: Mapping[Campo, str] = field(default_factory=dict)
+    proprios: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """What one turn says: fields it fills, fields it puts in doubt, fields it takes back, and an intent."""
+
+    intent: Intent
+    candidates: tuple[Candidate, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    clear: frozenset[Campo] = frozenset()
+    modelo_usado: bool = False
+
+
+class Extractor(Protocol):
+    """Anything that reads a turn. Never raises for what the user wrote."""
+
+    async def extract(self, texto: str, contexto: Context) -> Extraction:
+        """Read one turn; several short messages arrive joined by newlines."""
+        ...

@@ -1,0 +1,43 @@
+"""Reads which fields a turn takes back without saying what they should be instead."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from state_machine.fields import Campo
+
+NAMES: Final = (
+    (Campo.DOCUMENTO, r"cnpj|cpf|documento|cliente|tomador|destinatari[oa]"),
+    (Campo.VALOR, r"valor|preco|quantia|total|amount|value|price"),
+    (Campo.DESCRICAO, r"descricao|servico|discriminacao|texto|description"),
+    (Campo.EMAIL, r"e-?mail"),
+    (Campo.NOME, r"nome|razao social|name"),
+    (Campo.COMPETENCIA, r"competencia|mes"),
+    (Campo.DATA, r"data|dia|date"),
+)
+WRONG: Final = r"(?:errad[oa]s?|incorret[oa]s?|trocad[oa]s?|invalid[oa]s?|diferente|equivocad[oa]|nao (?:ta|esta|eh|era|foi|bate|confere)|veio errad[oa]|saiu errad[oa]|nao existe|wrong|incorrect|nao procede)"
+IS: Final = r"(?:(?:ta|esta|eh|e|foi|ficou|veio|saiu|tava|estava|que|is|aqui|ai|tudo|que eu (?:te )?(?:passei|mandei)|que (?:voce|ce) (?:colocou|botou|pegou)|da nota|do cliente|do servico|do tomador|dele|dela) )*"
+VERBS: Final = r"(?:tir\w+|remov\w+|apag\w+|exclu\w+|delet\w+|retir\w+|limp\w+|esquec[ea]|desconsider\w+|ignor[ea]|troc\w+|mud\w+|alter\w+|corrig\w+|corrij\w+|arrum\w+|edit\w+|ajust\w+|refaz\w*|change|fix|remove|modific\w+|atualiz\w+)"
+ARTICLE: Final = r"(?:(?:o|a|os|as|esse|essa|este|esta|aquele|meu|the|no|na|do|da|so|apenas|isso d[oa]) )*"
+
+
+def cleared(line: str) -> frozenset[Campo]:
+    """Return the fields a skeleton line calls wrong, or asks to change or remove."""
+    return frozenset(campo for campo, pattern in _PATTERNS if pattern.search(line))
+
+
+def _pattern(names: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"\b(?:{names})\b,? {IS}{WRONG}\b"
+        rf"|\b(?:err(?:ei|ado|ou)|enganei|engan\w+|confundi|troquei|erro)(?: (?:com|em|no|na|foi|eh))* {ARTICLE}(?:{names})\b"
+        rf"|\b(?:passei|mandei|digitei|coloquei|escrevi|botei|falei|informei|pegou|colocou) {ARTICLE}(?:{names})(?: (?:dele|dela|do cliente|da nota))? errad[oa]"
+        rf"|\bnao (?:eh|era|foi|ta certo|esta certo|pra|para) {ARTICLE}(?:{names})\b(?! [VNDB])"
+        rf"|\b(?:{names}) (?:nao (?:eh|era|foi) (?:ess[ea]|est[ea]|isso|assim|bem isso)|errad[oa])\b"
+        rf"|\b{VERBS} {ARTICLE}(?:{names})\b"
+        rf"|\b(?:wrong|outro|outra) (?:{names})\b"
+        rf"|^\W*{ARTICLE}(?:{names})\W*$"
+    )
+
+
+_PATTERNS: Final = tuple((campo, _pattern(names)) for campo, names in NAMES)

@@ -1,0 +1,179 @@
+"""Reads what was done, as the user would print it on the invoice; adds no word that was not typed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from extractor.fragments import LEAD, TRAIL, Fragment
+from extractor.reading import Reading
+from extractor.vocabulary import NOISE, is_work
+from state_machine.fields import Campo, Candidate, Confianca
+
+if TYPE_CHECKING:
+    from extractor.contract import Context
+    from extractor.marks import Skeleton
+
+NEXT_LABEL: Final = (
+    r"valor(?: total)?|preco|cnpj|cpf|documento|email|e-mail|competencia|data|cliente|tomador|razao social|nome|total|vencimento|"
+    r"telefone|endereco|obs|observacao|contato|customer|amount|price|pix|forma de pagamento|pagamento|cep"
+)
+# What ends a labelled description: a line, a sentence, the next label, or a mark of another field.
+STOP: Final = re.compile(
+    rf"\n|[|;]|\.(?=\s|$)|[!?](?=\s|$)|,? *\b(?:{NEXT_LABEL})\b(?= *(?:[:=-]|eh\b|de\b|dele\b|dela\b|do cliente\b|[DBVNE]))|,? *(?:(?:no valor|pel[oa]|por|de|a|deu|custou|ficou|sao|foi|,)? ?[VU])|,? *[DBEF]"
+    r"|,? +(?:pra|para|pro)(?: [oa])?(?: (?:cnpj|cpf|empresa|cliente|documento))* ?[DB]|,? (?:mas|e) (?:o )?(?:valor|cnpj|cpf|preco)\b|, *(?:obrigado|por favor|valeu|N *$|N,)|  +(?=obrigado)"
+)
+SUBJECT: Final = (
+    r"(?:descricao|discriminacao|servicos?|description|descrip\w+|concepto|texto|historico|detalhe|detalhamento|objeto)"
+)
+OF: Final = r"(?: (?:do servico|da nota|do trabalho|dos servicos|prestados?|realizados?|executados?|correta|correto|certa|certo|nova|novo|agora|fiscal|da nf))*"
+COLON: Final = re.compile(rf"(?:^|[\n,.;!?VDBEN|({{\"*-]|\b) *\b{SUBJECT}{OF}[\"* ]*(?:[:=]|\s-\s)[ \"*]*(?P<d>\S)")
+NAMED: Final = re.compile(
+    rf"\b(?:descricao|discriminacao){OF}(?: (?:eh|e|sera|fica|pode ser|foi|como|pra|para|por|de|do))*,? (?P<d>[^\s:=])"
+)
+CHANGED: Final = re.compile(
+    rf"\b(?:troc\w+|mud\w+|alter\w+|corrig\w+|corrij\w+|atualiz\w+|substitu\w+|coloc\w+|poe|bot\w+|ponha|deix\w+|chang\w+|escrev\w+)(?: (?:ai|la|o|a|the|na|no|tambem))* {SUBJECT}{OF} "
+    r"(?:(?:de|do|from) .{1,60}? )?(?:para|pra|pro|por|como|to|que foi|que eh|assim)[: ]+[\"']?(?P<d>[^\s\"'])"
+)
+BE: Final = re.compile(
+    rf"\b(?:o|a) {SUBJECT}{OF} (?:eh|foi|era|sera|correto eh|certo eh|na verdade (?:eh|foi)|agora eh|fica|ficou)(?: (?:o|a|de|um|uma))*,? (?P<d>[^\s])"
+)
+ABOUT: Final = re.compile(
+    r"\b(?:referente|refere-se|a titulo de|relativ[oa]s?|por concepto de|trata-se de|correspondente|concerning|regarding)(?: (?:ao?s?|as|a|de|do|da|uma?|os?|esta|servicos? de|nota))*[ :]+(?P<d>[^\s:DBE])"
+)
+ADD: Final = re.compile(
+    r"\b(?:acrescent\w+|adicion\w+|inclu\w+|complement\w+|coloc\w+|poe|bot\w+)(?: (?:ai|tambem|mais|ainda|la))*(?: (?:na|a) (?:descricao|discriminacao|nota))?(?: (?:tambem|que foi|que eh|o texto))*[: ]+[\"']?(?P<d>[^\s\"'].*?)(?: (?:na|no fim da|ao final da) (?:descricao|discriminacao))?[\"']?$"
+)
+ADD_CUE: Final = re.compile(r"\b(?:na|a|da) (?:descricao|discriminacao)\b")
+ADDS: Final = re.compile(r"\b(?:acrescent|adicion|inclu|complement|tambem)\w*")
+REPLACES: Final = re.compile(
+    r"\b(?:na verdade|alias|corrig\w+|correto|certo eh|nao (?:eh|foi)|digo|ops|opa|quer dizer|errei)\b"
+)
+NOT_WAS: Final = re.compile(
+    r"\bnao (?:eh|foi|era) (?:.{3,60}?)(?:,|\.| mas)? (?:eh|foi|e sim|sim|mas sim) (?P<d>[^\sVNDB])"
+)
+JOIN_GAP: Final = re.compile(r"\s*,\s*")
+MAX_WORDS: Final = 40
+PREFIX_PENDING: Final = re.compile(
+    r"\W*(?:(?:eh|foi|foram|eh o|pode (?:colocar|por|botar|ser|escrever)|coloc(?:a|ar|que)|bot(?:a|ar)|poe|escreve|o servico (?:eh|foi)|a descricao (?:eh|foi)|"
+    r"descricao|servicos?(?= ?[:=-])|discriminacao|referente (?:ao?s?|as)?|ai|entao|bom|ah|hum|so|apenas|fiz(?:emos)?|um|uma|o|a|os|as|de|do|da|it was|it's)(?![a-z])\W*)*"
+)
+
+
+def labelled(skeleton: Skeleton, end: int) -> tuple[int, int] | None:
+    """Return where an announced description stands in ``line[:end]``: "descrição: …", "referente a …"."""
+    line = skeleton.line[:end]
+    for pattern in (CHANGED, COLON, BE, NAMED, ABOUT):
+        for match in pattern.finditer(line):
+            start = match.start("d")
+            span = _trim(line, start, _stop(line, start))
+            if span is not None and _has_content(line, span):
+                return span
+    return None
+
+
+def read_description(
+    skeleton: Skeleton, contexto: Context, pieces: list[Fragment], end: int, *, accompanied: bool, only_labelled: bool
+) -> Reading:
+    """Read the description of one turn from its label, or from the cleaned ``pieces`` that are no recipient."""
+    known = contexto.conhecidos.get(Campo.DESCRICAO)
+    line = skeleton.line[:end]
+    added = _addition(skeleton, line, known)
+    if added is not None:
+        return added
+    span = labelled(skeleton, end)
+    if span is not None:
+        return Reading(candidate=_candidate(skeleton, span, Confianca.CERTA), replaces=known is not None)
+    if only_labelled:
+        return Reading()
+    contrast = NOT_WAS.search(line)
+    if contrast and (span := _trim(line, contrast.start("d"), _stop(line, contrast.start("d")))) and _works(line, span):
+        return Reading(candidate=_candidate(skeleton, span, Confianca.PROVAVEL), replaces=True)
+    chosen = _choose(line, pieces, accompanied=accompanied)
+    if chosen is None:
+        return Reading()
+    if (
+        known is not None
+        and contexto.pendente is not Campo.DESCRICAO
+        and not (_works(line, chosen[0]) and (REPLACES.search(line) or chosen[1]))
+    ):
+        return Reading()  # a summary stands: only words that announce a new text may replace it
+    return Reading(candidate=_candidate(skeleton, chosen[0], Confianca.PROVAVEL), replaces=known is not None)
+
+
+def read_answer(skeleton: Skeleton, end: int) -> Reading:
+    """Take the whole turn as the answer to "what was the service?"."""
+    line = skeleton.line[:end]
+    start = PREFIX_PENDING.match(line).end()  # type: ignore[union-attr] # it matches the empty string
+    span = _trim(line, start, end, lead=False)
+    return Reading(candidate=_candidate(skeleton, span, Confianca.CERTA)) if span else Reading()
+
+
+def _addition(skeleton: Skeleton, line: str, known: str | None) -> Reading | None:
+    if known is None or not ADDS.search(line) or not ADD_CUE.search(line):
+        return None
+    match = ADD.search(line)
+    span = _trim(line, match.start("d"), min(match.end("d"), _stop(line, match.start("d")))) if match else None
+    if span is None or not _has_content(line, span):
+        return None
+    typed = skeleton.verbatim(*span)
+    return Reading(candidate=Candidate(Campo.DESCRICAO, f"{known}, {typed}", typed), replaces=True)
+
+
+def _choose(line: str, pieces: list[Fragment], *, accompanied: bool) -> tuple[tuple[int, int], bool] | None:
+    """Pick the best fragment and those that continue it after a comma; say whether "é" or "foi" introduced it."""
+    scored = [(s, p) for p in pieces if (s := _score(p, accompanied=accompanied)) > 0]
+    if not scored:
+        return None
+    best = max(s for s, _ in scored)
+    first = next(i for i, (s, _) in enumerate(scored) if s == best)
+    start, stop = scored[first][1].start, scored[first][1].end
+    for _, piece in scored[first + 1 :]:
+        if not JOIN_GAP.fullmatch(line, stop, piece.start) or not (piece.works or best == 1):
+            break
+        stop = piece.end
+    announced = re.search(r"\b(?:eh|foi|foram|fiz)\b", scored[first][1].lead) is not None
+    return (start, stop), announced
+
+
+def _score(piece: Fragment, *, accompanied: bool) -> int:
+    if len(piece.words) > MAX_WORDS:
+        return 0
+    if piece.works:
+        head = any(is_work(w) for w in piece.words[:3])
+        return (4 if head else 2) - (2 if piece.talks else 0) + (1 if piece.after_money else 0)
+    if piece.talks or not accompanied:
+        return 0
+    return 2 if piece.after_money or re.search(r"\b(?:pel[oa]s?|d[eoa]|foi|fiz)\b", piece.lead) else 1
+
+
+def _stop(line: str, start: int) -> int:
+    match = STOP.search(line, start)
+    return match.start() if match else len(line)
+
+
+def _trim(line: str, start: int, end: int, *, lead: bool = True) -> tuple[int, int] | None:
+    while lead and start < end and (match := LEAD.match(line, start, end)):
+        start = match.end()
+    while start < end and (match := TRAIL.search(line, start, end)):
+        end = match.start()
+    while start < end and not (line[start].isalnum()):
+        start += 1
+    return (start, end) if start < end else None
+
+
+def _words(line: str, span: tuple[int, int]) -> list[str]:
+    return re.findall(r"[a-z0-9]+", line[span[0] : span[1]])
+
+
+def _has_content(line: str, span: tuple[int, int]) -> bool:
+    return any(w not in NOISE or is_work(w) for w in _words(line, span))
+
+
+def _works(line: str, span: tuple[int, int]) -> bool:
+    return any(is_work(w) for w in _words(line, span))
+
+
+def _candidate(skeleton: Skeleton, span: tuple[int, int], confianca: Confianca) -> Candidate:
+    typed = skeleton.verbatim(*span)
+    return Candidate(Campo.DESCRICAO, " ".join(typed.split()), typed, confianca=confianca)

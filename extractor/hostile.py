@@ -1,0 +1,30 @@
+"""Finds where a turn stops being the user's order and starts posing as the system's voice; what stands there is only asked about."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+ROLE: Final = re.compile(
+    r"(?:^|[\s.;,\"'`(\[{>#*-])(?:system|assistant|developer|sistema|assistente|desenvolvedor|administrador|admin|tool|function|root|openai|chatgpt)(?: (?:prompt|message|mensagem|override|instruction\w*|note|role|user))?\s*[\"'\]>]*\s*(?::|>|\])"
+    r"|\[/?(?:inst|sys|system)\]|<</?sys>>|</?(?:system|s|instructions?|prompt|im_start|im_end|user|assistant|tool)>|###\s*\w+|\"(?:role|status|intent|transition|state|estado|confirmad[oa]|validated?|validado|emitir|action|comando|tool)\"\s*:"
+    r"|\b(?:nova instrucao|novas instrucoes|new instructions?|instrucao do sistema|modo (?:desenvolvedor|admin|debug)|developer mode|override)\b"
+)
+COMMANDING: Final = re.compile(
+    r"\b(?:ignor\w+|desconsider\w+|esquec\w+|disregard|forget)\b[^.\n]{0,40}\b(?:instruc\w+|regras|prompt|anterior\w*|previous|instructions|acima)\b"
+    r"|\bsem (?:pedir |precisar de |minha |nenhuma |a )?(?:confirma\w+|perguntar|validar|validacao)\b|\bwithout (?:asking|confirm\w+)\b|\bmarque? (?:tudo|todos|os campos)\b[^.\n]{0,30}\bvalid\w+"
+)
+
+
+def begins(plain: str) -> int:
+    """Return the index at which the hostile part of a turn begins; its length when there is none."""
+    match = ROLE.search(plain)
+    if match is None:
+        return len(plain)
+    brace = plain.rfind("{", 0, match.start() + 1)
+    return brace if brace >= 0 and "}" not in plain[brace : match.start()] else match.start()
+
+
+def commands(plain: str) -> bool:
+    """Say whether the turn tries to steer the reader; its fields count, its free text does not become a description."""
+    return COMMANDING.search(plain) is not None

@@ -1,0 +1,93 @@
+"""The extractors that may ask a model: rules first, the model only for what they left; and the model alone, for evaluation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from extractor.contract import Extraction, Intent
+from extractor.grounding import ground, intent_of
+from extractor.merge import merge
+from extractor.model_openai import ModelClient
+from extractor.prompt import ask
+from extractor.rules import read_turn
+from state_machine.fields import OBRIGATORIOS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from extractor.breaker import Breaker
+    from extractor.contract import Context
+    from extractor.rules import RulesReading
+
+
+class _WithModel:
+    def __init__(
+        self,
+        *,
+        api_key: str | None,
+        base_url: str,
+        model: str,
+        deadline: float = 8.0,
+        before_request: Callable[[], None] | None = None,
+        temperature: float | None = 0.0,
+        breaker: Breaker | None = None,
+    ) -> None:
+        self.client = ModelClient(
+            api_key=api_key,
+            base_url=base_url,
+            model=model,
+            deadline=deadline,
+            before_request=before_request,
+            temperature=temperature,
+            breaker=breaker,
+        )
+
+    async def aclose(self) -> None:
+        """Close the connections to the model's server."""
+        await self.client.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+class HybridExtractor(_WithModel):
+    """Rules first; the model is asked only when a required field is missing among unread words, or no rule named the intent."""
+
+    async def extract(self, texto: str, contexto: Context) -> Extraction:
+        """Read one turn; a server's failure costs at most the deadline and leaves the rules' reading."""
+        reading = read_turn(texto, contexto)
+        if not needs_model(reading, contexto):
+            return reading.extraction
+        question = ask(reading.skeleton, contexto)
+        resposta = await self.client.propose(question)
+        if resposta is None:
+            return reading.extraction
+        return merge(reading, ground(resposta, question, reading, contexto), intent_of(resposta), contexto)
+
+
+class ModelExtractor(_WithModel):
+    """The model alone, grounded and parsed by our code; for evaluation, never for issuing."""
+
+    async def extract(self, texto: str, contexto: Context) -> Extraction:
+        """Read one turn by the model; nothing when it has no usable answer."""
+        reading = read_turn(texto, contexto)
+        question = ask(reading.skeleton, contexto)
+        resposta = await self.client.propose(question)
+        if resposta is None:
+            return Extraction(Intent.CONVERSA)
+        candidates = ground(resposta, question, reading, contexto)
+        return Extraction(Intent(resposta.intent), candidates, modelo_usado=True)
+
+
+def needs_model(reading: RulesReading, contexto: Context) -> bool:
+    """Say whether a model could add to what the rules read."""
+    if reading.unsure:
+        return True
+    extraction = reading.extraction
+    if extraction.intent not in {Intent.INFORMAR, Intent.CORRIGIR}:
+        return False
+    settled = {c.campo for c in extraction.candidates} | {d.campo for d in extraction.doubts} | set(contexto.conhecidos)
+    return reading.unread and any(c not in settled for c in OBRIGATORIOS)

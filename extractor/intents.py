@@ -1,0 +1,153 @@
+"""Names what the user is doing with a turn; a yes is a yes only when it stands alone."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from extractor.contract import Intent
+
+EMOJI_YES: Final = re.compile("[👍👌✅✔☑🆗💯🤝🙌]")
+EMOJI_NO: Final = re.compile("[👎❌🚫✖⛔]")
+DECORATION: Final = re.compile(r"[^\w\s?]|_")
+LAUGHTER: Final = re.compile(r"\b(?:k{2,}|(?:rs)+|(?:ha){2,}h?|(?:he){2,}h?|hu(?:hu)+)\b")
+YES: Final = (
+    r"sim+|s+|ss|isso(?: (?:mesmo|ai|memo))?|pode(?: (?:sim|ser|mandar|emitir|enviar|fazer|gerar|confirmar|ir|soltar|seguir|prosseguir|tocar|fechar|dar andamento|continuar|lancar))?|"
+    r"mand[ae](?: (?:ver|bala|brasa|la|bronca))?|bora+|bora la|vamos|vamo(?:s la)?|simbora|partiu|ok+|okay|okey|oki|blz|beleza|fech(?:ou|ado)|confirm(?:o|a|ado|ada|ar|adissimo|ei)|"
+    r"(?:ta|esta|tudo) (?:tudo )?(?:certo|certinho|correto|ok|perfeito|otimo|bom|bem|show|joia|conforme|lindo|em ordem)|certo|certinho|correto|certissimo|corretissimo|exato|exatamente|"
+    r"perfeito|show(?: de bola)?|top|emit(?:e|ir|a)|ger(?:a|ar)|envi[ae]|envi[ae]r|faz|faca|aprov(?:o|ado|ada|ei)|uhum|aham|ahan|arram|claro(?: que sim)?|com certeza|certeza|positivo|joia|joinha|"
+    r"yes|yeah|yep|yup|si|dale|vai|vai la|vai em frente|segue(?: o baile)?|manda ver|concordo|de acordo|autoriz(?:o|ado|ar)|legal|otimo|maravilha|"
+    r"tudo certo|tudo ok|demorou|fmz|firmeza|suave|tranquilo|go|go ahead|sure|correct|confirmed?|send it|perfect|afirmativo|opa sim|ai sim|eh isso(?: (?:ai|mesmo))?|isso ai|era isso(?: mesmo)?|tmj|toca ficha|manda a nota"
+)
+YES_FILLER: Final = (
+    r"por favor|por gentileza|obrigado|valeu|agora|ja|a nota|as notas|nota|essa nota|essa|ela|entao|ai|por mim|amigo|amiga|querida|querido|mano|cara|viu|ne|eh|ta|prosa|pra mim|pra gente|"
+    r"logo|tudo|e|la|sim|ah|opa|oi|bom dia|boa tarde|boa noite|muito|bem|a|o|please|thanks|gracias|assim(?: mesmo)?|desse jeito|os dados|as informacoes|dados|esta|estao|tao|aqui|com|isso|meu|minha|rapaz|deus|amem|os|esses|de|boa|hoje|it|is|all|good|favor|emissao|o envio|envio|nfse|fiscal"
+)
+ALL_YES: Final = re.compile(rf"(?:(?:{YES}|{YES_FILLER})(?:\s+|$))+")
+ONE_YES: Final = re.compile(rf"\b(?:{YES})\b")
+NO: Final = (
+    r"nao+|nah|naum|n|nn|nops?|no|negativo|nunca|de jeito nenhum|jamais|claro que nao|nem pensar|ainda nao|agora nao|nao ainda|"
+    r"espera(?: (?:ai|um pouco|um momento))?|pera(?:i| ai)?|calma(?: ai)?|segura(?: ai)?|aguarda(?: ai)?|aguarde|um momento|momento|so um minuto|um minuto|wait|hold on|not yet|stop|"
+    r"(?:ta|esta|tem|eh|ficou) (?:tudo )?(?:errad[oa]|incorret[oa])|errad[oa]|incorret[oa]|algo errado|tem (?:algo|coisa|uma coisa|um erro|erro)(?: (?:errad[oa]|estranh[oa]))?(?: ai)?|"
+    r"nao (?:ta|esta|eh|era)? ?(?:certo|isso|correto|bem isso|assim|esse|essa|emite|emita|emitir|manda|mande|envia|envie|confirmo|confirma|pode|concordo|autorizo|aprovo|faz|faca|gera|quero|bate|confere|emite ainda)"
+)
+NO_FILLER: Final = rf"{YES_FILLER}|ainda|nao|isso|mas|que|eu|vou|ver|deixa eu ver|deixa eu conferir|vou conferir|conferir|primeiro|antes|preciso|confirmar|algo|coisa|esta|ta|tem|aqui|um|uma|pouco|vou checar|desculpa|sorry|hum+|hmm+|melhor|quero nao|moco|to vendo"
+ALL_NO: Final = re.compile(rf"(?:(?:{NO}|{NO_FILLER})(?:\s+|$))+")
+ONE_NO: Final = re.compile(rf"\b(?:{NO})\b")
+CANCEL: Final = re.compile(
+    r"\bcancel(?:a|e|ar|o|amos|emos|it)?\b(?! (?:culum))|\bdeix[ae] (?:pra|para) la\b|\bdeix[ae] quieto\b|\bdeix[ae] (?:isso|essa|ela)\b|^\W*deix[ae]\W*$|\besquec[ea]r?\b|\bdesist(?:o|i|ir|imos|iu)\b|"
+    r"\bnao (?:quero|precisa|preciso|vou (?:querer|emitir|precisar)|vai precisar)(?: emitir| fazer| mandar)?(?: (?:mais|nada|essa nota|a nota))(?: nao)?\b|\baborta\w*\b|\banula(?:r)?\b|\bnever ?mind\b|\bforget (?:it|about)\b|"
+    r"\bpar[ae] (?:tudo|com isso|por aqui)\b|\bjoga fora\b|\bdescart[ae]r?\b|\bapaga tudo\b|\bnao (?:emite|emita|faz|faca|manda) mais\b|\bnao precisa(?: nao)?\W*$|\bdeixa(?: isso)? (?:pra|para) (?:depois|outr[ao] (?:dia|hora))\b|\bencerra(?:r)?\b|\bquero nao\b"
+)
+NOT_CANCEL: Final = re.compile(
+    r"\b(?:nao|nem|sem|don't|not) (?:eh (?:pra|para) |era (?:pra|para) |quero |quis |precisa |vou |pode |e pra |me )*(?:cancel\w*|esquec\w*|desist\w*)|\bcancelad[ao]\b|\bnota cancelada\b"
+)
+FORGOTTEN: Final = re.compile(
+    r"\b(?:esqueci|me esqueci|nao esquec\w*|esquec\w+ de|esqueca (?:as|todas|suas|tudo|o que|das)|esqueceu)\b"
+)
+REPEAT: Final = re.compile(
+    r"\brepet\w+\b|\brepit\w+\b|\b(?:a )?mesma (?:nota|coisa|de sempre|do mes|da ultima|que)\b|\b(?:nota )?igual(?:zinha)? (?:a|ao|da|do|a?quel)\w*|\bigualzinha\b|\b(?:emit\w+|faz|faca|manda|gera|fazer) (?:a nota )?de novo\b|\bnovamente\b.*\bnota\b|\bde novo\b.*\bnota\b|\bnota\b.*\bde novo\b|\bfaz igual\b|\bo mesmo de sempre\b|\bcomo (?:a|da) ultima\b|\bsame (?:as|invoice|one)\b|\bcopia a ultima\b|\bre-?emit\w+|\bduplic\w+ a\b|\boutra igual\b|\bmesm[ao] (?:do|da) (?:mes|semana|ultim\w+)|\breaproveit\w+|\bclona\w*\b|\bde sempre\b"
+)
+DUPLICATE_COPY: Final = re.compile(r"\b(?:segunda|2[ªa]?) via\b")
+QUERY: Final = re.compile(
+    r"\b(?:segunda|2[ªa]?) via\b|\b(?:minhas|ultimas|quantas|quais|listar?|lista(?:r)? as|historico|ver as|relatorio) (?:\w+ )?(?:notas|emissoes)\b|\bstatus\b|\bhistorico\b|"
+    r"\b(?:qual|quando|cade|onde|quanto|saiu|ja|me (?:manda|envia|passa|diz|fala)|manda|reenvia\w*|mostra\w*|ve|ver|consult\w+|quero ver|quero (?:o|a)|preciso d[oa]|baixar|procur\w+|busca\w*|envia\w*|deu certo|foi)\b[^.\n]{0,40}\b(?:numero d[ao]|ultim[ao] nota|ultimas notas|pdf|xml|danfse?|link da nota|nota (?:saiu|foi|ja|anterior|que|do mes|da semana|de ontem|d[ao])|nota \d+)|"
+    r"\b(?:a )?(?:minha )?nota (?:ja )?(?:foi|saiu|esta|ta|deu|autoriz\w*|aprov\w*)\b|\bja (?:emitiu|saiu|foi emitida|autorizou|aprovou)\b|\b(?:cade|kd|onde (?:ta|esta)) (?:a|o|minha|meu)\b|"
+    r"\bquanto (?:eu )?(?:ja )?(?:faturei|emiti|recebi|gastei|vendi|tenho|falta|deu (?:o|no) mes)\b|\bfaturamento\b|\btotal (?:do mes|emitido|do ano|faturado|de notas)\b|\bqual (?:foi )?(?:o|a) (?:numero|valor|data|status|situacao|ultim\w+)\b[^.\n]*\b(?:nota|emiti\w*|ultim\w+)\b|\bquantas\b[^.\n]*\b(?:emiti|notas)\b|\bem que pe\b|\bconsultar?\b|\bquando (?:foi|saiu|sai|emiti)\b[^.\n]*\bnota\b|\b(?:last|my|latest) notas?\b|\blimite (?:do|anual)\b"
+)
+HELP: Final = re.compile(
+    r"\bajuda\w*\b|\bajudar?\b|\bhelp\b|\bsocorro\b|\bcomo (?:que )?(?:eu )?(?:funciona|faco|fazer|emito|emitir|uso|usar|mando|eh que|se faz|comeco|corrijo|cancelo|mudo|altero|preencho|informo|devo|te mando|voce funciona)\b|\b(?:o que|que|quais)(?: dados| informacoes| documentos)?(?: (?:eh que|mais|que))? ?(?:voce|eu|a gente)? ?(?:precisa|preciso|tenho que|devo|falta|necessita|precisam|quer que eu|sabe|consegue|pode fazer|faz)\b|"
+    r"\b(?:quais|que) (?:dados|informacoes|campos|comandos|opcoes)\b|\bnao (?:entendi|to entendendo|estou entendendo|sei (?:usar|como|mexer|o que)|consigo (?:emitir|usar|entender))\b|\bmenu\b|\bcomandos\b|\binstrucoes de uso\b|\bduvidas?\b|\bpra que serve\b|\bo que (?:voce|isso) (?:faz|eh)\b|\bwhat (?:do you|can you|information)\b|\bhow (?:do|does|can)\b|\bque eh (?:isso|prosa)\b|"
+    r"\b(?:falar|fala|conversar|quero|passa|chama\w*|transfere) (?:com |um |pra |para |o |a |uma )*(?:atendente|humano|pessoa|suporte|alguem|gente)\b|\batendente\b|\bo que falta\b|\bfalta (?:mais )?(?:o que|alguma coisa|algo)\b|\bque (?:eu )?(?:mando|coloco|escrevo|ponho)\b|\b(?:qual|onde) (?:eu )?(?:acho|encontro|vejo)\b|\b(?:me )?explic\w+\b|\btutorial\b|\bpasso a passo\b|\b(?:posso|da pra|consigo|voce (?:emite|faz|aceita|consegue|trabalha)|aceita)\b[^.\n]*\?|\bcomo assim\b|\b(?:o que|oq) (?:eh|significa)\b"
+)
+WANTS_NOTE: Final = re.compile(
+    r"\b(?:emit\w+|fazer|faz|faca|gerar?|gere|tirar?|lanc\w+|mand[ae]r?|solt\w+|cri\w+|preciso|precisava|quero|queria|gostaria|necessito|issue|create|nova|outra|mais uma|bora|vamos)\b[^.?\n]{0,40}\bnotas?\b|^\W*(?:nova |outra )?nota(?: fiscal)?\W*$|\bnota (?:nova|fiscal)\b|^\W*emitir\W*$|\b(?:emitir|emite) (?:uma|outra|mais)\b|\bsolicit\w+\b[^.\n]{0,20}\bnota\b"
+)
+CHANGE: Final = re.compile(
+    r"\b(?:corrig\w+|corrij\w+|corre[cç]ao|corrigir|mudar?|mude|muda|alterar?|altera|altere|trocar?|troca|troque|editar?|edita|ajustar?|ajusta|arrumar?|arruma|modificar?|atualizar?|retificar?|change|fix|edit)\b|\b(?:errei|me enganei|passei errado|digitei errado|mandei errado|coloquei errado)\b"
+)
+PROMISE: Final = re.compile(
+    r"\b(?:ja (?:te |lhe )?(?:mando|passo|envio|falo|vejo|volto|digo|pego)|vou (?:te )?(?:mandar|passar|enviar|ver|pegar|procurar|confirmar|perguntar|olhar|checar|conferir)|depois (?:eu )?(?:mando|passo|envio|falo)|daqui a pouco|(?:to|estou) (?:sem|procurando|vendo|pegando))\b"
+)
+QUESTION: Final = re.compile(
+    r"\?|^\W*(?:qual|quais|quanto|quantos|quem|quando|onde|como|por que|porque|pq|o que|what|who|when|where|why|how|cade|sera que)\b"
+)
+TASK: Final = re.compile(
+    r"\b(?:me (?:conta|conte|fala|fale|diz|diga|recomenda|indica|ensina|explica|lembra|acorda|empresta|da um)|escreve|escreva|traduz\w*|calcul\w+|toca|pede|peca|compra|comprar|reserva|agenda|agendar|marca|pesquisa|procura|liga|abre|abrir|faz um|faz uma|faca um|faca uma|cria um|gera um|gerar um|manda um|emite um|emitir um|quero um|quero uma|preciso de um|preciso de uma|tell me|write|translate|sing|book|buy|play|show me)\b|\bpiada\b|\bboleto\b|\bprevisao do tempo\b|\bfaz(?:er)? (?:o )?(?:pix|ted|doc)\b|\b(?:ignore|ignora|esqueca|desconsidere)\b[^.\n]{0,30}\b(?:instruc\w+|regras|anteriores|tudo)\b|\b(?:system )?prompt\b|\b(?:aja|finja|atue|act|pretend) (?:como|que|as)\b|\b(?:empresta\w*|emprestimo|financiamento|namora\w*|receita de)\b"
+)
+HOUSE_WORDS: Final = re.compile(
+    r"\b(?:notas?|nfse?|cnpj|cpf|emitir|emissao|iss|aliquota|retencao|imposto|tributo|simples|mei|tomador|prestador|valor|descricao|rps|competencia|fiscal|bot|prosa|certificado|prefeitura|servico)\b"
+)
+DENIES: Final = re.compile(
+    r"\b(?:nao|nem|nao+|naum|negativo|nope|not|mas|porem|so que|exceto|menos|but|espera|pera\w*|calma|errad\w*|incorret\w*|ainda|cancel\w*|antes)\b"
+)
+
+
+def standalone(plain: str) -> str:
+    """Reduce a turn to its words for the yes and no grammars: emoji as words, laughter and punctuation gone."""
+    spoken = EMOJI_NO.sub(" nao ", EMOJI_YES.sub(" sim ", plain))
+    return " ".join(LAUGHTER.sub(" ", DECORATION.sub(" ", spoken)).split())
+
+
+def is_yes(plain: str) -> bool:
+    """Say whether the whole turn is a yes and nothing else; a question is none."""
+    words = standalone(plain)
+    return (
+        bool(words)
+        and "?" not in words
+        and not DENIES.search(words)
+        and bool(ALL_YES.fullmatch(words) and ONE_YES.search(words))
+    )
+
+
+def is_no(plain: str) -> bool:
+    """Say whether the turn is a refusal or a request to wait, with nothing else."""
+    words = standalone(plain).replace("?", "").strip()
+    return bool(words) and bool(ALL_NO.fullmatch(words) and ONE_NO.search(words))
+
+
+def is_cancel(plain: str) -> bool:
+    """Say whether the turn gives the invoice up."""
+    return bool(CANCEL.search(plain)) and not NOT_CANCEL.search(plain) and not FORGOTTEN.search(plain)
+
+
+def speech_act(plain: str, *, resumo: bool) -> Intent | None:
+    """Name what a turn without invoice data does; ``None`` when nothing speaks for any act."""
+    if is_cancel(plain):
+        return Intent.CANCELAR
+    if resumo and is_yes(plain):
+        return Intent.CONFIRMAR
+    if is_no(plain):
+        return Intent.NEGAR
+    injected = re.search(
+        r"\b(?:ignor[ea]|desconsider[ea]|esquec[ae])\b[^.\n]{0,40}\b(?:instruc\w+|regras|anterior\w*|prompt)\b", plain
+    )
+    if injected:
+        return Intent.FORA_ESCOPO
+    if REPEAT.search(plain):
+        return Intent.REPETIR
+    if (
+        HELP.search(plain)
+        and not DUPLICATE_COPY.search(plain)
+        and not re.search(r"\bnumero d[ao]\b|\bultim[ao] nota\b", plain)
+    ):
+        if QUESTION.search(plain) and not HOUSE_WORDS.search(plain) and TASK.search(plain):
+            return Intent.FORA_ESCOPO
+        return Intent.AJUDA
+    if QUERY.search(plain):
+        return Intent.CONSULTAR
+    return _remaining(plain, resumo=resumo)
+
+
+def _remaining(plain: str, *, resumo: bool) -> Intent | None:
+    if resumo and CHANGE.search(plain):
+        return Intent.CORRIGIR
+    if PROMISE.search(plain):
+        return Intent.CONVERSA
+    if WANTS_NOTE.search(plain) and not resumo:
+        return Intent.INFORMAR
+    if not resumo and re.search(r"\b(?:pode|manda|favor) emitir\b|\bemit[ea]\b", plain):
+        return Intent.INFORMAR
+    if TASK.search(plain):
+        return Intent.FORA_ESCOPO
+    return None

@@ -1,0 +1,249 @@
+"""Numbers as Brazilians write and say them, in digits, words or both; reads each one whole or calls it unreadable.
+
+text2num joins across clauses ("trezentos e um de quatrocentos" becomes "301 de 400") and does not know "2 mil e 500" or
+"quinhentão", so the grammar is ours; text2num and num2words are its oracles in the tests.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+UNITS: Final = {
+    "zero": 0, "um": 1, "uma": 1, "dois": 2, "duas": 2, "tres": 3, "quatro": 4, "cinco": 5, "seis": 6, "sete": 7,
+    "oito": 8, "nove": 9,
+}  # fmt: skip
+TEENS: Final = {
+    "dez": 10, "onze": 11, "doze": 12, "treze": 13, "quatorze": 14, "quinze": 15, "dezesseis": 16, "dezessete": 17,
+    "dezoito": 18, "dezenove": 19,
+}  # fmt: skip
+TENS: Final = {
+    "vinte": 20, "trinta": 30, "quarenta": 40, "cinquenta": 50, "sessenta": 60, "setenta": 70, "oitenta": 80,
+    "noventa": 90,
+}  # fmt: skip
+HUNDREDS: Final = {
+    "cem": 100, "cento": 100, "duzentos": 200, "trezentos": 300, "quatrocentos": 400, "quinhentos": 500,
+    "seiscentos": 600, "setecentos": 700, "oitocentos": 800, "novecentos": 900,
+}  # fmt: skip
+AUGMENTATIVES: Final = {
+    "cinquentao": 50, "cenzao": 100, "cemzao": 100, "duzentao": 200, "trezentao": 300, "quatrocentao": 400,
+    "quinhentao": 500, "seiscentao": 600, "setecentao": 700, "oitocentao": 800, "novecentao": 900,
+}  # fmt: skip
+SCALES: Final = {
+    "mil": 10**3,
+    "k": 10**3,
+    "milhao": 10**6,
+    "milhoes": 10**6,
+    "mi": 10**6,
+    "bilhao": 10**9,
+    "bilhoes": 10**9,
+}
+SMALL: Final = UNITS | TEENS | TENS | HUNDREDS
+LITERAL: Final = re.compile(r"\d{1,3}(?: \d{3})+(?:,\d{1,2})?(?![\d.,]*\d)|\d+(?:[.,']\d+)*")
+WORD: Final = re.compile(r"[a-z]+")
+SHAPES: Final = (
+    (re.compile(r"\d+"), "", ""),
+    (re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d{1,2})?"), ".", ","),
+    (re.compile(r"\d{1,3}(?: \d{3})+(?:,\d{1,2})?"), " ", ","),
+    (re.compile(r"\d+,\d{1,2}"), "", ","),
+    (re.compile(r"\d+\.\d{1,2}"), "", "."),
+    (re.compile(r"\d{1,3}(?:,\d{3})+\.\d{1,2}"), ",", "."),
+    (re.compile(r"\d{1,3}(?:,\d{3}){2,}"), ",", "."),
+)  # (shape, thousands separator, decimal separator); anything else is readable in two ways and is asked
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number at ``plain[start:end]``; ``value`` is ``None`` where the digits can be read in two ways."""
+
+    start: int
+    end: int
+    value: Decimal | None
+    literal: str | None = None  # the digits as typed, when it is nothing but digits and separators
+    words: bool = False
+    scaled: bool = False  # "2k", "3 mil": said as an amount, not as a code
+    slang: bool = False  # "quinhentão"
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    text: str
+    start: int
+    end: int
+    glued: bool  # no space before
+
+
+def literal(text: str) -> Decimal | None:
+    """Read digits and separators as written in Brazil or, when unmistakable, in the United States; else ``None``."""
+    for shape, thousands, decimal in SHAPES:
+        if shape.fullmatch(text):
+            if thousands:
+                text = text.replace(thousands, "")
+            return Decimal(text.replace(decimal, ".") if decimal else text)
+    return None
+
+
+def find(plain: str, start: int = 0, end: int | None = None) -> Iterator[Number]:
+    """Yield every number in ``plain[start:end]``, left to right, none overlapping another."""
+    tokens = _tokens(plain, start, len(plain) if end is None else end)
+    i = 0
+    while i < len(tokens):
+        found = _number(tokens, i)
+        if found is None:
+            i += 1
+        else:
+            number, i = found
+            yield number
+
+
+def group(words: list[str], i: int) -> tuple[int, int] | None:
+    """Read one spoken group below a thousand at ``words[i:]``: its value and the index after it."""
+    if i >= len(words) or words[i] not in SMALL:
+        return None
+    word = words[i]
+    value, at = SMALL[word], i + 1
+    if word in UNITS or word in TEENS or word == "cem":
+        return value, at
+    smaller = UNITS | TEENS | TENS if word in HUNDREDS else UNITS
+    skip = 1 if at < len(words) and words[at] == "e" else 0
+    # "duzentos cinquenta" is heard for 250, but "vinte um" is two numbers as often as one
+    if (
+        at + skip < len(words)
+        and words[at + skip] in smaller
+        and words[at + skip] != "zero"
+        and (skip or word in HUNDREDS)
+    ):
+        rest = group(words, at + skip)
+        if rest is not None:
+            return value + rest[0], rest[1]
+    return value, at
+
+
+def _tokens(plain: str, start: int, end: int) -> list[_Token]:
+    tokens: list[_Token] = []
+    at = start
+    while at < end:
+        match = LITERAL.match(plain, at, end) or WORD.match(plain, at, end)
+        if match is None:
+            if not plain[at].isspace():
+                tokens.append(_Token(plain[at], at, at + 1, glued=at > 0 and not plain[at - 1].isspace()))
+            at += 1
+            continue
+        tokens.append(_Token(match[0], at, match.end(), glued=at > 0 and not plain[at - 1].isspace()))
+        at = match.end()
+    return tokens
+
+
+def _number(tokens: list[_Token], i: int) -> tuple[Number, int] | None:
+    first = tokens[i]
+    if first.text[0].isdigit():
+        return _from_digits(tokens, i)
+    if first.text in AUGMENTATIVES:
+        return Number(first.start, first.end, Decimal(AUGMENTATIVES[first.text]), words=True, slang=True), i + 1
+    return _from_words(tokens, i)
+
+
+def _from_digits(tokens: list[_Token], i: int) -> tuple[Number, int] | None:
+    first = tokens[i]
+    if first.glued and i and tokens[i - 1].text.isalpha():
+        return None  # the digits of "covid19" or "sala2b" are part of a name
+    value = literal(first.text)
+    after = tokens[i + 1] if i + 1 < len(tokens) else None
+    if after is None or after.text not in SCALES or value is None or (after.text in {"k", "mi"} and not after.glued):
+        if after is not None and after.glued and after.text.isalpha() and after.text not in {"reais", "x"}:
+            return None  # "16gb", "5w30"
+        return Number(first.start, first.end, value, literal=first.text), i + 1
+    total, at = value * SCALES[after.text], i + 2
+    if total != total.to_integral_value() or value >= 1000:  # noqa: PLR2004 - "1.500 mil": a slip, not a million and a half
+        return Number(first.start, after.end, None, scaled=True), at
+    rest = _remainder(tokens, at, Decimal(SCALES[after.text]), exact="." not in first.text and "," not in first.text)
+    if rest is not None:
+        total, at = total + rest[0], rest[1]
+    return Number(first.start, tokens[at - 1].end, total.quantize(Decimal(1)), scaled=True), at
+
+
+def _from_words(tokens: list[_Token], i: int) -> tuple[Number, int] | None:
+    words = [t.text for t in tokens]
+    first = tokens[i]
+    if words[i] == "meio" and i + 1 < len(words) and words[i + 1] in {"milhao", "bilhao"}:
+        return Number(
+            first.start, tokens[i + 1].end, Decimal(SCALES[words[i + 1]] // 2), words=True, scaled=True
+        ), i + 2
+    total, at = Decimal(0), i
+    ceiling = Decimal(10**12)
+    while True:
+        part = _scaled_group(words, at, ceiling, first=at == i)
+        if part is None:
+            break
+        value, after, scale = part
+        total, at, ceiling = total + value, after, Decimal(scale)
+        if scale == 1:
+            break
+        if words[at : at + 3] in (["e", "meio", ""], ["e", "meio"]) or words[at : at + 2] == ["e", "meio"]:
+            if scale >= 10**6:
+                total, at = total + scale // 2, at + 2
+            break
+        rest = _remainder(tokens, at, ceiling, exact=True)
+        if rest is not None:
+            total, at = total + rest[0], rest[1]
+            break
+        joined = _joint(words, at)
+        if joined is None or _scaled_group(words, joined, ceiling, first=False) is None:
+            break
+        at = joined
+    if at == i:
+        return None
+    return Number(first.start, tokens[at - 1].end, total, words=True, scaled=ceiling > 1), at
+
+
+def _scaled_group(words: list[str], i: int, ceiling: Decimal, *, first: bool) -> tuple[Decimal, int, int] | None:
+    """Read ``[group] [mil|milhão]`` below ``ceiling``: value, index after it, scale of its last word."""
+    if i < len(words) and words[i] == "mil" and ceiling > 1000:
+        return Decimal(1000), i + 1, 1000
+    below = group(words, i)
+    if below is None or (not first and below[0] == 0):
+        return None
+    value, at = below
+    scale = SCALES.get(words[at], 1) if at < len(words) and words[at] not in {"k", "mi"} else 1
+    if scale >= ceiling:
+        return None
+    return Decimal(value * scale), at + (scale > 1), scale
+
+
+def _joint(words: list[str], at: int) -> int | None:
+    """Step over what may stand between "mil" and the group after it: nothing, "e", or a comma as on a cheque."""
+    if at < len(words) and words[at] in {"e", ","}:
+        return at + 1
+    return at if at < len(words) else None
+
+
+def _remainder(tokens: list[_Token], at: int, ceiling: Decimal, *, exact: bool) -> tuple[Decimal, int] | None:
+    """Read what follows "2 mil": "e 500", "500", "e quinhentos", "trezentos"."""
+    if not exact or at >= len(tokens):
+        return None
+    joined = tokens[at].text == "e"
+    here = at + joined
+    if here >= len(tokens):
+        return None
+    token = tokens[here]
+    if token.text[0].isdigit():
+        value = literal(token.text)
+        plain_hundreds = len(token.text.split(",")[0]) == 3  # noqa: PLR2004 - "2 mil 500": three digits, or it is another number
+        after = tokens[here + 1] if here + 1 < len(tokens) else None
+        if after is not None and after.text == "mil" and ceiling > 1000:  # noqa: PLR2004 - "1 milhão e 200 mil"
+            return (value * 1000, here + 2) if value is not None and value < 1000 else None  # noqa: PLR2004 - below a thousand
+        if value is None or value >= min(ceiling, Decimal(1000)) or not (joined or plain_hundreds):
+            return None
+        if after is not None and after.glued and (after.text.isalpha() or after.text in "%/-"):
+            return None
+        return value, here + 1
+    words = [t.text for t in tokens]
+    part = _scaled_group(words, here, ceiling, first=False)
+    if part is None or (not joined and part[0] < 100):  # noqa: PLR2004 - "2 mil um": a new phrase begins
+        return None
+    return part[0], part[1]

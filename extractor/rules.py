@@ -1,0 +1,254 @@
+"""The deterministic reader of a turn, and the product's default: finds, judges and names; calls nobody."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from extractor import hostile, intents
+from extractor.amounts import mark_amounts
+from extractor.contract import Extraction, Intent
+from extractor.corrections import cleared
+from extractor.dates import mark_dates
+from extractor.description import labelled, read_answer, read_description
+from extractor.distractors import mark_distractors, mark_named_numbers
+from extractor.documents import mark_documents
+from extractor.fragments import fragments
+from extractor.marks import Canvas, Kind, Skeleton
+from extractor.party import read_document
+from extractor.people import read_email, read_name, recipient_span, tail_recipient
+from extractor.reading import Reading
+from extractor.spoken import mark_spoken
+from extractor.text import read
+from extractor.value import read_value
+from extractor.vocabulary import GREETING_LINE, NOISE, is_work
+from state_machine.fields import Campo, Candidate, Doubt, Motivo
+
+if TYPE_CHECKING:
+    from extractor.contract import Context
+    from extractor.fragments import Fragment
+    from extractor.text import Text
+
+TWO_NOTES: Final = re.compile(
+    r"\b(?:duas|tres|quatro|cinco|varias|algumas|umas|N|\d+) (?:novas? )?(?:notas|invoices)\b|\buma (?:de|pra|pro|para|no valor de) .*\be (?:a )?outra\b"
+    r"|\boutra (?:nota )?(?:de [VN]|pra [od]? ?D|pro D|para D|no valor)|\b(?:nota|uma) (?:pra|pro|para) .*\b(?:nota|uma) (?:pra|pro|para)\b|\bcada (?:uma|um)\b.*\bnotas\b|\bnotas\b.*\bcada (?:uma|um)\b|\btwo notas\b|\buma nota\b.*\b(?:e|mais) (?:uma )?outra\b"
+)
+KEEPS_EVERYTHING: Final = frozenset(
+    {Intent.CONFIRMAR, Intent.NEGAR, Intent.CONVERSA, Intent.AJUDA, Intent.FORA_ESCOPO, Intent.CANCELAR}
+)
+ACTS_WITHOUT_FIELDS: Final = frozenset({Intent.CANCELAR, Intent.REPETIR, Intent.CONSULTAR, Intent.AJUDA})
+
+
+@dataclass(frozen=True, slots=True)
+class RulesReading:
+    """What the rules read, and how much they left: a model is worth asking only for ``unsure`` or ``unread``."""
+
+    extraction: Extraction
+    skeleton: Skeleton
+    limit: int  # plain index at which hostile text begins
+    unsure: bool  # no rule named the intent
+    unread: bool  # words of substance went into no field
+
+
+def extract(texto: str, contexto: Context) -> Extraction:
+    """Read one turn (several short messages arrive joined by newlines). Never raises for what the user wrote."""
+    return read_turn(texto, contexto).extraction
+
+
+def read_turn(texto: str, contexto: Context) -> RulesReading:
+    """Read one turn and report what is left for a model. Never raises for what the user wrote."""
+    text = read(texto)
+    limit = hostile.begins(text.plain)
+    skeleton = recognise(text, contexto)
+    line = skeleton.line
+    documento = read_document(skeleton, contexto, limit)
+    valor = read_value(skeleton, contexto, limit)
+    act = intents.speech_act(text.plain, resumo=contexto.resumo_mostrado)
+    extras = [] if act in ACTS_WITHOUT_FIELDS or _asks(text, documento, valor) else _extras(skeleton, limit)
+    prose = _prose(skeleton, contexto, (documento, valor), act=act, limit=limit, accompanied=bool(extras))
+    readings = _two_notes(line, [documento, valor, prose.descricao], act)
+    candidates = (
+        [r.candidate for r in readings if r.candidate is not None] + extras + ([prose.nome] if prose.nome else [])
+    )
+    doubts = [r.doubt for r in readings if r.doubt is not None]
+    clear = _clear(line, contexto, readings, candidates, doubts)
+    fields = bool(candidates or doubts)
+    intent = _intent(text, contexto, act, clear=clear, candidates=candidates, doubts=doubts)
+    if intent in KEEPS_EVERYTHING and not fields:
+        clear = frozenset()
+    unsure = not fields and not clear and act is None and bool(prose.pieces)
+    unread = bool(prose.pieces) and Campo.DESCRICAO not in {c.campo for c in candidates}
+    return RulesReading(Extraction(intent, tuple(candidates), tuple(doubts), clear), skeleton, limit, unsure, unread)
+
+
+class RulesExtractor:
+    """``extract`` behind the asynchronous seam."""
+
+    async def extract(self, texto: str, contexto: Context) -> Extraction:
+        """Read one turn by rules alone."""
+        return extract(texto, contexto)
+
+
+def recognise(text: Text, contexto: Context) -> Skeleton:
+    """Mark everything the rules know in a text; the order lets each reader see only what the ones before left."""
+    canvas = Canvas(text)
+    mark_distractors(canvas)
+    mark_documents(canvas, contexto)
+    mark_dates(canvas, contexto.hoje)
+    mark_spoken(canvas, contexto)
+    mark_named_numbers(canvas)
+    mark_amounts(canvas)
+    return Skeleton(text, canvas.marks)
+
+
+def _asks(text: Text, documento: Reading, valor: Reading) -> bool:
+    """Say whether the turn only asks something, so that "hoje" or "outubro" in it dates no service."""
+    return (
+        not (documento.used or valor.used) and intents.QUESTION.search(GREETING_LINE.sub(" ", text.plain)) is not None
+    )
+
+
+def _extras(skeleton: Skeleton, limit: int) -> list[Candidate]:
+    """Read e-mail, day and competência."""
+    found: list[Candidate] = []
+    email = read_email(skeleton)
+    if email is not None:
+        found.append(email)
+    for kind, campo in ((Kind.DAY, Campo.DATA), (Kind.MONTH, Campo.COMPETENCIA)):
+        marks = [m for m in skeleton.marks if m.kind is kind and m.value and m.start < limit]
+        if marks:
+            found.append(Candidate(campo, marks[-1].value, skeleton.text.verbatim(marks[-1].start, marks[-1].end)))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Prose:
+    descricao: Reading
+    nome: Candidate | None
+    pieces: list[Fragment]
+
+
+def _prose(
+    skeleton: Skeleton,
+    contexto: Context,
+    fields: tuple[Reading, Reading],
+    *,
+    act: Intent | None,
+    limit: int,
+    accompanied: bool,
+) -> _Prose:
+    """Read description and name from what the other fields left over."""
+    line = skeleton.line
+    end = next((i for i in range(len(line)) if skeleton.plain(i) >= limit), len(line))
+    used = frozenset(skeleton.position(m) for r in fields for m in r.used)
+    cuts = used | {p for p, m in skeleton.where.items() if m.kind is Kind.PERCENT}
+    pieces: list[Fragment] = []
+    recipients: list[tuple[int, int]] = []
+    for piece in fragments(skeleton, cuts, end):
+        span = recipient_span(skeleton, piece)
+        if span is None:
+            pieces.append(piece)
+        else:
+            recipients.append(span)
+    nome = read_name(skeleton, recipients)
+    if _answers_description(skeleton, contexto, fields, act):
+        return _Prose(read_answer(skeleton, end), nome, pieces)
+    accompanied = (
+        accompanied
+        or any(r.candidate or r.doubt for r in fields)
+        or any(m.kind in {Kind.PHONE} for m in skeleton.marks)
+    )
+    if act in ACTS_WITHOUT_FIELDS and labelled(skeleton, end) is None:
+        return _Prose(Reading(), nome, pieces)
+    only_labelled = hostile.commands(skeleton.text.plain) or act is Intent.FORA_ESCOPO or bool(TWO_NOTES.search(line))
+    descricao = read_description(
+        skeleton,
+        contexto,
+        _without_name(pieces, nome, skeleton),
+        end,
+        accompanied=accompanied,
+        only_labelled=only_labelled,
+    )
+    return _Prose(descricao, nome, pieces)
+
+
+def _without_name(pieces: list[Fragment], nome: Candidate | None, skeleton: Skeleton) -> list[Fragment]:
+    if nome is None:
+        return pieces
+    return [p for p in pieces if nome.trecho not in skeleton.verbatim(p.start, p.end)]
+
+
+def _answers_description(
+    skeleton: Skeleton, contexto: Context, fields: tuple[Reading, Reading], act: Intent | None
+) -> bool:
+    """Say whether the whole turn answers "what was the service?": nothing else is named in it."""
+    if contexto.pendente is not Campo.DESCRICAO or act not in {None, Intent.INFORMAR}:
+        return False
+    documento, valor = fields
+    named = any(m.kind is Kind.MONEY for m in valor.used) or bool(documento.used)
+    if named or (valor.candidate and Campo.VALOR not in contexto.conhecidos) or cleared(skeleton.line):
+        return False
+    words = re.findall(r"[a-z]+", skeleton.line)
+    if "?" in skeleton.line or not any(w not in NOISE or is_work(w) for w in words):
+        return False
+    return labelled(skeleton, len(skeleton.line)) is None
+
+
+def _two_notes(line: str, readings: list[Reading], act: Intent | None) -> list[Reading]:
+    """Ask for one invoice at a time when a turn orders several."""
+    documento, valor, descricao = readings
+    if act in ACTS_WITHOUT_FIELDS or not TWO_NOTES.search(line):
+        return readings
+    several = documento.doubt is not None and documento.doubt.motivo is Motivo.VARIOS
+    asked: list[Reading] = []
+    for campo, reading in ((Campo.DOCUMENTO, documento), (Campo.VALOR, valor)):
+        said = reading.doubt.trecho if reading.doubt else reading.candidate.trecho if reading.candidate else None
+        keep = said is None or (campo is Campo.DOCUMENTO and not several)
+        asked.append(reading if keep else Reading(doubt=Doubt(campo, Motivo.DUAS_NOTAS, said or ""), used=reading.used))
+    return [*asked, descricao if not several else Reading()]
+
+
+def _clear(
+    line: str, contexto: Context, readings: list[Reading], candidates: list[Candidate], doubts: list[Doubt]
+) -> frozenset[Campo]:
+    """Return what is taken back and not given anew; only what was known can be taken back."""
+    named = {c.campo for c in candidates} | {d.campo for d in doubts}
+    taken = set(cleared(line)) if contexto.conhecidos else set()
+    taken |= {
+        campo for campo, r in zip((Campo.DOCUMENTO, Campo.VALOR, Campo.DESCRICAO), readings, strict=True) if r.clear
+    }
+    return frozenset(taken - named)
+
+
+def _intent(
+    text: Text,
+    contexto: Context,
+    act: Intent | None,
+    *,
+    clear: frozenset[Campo],
+    candidates: list[Candidate],
+    doubts: list[Doubt],
+) -> Intent:
+    if candidates or doubts:
+        named = {c.campo for c in candidates}
+        if act in {Intent.REPETIR, Intent.CANCELAR} and not contexto.resumo_mostrado and Campo.DOCUMENTO not in named:
+            return act
+        touched = {c.campo for c in candidates if contexto.conhecidos.get(c.campo, c.valor) != c.valor}
+        touched |= {d.campo for d in doubts if d.campo in contexto.conhecidos}
+        corrects = contexto.resumo_mostrado or touched or clear & set(contexto.conhecidos)
+        return Intent.CORRIGIR if corrects else Intent.INFORMAR
+    if act in {Intent.CANCELAR, Intent.CONFIRMAR, Intent.REPETIR, Intent.CONSULTAR}:
+        return act
+    if clear:
+        return Intent.CORRIGIR
+    return act or _small_talk(text.plain)
+
+
+def _small_talk(plain: str) -> Intent:
+    """Tell a question about our work from one about the world, and both from a greeting."""
+    rest = GREETING_LINE.sub(" ", plain).strip(" ?!.,\n")
+    asks = intents.QUESTION.search(rest) or (rest and plain.rstrip().endswith("?"))
+    if not asks or not re.search(r"[a-z]{3,}", rest):
+        return Intent.CONVERSA
+    return Intent.AJUDA if intents.HOUSE_WORDS.search(rest) else Intent.FORA_ESCOPO

@@ -1,0 +1,110 @@
+"""The user's words made comparable, with the way back to every verbatim span; drops nothing that could carry meaning."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from typing import Final
+
+from extractor.lexicon import canonical
+
+MAX_CHARS: Final = 1500  # an order fits in a tenth of this; longer text is pasted matter that only costs time
+KEEP_AS_TYPED: Final = frozenset("ºª°²³¹½¼¾")  # NFKC would turn "nº" into "no" and "m²" into "m2"
+DASHES: Final = frozenset("‐‑‒–—―−﹘﹣－")
+QUOTES: Final = {"“": '"', "”": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "´": "'"}
+CONTROL_TOKEN: Final = re.compile(r"<\|[^|<>]{0,40}\|>")  # self-hosted servers read these as turn boundaries
+WORD: Final = re.compile(r"[a-zéª]+(?:\.(?=[\s\d])|/(?=\s|[a-z]|$))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One turn, twice: ``original`` as typed, ``plain`` lower case, without accents, abbreviations spelled out.
+
+    ``starts[i]`` and ``ends[i]`` are the slice of ``original`` that the character ``plain[i]`` came from.
+    """
+
+    original: str
+    plain: str
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    def verbatim(self, start: int, end: int) -> str:
+        """Return what the user typed for ``plain[start:end]``."""
+        if start >= end:
+            return ""
+        return self.original[self.starts[start] : self.ends[end - 1]]
+
+
+def read(original: str) -> Text:
+    """Fold width, case, accents, dashes and invisible characters; spell out abbreviations and typed-wrong cue words."""
+    original = CONTROL_TOKEN.sub(lambda m: " " * len(m[0]), original[:MAX_CHARS])
+    chars: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    for start, end in _clusters(original):
+        for char in _fold(original[start:end]):
+            chars.append(char)
+            starts.append(start)
+            ends.append(end)
+    return _spell_out(original, "".join(chars), starts, ends)
+
+
+def _clusters(original: str) -> list[tuple[int, int]]:
+    """Slices of a base character with its combining marks, so that decomposed accents fold like composed ones."""
+    bounds = [i for i, c in enumerate(original) if not unicodedata.combining(c)]
+    if bounds and bounds[0] != 0:
+        bounds.insert(0, 0)
+    return list(zip(bounds, [*bounds[1:], len(original)], strict=True))
+
+
+def _fold(cluster: str) -> str:
+    first = cluster[0]
+    if first in KEEP_AS_TYPED:
+        return first
+    if first in "\n\r":
+        return "\n"
+    if first in DASHES:
+        return "-"
+    if first in QUOTES:
+        return QUOTES[first]
+    category = unicodedata.category(first)
+    if category in {"Zs", "Zl", "Zp"} or first == "\t":
+        return " "
+    if category in {"Cf", "Cc", "Mn", "Me"}:
+        return ""
+    folded = unicodedata.normalize("NFKC", cluster).lower()
+    if folded == "é":
+        return folded  # the copula "é" and the conjunction "e" differ by this accent alone: see ``_spell_out``
+    bare = unicodedata.normalize("NFD", folded)
+    return "".join(c for c in bare if not unicodedata.combining(c))
+
+
+def _spell_out(original: str, folded: str, starts: list[int], ends: list[int]) -> Text:
+    out: list[str] = []
+    out_starts: list[int] = []
+    out_ends: list[int] = []
+
+    def keep(a: int, b: int) -> None:
+        out.append(folded[a:b].replace("é", "e"))
+        out_starts.extend(starts[a:b])
+        out_ends.extend(ends[a:b])
+
+    at = 0
+    for match in WORD.finditer(folded):
+        word = match[0]
+        whole = canonical(word)
+        if whole is None and word[-1] in "./":
+            word = word[:-1]
+            whole = canonical(word)
+        if whole is None:
+            continue
+        stop = match.start() + len(word)
+        whole += " " if word.endswith("/") else ""
+        keep(at, match.start())
+        out.append(whole)
+        out_starts.extend([starts[match.start()]] * len(whole))
+        out_ends.extend([ends[stop - 1]] * len(whole))
+        at = stop
+    keep(at, len(folded))
+    return Text(original, "".join(out), tuple(out_starts), tuple(out_ends))

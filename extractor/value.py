@@ -1,0 +1,196 @@
+"""Chooses the invoice's amount among those of a turn, or says why it must be asked; never adds, multiplies or converts."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from extractor.amount_roles import Role, roles_of
+from extractor.marks import Kind
+from extractor.reading import Reading
+from state_machine.fields import Campo, Candidate, Confianca, Doubt, Motivo
+from state_machine.money import ValorInvalido, centavos
+
+if TYPE_CHECKING:
+    from extractor.contract import Context
+    from extractor.marks import Mark, Skeleton
+
+SAFE: Final = frozenset({Role.TOTAL, Role.NEW})  # said to be the outcome, whatever else was discussed
+ASKED_BACK: Final = (
+    (Role.INSTALMENT, Motivo.PARCELADO),
+    (Role.DISCOUNT, Motivo.DESCONTO),
+    (Role.UNIT, Motivo.POR_UNIDADE),
+    (Role.APPROXIMATE, Motivo.AMBIGUO),
+    (Role.DELTA, Motivo.AMBIGUO),
+    (Role.RATE, Motivo.MOEDA_ESTRANGEIRA),
+    (Role.EITHER, Motivo.AMBIGUO),
+)
+ASIDE: Final = frozenset({Role.OLD, Role.NEGATED, Role.QUANTITY})
+YEARS: Final = range(2015, 2041)  # a bare "2026" is a year as often as a price
+SINGLE_DIGIT: Final = Decimal(10)  # "2" or "dois" for a service is short for two thousand, or a slip
+
+
+def read_value(skeleton: Skeleton, contexto: Context, hostile_from: int) -> Reading:
+    """Read the amount of one turn; amounts at or after ``hostile_from`` (plain index) are never taken."""
+    roles = roles_of(skeleton)
+    hostile = [m for m in roles if m.start >= hostile_from and Role.QUANTITY not in roles[m]]
+    roles = {m: r for m, r in roles.items() if m.start < hostile_from}
+    roles = _resolve_either(roles, contexto)
+    foreign = [m for m in skeleton.marks if m.kind is Kind.FOREIGN and m.start < hostile_from]
+    live = {m: r for m, r in roles.items() if _is_live(m, r, contexto)}
+    outcome = {m: r for m, r in live.items() if r & SAFE and not r & {Role.APPROXIMATE, Role.RATE, Role.UNIT}}
+    totals = {m: r for m, r in outcome.items() if Role.TOTAL in r}
+    denied = [m for m, r in roles.items() if Role.NEGATED in r]
+    used = frozenset(
+        m for m, r in roles.items() if Role.QUANTITY not in r or r & {Role.UNIT, Role.INSTALMENT}
+    ) | frozenset(foreign)
+    replaces = bool(denied) or any(r & {Role.NEW, Role.OLD} for r in roles.values())
+    for chosen in (totals, outcome):
+        if len({m.amount for m in chosen}) == 1:
+            return _accept(skeleton, next(reversed(chosen)), chosen, contexto, used, replaces=replaces)
+    if len(outcome) > 1:
+        last = list(outcome)[-1]
+        if Role.NEW in outcome[last] and not foreign:
+            return _accept(skeleton, last, outcome, contexto, used, replaces=True)
+        return _doubt(skeleton, list(outcome), Motivo.VARIOS, used)
+    for role, motivo in ASKED_BACK:
+        marks = [m for m, r in roles.items() if role in r and not r & {Role.NEGATED}]
+        if marks:
+            return _doubt(skeleton, marks, motivo, used)
+    if foreign:
+        return _doubt(skeleton, foreign, Motivo.MOEDA_ESTRANGEIRA, used)
+    return _choose(skeleton, live, contexto, used, denied=bool(denied), hostile=hostile, replaces=replaces)
+
+
+def _choose(
+    skeleton: Skeleton,
+    live: dict[Mark, set[Role]],
+    contexto: Context,
+    used: frozenset[Mark],
+    *,
+    denied: bool,
+    hostile: list[Mark],
+    replaces: bool,
+) -> Reading:
+    labelled = {m: r for m, r in live.items() if Role.LABELLED in r}
+    with_currency = {m: r for m, r in live.items() if m.kind is Kind.MONEY}
+    bare = {
+        m: r for m, r in live.items() if m.kind is Kind.NUMBER and r & {Role.STRONG, Role.PART} and Role.PLURAL not in r
+    }
+    plural = [m for m, r in live.items() if Role.PLURAL in r]
+    whole = [m for m, r in (labelled | with_currency).items() if Role.PART not in r]
+    if len({m.amount for m in whole}) == 1 and _others_are_parts(live, whole):
+        return _accept(skeleton, whole[0], live, contexto, used, replaces=replaces)
+    candidates = labelled | with_currency | bare
+    distinct = {m.amount for m in candidates}
+    if len(distinct) > 1:
+        return _doubt(skeleton, list(candidates), Motivo.VARIOS, used)
+    if len(distinct) == 1:
+        return _accept(skeleton, next(iter(candidates)), live, contexto, used, replaces=replaces)
+    if plural and Campo.VALOR not in contexto.conhecidos:
+        return _doubt(skeleton, plural, Motivo.AMBIGUO, frozenset())
+    if denied:
+        return Reading(clear=True, used=used, replaces=True)
+    if hostile:
+        return _doubt(skeleton, hostile, Motivo.AMBIGUO, used)
+    return Reading(used=frozenset(m for m in used if m.kind is Kind.MONEY))
+
+
+def _others_are_parts(live: dict[Mark, set[Role]], whole: list[Mark]) -> bool:
+    """Say whether nothing else in the turn could be the price: components, counts, or the same amount again."""
+    chosen = whole[0]
+    for mark, played in live.items():
+        if mark in whole or mark.amount == chosen.amount or Role.PART in played or Role.PLURAL in played:
+            continue
+        if Role.LABELLED in live[chosen] and mark.kind is Kind.NUMBER and Role.LABELLED not in played:
+            continue
+        if mark.kind is Kind.NUMBER and Role.STRONG not in played:
+            continue
+        return False
+    return True
+
+
+def _is_live(mark: Mark, played: set[Role], contexto: Context) -> bool:
+    if played & {Role.OLD, Role.NEGATED} and Role.NEW not in played:
+        return False
+    if Role.QUANTITY in played:
+        return False
+    if mark.kind is Kind.MONEY or played & {Role.LABELLED, Role.TOTAL, Role.NEW} or contexto.pendente is Campo.VALOR:
+        return True
+    if mark.literal and mark.literal.startswith("0") and len(mark.literal) > 1 and not mark.literal.startswith("0,"):
+        return False
+    small = mark.amount is not None and mark.amount < SINGLE_DIGIT
+    return not small and (not mark.words or mark.amount is None or mark.amount >= 100)  # noqa: PLR2004 - "vinte" counts things; "cem" is money
+
+
+def _resolve_either(roles: dict[Mark, set[Role]], contexto: Context) -> dict[Mark, set[Role]]:
+    """Settle "1500 não 1050" when the value known so far is one of the two: that one is denied."""
+    known = contexto.conhecidos.get(Campo.VALOR)
+    either = [m for m, r in roles.items() if Role.EITHER in r and Role.NEW not in r]
+    if known is None or not any(m.amount == Decimal(known) for m in either):
+        return roles
+    return {
+        m: (r - {Role.EITHER, Role.NEGATED}) | ({Role.NEGATED} if m.amount == Decimal(known) else {Role.NEW})
+        if m in either
+        else r
+        for m, r in roles.items()
+    }
+
+
+def _accept(
+    skeleton: Skeleton,
+    mark: Mark,
+    group: dict[Mark, set[Role]],
+    contexto: Context,
+    used: frozenset[Mark],
+    *,
+    replaces: bool,
+) -> Reading:
+    played = group[mark]
+    if mark.amount is None:
+        return _doubt(skeleton, [mark], Motivo.AMBIGUO, used)
+    if mark.negative or mark.amount == 0:
+        return _doubt(skeleton, [mark], Motivo.NAO_POSITIVO, used)
+    try:
+        valor = centavos(mark.amount)
+    except ValorInvalido:
+        return _doubt(skeleton, [mark], Motivo.AMBIGUO, used)
+    named = mark.kind is Kind.MONEY or bool(played & {Role.LABELLED, Role.TOTAL, Role.NEW})
+    if _is_suspicious(mark, contexto, named=named):
+        return _doubt(skeleton, [mark], Motivo.AMBIGUO, used)
+    certain = named or contexto.pendente is Campo.VALOR
+    trecho = skeleton.text.verbatim(mark.start, mark.end)
+    confianca = Confianca.CERTA if certain else Confianca.PROVAVEL
+    return Reading(
+        candidate=Candidate(Campo.VALOR, str(valor), trecho, confianca=confianca), used=used, replaces=replaces
+    )
+
+
+def _is_suspicious(mark: Mark, contexto: Context, *, named: bool) -> bool:
+    """Say whether a number may mean something else: "1.5", a lone digit, a year, or a new price nobody announced."""
+    amount, typed = mark.amount, mark.literal or ""
+    if amount is None:
+        return True
+    short_decimal = "." in typed and amount < SINGLE_DIGIT
+    one_place = typed.count(",") == 1 and len(typed.rpartition(",")[2]) == 1 and amount < SINGLE_DIGIT
+    if short_decimal or one_place:
+        return True
+    if mark.kind is Kind.MONEY:
+        return False
+    if amount < SINGLE_DIGIT and "," not in typed:
+        return True
+    if named or contexto.pendente is Campo.VALOR:
+        return False
+    known = contexto.conhecidos.get(Campo.VALOR)
+    if known is not None and Decimal(known) != amount:
+        return True  # a bare "1.800" while 1.500 stands: a correction, or something else?
+    return typed.isdigit() and int(typed) in YEARS
+
+
+def _doubt(skeleton: Skeleton, marks: list[Mark], motivo: Motivo, used: frozenset[Mark]) -> Reading:
+    trecho = (
+        skeleton.text.verbatim(marks[0].start, marks[-1].end)
+        if len(marks) == 1
+        else ", ".join(skeleton.text.verbatim(m.start, m.end) for m in marks)
+    )
+    return Reading(doubt=Doubt(Campo.VALOR, motivo, trecho), used=used)

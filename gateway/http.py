@@ -1,0 +1,178 @@
+"""Owns the way out, one bounded client per destination; refuses other hosts, redirects, and open transactions."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+import httpx
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import TracebackType
+
+CONNECT_SECONDS = 5.0  # a healthy TLS handshake takes well under one second, also from a poor line
+POOL_SECONDS = 5.0  # longer means that we are the bottleneck, and nothing was sent: say so early
+MAX_CONNECTIONS = 20  # per destination and process: the gateways throttle long before this
+MAX_BODY = 8 * 1024 * 1024  # JSON answers and rendered notes are far smaller; a runaway body must not eat the memory
+
+
+class ForbiddenDestinationError(Exception):
+    """A request was about to leave for a host that this client was not made for."""
+
+
+class BodyTooLargeError(httpx.RemoteProtocolError):
+    """The answer is longer than we are willing to read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A whole HTTP answer: ``headers`` with lower-case names, ``body`` decoded from its transfer encoding."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One call as it happened, for records and metrics: ``path`` and ``body`` may be personal, so mask before logging.
+
+    ``status`` is ``None`` and ``error`` an exception's name when no whole answer came; ``seconds`` is the time it took.
+    """
+
+    method: str
+    path: str
+    status: int | None
+    body: bytes
+    error: str | None
+    seconds: float
+
+
+def _unobserved(exchange: Exchange) -> None:
+    """Drop the record: who wants it passes an observer."""
+
+
+def origin(url: httpx.URL) -> str:
+    """Return ``scheme://host:port`` with the port always written, so that two spellings compare equal."""
+    return f"{url.scheme}://{url.host}:{url.port or {'http': 80, 'https': 443}.get(url.scheme)}"
+
+
+class Destination:
+    """One outside service at ``base_url``.
+
+    ``timeout`` bounds every whole call in seconds; ``guard`` is called before each request leaves and raises if a
+    database transaction is open in this task; ``observe`` is told each exchange, in the caller's own task.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        timeout: float,
+        guard: Callable[[], None],
+        headers: Mapping[str, str] | None = None,
+        also_allowed: frozenset[str] = frozenset(),
+        observe: Callable[[Exchange], None] = _unobserved,
+    ) -> None:
+        url = httpx.URL(base_url)
+        if url.scheme not in {"http", "https"} or not url.host or url.userinfo or url.query or url.fragment:
+            msg = "a destination is http(s)://host[:port][/path], without credentials, query or fragment"
+            raise ValueError(msg)
+        for name, value in (headers or {}).items():
+            if not value.isascii() or not value.isprintable() or value != value.strip():
+                raise ValueError(
+                    f"the value of header {name} has characters that HTTP cannot carry (a pasted line end?)"
+                )
+        _keep_urls_out_of_the_logs()
+        self._allowed = frozenset({origin(url), *(origin(httpx.URL(other)) for other in also_allowed)})
+        self._guard = guard
+        self._timeout = timeout
+        self._observe = observe
+        # pool, TCP and TLS get a quarter each at most: "certainly not sent" must be seen before the deadline hides it
+        self._client = httpx.AsyncClient(
+            base_url=url,
+            headers={"accept-encoding": "identity", **(headers or {})},  # no decompression bombs
+            timeout=httpx.Timeout(
+                timeout, connect=min(CONNECT_SECONDS, timeout / 4), pool=min(POOL_SECONDS, timeout / 4)
+            ),
+            limits=httpx.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS),
+            follow_redirects=False,  # a redirect would carry our token somewhere else
+            trust_env=False,  # no proxy and no .netrc by accident
+            event_hooks={"request": [self._check]},
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._client.aclose()
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        content: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        max_body: int = MAX_BODY,
+    ) -> Answer:
+        """Send one request and read the whole answer.
+
+        Raises ``httpx.HTTPError`` for everything that the network does (the deadline of the whole call counts as
+        ``httpx.ReadTimeout``: what was sent may have been taken), ``ForbiddenDestinationError`` and the guard's own
+        error for what we did wrong.
+        """
+        started = time.monotonic()
+        request = self._client.build_request(method, path, content=content, headers=headers)
+        status, body, failure = None, b"", None
+        try:
+            async with asyncio.timeout(self._timeout):
+                answer = await self._exchange(request, max_body)
+            status, body = answer.status, answer.body
+        except TimeoutError as error:
+            failure = "Deadline"
+            raise httpx.ReadTimeout("the whole call took too long", request=request) from error
+        except httpx.HTTPError as error:
+            failure = type(error).__name__
+            raise
+        else:
+            return answer
+        finally:
+            self._observe(Exchange(method, path, status, body, failure, time.monotonic() - started))
+
+    async def _exchange(self, request: httpx.Request, max_body: int) -> Answer:
+        response = await self._client.send(request, stream=True)
+        try:
+            chunks, size = [], 0
+            async for chunk in response.aiter_bytes():
+                size += len(chunk)
+                if size > max_body:
+                    raise BodyTooLargeError(f"more than {max_body} bytes", request=request)
+                chunks.append(chunk)
+        except httpx.DecodingError as error:
+            raise httpx.RemoteProtocolError("undecodable body", request=request) from error
+        finally:
+            await response.aclose()
+        return Answer(response.status_code, {k.lower(): v for k, v in response.headers.items()}, b"".join(chunks))
+
+    async def _check(self, request: httpx.Request) -> None:
+        if origin(request.url) not in self._allowed:
+            raise ForbiddenDestinationError(origin(request.url))
+        self._guard()
+
+
+def _keep_urls_out_of_the_logs() -> None:
+    """Silence the loggers of httpx and httpcore: they print URLs, and ours hold CNPJ, CPF and media ids."""
+    for name in ("httpx", "httpcore"):
+        logger = logging.getLogger(name)
+        logger.setLevel(max(logger.level, logging.WARNING))

@@ -1,0 +1,84 @@
+"""What the house asks of a fiscal gateway, whichever it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol
+
+if TYPE_CHECKING:
+    from datetime import date
+    from decimal import Decimal
+
+    from state_machine.emission import Download, Finding, NaturalKey, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Endereco:
+    """A Brazilian address; ``codigo_cidade`` is the IBGE code (7 digits), ``cep`` 8 digits."""
+
+    logradouro: str
+    numero: str
+    bairro: str
+    codigo_cidade: str
+    cidade: str
+    estado: str
+    cep: str
+    complemento: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Prestador:
+    """Who issues: fiscal defaults of the company. ``aliquota`` in percent, ``None`` where the regime fixes it."""
+
+    cnpj: str
+    razao_social: str
+    inscricao_municipal: str
+    municipio_ibge: str
+    regime: Literal["mei", "simples", "normal"]
+    codigo_servico: str
+    cnae: str | None
+    aliquota: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tomador:
+    """Who pays: ``documento`` is a bare CNPJ (14) or CPF (11)."""
+
+    documento: str
+    razao_social: str | None
+    email: str | None = None
+    endereco: Endereco | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """One invoice that the user confirmed; ``valor`` in BRL with two decimals."""
+
+    id_integracao: str
+    prestador: Prestador
+    tomador: Tomador
+    valor: Decimal
+    descricao: str
+    competencia: date
+
+
+class FiscalGateway(Protocol):
+    """Three questions and one order. None raises for what the other side does: every answer is a value."""
+
+    name: str
+
+    def payload(self, intent: Intent) -> bytes:
+        """Return the exact bytes to send for ``intent``; pure, so that they can be stored before they leave."""
+        ...
+
+    async def submit(self, payload: bytes) -> Outcome:
+        """Send stored bytes once."""
+        ...
+
+    async def find(self, key: NaturalKey) -> Finding:
+        """Ask for the note under our key."""
+        ...
+
+    async def download(self, id_externo: str, formato: Literal["pdf", "xml"]) -> Download:
+        """Fetch the rendered document of an authorised note."""
+        ...

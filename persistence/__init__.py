@@ -1,0 +1,1 @@
+"""Remembers: tables, transactions, inbox, lanes, outbox, sessions, emissions."""

@@ -1,0 +1,8 @@
+"""Owns a real PostgreSQL and a real Valkey for a laptop, a demo and the tests; refuses to be anybody's production."""
+
+from __future__ import annotations
+
+from persistence.embedded.home import EmbeddedError
+from persistence.embedded.supervisor import Embedded, Servers
+
+__all__ = ["Embedded", "EmbeddedError", "Servers"]

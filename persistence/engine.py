@@ -1,0 +1,90 @@
+"""The database: pools, transactions, and the flag by which HTTP clients refuse to run inside one."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+import asyncpg
+import orjson
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from persistence.dsn import for_asyncpg, for_sqlalchemy
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+_in_transaction: ContextVar[bool] = ContextVar("prosa_in_transaction", default=False)
+
+COMMAND_TIMEOUT = 30.0  # seconds; the longest statement is a sweep of some milliseconds
+CONNECT_TIMEOUT = 5.0  # seconds; a database that is away must turn into a 503 soon
+
+
+class NetworkInsideTransactionError(RuntimeError):
+    """The network was about to be used while a transaction is open: a programming error of ours."""
+
+
+def refuse_in_transaction() -> None:
+    """Raise ``NetworkInsideTransactionError`` when the current task holds an open transaction."""
+    if _in_transaction.get():
+        raise NetworkInsideTransactionError("network call inside a database transaction; move it before or after")
+
+
+def _dumps(value: object) -> str:
+    return orjson.dumps(value).decode()
+
+
+class Database:
+    """One PostgreSQL: SQLAlchemy Core for turns, a bare asyncpg pool for arrival and lanes."""
+
+    def __init__(self, engine: AsyncEngine, pool: asyncpg.Pool[asyncpg.Record]) -> None:
+        self.engine = engine
+        self.pool = pool
+
+    @classmethod
+    async def open(cls, dsn: str, *, size: int = 8) -> Database:
+        """Connect to ``postgresql://…``; ``size`` connections at most in each of the two pools."""
+        url = for_sqlalchemy(dsn)
+        engine = create_async_engine(
+            url,
+            pool_size=size,
+            max_overflow=0,
+            hide_parameters=True,  # errors are logged, and parameters are people's data
+            pool_pre_ping=False,  # a dead connection fails the turn, which is retried anyway
+            json_serializer=_dumps,
+            json_deserializer=orjson.loads,
+            connect_args={"command_timeout": COMMAND_TIMEOUT, "timeout": CONNECT_TIMEOUT},
+        )
+        pool = await asyncpg.create_pool(
+            for_asyncpg(dsn),
+            min_size=1,
+            max_size=size,
+            command_timeout=COMMAND_TIMEOUT,
+            timeout=CONNECT_TIMEOUT,
+            init=_codecs,
+        )
+        return cls(engine, pool)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncConnection]:
+        """Open one transaction: committed at the end, rolled back on any exception."""
+        async with self.engine.begin() as connection:
+            token = _in_transaction.set(True)
+            try:
+                yield connection
+            finally:
+                _in_transaction.reset(token)
+
+    async def ping(self) -> None:
+        """Raise whatever the driver raises when the database does not answer."""
+        await self.pool.fetchval("SELECT 1", timeout=CONNECT_TIMEOUT)
+
+    async def close(self) -> None:
+        """Give all connections back."""
+        await self.engine.dispose()
+        await self.pool.close()
+
+
+async def _codecs(connection: Any) -> None:
+    await connection.set_type_codec("jsonb", encoder=_dumps, decoder=orjson.loads, schema="pg_catalog")

@@ -1,0 +1,206 @@
+"""Takes in what arrives, each key once, durably; it never looks at what an arrival means."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import deque
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from persistence.jsontext import clean, storable
+from persistence.outage import DatabaseAwayError, is_outage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from persistence.engine import Database
+
+CHANNEL = "prosa_inbox"
+FLUSHERS = 2  # one writes while the other waits for the disk; more only split the batches
+MAX_ROWS = 400  # measured: a bigger batch gains nothing and makes its callers wait for each other
+MAX_WAITING = 20_000  # arrivals held in memory; beyond it the sender keeps them (503)
+FLUSH_SECONDS = 10.0  # a database slower than this is away
+TRIES = 3  # after a deadlock (the same keys in two orders), or on connections that a restart of the database cut
+MAX_DEBOUNCE_FACTOR = 4  # somebody who never stops typing is answered after this many quiet times
+
+# A lane that is already due stays due, with its place in the queue. ``pending_since`` is null from a claim until the
+# next arrival. The rows of one lane keep the order of the list: the identity is drawn after the sort.
+_PUT = f"""
+WITH entrada AS MATERIALIZED (
+    SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[])
+        WITH ORDINALITY AS e(chave, lane, tipo, payload, correlacao, imediato, posicao)
+), novas AS (
+    INSERT INTO inbox (chave, lane, tipo, payload, correlacao)
+    SELECT chave, lane, tipo, payload::jsonb, correlacao FROM entrada ORDER BY posicao
+    ON CONFLICT (chave) DO NOTHING
+    RETURNING chave
+), acordadas AS (
+    INSERT INTO lanes AS l (lane, ready_at, pending_since)
+    SELECT lane, CASE WHEN bool_or(imediato) THEN now() ELSE now() + $7::interval END, now()
+    FROM entrada JOIN novas USING (chave) GROUP BY lane ORDER BY lane
+    ON CONFLICT (lane) DO UPDATE SET
+        pending_since = coalesce(l.pending_since, now()),
+        ready_at = greatest(l.backoff_until, CASE
+            WHEN l.pending_since IS NOT NULL AND l.ready_at <= now() THEN l.ready_at
+            WHEN excluded.ready_at <= now() THEN now()
+            ELSE least(excluded.ready_at, coalesce(l.pending_since, now()) + {MAX_DEBOUNCE_FACTOR} * $7::interval)
+        END)
+)
+SELECT coalesce(array_agg(chave), '{{}}') AS novas, CASE WHEN count(*) > 0 THEN pg_notify('{CHANNEL}', '') END
+FROM novas
+"""  # noqa: S608 - our own constants only
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """One thing that came in. ``chave`` is what makes it unique for ever, ``lane`` the line in which it waits.
+
+    ``payload`` is JSON. ``imediato``: processed at once, without waiting for the sender to finish typing.
+    """
+
+    chave: str
+    lane: str
+    tipo: str
+    payload: Mapping[str, Any]
+    correlacao: str
+    imediato: bool
+
+
+_Row = tuple[str, str, str, str, str, bool]
+
+
+@dataclass(slots=True)
+class _Caller:
+    rows: dict[str, _Row]
+    stored: asyncio.Future[int] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+
+class Inbox:
+    """The inbox table's entrance; concurrent callers share one INSERT and one commit (group commit, no added delay)."""
+
+    def __init__(self, database: Database, debounce_seconds: float) -> None:
+        self._database = database
+        self._debounce = timedelta(seconds=debounce_seconds)
+        self._waiting: deque[_Caller] = deque()
+        self._waiting_rows = 0
+        self._flushers: set[asyncio.Task[None]] = set()
+
+    async def put(self, arrivals: Sequence[Arrival]) -> int:
+        """Store ``arrivals`` in list order and return how many were new; returns only after the commit.
+
+        Raises ``DatabaseAwayError`` (send again later), ``UnstorableError``, or what the database objects to in them.
+        """
+        if not arrivals:
+            return 0
+        caller = _Caller(_rows(arrivals))
+        if self._waiting and self._waiting_rows + len(caller.rows) > MAX_WAITING:
+            raise DatabaseAwayError("too many arrivals are waiting for the database")
+        self._waiting.append(caller)
+        self._waiting_rows += len(caller.rows)
+        active = sum(not flusher.done() for flusher in self._flushers)  # a finished one leaves the set a moment later
+        if active < FLUSHERS:
+            flusher = asyncio.create_task(self._flush(), name="inbox:flush")
+            self._flushers.add(flusher)
+            flusher.add_done_callback(self._flushers.discard)
+        return await caller.stored
+
+    async def put_in(self, connection: AsyncConnection, arrivals: Sequence[Arrival]) -> int:
+        """Do the same inside an open transaction: stored, and announced, if and when that one commits."""
+        if not arrivals:
+            return 0
+        result = await connection.exec_driver_sql(_PUT, self._columns(_rows(arrivals).values()))
+        return len(result.one().novas)
+
+    async def close(self) -> None:
+        """Wait until everything that was handed in is decided."""
+        await asyncio.gather(*self._flushers, return_exceptions=True)
+
+    async def _flush(self) -> None:
+        while batch := self._take():
+            await self._settle(batch)
+
+    def _take(self) -> list[_Caller]:
+        batch: list[_Caller] = []
+        rows = 0
+        while self._waiting and (not batch or rows + len(self._waiting[0].rows) <= MAX_ROWS):
+            caller = self._waiting.popleft()
+            self._waiting_rows -= len(caller.rows)
+            if not caller.stored.done():  # its caller has given up: the sender will come again
+                batch.append(caller)
+                rows += len(caller.rows)
+        return batch
+
+    async def _settle(self, batch: list[_Caller]) -> None:
+        try:
+            new = set(await self._insert(_merged(batch)))
+        except Exception as error:  # noqa: BLE001 - every caller is told, none may wait for ever
+            if len(batch) > 1 and not _away(error):  # somebody's data: the others must not suffer for it
+                for caller in batch:
+                    await self._settle([caller])
+                return
+            for caller in batch:
+                _fail(caller, error)
+            return
+        except BaseException:  # we are being stopped
+            for caller in batch:
+                caller.stored.cancel()
+            raise
+        for caller in batch:
+            mine = new & caller.rows.keys()
+            new -= mine
+            if not caller.stored.done():
+                caller.stored.set_result(len(mine))
+
+    async def _insert(self, rows: Iterable[_Row]) -> list[str]:
+        columns = self._columns(rows)
+        for attempt in range(1, TRIES + 1):
+            try:
+                async with asyncio.timeout(FLUSH_SECONDS):
+                    record = await self._database.pool.fetchrow(_PUT, *columns)
+            except Exception as error:
+                if attempt == TRIES or not is_outage(error):
+                    raise
+                await asyncio.sleep(random.uniform(0, 0.05))  # noqa: S311 - only so that two rivals don't meet again
+            else:
+                return list(record["novas"]) if record else []
+        raise AssertionError("unreachable")
+
+    def _columns(self, rows: Iterable[_Row]) -> tuple[Any, ...]:
+        return (*(list(column) for column in zip(*rows, strict=True)), self._debounce)
+
+
+def _rows(arrivals: Sequence[Arrival]) -> dict[str, _Row]:
+    rows: dict[str, _Row] = {}
+    for arrival in arrivals:
+        chave = clean(arrival.chave)
+        payload = storable(arrival.payload)
+        row = (chave, clean(arrival.lane), arrival.tipo, payload, arrival.correlacao, arrival.imediato)
+        rows.setdefault(chave, row)  # the first of two equal keys counts
+    return rows
+
+
+def _merged(batch: list[_Caller]) -> Iterable[_Row]:
+    rows: dict[str, _Row] = {}
+    for caller in batch:
+        for chave, row in caller.rows.items():
+            rows.setdefault(chave, row)
+    return rows.values()
+
+
+def _away(error: Exception) -> bool:
+    return is_outage(error) or isinstance(error, TimeoutError)
+
+
+def _fail(caller: _Caller, error: Exception) -> None:
+    if caller.stored.done():
+        return
+    if not _away(error):
+        caller.stored.set_exception(error)
+        return
+    away = DatabaseAwayError("the database does not answer")
+    away.__cause__ = error
+    caller.stored.set_exception(away)

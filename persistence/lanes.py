@@ -1,0 +1,213 @@
+"""Leads the inbox's rows out, lane by lane and in order, under a fenced lease; it never looks at what a row means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+import structlog
+
+from persistence.bell import Bell
+from persistence.inbox import CHANNEL
+from persistence.jsontext import clean, storable
+from persistence.tables import inbox, lanes
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from persistence.engine import Database
+
+ROWS_PER_CLAIM = 50  # of one lane; bounds memory and the length of a lease
+POLL_SECONDS = 1.0  # safety net under NOTIFY, which a broken connection loses
+SHORTEST_NAP = 0.02  # seconds; a lane may be due and still be in another's hands for a moment
+BACKOFF_BASE = 1.0  # seconds; doubles with every failure of the row, with jitter
+BACKOFF_CAP = 60.0  # seconds; longer would leave a person without an answer for nothing
+MAX_ATTEMPTS = 5
+ERROR_LENGTH = 500  # characters kept of an error: enough for a sentence, too little for a dump
+
+log = structlog.get_logger()
+
+# Claiming is two statements on purpose. The rows are read with a snapshot younger than the lane's lock: one statement
+# could forget (pending_since) an arrival that it cannot see yet, and that row would sleep.
+_CLAIM = """
+WITH devidas AS (
+    SELECT lane, lease_until IS NOT NULL AS herdada FROM lanes
+    WHERE ready_at <= now() AND (lease_until IS NULL OR lease_until <= now())
+    ORDER BY ready_at LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE lanes AS l SET owner = $1, epoch = l.epoch + 1, lease_until = now() + $3::interval, pending_since = NULL
+FROM devidas WHERE l.lane = devidas.lane
+RETURNING l.lane, l.epoch, devidas.herdada
+"""
+_ROWS = """
+SELECT r.* FROM unnest($1::text[]) AS l(lane) CROSS JOIN LATERAL (
+    SELECT id, lane, chave, tipo, payload, tentativas, correlacao, recebido_em, interpretacao FROM inbox
+    WHERE inbox.lane = l.lane AND estado = 0 ORDER BY id LIMIT $2
+) AS r ORDER BY r.lane, r.id
+"""
+_RENEW = "UPDATE lanes SET lease_until = now() + $3::interval WHERE lane = $1 AND epoch = $2 AND owner IS NOT NULL"
+
+# Whatever arrived since the claim has set pending_since on this very row, whichever order its ids and commits had.
+_RELEASE = """
+UPDATE lanes SET owner = NULL, lease_until = NULL, backoff_until = NULL,
+    ready_at = CASE WHEN $3 THEN least(ready_at, now()) WHEN pending_since IS NOT NULL THEN ready_at END,
+    pending_since = CASE WHEN $3 THEN coalesce(pending_since, now()) ELSE pending_since END
+WHERE lane = $1 AND epoch = $2 AND owner IS NOT NULL
+"""
+_BACK_OFF = """
+UPDATE lanes SET owner = NULL, lease_until = NULL, backoff_until = now() + $3::interval,
+    ready_at = now() + $3::interval, pending_since = coalesce(pending_since, now())
+WHERE lane = $1 AND epoch = $2 AND owner IS NOT NULL
+"""
+_LOCK = "SELECT true FROM lanes WHERE lane = $1 AND epoch = $2 AND owner IS NOT NULL FOR NO KEY UPDATE"
+_FAIL = """
+UPDATE inbox SET tentativas = tentativas + 1, erro = $3,
+    estado = CASE WHEN tentativas + 1 >= $4 THEN 2 ELSE 0 END
+WHERE lane = $1 AND id = ANY($2::bigint[]) AND estado = 0
+RETURNING id, estado, tentativas, random() AS acaso
+"""
+_INTERPRETATION = """
+UPDATE inbox SET interpretacao = coalesce(interpretacao, $2::text::jsonb) WHERE id = $1 RETURNING interpretacao
+"""
+_NEXT = """
+SELECT extract(epoch FROM min(greatest(ready_at, lease_until)) - now())::float8 FROM lanes WHERE ready_at IS NOT NULL
+"""
+
+
+class LeaseLost(Exception):  # noqa: N818 - reads as what happened; nobody's mistake
+    """Another worker holds the lane now; whatever this one was about to commit is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to work on one lane; ``epoch`` is the fencing token."""
+
+    lane: str
+    owner: str
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class InboxRow:
+    """One open arrival. ``tentativas`` counts failures so far, ``interpretacao`` is the reading kept for a retry."""
+
+    id: int
+    chave: str
+    tipo: str
+    payload: dict[str, Any]
+    tentativas: int
+    correlacao: str
+    recebido_em: datetime
+    interpretacao: Any | None
+
+
+class Lanes:
+    """The inbox table's exit. All times are the database's; a dead owner blocks its lanes for ``lease_seconds``."""
+
+    def __init__(self, database: Database, lease_seconds: float) -> None:
+        self.lease_seconds = lease_seconds
+        self._lease = timedelta(seconds=lease_seconds)
+        self._database = database
+        self._bell = Bell(database, CHANNEL)
+
+    async def claim(self, owner: str, limit: int) -> list[tuple[Lease, tuple[InboxRow, ...]]]:
+        """Lease up to ``limit`` lanes that are due, each with its first 50 open rows in order (possibly none)."""
+        pool = self._database.pool
+        taken = await pool.fetch(_CLAIM, owner, limit, self._lease)
+        if not taken:
+            return []
+        inherited = sum(record["herdada"] for record in taken)
+        if inherited:
+            log.warning("lanes_inherited", lanes=inherited, owner=owner)  # their owner died or was frozen
+        leases = {record["lane"]: Lease(record["lane"], owner, record["epoch"]) for record in taken}
+        rows = await pool.fetch(_ROWS, list(leases), ROWS_PER_CLAIM)
+        by_lane = {lane: tuple(map(_row, group)) for lane, group in groupby(rows, key=lambda record: record["lane"])}
+        return [(lease, by_lane.get(lane, ())) for lane, lease in leases.items()]
+
+    async def renew(self, lease: Lease) -> bool:
+        """Extend the lease from now; False when it is no longer ours."""
+        status = await self._database.pool.execute(_RENEW, lease.lane, lease.epoch, self._lease)
+        return bool(status == "UPDATE 1")
+
+    async def fence(self, connection: AsyncConnection, lease: Lease) -> None:
+        """Lock the lane until the transaction ends; raise ``LeaseLost`` when the lease is no longer ours.
+
+        Arrivals of this lane wait behind the lock: call it late in the transaction.
+        """
+        held = sa.select(lanes.c.epoch).where(lanes.c.lane == lease.lane, lanes.c.owner.is_not(None))
+        if await connection.scalar(held.with_for_update(key_share=True)) != lease.epoch:
+            raise LeaseLost
+
+    async def done(self, connection: AsyncConnection, lease: Lease, ids: Collection[int]) -> None:
+        """Mark rows as done together with everything else in the transaction, fenced; raises ``LeaseLost``."""
+        await self.fence(connection, lease)
+        finish = (
+            sa.update(inbox)
+            .where(inbox.c.id.in_(ids), inbox.c.lane == lease.lane, inbox.c.estado == 0)
+            .values(estado=1, feito_em=sa.func.now())
+        )
+        if (await connection.execute(finish)).rowcount != len(ids):
+            raise LeaseLost  # somebody finished one of them already
+
+    async def release(self, lease: Lease, *, more: bool = False) -> None:
+        """Give the lane back; with ``more`` (open rows are left) it is due at once. A lost lease is no error."""
+        await self._database.pool.execute(_RELEASE, lease.lane, lease.epoch, more)
+        if more:
+            await self._database.pool.execute("SELECT pg_notify($1, '')", CHANNEL)
+
+    async def postpone(self, lease: Lease, seconds: float) -> None:
+        """Give the lane back and leave it alone for a while; the rows are not to blame, so nothing is counted."""
+        await self._database.pool.execute(_BACK_OFF, lease.lane, lease.epoch, timedelta(seconds=seconds))
+
+    async def fail(
+        self, lease: Lease, ids: Collection[int], error: BaseException, *, max_attempts: int = MAX_ATTEMPTS
+    ) -> list[int]:
+        """Count a failure of ``ids``, give the lane back with a back-off, and return the ids that are quarantined now.
+
+        A quarantined row leaves the lane's way. Raises ``LeaseLost``.
+        """
+        text = clean(f"{type(error).__name__}: {error}")[:ERROR_LENGTH]
+        async with self._database.pool.acquire() as connection, connection.transaction():
+            failed = await connection.fetch(_FAIL, lease.lane, list(ids), text, max_attempts)
+            delay = timedelta(
+                seconds=max((_backoff(record) for record in failed if record["estado"] == 0), default=0.0)
+            )
+            if await connection.execute(_BACK_OFF, lease.lane, lease.epoch, delay) != "UPDATE 1":
+                raise LeaseLost  # which takes the counting back
+        return [record["id"] for record in failed if record["estado"] != 0]
+
+    async def store_interpretation(self, row_id: int, data: Any) -> Any:
+        """Keep the reading of a row for a retried turn; the first one stays, and is returned."""
+        return await self._database.pool.fetchval(_INTERPRETATION, row_id, storable(data))
+
+    async def wait_for_work(self, timeout: float) -> None:  # noqa: ASYNC109 - the caller's patience, not a deadline
+        """Return when lanes may be due: at a NOTIFY, when the earliest one is due, or after a short while anyway."""
+        self._bell.listen()
+        nap = min(timeout, POLL_SECONDS)
+        if not self._bell.rung:
+            due = await self._database.pool.fetchval(_NEXT)
+            if due is not None:
+                nap = min(nap, max(due, SHORTEST_NAP))
+        await self._bell.wait(nap)
+
+    def ring(self) -> None:
+        """Wake ``wait_for_work`` of this process."""
+        self._bell.ring()
+
+    async def close(self) -> None:
+        """Stop listening; to be called before the database is closed."""
+        await self._bell.close()
+
+
+def _row(record: Any) -> InboxRow:
+    return InboxRow(**{name: record[name] for name in InboxRow.__slots__})
+
+
+def _backoff(record: Any) -> float:
+    delay = min(BACKOFF_CAP, BACKOFF_BASE * 2.0 ** (int(record["tentativas"]) - 1))
+    return delay * (0.5 + float(record["acaso"]) / 2)

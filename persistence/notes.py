@@ -1,0 +1,70 @@
+"""Keeps authorised notes and their documents; once written they stay as they are."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from persistence.tables import nfse_documento, nfse_emissao, nfse_processada
+from state_machine.emission import Documento
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from state_machine.emission import Nota
+
+
+async def record_note(connection: AsyncConnection, emissao_id: int, nota: Nota) -> None:
+    """Store the authorised note once, with the webhook that announced it, if one did."""
+    corpo = sa.select(nfse_emissao.c.webhook_payload).where(nfse_emissao.c.id == emissao_id).scalar_subquery()
+    await connection.execute(
+        insert(nfse_processada)
+        .values(
+            emissao_id=emissao_id,
+            id_externo=nota.id_externo,
+            numero=nota.numero,
+            chave=nota.chave,
+            protocolo=nota.protocolo,
+            status="autorizado",
+            c_stat=nota.c_stat,
+            url_xml=nota.url_xml,
+            url_pdf=nota.url_pdf,
+            data_emissao=nota.data_emissao,
+            webhook_payload=corpo,
+        )
+        .on_conflict_do_nothing(index_elements=[nfse_processada.c.emissao_id])
+    )
+
+
+async def document(connection: AsyncConnection, emissao_id: int, formato: str) -> Documento | None:
+    """Return a stored PDF or XML."""
+    statement = sa.select(nfse_documento.c.conteudo, nfse_documento.c.mime).where(
+        nfse_documento.c.emissao_id == emissao_id, nfse_documento.c.formato == formato
+    )
+    row = (await connection.execute(statement)).one_or_none()
+    return Documento(row.conteudo, row.mime) if row else None
+
+
+async def store_document(connection: AsyncConnection, emissao_id: int, formato: str, documento: Documento) -> None:
+    """Keep a PDF or XML for good; the first one stays."""
+    await connection.execute(
+        insert(nfse_documento)
+        .values(
+            emissao_id=emissao_id,
+            formato=formato,
+            mime=documento.mime,
+            sha256=hashlib.sha256(documento.conteudo).hexdigest(),
+            conteudo=documento.conteudo,
+        )
+        .on_conflict_do_nothing()
+    )
+
+
+async def external_id(connection: AsyncConnection, emissao_id: int) -> str | None:
+    """Return the gateway's own id of the note, as far as we know it."""
+    return (
+        await connection.execute(sa.select(nfse_emissao.c.id_externo).where(nfse_emissao.c.id == emissao_id))
+    ).scalar_one_or_none()

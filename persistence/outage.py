@@ -1,0 +1,34 @@
+"""Tells a database that is away from one that says no; it neither waits nor retries."""
+
+from __future__ import annotations
+
+import asyncpg
+from sqlalchemy import exc
+
+_PASSING = (
+    "08",  # connection lost or refused
+    "25006",  # read only: a fail-over is under way
+    "40",  # rolled back for another's sake: deadlock, serialisation
+    "53",  # out of connections, memory or disk
+    "57",  # shutting down, starting up, statement cancelled
+    "58",  # I/O error of its machine
+)  # SQLSTATE prefixes: PostgreSQL manual, appendix A
+
+
+class DatabaseAwayError(ConnectionError):
+    """The database does not answer now; nothing was decided about the data, so the sender should keep it."""
+
+
+def is_outage(error: BaseException) -> bool:
+    """True when trying the same again later may succeed although nothing about the data changes."""
+    match error:
+        case exc.DBAPIError():
+            return error.connection_invalidated or (error.orig is not None and is_outage(error.orig))
+        case exc.TimeoutError() | ConnectionError():
+            return True
+    state = getattr(error, "sqlstate", None)  # asyncpg's own errors, and SQLAlchemy's thin copies of them
+    if isinstance(state, str):
+        return state.startswith(_PASSING)
+    return isinstance(error, (asyncpg.InterfaceError, asyncpg.InternalClientError)) or (  # met in mid-operation
+        error.__cause__ is not None and error.__cause__ is not error and is_outage(error.__cause__)
+    )

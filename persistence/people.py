@@ -1,0 +1,201 @@
+"""Companies, the people who may issue for them, and conversations; a phone number is only an alias of a person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import phonenumbers
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from persistence.tables import conversas, empresa, usuario
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from decimal import Decimal
+
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+BRAZIL = "55"
+OLD_MOBILE_LENGTH = 12  # country, area code and eight digits: a mobile account from before the ninth digit
+MOBILE_FIRST_DIGITS = "6789"  # landlines start with 2 to 5 and never got a ninth digit
+
+
+class PhoneError(ValueError):
+    """The text is no phone number that could exist."""
+
+
+class PhoneTakenError(ValueError):
+    """The phone number already issues for another company."""
+
+
+def canonical_phone(texto: str) -> str:
+    """Return the digits of a phone in international form, Brazilian mobiles with their ninth digit.
+
+    Only for comparing: nobody is ever written to at a rewritten address. Raises ``PhoneError``.
+    """
+    digits = "".join(c for c in texto if c.isdecimal())
+    if digits.startswith(BRAZIL) and len(digits) == OLD_MOBILE_LENGTH and digits[4] in MOBILE_FIRST_DIGITS:
+        digits = f"{digits[:4]}9{digits[4:]}"
+    try:
+        number = phonenumbers.parse(f"+{digits}")
+    except phonenumbers.NumberParseException as error:
+        raise PhoneError(f"{texto!r} is no phone number with country code, such as +5511912345678") from error
+    if not phonenumbers.is_possible_number(number):
+        raise PhoneError(f"{texto!r} is no phone number with country code, such as +5511912345678")
+    return digits
+
+
+Regime = Literal["mei", "simples", "normal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Empresa:
+    """A company that issues through us, with its fiscal defaults; ``aliquota`` in percent."""
+
+    id: int
+    cnpj: str
+    razao_social: str
+    inscricao_municipal: str
+    municipio_ibge: str
+    regime: Regime
+    codigo_servico: str
+    cnae: str | None
+    aliquota: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class Conversa:
+    """A conversation as stored; ``empresa`` is ``None`` for a number that we don't know."""
+
+    conversa: str
+    endereco: str
+    empresa: Empresa | None
+    orientada_em: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Contato:
+    """Who writes, as a webhook tells: ``endereco`` is the exact address to answer to."""
+
+    conversa: str
+    phone_number_id: str
+    endereco: str
+    wa_id: str | None
+    nome_perfil: str | None
+
+
+async def greet(connection: AsyncConnection, contato: Contato, mensagens: int) -> None:
+    """Note that this conversation spoke; its person is found by phone, or stays the one that it was."""
+    telefone = _canonical_or_none(contato.wa_id)
+    pessoa = sa.select(usuario.c.id).where(usuario.c.telefone == telefone).scalar_subquery() if telefone else None
+    values: dict[str, Any] = {
+        "endereco": contato.endereco,
+        "wa_id": contato.wa_id,
+        "nome_perfil": contato.nome_perfil,
+        "ultima_entrada_em": sa.func.now(),
+    }
+    if pessoa is not None:
+        values["usuario_id"] = pessoa
+    statement = insert(conversas).values(
+        conversa=contato.conversa, phone_number_id=contato.phone_number_id, mensagens=mensagens, **values
+    )
+    await connection.execute(
+        statement.on_conflict_do_update(
+            index_elements=[conversas.c.conversa],
+            set_={**values, "mensagens": conversas.c.mensagens + mensagens},
+        )
+    )
+
+
+async def find_conversation(connection: AsyncConnection, contato: Contato) -> Conversa:
+    """Return what we know of who writes: by phone when Meta gives one, else by what the conversation was before."""
+    telefone = _canonical_or_none(contato.wa_id)
+    por_conversa = sa.select(conversas.c.usuario_id).where(conversas.c.conversa == contato.conversa).scalar_subquery()
+    quem = usuario.c.telefone == telefone if telefone else usuario.c.id == por_conversa
+    orientada = sa.select(conversas.c.orientada_em).where(conversas.c.conversa == contato.conversa).scalar_subquery()
+    one = sa.select(sa.literal(1).label("one")).subquery()
+    statement = sa.select(orientada.label("orientada_em"), empresa).select_from(
+        one.outerjoin(usuario, quem).outerjoin(empresa, empresa.c.id == usuario.c.empresa_id)
+    )
+    row = (await connection.execute(statement)).one()
+    return Conversa(contato.conversa, contato.endereco, _empresa(row) if row.id else None, row.orientada_em)
+
+
+def _empresa(row: Any) -> Empresa:
+    return Empresa(
+        row.id,
+        row.cnpj,
+        row.razao_social,
+        row.inscricao_municipal,
+        row.municipio_ibge,
+        row.regime,
+        row.codigo_servico,
+        row.cnae,
+        row.aliquota,
+    )
+
+
+def _canonical_or_none(wa_id: str | None) -> str | None:
+    try:
+        return canonical_phone(wa_id) if wa_id else None
+    except PhoneError:
+        return None
+
+
+async def mark_oriented(connection: AsyncConnection, conversa: str) -> None:
+    """Note that an unknown number got its kind answer just now."""
+    await connection.execute(
+        conversas.update().where(conversas.c.conversa == conversa).values(orientada_em=sa.func.now())
+    )
+
+
+async def get_company(connection: AsyncConnection, empresa_id: int) -> Empresa:
+    """Return a company that is known to exist."""
+    return _empresa((await connection.execute(empresa.select().where(empresa.c.id == empresa_id))).one())
+
+
+async def save_company(connection: AsyncConnection, values: dict[str, Any], telefones: list[str]) -> int:
+    """Create the company or update it, and let these phones (canonical) issue for it; returns its id.
+
+    Raises ``PhoneTakenError``; then nothing was changed.
+    """
+    statement = insert(empresa).values(**values)
+    changed = {k: statement.excluded[k] for k in values if k != "cnpj"}
+    empresa_id = (
+        await connection.execute(
+            statement.on_conflict_do_update(
+                index_elements=[empresa.c.cnpj],
+                set_={**changed, "envio_suspenso": None, "atualizado_em": sa.func.now()},
+            ).returning(empresa.c.id)
+        )
+    ).scalar_one()
+    for telefone in telefones:
+        await connection.execute(
+            insert(usuario).values(empresa_id=empresa_id, telefone=telefone).on_conflict_do_nothing()
+        )
+        dona = (
+            await connection.execute(sa.select(usuario.c.empresa_id).where(usuario.c.telefone == telefone))
+        ).scalar_one()
+        if dona != empresa_id:
+            raise PhoneTakenError(telefone)
+    return int(empresa_id)
+
+
+async def unknown_contacts(connection: AsyncConnection, limit: int = 100) -> list[Any]:
+    """List conversations of numbers that belong to no company, the most recent first."""
+    statement = (
+        sa.select(
+            conversas.c.wa_id,
+            conversas.c.endereco,
+            conversas.c.nome_perfil,
+            conversas.c.mensagens,
+            conversas.c.criado_em,
+            conversas.c.ultima_entrada_em,
+        )
+        .where(conversas.c.usuario_id.is_(None))
+        .order_by(conversas.c.ultima_entrada_em.desc())
+        .limit(limit)
+    )
+    return list(await connection.execute(statement))

@@ -1,0 +1,45 @@
+"""Remembers what the CNPJ register said, and that it knew nothing, for as long as that stays good."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from persistence.tables import cnpj_cache
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+KNOWN_DAYS = 30  # the public register is a monthly copy
+UNKNOWN_DAYS = 1  # a company opened last week may appear tomorrow
+
+
+@dataclass(frozen=True, slots=True)
+class Entrada:
+    """A remembered answer; ``dados`` is ``None`` when the register did not know the CNPJ."""
+
+    dados: dict[str, Any] | None
+
+
+async def get(connection: AsyncConnection, cnpj: str) -> Entrada | None:
+    """Return what is remembered and still good, or ``None``."""
+    statement = sa.select(cnpj_cache.c.dados).where(cnpj_cache.c.cnpj == cnpj, cnpj_cache.c.valido_ate > sa.func.now())
+    row = (await connection.execute(statement)).one_or_none()
+    return Entrada(row.dados) if row else None
+
+
+async def put(connection: AsyncConnection, cnpj: str, dados: dict[str, Any] | None) -> None:
+    """Remember an answer (``None``: the register does not know it)."""
+    days = KNOWN_DAYS if dados is not None else UNKNOWN_DAYS
+    values = {
+        "dados": dados if dados is not None else sa.null(),
+        "valido_ate": sa.func.now() + sa.func.make_interval(0, 0, 0, days),
+    }
+    await connection.execute(
+        insert(cnpj_cache)
+        .values(cnpj=cnpj, **values)
+        .on_conflict_do_update(index_elements=[cnpj_cache.c.cnpj], set_=values)
+    )

@@ -1,0 +1,167 @@
+"""Keeps each session's ``SessionSnapshot`` and the journal of its transitions; knows nothing of why they changed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from pydantic import TypeAdapter
+from sqlalchemy.dialects.postgresql import insert
+
+from persistence.tables import empresa, session_snapshot, transicoes
+from state_machine.estado import ESPERAM_USUARIO, Estado, SnapshotReason
+from state_machine.fields import Campo
+from state_machine.rascunho import Lido, Rascunho
+from state_machine.sessao import Sessao
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from sqlalchemy.ext.asyncio import AsyncConnection
+    from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
+
+_RASCUNHO = TypeAdapter(Rascunho)
+SPEC_NAME = {Campo.DOCUMENTO: "cnpj"}  # the specification calls the document by its commonest kind
+
+
+class StaleSessionError(Exception):
+    """The stored session is newer than the one in hand: load it again and decide again."""
+
+
+def _columns(sessao: Sessao, id_integracao: str | None) -> dict[str, Any]:
+    rascunho = sessao.rascunho
+    return {
+        "estado": sessao.estado,
+        "snapshot_reason": sessao.snapshot_reason,
+        **_field_columns("cnpj", rascunho.documento),
+        "cnpj_razao_social": rascunho.tomador_nome,
+        **_field_columns("valor", rascunho.valor),
+        **_field_columns("descricao", rascunho.descricao),
+        "data_complete": rascunho.completo,
+        "missing_fields": [SPEC_NAME.get(campo, campo.value) for campo in rascunho.faltam],
+        "rascunho": _RASCUNHO.dump_python(rascunho, mode="json"),
+        "pendente": sessao.pendente,
+        "revisao": sessao.revisao,
+        "mostrado_em": sessao.mostrado_em,
+        "resumos": sessao.resumos,
+        "expira_em": sessao.expira_em,
+        "expired_at": sessao.expired_at,
+        "versao": sessao.versao + 1,
+        **({"id_integracao": id_integracao} if id_integracao else {}),
+    }
+
+
+def _field_columns(nome: str, lido: Lido) -> dict[str, Any]:
+    return {f"{nome}_status": lido.status, f"{nome}_extracted": lido.escrito, nome: lido.valor}
+
+
+async def save(
+    connection: AsyncConnection, sessao: Sessao, *, telefone: str | None = None, id_integracao: str | None = None
+) -> tuple[Sessao, int]:
+    """Write the snapshot and return the session with its new ``versao``, and the row's id.
+
+    Raises ``StaleSessionError`` when somebody else wrote since it was loaded, or opened another session meanwhile.
+    """
+    columns = _columns(sessao, id_integracao)
+    statement: ReturningInsert[Any] | ReturningUpdate[Any]
+    if sessao.versao == 0:
+        statement = (
+            insert(session_snapshot)
+            .values(
+                sessao_id=sessao.sessao_id,
+                conversa=sessao.conversa,
+                telefone=telefone,
+                empresa_id=sessao.empresa_id,
+                origem=sessao.origem,
+                **columns,
+            )
+            .on_conflict_do_nothing()  # the active session's unique index: another turn opened one
+            .returning(session_snapshot.c.id)
+        )
+    else:
+        statement = (
+            session_snapshot.update()
+            .where(session_snapshot.c.sessao_id == sessao.sessao_id, session_snapshot.c.versao == sessao.versao)
+            .values(**columns, updated_at=sa.func.now())
+            .returning(session_snapshot.c.id)
+        )
+    row_id = (await connection.execute(statement)).scalar_one_or_none()
+    if row_id is None:
+        raise StaleSessionError(sessao.sessao_id)
+    return replace(sessao, versao=sessao.versao + 1), row_id
+
+
+async def record(connection: AsyncConnection, steps: Sequence[dict[str, Any]]) -> None:
+    """Append transitions to the journal: dicts with the columns of ``transicoes``."""
+    if steps:
+        await connection.execute(transicoes.insert(), list(steps))
+
+
+def _sessao(row: sa.Row[Any]) -> Sessao:
+    return Sessao(
+        sessao_id=row.sessao_id,
+        conversa=row.conversa,
+        empresa_id=row.empresa_id,
+        emitente=row.razao_social,
+        estado=Estado(row.estado),
+        snapshot_reason=SnapshotReason(row.snapshot_reason),
+        rascunho=_RASCUNHO.validate_python(row.rascunho),
+        pendente=Campo(row.pendente) if row.pendente else None,
+        revisao=row.revisao,
+        mostrado_em=row.mostrado_em,
+        resumos=row.resumos,
+        expira_em=row.expira_em,
+        expired_at=row.expired_at,
+        origem=row.origem,
+        versao=row.versao,
+    )
+
+
+_SELECT = sa.select(session_snapshot, empresa.c.razao_social).join(empresa)
+
+
+async def active(connection: AsyncConnection, conversa: str) -> Sessao | None:
+    """Return the conversation's session that waits for the user; there is one at most."""
+    return await _one(
+        connection,
+        _SELECT.where(session_snapshot.c.conversa == conversa, session_snapshot.c.estado.in_(ESPERAM_USUARIO)),
+    )
+
+
+async def load(connection: AsyncConnection, conversa: str, sessao_id: str) -> Sessao | None:
+    """Return one session of this conversation; another conversation's session is never found."""
+    return await _one(
+        connection,
+        _SELECT.where(session_snapshot.c.sessao_id == sessao_id, session_snapshot.c.conversa == conversa),
+    )
+
+
+async def latest(connection: AsyncConnection, conversa: str) -> tuple[Sessao, datetime] | None:
+    """Return the conversation's newest session and when it last changed."""
+    statement = _SELECT.where(session_snapshot.c.conversa == conversa).order_by(session_snapshot.c.id.desc()).limit(1)
+    row = (await connection.execute(statement)).one_or_none()
+    return (_sessao(row), row.updated_at) if row else None
+
+
+async def repaired(connection: AsyncConnection, sessao_id: str) -> bool:
+    """Tell whether a later session has already taken up this one's data."""
+    statement = sa.select(sa.exists().where(session_snapshot.c.origem == sessao_id))
+    return bool((await connection.execute(statement)).scalar_one())
+
+
+async def overdue(connection: AsyncConnection, limit: int) -> list[tuple[str, str, int]]:
+    """Return (sessao_id, conversa, versao) of sessions whose deadline has passed, by the database's clock."""
+    statement = (
+        sa.select(session_snapshot.c.sessao_id, session_snapshot.c.conversa, session_snapshot.c.versao)
+        .where(session_snapshot.c.estado.in_(ESPERAM_USUARIO), session_snapshot.c.expira_em < sa.func.now())
+        .order_by(session_snapshot.c.expira_em)
+        .limit(limit)
+    )
+    return [(row.sessao_id, row.conversa, row.versao) for row in await connection.execute(statement)]
+
+
+async def _one(connection: AsyncConnection, statement: sa.Select[Any]) -> Sessao | None:
+    row = (await connection.execute(statement)).one_or_none()
+    return _sessao(row) if row else None

@@ -1,0 +1,33 @@
+"""Departure: messages on their way to people."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
+
+from persistence.tables.base import MOMENT, id_, metadata, now
+
+outbox = sa.Table(
+    "outbox",
+    metadata,
+    id_(),  # goes out as biz_opaque_callback_data
+    sa.Column("conversa", sa.ForeignKey("conversas.conversa"), nullable=False),
+    sa.Column("sessao_id", sa.Text),
+    sa.Column("chave", sa.Text, unique=True),  # null for ordinary answers; set where a message must exist once
+    sa.Column("mensagem", JSONB, nullable=False),
+    sa.Column("bloqueia", sa.Boolean, nullable=False, server_default="true"),  # false: later ones may overtake it
+    sa.Column("resposta_a", sa.Text),  # wamid that we answer: read mark and typing
+    sa.Column("status", sa.Text, nullable=False, server_default="pendente"),
+    sa.Column("wamid", sa.Text, unique=True),
+    sa.Column("tentativas", sa.SmallInteger, nullable=False, server_default="0"),
+    sa.Column("run_at", MOMENT, server_default=sa.func.now()),  # null: nothing to do
+    sa.Column("lease_until", MOMENT),
+    sa.Column("epoch", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("erro_codigo", sa.Integer),
+    sa.Column("erro", sa.Text),
+    sa.Column("correlacao", sa.Text),
+    now("criado_em"),
+    sa.Column("enviado_em", MOMENT),
+    sa.Index("ix_outbox_due", "run_at", postgresql_where=sa.text("run_at IS NOT NULL")),
+    sa.Index("ix_outbox_conversa_open", "conversa", "id", postgresql_where=sa.text("run_at IS NOT NULL")),
+)

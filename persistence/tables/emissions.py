@@ -1,0 +1,95 @@
+"""Emissions: the intent with its exact bytes, the note, its documents, every attempt."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
+
+from persistence.tables.base import MOMENT, MONEY, id_, metadata, now
+
+nfse_emissao = sa.Table(
+    "nfse_emissao",
+    metadata,
+    id_(),
+    sa.Column("session_id", sa.ForeignKey("session_snapshot.id"), nullable=False),
+    sa.Column("sessao_id", sa.Text, nullable=False),
+    sa.Column("revisao", sa.Integer, nullable=False),
+    sa.Column("tentativa", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("prestador_id", sa.ForeignKey("empresa.id"), nullable=False),
+    sa.Column("tomador_id", sa.ForeignKey("cliente_tomador.id"), nullable=False),
+    sa.Column("prestador_cnpj", sa.Text, nullable=False),  # the key at the gateway, frozen with the intent
+    sa.Column("tomador_documento", sa.Text, nullable=False),
+    sa.Column("id_integracao", sa.Text, nullable=False, unique=True),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("valor_servico", MONEY, nullable=False),
+    sa.Column("descricao_servico", sa.Text, nullable=False),
+    sa.Column("codigo_servico", sa.Text, nullable=False),
+    sa.Column("competencia", sa.Date, nullable=False),
+    sa.Column("impressao", sa.Text, nullable=False),  # SHA-256 fingerprint of the content
+    sa.Column("payload_enviado", sa.LargeBinary, nullable=False),  # the exact bytes; resent only as they are
+    sa.Column("resposta_gateway", JSONB),
+    sa.Column("id_externo", sa.Text),
+    sa.Column("protocolo", sa.Text),
+    sa.Column("erro_mensagem", sa.Text),
+    sa.Column("consultas", sa.Integer, nullable=False, server_default="0"),  # rung of the reconciliation ladder
+    sa.Column("envios", sa.Integer, nullable=False, server_default="0"),
+    sa.Column("ausente_desde", MOMENT),  # first certain "absent" since the last send
+    sa.Column("avisado_em", MOMENT),  # the user was told that it takes long
+    sa.Column("dica_em", MOMENT),  # a webhook hinted at news since we last looked
+    sa.Column("webhook_payload", JSONB),  # the newest webhook about it, whole
+    sa.Column("proxima_acao_em", MOMENT),  # null: nothing to do
+    sa.Column("lease_until", MOMENT),
+    sa.Column("epoch", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("versao", sa.Integer, nullable=False, server_default="1"),
+    sa.Column("correlacao", sa.Text),
+    now("criado_em"),
+    sa.Column("enviado_em", MOMENT),
+    sa.Column("processado_em", MOMENT),
+    sa.UniqueConstraint("sessao_id", "revisao", "tentativa"),
+    sa.Index("ix_nfse_emissao_due", "proxima_acao_em", postgresql_where=sa.text("proxima_acao_em IS NOT NULL")),
+    sa.Index("ix_nfse_emissao_prestador", "prestador_id", sa.text("id DESC")),
+    sa.Index("ix_nfse_emissao_externo", "id_externo", postgresql_where=sa.text("id_externo IS NOT NULL")),
+)
+
+nfse_processada = sa.Table(
+    "nfse_processada",
+    metadata,
+    id_(),
+    sa.Column("emissao_id", sa.ForeignKey("nfse_emissao.id"), nullable=False, unique=True),
+    sa.Column("id_externo", sa.Text, nullable=False, unique=True),
+    sa.Column("numero", sa.Text, nullable=False),
+    sa.Column("chave", sa.Text),
+    sa.Column("protocolo", sa.Text),
+    sa.Column("status", sa.Text, nullable=False),  # autorizado | cancelado
+    sa.Column("c_stat", sa.Text),
+    sa.Column("url_xml", sa.Text),
+    sa.Column("url_pdf", sa.Text),
+    sa.Column("data_emissao", sa.Text),
+    sa.Column("webhook_payload", JSONB),
+    now("criado_em"),
+)
+
+nfse_documento = sa.Table(
+    "nfse_documento",
+    metadata,
+    id_(),
+    sa.Column("emissao_id", sa.ForeignKey("nfse_emissao.id"), nullable=False),
+    sa.Column("formato", sa.Text, nullable=False),  # pdf | xml
+    sa.Column("mime", sa.Text, nullable=False),
+    sa.Column("sha256", sa.Text, nullable=False),
+    sa.Column("conteudo", sa.LargeBinary, nullable=False),
+    now("criado_em"),
+    sa.UniqueConstraint("emissao_id", "formato"),
+)
+
+gateway_tentativas = sa.Table(
+    "gateway_tentativas",
+    metadata,
+    id_(),
+    sa.Column("emissao_id", sa.ForeignKey("nfse_emissao.id"), nullable=False, index=True),
+    sa.Column("operacao", sa.Text, nullable=False),  # submit | find
+    sa.Column("resultado", sa.Text, nullable=False),  # name of the outcome
+    sa.Column("detalhe", sa.Text),
+    sa.Column("latencia_ms", sa.Integer, nullable=False),
+    now("em"),
+)

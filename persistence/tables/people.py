@@ -1,0 +1,79 @@
+"""People: companies, who may issue for them, conversations, customers."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
+
+from persistence.tables.base import MOMENT, id_, metadata, now
+
+empresa = sa.Table(
+    "empresa",
+    metadata,
+    id_(),
+    sa.Column("cnpj", sa.Text, nullable=False, unique=True),
+    sa.Column("razao_social", sa.Text, nullable=False),
+    sa.Column("inscricao_municipal", sa.Text, nullable=False),
+    sa.Column("municipio_ibge", sa.Text, nullable=False),
+    sa.Column("regime", sa.Text, nullable=False),  # mei | simples | normal
+    sa.Column("codigo_servico", sa.Text, nullable=False),
+    sa.Column("cnae", sa.Text),
+    sa.Column("aliquota", sa.Numeric(5, 2)),  # percent
+    sa.Column("envio_suspenso", sa.Text),  # why sending is stopped (401, 403), null when it is not
+    now("criado_em"),
+    now("atualizado_em"),
+)
+
+usuario = sa.Table(
+    "usuario",
+    metadata,
+    id_(),
+    sa.Column("empresa_id", sa.ForeignKey("empresa.id"), nullable=False, index=True),
+    sa.Column("telefone", sa.Text, nullable=False, unique=True),  # canonical: digits with country code, ninth digit in
+    now("criado_em"),
+)
+
+conversas = sa.Table(
+    "conversas",
+    metadata,
+    sa.Column("conversa", sa.Text, primary_key=True),  # "{phone_number_id}:{BSUID or wa_id}"
+    sa.Column("phone_number_id", sa.Text, nullable=False),
+    sa.Column("endereco", sa.Text, nullable=False),  # the exact address to answer to, never rewritten
+    sa.Column("wa_id", sa.Text),
+    sa.Column("nome_perfil", sa.Text),
+    sa.Column("usuario_id", sa.ForeignKey("usuario.id"), index=True),  # null: a number we don't know
+    sa.Column("ultima_entrada_em", MOMENT, nullable=False),  # opens Meta's 24 h window
+    sa.Column("mensagens", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("orientada_em", MOMENT),  # when an unknown number last got its kind answer
+    now("criado_em"),
+)
+
+cliente_tomador = sa.Table(
+    "cliente_tomador",
+    metadata,
+    id_(),
+    sa.Column("empresa_id", sa.ForeignKey("empresa.id"), nullable=False),
+    sa.Column("cnpj", sa.Text, nullable=False),  # CNPJ or CPF, bare
+    sa.Column("razao_social", sa.Text),
+    sa.Column("email", sa.Text),
+    sa.Column("cep", sa.Text),
+    sa.Column("logradouro", sa.Text),
+    sa.Column("numero", sa.Text),
+    sa.Column("complemento", sa.Text),
+    sa.Column("bairro", sa.Text),
+    sa.Column("cidade", sa.Text),
+    sa.Column("estado", sa.Text),
+    sa.Column("codigo_cidade", sa.Text),  # IBGE
+    sa.Column("dados_receita_raw", JSONB),
+    now("criado_em"),
+    now("atualizado_em"),
+    sa.UniqueConstraint("empresa_id", "cnpj"),
+)
+
+cnpj_cache = sa.Table(
+    "cnpj_cache",
+    metadata,
+    sa.Column("cnpj", sa.Text, primary_key=True),
+    sa.Column("dados", JSONB),  # null: the register does not know it
+    sa.Column("valido_ate", MOMENT, nullable=False),
+)

@@ -1,0 +1,65 @@
+"""Sessions: the snapshot of each, and the journal of its transitions."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
+
+from persistence.tables.base import MOMENT, MONEY, id_, metadata, now
+
+_WAITS_FOR_USER = sa.text("estado IN ('coleta', 'dados_incompletos', 'aguardando_confirmacao')")
+
+session_snapshot = sa.Table(
+    "session_snapshot",
+    metadata,
+    id_(),
+    sa.Column("sessao_id", sa.Text, nullable=False, unique=True),  # ddmmaa-hhhhhhhh
+    sa.Column("conversa", sa.ForeignKey("conversas.conversa"), nullable=False),
+    sa.Column("telefone", sa.Text),
+    sa.Column("empresa_id", sa.ForeignKey("empresa.id"), nullable=False),
+    sa.Column("origem", sa.Text),  # sessao_id of the rejected session that this one repairs
+    sa.Column("estado", sa.Text, nullable=False),
+    sa.Column("snapshot_reason", sa.Text, nullable=False),
+    sa.Column("cnpj_status", sa.Text, nullable=False),
+    sa.Column("cnpj_extracted", sa.Text),  # as the user wrote it
+    sa.Column("cnpj", sa.Text),  # the tomador's CNPJ or CPF, bare
+    sa.Column("cnpj_razao_social", sa.Text),
+    sa.Column("valor_status", sa.Text, nullable=False),
+    sa.Column("valor_extracted", sa.Text),
+    sa.Column("valor", MONEY),
+    sa.Column("descricao_status", sa.Text, nullable=False),
+    sa.Column("descricao_extracted", sa.Text),
+    sa.Column("descricao", sa.Text),
+    sa.Column("data_complete", sa.Boolean, nullable=False),
+    sa.Column("missing_fields", JSONB, nullable=False),
+    sa.Column("rascunho", JSONB, nullable=False),  # every field with its evidence; rebuilds the live session
+    sa.Column("pendente", sa.Text),  # the field our last message asked for
+    sa.Column("revisao", sa.Integer, nullable=False),  # what a confirm button is bound to
+    sa.Column("id_integracao", sa.Text),
+    sa.Column("versao", sa.Integer, nullable=False),  # optimistic lock
+    sa.Column("mostrado_em", MOMENT),  # when the summary of this revision was shown
+    sa.Column("resumos", sa.Integer, nullable=False),  # how many different summaries were shown
+    sa.Column("expira_em", MOMENT),  # deadline while it waits for the user
+    sa.Column("expired_at", MOMENT),
+    now("created_at"),
+    now("updated_at"),
+    sa.Index("uq_session_snapshot_active", "conversa", unique=True, postgresql_where=_WAITS_FOR_USER),
+    sa.Index("ix_session_snapshot_conversa", "conversa", sa.text("id DESC")),
+    sa.Index("ix_session_snapshot_deadline", "expira_em", postgresql_where=_WAITS_FOR_USER),
+)
+
+transicoes = sa.Table(
+    "transicoes",
+    metadata,
+    id_(),
+    sa.Column("sessao_id", sa.Text, nullable=False),
+    sa.Column("de", sa.Text, nullable=False),
+    sa.Column("para", sa.Text, nullable=False),
+    sa.Column("evento", sa.Text, nullable=False),
+    sa.Column("snapshot_reason", sa.Text, nullable=False),
+    sa.Column("revisao", sa.Integer, nullable=False),
+    sa.Column("detalhe", JSONB),
+    sa.Column("correlacao", sa.Text),
+    now("em"),
+    sa.Index("ix_transicoes_sessao", "sessao_id", "id"),
+)

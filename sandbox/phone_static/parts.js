@@ -1,0 +1,150 @@
+// The cards of the inside as nodes: snapshot fields, journal, ledger; pure drawing of what it is given.
+import { h, money, second, taxId } from "./dom.js";
+import { stateName } from "./diagram.js";
+
+const FIELDS = {
+  documento: "CNPJ ou CPF",
+  valor: "Valor",
+  descricao: "Serviço",
+  nome: "Cliente",
+  email: "E-mail",
+  competencia: "Competência",
+  data: "Data",
+};
+const REQUIRED = ["documento", "valor", "descricao"];
+const STATUS = { null: ["○", "falta"], extracted: ["◐", "lido"], validated: ["✓", "validado"], invalid: ["✕", "inválido"] };
+const SOURCES = { regras: "lido pelas regras", modelo: "lido pelo modelo", cadastro: "do cadastro" };
+const SITUATIONS = {
+  CONCLUIDO: ["good", "autorizada"],
+  REJEITADO: ["bad", "rejeitada"],
+  DENEGADO: ["bad", "denegada"],
+  CANCELADO: ["off", "cancelada"],
+};
+const plural = (count, one, many) => `${count} ${count === 1 ? one : many}`;
+const pretty = (field, value) => (field === "valor" ? money(value) : field === "documento" ? taxId(value) : value);
+const empty = (words) => h("p", { class: "empty" }, words);
+
+export function fields(view) {
+  if (!view.sessao) return [empty("A ficha nasce com a primeira mensagem.")];
+  const { sessao_id, revisao, snapshot_reason, estado, ...others } = view.sessao;
+  return [
+    h(
+      "p",
+      { class: "facts" },
+      fact("sessão", sessao_id, "sessao"),
+      fact("revisão", revisao, "revisao"),
+      fact("snapshot_reason", snapshot_reason, "motivo"),
+    ),
+    h("ul", { class: "fields" }, view.campos.filter((row) => !spare(row)).map(field), unsaid(view.campos.filter(spare))),
+    details(others),
+  ];
+}
+
+const spare = ({ campo, status }) => status === "null" && !REQUIRED.includes(campo);
+
+const unsaid = (rows) =>
+  rows.length > 0 &&
+  h(
+    "li",
+    { class: "unsaid" },
+    "Opcionais, não ditos: ",
+    rows.map(({ campo }, index) => [
+      index > 0 && ", ",
+      h("span", { "data-testid": "field", "data-campo": campo, "data-status": "null" }, (FIELDS[campo] ?? campo).toLowerCase()),
+    ]).flat(),
+  );
+
+const fact = (name, value, id) =>
+  value !== undefined && value !== null && h("span", null, `${name} `, h("b", { "data-testid": `fato-${id}` }, String(value)));
+
+function field({ campo, status, valor, escrito, origem, confianca }) {
+  const key = STATUS[status] ? status : "null";
+  const [sign, label] = STATUS[key];
+  const source = [SOURCES[origem], confianca && confianca !== "certa" && `leitura ${confianca}`].filter(Boolean).join(", ");
+  return h(
+    "li",
+    { "data-testid": "field", "data-campo": campo, "data-status": key, "data-valor": valor ?? "" },
+    h("span", { class: "campo" }, FIELDS[campo] ?? campo),
+    h("span", { class: `badge ${key}`, title: key }, h("i", { "aria-hidden": "true" }, sign), label),
+    h(
+      "span",
+      { class: "said" },
+      h("span", { class: "valor" }, valor ? pretty(campo, valor) : "—"),
+      escrito && h("q", { class: "escrito", title: source || null }, escrito),
+    ),
+  );
+}
+
+function details(columns) {
+  const rows = Object.entries(columns).filter(([, value]) => value !== null && value !== "");
+  if (rows.length === 0) return null;
+  return h(
+    "details",
+    null,
+    h("summary", null, `Outras colunas do snapshot (${rows.length})`),
+    h("dl", null, rows.flatMap(([name, value]) => [h("dt", null, name), h("dd", null, typeof value === "object" ? JSON.stringify(value) : String(value))])),
+  );
+}
+
+export function journal(rows) {
+  if (rows.length === 0) return [empty("Cada mudança de estado fica registrada aqui, sem nunca ser apagada.")];
+  return [
+    h(
+      "ol",
+      { class: "journal", reversed: true },
+      rows.toReversed().map((row) =>
+        h(
+          "li",
+          { "data-testid": "transition", "data-de": row.de ?? "", "data-para": row.para },
+          h("time", { datetime: row.em }, second(row.em)),
+          h("p", null, row.de && row.de !== row.para && `${stateName(row.de)} → `, h("b", null, stateName(row.para))),
+          h("p", { class: "why" }, h("span", null, row.evento), row.motivo && h("span", null, row.motivo), h("span", null, `rev. ${row.revisao}`)),
+        ),
+      ),
+    ),
+  ];
+}
+
+export function ledger(view, notes) {
+  const ours = new Map((view.emissoes ?? []).map((row) => [row.id_integracao, row]));
+  const known = new Set(notes.map((note) => note.id_integracao));
+  const waiting = [...ours.values()].filter((row) => !known.has(row.id_integracao));
+  const rows = [
+    ...waiting.map((row) => entry({ ...row, situacao: null, tomador: row.tomador ?? "" }, row)),
+    ...notes.toReversed().map((note) => entry(note, ours.get(note.id_integracao))),
+  ];
+  return [score(view.contadores ?? {}, notes), rows.length ? h("ul", { class: "ledger" }, rows) : empty("Nenhuma nota ainda. Elas aparecem aqui quando o gateway aceita.")];
+}
+
+function score({ confirmacoes }, notes) {
+  const issued = notes.filter((note) => ["CONCLUIDO", "CANCELADO"].includes(note.situacao)).length;
+  const refused = notes.filter((note) => ["REJEITADO", "DENEGADO"].includes(note.situacao)).length;
+  const open = notes.length - issued - refused;
+  const known = Number.isInteger(confirmacoes);
+  const wrong = known && notes.length > confirmacoes;
+  const parts = [
+    issued || !(refused || open) ? plural(issued, "nota", "notas") : null,
+    refused ? plural(refused, "rejeitada", "rejeitadas") : null,
+    open ? `${open} em andamento` : null,
+  ].filter(Boolean);
+  return h(
+    "p",
+    { class: `score${wrong ? " wrong" : ""}`, "data-testid": "placar", "data-notas": issued, "data-confirmacoes": confirmacoes ?? "" },
+    known && h("span", null, `${plural(confirmacoes, "confirmação", "confirmações")} → `),
+    h("b", null, parts.join(" · ")),
+    wrong && h("span", { class: "alarm" }, "há nota a mais"),
+  );
+}
+
+function entry(note, ours) {
+  const [tone, label] = note.situacao ? (SITUATIONS[note.situacao] ?? ["busy", "em processamento"]) : ["off", "o gateway ainda não tem"];
+  return h(
+    "li",
+    { "data-testid": "ledger-row", "data-situacao": note.situacao ?? "", "data-numero": note.numero ?? "", "data-id": note.id_integracao },
+    h("b", { class: "number" }, note.numero ? `nº ${note.numero}` : "sem nº"),
+    h("span", { class: `badge ${tone}` }, label),
+    h("b", { class: "amount" }, money(note.valor)),
+    h("span", { class: "payer" }, taxId(note.tomador ?? "")),
+    h("small", { class: "key" }, note.id_integracao, ours && ` · aqui: ${ours.status}`),
+  );
+}

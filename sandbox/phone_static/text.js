@@ -1,0 +1,22 @@
+// WhatsApp's formatting (*bold* _italic_ ~strike~ `code` ```mono```) as nodes; what does not pair stays as written.
+import { h } from "./dom.js";
+
+const TAGS = { "*": "strong", _: "em", "~": "s" };
+const FENCE = /```([\s\S]+?)```/;
+const CODE = /`([^`\n]+)`/;
+const MONEY = /R\$ [\d.,]*\d/; // no line ends between sign and amount
+const MARK = /(^|[\s\p{P}\p{S}])([*_~])(?=\S)([^\n]*?\S)\2(?=$|[\s\p{P}\p{S}])/u;
+
+function split(text, pattern, made, rest) {
+  const found = pattern.exec(text);
+  if (!found) return rest(text);
+  const start = found.index + (found.length > 2 ? found[1].length : 0);
+  const end = found.index + found[0].length;
+  return [...rest(text.slice(0, start)), made(found), ...split(text.slice(end), pattern, made, rest)];
+}
+
+const money = (text) => split(text, MONEY, (found) => h("span", { class: "whole" }, found[0]), (plain) => (plain ? [plain] : []));
+const marks = (text) => split(text, MARK, (found) => h(TAGS[found[2]], null, ...marks(found[3])), money);
+const codes = (text) => split(text, CODE, (found) => h("code", null, found[1]), marks);
+
+export const rich = (text) => split(text, FENCE, (found) => h("code", { class: "block" }, found[1]), codes);

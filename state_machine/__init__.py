@@ -1,0 +1,1 @@
+"""Decides, never does: states, events, effects and the rules between them."""

@@ -1,0 +1,101 @@
+"""Draws the state diagram from the rules themselves, by asking them; a drawing by hand would grow stale."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from state_machine.estado import ESPERAM_USUARIO, FINAIS, Estado
+from state_machine.eventos import (
+    Abriu,
+    Cancelou,
+    Confirmou,
+    Conversou,
+    EmissaoDemorou,
+    EmissaoFalhou,
+    Informou,
+    MandouArquivo,
+    Negou,
+    NotaAutorizada,
+    NotaRejeitada,
+    PediuAjuda,
+    PediuCorrecao,
+    PrazoVencido,
+)
+from state_machine.fields import Campo, Candidate
+from state_machine.rascunho import Cadastro, Rascunho, aplicar
+from state_machine.sessao import Sessao
+from state_machine.transition import transition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from state_machine.eventos import Evento
+
+INICIO = "[*]"
+
+_AGORA = datetime(2026, 1, 1, tzinfo=UTC)
+_TUDO = (
+    Candidate(Campo.DOCUMENTO, "12345678000195", "12.345.678/0001-95"),
+    Candidate(Campo.VALOR, "1500.00", "1.500"),
+    Candidate(Campo.DESCRICAO, "consultoria", "consultoria"),
+)
+_COMPLETO = replace(aplicar(Rascunho(), _TUDO, (), ()), cadastro=Cadastro("12345678000195", "PADARIA DO ZÉ LTDA"))
+
+# One or more examples of each event, chosen so that every way it can go is seen.
+EXEMPLOS: tuple[Evento, ...] = (
+    Abriu(),
+    Informou(_TUDO),
+    Informou(_TUDO[:1]),
+    Informou(clear=frozenset({Campo.VALOR})),
+    Confirmou(1),
+    Confirmou(0),
+    Negou(),
+    Cancelou(),
+    PediuCorrecao(),
+    Conversou(),
+    PediuAjuda(),
+    MandouArquivo("audio"),
+    PrazoVencido(),
+    NotaAutorizada("1", 1),
+    NotaRejeitada("recusada", None),
+    EmissaoFalhou(""),
+    EmissaoDemorou(),
+)
+
+
+def example(estado: Estado) -> Sessao:
+    """Return a session as it would stand in ``estado``."""
+    sessao = Sessao("010126-00000000", "1:5511900000000", 1, "ANA DESIGN ME", estado=estado, versao=1, resumos=1)
+    if estado is Estado.DADOS_INCOMPLETOS:
+        sessao = replace(sessao, rascunho=aplicar(Rascunho(), _TUDO[:2], (), ()), pendente=Campo.DESCRICAO)
+    elif estado is not Estado.COLETA:
+        sessao = replace(sessao, rascunho=_COMPLETO, revisao=1, mostrado_em=_AGORA)
+    if estado in ESPERAM_USUARIO:
+        sessao = replace(sessao, expira_em=_AGORA + timedelta(hours=1))
+    return sessao
+
+
+def arcs() -> Iterator[tuple[str, str, str]]:
+    """Yield (from, to, event) for every transition that the rules can make, once; staying put is left out."""
+    seen = {(INICIO, Estado.COLETA.value, Abriu.__name__): None}
+    for estado in Estado:
+        sessao = example(estado)
+        for evento in EXEMPLOS:
+            agora = _AGORA + timedelta(hours=2) if isinstance(evento, PrazoVencido) else _AGORA
+            para = transition(sessao, evento, agora).sessao.estado
+            if para is not estado:
+                seen[estado.value, para.value, type(evento).__name__] = None
+    return iter(seen)
+
+
+def mermaid() -> str:
+    """Return the diagram as Mermaid text, the same for the same rules."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for de, para, evento in arcs():
+        grouped.setdefault((de, para), []).append(evento)
+    lines = ["stateDiagram-v2"]
+    lines += [f"    {de} --> {para}: {', '.join(eventos)}" for (de, para), eventos in grouped.items()]
+    lines += [f"    {estado.value} --> {INICIO}" for estado in Estado if estado in FINAIS]
+    return "\n".join(lines) + "\n"

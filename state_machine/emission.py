@@ -1,0 +1,158 @@
+"""The life of one emission: what a gateway may answer and what follows from it; never speaks to a gateway itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+
+class StatusEmissao(StrEnum):
+    """Stored in ``nfse_emissao.status``."""
+
+    PENDENTE = "pendente"  # intent and bytes stored, nothing sent
+    ENVIANDO = "enviando"  # about to be, or being, sent: after a crash this means "unknown"
+    ENVIADO = "enviado"  # the gateway holds it and is working on it
+    DESCONHECIDO = "desconhecido"  # the answer was lost: ask before sending again
+    CONCLUIDO = "concluido"
+    REJEITADO = "rejeitado"
+    CONFLITO = "conflito"  # our key names a note with other content: a human decides
+    ERRO = "erro"
+
+
+class Situacao(StrEnum):
+    """What the gateway says of a note, in our words."""
+
+    PROCESSANDO = "processando"
+    AUTORIZADA = "autorizada"
+    REJEITADA = "rejeitada"
+    CANCELADA = "cancelada"
+
+
+@dataclass(frozen=True, slots=True)
+class NaturalKey:
+    """The key on which the authority itself is unique: ``(prestador, id_integracao)``."""
+
+    prestador: str
+    id_integracao: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nota:
+    """A note as the gateway describes it: ``valor`` in BRL, ``tomador`` a bare CNPJ or CPF, ``None`` where silent."""
+
+    id_externo: str
+    id_integracao: str
+    situacao: Situacao
+    prestador: str | None = None
+    tomador: str | None = None
+    valor: Decimal | None = None
+    numero: str | None = None
+    chave: str | None = None
+    protocolo: str | None = None
+    c_stat: str | None = None
+    url_pdf: str | None = None
+    url_xml: str | None = None
+    data_emissao: str | None = None
+    mensagem: str | None = None
+    codigos: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotSent:
+    """Certainly not sent: connection refused, TLS failure, no free connection. Sending again is safe."""
+
+    motivo: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The gateway took it and is working on it; ``id_externo`` and ``protocolo`` as far as it named them."""
+
+    id_externo: str | None
+    protocolo: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A well-formed business refusal of this very request; ``campos``: the gateway's field paths and complaints."""
+
+    mensagem: str
+    codigos: tuple[str, ...] = ()
+    campos: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """The key is taken: ``nota`` is what stands under it. Compare before adopting."""
+
+    nota: Nota
+
+
+@dataclass(frozen=True, slots=True)
+class Postponed:
+    """Refused before acceptance (429, 503): try again after ``retry_after`` seconds, if it said so."""
+
+    retry_after: float | None
+    motivo: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """The request may have been accepted. Never final, never sent again before asking."""
+
+    motivo: str
+
+
+@dataclass(frozen=True, slots=True)
+class Misconfigured:
+    """Our own credentials or permission (401, 403): nothing will work until somebody repairs it."""
+
+    motivo: str
+
+
+Outcome = NotSent | Accepted | Rejected | Duplicate | Postponed | Unknown | Misconfigured
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The gateway knows the key; this is its note."""
+
+    nota: Nota
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """The gateway says, in so many words, that it does not know the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class CannotTell:
+    """No answer to rely on (network, 5xx, 401, garbage). Ask again after ``retry_after`` seconds, if it said so."""
+
+    motivo: str
+    retry_after: float | None = None
+
+
+Finding = Found | Absent | CannotTell
+
+
+@dataclass(frozen=True, slots=True)
+class Documento:
+    """The bytes of a PDF or XML, and the media type that they really are."""
+
+    conteudo: bytes
+    mime: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotReady:
+    """The note exists, its PDF or XML not yet (202), or the gateway cannot be reached now."""
+
+    motivo: str
+
+
+Download = Documento | NotReady

@@ -1,0 +1,122 @@
+"""What can happen to a session; an event tells, it does not decide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime  # noqa: TC003 - events are stored with their times
+
+from state_machine.fields import Campo, Candidate, Doubt  # noqa: TC001 - likewise
+from state_machine.rascunho import Cadastro, Rascunho  # noqa: TC001 - likewise
+
+
+@dataclass(frozen=True, slots=True)
+class Abriu:
+    """The first message of a new session; ``base`` is the draft of an ended session that this one repairs."""
+
+    base: Rascunho | None = None
+    corrigir: Campo | None = None  # the field that the authority refused
+
+
+@dataclass(frozen=True, slots=True)
+class Informou:
+    """The user said something about the invoice; ``cadastro`` is the register's word on a document in it."""
+
+    candidates: tuple[Candidate, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    clear: frozenset[Campo] = frozenset()
+    cadastro: Cadastro | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmou:
+    """The user said yes: by a button bound to ``revisao``, or in words (``None``) written at ``escrita_em``."""
+
+    revisao: int | None
+    escrita_em: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Negou:
+    """The user said no to the summary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelou:
+    """The user gave the invoice up."""
+
+
+@dataclass(frozen=True, slots=True)
+class PediuCorrecao:
+    """The user pressed *Corrigir*, or said that something is wrong without saying what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversou:
+    """Small talk, or words that we could not place; nothing about the invoice."""
+
+
+@dataclass(frozen=True, slots=True)
+class PediuAjuda:
+    """The user asked what can be done here."""
+
+
+@dataclass(frozen=True, slots=True)
+class MandouArquivo:
+    """Audio, photo, sticker or another message without words; ``tipo`` is Meta's name for it."""
+
+    tipo: str
+
+
+@dataclass(frozen=True, slots=True)
+class PrazoVencido:
+    """The deadline passed while the session waited for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotaAutorizada:
+    """The authority issued the invoice."""
+
+    numero: str
+    emissao_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotaRejeitada:
+    """The authority refused; ``motivo`` in plain words, ``campo`` the field to mend where one is to blame."""
+
+    motivo: str
+    campo: Campo | None
+
+
+@dataclass(frozen=True, slots=True)
+class EmissaoFalhou:
+    """A definite technical failure, or reconciliation handed to a human."""
+
+    mensagem: str
+
+
+@dataclass(frozen=True, slots=True)
+class EmissaoDemorou:
+    """The authority takes longer than people wait without a word."""
+
+
+EventoUsuario = Abriu | Informou | Confirmou | Negou | Cancelou | PediuCorrecao | Conversou | PediuAjuda | MandouArquivo
+EventoEmissao = NotaAutorizada | NotaRejeitada | EmissaoFalhou | EmissaoDemorou
+Evento = EventoUsuario | PrazoVencido | EventoEmissao
+
+EVENTOS: tuple[type[Evento], ...] = (
+    Abriu,
+    Informou,
+    Confirmou,
+    Negou,
+    Cancelou,
+    PediuCorrecao,
+    Conversou,
+    PediuAjuda,
+    MandouArquivo,
+    PrazoVencido,
+    NotaAutorizada,
+    NotaRejeitada,
+    EmissaoFalhou,
+    EmissaoDemorou,
+)

@@ -1,0 +1,81 @@
+"""The fields of an invoice and what was read of each; the extractor proposes in these terms, the machine decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Campo(StrEnum):
+    """A field of the invoice under construction."""
+
+    DOCUMENTO = "documento"  # the tomador's CNPJ or CPF
+    VALOR = "valor"
+    DESCRICAO = "descricao"
+    NOME = "nome"
+    EMAIL = "email"
+    COMPETENCIA = "competencia"  # "AAAA-MM"
+    DATA = "data"  # "AAAA-MM-DD"
+
+
+OBRIGATORIOS = (Campo.DOCUMENTO, Campo.VALOR, Campo.DESCRICAO)
+
+
+class Origem(StrEnum):
+    """Who read the value."""
+
+    REGRAS = "regras"
+    MODELO = "modelo"
+    CADASTRO = "cadastro"  # taken over from an earlier session, not from words
+
+
+class Confianca(StrEnum):
+    """How sure the reader is; only ``certa`` and ``provavel`` fill a field, ``duvidosa`` is asked back."""
+
+    CERTA = "certa"
+    PROVAVEL = "provavel"
+    DUVIDOSA = "duvidosa"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A value read in the user's own words.
+
+    ``valor`` is normalised text: a bare document ("12345678000195", "12ABC34501DE35"), money as "1500.00", a month as
+    "2026-10", a day as "2026-10-31", anything else as the user would print it. ``trecho`` is the span it was read from,
+    verbatim.
+    """
+
+    campo: Campo
+    valor: str
+    trecho: str
+    origem: Origem = Origem.REGRAS
+    confianca: Confianca = Confianca.CERTA
+
+
+class Motivo(StrEnum):
+    """Why a field must be asked although something about it was said."""
+
+    DIGITO_NAO_BATE = "digito_nao_bate"  # check digits wrong
+    INCOMPLETO = "incompleto"  # digits missing, or too many
+    PROPRIO_DOCUMENTO = "proprio_documento"  # only the issuing company's own document was named
+    VARIOS = "varios"  # two or more fit
+    TELEFONE_OU_CPF = "telefone_ou_cpf"
+    PARCELADO = "parcelado"
+    POR_UNIDADE = "por_unidade"  # hours x price, "cada"
+    DESCONTO = "desconto"
+    MOEDA_ESTRANGEIRA = "moeda_estrangeira"
+    NAO_POSITIVO = "nao_positivo"  # zero or negative
+    AMBIGUO = "ambiguo"  # readable in two ways ("1.50"?)
+    DUAS_NOTAS = "duas_notas"
+    DISCORDANCIA = "discordancia"  # rules and model read different values
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Something said about ``campo`` that must not be taken as it stands; ``detalhe``: "faltam 2 dígitos"."""
+
+    campo: Campo
+    motivo: Motivo
+    trecho: str
+    detalhe: str | None = None

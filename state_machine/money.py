@@ -1,0 +1,64 @@
+"""Amounts in BRL as ``Decimal`` centavos, in figures and in words; never a float, never a currency conversion."""
+
+from __future__ import annotations
+
+import re
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from typing import Final
+
+from num2words import num2words  # type: ignore[import-untyped]  # it ships no types
+
+CENTAVO: Final = Decimal("0.01")
+LIMITE: Final = Decimal(10**10)  # exclusive; ten digits of reais is what the emission tables hold
+PLAIN_DECIMAL: Final = re.compile(
+    r"[+-]?[0-9]+(\.[0-9]+)?"
+)  # the house's own notation; people's is the extractor's work
+
+
+class ValorInvalido(ValueError):  # noqa: N818 - accounting words stay Portuguese, see docs/glossario.md
+    """The amount is no number, not positive, or beyond ``LIMITE``."""
+
+
+def centavos(valor: Decimal | str | int) -> Decimal:
+    """Quantise an amount in BRL to centavos, half up.
+
+    A ``str`` is plain decimal ("1500.00"). Raises ``ValorInvalido`` unless 0 < result < 10^10.
+    """
+    if isinstance(valor, str) and not PLAIN_DECIMAL.fullmatch(valor.strip()):
+        raise ValorInvalido("not a plain decimal number")
+    if isinstance(valor, (bool, float)):
+        raise ValorInvalido(f"an amount is never a {type(valor).__name__}")
+    try:
+        exato = Decimal(valor)
+        if not exato.is_finite() or abs(exato) >= LIMITE:
+            raise ValorInvalido("amount out of range")
+        resultado = exato.quantize(CENTAVO, rounding=ROUND_HALF_UP)
+    except InvalidOperation as e:
+        raise ValorInvalido("not a number") from e
+    if not 0 < resultado < LIMITE:
+        raise ValorInvalido("amount out of range")
+    return resultado
+
+
+def formata_brl(valor: Decimal) -> str:
+    """Return ``R$ 1.500,00`` (with a plain space, as people type it). Raises ``ValorInvalido``."""
+    inteiro, fracao = f"{centavos(valor):,.2f}".split(".")
+    return f"R$ {inteiro.replace(',', '.')},{fracao}"
+
+
+def por_extenso(valor: Decimal) -> str:
+    """Return the amount in words as a Brazilian cheque has them: "mil e quinhentos reais". Raises ``ValorInvalido``."""
+    reais, cents = divmod(int(centavos(valor) * 100), 100)
+    partes = []
+    if reais:
+        # "um milhão de reais", but "um milhão e duzentos mil reais"
+        de = " de" if reais % 10**6 == 0 else ""
+        partes.append(f"{_cardinal(reais)}{de} {'real' if reais == 1 else 'reais'}")
+    if cents:
+        partes.append(f"{_cardinal(cents)} {'centavo' if cents == 1 else 'centavos'}")
+    return " e ".join(partes)
+
+
+def _cardinal(n: int) -> str:
+    # num2words puts a comma after "mil"; nobody writes it there.
+    return str(num2words(n, lang="pt_BR")).replace(",", "")

@@ -1,0 +1,218 @@
+"""Decides what follows from a gateway's answer to one emission; pure, so that every law of it can be tested alone.
+
+The two laws: nothing unknown is ever final, and nothing unknown is ever sent again before asking.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Literal, assert_never
+
+from state_machine.emission import (
+    Absent,
+    Accepted,
+    CannotTell,
+    Duplicate,
+    Finding,
+    Found,
+    Misconfigured,
+    Nota,
+    NotSent,
+    Outcome,
+    Postponed,
+    Rejected,
+    Situacao,
+    StatusEmissao,
+    Unknown,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from decimal import Decimal
+
+ABSENT_TWICE_AFTER = timedelta(seconds=30)  # a gateway may accept late: one "absent" proves nothing
+RETRY_BASE, RETRY_CAP = 1.0, 30.0  # seconds, doubled each time: the specification's retry table
+SUSPENDED_PROBE = 300.0  # seconds between probes while our credentials are refused
+HUMAN_AFTER = timedelta(hours=24)  # then people take over; we keep asking all the same
+GIVE_UP_ASKING_AFTER = timedelta(days=7)  # after this only a webhook or a person asks again
+
+ASSENTADOS = frozenset({StatusEmissao.CONCLUIDO, StatusEmissao.REJEITADO, StatusEmissao.CONFLITO})
+
+Aviso = Literal["autorizada", "rejeitada", "falhou", "demorou"]
+
+
+@dataclass(frozen=True, slots=True)
+class Politica:
+    """Tunables: ``escada`` in seconds (the last repeats), ``avisar_apos`` until the user hears that it takes long."""
+
+    escada: Sequence[float] = (2, 10, 30, 120, 300, 900, 3600)
+    avisar_apos: timedelta = timedelta(seconds=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Andamento:
+    """Where an emission stands, and the content that the user confirmed (``valor`` in BRL)."""
+
+    id_integracao: str
+    prestador: str
+    tomador: str
+    valor: Decimal
+    status: StatusEmissao
+    criado_em: datetime
+    consultas: int = 0
+    envios: int = 0
+    ausente_desde: datetime | None = None
+    avisado: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Passo:
+    """What to store: the new standing, seconds until the next action (``None``: none), the note, news for the user."""
+
+    andamento: Andamento
+    daqui: float | None
+    nota: Nota | None = None
+    aviso: Aviso | None = None
+    motivo: str | None = None
+    recusa: Rejected | None = None
+    suspender: str | None = None
+
+
+def deve_enviar(andamento: Andamento) -> bool:
+    """True when sending is safe now: nothing was sent yet, or its absence is certain."""
+    return andamento.status is StatusEmissao.PENDENTE
+
+
+def apos_envio(andamento: Andamento, outcome: Outcome, agora: datetime, politica: Politica) -> Passo:
+    """Decide after an attempt to send."""
+    andamento = replace(andamento, envios=andamento.envios + 1)
+    match outcome:
+        case NotSent(motivo):
+            return _de_novo(andamento, _recuo(andamento.envios), motivo, agora, politica)
+        case Postponed(retry_after, motivo):
+            espera = _recuo(andamento.envios) if retry_after is None else retry_after
+            return _de_novo(andamento, espera, motivo, agora, politica)
+        case Misconfigured(motivo):
+            passo = _de_novo(andamento, SUSPENDED_PROBE, motivo, agora, politica)
+            return replace(passo, suspender=motivo)
+        case Accepted():
+            novo = replace(andamento, status=StatusEmissao.ENVIADO, consultas=0, ausente_desde=None)
+            return _espera(novo, None, agora, politica)
+        case Unknown(motivo):
+            novo = replace(andamento, status=StatusEmissao.DESCONHECIDO, consultas=0, ausente_desde=None)
+            return _espera(novo, motivo, agora, politica)
+        case Rejected():
+            novo = replace(andamento, status=StatusEmissao.REJEITADO)
+            return Passo(novo, None, aviso="rejeitada", motivo=outcome.mensagem, recusa=outcome)
+        case Duplicate(nota):
+            return _com_nota(andamento, nota, agora, politica)
+        case _:
+            assert_never(outcome)
+
+
+def apos_consulta(andamento: Andamento, finding: Finding, agora: datetime, politica: Politica) -> Passo:
+    """Decide after asking the gateway for the note under our key."""
+    andamento = replace(andamento, consultas=andamento.consultas + 1)
+    if andamento.status in ASSENTADOS and not isinstance(finding, Found):
+        # Only a hint made us look again; what is settled stays settled until the gateway says otherwise.
+        daqui = politica.escada[andamento.consultas] if andamento.consultas < len(politica.escada) else None
+        return Passo(andamento, None if isinstance(finding, Absent) else daqui)
+    match finding:
+        case Found(nota):
+            return _com_nota(replace(andamento, ausente_desde=None), nota, agora, politica)
+        case CannotTell(motivo, retry_after):
+            passo = _espera(andamento, motivo, agora, politica)
+            return passo if retry_after is None or passo.daqui is None else replace(passo, daqui=retry_after)
+        case Absent():
+            return _ausente(andamento, agora, politica)
+        case _:
+            assert_never(finding)
+
+
+def _ausente(andamento: Andamento, agora: datetime, politica: Politica) -> Passo:
+    if andamento.status is StatusEmissao.ERRO:  # with people now: nothing is sent again by itself
+        return _espera(andamento, "absent at the gateway", agora, politica)
+    if andamento.ausente_desde is None:
+        novo = replace(andamento, status=StatusEmissao.DESCONHECIDO, ausente_desde=agora)
+        passo = _espera(novo, "absent once", agora, politica)
+        return replace(passo, daqui=ABSENT_TWICE_AFTER.total_seconds())
+    resta = ABSENT_TWICE_AFTER - (agora - andamento.ausente_desde)
+    if resta > timedelta(0):
+        return replace(_espera(andamento, "absent", agora, politica), daqui=resta.total_seconds())
+    novo = replace(andamento, status=StatusEmissao.PENDENTE, ausente_desde=None)
+    return _espera(novo, "absent twice: sending the stored bytes again", agora, politica, daqui=0.0)
+
+
+def _com_nota(andamento: Andamento, nota: Nota, agora: datetime, politica: Politica) -> Passo:
+    if andamento.status is StatusEmissao.CONCLUIDO:
+        return Passo(andamento, None, nota)  # never backwards: an old reading may arrive after a newer one
+    divergencia = _divergencia(andamento, nota)
+    if divergencia:
+        novo = replace(andamento, status=StatusEmissao.CONFLITO)
+        return Passo(novo, None, nota, "falhou", f"the gateway's note under our key differs in {divergencia}")
+    match nota.situacao:
+        case Situacao.AUTORIZADA:
+            return Passo(replace(andamento, status=StatusEmissao.CONCLUIDO), None, nota, "autorizada")
+        case Situacao.REJEITADA:
+            recusa = Rejected(nota.mensagem or "", nota.codigos)
+            novo = replace(andamento, status=StatusEmissao.REJEITADO)
+            return Passo(novo, None, nota, "rejeitada", nota.mensagem, recusa)
+        case Situacao.CANCELADA:
+            novo = replace(andamento, status=StatusEmissao.CONFLITO)
+            return Passo(novo, None, nota, "falhou", "the note was cancelled outside of Prosa")
+        case Situacao.PROCESSANDO:
+            status = StatusEmissao.ERRO if andamento.status is StatusEmissao.ERRO else StatusEmissao.ENVIADO
+            return _espera(replace(andamento, status=status), None, agora, politica, nota=nota)
+        case _:
+            assert_never(nota.situacao)
+
+
+def _divergencia(andamento: Andamento, nota: Nota) -> str | None:
+    """Name the first field in which the gateway's note is not what the user confirmed; silence is no difference."""
+    if nota.id_integracao != andamento.id_integracao:
+        return "id_integracao"
+    if nota.valor is not None and nota.valor != andamento.valor:
+        return "valor"
+    if nota.tomador and nota.tomador != andamento.tomador:
+        return "tomador"
+    if nota.prestador and nota.prestador != andamento.prestador:
+        return "prestador"
+    return None
+
+
+def _recuo(envios: int) -> float:
+    """Seconds before send number ``envios + 1``."""
+    return min(RETRY_BASE * 2.0 ** (envios - 1), RETRY_CAP)
+
+
+def _de_novo(andamento: Andamento, daqui: float, motivo: str, agora: datetime, politica: Politica) -> Passo:
+    """Nothing left the house: the same bytes may go again."""
+    novo = replace(andamento, status=StatusEmissao.PENDENTE)
+    return _espera(novo, motivo, agora, politica, daqui=daqui)
+
+
+def _espera(
+    andamento: Andamento,
+    motivo: str | None,
+    agora: datetime,
+    politica: Politica,
+    *,
+    daqui: float | None = None,
+    nota: Nota | None = None,
+) -> Passo:
+    """Look again later; tell the user once when it takes long, and people when it takes a day."""
+    idade = agora - andamento.criado_em
+    if daqui is None:
+        daqui = politica.escada[min(andamento.consultas, len(politica.escada) - 1)]
+    if idade > GIVE_UP_ASKING_AFTER and andamento.status is not StatusEmissao.PENDENTE:
+        return Passo(andamento, None, nota, motivo=motivo)
+    if idade > HUMAN_AFTER and andamento.status is not StatusEmissao.ERRO:
+        # Whether anything was sent is kept in ``envios``; a person decides about sending again, we only ask on.
+        novo = replace(andamento, status=StatusEmissao.ERRO)
+        return Passo(novo, politica.escada[-1], nota, "falhou", motivo or "no result within 24 h")
+    if idade >= politica.avisar_apos and not andamento.avisado:
+        return Passo(replace(andamento, avisado=True), daqui, nota, "demorou", motivo)
+    if not andamento.avisado and not deve_enviar(andamento):  # wake up in time to tell the user
+        daqui = min(daqui, max((politica.avisar_apos - idade).total_seconds(), 0.0))
+    return Passo(andamento, daqui, nota, motivo=motivo)

@@ -1,0 +1,96 @@
+"""The real servers of the tests: one PostgreSQL and one Valkey for the session, a virgin database for each module."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import shutil
+import tempfile
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import asyncpg
+import pytest
+import redis
+
+from persistence.embedded import Embedded
+from persistence.migrate import upgrade
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterator
+
+TEMPLATE = "prosa_template"
+LOGICAL_DATABASES = 16  # Valkey's default; modules run one after the other, so a number is free again long before
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def embedded() -> Iterator[Embedded]:
+    """The servers of this session, in a directory of their own that is gone afterwards."""
+    home = Path(tempfile.mkdtemp(prefix="prosa-tests-"))  # not pytest's: nobody may pass through this one's parents
+    try:
+        with Embedded.start(home, durable=False) as servers:
+            yield servers
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def template_database(embedded: Embedded) -> str:
+    """The name of a database that the project's own migrations made; it is only ever copied."""
+    _admin(embedded, f"CREATE DATABASE {TEMPLATE}")
+    upgrade(_at(embedded, TEMPLATE))
+    return TEMPLATE
+
+
+@pytest.fixture(scope="module")
+def database_url(embedded: Embedded, template_database: str) -> Iterator[str]:
+    """`postgresql://…` of a migrated database without rows, this module's own."""
+    name = f"prosa_test_{next(_numbers)}"
+    _admin(embedded, f"CREATE DATABASE {name} TEMPLATE {template_database}")
+    yield _at(embedded, name)
+    _admin(embedded, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="module")
+def redis_url(embedded: Embedded) -> str:
+    """`redis://…` of an empty logical database, this module's own."""
+    url = urlsplit(embedded.servers.redis_url)._replace(path=f"/{next(_numbers) % LOGICAL_DATABASES}").geturl()
+    with redis.Redis.from_url(url) as client:
+        client.flushdb()
+    return url
+
+
+def _at(embedded: Embedded, name: str) -> str:
+    return urlsplit(embedded.servers.database_url)._replace(path=f"/{name}").geturl()
+
+
+def _admin(embedded: Embedded, statement: str) -> None:
+    async def execute() -> None:
+        connection = await asyncpg.connect(embedded.servers.database_url)
+        try:
+            await connection.execute(statement)
+        finally:
+            await connection.close()
+
+    _run(execute())
+
+
+def _run(work: Coroutine[Any, Any, None]) -> None:
+    """Run `work` on a loop of its own, apart from the one that pytest-asyncio keeps for the module."""
+    failed: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            asyncio.run(work)
+        except BaseException as error:  # noqa: BLE001 - carried to the caller's thread
+            failed.append(error)
+
+    thread = threading.Thread(target=target)
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]

@@ -1,0 +1,133 @@
+"""One client per destination, and what it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+
+import httpx
+import pytest
+
+from gateway.http import BodyTooLargeError, Destination, Exchange, ForbiddenDestinationError
+
+
+class TransactionOpenError(RuntimeError):
+    """What a guard raises."""
+
+
+async def test_nothing_leaves_while_a_transaction_is_open(server):
+    """The guard is asked before each request, and its refusal reaches the caller with nothing sent."""
+
+    def guard() -> None:
+        raise TransactionOpenError
+
+    server.says(200, b"ok")
+    async with Destination(server.url, timeout=5, guard=guard) as out:
+        with pytest.raises(TransactionOpenError):
+            await out.request("GET", "/")
+    assert server.received == []
+
+
+async def test_a_request_goes_nowhere_but_to_its_destination(server, closed_url, free):
+    """An absolute address of another origin is refused, also another port of the same host."""
+    server.says(200, b"ok")
+    async with Destination(server.url, timeout=5, guard=free, headers={"x-api-key": "secret"}) as out:
+        for elsewhere in (f"{closed_url}/nfse", "http://metadata.example/", server.url.replace("http:", "https:")):
+            with pytest.raises(ForbiddenDestinationError):
+                await out.request("GET", elsewhere)
+        assert (await out.request("GET", f"{server.url}/nfse")).status == 200
+    assert len(server.received) == 1
+
+
+async def test_a_redirect_is_an_answer_like_any_other(server, free):
+    """Following one would carry our token to a host of somebody else's choice."""
+    server.says(307, b"", Location=f"{server.url}/elsewhere")
+    async with Destination(server.url, timeout=5, guard=free) as out:
+        assert (await out.request("POST", "/nfse", content=b"[]")).status == 307
+    assert [r.path for r in server.received] == ["/nfse"]
+
+
+async def test_a_proxy_of_the_environment_is_not_used(server, closed_url, free, monkeypatch):
+    """Where our requests go is decided by settings alone."""
+    monkeypatch.setenv("HTTP_PROXY", closed_url)
+    monkeypatch.setenv("ALL_PROXY", closed_url)
+    server.says(200, b"ok")
+    async with Destination(server.url, timeout=5, guard=free) as out:
+        assert (await out.request("GET", "/")).body == b"ok"
+
+
+async def test_the_deadline_bounds_the_whole_call(faulty, free):
+    """A server that sends a byte now and then cannot hold a call beyond its deadline."""
+    url = await faulty("drip")
+    started = time.monotonic()
+    async with Destination(url, timeout=0.5, guard=free) as out:
+        with pytest.raises(httpx.ReadTimeout):
+            await out.request("GET", "/")
+    assert time.monotonic() - started < 3
+
+
+async def test_a_runaway_body_is_cut_while_it_streams(server, free):
+    """The memory is bounded by the caller's limit, not by what the other side sends."""
+    server.says(200, b"x" * 5_000_000)
+    async with Destination(server.url, timeout=5, guard=free) as out:
+        with pytest.raises(BodyTooLargeError):
+            await out.request("GET", "/", max_body=1_000_000)
+        assert len((await out.request("GET", "/", max_body=5_000_000)).body) == 5_000_000
+
+
+async def test_cancelling_the_caller_is_not_taken_for_a_deadline(faulty, free):
+    """A worker that shuts down sees its cancellation, not an outcome."""
+    url = await faulty("hang")
+    async with Destination(url, timeout=60, guard=free) as out:
+        task = asyncio.create_task(out.request("GET", "/"))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+
+async def test_every_exchange_is_observed_in_the_callers_task(server, closed_url, free):
+    """Records get status, body and time of an answer, and the name of the failure where there was none."""
+    seen = []
+
+    def observe(exchange: Exchange) -> None:
+        seen.append((asyncio.current_task(), exchange))
+
+    server.says(409, {"error": {}})
+    async with Destination(server.url, timeout=5, guard=free, observe=observe) as out:
+        await out.request("GET", "/a")
+    async with Destination(closed_url, timeout=5, guard=free, observe=observe) as out:
+        with pytest.raises(httpx.ConnectError):
+            await out.request("GET", "/b")
+    (task_a, a), (task_b, b) = seen
+    assert task_a is task_b is asyncio.current_task()
+    assert (a.path, a.status, a.body, a.error) == ("/a", 409, b'{"error": {}}', None)
+    assert (b.path, b.status, b.error) == ("/b", None, "ConnectError")
+    assert a.seconds > 0
+
+
+async def test_no_address_is_logged(server, free, caplog):
+    """Paths hold documents and ids, so the HTTP libraries stay silent even at DEBUG."""
+    caplog.set_level(logging.DEBUG)
+    server.says(200, b"ok")
+    async with Destination(server.url, timeout=5, guard=free) as out:
+        await out.request("GET", "/nfse/consultar/zap/12345678909")
+    assert "12345678909" not in "".join(r.getMessage() for r in caplog.records if r.name.startswith("http"))
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://x", "x", "", "http://", "https://user:pw@x", "https://x/?a=1", "file:///etc/passwd"]
+)
+def test_a_destination_that_is_none_is_refused_at_the_start(url, free):
+    """A wrong address in the settings stops the start, not the first invoice."""
+    with pytest.raises(ValueError, match="destination"):
+        Destination(url, timeout=5, guard=free)
+
+
+@pytest.mark.parametrize("value", ["key\n", " key", "k\u00e9y", "a\r\nx: y"])
+def test_a_badly_pasted_secret_is_refused_at_the_start_without_being_shown(value, free):
+    """The error names the header and keeps its value to itself."""
+    with pytest.raises(ValueError, match="x-api-key") as caught:
+        Destination("https://x.example", timeout=5, guard=free, headers={"x-api-key": value})
+    assert value not in str(caught.value)

@@ -1,0 +1,27 @@
+"""What the tests of the embedded servers ask: who lives in a home, and what its database says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import asyncpg
+import psutil
+
+from persistence.embedded.process import works_in
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def living(path: Path) -> list[int]:
+    """The pids of the processes that work in a data directory of this home."""
+    return [pid for pid in psutil.pids() if works_in(pid, path / "postgres") or works_in(pid, path / "valkey")]
+
+
+async def ask(url: str, statement: str) -> Any:
+    """The one value that `statement` returns."""
+    connection = await asyncpg.connect(url)
+    try:
+        return await connection.fetchval(statement)
+    finally:
+        await connection.close()

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import asyncio
+import secrets
+from typing import TYPE_CHECKING
+
+import asyncpg
+import pytest
+import pytest_asyncio
+
+from persistence.engine import Database
+from persistence.inbox import Arrival, Inbox
+from persistence.jsontext import UnstorableError
+from persistence.outage import DatabaseAwayError
+from persistence.tables import metadata
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+PATIENCE = 10.0  # seconds; a test that waits longer has failed
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opened(database_url: str) -> AsyncIterator[Database]:
+    database = await Database.open(database_url)
+    async with database.engine.begin() as connection:
+        await connection.run_sync(metadata.create_all)
+    yield database
+    await database.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def database(opened: Database) -> Database:
+    await opened.pool.execute("TRUNCATE inbox, lanes")
+    return opened
+
+
+@pytest.fixture
+def inbox(database: Database) -> Inbox:
+    return Inbox(database, debounce_seconds=1.0)
+
+
+def arrival(chave: str, lane: str = "a", *, payload: dict[str, object] | None = None, imediato: bool = True) -> Arrival:
+    return Arrival(chave, lane, "mensagem", payload or {"n": chave}, "c0", imediato)
+
+
+async def stored(database: Database) -> list[str]:
+    return [row["chave"] for row in await database.pool.fetch("SELECT chave FROM inbox ORDER BY id")]
+
+
+async def quiet(database: Database, lane: str = "a") -> float:
+    """Seconds from now until the lane is due."""
+    due = await database.pool.fetchval(
+        "SELECT extract(epoch FROM ready_at - now())::float8 FROM lanes WHERE lane = $1", lane
+    )
+    assert isinstance(due, float)
+    return due
+
+
+async def test_rows_keep_the_order_of_the_list(database: Database, inbox: Inbox) -> None:
+    """The rows of one call are numbered as they were listed, whatever their keys and lanes."""
+    keys = [secrets.token_hex(4) for _ in range(300)]
+    assert await inbox.put([arrival(key, lane=key[0]) for key in keys]) == 300
+    assert await stored(database) == keys
+
+
+async def test_a_key_is_stored_once(database: Database, inbox: Inbox) -> None:
+    """A redelivery stores nothing and counts as nothing, within one call too."""
+    assert await inbox.put([arrival("1"), arrival("2"), arrival("1")]) == 2
+    assert await inbox.put([arrival("2"), arrival("3")]) == 1
+    assert await stored(database) == ["1", "2", "3"]
+
+
+async def test_simultaneous_duplicates_count_once(database: Database, inbox: Inbox) -> None:
+    """Of callers that bring the same key at the same moment exactly one is told that it was new."""
+    assert sum(await asyncio.gather(*(inbox.put([arrival("same")]) for _ in range(50)))) == 1
+    assert await stored(database) == ["same"]
+
+
+async def test_concurrent_callers_share_commits_and_are_answered_after_them(database: Database, inbox: Inbox) -> None:
+    """Two hundred requests of one moment cost a few transactions, and each caller finds its row when it is answered."""
+
+    async def call(number: int) -> bool:
+        await inbox.put([arrival(str(number), lane=str(number % 7))])
+        return bool(await database.pool.fetchval("SELECT true FROM inbox WHERE chave = $1", str(number)))
+
+    assert all(await asyncio.gather(*(call(number) for number in range(200))))
+    assert await database.pool.fetchval("SELECT count(DISTINCT xmin::text) FROM inbox") <= 5
+
+
+async def test_one_callers_bad_data_fails_that_caller_only(database: Database, inbox: Inbox) -> None:
+    """A key too long for the index is refused to its sender; the others of the same batch are stored."""
+    bad = inbox.put([arrival(secrets.token_hex(20_000))])
+    answers = await asyncio.gather(inbox.put([arrival("1")]), bad, inbox.put([arrival("2")]), return_exceptions=True)
+    assert answers[0] == answers[2] == 1
+    assert isinstance(answers[1], asyncpg.ProgramLimitExceededError)
+    assert await stored(database) == ["1", "2"]
+
+
+async def test_text_that_postgresql_cannot_hold_is_replaced(database: Database, inbox: Inbox) -> None:
+    """NUL, lone surrogates and huge integers become storable; joined pairs and everything else stay as they were."""
+    payload = {"a\x00": "x\x00y", "b": "\ud83d", "c": "\ud83d\ude00", "d": ["\\u0000", 2**70, True, None, 1.5, "ação"]}
+    await inbox.put([Arrival("k\x00", "a\ud800", "mensagem", payload, "c0", imediato=True)])
+    row = await database.pool.fetchrow("SELECT chave, lane, payload FROM inbox")
+    assert row is not None
+    assert (row["chave"], row["lane"]) == ("k\ufffd", "a\ufffd")
+    expected = ["\\u0000", str(2**70), True, None, 1.5, "ação"]
+    assert row["payload"] == {"a\ufffd": "x\ufffdy", "b": "\ufffd", "c": "😀", "d": expected}
+
+
+async def test_json_without_a_bottom_is_refused(database: Database, inbox: Inbox) -> None:
+    """Payloads nested beyond what can be written raise ``UnstorableError`` before they reach the database."""
+    deep: dict[str, object] = {}
+    for _ in range(5000):
+        deep = {"d": deep}
+    with pytest.raises(UnstorableError):
+        await inbox.put([arrival("deep", payload=deep)])
+    assert await stored(database) == []
+
+
+async def test_a_text_waits_and_the_next_one_joins(database: Database, inbox: Inbox) -> None:
+    """A text makes its lane due after the quiet time; another text starts the quiet time again."""
+    await inbox.put([arrival("1", imediato=False)])
+    assert 0.5 < await quiet(database) <= 1.0
+    await database.pool.execute("UPDATE lanes SET ready_at = now() + interval '0.1 s'")
+    await inbox.put([arrival("2", imediato=False)])
+    assert 0.5 < await quiet(database) <= 1.0
+
+
+async def test_who_never_stops_typing_is_answered_after_four_quiet_times(database: Database, inbox: Inbox) -> None:
+    """The quiet time is bounded by the oldest text that waits."""
+    await inbox.put([arrival("1", imediato=False)])
+    await database.pool.execute("UPDATE lanes SET pending_since = now() - interval '3.8 s'")
+    await inbox.put([arrival("2", imediato=False)])
+    assert await quiet(database) <= 0.2
+
+
+async def test_a_button_is_due_at_once_and_stays_due(database: Database, inbox: Inbox) -> None:
+    """A tap makes the whole lane due now, and a text after it does not push it back."""
+    await inbox.put([arrival("1", imediato=False)])
+    await inbox.put([arrival("2", imediato=True)])
+    assert await quiet(database) <= 0
+    await inbox.put([arrival("3", imediato=False)])
+    assert await quiet(database) <= 0
+
+
+async def test_an_arrival_does_not_shorten_a_back_off(database: Database, inbox: Inbox) -> None:
+    """While a lane backs off after a failure, not even a tap makes it due."""
+    await inbox.put([arrival("1")])
+    await database.pool.execute("UPDATE lanes SET backoff_until = now() + interval '30 s'")
+    await inbox.put([arrival("2")])
+    assert await quiet(database) > 20
+
+
+async def test_a_row_put_in_a_transaction_exists_if_it_commits(database: Database, inbox: Inbox) -> None:
+    """``put_in`` follows its transaction: nothing after a rollback, deduplicated rows after a commit."""
+
+    async def put_and_fail() -> None:
+        async with database.transaction() as connection:
+            assert await inbox.put_in(connection, [arrival("1")]) == 1
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        await put_and_fail()
+    assert await stored(database) == []
+    async with database.transaction() as connection:
+        assert await inbox.put_in(connection, []) == 0
+        assert await inbox.put_in(connection, [arrival("1"), arrival("2")]) == 2
+        assert await inbox.put_in(connection, [arrival("1")]) == 0
+    assert await stored(database) == ["1", "2"]
+    assert await quiet(database) <= 0
+
+
+async def test_a_deadlock_is_tried_again(database: Database, inbox: Inbox) -> None:
+    """Two transactions that bring the same keys in opposite orders both end well."""
+    insert = "INSERT INTO inbox (chave, lane, tipo, payload, correlacao) VALUES ($1, 'z', 't', '{}', 'c')"
+    async with asyncio.timeout(PATIENCE), database.pool.acquire() as rival:
+        async with rival.transaction():
+            await rival.execute("SET LOCAL deadlock_timeout = '1min'")  # so that the inbox is the victim
+            await rival.execute(insert, "2")
+            putting = asyncio.create_task(inbox.put([arrival("1"), arrival("2"), arrival("3")]))
+            while not await database.pool.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+                pass
+            await rival.execute(insert, "1")
+        assert await putting == 1
+    assert await stored(database) == ["2", "1", "3"]
+
+
+async def test_a_database_that_is_away_is_named_as_such(database_url: str) -> None:
+    """Callers learn ``DatabaseAwayError``, so that senders are asked to keep what they sent."""
+    database = await Database.open(database_url)
+    await database.close()
+    inbox = Inbox(database, debounce_seconds=1.0)
+    answers = await asyncio.gather(*(inbox.put([arrival(str(n))]) for n in range(3)), return_exceptions=True)
+    assert [type(answer) for answer in answers] == [DatabaseAwayError] * 3
+
+
+async def test_a_caller_that_gives_up_disturbs_nobody(database: Database, inbox: Inbox) -> None:
+    """A cancelled request leaves the flusher and the other callers as they were."""
+    calls = [asyncio.create_task(inbox.put([arrival(str(number))])) for number in range(10)]
+    await asyncio.sleep(0)
+    for call in calls[::2]:
+        call.cancel()
+    answers = await asyncio.gather(*calls, return_exceptions=True)
+    assert answers[1::2] == [1] * 5
+    await inbox.close()
+    assert {"1", "3", "5", "7", "9"} <= set(await stored(database))

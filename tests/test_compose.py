@@ -1,0 +1,122 @@
+"""The container files, checked without a container: nothing secret inside, everything watched, names that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bot.settings import Settings
+
+ROOT = Path(__file__).parents[1]
+SECRET = re.compile(r"PASSWORD|SECRET|TOKEN|KEY")
+MUST_BE_GIVEN = re.compile(r"\$\{[A-Z_]+:\?[^}]+\}")  # compose stops with the message when the value is missing
+
+
+@pytest.fixture(scope="module")
+def compose() -> dict[str, Any]:
+    """`docker-compose.yml`, parsed."""
+    parsed: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+    return parsed
+
+
+@pytest.fixture(scope="module")
+def dockerfile() -> list[list[str]]:
+    """The instructions of the image's last stage, each as [name, rest]."""
+    text = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
+    instructions = [line.split(maxsplit=1) for line in text.splitlines() if line and not line.startswith("#")]
+    last = max(number for number, (name, _) in enumerate(instructions) if name == "FROM")
+    return instructions[last:]
+
+
+def test_there_is_no_default_secret(compose: dict[str, Any]) -> None:
+    """Every secret must be given by the operator; the only ones without a demand have no value at all."""
+    checked = 0
+    for service in compose["services"].values():
+        for name, value in service["environment"].items():
+            if SECRET.search(name) and value is not None:
+                assert MUST_BE_GIVEN.fullmatch(value), name
+                checked += 1
+            for address in re.findall(r"://[^@/]*@", value or ""):
+                assert MUST_BE_GIVEN.search(address), name
+                checked += 1
+    assert checked > 10
+
+
+def test_everything_that_stays_up_is_watched(compose: dict[str, Any]) -> None:
+    """Each service has a health check, but for the migration, which ends by itself and is awaited."""
+    for name, service in compose["services"].items():
+        if name == "migrate":
+            assert service["restart"] == "no"
+            assert service["healthcheck"] == {"disable": True}
+        else:
+            assert service["healthcheck"]["test"], name
+            assert service["restart"] == "unless-stopped"
+
+
+def test_nothing_starts_before_the_schema_is_there(compose: dict[str, Any]) -> None:
+    """Web and workers wait for the migration's success, and the migration for a healthy PostgreSQL."""
+    services = compose["services"]
+    for name in ("web", "worker"):
+        assert services[name]["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}
+        assert services[name]["command"] == [name]
+    assert services["migrate"]["command"] == ["migrate"]
+    assert services["migrate"]["depends_on"] == {"postgres": {"condition": "service_healthy"}}
+
+
+def test_two_workers_share_the_work(compose: dict[str, Any]) -> None:
+    """The worker runs twice, so that one may be killed."""
+    assert compose["services"]["worker"]["deploy"]["replicas"] == 2
+
+
+def test_every_setting_named_exists(compose: dict[str, Any], dockerfile: list[list[str]]) -> None:
+    """No PROSA_ name in the container files is unknown to `bot.settings`."""
+    named = set(re.findall(r"\bPROSA_[A-Z_]+", str(compose) + str(dockerfile)))
+    assert {"PROSA_DATABASE_URL", "PROSA_HOST"} <= named
+    assert named <= {f"PROSA_{field.upper()}" for field in Settings.model_fields}
+
+
+def test_the_databases_are_not_open_to_the_world(compose: dict[str, Any]) -> None:
+    """PostgreSQL and Valkey publish no port and live on a network without a way out; the web port is local."""
+    assert compose["networks"]["data"] == {"internal": True}
+    for name in ("postgres", "redis"):
+        assert compose["services"][name]["networks"] == ["data"]
+        assert "ports" not in compose["services"][name]
+    assert all(port.startswith("127.0.0.1:") for port in compose["services"]["web"]["ports"])
+
+
+def test_the_image_runs_as_an_ordinary_user_and_tells_its_health(dockerfile: list[list[str]]) -> None:
+    """The last stage drops to a numeric user that is not root, and asks /healthz."""
+    instructions = {name: rest for name, rest in dockerfile if name in {"USER", "HEALTHCHECK"}}
+    user, group = instructions["USER"].split(":")
+    assert int(user) > 0
+    assert int(group) > 0
+    assert "/healthz" in instructions["HEALTHCHECK"]
+
+
+def test_the_image_is_built_from_the_locks(dockerfile: list[list[str]]) -> None:
+    """Packages come with hashes from the lock, and the context lets in only what runs."""
+    assert "--require-hashes --no-deps" in (ROOT / "Dockerfile").read_text()
+    assert ["COPY", "--from=packages /opt/prosa/venv /opt/prosa/venv"] in dockerfile
+    allowed = (ROOT / ".dockerignore").read_text().splitlines()
+    assert allowed[0] == "*"
+    assert "!.env" not in allowed
+
+
+@pytest.mark.parametrize("name", ["requirements.lock", "requirements-dev.lock"])
+def test_the_locks_name_no_place(name: str) -> None:
+    """A lock holds names, versions and hashes: no address, no index, no path."""
+    for line in (ROOT / name).read_text().splitlines():
+        assert re.fullmatch(r"[a-z0-9-]+==\S+( ; .+)? \\|    --hash=sha256:[0-9a-f]{64}( \\)?", line), line
+
+
+def test_the_dev_lock_holds_the_same_versions() -> None:
+    """What is tested is what runs: every package of requirements.lock is in the other, at the same version."""
+    run, dev = (
+        {line.split()[0] for line in (ROOT / name).read_text().splitlines() if "==" in line.split()[0]}
+        for name in ("requirements.lock", "requirements-dev.lock")
+    )
+    assert run < dev

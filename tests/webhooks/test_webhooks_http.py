@@ -1,0 +1,412 @@
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import socket
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import httpx
+import orjson
+import pytest
+import pytest_asyncio
+from aiohttp.test_utils import TestServer
+
+from bot.metrics import Metrics
+from bot.worker import LaneWorker
+from gateway.hint import hinted_keys
+from persistence.backlog import Backlog
+from persistence.engine import Database
+from persistence.inbox import Inbox
+from persistence.lanes import Lanes
+from persistence.tables import metadata
+from webhooks.app import MAX_BODY, close_doors, create_app
+from webhooks.deps import WebhookDeps
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from persistence.lanes import InboxRow, Lease
+
+SECRET, OLD_SECRET = b"app-secret", b"old-app-secret"
+TOKEN = "verify-me"
+GATEWAY = "unguessable"
+HEADERS = {"X-Prosa-Secret": "header-secret"}
+PHONE = "106540352242922"
+PATIENCE = 10.0
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opened(database_url: str) -> AsyncIterator[Database]:
+    database = await Database.open(database_url)
+    async with database.engine.begin() as connection:
+        await connection.run_sync(metadata.create_all)
+    yield database
+    await database.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def database(opened: Database) -> Database:
+    await opened.pool.execute("TRUNCATE inbox, lanes")
+    return opened
+
+
+async def redis_answers() -> None:
+    """A Redis that is there."""
+
+
+def deps(database: Database, **other: Any) -> WebhookDeps:
+    settings: dict[str, Any] = {
+        "inbox": Inbox(database, debounce_seconds=0),
+        "backlog": Backlog(database),
+        "database": database,
+        "metrics": Metrics(),
+        "whatsapp_secrets": (SECRET, OLD_SECRET),
+        "whatsapp_verify_token": TOKEN.encode(),
+        "gateway_paths": (GATEWAY.encode(),),
+        "gateway_headers": (HEADERS["X-Prosa-Secret"].encode(),),
+        "read_hints": hinted_keys,
+        "ping_redis": redis_answers,
+    }
+    return WebhookDeps(**{**settings, **other})
+
+
+@asynccontextmanager
+async def serving(wired: WebhookDeps) -> AsyncIterator[httpx.AsyncClient]:
+    async with (
+        TestServer(create_app(wired)) as server,
+        httpx.AsyncClient(base_url=str(server.make_url("/")), timeout=PATIENCE) as client,
+    ):
+        yield client
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def client(database: Database) -> AsyncIterator[httpx.AsyncClient]:
+    async with serving(deps(database)) as client:
+        yield client
+
+
+def sign(raw: bytes, secret: bytes = SECRET) -> str:
+    return "sha256=" + hmac.new(secret, raw, hashlib.sha256).hexdigest()
+
+
+async def post(client: httpx.AsyncClient, raw: bytes, signature: str | None = None) -> httpx.Response:
+    return await client.post("/webhooks/whatsapp", content=raw, headers={"X-Hub-Signature-256": signature or sign(raw)})
+
+
+def text(user: str, number: int) -> dict[str, Any]:
+    return {"from": user, "id": f"wamid.{user}.{number}", "type": "text", "text": {"body": f"{number}"}}
+
+
+def notification(*messages: dict[str, Any], statuses: Sequence[dict[str, Any]] = ()) -> bytes:
+    value = {"metadata": {"phone_number_id": PHONE}, "messages": messages, "statuses": statuses}
+    return orjson.dumps({"entry": [{"id": "WABA", "changes": [{"field": "messages", "value": value}]}]})
+
+
+async def count(database: Database) -> int:
+    return int(await database.pool.fetchval("SELECT count(*) FROM inbox"))
+
+
+async def test_meta_verifies_the_address(client: httpx.AsyncClient) -> None:
+    """Whoever knows the verify token gets the challenge back, word for word; anybody else gets 403."""
+    query = {"hub.mode": "subscribe", "hub.challenge": "<b>158</b>", "hub.verify_token": TOKEN}
+    answer = await client.get("/webhooks/whatsapp", params=query)
+    assert (answer.status_code, answer.text) == (200, "<b>158</b>")
+    assert answer.headers["Content-Type"].startswith("text/plain")
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    for wrong in ({"hub.verify_token": "x"}, {"hub.verify_token": "é"}, {"hub.mode": "unsubscribe"}):
+        assert (await client.get("/webhooks/whatsapp", params=query | wrong)).status_code == 403
+    assert (await client.get("/webhooks/whatsapp")).status_code == 403
+
+
+async def test_an_acknowledged_message_is_stored(database: Database, client: httpx.AsyncClient) -> None:
+    """200 means that the row is there, with a correlation id of its own."""
+    assert (await post(client, notification(text("551", 1)))).status_code == 200
+    row = await database.pool.fetchrow("SELECT chave, lane, tipo, payload, correlacao FROM inbox")
+    assert row is not None
+    assert (row["chave"], row["lane"], row["tipo"]) == ("wamid.551.1", f"{PHONE}:551", "mensagem")
+    assert row["payload"]["mensagem"] == text("551", 1)
+    assert len(row["correlacao"]) >= 8
+
+
+async def test_both_secrets_of_a_rotation_are_good(database: Database, client: httpx.AsyncClient) -> None:
+    """While the app secret is changed, bodies signed with the old and with the new one are taken."""
+    for number, secret in enumerate((SECRET, OLD_SECRET)):
+        raw = notification(text("551", number))
+        assert (await post(client, raw, sign(raw, secret))).status_code == 200
+    assert await count(database) == 2
+
+
+@pytest.mark.parametrize("signature", ["sha256=", "sha256=é", "sha1=abc", "", sign(b"other"), sign(b"", b"wrong")])
+async def test_a_bad_signature_is_refused(database: Database, client: httpx.AsyncClient, signature: str) -> None:
+    """A body that Meta did not sign gets 401 and leaves no trace."""
+    headers = {"X-Hub-Signature-256": signature.encode()}
+    answer = await client.post("/webhooks/whatsapp", content=notification(text("551", 1)), headers=headers)
+    assert answer.status_code == 401
+    assert await count(database) == 0
+
+
+async def test_an_unsigned_body_is_refused(database: Database, client: httpx.AsyncClient) -> None:
+    """No signature at all: 401. So is a signature over the same JSON in other bytes."""
+    raw = notification(text("551", 1))
+    assert (await client.post("/webhooks/whatsapp", content=raw)).status_code == 401
+    assert (await post(client, raw + b"\n", sign(raw))).status_code == 401
+    assert await count(database) == 0
+
+
+@pytest.mark.parametrize(
+    "missing",
+    [{"whatsapp_secrets": ()}, {"whatsapp_secrets": (b"",)}, {"gateway_paths": ()}, {"whatsapp_verify_token": b""}],
+)
+async def test_without_secrets_there_is_no_door(database: Database, missing: dict[str, Any]) -> None:
+    """A missing or empty secret refuses to start, instead of admitting everybody."""
+    with pytest.raises(ValueError, match="secret"):
+        deps(database, **missing)
+
+
+async def test_a_batch_delivered_twice_is_one_row_each_in_order(database: Database, client: httpx.AsyncClient) -> None:
+    """Three users with several messages and statuses, twice at the same moment: each once, in its order, per lane."""
+    users = ("551", "552", "553")
+    messages = [text(user, number) for number in range(4) for user in users]
+    statuses = [
+        {"id": f"wamid.out.{user}", "status": status, "recipient_id": user}
+        for user in users
+        for status in ("sent", "delivered", "read")
+    ]
+    raw = notification(*messages, statuses=statuses)
+    answers = await asyncio.gather(post(client, raw), post(client, raw))
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert await count(database) == len(messages) + len(statuses)
+
+    seen: dict[str, list[str]] = {}
+    lanes = Lanes(database, lease_seconds=30)
+
+    async def handle(lease: Lease, rows: Sequence[InboxRow]) -> list[int]:
+        async with database.transaction() as connection:
+            await lanes.done(connection, lease, [row.id for row in rows])
+        seen.setdefault(lease.lane, []).extend(row.chave for row in rows)
+        return [row.id for row in rows]
+
+    await LaneWorker(lanes, {"mensagem": handle, "status": handle}, Metrics()).run_once()
+    for user in users:
+        assert seen[f"{PHONE}:{user}"] == [f"wamid.{user}.{number}" for number in range(4)]
+        steps = [f"status:wamid.out.{user}:{status}" for status in ("sent", "delivered", "read")]
+        assert seen[f"entrega:{PHONE}:{user}"] == steps
+
+
+async def test_a_signed_body_that_nobody_can_read_is_kept(database: Database, client: httpx.AsyncClient) -> None:
+    """It is acknowledged, since sending it again for seven days would not help, and stored for staff."""
+    assert (await post(client, b"{not json \x00 \xff")).status_code == 200
+    assert await database.pool.fetchval("SELECT tipo FROM inbox") == "ilegivel"
+
+
+async def test_what_postgresql_cannot_hold_is_acknowledged_all_the_same(
+    database: Database, client: httpx.AsyncClient
+) -> None:
+    """NUL characters, lone surrogates and bottomless nesting cost nobody's message."""
+    raw = notification(text("551", 1), {**text("552", 1), "text": "MARK"}, {**text("553", 1), "text": "DEEP"})
+    raw = raw.replace(b"MARK", b"\\u0000\\ud800").replace(b'"DEEP"', b"[" * 500 + b"]" * 500)
+    assert (await post(client, raw)).status_code == 200
+    kinds = [row["tipo"] for row in await database.pool.fetch("SELECT tipo FROM inbox ORDER BY id")]
+    assert kinds == ["mensagem", "mensagem", "ilegivel"]
+
+
+async def test_a_body_of_three_mebibytes_is_taken_and_a_larger_one_is_not(
+    database: Database, client: httpx.AsyncClient
+) -> None:
+    """Meta's largest bodies come in; beyond the limit the answer is 413 and says so."""
+    largest = notification({**text("551", 1), "text": {"body": "x" * (3 * 1024 * 1024 - 1000)}})
+    assert (await post(client, largest)).status_code == 200
+    answer = await post(client, notification({**text("551", 2), "text": {"body": "x" * MAX_BODY}}))
+    assert answer.status_code == 413
+    assert answer.json()["limite_bytes"] == MAX_BODY
+    assert await count(database) == 1
+
+
+async def test_a_database_that_is_away_gets_a_503(database_url: str) -> None:
+    """While the database cannot be reached no webhook is acknowledged: senders are asked to come back."""
+    database = await Database.open(database_url)
+    await database.close()
+    async with serving(deps(database)) as client:
+        answers = [
+            await post(client, notification(text("551", 1))),
+            await client.post(f"/webhooks/gateway/{GATEWAY}", content=b'{"id": 1}', headers=HEADERS),
+        ]
+        assert [answer.status_code for answer in answers] == [503, 503]
+        assert all(int(answer.headers["Retry-After"]) > 0 for answer in answers)
+        ready = await client.get("/readyz")
+        assert (ready.status_code, ready.json()["database"]) == (503, "away")
+        assert (await client.get("/healthz")).status_code == 200
+        assert (await client.get("/metrics")).status_code == 200
+
+
+async def test_a_database_that_refuses_connections_gets_a_503(database_url: str) -> None:
+    """When the server is gone and its port is shut, the answer is 503 too; when it is back, so are the 200s."""
+    proxy = Proxy(database_url)
+    await proxy.start()
+    database = await Database.open(proxy.url)
+    try:
+        async with serving(deps(database)) as client:
+            assert (await post(client, notification(text("559", 1)))).status_code == 200
+            await proxy.stop()
+            assert (await post(client, notification(text("559", 2)))).status_code == 503
+            await proxy.start()
+            assert (await post(client, notification(text("559", 2)))).status_code == 200
+    finally:
+        await database.close()
+        await proxy.stop()
+
+
+async def test_a_database_that_hangs_gets_a_503(database: Database) -> None:
+    """A database that takes the statement and does not answer in time is away: no coroutine waits for ever."""
+    async with serving(deps(database, put_seconds=0.2)) as client, database.pool.acquire() as rival:
+        async with rival.transaction():
+            await rival.execute("LOCK TABLE inbox")
+            assert (await post(client, notification(text("551", 1)))).status_code == 503
+        assert (await post(client, notification(text("551", 1)))).status_code == 200
+    assert await count(database) == 1
+
+
+async def test_the_gateway_is_heard_with_path_and_header(database: Database, client: httpx.AsyncClient) -> None:
+    """A hint is stored whole, in the lane of the emission that it names, once."""
+    note = {"id": "ext-1", "idIntegracao": "abc-1", "protocol": "p", "status": "CONCLUIDO", "x": [1]}
+    raw = orjson.dumps(note)
+    for _ in range(2):
+        answer = await client.post(f"/webhooks/gateway/{GATEWAY}", content=raw, headers=HEADERS)
+        assert answer.status_code == 200
+    (row,) = await database.pool.fetch("SELECT chave, lane, tipo, payload FROM inbox")
+    assert (row["lane"], row["tipo"]) == ("emissao:abc-1", "gateway")
+    assert row["chave"] == f"gateway:{hashlib.sha256(raw).hexdigest()}"
+    hints = [{"id_externo": "ext-1", "id_integracao": "abc-1", "protocolo": "p"}]
+    assert row["payload"] == {"corpo": note, "hints": hints}
+
+
+async def test_a_body_that_names_several_notes_wakes_each(database: Database, client: httpx.AsyncClient) -> None:
+    """Each note of a collective webhook gets its own row in its own lane."""
+    raw = orjson.dumps([{"id": "1", "idIntegracao": "a-1"}, {"id": "2", "idIntegracao": "b-1"}])
+    assert (await client.post(f"/webhooks/gateway/{GATEWAY}", content=raw, headers=HEADERS)).status_code == 200
+    rows = await database.pool.fetch("SELECT lane FROM inbox ORDER BY id")
+    assert [row["lane"] for row in rows] == ["emissao:a-1", "emissao:b-1"]
+
+
+@pytest.mark.parametrize("raw", [b"<html>", b'{"teste": true}', b"\x00\xff"])
+async def test_a_gateway_body_without_a_note_is_kept(database: Database, client: httpx.AsyncClient, raw: bytes) -> None:
+    """What names no note is acknowledged and kept as it came."""
+    assert (await client.post(f"/webhooks/gateway/{GATEWAY}", content=raw, headers=HEADERS)).status_code == 200
+    assert await database.pool.fetchval("SELECT payload -> 'hints' FROM inbox") == []
+
+
+async def test_a_ping_of_the_gateway_is_answered(database: Database, client: httpx.AsyncClient) -> None:
+    """Checks of the address, by GET or with an empty body, get 200 and store nothing."""
+    assert (await client.get(f"/webhooks/gateway/{GATEWAY}", headers=HEADERS)).status_code == 200
+    assert (await client.post(f"/webhooks/gateway/{GATEWAY}", headers=HEADERS)).status_code == 200
+    assert await count(database) == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "headers"),
+    [("wrong", HEADERS), (GATEWAY, {}), (GATEWAY, {"X-Prosa-Secret": "wrong"}), ("%C3%A9", HEADERS)],
+)
+async def test_strangers_at_the_gateways_door_are_refused(
+    database: Database, client: httpx.AsyncClient, path: str, headers: dict[str, str]
+) -> None:
+    """Path and header must both be right; otherwise 401, by GET and by POST, and nothing is stored."""
+    assert (await client.post(f"/webhooks/gateway/{path}", content=b'{"id": 1}', headers=headers)).status_code == 401
+    assert (await client.get(f"/webhooks/gateway/{path}", headers=headers)).status_code == 401
+    assert await count(database) == 0
+
+
+async def test_closed_doors_ask_senders_to_come_back(database: Database) -> None:
+    """During shutdown new requests get 503, and probes are told that the house is not ready."""
+    wired = deps(database)
+    app = create_app(wired)
+    async with TestServer(app) as server, httpx.AsyncClient(base_url=str(server.make_url("/"))) as client:
+        assert (await client.get("/readyz")).status_code == 200
+        await close_doors(app)
+        answer = await post(client, notification(text("551", 1)))
+        assert (answer.status_code, answer.headers["Connection"]) == (503, "close")
+        assert (await client.get("/readyz")).status_code == 503
+        assert (await client.get("/healthz")).status_code == 200
+    assert await count(database) == 0
+
+
+async def test_redis_away_is_degraded_and_still_ready(database: Database) -> None:
+    """Without Redis the house goes on from the database, and says so."""
+
+    async def away() -> None:
+        raise ConnectionError
+
+    async with serving(deps(database, ping_redis=away)) as client:
+        answer = await client.get("/readyz")
+    assert (answer.status_code, answer.json()["redis"]) == (200, "degraded")
+
+
+async def test_figures_are_named_and_counted(client: httpx.AsyncClient) -> None:
+    """What came in can be read at /metrics, under documented names."""
+    await post(client, notification(text("551", 1), text("551", 1)))
+    figures = (await client.get("/metrics")).text
+    assert 'prosa_messages_total{type="text"} 1.0' in figures
+    assert 'prosa_arrivals_stored_total{origem="whatsapp"} 1.0' in figures
+    assert 'prosa_webhook_requests_total{origem="whatsapp",status="200"} 1.0' in figures
+    assert "prosa_inbox_open 1.0" in figures
+    assert all(described.name in figures and described.help for described in Metrics().table())
+
+
+async def test_figures_are_not_for_strangers(database: Database) -> None:
+    """Through a proxy the figures need the token."""
+    async with serving(deps(database, metrics_token=b"let-me-see")) as client:
+        proxied = {"X-Forwarded-For": "203.0.113.9"}
+        assert (await client.get("/metrics", headers=proxied)).status_code == 403
+        wrong = proxied | {"Authorization": "Bearer other"}
+        assert (await client.get("/metrics", headers=wrong)).status_code == 403
+        right = proxied | {"Authorization": "Bearer let-me-see"}
+        assert (await client.get("/metrics", headers=right)).status_code == 200
+
+
+class Proxy:
+    """A TCP way to PostgreSQL that can be shut."""
+
+    def __init__(self, url: str) -> None:
+        self._target = httpx.URL(url)
+        self._server: asyncio.Server | None = None
+        self._pipes: set[asyncio.Task[None]] = set()
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self._port = probe.getsockname()[1]
+
+    @property
+    def url(self) -> str:
+        """The database's address by this way."""
+        return str(self._target.copy_with(host="127.0.0.1", port=self._port))
+
+    async def start(self) -> None:
+        """Open."""
+        self._server = await asyncio.start_server(self._connect, "127.0.0.1", self._port)
+
+    async def stop(self) -> None:
+        """Shut the port and cut what is open."""
+        if self._server is None:
+            return
+        self._server.close()
+        self._server = None
+        for pipe in self._pipes:
+            pipe.cancel()
+        await asyncio.gather(*self._pipes, return_exceptions=True)
+
+    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        far_reader, far_writer = await asyncio.open_connection(self._target.host, self._target.port)
+        for source, sink in ((reader, far_writer), (far_reader, writer)):
+            pipe = asyncio.create_task(self._pipe(source, sink))
+            self._pipes.add(pipe)
+            pipe.add_done_callback(self._pipes.discard)
+
+    async def _pipe(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+        try:
+            while data := await source.read(65536):
+                sink.write(data)
+                await sink.drain()
+        except ConnectionError:
+            pass
+        finally:
+            sink.close()

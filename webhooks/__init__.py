@@ -1,0 +1,1 @@
+"""Everything that arrives by HTTP from machines; it ends at the inbox."""

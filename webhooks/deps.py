@@ -1,0 +1,70 @@
+"""What the webhooks need, handed in by the composition root; refuses to exist without secrets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from aiohttp import web
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from bot.metrics import Metrics
+    from persistence.backlog import Backlog
+    from persistence.engine import Database
+    from persistence.inbox import Inbox
+
+
+class Hint(Protocol):
+    """A note that a gateway's webhook names."""
+
+    @property
+    def id_externo(self) -> str | None:
+        """The gateway's id."""
+
+    @property
+    def id_integracao(self) -> str:
+        """Ours."""
+
+    @property
+    def protocolo(self) -> str | None:
+        """The gateway's receipt."""
+
+
+@dataclass(slots=True)
+class Doors:
+    """Open while the house takes requests; closed when it is about to stop, so that senders keep what they have."""
+
+    closed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookDeps:
+    """Secrets are bytes, two of a kind while they are rotated.
+
+    ``gateway_headers`` is empty where the gateway cannot send ``X-Prosa-Secret``; the path part is always needed.
+    ``ping_redis`` raises when Redis is away. ``metrics_token`` opens ``/metrics`` to other machines.
+    """
+
+    inbox: Inbox
+    backlog: Backlog
+    database: Database
+    metrics: Metrics
+    whatsapp_secrets: Sequence[bytes]
+    whatsapp_verify_token: bytes
+    gateway_paths: Sequence[bytes]
+    gateway_headers: Sequence[bytes]
+    read_hints: Callable[[bytes], Sequence[Hint]]
+    ping_redis: Callable[[], Awaitable[object]]
+    metrics_token: bytes | None = None
+    put_seconds: float = 10.0  # Meta gives up after 5 to 20 s by various accounts; later than this is as good as never
+    doors: Doors = field(default_factory=Doors)
+
+    def __post_init__(self) -> None:
+        needed = (self.whatsapp_verify_token, *self.whatsapp_secrets, *self.gateway_paths, *self.gateway_headers)
+        if not self.whatsapp_secrets or not self.gateway_paths or not all(needed):
+            raise ValueError("webhooks need a WhatsApp app secret, a verify token and a gateway secret, none empty")
+
+
+DEPS = web.AppKey("DEPS", WebhookDeps)

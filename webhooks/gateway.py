@@ -1,0 +1,82 @@
+"""The fiscal gateway's door: keeps what it says as a hint to read the note again; it believes none of it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import structlog
+from aiohttp import web
+
+from persistence import jsontext
+from persistence.inbox import Arrival
+from webhooks.deps import DEPS
+from webhooks.security import is_any
+from webhooks.storing import read_body, refused, store
+from webhooks.whatsapp_payload import correlation
+
+if TYPE_CHECKING:
+    from webhooks.deps import Hint
+
+PATH = "/webhooks/gateway/{secret}"
+HEADER = "X-Prosa-Secret"
+ORIGEM = "gateway"
+
+log = structlog.get_logger()
+
+
+async def verify(request: web.Request) -> web.Response:
+    """Answer a gateway that checks whether the address is alive."""
+    return web.json_response({"status": "ok"}) if _admitted(request) else refused()
+
+
+async def receive(request: web.Request) -> web.Response:
+    """Store the whole body once for each note that it names, in that note's lane; an empty ping is only answered."""
+    if not _admitted(request):
+        log.warning("secret_refused", origem=ORIGEM)
+        return refused()
+    deps = request.app[DEPS]
+    raw = await read_body(request)
+    if not raw.strip():
+        return web.json_response({"status": "ok"})
+    return await store(deps, ORIGEM, arrivals(raw, list(deps.read_hints(raw))))
+
+
+def arrivals(raw: bytes, hints: list[Hint]) -> list[Arrival]:
+    """Return one arrival for each note named in ``raw``, or one for a body that names none.
+
+    The key is the body's digest: the same words again are the same hint, and the sweep asks anyway.
+    """
+    digest = hashlib.sha256(raw).hexdigest()
+    corpo = _corpo(raw)
+    if not hints:
+        return [_arrival(f"gateway:{digest}", "emissao:sem-chave", corpo, [])]
+    keys = (f"gateway:{digest}:{number}" if number else f"gateway:{digest}" for number in range(len(hints)))
+    return [
+        _arrival(key, f"emissao:{hint.id_integracao}", corpo, [hint]) for key, hint in zip(keys, hints, strict=True)
+    ]
+
+
+def _arrival(chave: str, lane: str, corpo: Any, hints: list[Hint]) -> Arrival:
+    named = [
+        {"id_externo": hint.id_externo, "id_integracao": hint.id_integracao, "protocolo": hint.protocolo}
+        for hint in hints
+    ]
+    return Arrival(chave, lane, "gateway", {"corpo": corpo, "hints": named}, correlation(), imediato=True)
+
+
+def _corpo(raw: bytes) -> Any:
+    """Return the body as JSON where it is that and can be stored, else as text."""
+    try:
+        corpo = jsontext.read(raw)
+        jsontext.storable(corpo)
+    except ValueError:
+        return raw.decode("utf-8", "replace")
+    return corpo
+
+
+def _admitted(request: web.Request) -> bool:
+    deps = request.app[DEPS]
+    path = is_any(request.match_info["secret"], deps.gateway_paths)
+    header = not deps.gateway_headers or is_any(request.headers.get(HEADER), deps.gateway_headers)
+    return path and header

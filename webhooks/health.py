@@ -1,0 +1,80 @@
+"""Tells the operator's machines how the house is; never tells anything about a person."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from webhooks.deps import DEPS, WebhookDeps
+from webhooks.security import is_any
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+PROBE_SECONDS = 2.0  # an orchestrator's probe waits a few seconds at most
+
+
+async def healthz(_: web.Request) -> web.Response:
+    """The process is alive."""
+    return web.json_response({"status": "ok"})
+
+
+async def readyz(request: web.Request) -> web.Response:
+    """200 when requests can be taken: the database answers. Redis may be away: the house is slower then, not wrong."""
+    deps = request.app[DEPS]
+    database, redis = await asyncio.gather(_answers(deps.database.ping()), _answers(deps.ping_redis()))
+    ready = database and not deps.doors.closed
+    report = {
+        "status": "ok" if ready else "unavailable",
+        "database": "ok" if database else "away",
+        "redis": "ok" if redis else "degraded",
+        "doors": "closed" if deps.doors.closed else "open",
+    }
+    return web.json_response(report, status=200 if ready else 503)
+
+
+async def metrics(request: web.Request) -> web.Response:
+    """Prometheus' text format; without a token on this machine, with ``Authorization: Bearer`` from elsewhere."""
+    deps = request.app[DEPS]
+    if not _may_read(request, deps):
+        return web.Response(status=403)
+    await _count(deps)
+    return web.Response(body=deps.metrics.expose(), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+async def _count(deps: WebhookDeps) -> None:
+    try:
+        async with asyncio.timeout(PROBE_SECONDS):
+            counts = await deps.backlog.pending()
+    except Exception:  # noqa: BLE001 - the other figures matter most while the database is away
+        return
+    deps.metrics.inbox_open.set(counts.open)
+    deps.metrics.inbox_in_quarantine.set(counts.quarantined)
+    deps.metrics.inbox_lag_seconds.set(counts.lag_seconds)
+    deps.metrics.lanes_due.set(counts.due_lanes)
+    deps.metrics.lanes_leased.set(counts.leased_lanes)
+
+
+async def _answers(ping: Awaitable[object]) -> bool:
+    try:
+        async with asyncio.timeout(PROBE_SECONDS):
+            await ping
+    except Exception:  # noqa: BLE001 - any failure means the same here
+        return False
+    return True
+
+
+def _may_read(request: web.Request, deps: WebhookDeps) -> bool:
+    token = request.headers.get("Authorization", "").removeprefix("Bearer ")
+    if deps.metrics_token is not None and is_any(token, (deps.metrics_token,)):
+        return True
+    if "X-Forwarded-For" in request.headers or "Forwarded" in request.headers:
+        return False  # a proxy on this machine speaks for somebody elsewhere
+    try:
+        return ipaddress.ip_address(request.remote or "").is_loopback
+    except ValueError:
+        return False

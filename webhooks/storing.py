@@ -1,0 +1,57 @@
+"""The last step of every webhook: 200 once its arrivals are stored, 503 when they cannot be; nothing in between."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import structlog
+from aiohttp import web
+
+from persistence.outage import DatabaseAwayError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from persistence.inbox import Arrival
+    from webhooks.deps import WebhookDeps
+
+RETRY_AFTER = "5"  # seconds; a restarting database is back by then
+
+READ_SECONDS = 10.0  # 3 MiB on a slow line; a sender that stalls must not hold a connection
+
+log = structlog.get_logger()
+
+
+async def store(deps: WebhookDeps, origem: str, arrivals: Sequence[Arrival]) -> web.Response:
+    """Store and answer. Raises ``UnstorableError``, and what the database objects to in the arrivals."""
+    try:
+        async with asyncio.timeout(deps.put_seconds):
+            new = await deps.inbox.put(arrivals)
+    except (DatabaseAwayError, TimeoutError) as error:
+        log.warning("arrival_refused", origem=origem, quantos=len(arrivals), erro=type(error).__name__)
+        return unavailable()
+    deps.metrics.arrivals_stored.labels(origem).inc(new)
+    for arrival in arrivals:
+        deps.metrics.arrivals.labels(arrival.tipo).inc()
+    log.info("arrived", origem=origem, novas=new, correlacoes=[arrival.correlacao for arrival in arrivals])
+    return web.json_response({"status": "ok"})
+
+
+async def read_body(request: web.Request) -> bytes:
+    """Return the whole body. Raises 413 beyond the application's limit and 408 when it does not come."""
+    try:
+        async with asyncio.timeout(READ_SECONDS):
+            return await request.read()
+    except TimeoutError:
+        raise web.HTTPRequestTimeout from None
+
+
+def unavailable() -> web.Response:
+    """Ask the sender to keep it and come back."""
+    return web.json_response({"erro": "indisponivel"}, status=503, headers={"Retry-After": RETRY_AFTER})
+
+
+def refused() -> web.Response:
+    """Tell a stranger nothing."""
+    return web.json_response({"erro": "nao autorizado"}, status=401)

@@ -1,0 +1,50 @@
+"""Meta's door: verification and notifications; it acknowledges what is stored, and nothing else."""
+
+from __future__ import annotations
+
+import structlog
+from aiohttp import web
+
+from persistence.jsontext import UnstorableError
+from webhooks.deps import DEPS, WebhookDeps
+from webhooks.security import is_any, signed_by_any
+from webhooks.storing import read_body, refused, store
+from webhooks.whatsapp_payload import Notification, read_notification, unreadable
+
+PATH = "/webhooks/whatsapp"
+ORIGEM = "whatsapp"
+
+log = structlog.get_logger()
+
+
+async def verify(request: web.Request) -> web.Response:
+    """Echo Meta's challenge to whoever knows our verify token; 403 otherwise."""
+    query = request.query
+    known = is_any(query.get("hub.verify_token"), (request.app[DEPS].whatsapp_verify_token,))
+    if query.get("hub.mode") != "subscribe" or not known:
+        return web.Response(status=403)
+    return web.Response(text=query.get("hub.challenge", ""))
+
+
+async def receive(request: web.Request) -> web.Response:
+    """Signature over the raw bytes, then every message and status into the inbox, then 200."""
+    deps = request.app[DEPS]
+    raw = await read_body(request)
+    if not signed_by_any(raw, request.headers.get("X-Hub-Signature-256"), deps.whatsapp_secrets):
+        log.warning("signature_refused", origem=ORIGEM)
+        return refused()
+    notification = read_notification(raw)
+    try:
+        return await _store(deps, notification)
+    except UnstorableError:
+        return await _store(deps, notification.storable(raw))
+    except Exception as error:  # noqa: BLE001 - nothing signed by Meta may be answered with 500 for seven days
+        log.warning("arrival_unexpected", origem=ORIGEM, erro=type(error).__name__)
+        return await _store(deps, unreadable(raw, type(error).__name__))
+
+
+async def _store(deps: WebhookDeps, notification: Notification) -> web.Response:
+    response = await store(deps, ORIGEM, notification.arrivals)
+    for name in notification.message_types():
+        deps.metrics.messages.labels(name).inc()
+    return response

@@ -1,0 +1,233 @@
+"""Turns a WhatsApp notification into arrivals, every message and status of it; it understands no content."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from persistence import jsontext
+from persistence.inbox import Arrival
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# fmt: off
+KNOWN_TYPES = frozenset((
+    "text", "interactive", "button", "audio", "image", "document", "video", "sticker", "reaction", "location",
+    "contacts", "order", "unsupported", "edit", "revoke", "system",
+))  # Meta's message types; others are stored just the same
+# fmt: on
+_LONGEST_KEY = 200  # characters; a wamid has about 60, an index row takes 2,700 bytes
+_LONGEST_ID = 140  # characters; a BSUID has at most 131
+
+
+class _NobodyError(ValueError):
+    """A message from nobody: neither BSUID nor phone number."""
+
+
+class _Lenient(BaseModel):
+    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
+
+
+class _Metadata(_Lenient):
+    phone_number_id: str = Field(min_length=1)
+    display_phone_number: str | None = None
+
+
+class _Message(_Lenient):
+    id: str = Field(min_length=1)
+    type: str | None = None
+    sender: str | None = Field(default=None, alias="from")
+    from_user_id: str | None = None
+
+
+class _Status(_Lenient):
+    id: str = Field(min_length=1)
+    status: str = Field(min_length=1)
+    recipient_id: str | None = None
+    recipient_user_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """What one body holds, in its order, each key once."""
+
+    arrivals: tuple[Arrival, ...]
+
+    def message_types(self) -> Iterator[str]:
+        """Return Meta's type of each message, for the figures; ``outro`` where we don't know it."""
+        for arrival in self.arrivals:
+            if arrival.tipo == "mensagem":
+                name = arrival.payload["mensagem"].get("type")
+                yield name if isinstance(name, str) and name in KNOWN_TYPES else "outro"
+
+    def storable(self, raw: bytes) -> Notification:
+        """Return the same without what is nested too deeply to be stored; the whole body is kept as text instead."""
+        sound = tuple(arrival for arrival in self.arrivals if _is_storable(arrival))
+        return self if len(sound) == len(self.arrivals) else Notification(sound + unreadable(raw, "too deep").arrivals)
+
+
+def read_notification(raw: bytes) -> Notification:
+    """Read one body whose signature is good. Never raises: what cannot be understood becomes an ``ilegivel`` arrival.
+
+    An unreadable body is kept and acknowledged too: it is authentic, and sending the same bytes for seven days would
+    not make them readable.
+    """
+    try:
+        body = jsontext.read(raw)
+    except ValueError:
+        return unreadable(raw, "not JSON")
+    if not isinstance(body, dict) or "entry" not in body:
+        return unreadable(raw, "no entry")
+    found: dict[str, Arrival] = {}
+    try:
+        for entry in _items(body, "entry"):
+            for arrival in _entry(entry):
+                found.setdefault(arrival.chave, arrival)
+    except RecursionError:
+        return unreadable(raw, "too deep")
+    return Notification(tuple(found.values())) if found else unreadable(raw, "empty")
+
+
+def unreadable(raw: bytes, motivo: str) -> Notification:
+    """Keep a whole body as text for staff to look at."""
+    return Notification((_illegible(raw.decode("utf-8", "replace"), motivo, hashlib.sha256(raw).hexdigest()),))
+
+
+def _entry(entry: Any) -> Iterator[Arrival]:
+    if not isinstance(entry, dict):
+        yield _illegible(entry, "entry")
+        return
+    for change in _items(entry, "changes"):
+        value = change.get("value") if isinstance(change, dict) else None
+        if not isinstance(value, dict):
+            yield _illegible(change, "change")
+        elif change.get("field") == "messages":
+            yield from _value(entry, change, value)
+        else:
+            yield _notice(entry, change)
+
+
+def _value(entry: dict[str, Any], change: dict[str, Any], value: dict[str, Any]) -> Iterator[Arrival]:
+    messages, statuses = _items(value, "messages"), _items(value, "statuses")
+    for message in messages:
+        try:
+            yield _message(value, message)
+        except (ValidationError, _NobodyError) as error:
+            yield _illegible(message, type(error).__name__)
+    for status in statuses:
+        try:
+            yield _status(value, status)
+        except ValidationError as error:
+            yield _illegible(status, type(error).__name__)
+    if value.get("errors") or not (messages or statuses):
+        yield _notice(entry, change)
+
+
+def _message(value: dict[str, Any], received: Any) -> Arrival:
+    message = _Message.model_validate(received)
+    metadata = _Metadata.model_validate(value.get("metadata"))
+    contact = _contact(value, message)
+    user = message.from_user_id or _text(contact.get("user_id")) or message.sender or _text(contact.get("wa_id"))
+    if not user:
+        raise _NobodyError
+    return Arrival(
+        chave=_bounded(message.id, _LONGEST_KEY),
+        lane=f"{_bounded(metadata.phone_number_id, _LONGEST_ID)}:{_bounded(user, _LONGEST_ID)}",
+        tipo="mensagem",
+        payload={
+            "phone_number_id": metadata.phone_number_id,
+            "display_phone_number": metadata.display_phone_number,
+            "contato": contact,
+            "mensagem": received,
+        },
+        correlacao=correlation(),
+        imediato=message.type != "text",  # only who writes text may still be writing
+    )
+
+
+def _status(value: dict[str, Any], received: Any) -> Arrival:
+    status = _Status.model_validate(received)
+    metadata = _Metadata.model_validate(value.get("metadata"))
+    recipient = status.recipient_user_id or status.recipient_id or "desconhecido"
+    return Arrival(
+        chave=_bounded(f"status:{status.id}:{status.status}", _LONGEST_KEY),
+        lane=f"entrega:{_bounded(metadata.phone_number_id, _LONGEST_ID)}:{_bounded(recipient, _LONGEST_ID)}",
+        tipo="status",
+        payload={
+            "phone_number_id": metadata.phone_number_id,
+            "display_phone_number": metadata.display_phone_number,
+            "status": received,
+        },
+        correlacao=correlation(),
+        imediato=True,
+    )
+
+
+def _notice(entry: dict[str, Any], change: dict[str, Any]) -> Arrival:
+    about = {"entry_id": entry.get("id"), "time": entry.get("time"), **change}
+    return Arrival(f"meta:{_digest(about)}", "meta", "aviso_meta", about, correlation(), imediato=True)
+
+
+def _illegible(received: Any, motivo: str, digest: str | None = None) -> Arrival:
+    digest = digest or _digest(received)
+    return Arrival(
+        chave=f"ilegivel:{digest}",
+        lane=f"ilegivel:{digest[:16]}",  # its own, so that it waits for nobody and nobody for it
+        tipo="ilegivel",
+        payload={"origem": "whatsapp", "motivo": motivo, "bruto": received},
+        correlacao=correlation(),
+        imediato=True,
+    )
+
+
+def _contact(value: dict[str, Any], message: _Message) -> dict[str, Any]:
+    contacts = [contact for contact in _items(value, "contacts") if isinstance(contact, dict)]
+    for contact in contacts:
+        if message.from_user_id and contact.get("user_id") == message.from_user_id:
+            return contact
+        if message.sender and contact.get("wa_id") == message.sender:
+            return contact
+    alone = len(contacts) == 1 and len(_items(value, "messages")) == 1  # beyond doubt even if it names neither
+    return contacts[0] if alone else {}
+
+
+def _items(container: dict[str, Any], name: str) -> list[Any]:
+    items = container.get(name)
+    if items is None:
+        return []
+    return items if isinstance(items, list) else [items]  # a lone item is looked at like any other
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _bounded(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"sha256:{_digest(text)}"
+
+
+def _digest(value: Any) -> str:
+    try:
+        text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        text = repr(value).encode("utf-8", "backslashreplace")
+    return hashlib.sha256(text).hexdigest()
+
+
+def correlation() -> str:
+    """Return a fresh correlation id: it follows an arrival through the logs up to its invoice."""
+    return secrets.token_hex(6)
+
+
+def _is_storable(arrival: Arrival) -> bool:
+    try:
+        jsontext.storable(arrival.payload)
+    except jsontext.UnstorableError:
+        return False
+    return True
