@@ -78,13 +78,25 @@ _GRUPOS: tuple[tuple[Explicacao, str], ...] = (
 CODIGOS = {codigo: explicacao for explicacao, lista in _GRUPOS for codigo in lista.split()}
 
 
+_DESCRICAO = re.compile(r'"[Dd]escricao"\s*:\s*"([^"\\]+)"')
+_QUOTE = 200  # characters of the authority's words; more is a text for staff
+
+
 def explain(rejection: Rejected | Nota) -> Explicacao:
     """Return the plain reason of ``rejection``; what the user can repair is named before what only staff can."""
     campos = rejection.campos if isinstance(rejection, Rejected) else ()
     reasons = [reason for path, _ in campos if (reason := _by_path(path))]
     reasons += [CODIGOS[codigo] for codigo in rejection.codigos if codigo in CODIGOS]
     repairable = (reason for reason in reasons if reason.campo)
-    return next(repairable, None) or next(iter(reasons), DESCONHECIDO)
+    return next(repairable, None) or next(iter(reasons), None) or _in_its_words(rejection.mensagem)
+
+
+def _in_its_words(mensagem: str | None) -> Explicacao:
+    """Quote an authority that gave a reason which we don't know."""
+    found = [" ".join(said.split()) for said in _DESCRICAO.findall(mensagem or "")]
+    if not found:
+        return DESCONHECIDO
+    return Explicacao(f"a prefeitura respondeu “{found[0][:_QUOTE]}”", None, suporte=True)
 
 
 def _by_path(path: str) -> Explicacao | None:

@@ -2,7 +2,7 @@
 
 Triggers that a person can use in the demo, besides the switch ``rejeitar``: a description that contains ``REJEITAR``
 (code E0314, as the national environment answers a service code that the city does not know), and a tomador whom the
-register shows as BAIXADA (code E9901, which no real authority uses).
+register shows as BAIXADA (code E0190).
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 TRIGGER: Final = "REJEITAR"
 _REASONS: Final = {
     "E0314": "O código de tributação municipal informado não é administrado pelo município emissor.",
-    "E9901": "O CNPJ do tomador está com a situação cadastral BAIXADA.",
+    "E0190": "O CNPJ do tomador está com a situação cadastral BAIXADA.",
     "E9902": "Rejeição simulada: nenhuma regra foi violada.",
 }
 _CEP = 8  # digits
+_CPF = 11
 _NATIONAL_CODE = 6  # digits of cTribNac
 _MAX_TEXT = 2000  # xDescServ of the national layout
 
@@ -51,7 +52,7 @@ def rejection(note: Mapping[str, Any], *, closed: frozenset[str], forced: bool) 
     """
     text = str(note["servico"][0].get("discriminacao", ""))
     codes = ["E0314"] if TRIGGER in text else []
-    codes += ["E9901"] if bare(_get(note, "tomador", "cpfCnpj")) in closed else []
+    codes += ["E0190"] if bare(_get(note, "tomador", "cpfCnpj")) in closed else []
     codes += ["E9902"] if forced and not codes else []
     if not codes:
         return None
@@ -62,8 +63,9 @@ def _customer(note: Mapping[str, Any]) -> dict[str, str]:
     wrong: dict[str, str] = {}
     if not _valid_document(_get(note, "tomador", "cpfCnpj")):
         wrong["tomador.cpfCnpj"] = "CPF ou CNPJ inválido"
-    if not _get(note, "tomador", "razaoSocial"):
-        wrong["tomador.razaoSocial"] = "Preenchimento obrigatório"  # xNome is mandatory in the national layout
+    if not _get(note, "tomador", "razaoSocial") and len(bare(_get(note, "tomador", "cpfCnpj"))) == _CPF:
+        # xNome is mandatory in the national layout; that a company's name is filled in from the register is our guess
+        wrong["tomador.razaoSocial"] = "Preenchimento obrigatório"
     address = _get(note, "tomador", "endereco")
     if isinstance(address, dict):
         if len(bare(address.get("cep"))) != _CEP:

@@ -25,7 +25,7 @@ const pretty = (field, value) => (field === "valor" ? money(value) : field === "
 const empty = (words) => h("p", { class: "empty" }, words);
 
 export function fields(view) {
-  if (!view.sessao) return [empty("A ficha nasce com a primeira mensagem.")];
+  if (!view.sessao) return [empty("A ficha nasce quando alguém da empresa pede uma nota.")];
   const { sessao_id, revisao, snapshot_reason, estado, ...others } = view.sessao;
   return [
     h(

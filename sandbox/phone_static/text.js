@@ -4,7 +4,8 @@ import { h } from "./dom.js";
 const TAGS = { "*": "strong", _: "em", "~": "s" };
 const FENCE = /```([\s\S]+?)```/;
 const CODE = /`([^`\n]+)`/;
-const MONEY = /R\$ [\d.,]*\d/; // no line ends between sign and amount
+// no line ends inside an amount, a CNPJ or a CPF
+const WHOLE = /R\$ [\d.,]*\d|[\dA-Z]{2}\.[\dA-Z]{3}\.[\dA-Z]{3}\/[\dA-Z]{4}-\d\d|\d{3}\.\d{3}\.\d{3}-\d\d/;
 const MARK = /(^|[\s\p{P}\p{S}])([*_~])(?=\S)([^\n]*?\S)\2(?=$|[\s\p{P}\p{S}])/u;
 
 function split(text, pattern, made, rest) {
@@ -15,8 +16,8 @@ function split(text, pattern, made, rest) {
   return [...rest(text.slice(0, start)), made(found), ...split(text.slice(end), pattern, made, rest)];
 }
 
-const money = (text) => split(text, MONEY, (found) => h("span", { class: "whole" }, found[0]), (plain) => (plain ? [plain] : []));
-const marks = (text) => split(text, MARK, (found) => h(TAGS[found[2]], null, ...marks(found[3])), money);
+const wholes = (text) => split(text, WHOLE, (found) => h("span", { class: "whole" }, found[0]), (plain) => (plain ? [plain] : []));
+const marks = (text) => split(text, MARK, (found) => h(TAGS[found[2]], null, ...marks(found[3])), wholes);
 const codes = (text) => split(text, CODE, (found) => h("code", null, found[1]), marks);
 
 export const rich = (text) => split(text, FENCE, (found) => h("code", { class: "block" }, found[1]), codes);

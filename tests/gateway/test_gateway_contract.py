@@ -114,8 +114,8 @@ async def test_the_classic_layout_passes_the_door_too(city, free, intent):
 
 
 async def test_a_refusal_at_the_door_points_to_the_field(city, free, intent):
-    """A missing name is a rejection that the user can repair."""
-    nameless = replace(intent, tomador=replace(intent.tomador, razao_social=None))
+    """A person without a name is a rejection that the user can repair."""
+    nameless = replace(intent, tomador=replace(intent.tomador, documento="52998224725", razao_social=None))
     async with PlugNotas(city.url, KEY, guard=free) as gateway:
         outcome = await gateway.submit(gateway.payload(nameless))
     assert isinstance(outcome, Rejected)

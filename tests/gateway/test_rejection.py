@@ -79,3 +79,10 @@ def test_no_code_is_listed_twice():
     """Each code has one reading."""
     listed = [codigo for _, lista in rejection._GRUPOS for codigo in lista.split()]
     assert len(listed) == len(set(listed)) == len(rejection.CODIGOS)
+
+
+def test_an_unknown_reason_is_quoted_in_the_authoritys_words() -> None:
+    """A code that nobody mapped is not hidden: the user reads what the authority said."""
+    said = explain(Rejected('[{"Codigo": "E9999", "Descricao": "Competência  encerrada pelo município."}]', ("E9999",)))
+    assert said.texto == "a prefeitura respondeu “Competência encerrada pelo município.”"
+    assert said.suporte

@@ -114,14 +114,14 @@ async def test_rejects_a_closed_customer_and_by_switch(gateway, api) -> None:
     await api.post("/nfse", json=[note("c")])
     await settled(gateway, 3)
     codes = {n.id_integracao: json.loads(n.mensagem)[0]["Codigo"] for n in gateway.notes.values() if not n.numero}
-    assert codes == {"a": "E9901", "b": "E9902"}
+    assert codes == {"a": "E0190", "b": "E9902"}
 
 
 @pytest.mark.parametrize(
     ("changes", "field"),
     [
         ({"prestador": {"cpfCnpj": "11222333000182"}}, "prestador.cpfCnpj"),
-        ({"tomador": {"cpfCnpj": PADARIA}}, "tomador.razaoSocial"),
+        ({"tomador": {"cpfCnpj": "52998224725"}}, "tomador.razaoSocial"),
         ({"tomador": {"cpfCnpj": "123", "razaoSocial": "X"}}, "tomador.cpfCnpj"),
         ({"servico": []}, "servico"),
         ({"valor": 0}, "servico[0].valor.servico"),
