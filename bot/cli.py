@@ -69,10 +69,15 @@ def _with_storage(
             uvloop.run(work(storage))
     except (SchemaError, EmbeddedError) as error:
         _fail(str(error))
-    except OSError as error:
-        _fail(
-            f"Could not reach a server: {error}. Nothing was changed; start it, or correct its address, and try again."
-        )
+    except typer.Exit:
+        raise
+    except Exception as error:
+        from bot.complaints import complaint
+
+        said = complaint(error)
+        if said is None:
+            raise
+        _fail(said)
 
 
 def _run(*, with_web: bool, with_worker: bool) -> None:
@@ -186,12 +191,14 @@ def empresa_add(
     inscricao_municipal: Annotated[str, typer.Option(help="Inscrição municipal.")],
     municipio: Annotated[str, typer.Option(help="Código IBGE do município, 7 dígitos.")],
     usuario: Annotated[list[str], typer.Option(help="Telefone de quem pode emitir, como +5511912345678; repetível.")],
-    regime: Annotated[str, typer.Option(help="mei, simples ou normal.")] = "mei",
-    codigo_servico: Annotated[str, typer.Option(help="6 dígitos da lista nacional, ou item da LC 116.")] = "170101",
+    regime: Annotated[str | None, typer.Option(help="mei (padrão), simples ou normal.")] = None,
+    codigo_servico: Annotated[
+        str | None, typer.Option(help="6 dígitos da lista nacional (padrão 170101), ou item da LC 116.")
+    ] = None,
     cnae: Annotated[str | None, typer.Option(help="CNAE, 7 dígitos.")] = None,
     aliquota: Annotated[str | None, typer.Option(help="Alíquota do ISS em %, como 2.5.")] = None,
 ) -> None:
-    """Cadastra uma empresa e quem pode emitir por ela; rodar de novo atualiza."""
+    """Cadastra uma empresa e quem pode emitir por ela; rodar de novo atualiza o que for dito."""
     settings = _settings(quiet=True)
 
     async def work(storage: Storage) -> None:
@@ -227,6 +234,26 @@ def contatos() -> None:
             await show_unknown(database)
         finally:
             await database.close()
+
+    _with_storage(settings, work)
+
+
+@app.command()
+def replay(row: Annotated[int, typer.Argument(help="Número da linha da caixa de entrada em quarentena.")]) -> None:
+    """Tenta de novo uma mensagem que ficou em quarentena."""
+    settings = _settings(quiet=True)
+
+    async def work(storage: Storage) -> None:
+        from persistence.backlog import Backlog
+        from persistence.engine import Database
+
+        database = await Database.open(storage.database_url, size=1)
+        try:
+            if not await Backlog(database).replay(row):
+                _fail(f"A linha {row} não está em quarentena; nada mudou.")
+        finally:
+            await database.close()
+        typer.echo(f"A linha {row} voltou para a fila; um worker vai tentar de novo.")
 
     _with_storage(settings, work)
 

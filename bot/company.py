@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from persistence.engine import Database
 
 REGIMES = ("mei", "simples", "normal")
-DEFAULT_SERVICE = (
-    "170101"  # "assessoria ou consultoria de qualquer natureza" of the national list: change it per company
-)
+# Most of our users are MEI; 170101 is "assessoria ou consultoria de qualquer natureza" of the national list.
+DEFAULTS = {"regime": "mei", "codigo_servico": "170101"}
 _IBGE = re.compile(r"[1-5]\d{6}")
 _SERVICE = re.compile(r"\d{6}|\d{1,2}\.\d{2}")
 _CNAE = re.compile(r"\d{7}")
@@ -29,15 +28,18 @@ class CompanyError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class CompanyForm:
-    """What an operator says of a company; ``municipio`` is the IBGE code, ``aliquota`` a percentage such as "2.5"."""
+    """What an operator says of a company; ``municipio`` is the IBGE code, ``aliquota`` a percentage such as "2.5".
+
+    What is left out keeps the value that is stored, or takes the default if the company is new.
+    """
 
     cnpj: str
     razao_social: str
     inscricao_municipal: str
     municipio: str
     usuarios: tuple[str, ...] = ()
-    regime: str = "mei"
-    codigo_servico: str = DEFAULT_SERVICE
+    regime: str | None = None
+    codigo_servico: str | None = None
     cnae: str | None = None
     aliquota: str | None = None
 
@@ -51,9 +53,9 @@ def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
     _require(bool(form.razao_social.strip()), "--razao-social is empty")
     _require(bool(form.inscricao_municipal.strip()), "--inscricao-municipal is empty")
     _require(bool(_IBGE.fullmatch(form.municipio)), "--municipio is the city's IBGE code: 7 digits, e.g. 3550308")
-    _require(form.regime in REGIMES, f"--regime is one of {', '.join(REGIMES)}")
+    _require(form.regime in {None, *REGIMES}, f"--regime is one of {', '.join(REGIMES)}")
     _require(
-        bool(_SERVICE.fullmatch(form.codigo_servico)),
+        form.codigo_servico is None or bool(_SERVICE.fullmatch(form.codigo_servico)),
         "--codigo-servico is 6 digits of the national list (170101) or an item of LC 116 (17.01)",
     )
     cnae = re.sub(r"[^0-9]", "", form.cnae) if form.cnae else None
@@ -72,7 +74,7 @@ def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
         "cnae": cnae,
         "aliquota": _rate(form.aliquota),
     }
-    return columns, phones
+    return {name: value for name, value in columns.items() if value is not None}, phones
 
 
 async def add_company(database: Database, form: CompanyForm) -> int:
@@ -80,7 +82,7 @@ async def add_company(database: Database, form: CompanyForm) -> int:
     columns, phones = checked(form)
     try:
         async with database.transaction() as connection:
-            return await people.save_company(connection, columns, phones)
+            return await people.save_company(connection, columns, DEFAULTS, phones)
     except people.PhoneTakenError as error:
         raise CompanyError(f"--usuario {error}: this number already issues for another company") from error
 

@@ -14,7 +14,7 @@ from persistence import emissions, notes
 from persistence.emissions import LEASE_SECONDS, EmissionLeaseLostError
 from persistence.inbox import Arrival
 from state_machine.emission import CannotTell, NaturalKey, Situacao, StatusEmissao, Unknown
-from state_machine.reconciliation import Passo, apos_consulta, apos_envio, deve_enviar
+from state_machine.reconciliation import Passo, apos_consulta, apos_envio, deve_enviar, em_conflito
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -82,7 +82,8 @@ class Emissions:
         answer: Outcome | Finding
         if deve_enviar(tarefa.andamento):
             if started - tarefa.tomada_em > SEND_WITHIN:
-                return  # somebody else may hold it already: the lease decides
+                await self._give_back(tarefa)
+                return
             operacao: Literal["submit", "find"] = "submit"
             answer = outcome = await self._gateway.submit(tarefa.payload)
         else:
@@ -96,12 +97,20 @@ class Emissions:
                 passo = apos_envio(tarefa.andamento, outcome, agora, self._politica)
             else:
                 passo = apos_consulta(_interrupted(tarefa).andamento, finding, agora, self._politica)
+            if passo.nota and await notes.belongs_to_another(connection, tarefa.id, passo.nota.id_externo):
+                passo = em_conflito(passo.andamento, passo.nota, "the gateway gave this note's id to another invoice")
             await emissions.settle(connection, tarefa, passo, resposta=_as_json(answer))
             await emissions.record_attempt(
                 connection, tarefa.id, operacao, type(answer).__name__, passo.motivo, latency
             )
             await self._tell(connection, tarefa, passo)
         self._log(tarefa, passo, operacao, type(answer).__name__, latency)
+
+    async def _give_back(self, tarefa: Tarefa) -> None:
+        """We were frozen before sending: nothing left the house; the epoch tells if somebody took it over."""
+        log.warning("emission_given_back", emissao_id=tarefa.id)
+        async with self._database.transaction() as connection:
+            await emissions.give_back(connection, tarefa)
 
     async def _tell(self, connection: AsyncConnection, tarefa: Tarefa, passo: Passo) -> None:
         """Store the note, and put the news into the conversation's lane, in the transaction that settles them."""
@@ -139,7 +148,6 @@ class Emissions:
             resultado=resultado,
             status=passo.andamento.status,
             latency_ms=latency,
-            motivo=passo.motivo,
         )
 
     async def on_hint(self, lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:

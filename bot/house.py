@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from redis.asyncio import Redis
 
 from bot import delivery, emission
+from bot.attachments import Attachments
 from bot.carry_out import Hands
 from bot.customers import Customers
 from bot.delivery import Delivery
@@ -20,7 +21,9 @@ from bot.metrics import Metrics
 from bot.notices import Notices
 from bot.outcomes import Outcomes
 from bot.pump import Pump
+from bot.quarantine import Quarantine
 from bot.schedule import Schedule
+from bot.ticks import Ticks
 from bot.turn import Conversations
 from bot.worker import LaneWorker
 from gateway.cnpj_register import CNPJRegister
@@ -89,6 +92,7 @@ class House:
             gateway_headers=(gateway_secret,),
             read_hints=hinted_keys,
             ping_redis=self.redis.ping,
+            metrics_token=settings.metrics_token.get_secret_value().encode() or None,
         )
 
     async def work(self, stop: asyncio.Event) -> None:
@@ -148,9 +152,13 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
         )
         register = await stack.enter_async_context(CNPJRegister(settings.cnpj_api_url, guard=refuse_in_transaction))
 
+        def ring() -> None:
+            emissions.ring()
+            deliveries.ring()
+
         politica = Politica(settings.reconcile_ladder, timedelta(seconds=settings.slow_notice_seconds))
-        issuing = Emissions(database, inbox, lanes, gateway, politica, ring=lambda: ring())
-        sending = Delivery(database, lanes, whatsapp, gateway)
+        issuing = Emissions(database, inbox, lanes, gateway, politica, ring=ring)
+        sending = Delivery(database, whatsapp, Attachments(database, whatsapp, gateway), metrics)
         emissions = Pump(
             "emissions",
             issuing.claim,
@@ -167,10 +175,6 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             lease_seconds=OUTBOX_LEASE_SECONDS,
             concurrency=delivery.CONCURRENCY,
         )
-
-        def ring() -> None:
-            emissions.ring()
-            deliveries.ring()
 
         conversations = Conversations(
             database,
@@ -193,11 +197,12 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
                 "emissao": outcomes.on_emission,
                 "prazo": outcomes.on_deadline,
                 "gateway": issuing.on_hint,
-                "status": sending.on_status,
+                "status": Ticks(database, lanes, metrics).on_status,
                 "aviso_meta": notices.on_notice,
                 "ilegivel": notices.on_notice,
             },
             metrics,
+            on_quarantine=Quarantine(database, ring).tell,
         )
         schedule = Schedule(database, inbox, backlog)
         yield House(settings, database, redis, metrics, inbox, lanes, backlog, worker, emissions, deliveries, schedule)

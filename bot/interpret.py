@@ -165,13 +165,18 @@ async def _out_of_the_blue(evento: Evento, memory: Memory, agora: datetime) -> P
             return Plano((Abriu(), evento))
         case Conversou() if not recente:
             return Plano((Abriu(), evento))
-        case Confirmou() if recente and ultima and ultima.estado is Estado.EXPIRADO:
+        case Confirmou() | Conversou() if ultima and recente and await _lapsed(ultima, memory):
             return Plano(resposta=messages.expirada(ultima.sessao_id))
         case Cancelou() | PediuCorrecao() if recente and ultima and ultima.estado is Estado.PROCESSANDO:
             return Plano((evento,), ultima)
         case _:
             em_andamento = recente and ultima and ultima.estado is Estado.PROCESSANDO
             return Plano(resposta=messages.em_andamento() if em_andamento else messages.nada_a_confirmar())
+
+
+async def _lapsed(ultima: Sessao, memory: Memory) -> bool:
+    """True when the user speaks as if the invoice that expired were still open (a yes without a summary is talk)."""
+    return ultima.estado is Estado.EXPIRADO and not await memory.repaired(ultima.sessao_id)
 
 
 async def _repairs(evento: Informou, ultima: Sessao, memory: Memory) -> bool:

@@ -61,6 +61,23 @@ class Metrics:
         self.handler_seconds = self._histogram(
             "prosa_handler_seconds", "Time that one run of inbox rows took.", _TURN_SECONDS, "tipo"
         )
+        self.messages_out = self._counter(
+            "prosa_messages_out", "Attempts to hand a message to WhatsApp, by what came of it.", "resultado"
+        )
+        self.messages_undelivered = self._counter(
+            "prosa_messages_undelivered", "Messages that WhatsApp took and then failed to deliver.", "resultado"
+        )
+        self.outbox_open = self._gauge("prosa_outbox_open", "Messages that have not left yet.")
+        self.outbox_failed = self._gauge("prosa_outbox_failed", "Messages of the last day that could not be sent.")
+        self.emissions = self._gauge(
+            "prosa_emissions", "Emissions that are not settled, and those that people must look at.", "status"
+        )
+        self.emission_age_seconds = self._gauge(
+            "prosa_emission_oldest_seconds", "Age of the oldest emission without a final answer."
+        )
+        self.companies_suspended = self._gauge(
+            "prosa_companies_suspended", "Companies for which the gateway refuses our credentials."
+        )
         self.inbox_open = self._gauge("prosa_inbox_open", "Inbox rows not yet processed.")
         self.inbox_in_quarantine = self._gauge("prosa_inbox_in_quarantine", "Inbox rows in quarantine now.")
         self.inbox_lag_seconds = self._gauge(

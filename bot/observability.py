@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import re
 import sys
+import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -44,6 +46,17 @@ def _allowlist(_logger: object, _name: str, event: MutableMapping[str, Any]) -> 
     return kept
 
 
+def _frames_only(_logger: object, _name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Say where it happened and of what kind, never an exception's own words: they may quote a person."""
+    info = event.pop("exc_info", None)
+    error = sys.exc_info()[1] if info is True else info[1] if isinstance(info, tuple) else info
+    if isinstance(error, BaseException):
+        frames = traceback.extract_tb(error.__traceback__)
+        where = " > ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in frames)
+        event["exception"] = f"{type(error).__name__} at {where}"
+    return event
+
+
 def configure(level: str, fmt: str) -> None:
     """Send all logs, ours and the libraries', through one pipeline to standard error."""
     shared: list[structlog.types.Processor] = [
@@ -51,7 +64,7 @@ def configure(level: str, fmt: str) -> None:
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.format_exc_info,
+        _frames_only,
     ]
     renderer: structlog.types.Processor = (
         structlog.processors.JSONRenderer()

@@ -1,5 +1,4 @@
-"""Keeps up to N pieces of claimed work in flight and their leases alive, so that a slow one delays no other and is
-nobody else's; knows no work by itself."""
+"""Keeps up to N pieces of claimed work in flight, and their leases alive; knows no work by itself."""
 
 from __future__ import annotations
 

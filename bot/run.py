@@ -58,7 +58,7 @@ async def run(house: House, stop: asyncio.Event, *, with_web: bool, with_worker:
         log.info("started", component="serve" if with_worker else "web", address=address)
         waits = [asyncio.create_task(stop.wait()), *([work] if work else [])]
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-    work_stop.set()
+        work_stop.set()  # drains while the last requests are answered: both together must fit into 10 s
     if work:
         await work
     log.info("stopped")

@@ -11,7 +11,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 from sqlalchemy.dialects.postgresql import insert
 
-from persistence import snapshots
+from persistence import idempotency, snapshots
 from persistence.inbox import Arrival
 from persistence.tables import job_slots
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 EXPIRY_SECONDS = 5  # how late a deadline may be noticed
 SLEEPERS_SECONDS = 60  # safety net for a lane that nobody woke
+WATCH_SECONDS = 300  # how often an overdue emission is named in the log
+OPERATOR_AFTER_SECONDS = 3600.0  # an hour without an answer is no longer the city being slow
 SLOTS_KEPT = timedelta(days=1)
 EXPIRY_BATCH = 500
 
@@ -43,7 +45,10 @@ class Schedule:
         """Begin; to be called inside a running loop."""
         self._every(EXPIRY_SECONDS, "expiry", self.expire)
         self._every(SLEEPERS_SECONDS, "sleepers", self._wake_sleepers)
+        self._every(WATCH_SECONDS, "watch", self._watch)
         self._every(3600, "slots", self._forget_slots)
+        self._every(3600, "prune", self._backlog.prune)
+        self._every(3600, "idempotency", self._forget_idempotency)
         self._scheduler.start()
 
     def stop(self) -> None:
@@ -71,6 +76,17 @@ class Schedule:
 
     async def _wake_sleepers(self) -> int:
         return await self._backlog.wake_sleepers()
+
+    async def _watch(self) -> int:
+        """Say loudly that an emission has had no answer for an hour; the user was told long before."""
+        late = [g for g in await self._backlog.emissions() if g.oldest_seconds > OPERATOR_AFTER_SECONDS]
+        for group in late:
+            log.error("emissions_overdue", status=group.status, count=group.count, seconds=round(group.oldest_seconds))
+        return 0
+
+    async def _forget_idempotency(self) -> int:
+        async with self._database.transaction() as connection:
+            return await idempotency.cleanup(connection)
 
     async def _forget_slots(self) -> int:
         async with self._database.transaction() as connection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
@@ -42,7 +43,7 @@ class Settings(BaseSettings):
     plugnotas_url: str = "https://api.plugnotas.com.br"
     plugnotas_api_key: SecretStr = SecretStr("")
     gateway_webhook_secret: SecretStr = SecretStr("")
-    gateway_timeout_seconds: float = 60.0  # the slowest city answers within a minute
+    gateway_timeout_seconds: float = Field(default=60.0, gt=0)  # the slowest city answers within a minute
 
     cnpj_api_url: str = "https://brasilapi.com.br"
 
@@ -50,10 +51,11 @@ class Settings(BaseSettings):
     openai_base_url: str = "https://api.openai.com/v1"
     openai_model: str = ""
 
-    session_ttl_seconds: int = 3600
-    debounce_seconds: float = 1.0
+    session_ttl_seconds: int = Field(default=3600, gt=0)
+    debounce_seconds: float = Field(default=1.0, ge=0)
     reconcile_ladder: Annotated[tuple[float, ...], NoDecode] = Field(default=(2, 10, 30, 120, 300, 900, 3600))
-    slow_notice_seconds: float = 30.0  # a typing indicator dies after 25 s: then people want a word
+    slow_notice_seconds: float = Field(default=30.0, gt=0)  # "typing…" dies after 25 s: then people want a word
+    metrics_token: SecretStr = SecretStr("")  # opens /metrics to other machines, as a Bearer token
     probe_port: int = 0  # `prosa worker` answers /healthz, /readyz and /metrics here; 0: nowhere
     master_key: SecretStr = SecretStr("")
 
@@ -64,6 +66,35 @@ class Settings(BaseSettings):
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(float(part) for part in value.split(",")) if isinstance(value, str) else value
+
+    @field_validator("reconcile_ladder")
+    @classmethod
+    def _positive(cls, value: tuple[float, ...]) -> tuple[float, ...]:
+        if not value or min(value) <= 0:
+            raise ValueError("seconds above zero, separated by commas, such as 2,10,30,120")
+        return value
+
+    @field_validator("whatsapp_phone_number_id")
+    @classmethod
+    def _an_id(cls, value: str) -> str:
+        if value and not (value.isascii() and value.isalnum()):
+            raise ValueError("Meta's id of the number (digits only), not the phone number itself")
+        return value
+
+    @field_validator("whatsapp_access_token", "plugnotas_api_key", "gateway_webhook_secret")
+    @classmethod
+    def _fits_a_header(cls, value: SecretStr) -> SecretStr:
+        secret = value.get_secret_value()
+        if not (secret.isascii() and secret.isprintable()) or secret != secret.strip():
+            raise ValueError("holds a space, a line end or another character that no HTTP header may carry")
+        return value
+
+    @field_validator("whatsapp_api_url", "plugnotas_url", "cnpj_api_url", "openai_base_url")
+    @classmethod
+    def _an_address(cls, value: str) -> str:
+        if urlsplit(value).scheme not in {"http", "https"} or not urlsplit(value).hostname:
+            raise ValueError("an address such as https://example.com")
+        return value.rstrip("/")
 
     @property
     def app_secrets(self) -> tuple[bytes, ...]:

@@ -26,6 +26,9 @@ Handler = Callable[[Lease, Sequence[InboxRow]], Awaitable[Collection[int]]]
 """Takes the next rows of one lane, all of one ``tipo``; marks those that it takes as done (``Lanes.done``) in its own
 transaction and returns their ids. Rows that it leaves are handed to it again, after what came between."""
 
+OnQuarantine = Callable[[str, Sequence[InboxRow]], Awaitable[None]]
+"""Told the lane and the rows that were set aside after their last attempt; must not raise."""
+
 DRAIN_SECONDS = 8.0  # a container is killed 10 s after SIGTERM
 RELEASE_SECONDS = 1.0  # for giving a lane back while stopping; otherwise its lease runs out
 OUTAGE_SECONDS = 1.0  # pause before the database is asked again
@@ -56,6 +59,7 @@ class LaneWorker:
         *,
         concurrency: int = 20,
         drain_seconds: float = DRAIN_SECONDS,
+        on_quarantine: OnQuarantine | None = None,
     ) -> None:
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
         self._lanes = lanes
@@ -63,6 +67,7 @@ class LaneWorker:
         self._metrics = metrics
         self._concurrency = concurrency
         self._drain_seconds = drain_seconds
+        self._on_quarantine = on_quarantine
         self._running: set[asyncio.Task[int]] = set()
         self._stopping = asyncio.Event()
         self._changed = asyncio.Event()  # a lane ended, or we are to stop
@@ -202,6 +207,8 @@ class LaneWorker:
         if quarantined:
             self._metrics.rows_quarantined.labels(run[0].tipo).inc(len(quarantined))
             log.error("row_quarantined", lane=where["lane"], tipo=where["tipo"], ids=quarantined)
+            if self._on_quarantine:
+                await self._on_quarantine(lease.lane, [row for row in run if row.id in quarantined])
 
     async def _insist(self, bookkeeping: Callable[[], Awaitable[T]]) -> T:
         """Write down what became of a lane even if the database restarts now, rather than let the lease run out."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from extractor.marks import Kind, Mark
 from extractor.numerals import Number, find
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from extractor.marks import Canvas
 
 BRL_BEFORE: Final = re.compile(r"(?:r ?\$|\brs|\bbrl|\breais)[\s.:]*(-?)\s*$")
@@ -18,7 +19,8 @@ BRL_AFTER: Final = re.compile(
 )
 FOREIGN_BEFORE: Final = re.compile(r"(?:\bus ?\$|\bu\$|\busd|\beur|€|£|\bgbp|(?<![a-z])\$)\s*$")
 FOREIGN_AFTER: Final = re.compile(
-    r"\s*(?:mil )?(?:dolar(?:es)?|dolares|usd|us\$|u\$|dollars?|bucks|euros?|eur|€|libras?|gbp|£|pesos?|ienes?|guaranis?|"
+    r"\s*(?:mil )?(?:dolar(?:es)?|dolares|usd|us\$|u\$|dollars?|bucks|euros?|eur|€|libras?|"
+    r"gbp|£|pesos?|ienes?|guaranis?|"
     r"francos?|bitcoins?|btc|yuans?)(?![a-z])"
 )
 CENTS_AFTER: Final = re.compile(r"\s*(?:,|e|com)?\s*$")
@@ -30,6 +32,9 @@ NEGATIVE_AFTER: Final = re.compile(r"\s*negativ[oa]s?\b")
 NOT_AN_AMOUNT: Final = re.compile(r"\s*(?:desculpas|perdoes|vezes|gracas|beijos|abracos|coisas|maravilhas)\b")
 ARTICLES: Final = frozenset({"um", "uma"})
 HUNDRED: Final = 100
+SLANG: Final = re.compile(r"conto|pau|mango|prata|pila")
+SLANG_MINIMUM: Final = 10
+HALF_AFTER: Final = re.compile(r"\s+e mei[oa]\b")
 
 
 def mark_amounts(canvas: Canvas) -> None:
@@ -58,15 +63,19 @@ def _mark(plain: str, numbers: list[Number], i: int) -> tuple[Mark | None, int]:
     )
     cents_word = CENTS_WORD.match(plain, end)
     if cents_word and amount is not None:
-        return _only_cents(plain, numbers, i, start, cents_word.end(), amount)
+        return _only_cents(numbers, i, start, cents_word.end(), amount)
     end = after.end() if after else end
     i += 1
-    if amount is not None and (after or (brl_before and number.words) or number.words) and i < len(numbers):
+    if amount is not None and amount == amount.to_integral_value() and i < len(numbers):
         cents = _cents(plain, end, numbers[i], implied=bool(after))
         if cents is not None:
             amount, end, money, i = amount + cents[0], cents[1], True, i + 1
     if NOT_AN_AMOUNT.match(plain, end) or (not money and plain[number.start : number.end] in ARTICLES):
         return None, i
+    if HALF_AFTER.match(plain, end) or (
+        after and amount is not None and amount < SLANG_MINIMUM and SLANG.search(after[0])
+    ):
+        amount = None  # "um pau e meio", "2 conto": hundreds, thousands, or coins
     negative = bool(
         (brl_before and brl_before[1])
         or NEGATIVE_BEFORE.search(plain, max(0, start - 2), start)
@@ -91,7 +100,7 @@ def _cents(plain: str, end: int, number: Number, *, implied: bool) -> tuple[Deci
     return None
 
 
-def _only_cents(plain: str, numbers: list[Number], i: int, start: int, end: int, amount: Decimal) -> tuple[Mark, int]:
+def _only_cents(numbers: list[Number], i: int, start: int, end: int, amount: Decimal) -> tuple[Mark, int]:
     """Read "noventa centavos", and "mil e quinhentos e noventa centavos" as people mean it: 1,500.90."""
     number, cents = numbers[i], amount % HUNDRED
     value = amount / 100 if amount < HUNDRED else amount - cents + cents / 100

@@ -32,9 +32,9 @@ class Intent(StrEnum):
 class Context:
     """What the conversation knows before this turn.
 
-    ``pendente`` is the field that our last message asked for; ``resumo_mostrado`` is true when the summary awaits a yes;
-    ``conhecidos`` are the values already validated, normalised as in ``Candidate``; ``proprios`` are documents of the
-    issuing company, which are never the customer's; ``hoje`` is the date in America/Sao_Paulo.
+    ``pendente`` is the field that our last message asked for; ``resumo_mostrado`` is true when the summary awaits a
+    yes; ``conhecidos`` are the values already validated, normalised as in ``Candidate``; ``proprios`` are documents of
+    the issuing company, which are never the customer's; ``hoje`` is the date in America/Sao_Paulo.
     """
 
     hoje: date

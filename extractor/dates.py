@@ -17,7 +17,8 @@ MONTHS: Final = {
     name: number
     for number, names in enumerate(
         (
-            "janeiro jan", "fevereiro fev", "marco mar", "abril abr", "maio mai", "junho jun", "julho jul", "agosto ago",
+            "janeiro jan", "fevereiro fev", "marco mar", "abril abr", "maio mai", "junho jun", "julho jul",
+            "agosto ago",
             "setembro set", "outubro out", "novembro nov", "dezembro dez",
         ),
         start=1,
@@ -32,39 +33,48 @@ DUE: Final = re.compile(
 )
 # "emite hoje" and "preciso disso hoje" say when to issue, not when the work was done
 ASKING: Final = re.compile(
-    r"\b(?:precis\w+|emit\w+|mand\w+|faz|fazer|quero|queria|ainda|pode|consegu\w+|urgente|pra|para|agora)\b[^.;\n]{0,40}$"
+    r"\b(?:precis\w+|emit\w+|mand\w+|faz|fazer|quero|queria|ainda|pode|consegu\w+|urgente|"
+    r"pra|para|agora)\b[^.;\n]{0,40}$"
 )
 DAY_FIRST: Final = re.compile(r"(?<![\w/.,-])(?:dia )?(\d{1,2})([/.-])(\d{1,2})\2(\d{4}|\d{2})(?![\w/-])(?![.,]\d)")
+INSTALMENT: Final = re.compile(r"\b(?:parcela|parte|etapa|fase|prestacao)\W*$")
 ISO: Final = re.compile(r"(?<![\w/-])(\d{4})-(\d{2})-(\d{2})(?![\w-])")
 DAY_MONTH: Final = re.compile(r"(?<![\w/.,-])(?:dia )?(\d{1,2})/(\d{1,2})(?![\w/-])(?![.,]\d)")
 DAY_OF: Final = re.compile(
-    rf"\b(?:dia )?(\d{{1,2}}|primeiro)[º°o]? (?:de |do )?(?:mes de )?({LONG_MONTH})(?: (?:de |do )?(?:ano de )?(\d{{4}}))?\b"
+    rf"\b(?:dia )?(\d{{1,2}}|primeiro)[º°o]? (?:de |do )?(?:mes de )?({LONG_MONTH})(?: (?:de |"
+    rf"do )?(?:ano de )?(\d{{4}}))?\b"
 )
 DAY_ALONE: Final = re.compile(
-    r"\b(?:no )?dia (\d{1,2})[º°]?(?![\w/$])(?![.,]\d)(?: (?:do mes passado|do mes anterior)\b)?(?: deste mes| desse mes)?"
+    r"\b(?:no )?dia (\d{1,2})[º°]?(?![\w/$])(?![.,]\d)(?: (?:do mes passado|do mes anterior)"
+    r"\b)?(?: deste mes| desse mes)?"
 )
 AGO: Final = re.compile(
-    r"\b(?:ha|faz|a) (\d{1,2}|um|uma|dois|duas|tres|quatro|cinco) (dias?|semanas?)(?: atras)?\b|\b(\d{1,2}|um|uma|dois|duas|tres|quatro|cinco) (dias?|semanas?) atras\b"
+    r"\b(?:ha|faz|a) (\d{1,2}|um|uma|dois|duas|tres|quatro|cinco) (dias?|semanas?)(?: atras)"
+    r"?\b|\b(\d{1,2}|um|uma|dois|duas|tres|quatro|cinco) (dias?|semanas?) atras\b"
 )
 RELATIVE: Final = {"anteontem": 2, "antes de ontem": 2, "ontem": 1, "yesterday": 1, "ayer": 1, "hoje": 0, "today": 0}
 RELATIVE_WORD: Final = re.compile(
     r"\b(?:anteontem|antes de ontem|ontem|yesterday|ayer|hoje|today)\b(?: (?:de manha|a tarde|a noite|cedo))?"
 )
 WEEKDAY: Final = re.compile(
-    r"\b(?:n[ao] |d[ao] )?(?:ultim[ao] )?(segunda|terca|quarta|quinta|sexta|sabado|domingo)(?:-feira| feira)?(?: passad[ao])?(?![\w-])"
+    r"\b(?:n[ao] |d[ao] )?(?:ultim[ao] )?(segunda|terca|quarta|quinta|sexta|sabado|domingo)"
+    r"(?:-feira| feira)?(?: passad[ao])?(?![\w-])"
 )
 SMALL: Final = {"um": 1, "uma": 1, "dois": 2, "duas": 2, "tres": 3, "quatro": 4, "cinco": 5}
 COMPETENCIA: Final = r"(?:mes de |mes )?competencia|mes(?: de)? referencia|mes base|period[oa]|referencia"
 MONTH_YEAR: Final = re.compile(r"(?<![\w/.,-])(0?[1-9]|1[0-2])[/-](20\d{2})(?![\w/-])")
 YEAR_MONTH: Final = re.compile(r"(?<![\w/.,-])(20\d{2})-(0[1-9]|1[0-2])(?![\w/-])")
 NAMED_MONTH: Final = re.compile(
-    rf"\b({LONG_MONTH})(?:\s*(?:de|do|/|-)?\s*(?:ano de )?(20\d{{2}}|(?<=/)\d{{2}}))?\b|\b({SHORT_MONTH})\s*[/-]\s*(20\d{{2}}|\d{{2}})\b"
+    rf"\b({LONG_MONTH})(?:\s*(?:de|do|/|-)?\s*(?:ano de )?(20\d{{2}}|(?<=/)\d{{2}}))?\b|\b({SHORT_MONTH})"
+    rf"\s*[/-]\s*(20\d{{2}}|\d{{2}})\b"
 )
 LABELLED_MONTH: Final = re.compile(
-    rf"\b(?:{COMPETENCIA})\b(?:\s+(?:eh|de|do|da|mes|=))*[\s:-]*(?:({SHORT_MONTH})\b|(0?[1-9]|1[0-2])(?:[/-](\d{{2}}))?(?![\w/.,-]))|\bmes (0?[1-9]|1[0-2])(?![\w/.,-])"
+    rf"\b(?:{COMPETENCIA})\b(?:\s+(?:eh|de|do|da|mes|=))*[\s:-]*(?:({SHORT_MONTH})\b|(0?[1-9]|"
+    rf"1[0-2])(?:[/-](\d{{2}}))?(?![\w/.,-]))|\bmes (0?[1-9]|1[0-2])(?![\w/.,-])"
 )
 RELATIVE_MONTH: Final = re.compile(
-    r"\b(?:mes|competencia)(?: d[eo] mes)? (passado|anterior|retrasado|atual|corrente|que vem|seguinte)\b|\b(este|esse|deste|desse|neste|nesse|ultimo|proximo) mes\b|\blast month\b"
+    r"\b(?:mes|competencia)(?: d[eo] mes)? (passado|anterior|retrasado|atual|corrente|que vem|"
+    r"seguinte)\b|\b(este|esse|deste|desse|neste|nesse|ultimo|proximo) mes\b|\blast month\b"
 )
 SHIFT: Final = {"passado": -1, "anterior": -1, "retrasado": -2, "que vem": 1, "seguinte": 1, "ultimo": -1, "proximo": 1}
 DAYS_AHEAD: Final = 31  # "15/12" said in November is next month's, not last year's
@@ -118,6 +128,8 @@ def _each(canvas: Canvas, pattern: re.Pattern[str], resolve: Callable[[re.Match[
         before = canvas.masked[: match.start()]
         if day is None and pattern in (DAY_FIRST, DAY_MONTH, DAY_ALONE):
             continue  # "25/13" is no day; let another reader have it
+        if pattern is DAY_MONTH and INSTALMENT.search(before):
+            continue
         if day is None and pattern is WEEKDAY:
             continue
         issued = pattern is RELATIVE_WORD and ("hoje" in match[0] or "today" in match[0]) and ASKING.search(before)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from extractor.fragments import LEAD, TRAIL, Fragment
+from extractor.people import tail_recipient
 from extractor.reading import Reading
 from extractor.vocabulary import NOISE, is_work
 from state_machine.fields import Campo, Candidate, Confianca
@@ -15,34 +16,49 @@ if TYPE_CHECKING:
     from extractor.marks import Skeleton
 
 NEXT_LABEL: Final = (
-    r"valor(?: total)?|preco|cnpj|cpf|documento|email|e-mail|competencia|data|cliente|tomador|razao social|nome|total|vencimento|"
+    r"valor(?: total)?|preco|cnpj|cpf|documento|email|e-mail|competencia|data|cliente|tomador|"
+    r"razao social|nome|total|vencimento|"
     r"telefone|endereco|obs|observacao|contato|customer|amount|price|pix|forma de pagamento|pagamento|cep"
 )
 # What ends a labelled description: a line, a sentence, the next label, or a mark of another field.
 STOP: Final = re.compile(
-    rf"\n|[|;]|\.(?=\s|$)|[!?](?=\s|$)|,? *\b(?:{NEXT_LABEL})\b(?= *(?:[:=-]|eh\b|de\b|dele\b|dela\b|do cliente\b|[DBVNE]))|,? *(?:(?:no valor|pel[oa]|por|de|a|deu|custou|ficou|sao|foi|,)? ?[VU])|,? *[DBEF]"
-    r"|,? +(?:pra|para|pro)(?: [oa])?(?: (?:cnpj|cpf|empresa|cliente|documento))* ?[DB]|,? (?:mas|e) (?:o )?(?:valor|cnpj|cpf|preco)\b|, *(?:obrigado|por favor|valeu|N *$|N,)|  +(?=obrigado)"
+    rf"\n|,? *\bpode ser\b|[|;]|\.(?=\s|$)|[!?](?=\s|$)|,? *\b(?:{NEXT_LABEL})\b(?= *(?:[:=-]|"
+    rf"eh\b|de\b|dele\b|dela\b|do cliente\b|[DBVNE]))|,? *(?:(?:no valor|pel[oa]|por|de|a|deu|"
+    rf"custou|ficou|sao|foi|,)? ?[VU])|,? *[DBEF]"
+    r"|,? +(?:pra|para|pro)(?: [oa])?(?: (?:cnpj|cpf|empresa|cliente|documento))* ?[DB]|,? (?:mas|"
+    r"e) (?:o )?(?:valor|cnpj|cpf|preco)\b|, *(?:obrigado|por favor|valeu|N *$|N,)|  +(?=obrigado)"
 )
 SUBJECT: Final = (
     r"(?:descricao|discriminacao|servicos?|description|descrip\w+|concepto|texto|historico|detalhe|detalhamento|objeto)"
 )
-OF: Final = r"(?: (?:do servico|da nota|do trabalho|dos servicos|prestados?|realizados?|executados?|correta|correto|certa|certo|nova|novo|agora|fiscal|da nf))*"
+OF: Final = (
+    r"(?: (?:do servico|da nota|do trabalho|dos servicos|prestados?|realizados?|executados?|"
+    r"correta|correto|certa|certo|nova|novo|agora|fiscal|da nf))*"
+)
 COLON: Final = re.compile(rf"(?:^|[\n,.;!?VDBEN|({{\"*-]|\b) *\b{SUBJECT}{OF}[\"* ]*(?:[:=]|\s-\s)[ \"*]*(?P<d>\S)")
 NAMED: Final = re.compile(
-    rf"\b(?:descricao|discriminacao){OF}(?: (?:eh|e|sera|fica|pode ser|foi|como|pra|para|por|de|do))*,? (?P<d>[^\s:=])"
+    rf"\b(?:descricao|discriminacao){OF}(?: (?:eh|e|sera|fica|pode ser|foi|como|pra|para|por|"
+    rf"de|do))*,? (?!(?:ta|esta|errad[oa]|nao|incorret[oa]|ruim|mas|que|tambem|tem|ficou)\b)"
+    rf"(?P<d>[^\s:=])"
 )
 CHANGED: Final = re.compile(
-    rf"\b(?:troc\w+|mud\w+|alter\w+|corrig\w+|corrij\w+|atualiz\w+|substitu\w+|coloc\w+|poe|bot\w+|ponha|deix\w+|chang\w+|escrev\w+)(?: (?:ai|la|o|a|the|na|no|tambem))* {SUBJECT}{OF} "
+    rf"\b(?:troc\w+|mud\w+|alter\w+|corrig\w+|corrij\w+|atualiz\w+|substitu\w+|coloc\w+|poe|"
+    rf"bot\w+|ponha|deix\w+|chang\w+|escrev\w+)(?: (?:ai|la|o|a|the|na|no|tambem))* {SUBJECT}{OF} "
     r"(?:(?:de|do|from) .{1,60}? )?(?:para|pra|pro|por|como|to|que foi|que eh|assim)[: ]+[\"']?(?P<d>[^\s\"'])"
 )
 BE: Final = re.compile(
-    rf"\b(?:o|a) {SUBJECT}{OF} (?:eh|foi|era|sera|correto eh|certo eh|na verdade (?:eh|foi)|agora eh|fica|ficou)(?: (?:o|a|de|um|uma))*,? (?P<d>[^\s])"
+    rf"\b(?:o|a) {SUBJECT}{OF} (?:eh|foi|era|sera|correto eh|certo eh|na verdade (?:eh|foi)"
+    rf"|agora eh|fica|ficou)(?: (?:o|a|de|um|uma))*,? (?P<d>[^\s])"
 )
 ABOUT: Final = re.compile(
-    r"\b(?:referente|refere-se|a titulo de|relativ[oa]s?|por concepto de|trata-se de|correspondente|concerning|regarding)(?: (?:ao?s?|as|a|de|do|da|uma?|os?|esta|servicos? de|nota))*[ :]+(?P<d>[^\s:DBE])"
+    r"\b(?:referente|refere-se|a titulo de|relativ[oa]s?|por concepto de|trata-se de|correspondente|"
+    r"concerning|regarding)(?: (?:ao?s?|as|a|de|do|da|uma?|os?|esta|nota))*[ :]+(?P<d>[^\s:DBE])"
 )
 ADD: Final = re.compile(
-    r"\b(?:acrescent\w+|adicion\w+|inclu\w+|complement\w+|coloc\w+|poe|bot\w+)(?: (?:ai|tambem|mais|ainda|la))*(?: (?:na|a) (?:descricao|discriminacao|nota))?(?: (?:tambem|que foi|que eh|o texto))*[: ]+[\"']?(?P<d>[^\s\"'].*?)(?: (?:na|no fim da|ao final da) (?:descricao|discriminacao))?[\"']?$"
+    r"\b(?:acrescent\w+|adicion\w+|inclu\w+|complement\w+|coloc\w+|poe|bot\w+)(?: (?:ai|tambem|"
+    r"mais|ainda|la))*(?: (?:na|a) (?:descricao|discriminacao|nota))?(?: (?:tambem|que foi|"
+    r"que eh|o texto))*[: ]+[\"']?(?P<d>[^\s\"'].*?)(?: (?:na|no fim da|ao final da) (?:descricao|"
+    r"discriminacao))?[\"']?$"
 )
 ADD_CUE: Final = re.compile(r"\b(?:na|a|da) (?:descricao|discriminacao)\b")
 ADDS: Final = re.compile(r"\b(?:acrescent|adicion|inclu|complement|tambem)\w*")
@@ -52,11 +68,16 @@ REPLACES: Final = re.compile(
 NOT_WAS: Final = re.compile(
     r"\bnao (?:eh|foi|era) (?:.{3,60}?)(?:,|\.| mas)? (?:eh|foi|e sim|sim|mas sim) (?P<d>[^\sVNDB])"
 )
+CHANGED_TO: Final = re.compile(
+    r"^\W*(?:\w+,? )?(?:mud\w+|troc\w+|alter\w+|corrig\w+)(?: (?:isso|ai|tudo|la))? (?:pra|para|por) (?P<d>[a-z])"
+)
 JOIN_GAP: Final = re.compile(r"\s*,\s*")
 MAX_WORDS: Final = 40
 PREFIX_PENDING: Final = re.compile(
-    r"\W*(?:(?:eh|foi|foram|eh o|pode (?:colocar|por|botar|ser|escrever)|coloc(?:a|ar|que)|bot(?:a|ar)|poe|escreve|o servico (?:eh|foi)|a descricao (?:eh|foi)|"
-    r"descricao|servicos?(?= ?[:=-])|discriminacao|referente (?:ao?s?|as)?|ai|entao|bom|ah|hum|so|apenas|fiz(?:emos)?|um|uma|o|a|os|as|de|do|da|it was|it's)(?![a-z])\W*)*"
+    r"\W*(?:(?:eh|foi|foram|eh o|pode (?:colocar|por|botar|ser|escrever)|coloc(?:a|ar|que)"
+    r"|bot(?:a|ar)|poe|escreve|o servico (?:eh|foi)|a descricao (?:eh|foi)|"
+    r"descricao|servicos?(?= ?[:=-])|discriminacao|referente (?:ao?s?|as)?|ai|entao|bom|ah|"
+    r"hum|so|apenas|fiz(?:emos)?|um|uma|o|a|os|as|de|do|da|it was|it's)(?![a-z])\W*)*"
 )
 
 
@@ -86,6 +107,9 @@ def read_description(
         return Reading(candidate=_candidate(skeleton, span, Confianca.CERTA), replaces=known is not None)
     if only_labelled:
         return Reading()
+    bare = CHANGED_TO.search(line)
+    if bare and (span := _trim(line, bare.start("d"), _stop(line, bare.start("d")))) and _works(line, span):
+        return Reading(candidate=_candidate(skeleton, span, Confianca.PROVAVEL), replaces=True)
     contrast = NOT_WAS.search(line)
     if contrast and (span := _trim(line, contrast.start("d"), _stop(line, contrast.start("d")))) and _works(line, span):
         return Reading(candidate=_candidate(skeleton, span, Confianca.PROVAVEL), replaces=True)
@@ -98,7 +122,9 @@ def read_description(
         and not (_works(line, chosen[0]) and (REPLACES.search(line) or chosen[1]))
     ):
         return Reading()  # a summary stands: only words that announce a new text may replace it
-    return Reading(candidate=_candidate(skeleton, chosen[0], Confianca.PROVAVEL), replaces=known is not None)
+    start, stop = chosen[0]
+    stop = tail_recipient(skeleton, start, stop) or stop
+    return Reading(candidate=_candidate(skeleton, (start, stop), Confianca.PROVAVEL), replaces=known is not None)
 
 
 def read_answer(skeleton: Skeleton, end: int) -> Reading:
@@ -132,7 +158,7 @@ def _choose(line: str, pieces: list[Fragment], *, accompanied: bool) -> tuple[tu
         if not JOIN_GAP.fullmatch(line, stop, piece.start) or not (piece.works or best == 1):
             break
         stop = piece.end
-    announced = re.search(r"\b(?:eh|foi|foram|fiz)\b", scored[first][1].lead) is not None
+    announced = re.search(r"\b(?:eh|foi|foram|fiz|coloc\w+|poe|bot\w+)\b", scored[first][1].lead) is not None
     return (start, stop), announced
 
 
@@ -143,6 +169,8 @@ def _score(piece: Fragment, *, accompanied: bool) -> int:
         head = any(is_work(w) for w in piece.words[:3])
         return (4 if head else 2) - (2 if piece.talks else 0) + (1 if piece.after_money else 0)
     if piece.talks or not accompanied:
+        return 0
+    if piece.content < 2 and not piece.after_money:  # noqa: PLR2004 - a stray word is more often a slip than a service
         return 0
     return 2 if piece.after_money or re.search(r"\b(?:pel[oa]s?|d[eoa]|foi|fiz)\b", piece.lead) else 1
 

@@ -20,41 +20,56 @@ PLATE: Final = re.compile(
     r"(?<![a-z0-9])[a-z]{3}(?:-?\d[a-j]\d{2}|-\d{4})(?![a-z0-9])|\bplaca\W{1,3}[a-z]{3}[ -]?\d[a-j0-9]\d{2}(?![a-z0-9])"
 )
 SERVICE_CODE: Final = re.compile(
-    r"\b(?:codigo|cod|item|subitem|lc ?116|cnae|ctiss)\b\.?(?:\s+(?:de|do|da|servico|tributacao|municipal|lc|116|n[º°o]?))*[\s:.#-]*"
+    r"\b(?:codigo|cod|item|subitem|lc ?116|cnae|ctiss)\b\.?(?:\s+(?:de|do|da|servico|tributacao|"
+    r"municipal|lc|116|n[º°o]?))*[\s:.#-]*"
     r"\d[\d./-]*(?<![./-])|(?<![\w.,])(?:0\d|[1-3]\d)\.\d{2}\.\d{2}(?![\w.,/])|(?<![\w.,$])0\d\.\d{2}(?![\w.,/])"
 )
 PHONE_LABELLED: Final = re.compile(
     r"\b(?:telefone|celular|whatsapp|ramal|fixo)\b[\s:]*(?:eh\s+)?(?:\+?\d[\d ().-]{6,17}\d|\d{3,5})(?!\d)"
 )
 TIME: Final = re.compile(
-    r"(?<![\w.,])(?:[01]?\d|2[0-3])(?::[0-5]\d(?::[0-5]\d)?|h[0-5]\d)(?!\w)|\bas \d{1,2} ?h(?:oras|rs)?\b|\bas [0-2]?\d h\b"
+    r"(?<![\w.,])(?:[01]?\d|2[0-3])(?::[0-5]\d(?::[0-5]\d)?|h[0-5]\d)(?!\w)|\bas \d{1,2} ?h(?:oras|"
+    r"rs)?\b|\bas [0-2]?\d h\b"
 )
 PERCENT: Final = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)? ?(?:%|por ?cento\b)")
 ORDINAL: Final = re.compile(r"(?<![\w.,])\d+ ?[ºª°](?!\w)")
 # Words whose number names the thing: "pedido 4587", "sala 12". With "de" between, it is an amount: "contrato de 1500".
 NAMED: Final = re.compile(
-    r"\b(?:(?:pedidos?|protocolo|chamado|ticket|matricula|lotes?|apto|apartamento|sala|quadra|bloco|andar|ordem de servico|"
-    r"ordem de compra|oc|processo|agencia|codigo|cod|item|modelo|serie|rg|inscricao(?: municipal| estadual)?|cnh|nit|pis|"
-    r"crm|crea|oab|cau|cro|creci|rps|edital|empenho|licitacao|pregao|lei|artigo|placa|chassi|km|rodovia|br|galpao|iphone|"
-    r"galaxy|windows|excel|office|playstation|xbox|remessa|romaneio|cid|versao|nivel|unidade consumidora|orcamento n[º°o]|"
+    r"\b(?:(?:pedidos?|protocolo|chamado|ticket|matricula|lotes?|apto|apartamento|sala|quadra|"
+    r"bloco|andar|ordem de servico|"
+    r"ordem de compra|oc|processo|agencia|codigo|cod|item|modelo|serie|rg|inscricao(?: municipal|"
+    r" estadual)?|cnh|nit|pis|"
+    r"crm|crea|oab|cau|cro|creci|rps|edital|empenho|licitacao|pregao|lei|artigo|placa|chassi|"
+    r"km|rodovia|br|galpao|iphone|"
+    r"galaxy|art|rrt|trt|nbr|nr|iso|ie:|im:|insc\.?|windows|excel|office|playstation|xbox|"
+    r"remessa|romaneio|cid|versao|nivel|unidade consumidora|orcamento n[º°o]|"
     r"order|ticket)\s*(?:(?:n[º°.]?|numero|num|nr)(?![a-z])\.?)?\s*[:#.-]?\s*"
-    r"|(?:os|o\.s\.?|ordem|contrato|proposta|orcamento|projeto|conta|casa|unidade|loja|box|nota(?: fiscal)?|turma|grupo|"
+    r"|(?:os|o\.s\.?|ordem|contrato|proposta|orcamento|projeto|conta|casa|unidade|loja|box|"
+    r"nota(?: fiscal)?|turma|grupo|"
     r"mesa|vaga|viagem|po|ie|im|fatura|boleto|recibo|cte|obra|evento|aluno|serie|etapa|modulo|aula)"
     r"\s*(?:(?:n[º°.]|n(?=\s)|numero|num|nr)\.?\s*[:.]?|#|(?<=os):)\s*)"
     r"[a-z]{0,3}-?\d[\d./-]*(?<![./-])(?:-?[a-z])?(?![\w$%])(?!\s*(?:reais|conto|pila|mil\b|k\b))(?!,\d)"
 )
+ABOUT_A_NOTE: Final = re.compile(
+    r"\b(?:cancel\w*|segunda via|2a via|igual|mesma|pdf|xml|repet\w+|de novo|novamente|cade|status|anul\w+|"
+    r"reenvi\w+|consultar|substitu\w+|situacao)\b"
+)
+NOTE_NUMBER: Final = re.compile(r"\bnotas? (?:fiscal )?(?:n[º°.o]* ?|numero )?\d+\b(?![.,]\d)(?! reais)")
 HASHED: Final = re.compile(r"(?:#|\bn[º°]\.?)\s*\d[\d./-]*(?<![./-])|\b(?:numero|num|nr)\W{1,2}\d+\b(?!,\d)")
 STREET: Final = re.compile(
     r"\b(?:rua|av|avenida|travessa|alameda|praca|estrada|rod)\b\.? [a-z. ]{2,40},? (?:n[º°.]? ?)?\d{1,5}\b(?!,\d)"
 )
 YEAR: Final = re.compile(
-    r"\b(?:ano|em|de|exercicio|safra|desde|ate|calendario|copa|irpf|ir|imposto de renda) (?:19|20)\d{2}\b(?![.,]\d|\s*reais)|(?<![\w.,$/-])20[12]\d/(?:20)?[123]\d(?![\w/])"
+    r"\b(?:ano|em|de|exercicio|safra|desde|ate|calendario|copa|irpf|ir|imposto de renda) (?:19|"
+    r"20)\d{2}\b(?![.,]\d|\s*reais)|(?<![\w.,$/-])20[12]\d/(?:20)?[123]\d(?![\w/])"
 )
 RESOLUTION: Final = re.compile(
-    r"\b(?:em|video|videos|tv|monitor|camera|cameras|resolucao|qualidade|ultra ?hd|corrida|prova|maratona|de)\s+(?:em\s+)?(?:4|8|5|10|21|42)k\b"
+    r"\b(?:em|video|videos|tv|monitor|camera|cameras|resolucao|qualidade|ultra ?hd|corrida|"
+    r"prova|maratona|de)\s+(?:em\s+)?(?:4|8|5|10|21|42)k\b"
 )
 ATTACHED: Final = re.compile(
-    r"(?<![\w.,])\d+(?:[.,]\d+)?(?:gb|tb|mb|mp|mbps|kg|g|ml|l|cm|mm|m|m2|m²|m³|kw|kva|kwp|kwh|w|v|hp|cv|btus?|hz|ghz|fps|p|a|h|hrs?|min|pol|un|pcs?)(?![a-z0-9])"
+    r"(?<![\w.,])\d+(?:[.,]\d+)?(?:gb|tb|mb|mp|mbps|kg|g|ml|l|cm|mm|m|m2|m²|m³|kw|kva|kwp|"
+    r"kwh|w|v|hp|cv|btus?|hz|ghz|fps|p|a|h|hrs?|min|pol|un|pcs?)(?![a-z0-9])"
 )
 
 
@@ -75,6 +90,8 @@ def mark_named_numbers(canvas: Canvas) -> None:
             canvas.add(Mark(Kind.TIME if pattern is TIME else Kind.IDENTIFIER, *match.span()))
     for match in PERCENT.finditer(canvas.masked):
         canvas.add(Mark(Kind.PERCENT, *match.span()))
+    if ABOUT_A_NOTE.search(canvas.masked):
+        _identify(canvas, NOTE_NUMBER)
     for pattern in (SERVICE_CODE, NAMED, HASHED, STREET, YEAR, RESOLUTION):
         _identify(canvas, pattern)
 

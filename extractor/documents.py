@@ -22,28 +22,40 @@ PHONE_BEFORE: Final = re.compile(
     r"\b(?:telefone|celular|whatsapp|contato|liga\w*|ligue|fone|numero d(?:ele|ela)|chama\w*|phone)\b[^.;\nDBN]{0,25}$"
 )
 ORDER_BEFORE: Final = re.compile(
-    r"\b(?:pedido|protocolo|ordem|boleto|chave|matricula|contrato|processo|rastreio|conta|agencia|inscricao|rg|cnh|codigo|"
-    r"nota|guia|ean|nit|pis|titulo|ie|im|os)(?:\s+(?:de|da|do|compra|servico|municipal|estadual|barras|acesso|fiscal|numero|n[º°.o]?)){0,3}[\s:.#º°-]*$"
+    r"\b(?:pedido|protocolo|ordem|boleto|chave|matricula|contrato|processo|rastreio|conta|"
+    r"agencia|inscricao|rg|cnh|codigo|"
+    r"nota|guia|ean|nit|pis|titulo|ie|im|os)(?:\s+(?:de|da|do|compra|servico|municipal|estadual|"
+    r"barras|acesso|fiscal|numero|n[º°.o]?)){0,3}[\s:.#º°-]*$"
 )
 MASKED_ALNUM: Final = re.compile(
-    r"(?<![a-z0-9])[0-9a-z]{2}[. ]{0,2}[0-9a-z]{3}[. ]{0,2}[0-9a-z]{3} {0,2}[/\\] {0,2}[0-9a-z]{4} {0,2}[-. ]? {0,2}[0-9]{2}(?![a-z0-9])"
+    r"(?<![a-z0-9])[0-9a-z]{2}[. ]{0,2}[0-9a-z]{3}[. ]{0,2}[0-9a-z]{3} {0,2}[/\\] {0,2}[0-9a-z]{4} {0,2}[-. "
+    r"]? {0,2}[0-9]{2}(?![a-z0-9])"
     r"|(?<![a-z0-9])[0-9a-z]{2}\.[0-9a-z]{3}\.[0-9a-z]{3}[./ -]?[0-9a-z]{4}[-. ]?[0-9]{2}(?![a-z0-9])"
 )
-BARE_ALNUM: Final = re.compile(r"(?<![a-z0-9.])(?=[0-9]*[a-z])(?=[a-z]*[0-9])[0-9a-z]{12}[0-9]{2}(?![a-z0-9])")
+BARE_ALNUM: Final = re.compile(
+    r"(?<![a-z0-9.])(?!cpf|cnpj)(?=[0-9]*[a-z])(?=[a-z]*[0-9])[0-9a-z]{12}[0-9]{2}(?![a-z0-9])"
+)
 SPACED_ALNUM: Final = re.compile(r"(?<![a-z0-9])[0-9a-z]{2} [0-9a-z]{3} [0-9a-z]{3} [0-9a-z]{4} [0-9]{2}(?![a-z0-9])")
 PARTIAL_ALNUM: Final = re.compile(
     r"(?<![a-z0-9])(?=[0-9./]*[a-z])[0-9a-z]{2}\.[0-9a-z]{3}\.[0-9a-z]{3}(?:/[0-9a-z]{0,6}(?:-[0-9]?)?)?(?![a-z0-9])"
 )
-DIGIT_RUN: Final = re.compile(r"(?<![\w,])\d+(?: ?[./\\-] {0,2}\d+| {1,2}\d+)*(?![a-z0-9])")
+SHORT_ALNUM: Final = re.compile(
+    r"(?<![a-z0-9])(?!cpf|cnpj)(?=[a-z]*\d)(?=(?:[a-z]*\d){5})(?=\d*[a-z])[0-9a-z]{11,16}(?![a-z0-9])"
+)
+DIGIT_RUN: Final = re.compile(r"(?:(?<![\w,])|(?<=\bcnpj)|(?<=\bcpf))\d+(?: ?[./\\-] {0,2}\d+| {1,2}\d+)*(?![a-z0-9])")
 CNPJ_CUTS: Final = frozenset({2, 5, 8, 12})
 CPF_CUTS: Final = frozenset({3, 6, 9})
+MAX_GROUPS: Final = 6  # the official grouping has five; more are a list of numbers
+CNPJ_ROOT: Final = 8
+MIN_PHONE: Final = 10  # area code and landline
 MIN_BROKEN: Final = 5  # fewer digits after "cnpj" are something else
 PARTIAL_MASK: Final = re.compile(
     r"\d{2}\.\d{3}\.\d{3}(?:[/\\].*)?|\d{3}\.\d{3}\.\d{3}(?:-\d?)?|\d{8}[/\\]\d*.*|.*/000\d.*"
 )
 FORMATTED_PHONE: Final = re.compile(
     r"(?<![\w.])(?:\+?55[ .-]?)?\(0?\d{2}\) ?9?[ .-]?\d{4}[ .-]?\d{4}(?!\d)|\+55 ?\d{2} ?9? ?\d{4}[ .-]?\d{4}(?!\d)"
-    r"|(?<![\w.])(?:55 )?\d{2} 9 ?\d{4}[ -]\d{4}(?!\d)|(?<![\w.])\d{2}[ -]9\d{4}-?\d{4}(?!\d)|(?<![\w.,])9\d{4}-\d{4}(?!\d)"
+    r"|(?<![\w.])(?:55 )?\d{2} 9 ?\d{4}[ -]\d{4}(?!\d)|(?<![\w.])\d{2}[ -]9\d{4}-?\d{4}(?!\d)"
+    r"|(?<![\w.,])9\d{4}-\d{4}(?!\d)"
 )
 
 
@@ -86,6 +98,9 @@ def mark_documents(canvas: Canvas, contexto: Context) -> None:
     for match in PARTIAL_ALNUM.finditer(canvas.masked):
         if not match[0].replace(".", "").isalpha():
             _mark_broken(canvas, *match.span(), CNPJ_LENGTH)
+    if contexto.pendente is Campo.DOCUMENTO:
+        for match in SHORT_ALNUM.finditer(canvas.masked):
+            _mark_broken(canvas, *match.span(), CNPJ_LENGTH)
     for match in DIGIT_RUN.finditer(canvas.masked):
         _mark_run(canvas, match, contexto)
 
@@ -122,7 +137,7 @@ def _mark_run(canvas: Canvas, match: re.Match[str], contexto: Context) -> None:
 
 def _window(run: _Run, i: int, *, valid: bool) -> int | None:
     """Return the end of a document that begins at group ``i``: of the official grouping, or unbroken."""
-    for j in range(len(run.groups), i, -1):
+    for j in range(min(len(run.groups), i + MAX_GROUPS), i, -1):
         digits, cuts = run.digits(i, j), run.cuts(i, j)
         expected = {CNPJ_LENGTH: CNPJ_CUTS, CPF_LENGTH: CPF_CUTS}.get(len(digits))
         if expected is None or not cuts <= expected:
@@ -170,7 +185,11 @@ def _mark_short(canvas: Canvas, run: _Run, contexto: Context) -> None:
     digits, typed = run.digits(0, tight), run.plain[run.groups[0][0] : end]
     label = _label(canvas, start)
     masked = PARTIAL_MASK.fullmatch(typed) and (contexto.pendente is Campo.DOCUMENTO or re.search(r"[/\\-]", typed))
-    asked = contexto.pendente is Campo.DOCUMENTO and len(digits) > 7 and not is_phone(digits)  # noqa: PLR2004 - a CNPJ root has 8
+    shortest = MIN_BROKEN if Campo.VALOR in contexto.conhecidos else CNPJ_ROOT  # shorter may still be the amount
+    asked = contexto.pendente is Campo.DOCUMENTO and len(digits) >= shortest and not is_phone(digits)
+    if label is None and not masked and len(digits) >= MIN_PHONE and is_phone(digits):
+        canvas.add(Mark(Kind.PHONE, start, end))
+        return
     if len(digits) < MIN_BROKEN or not (label or masked or asked):
         return
     if label is None and (PHONE_BEFORE.search(canvas.masked, 0, start) or ORDER_BEFORE.search(canvas.masked, 0, start)):

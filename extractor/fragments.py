@@ -15,20 +15,46 @@ CUT_KINDS: Final = frozenset("DBFEVUTH")  # numbers, months, percentages and ide
 PAUSE: Final = re.compile(r"\n|[;|!?]|\.(?=\s|$)|,(?!\d)|\s[-/]\s|[()\[\]{}\"*_]|:\s|\s(?=(?:mas|porem|pois)\b)")
 WORD: Final = re.compile(r"[a-z0-9$&]+|[A-Z]")
 LEAD: Final = re.compile(
-    r"(?:\W+|(?:[oa]|eh?|foi|foram|sao|era|que|[nd][oa]s?|de|em|por|pel[oa]s?|referentes?(?: (?:ao?s?|as))?|refere-se ao?|sobre|um|uma|os|as|"
-    r"e|com|mais|so|entao|ai|ja|bom|ta|no caso|fiz(?:emos)?|fez|prestei|prestamos|realizei|realizamos|executei|feit[oa]s?|"
-    r"realizad[oa]s?|prestad[oa]s?|cobr(?:a|ar|e|ei|ando)|deu|custou|ficou|fica|total|seria|sera|vai ser|ser|for|the|of|an?|to|"
+    r"(?:\W+|(?:(?:mas |porem )?(?:na verdade|na real|alias|ops|opa|digo|quer dizer)|em vez|"
+    r"eu|a gente|nos|[oa]|eh?|foi|foram|sao|era|que|[nd][oa]s?|de|em|por|pel[oa]s?|referentes?(?: (?:ao?s?|"
+    r"as))?|refere-se ao?|sobre|um|uma|os|as|"
+    r"e|com|mais|so|entao|ai|ja|bom|ta|no caso|fiz(?:emos)?|fez|prestei|prestamos|realizei|"
+    r"realizamos|executei|feit[oa]s?|"
+    r"realizad[oa]s?|prestad[oa]s?|cobr(?:a|ar|e|ei|ando)|deu|custou|ficou|fica|total|seria|"
+    r"sera|vai ser|ser|for|the|of|an?|to|"
     r"coloc(?:a|ar|que)|bot(?:a|ar|e)|poe|por|anot(?:a|ar|e)|escrev[ea]r?|pode|descricao|discriminacao|"
-    r"(?:a|o|por)? ?(?:hora|hr|mes|cada)(?: cada)?|trata-se d[eoa]|tipo|tambem|concerning|regarding|about|del?|la|el|un|una|por concepto de|"
+    r"(?:a|o|por)? ?(?:hora|hr|mes|cada)(?: cada)?|trata-se d[eoa]|tipo|tambem|concerning|"
+    r"regarding|about|del?|la|el|un|una|por concepto de|"
     r"valor(?: (?:eh|de|total))*|"
-    r"(?:mas |porem )?(?:na verdade|na real|alias|ops|opa|digo|quer dizer))(?![a-z]))"
+    r"(?:cliente|tomador|paciente|contratante|aluna?)|dei|menos|ou menos|(?:mensa(?:l|is)|a vista|avista|via pix|no pix|pelo pix|por mes|mensalmente|"
+    r"liquidos?|brutos?|redondos?|em dinheiro|a prazo))(?![a-z]))"
 )
 TRAIL: Final = re.compile(
-    r"(?:\W+|(?<![a-z])(?:por favor|obrigado|valeu|por|de|d[oa]s?|no|na|em|com|e|eh|a|o|por|pel[oa]|para|pra|pro|mas|que|foi|deu|ficou|"
-    r"fica|sao|custou|cnpj|cpf|documento|doc|valor|total|no valor|ta|ok|viu|ne|blz|beleza|tudo|so|isso|email|cliente|tomador|"
-    r"por gentileza|abracos?|att|thanks|please|thank you|hein|ai|la|ja|gracias|kk+|rs(?:rs)*|nome|nota|cobr(?:a|ar|ei)|fechado|"
-    r"preco|custo|del[ea]s?|mes|hoje|ontem|competencia|data|dia|chave|pix|for|to|at|is|of|vence|vencimento|pago|pagos|cada))$"
+    r"(?:\W+|\s+que (?:eu |a gente |nos |ele |ela )?(?:fiz|fizemos|prestei|prestamos|realizei|"
+    r"realizamos|fez|foi (?:feit|realizad|prestad)[oa])\b.*|\s(?:prestad|realizad|executad)"
+    r"[oa]s?(?: (?:em|no|na))?(?: mes)?(?: de)?(?: M)?|(?<![a-z])(?:por favor|obrigado|valeu|"
+    r"por|de|d[oa]s?|no|na|em|com|e|eh|a|o|por|pel[oa]|para|pra|pro|mas|que|foi|deu|ficou|"
+    r"fica|sao|custou|cnpj|cpf|documento|doc|valor|total|no valor|ta|ok|viu|ne|blz|beleza|"
+    r"tudo|so|isso|email|cliente|tomador|empresa|"
+    r"por gentileza|abracos?|att|thanks|please|thank you|hein|ai|la|ja|gracias|kk+|rs(?:rs)"
+    r"*|nome|nota|cobr(?:a|ar|ei)|fechado|"
+    r"preco|custo|del[ea]s?|mes|hoje|ontem|competencia|data|dia|chave|pix|for|to|at|is|of|"
+    r"vence|vencimento|pago|pagos|cada))$"
 )
+
+# "preciso emitir uma nota fiscal de serviço": an order, of which nothing is the description.
+ORDER: Final = re.compile(
+    r".*?\bnotas?\b(?:-e\b)?(?: (?:fiscal|fiscais|eletronica|avulsa|nova|agora|hoje|pra mim|"
+    r"para mim|pra gente|por favor|ai|"
+    r"de servicos?(?= d[eoa]| referente)))*"
+)
+ASKED_FOR: Final = re.compile(r"\b(?:pediu|quer|queria|precisa|pedindo|solicitou)(?: (?:a|uma|de))* nota")
+BY: Final = re.compile(r"\s(?=(?:pel[oa]s?|referente)\s)")
+FOR: Final = re.compile(r"\s*(?:pra|pro|para)(?: [ao])?\s")
+PREPOSITIONS: Final = frozenset(
+    {"de", "da", "do", "das", "dos", "e", "em", "no", "na", "para", "pra", "pro", "com", "a", "o"}
+)
+MAX_NAME_WORDS: Final = 6  # longer names are companies, and those carry capitals or a label
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +65,7 @@ class Fragment:
     end: int
     lead: str  # what was stripped before it, e.g. "pela "
     words: tuple[str, ...]
+    content: int  # words of substance
     after_money: bool
     before_document: bool
 
@@ -85,11 +112,50 @@ def _pieces(line: str, a: int, b: int) -> list[tuple[int, int]]:
         pieces.append((at, pause.start()))
         at = pause.end()
     pieces.append((at, b))
-    return pieces
+    return [part for piece in pieces for part in _by(line, *piece)]
+
+
+def _name_then_work(line: str, a: int, b: int, *, shortest: int) -> tuple[int, int] | None:
+    """Find where a lower-case name ends and work begins: "joão da silva | serviço de pedreiro"."""
+    previous = None
+    for count, match in enumerate(WORD.finditer(line, a, b)):
+        if count > MAX_NAME_WORDS:
+            return None
+        if is_work(match[0]):
+            apart = previous is not None and count >= shortest and previous[0] not in PREPOSITIONS
+            return (previous.end(), match.start()) if apart and previous is not None else None
+        previous = match
+    return None
+
+
+def _by(line: str, a: int, b: int) -> list[tuple[int, int]]:
+    """Split "do João | pela pintura": who is on the left, what on the right."""
+    opened = FOR.match(line, a, b)
+    after_document = line[a - 1 : a] in {"D", "B"}
+    if opened or after_document:
+        split = _name_then_work(line, opened.end() if opened else a, b, shortest=1 if opened else 2)
+        if split is not None:
+            return [(a, split[0]), (split[1], b)]
+    for match in BY.finditer(line, a, b):
+        left, right = WORD.findall(line, a, match.start()), WORD.findall(line, match.end(), b)
+        if left and not any(map(is_work, left)) and any(map(is_work, right)):
+            return [(a, match.start()), (match.end(), b)]
+    return [(a, b)]
+
+
+def _skip_order(line: str, start: int, end: int) -> int:
+    """Step over "preciso emitir uma nota fiscal de serviço" when nothing but an order stands before the description."""
+    match = ORDER.match(line, start, end)
+    if match is None:
+        return start
+    unknown = [w for w in re.findall(r"[a-z]+", match[0]) if w not in NOISE and w not in TALK]
+    asked_by_somebody = len(unknown) <= 2 and ASKED_FOR.search(match[0])  # noqa: PLR2004 - "a Ana Paula pediu nota"
+    return match.end() if not unknown or asked_by_somebody else start
 
 
 def _clean(line: str, start: int, end: int, *, after: str, before: str) -> Fragment | None:
     begin = start
+    start = _skip_order(line, start, end)
     while start < end and (match := LEAD.match(line, start, end)):
         start = match.end()
     while start < end and (match := TRAIL.search(line, start, end)):
@@ -105,6 +171,7 @@ def _clean(line: str, start: int, end: int, *, after: str, before: str) -> Fragm
         end,
         line[begin:start],
         words,
+        len(content),
         after_money=after in {"V", "N", "U"} and bool(after),
         before_document=before in {"D", "B"} and bool(before),
     )

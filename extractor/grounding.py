@@ -1,11 +1,12 @@
-"""Holds a model's answer against the user's own words: what is not there, or not readable by our code, does not exist."""
+"""Holds a model's answer against the user's own words; what is not there, or not readable, does not exist."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
 
-from extractor.amount_roles import Role, roles_of
+from extractor.amount_patterns import Role
+from extractor.amount_roles import roles_of
 from extractor.contract import Intent
 from extractor.dates import mark_dates
 from extractor.marks import Canvas, Kind
@@ -38,8 +39,8 @@ def ground(resposta: Resposta, question: Question, reading: RulesReading, contex
     found = [
         _document(resposta.documento, question, reading, contexto),
         _value(resposta.valor, reading),
-        _text(Campo.DESCRICAO, resposta.descricao, question, reading),
-        _text(Campo.NOME, resposta.nome, question, reading),
+        _text(Campo.DESCRICAO, resposta.descricao, reading),
+        _text(Campo.NOME, resposta.nome, reading),
         _email(resposta.email, question),
         _month_or_day(Campo.COMPETENCIA, resposta.competencia, question, contexto),
         _month_or_day(Campo.DATA, resposta.data, question, contexto),
@@ -89,7 +90,7 @@ def _same_amount(plain: str, mark: Mark) -> bool:
     return mark.literal is not None and mark.literal in re.findall(r"\d[\d.,]*\d|\d", plain)
 
 
-def _text(campo: Campo, span: str | None, question: Question, reading: RulesReading) -> Candidate | None:
+def _text(campo: Campo, span: str | None, reading: RulesReading) -> Candidate | None:
     if not span or ALIAS.search(span) or len(span) > MAX_DESCRIPTION:
         return None
     text = reading.skeleton.text

@@ -1,26 +1,36 @@
-"""Finds where a turn stops being the user's order and starts posing as the system's voice; what stands there is only asked about."""
+"""Finds where a turn starts posing as the system's voice; what stands there is at most asked about."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
+from extractor.text import CONTROL
+
 ROLE: Final = re.compile(
-    r"(?:^|[\s.;,\"'`(\[{>#*-])(?:system|assistant|developer|sistema|assistente|desenvolvedor|administrador|admin|tool|function|root|openai|chatgpt)(?: (?:prompt|message|mensagem|override|instruction\w*|note|role|user))?\s*[\"'\]>]*\s*(?::|>|\])"
-    r"|\[/?(?:inst|sys|system)\]|<</?sys>>|</?(?:system|s|instructions?|prompt|im_start|im_end|user|assistant|tool)>|###\s*\w+|\"(?:role|status|intent|transition|state|estado|confirmad[oa]|validated?|validado|emitir|action|comando|tool)\"\s*:"
-    r"|\b(?:nova instrucao|novas instrucoes|new instructions?|instrucao do sistema|modo (?:desenvolvedor|admin|debug)|developer mode|override)\b"
+    r"(?:^|[\s.;,\"'`(\[{>#*-])(?:system|assistant|developer|sistema|assistente|desenvolvedor|"
+    r"administrador|admin|tool|function|root|openai|chatgpt)(?: (?:prompt|message|mensagem|"
+    r"override|instruction\w*|note|role|user))?\s*[\"'\]>]*\s*(?::|>|\])"
+    r"|\[/?(?:inst|sys|system)\]|<</?sys>>|</?(?:system|s|instructions?|prompt|im_start|im_end|"
+    r"user|assistant|tool)>|###\s*\w+|\"(?:role|status|intent|transition|state|estado|confirmad[oa]|"
+    r"validated?|validado|emitir|action|comando|tool)\"\s*:"
+    r"|\b(?:nova instrucao|novas instrucoes|new instructions?|instrucao do sistema|modo (?:desenvolvedor|"
+    r"admin|debug)|developer mode|override)\b"
 )
 COMMANDING: Final = re.compile(
-    r"\b(?:ignor\w+|desconsider\w+|esquec\w+|disregard|forget)\b[^.\n]{0,40}\b(?:instruc\w+|regras|prompt|anterior\w*|previous|instructions|acima)\b"
-    r"|\bsem (?:pedir |precisar de |minha |nenhuma |a )?(?:confirma\w+|perguntar|validar|validacao)\b|\bwithout (?:asking|confirm\w+)\b|\bmarque? (?:tudo|todos|os campos)\b[^.\n]{0,30}\bvalid\w+"
+    r"\b(?:ignor\w+|desconsider\w+|esquec\w+|disregard|forget)\b[^.\n]{0,40}\b(?:instruc\w+|"
+    r"regras|prompt|anterior\w*|previous|instructions|acima)\b"
+    r"|\bsem (?:pedir |precisar de |minha |nenhuma |a )?(?:confirma\w+|perguntar|validar|validacao)"
+    r"\b|\bwithout (?:asking|confirm\w+)\b|\bmarque? (?:tudo|todos|os campos)\b[^.\n]{0,30}\bvalid\w+"
 )
 
 
 def begins(plain: str) -> int:
     """Return the index at which the hostile part of a turn begins; its length when there is none."""
     match = ROLE.search(plain)
-    if match is None:
-        return len(plain)
+    control = plain.find(CONTROL)
+    if match is None or 0 <= control < match.start():
+        return control if control >= 0 else len(plain)
     brace = plain.rfind("{", 0, match.start() + 1)
     return brace if brace >= 0 and "}" not in plain[brace : match.start()] else match.start()
 

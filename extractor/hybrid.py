@@ -1,4 +1,4 @@
-"""The extractors that may ask a model: rules first, the model only for what they left; and the model alone, for evaluation."""
+"""The extractors that may ask a model: rules first, a model for what they left; or, for evaluation, it alone."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _WithModel:
 
 
 class HybridExtractor(_WithModel):
-    """Rules first; the model is asked only when a required field is missing among unread words, or no rule named the intent."""
+    """Rules first; the model only when a required field may hide in unread words, or no rule named the intent."""
 
     async def extract(self, texto: str, contexto: Context) -> Extraction:
         """Read one turn; a server's failure costs at most the deadline and leaves the rules' reading."""

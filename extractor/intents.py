@@ -12,74 +12,178 @@ EMOJI_NO: Final = re.compile("[👎❌🚫✖⛔]")
 DECORATION: Final = re.compile(r"[^\w\s?]|_")
 LAUGHTER: Final = re.compile(r"\b(?:k{2,}|(?:rs)+|(?:ha){2,}h?|(?:he){2,}h?|hu(?:hu)+)\b")
 YES: Final = (
-    r"sim+|s+|ss|isso(?: (?:mesmo|ai|memo))?|pode(?: (?:sim|ser|mandar|emitir|enviar|fazer|gerar|confirmar|ir|soltar|seguir|prosseguir|tocar|fechar|dar andamento|continuar|lancar))?|"
-    r"mand[ae](?: (?:ver|bala|brasa|la|bronca))?|bora+|bora la|vamos|vamo(?:s la)?|simbora|partiu|ok+|okay|okey|oki|blz|beleza|fech(?:ou|ado)|confirm(?:o|a|ado|ada|ar|adissimo|ei)|"
-    r"(?:ta|esta|tudo) (?:tudo )?(?:certo|certinho|correto|ok|perfeito|otimo|bom|bem|show|joia|conforme|lindo|em ordem)|certo|certinho|correto|certissimo|corretissimo|exato|exatamente|"
-    r"perfeito|show(?: de bola)?|top|emit(?:e|ir|a)|ger(?:a|ar)|envi[ae]|envi[ae]r|faz|faca|aprov(?:o|ado|ada|ei)|uhum|aham|ahan|arram|claro(?: que sim)?|com certeza|certeza|positivo|joia|joinha|"
-    r"yes|yeah|yep|yup|si|dale|vai|vai la|vai em frente|segue(?: o baile)?|manda ver|concordo|de acordo|autoriz(?:o|ado|ar)|legal|otimo|maravilha|"
-    r"tudo certo|tudo ok|demorou|fmz|firmeza|suave|tranquilo|go|go ahead|sure|correct|confirmed?|send it|perfect|afirmativo|opa sim|ai sim|eh isso(?: (?:ai|mesmo))?|isso ai|era isso(?: mesmo)?|tmj|toca ficha|manda a nota"
+    r"sim+|s+|ss|isso(?: (?:mesmo|ai|memo))?|pode(?: (?:sim|ser|mandar|emitir|enviar|fazer|"
+    r"gerar|confirmar|ir|soltar|seguir|prosseguir|tocar|fechar|dar andamento|continuar|lancar)"
+    r")?|"
+    r"mand[ae](?: (?:ver|bala|brasa|la|bronca))?|bora+|bora la|vamos|vamo(?:s la)?|simbora|"
+    r"partiu|ok+|okay|okey|oki|blz|beleza|fech(?:ou|ado)|confirm(?:o|a|ado|ada|ar|adissimo|"
+    r"ei)|"
+    r"(?:ta|esta|tudo) (?:tudo )?(?:certo|certinho|correto|ok|perfeito|otimo|bom|bem|show|"
+    r"joia|conforme|lindo|em ordem)|certo|certinho|correto|certissimo|corretissimo|exato|exatamente|"
+    r"perfeito|show(?: de bola)?|top|emit(?:e|ir|a)|ger(?:a|ar)|envi[ae]|envi[ae]r|faz|faca|"
+    r"aprov(?:o|ado|ada|ei)|uhum|aham|ahan|arram|claro(?: que sim)?|com certeza|certeza|positivo|"
+    r"joia|joinha|"
+    r"yes|yeah|yep|yup|si|dale|vai|vai la|vai em frente|segue(?: o baile)?|manda ver|concordo|"
+    r"de acordo|autoriz(?:o|ado|ar)|legal|otimo|maravilha|"
+    r"tudo certo|tudo ok|demorou|fmz|firmeza|suave|tranquilo|go|go ahead|sure|correct|confirmed?|"
+    r"send it|perfect|afirmativo|opa sim|ai sim|eh isso(?: (?:ai|mesmo))?|isso ai|era isso(?: mesmo)"
+    r"?|tmj|toca ficha|manda a nota"
 )
 YES_FILLER: Final = (
-    r"por favor|por gentileza|obrigado|valeu|agora|ja|a nota|as notas|nota|essa nota|essa|ela|entao|ai|por mim|amigo|amiga|querida|querido|mano|cara|viu|ne|eh|ta|prosa|pra mim|pra gente|"
-    r"logo|tudo|e|la|sim|ah|opa|oi|bom dia|boa tarde|boa noite|muito|bem|a|o|please|thanks|gracias|assim(?: mesmo)?|desse jeito|os dados|as informacoes|dados|esta|estao|tao|aqui|com|isso|meu|minha|rapaz|deus|amem|os|esses|de|boa|hoje|it|is|all|good|favor|emissao|o envio|envio|nfse|fiscal"
+    r"por favor|por gentileza|obrigado|valeu|agora|ja|a nota|as notas|nota|essa nota|essa|"
+    r"ela|entao|ai|por mim|amigo|amiga|querida|querido|mano|cara|viu|ne|eh|ta|prosa|pra mim|"
+    r"pra gente|"
+    r"logo|tudo|e|la|sim|ah|opa|oi|bom dia|boa tarde|boa noite|muito|bem|a|o|please|thanks|"
+    r"gracias|assim(?: mesmo)?|desse jeito|os dados|as informacoes|dados|esta|estao|tao|aqui|"
+    r"com|isso|meu|minha|rapaz|deus|amem|os|esses|de|boa|hoje|it|is|all|good|favor|sem problemas?|"
+    r"emissao|o envio|envio|nfse|fiscal"
 )
 ALL_YES: Final = re.compile(rf"(?:(?:{YES}|{YES_FILLER})(?:\s+|$))+")
 ONE_YES: Final = re.compile(rf"\b(?:{YES})\b")
 NO: Final = (
-    r"nao+|nah|naum|n|nn|nops?|no|negativo|nunca|de jeito nenhum|jamais|claro que nao|nem pensar|ainda nao|agora nao|nao ainda|"
-    r"espera(?: (?:ai|um pouco|um momento))?|pera(?:i| ai)?|calma(?: ai)?|segura(?: ai)?|aguarda(?: ai)?|aguarde|um momento|momento|so um minuto|um minuto|wait|hold on|not yet|stop|"
-    r"(?:ta|esta|tem|eh|ficou) (?:tudo )?(?:errad[oa]|incorret[oa])|errad[oa]|incorret[oa]|algo errado|tem (?:algo|coisa|uma coisa|um erro|erro)(?: (?:errad[oa]|estranh[oa]))?(?: ai)?|"
-    r"nao (?:ta|esta|eh|era)? ?(?:certo|isso|correto|bem isso|assim|esse|essa|emite|emita|emitir|manda|mande|envia|envie|confirmo|confirma|pode|concordo|autorizo|aprovo|faz|faca|gera|quero|bate|confere|emite ainda)"
+    r"nao+|nah|naum|n|nn|nops?|no|negativo|nunca|de jeito nenhum|jamais|claro que nao|nem pensar|"
+    r"ainda nao|agora nao|nao ainda|"
+    r"espera(?: (?:ai|um pouco|um momento))?|pera(?:i| ai)?|calma(?: ai)?|segura(?: ai)?|aguarda(?: ai)"
+    r"?|aguarde|um momento|momento|so um minuto|um minuto|wait|hold on|not yet|stop|"
+    r"(?:ta|esta|tem|eh|ficou) (?:tudo )?(?:errad[oa]|incorret[oa])|errad[oa]|incorret[oa]|"
+    r"algo errado|tem (?:algo|coisa|uma coisa|um erro|erro)(?: (?:errad[oa]|estranh[oa]))?(?: ai)"
+    r"?|"
+    r"nao (?:ta|esta|eh|era)? ?(?:certo|isso|correto|bem isso|assim|esse|essa|emite|emita|"
+    r"emitir|manda|mande|envia|envie|confirmo|confirma|pode|concordo|autorizo|aprovo|faz|faca|"
+    r"gera|gere|quero|bate|confere)(?: (?:emitir|mandar|enviar|confirmar|fazer|gerar|prosseguir|"
+    r"continuar|seguir))?"
 )
-NO_FILLER: Final = rf"{YES_FILLER}|ainda|nao|isso|mas|que|eu|vou|ver|deixa eu ver|deixa eu conferir|vou conferir|conferir|primeiro|antes|preciso|confirmar|algo|coisa|esta|ta|tem|aqui|um|uma|pouco|vou checar|desculpa|sorry|hum+|hmm+|melhor|quero nao|moco|to vendo"
+NO_FILLER: Final = (
+    rf"{YES_FILLER}|ainda|nao|isso|mas|que|eu|vou|ver|deixa eu ver|deixa eu conferir|vou conferir|"
+    rf"conferir|primeiro|antes|preciso|confirmar|algo|coisa|esta|ta|tem|aqui|um|uma|pouco|vou checar|"
+    rf"desculpa|sorry|hum+|hmm+|melhor|quero nao|moco|to vendo"
+)
 ALL_NO: Final = re.compile(rf"(?:(?:{NO}|{NO_FILLER})(?:\s+|$))+")
 ONE_NO: Final = re.compile(rf"\b(?:{NO})\b")
 CANCEL: Final = re.compile(
-    r"\bcancel(?:a|e|ar|o|amos|emos|it)?\b(?! (?:culum))|\bdeix[ae] (?:pra|para) la\b|\bdeix[ae] quieto\b|\bdeix[ae] (?:isso|essa|ela)\b|^\W*deix[ae]\W*$|\besquec[ea]r?\b|\bdesist(?:o|i|ir|imos|iu)\b|"
-    r"\bnao (?:quero|precisa|preciso|vou (?:querer|emitir|precisar)|vai precisar)(?: emitir| fazer| mandar)?(?: (?:mais|nada|essa nota|a nota))(?: nao)?\b|\baborta\w*\b|\banula(?:r)?\b|\bnever ?mind\b|\bforget (?:it|about)\b|"
-    r"\bpar[ae] (?:tudo|com isso|por aqui)\b|\bjoga fora\b|\bdescart[ae]r?\b|\bapaga tudo\b|\bnao (?:emite|emita|faz|faca|manda) mais\b|\bnao precisa(?: nao)?\W*$|\bdeixa(?: isso)? (?:pra|para) (?:depois|outr[ao] (?:dia|hora))\b|\bencerra(?:r)?\b|\bquero nao\b"
+    r"\b(?:zera(?:r)? tudo|recomecar|comecar (?:tudo )?(?:de novo|do zero))\b|"
+    r"\bcancel(?:a|e|ar|o|amos|emos|it)?\b(?! (?:culum))|\bdeix[ae] (?:pra|para) la\b|\bdeix[ae] quieto\b|"
+    r"\bdeix[ae] (?:isso|essa|ela)\b|^\W*deix[ae]\W*$|\besquec[ea]r?\b|\bdesist(?:o|i|ir|imos|"
+    r"iu)\b|"
+    r"\bnao (?:quero|precisa|preciso|vou (?:querer|emitir|precisar)|vai precisar)(?: emitir|"
+    r" fazer| mandar)?(?: (?:mais|nada|essa nota|a nota))(?: nao)?\b|\baborta\w*\b|\banula(?:r)"
+    r"?\b|\bnever ?mind\b|\bforget (?:it|about)\b|"
+    r"\bpar[ae] (?:tudo|com isso|por aqui)\b|\bjoga fora\b|\bdescart[ae]r?\b|\bapaga tudo\b|"
+    r"\bnao (?:emite|emita|faz|faca|manda) mais\b|\bnao precisa(?: nao)?\W*$|\bdeixa(?: isso)"
+    r"? (?:pra|para) (?:depois|outr[ao] (?:dia|hora))\b|\bencerra(?:r)?\b|\bquero nao\b"
 )
 NOT_CANCEL: Final = re.compile(
-    r"\b(?:nao|nem|sem|don't|not) (?:eh (?:pra|para) |era (?:pra|para) |quero |quis |precisa |vou |pode |e pra |me )*(?:cancel\w*|esquec\w*|desist\w*)|\bcancelad[ao]\b|\bnota cancelada\b"
+    r"\b(?:nao|nem|sem|don't|not) (?:eh (?:pra|para) |era (?:pra|para) |quero |quis |precisa |"
+    r"vou |pode |e pra |me )*(?:cancel\w*|esquec\w*|desist\w*)|\bcancelad[ao]\b|\bnota cancelada\b"
 )
 FORGOTTEN: Final = re.compile(
     r"\b(?:esqueci|me esqueci|nao esquec\w*|esquec\w+ de|esqueca (?:as|todas|suas|tudo|o que|das)|esqueceu)\b"
 )
 REPEAT: Final = re.compile(
-    r"\brepet\w+\b|\brepit\w+\b|\b(?:a )?mesma (?:nota|coisa|de sempre|do mes|da ultima|que)\b|\b(?:nota )?igual(?:zinha)? (?:a|ao|da|do|a?quel)\w*|\bigualzinha\b|\b(?:emit\w+|faz|faca|manda|gera|fazer) (?:a nota )?de novo\b|\bnovamente\b.*\bnota\b|\bde novo\b.*\bnota\b|\bnota\b.*\bde novo\b|\bfaz igual\b|\bo mesmo de sempre\b|\bcomo (?:a|da) ultima\b|\bsame (?:as|invoice|one)\b|\bcopia a ultima\b|\bre-?emit\w+|\bduplic\w+ a\b|\boutra igual\b|\bmesm[ao] (?:do|da) (?:mes|semana|ultim\w+)|\breaproveit\w+|\bclona\w*\b|\bde sempre\b"
+    r"\bquero igual\b|\b(?:a|o) mesm[ao] d[aoe]s?\b|"
+    r"\brepet\w+\b|\brepit\w+\b|\b(?:a )?mesma (?:nota|coisa|de sempre|do mes|da ultima|que)"
+    r"\b|\b(?:nota )?igual(?:zinha)? (?:a|ao|da|do|a?quel)\w*|\bigualzinha\b|\b(?:emit\w+|"
+    r"faz|faca|manda|gera|fazer) (?:a nota )?de novo\b|\bnovamente\b.*\bnota\b|\bde novo\b.*\bnota\b|"
+    r"\bnota\b.*\bde novo\b|\bfaz igual\b|\bo mesmo de sempre\b|\bcomo (?:a|da) ultima\b|\bsame (?:as|"
+    r"invoice|one)\b|\bcopia a ultima\b|\bre-?emit\w+|\bduplic\w+ a\b|\boutra igual\b|\bmesm[ao] (?:do|"
+    r"da) (?:mes|semana|ultim\w+)|\breaproveit\w+|\bclona\w*\b|\bde sempre\b"
 )
 DUPLICATE_COPY: Final = re.compile(r"\b(?:segunda|2[ªa]?) via\b")
 QUERY: Final = re.compile(
-    r"\b(?:segunda|2[ªa]?) via\b|\b(?:minhas|ultimas|quantas|quais|listar?|lista(?:r)? as|historico|ver as|relatorio) (?:\w+ )?(?:notas|emissoes)\b|\bstatus\b|\bhistorico\b|"
-    r"\b(?:qual|quando|cade|onde|quanto|saiu|ja|me (?:manda|envia|passa|diz|fala)|manda|reenvia\w*|mostra\w*|ve|ver|consult\w+|quero ver|quero (?:o|a)|preciso d[oa]|baixar|procur\w+|busca\w*|envia\w*|deu certo|foi)\b[^.\n]{0,40}\b(?:numero d[ao]|ultim[ao] nota|ultimas notas|pdf|xml|danfse?|link da nota|nota (?:saiu|foi|ja|anterior|que|do mes|da semana|de ontem|d[ao])|nota \d+)|"
-    r"\b(?:a )?(?:minha )?nota (?:ja )?(?:foi|saiu|esta|ta|deu|autoriz\w*|aprov\w*)\b|\bja (?:emitiu|saiu|foi emitida|autorizou|aprovou)\b|\b(?:cade|kd|onde (?:ta|esta)) (?:a|o|minha|meu)\b|"
-    r"\bquanto (?:eu )?(?:ja )?(?:faturei|emiti|recebi|gastei|vendi|tenho|falta|deu (?:o|no) mes)\b|\bfaturamento\b|\btotal (?:do mes|emitido|do ano|faturado|de notas)\b|\bqual (?:foi )?(?:o|a) (?:numero|valor|data|status|situacao|ultim\w+)\b[^.\n]*\b(?:nota|emiti\w*|ultim\w+)\b|\bquantas\b[^.\n]*\b(?:emiti|notas)\b|\bem que pe\b|\bconsultar?\b|\bquando (?:foi|saiu|sai|emiti)\b[^.\n]*\bnota\b|\b(?:last|my|latest) notas?\b|\blimite (?:do|anual)\b"
+    r"\bnotas?\b[^.\n]{0,25}\b(?:saiu|foi emitida|autorizou|aprovad\w+|autorizad\w+)\W*\?|"
+    r"\b(?:segunda|2[ªa]?) via\b|\b(?:minhas|ultimas|quantas|quais|listar?|lista(?:r)? as|"
+    r"historico|ver as|relatorio) (?:\w+ )?(?:notas|emissoes)\b|\bstatus\b|\bhistorico\b|"
+    r"\b(?:qual|quando|cade|onde|quanto|saiu|ja|me (?:manda|envia|passa|diz|fala)|manda|reenvia\w*|"
+    r"mostra\w*|ve|ver|consult\w+|quero ver|quero (?:o|a)|preciso d[oa]|baixar|procur\w+|busca\w*|"
+    r"envia\w*|deu certo|foi)\b[^.\n]{0,40}\b(?:numero d[ao]|ultim[ao] nota|ultimas notas|"
+    r"pdf|xml|danfse?|link da nota|nota (?:saiu|foi|ja|anterior|que|do mes|da semana|de ontem|"
+    r"d[ao])|nota \d+)|"
+    r"\b(?:a )?(?:minha )?nota (?:ja )?(?:foi|saiu|esta|ta|deu|autoriz\w*|aprov\w*)\b|\bja (?:emitiu|"
+    r"saiu|foi emitida|autorizou|aprovou)\b|\b(?:cade|kd|onde (?:ta|esta)) (?:a|o|minha|meu)"
+    r"\b|"
+    r"\bquanto (?:eu )?(?:ja )?(?:faturei|emiti|recebi|gastei|vendi|tenho|falta|deu (?:o|no)"
+    r" mes)\b|\bfaturamento\b|\btotal (?:do mes|emitido|do ano|faturado|de notas)\b|\bqual (?:foi )"
+    r"?(?:o|a) (?:numero|valor|data|status|situacao|ultim\w+)\b[^.\n]*\b(?:nota|emiti\w*|ultim\w+)"
+    r"\b|\bquantas\b[^.\n]*\b(?:emiti|notas)\b|\bem que pe\b|\bconsultar\b|\bquando (?:foi|"
+    r"saiu|sai|emiti)\b[^.\n]*\bnota\b|\b(?:last|my|latest) notas?\b|\blimite (?:do|anual)"
+    r"\b"
 )
 HELP: Final = re.compile(
-    r"\bajuda\w*\b|\bajudar?\b|\bhelp\b|\bsocorro\b|\bcomo (?:que )?(?:eu )?(?:funciona|faco|fazer|emito|emitir|uso|usar|mando|eh que|se faz|comeco|corrijo|cancelo|mudo|altero|preencho|informo|devo|te mando|voce funciona)\b|\b(?:o que|que|quais)(?: dados| informacoes| documentos)?(?: (?:eh que|mais|que))? ?(?:voce|eu|a gente)? ?(?:precisa|preciso|tenho que|devo|falta|necessita|precisam|quer que eu|sabe|consegue|pode fazer|faz)\b|"
-    r"\b(?:quais|que) (?:dados|informacoes|campos|comandos|opcoes)\b|\bnao (?:entendi|to entendendo|estou entendendo|sei (?:usar|como|mexer|o que)|consigo (?:emitir|usar|entender))\b|\bmenu\b|\bcomandos\b|\binstrucoes de uso\b|\bduvidas?\b|\bpra que serve\b|\bo que (?:voce|isso) (?:faz|eh)\b|\bwhat (?:do you|can you|information)\b|\bhow (?:do|does|can)\b|\bque eh (?:isso|prosa)\b|"
-    r"\b(?:falar|fala|conversar|quero|passa|chama\w*|transfere) (?:com |um |pra |para |o |a |uma )*(?:atendente|humano|pessoa|suporte|alguem|gente)\b|\batendente\b|\bo que falta\b|\bfalta (?:mais )?(?:o que|alguma coisa|algo)\b|\bque (?:eu )?(?:mando|coloco|escrevo|ponho)\b|\b(?:qual|onde) (?:eu )?(?:acho|encontro|vejo)\b|\b(?:me )?explic\w+\b|\btutorial\b|\bpasso a passo\b|\b(?:posso|da pra|consigo|voce (?:emite|faz|aceita|consegue|trabalha)|aceita)\b[^.\n]*\?|\bcomo assim\b|\b(?:o que|oq) (?:eh|significa)\b"
+    r"\bajuda\w*\b|\bajudar?\b|\bhelp\b|\bsocorro\b|\bcomo (?:que )?(?:eu )?(?:funciona|faco|"
+    r"fazer|emito|emitir|uso|usar|mando|eh que|se faz|comeco|corrijo|cancelo|mudo|altero|preencho|"
+    r"informo|devo|te mando|voce funciona)\b|\b(?:o que|que|quais)(?: dados| informacoes| documentos)"
+    r"?(?: (?:eh que|mais|que))? ?(?:voce|eu|a gente)? ?(?:precisa|preciso|tenho que|devo|"
+    r"falta|necessita|precisam|quer que eu|sabe|consegue|pode fazer|faz)\b|"
+    r"\b(?:quais|que) (?:dados|informacoes|campos|comandos|opcoes)\b|\bnao (?:entendi|to entendendo|"
+    r"estou entendendo|sei (?:usar|como|mexer|o que)|consigo (?:emitir|usar|entender))\b|\bmenu\b|"
+    r"\bcomandos\b|\binstrucoes de uso\b|\bduvidas?\b|\bpra que serve\b|\bo que (?:voce|isso)"
+    r" (?:faz|eh)\b|\bwhat (?:do you|can you|information)\b|\bhow (?:do|does|can)\b|\bque eh (?:isso|"
+    r"prosa)\b|"
+    r"\b(?:falar|fala|conversar|quero|passa|chama\w*|transfere) (?:com |um |pra |para |o |"
+    r"a |uma )*(?:atendente|humano|pessoa|suporte|alguem|gente)\b|\batendente\b|\bo que falta\b|"
+    r"\bfalta (?:mais )?(?:o que|alguma coisa|algo)\b|\bque (?:eu )?(?:mando|coloco|escrevo|"
+    r"ponho)\b|\b(?:qual|onde) (?:eu )?(?:acho|encontro|vejo)\b|\b(?:me )?explic\w+\b|\btutorial\b|"
+    r"\bpasso a passo\b|\b(?:posso|da pra|consigo|voce (?:emite|faz|aceita|consegue|trabalha)"
+    r"|aceita)\b[^.\n]*\?|\bcomo assim\b|\b(?:o que|oq) (?:eh|significa)\b"
 )
 WANTS_NOTE: Final = re.compile(
-    r"\b(?:emit\w+|fazer|faz|faca|gerar?|gere|tirar?|lanc\w+|mand[ae]r?|solt\w+|cri\w+|preciso|precisava|quero|queria|gostaria|necessito|issue|create|nova|outra|mais uma|bora|vamos)\b[^.?\n]{0,40}\bnotas?\b|^\W*(?:nova |outra )?nota(?: fiscal)?\W*$|\bnota (?:nova|fiscal)\b|^\W*emitir\W*$|\b(?:emitir|emite) (?:uma|outra|mais)\b|\bsolicit\w+\b[^.\n]{0,20}\bnota\b"
+    r"\b(?:emit\w+|fazer|faz|faca|gerar?|gere|tirar?|lanc\w+|mand[ae]r?|solt\w+|cri\w+|preciso|"
+    r"precisava|quero|queria|gostaria|necessito|issue|create|nova|outra|mais uma|bora|vamos)"
+    r"\b[^.?\n]{0,40}\bnotas?\b|^\W*(?:nova |outra )?nota(?: fiscal)?\W*$|\bnota (?:nova|fiscal)"
+    r"\b|^\W*emitir\W*$|\b(?:emitir|emite) (?:uma|outra|mais)\b|\bsolicit\w+\b[^.\n]{0,20}\bnota\b|"
+    r"\b(?:need|want|necesito|quiero|would like)\b[^.\n]{0,20}\bnota\b"
 )
 CHANGE: Final = re.compile(
-    r"\b(?:corrig\w+|corrij\w+|corre[cç]ao|corrigir|mudar?|mude|muda|alterar?|altera|altere|trocar?|troca|troque|editar?|edita|ajustar?|ajusta|arrumar?|arruma|modificar?|atualizar?|retificar?|change|fix|edit)\b|\b(?:errei|me enganei|passei errado|digitei errado|mandei errado|coloquei errado)\b"
+    r"\b(?:corrig\w+|corrij\w+|corre[cç]ao|corrigir|mudar?|mude|muda|alterar?|altera|altere|"
+    r"trocar?|troca|troque|editar?|edita|ajustar?|ajusta|arrumar?|arruma|modificar?|atualizar?|"
+    r"retificar?|change|fix|edit)\b|\b(?:errei|me enganei|passei errado|digitei errado|mandei errado|"
+    r"coloquei errado)\b"
+)
+ABOUT_US: Final = re.compile(
+    r"^\W*(?:quanto (?:custa|cobra\w*|eh|sai|fica)|qual|quais|como|onde|por que|pq|quem)\b.*\b(?:nota|"
+    r"emitir|voce|prosa|bot|robo|plano|mensalidade)\b"
+    r"|\b(?:robo|humano|pessoa de verdade|inteligencia artificial|quem (?:eh|e) voce|seu nome)"
+    r"\b.*\?|\b(?:voce|isso) (?:eh|e) (?:um |uma )?(?:robo|bot|pessoa|humano|ia|maquina)\b"
+)
+NOTE_IS_GONE: Final = re.compile(
+    r"\b(?:cancel\w*|anul\w+)\b[^.\n]{0,25}\bnotas?\b|\bnotas?\b[^.\n]{0,25}\bcancel(?:ar|a|e)\b"
+)
+NOTHING_TO_CHANGE: Final = re.compile(
+    r"\b(?:nada (?:a|pra|para)|nao (?:precisa|quero|vou|tem que|ha o que)(?: de)?|sem) (?:mudar|"
+    r"alterar|corrigir|trocar|mexer|ajustar|editar)"
 )
 PROMISE: Final = re.compile(
-    r"\b(?:ja (?:te |lhe )?(?:mando|passo|envio|falo|vejo|volto|digo|pego)|vou (?:te )?(?:mandar|passar|enviar|ver|pegar|procurar|confirmar|perguntar|olhar|checar|conferir)|depois (?:eu )?(?:mando|passo|envio|falo)|daqui a pouco|(?:to|estou) (?:sem|procurando|vendo|pegando))\b"
+    r"\b(?:ja (?:te |lhe )?(?:mando|passo|envio|falo|vejo|volto|digo|pego)|vou (?:te )?(?:mandar|"
+    r"passar|enviar|ver|pegar|procurar|confirmar|perguntar|olhar|checar|conferir)|depois (?:eu )"
+    r"?(?:mando|passo|envio|falo)|daqui a pouco|(?:to|estou) (?:sem|procurando|vendo|pegando)"
+    r")\b"
 )
 QUESTION: Final = re.compile(
-    r"\?|^\W*(?:qual|quais|quanto|quantos|quem|quando|onde|como|por que|porque|pq|o que|what|who|when|where|why|how|cade|sera que)\b"
+    r"\?|^\W*(?:qual|quais|quanto|quantos|quem|quando|onde|como|por que|porque|pq|o que|what|"
+    r"who|when|where|why|how|cade|sera que)\b"
 )
 TASK: Final = re.compile(
-    r"\b(?:me (?:conta|conte|fala|fale|diz|diga|recomenda|indica|ensina|explica|lembra|acorda|empresta|da um)|escreve|escreva|traduz\w*|calcul\w+|toca|pede|peca|compra|comprar|reserva|agenda|agendar|marca|pesquisa|procura|liga|abre|abrir|faz um|faz uma|faca um|faca uma|cria um|gera um|gerar um|manda um|emite um|emitir um|quero um|quero uma|preciso de um|preciso de uma|tell me|write|translate|sing|book|buy|play|show me)\b|\bpiada\b|\bboleto\b|\bprevisao do tempo\b|\bfaz(?:er)? (?:o )?(?:pix|ted|doc)\b|\b(?:ignore|ignora|esqueca|desconsidere)\b[^.\n]{0,30}\b(?:instruc\w+|regras|anteriores|tudo)\b|\b(?:system )?prompt\b|\b(?:aja|finja|atue|act|pretend) (?:como|que|as)\b|\b(?:empresta\w*|emprestimo|financiamento|namora\w*|receita de)\b"
+    r"^\W*(?:me )?(?:conta|conte|fala|fale|diz|diga|recomenda|indica|ensina|explica|lembra|"
+    r"acorda|empresta|escreve|escreva|traduz\w*|"
+    r"calcul[ae]|toca|pede|peca|compra|reserva|agenda|marca|pesquisa|procura|liga|abre|tell me|"
+    r"write|translate|sing|book|buy|play|"
+    r"show me)\b|\bme (?:conta|conte|diz|diga|recomenda|indica|ensina|lembra|acorda|empresta|"
+    r"da um)\b|\bpiada\b|\bprevisao do tempo\b"
+    r"|\b(?:system )?prompt\b|\b(?:aja|finja|atue|act|pretend) (?:como|que|as)\b|\breceita de\b"
+)
+OTHER_TRADE: Final = re.compile(
+    r"\b(?:faz|fazer|faca|fazendo|manda|mandar|envia|gera|gerar|emite|emitir|quero|preciso de|"
+    r"transfere|paga)(?: (?:um|uma|o|a|me|esse|meu|ai))* "
+    r"(?:pix|ted|doc|boleto|transferencia|emprestimo|cartao|link de pagamento)\b|\bempr[e]stimo\b|\bfinanciamento\b"
 )
 HOUSE_WORDS: Final = re.compile(
-    r"\b(?:notas?|nfse?|cnpj|cpf|emitir|emissao|iss|aliquota|retencao|imposto|tributo|simples|mei|tomador|prestador|valor|descricao|rps|competencia|fiscal|bot|prosa|certificado|prefeitura|servico)\b"
+    r"\b(?:notas?|nfse?|cnpj|cpf|emitir|emissao|iss|aliquota|retencao|imposto|tributo|simples|"
+    r"mei|tomador|prestador|valor|descricao|rps|competencia|fiscal|bot|prosa|certificado|prefeitura|"
+    r"servico)\b"
 )
 DENIES: Final = re.compile(
-    r"\b(?:nao|nem|nao+|naum|negativo|nope|not|mas|porem|so que|exceto|menos|but|espera|pera\w*|calma|errad\w*|incorret\w*|ainda|cancel\w*|antes)\b"
+    r"\b(?:nao|nem|nao+|naum|negativo|nope|not|mas|porem|so que|exceto|menos|but|espera|pera\w*|"
+    r"calma|errad\w*|incorret\w*|ainda|cancel\w*|antes)\b"
 )
 
 
@@ -140,14 +244,21 @@ def speech_act(plain: str, *, resumo: bool) -> Intent | None:
 
 
 def _remaining(plain: str, *, resumo: bool) -> Intent | None:
-    if resumo and CHANGE.search(plain):
+    if resumo and CHANGE.search(plain) and not NOTHING_TO_CHANGE.search(plain):
         return Intent.CORRIGIR
     if PROMISE.search(plain):
         return Intent.CONVERSA
+    if ABOUT_US.search(plain):
+        return Intent.AJUDA
     if WANTS_NOTE.search(plain) and not resumo:
         return Intent.INFORMAR
     if not resumo and re.search(r"\b(?:pode|manda|favor) emitir\b|\bemit[ea]\b", plain):
         return Intent.INFORMAR
-    if TASK.search(plain):
+    if TASK.search(plain) or other_trade(plain):
         return Intent.FORA_ESCOPO
     return None
+
+
+def other_trade(plain: str) -> bool:
+    """Say whether the turn orders a payment or a loan, whose amount is no invoice's."""
+    return bool(OTHER_TRADE.search(plain)) and not re.search(r"\bnotas?\b", plain)

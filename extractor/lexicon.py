@@ -10,21 +10,25 @@ from rapidfuzz.distance import DamerauLevenshtein
 # How people shorten and misspell what they type every day; exact matches only.
 ABBREVIATIONS: Final[dict[str, str]] = {
     "é": "eh", "eh": "eh", "vlr": "valor", "vlr.": "valor", "vl": "valor", "vl.": "valor", "vlor": "valor",
-    "serv": "servico", "serv.": "servico", "srv": "servico", "svc": "servico", "servicio": "servico", "service": "servico",
+    "serv": "servico", "serv.": "servico", "srv": "servico", "svc": "servico", "servicio": "servico",
+    "service": "servico",
     "descr": "descricao", "descr.": "descricao", "description": "descricao", "descripcion": "descricao",
     "ref": "referente", "ref.": "referente", "refer": "referente", "refte": "referente", "reft": "referente",
     "ref/": "referente", "p/": "para", "c/": "com", "s/": "sem", "vc": "voce", "vcs": "voces", "ce": "voce",
-    "hj": "hoje", "pfv": "por favor", "pfvr": "por favor", "pf": "por favor", "pls": "por favor", "please": "por favor",
+    "hj": "hoje", "vdd": "verdade", "q": "que", "pfv": "por favor", "pfvr": "por favor", "pf": "por favor",
+    "pls": "por favor", "please": "por favor",
     "obg": "obrigado", "obgd": "obrigado", "brigado": "obrigado", "brigada": "obrigado", "obrigada": "obrigado",
     "vlw": "valeu", "tb": "tambem", "tbm": "tambem", "qto": "quanto", "qnt": "quanto", "qnto": "quanto",
     "qdo": "quando", "qnd": "quando", "oq": "o que", "cel": "celular", "tel": "telefone", "tel.": "telefone",
     "fone": "telefone", "whats": "whatsapp", "zap": "whatsapp", "wpp": "whatsapp", "zapp": "whatsapp",
     "comp": "competencia", "comp.": "competencia", "cfp": "cpf", "cpfs": "cpf", "cic": "cpf",
     "cnpjs": "cnpj", "cnp": "cnpj", "cgc": "cnpj", "cnpj/": "cnpj", "total.": "total", "mto": "muito", "mt": "muito",
-    "nf": "nota", "nfs": "nota", "nfe": "nota", "nfse": "nota", "notinha": "nota", "invoice": "nota", "factura": "nota",
+    "nf": "nota", "nfs": "nota", "nfe": "nota", "nfse": "nota", "notinha": "nota", "invoice": "nota",
+    "factura": "nota",
     "invoices": "notas", "nfses": "notas", "facturas": "notas",
     # number words as they are heard, typed in a hurry, or were spelled before 1971
-    "treis": "tres", "trez": "tres", "hum": "um", "catorze": "quatorze", "dezasseis": "dezesseis", "deseseis": "dezesseis",
+    "treis": "tres", "trez": "tres", "hum": "um", "catorze": "quatorze", "dezasseis": "dezesseis",
+    "deseseis": "dezesseis",
     "dezassete": "dezessete", "desessete": "dezessete", "desoito": "dezoito", "desenove": "dezenove",
     "dezanove": "dezenove", "cincoenta": "cinquenta", "sinquenta": "cinquenta", "sincoenta": "cinquenta",
     "quinhetos": "quinhentos", "quientos": "quinhentos", "quinientos": "quinhentos", "quinhento": "quinhentos",
@@ -48,7 +52,8 @@ CUES: Final = (
 # Words one edit away from a cue that mean what they say.
 NOT_TYPOS: Final = frozenset(
     {
-        "vapor", "valer", "vales", "valsa", "valos", "reis", "resis", "rotais", "relais", "servido", "servicos", "clientes",
+        "vapor", "valer", "vales", "valsa", "valos", "reis", "resis", "rotais", "relais", "servido", "servicos",
+        "clientes",
         "descontos", "documentos", "descricoes", "parcela", "parcelar", "centavos", "descanto", "descosto", "valores",
         "documenta", "sentavos", "referentes", "rurais", "renais", "regais",
     }

@@ -23,7 +23,7 @@ CONNECT_SECONDS: Final = 2.0
 RETRY_PAUSE_SECONDS: Final = 0.3  # the deadline is counted in seconds, so one quick second try
 RETRIED: Final = frozenset({408, 409, 429, 500, 502, 503, 504})
 OPENAI_HOST: Final = "api.openai.com"  # the one server that insists on the new name of the token cap
-# What the SDK raises for the many shapes of a wrong answer; AttributeError and IndexError are for proxies that answer HTML.
+# What the SDK raises for the many shapes of a wrong answer; AttributeError and IndexError: a proxy answered HTML.
 FAILURES: Final = (OpenAIError, ValidationError, IndexError, AttributeError, TypeError, ValueError, TimeoutError)
 REFUSES_SHAPE: Final = ("response_format", "json_schema", "schema", "grammar", "literal_error", "tool")
 TOOL: Final = "registrar"
@@ -139,7 +139,7 @@ class ModelClient:
                     raise ValueError("empty answer")
                 return message.parsed
             case Mode.JSON_OBJECT:
-                shape = {"type": "json_object", "schema": Resposta.model_json_schema()}
+                shape: Any = {"type": "json_object", "schema": Resposta.model_json_schema()}
                 made = await self._client.chat.completions.create(**common, response_format=shape)
                 return (
                     None
@@ -147,11 +147,11 @@ class ModelClient:
                     else Resposta.model_validate_json(made.choices[0].message.content or "")
                 )
             case Mode.TOOL:
-                tool = {
+                tool: Any = {
                     "type": "function",
                     "function": {"name": TOOL, "parameters": Resposta.model_json_schema(), "strict": True},
                 }
-                choice = {"type": "function", "function": {"name": TOOL}}
+                choice: Any = {"type": "function", "function": {"name": TOOL}}
                 made = await self._client.chat.completions.create(**common, tools=[tool], tool_choice=choice)
                 calls = made.choices[0].message.tool_calls
                 if not calls:

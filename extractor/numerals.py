@@ -43,8 +43,9 @@ SCALES: Final = {
     "bilhao": 10**9,
     "bilhoes": 10**9,
 }
+THOUSAND: Final = 1000
 SMALL: Final = UNITS | TEENS | TENS | HUNDREDS
-LITERAL: Final = re.compile(r"\d{1,3}(?: \d{3})+(?:,\d{1,2})?(?![\d.,]*\d)|\d+(?:[.,']\d+)*")
+LITERAL: Final = re.compile(r"(?<![a-z0-9.,])\d{1,3}(?: \d{3})+(?:,\d{1,2})?(?![\d.,]*\d)|\d+(?:[.,']\d+)*")
 WORD: Final = re.compile(r"[a-z]+")
 SHAPES: Final = (
     (re.compile(r"\d+"), "", ""),
@@ -154,13 +155,20 @@ def _from_digits(tokens: list[_Token], i: int) -> tuple[Number, int] | None:
         return None  # the digits of "covid19" or "sala2b" are part of a name
     value = literal(first.text)
     after = tokens[i + 1] if i + 1 < len(tokens) else None
-    if after is None or after.text not in SCALES or value is None or (after.text in {"k", "mi"} and not after.glued):
+    if after is None or after.text not in SCALES or value is None or (after.text == "mi" and not after.glued):
         if after is not None and after.glued and after.text.isalpha() and after.text not in {"reais", "x"}:
             return None  # "16gb", "5w30"
         return Number(first.start, first.end, value, literal=first.text), i + 1
+    if after.text == "mi":
+        return Number(first.start, after.end, None, scaled=True), i + 2  # millions, or "mil" cut short
     total, at = value * SCALES[after.text], i + 2
-    if total != total.to_integral_value() or value >= 1000:  # noqa: PLR2004 - "1.500 mil": a slip, not a million and a half
+    if total != total.to_integral_value() or value >= THOUSAND:  # "1.500 mil": a slip, not a million and a half
         return Number(first.start, after.end, None, scaled=True), at
+    if _is_half(tokens, at):
+        half = SCALES[after.text] // 2
+        # "3 mil e meio" is said for 3,500 and for 3,000 and a bit: only millions have a half that everybody agrees on
+        known = half >= 10**5
+        return Number(first.start, tokens[at + 1].end, total + half if known else None, scaled=True), at + 2
     rest = _remainder(tokens, at, Decimal(SCALES[after.text]), exact="." not in first.text and "," not in first.text)
     if rest is not None:
         total, at = total + rest[0], rest[1]
@@ -184,9 +192,10 @@ def _from_words(tokens: list[_Token], i: int) -> tuple[Number, int] | None:
         total, at, ceiling = total + value, after, Decimal(scale)
         if scale == 1:
             break
-        if words[at : at + 3] in (["e", "meio", ""], ["e", "meio"]) or words[at : at + 2] == ["e", "meio"]:
-            if scale >= 10**6:
-                total, at = total + scale // 2, at + 2
+        if _is_half(tokens, at):
+            if scale < 10**6:
+                return Number(first.start, tokens[at + 1].end, None, words=True, scaled=True), at + 2
+            total, at = total + scale // 2, at + 2
             break
         rest = _remainder(tokens, at, ceiling, exact=True)
         if rest is not None:
@@ -203,7 +212,7 @@ def _from_words(tokens: list[_Token], i: int) -> tuple[Number, int] | None:
 
 def _scaled_group(words: list[str], i: int, ceiling: Decimal, *, first: bool) -> tuple[Decimal, int, int] | None:
     """Read ``[group] [mil|milhão]`` below ``ceiling``: value, index after it, scale of its last word."""
-    if i < len(words) and words[i] == "mil" and ceiling > 1000:
+    if i < len(words) and words[i] == "mil" and ceiling > THOUSAND:
         return Decimal(1000), i + 1, 1000
     below = group(words, i)
     if below is None or (not first and below[0] == 0):
@@ -213,6 +222,10 @@ def _scaled_group(words: list[str], i: int, ceiling: Decimal, *, first: bool) ->
     if scale >= ceiling:
         return None
     return Decimal(value * scale), at + (scale > 1), scale
+
+
+def _is_half(tokens: list[_Token], at: int) -> bool:
+    return [t.text for t in tokens[at : at + 2]] == ["e", "meio"]
 
 
 def _joint(words: list[str], at: int) -> int | None:
@@ -235,8 +248,8 @@ def _remainder(tokens: list[_Token], at: int, ceiling: Decimal, *, exact: bool) 
         value = literal(token.text)
         plain_hundreds = len(token.text.split(",")[0]) == 3  # noqa: PLR2004 - "2 mil 500": three digits, or it is another number
         after = tokens[here + 1] if here + 1 < len(tokens) else None
-        if after is not None and after.text == "mil" and ceiling > 1000:  # noqa: PLR2004 - "1 milhão e 200 mil"
-            return (value * 1000, here + 2) if value is not None and value < 1000 else None  # noqa: PLR2004 - below a thousand
+        if after is not None and after.text == "mil" and ceiling > THOUSAND:  # "1 milhão e 200 mil"
+            return (value * 1000, here + 2) if value is not None and value < THOUSAND else None
         if value is None or value >= min(ceiling, Decimal(1000)) or not (joined or plain_hundreds):
             return None
         if after is not None and after.glued and (after.text.isalpha() or after.text in "%/-"):

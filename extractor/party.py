@@ -20,27 +20,33 @@ OWN: Final = "own"
 OTHER: Final = "other"
 NEGATED: Final = "negated"
 CUSTOMER_WORDS: Final = (
-    r"clientes?|tomador\w*|contratante|destinatari[oa]|paciente|alun[oa]|comprador\w*|locatari[oa]|condominio|del[ea]s?|"
+    r"clientes?|tomador\w*|contratante|destinatari[oa]|paciente|alun[oa]|comprador\w*|locatari[oa]|"
+    r"condominio|del[ea]s?|"
     r"pra|pro|para|em nome|client|customer|comprador"
 )
 CUES: Final = re.compile(
     rf"\b(?:(?P<customer>(?:(?:meu|minha|nosso|nossa|my|our) )?(?:{CUSTOMER_WORDS}))"
     r"|(?P<own>me[ui]s?|minhas?|noss[oa]s?|my|our|emitente|prestador\w*|emissor\w*|sou|somos|remetente|fornecedor\w*)"
-    r"|(?P<other>pix|chave|socio|socia|representante|responsavel|procurador\w*|contador\w*|gerente|secretari[oa]|advogad[oa]|"
+    r"|(?P<other>pix|chave|socio|socia|representante|responsavel|procurador\w*|contador\w*|"
+    r"gerente|secretari[oa]|advogad[oa]|"
     r"fiador\w*|filh[oa]|esposa|marido|transportadora|intermediari[oa]|banco))\b"
 )
 LEFT: Final = re.compile(r"[^DB.;\n]{0,60}$")  # the clause that leads to a document
 RIGHT_OWN: Final = re.compile(
-    r"\W{0,3}(?:(?:que|esse|este|isso|ai)\s+)?(?:eh|sao)?\s*(?:o|a|do|da)?\s*(?:me[ui]|minha|nosso|nossa|prestador\w*|emitente|emissor\w*)\b(?! cliente| tomador)"
+    r"\W{0,3}(?:(?:que|esse|este|isso|ai)\s+)?(?:eh|sao)?\s*(?:o|a|do|da)?\s*(?:me[ui]|minha|"
+    r"nosso|nossa|prestador\w*|emitente|emissor\w*)\b(?! cliente| tomador)"
 )
 RIGHT_CUSTOMER: Final = re.compile(
-    r"\W{0,3}(?:(?:que|esse|este)\s+)?(?:eh)?\s*(?:do|da|o do|a da|o|a|pro|pra)\s*(?:meu |minha )?(?:cliente|tomador|contratante|destinatari[oa])\b(?! (?:eh )?:?D)|\W{0,3}del[ea]s?\b"
+    r"\W{0,3}(?:(?:que|esse|este)\s+)?(?:eh)?\s*(?:do|da|o do|a da|o|a|pro|pra)\s*(?:meu |"
+    r"minha )?(?:cliente|tomador|contratante|destinatari[oa])\b(?! (?:eh )?:?D)|\W{0,3}del[ea]s?\b"
 )
 RIGHT_OTHER: Final = re.compile(
-    r"\W{0,3}(?:(?:que|esse|este)\s+)?(?:eh)?\s*(?:o|a|minha|meu)?\s*(?:chave\s*)?(?:do )?(?:pix|socio|contador|responsavel)\b"
+    r"\W{0,3}(?:(?:que|esse|este)\s+)?(?:eh)?\s*(?:o|a|minha|meu)?\s*(?:chave\s*)?(?:do )?(?:pix|"
+    r"socio|contador|responsavel)\b"
 )
 NEGATED_LEFT: Final = re.compile(
-    r"\b(?:nao|nem|not|em vez d[eo]|ao inves d[eo]|no lugar d[eo]|era|antes era|errad[oa])(?: (?:eh|e|era|mais|o|a|do|da|pra|pro|para|esse|cnpj|cpf|documento|is))*[\s:]*$"
+    r"\b(?:nao|nem|not|em vez d[eo]|ao inves d[eo]|no lugar d[eo]|era|antes era|errad[oa])"
+    r"(?: (?:eh|e|era|mais|o|a|do|da|pra|pro|para|esse|cnpj|cpf|documento|is))*[\s:]*$"
 )
 NEGATED_RIGHT: Final = re.compile(
     r",? nao(?= *(?:[,.;!\n]|$|eh\b|e\b|mas\b))|,? (?:eh o |era o |ta |esta |eh )?(?:errad|antig)[oa]"
@@ -50,7 +56,8 @@ REPLACED_LEFT: Final = re.compile(
 )
 REPLACED_RIGHT: Final = re.compile(r" (?:por|pelo|pela|para|pra|pro) (?:o |a )?(?:cnpj |cpf )?[DB]")
 REPAIR: Final = re.compile(
-    r"\b(?:ops|opa|digo|quer dizer|alias|minto|corrig\w+|correcao|corret\w+|certo|certa|errei|errado|errada|engan\w+|na verdade|"
+    r"\b(?:ops|opa|digo|quer dizer|alias|minto|corrig\w+|correcao|corret\w+|certo|certa|errei|"
+    r"errado|errada|engan\w+|na verdade|"
     r"na real|ou melhor|perdao|sorry|actually|mud\w+|troc\w+|alter\w+|substitu\w+|novo|nova|agora)\b"
 )
 NEAR: Final = 3  # edits between two tries at typing one document

@@ -14,15 +14,21 @@ if TYPE_CHECKING:
     from extractor.marks import Skeleton
 
 LABEL: Final = re.compile(
-    r"(?:^|[\n,;.|({\"*]|\b)\s*(?:razao social|nome(?: completo| fantasia| da empresa| do cliente| del[ea]| do tomador)?|cliente|tomador|empresa|contratante|customer|company|name)"
+    r"(?:^|[\n,;.|({\"*]|\b)\s*(?:razao social|nome(?: completo| fantasia| da empresa| do cliente|"
+    r" del[ea]| do tomador)?|cliente|tomador|empresa|contratante|customer|company|name)"
     r"[\"* ]*[:=][ \"*]*(?P<n>[^\n,;DBEVFUT|\"]+)"
 )
 SPOKEN: Final = re.compile(
-    r"\b(?:em nome d[eoa]|no nome d[eoa]|nome (?:del[ea]|do cliente|da cliente|da empresa|completo)? ?(?:eh|e)|cliente (?:eh|se chama)|(?:del[ea]|cliente) (?:eh|se chama)|razao social (?:eh|e)?|chama-se|se chama) (?:o |a )?(?P<n>[^\n,;DBEVNFUT|]+)"
+    r"\b(?:em nome d[eoa]|no nome d[eoa]|nome (?:del[ea]|do cliente|da cliente|da empresa|"
+    r"completo)? ?(?:eh|e)|(?:cliente|empresa|tomador) (?:eh|se chama)|(?:del[ea]|cliente)"
+    r" (?:eh|se chama)|razao social (?:eh|e)?|chama-se|se chama) (?:o |a )?(?P<n>[^\n,;DBEVNFUT|"
+    r"]+)"
 )
-SUFFIX: Final = re.compile(r"\b(?:ltda|eireli|s/?a|me|epp|mei|cia|associados|inc|llc)\b\.?")
+SUFFIX: Final = re.compile(r"\b(?:ltda|eireli|s/?a|epp|mei|associados|inc|llc|me)\.?$")
 RECIPIENT: Final = re.compile(
-    r"(?:^|.*?\s)(?:pra|pro|para|to|for)\s+(?:(?:a|o|os|as|um|uma|the|minha|meu|essa|esse)\s+)?(?:(?:pessoa fisica|pessoa juridica|nova|novo|empresa|cliente|firma|loja)\s+(?:(?:d[oae]|chamad[oa])\s+)?)?$"
+    r"(?:^|.*?\s)(?:pra|pro|para|to|for)\s+(?:(?:a|o|os|as|um|uma|the|minha|meu|essa|esse)"
+    r"\s+)?(?:(?:pessoa fisica|pessoa juridica|nova|novo|empresa|cliente|firma|loja)\s+(?:(?:d[oae]|"
+    r"chamad[oa])\s+)?)?$"
 )
 INTRO: Final = re.compile(r"\b(?:pra|pro|para|to)\s+(?:(?:a|o|os|as|um|uma|the|minha|meu)\s+)?(?=\S)")
 SERVICE_TURN: Final = re.compile(r"\s(?:de|do|da|referente|pel[oa]|no valor|sobre|por)\s(?=(?:[a-z]+))")
@@ -31,9 +37,12 @@ STOP_NAME: Final = re.compile(
 )
 EMAIL_OWN: Final = re.compile(r"\b(?:meu|minha|nosso|nossa) (?:e-?mail)\W*(?:eh )?$")
 RECIPIENT_NOUN: Final = re.compile(
-    r"(?:empresa|padaria|clinica|loja|cliente|mercado|mercadinho|restaurante|escola|igreja|condominio|prefeitura|academia|farmacia|"
-    r"construtora|pet ?shop|dona|seu|sr|sra|dr|dra|doutor|doutora|salao|oficina|pousada|lanchonete|pizzaria|bar|imobiliaria|"
-    r"transportadora|firma|associacao|sindicato|camara|hospital|creche|faculdade|universidade|colegio|supermercado|acougue|papelaria)\b"
+    r"(?:empresa|padaria|clinica|loja|cliente|mercado|mercadinho|restaurante|escola|igreja|"
+    r"condominio|prefeitura|academia|farmacia|"
+    r"construtora|pet ?shop|dona|seu|sr|sra|dr|dra|doutor|doutora|salao|oficina|pousada|lanchonete|"
+    r"pizzaria|bar|imobiliaria|"
+    r"transportadora|firma|associacao|sindicato|camara|hospital|creche|faculdade|universidade|"
+    r"colegio|supermercado|acougue|papelaria)\b"
 )
 TAIL_RECIPIENT: Final = re.compile(r"\s(?:pra|pro|para [oa])\s+(?=(?P<w>\S+))")
 MIN_PARTS: Final = 2
@@ -74,7 +83,7 @@ def recipient_span(skeleton: Skeleton, piece: Fragment) -> tuple[int, int] | Non
         return piece.start, piece.end
     words = line[piece.start : piece.end].split()
     if not piece.works and (
-        SUFFIX.search(line, piece.start, piece.end)
+        _is_company(skeleton, piece.start, piece.end)
         or (piece.before_document and _capitalised(skeleton, piece.start, piece.end))
     ):
         return piece.start, piece.end
@@ -90,6 +99,12 @@ def tail_recipient(skeleton: Skeleton, start: int, end: int) -> int | None:
         if RECIPIENT_NOUN.match(skeleton.line, at, end) or skeleton.verbatim(at, at + 1).isupper():
             return match.start()
     return None
+
+
+def _is_company(skeleton: Skeleton, start: int, end: int) -> bool:
+    """Say whether a stretch ends in a company's legal form; "me" only in capitals, for it is a pronoun too."""
+    match = SUFFIX.search(skeleton.line, start, end)
+    return match is not None and (match[0] != "me" or skeleton.verbatim(*match.span()).isupper())
 
 
 def _capitalised(skeleton: Skeleton, start: int, end: int) -> bool:
@@ -114,7 +129,8 @@ def _tidy(line: str, start: int, end: int) -> tuple[int, int] | None:
     end = match.start() if match else end
     while start < end and not line[start].isalnum():
         start += 1
-    while start < end and not (line[end - 1].isalnum() or line[end - 1] == "."):
+    keeps_dot = re.search(r"\b(?:ltda|s\.a|cia|me)\.$", line[start:end]) is not None
+    while start < end and not line[end - 1].isalnum() and not keeps_dot:
         end -= 1
     return (start, end) if start < end else None
 

@@ -17,13 +17,13 @@ from extractor.documents import mark_documents
 from extractor.fragments import fragments
 from extractor.marks import Canvas, Kind, Skeleton
 from extractor.party import read_document
-from extractor.people import read_email, read_name, recipient_span, tail_recipient
+from extractor.people import read_email, read_name, recipient_span
 from extractor.reading import Reading
 from extractor.spoken import mark_spoken
 from extractor.text import read
 from extractor.value import read_value
-from extractor.vocabulary import GREETING_LINE, NOISE, is_work
-from state_machine.fields import Campo, Candidate, Doubt, Motivo
+from extractor.vocabulary import GREETING_LINE, NOISE, TALK, is_work
+from state_machine.fields import Campo, Candidate, Confianca, Doubt, Motivo
 
 if TYPE_CHECKING:
     from extractor.contract import Context
@@ -31,12 +31,16 @@ if TYPE_CHECKING:
     from extractor.text import Text
 
 TWO_NOTES: Final = re.compile(
-    r"\b(?:duas|tres|quatro|cinco|varias|algumas|umas|N|\d+) (?:novas? )?(?:notas|invoices)\b|\buma (?:de|pra|pro|para|no valor de) .*\be (?:a )?outra\b"
-    r"|\boutra (?:nota )?(?:de [VN]|pra [od]? ?D|pro D|para D|no valor)|\b(?:nota|uma) (?:pra|pro|para) .*\b(?:nota|uma) (?:pra|pro|para)\b|\bcada (?:uma|um)\b.*\bnotas\b|\bnotas\b.*\bcada (?:uma|um)\b|\btwo notas\b|\buma nota\b.*\b(?:e|mais) (?:uma )?outra\b"
+    r"\b(?:duas|tres|quatro|cinco|varias|algumas|umas|N|\d+) (?:novas? )?(?:notas|invoices)"
+    r"\b|\buma (?:de|pra|pro|para|no valor de) .*\be (?:a )?outra\b"
+    r"|\boutra (?:nota )?(?:de [VN]|pra [od]? ?D|pro D|para D|no valor)|\b(?:nota|uma) (?:pra|"
+    r"pro|para) .*\b(?:nota|uma) (?:pra|pro|para)\b|\bcada (?:uma|um)\b.*\bnotas\b|\bnotas\b.*\bcada (?:uma|"
+    r"um)\b|\btwo notas\b|\buma nota\b.*\b(?:e|mais) (?:uma )?outra\b"
 )
 KEEPS_EVERYTHING: Final = frozenset(
     {Intent.CONFIRMAR, Intent.NEGAR, Intent.CONVERSA, Intent.AJUDA, Intent.FORA_ESCOPO, Intent.CANCELAR}
 )
+GIVES_UP: Final = re.compile(r"\W*(?:nao,? )?(?:pode |quero |vou )?(?:cancel|desist)\w*")
 ACTS_WITHOUT_FIELDS: Final = frozenset({Intent.CANCELAR, Intent.REPETIR, Intent.CONSULTAR, Intent.AJUDA})
 
 
@@ -64,9 +68,17 @@ def read_turn(texto: str, contexto: Context) -> RulesReading:
     line = skeleton.line
     documento = read_document(skeleton, contexto, limit)
     valor = read_value(skeleton, contexto, limit)
+    if intents.other_trade(text.plain) and not documento.used:
+        return RulesReading(Extraction(Intent.FORA_ESCOPO), skeleton, limit, unsure=False, unread=False)
     act = intents.speech_act(text.plain, resumo=contexto.resumo_mostrado)
+    if act is Intent.CANCELAR and intents.NOTE_IS_GONE.search(text.plain) and not contexto.resumo_mostrado:
+        return RulesReading(Extraction(act), skeleton, limit, unsure=False, unread=False)
+    if act is Intent.CONSULTAR and intents.QUESTION.search(text.plain) and documento.candidate is None:
+        return RulesReading(Extraction(act), skeleton, limit, unsure=False, unread=False)
     extras = [] if act in ACTS_WITHOUT_FIELDS or _asks(text, documento, valor) else _extras(skeleton, limit)
     prose = _prose(skeleton, contexto, (documento, valor), act=act, limit=limit, accompanied=bool(extras))
+    if prose.answers and valor.doubt is not None and Campo.VALOR in contexto.conhecidos:
+        valor = Reading()  # the numbers in an answer about the service belong to the service
     readings = _two_notes(line, [documento, valor, prose.descricao], act)
     candidates = (
         [r.candidate for r in readings if r.candidate is not None] + extras + ([prose.nome] if prose.nome else [])
@@ -127,6 +139,7 @@ class _Prose:
     descricao: Reading
     nome: Candidate | None
     pieces: list[Fragment]
+    answers: bool = False  # the whole turn is the description
 
 
 def _prose(
@@ -151,17 +164,18 @@ def _prose(
             pieces.append(piece)
         else:
             recipients.append(span)
-    nome = read_name(skeleton, recipients)
-    if _answers_description(skeleton, contexto, fields, act):
-        return _Prose(read_answer(skeleton, end), nome, pieces)
+    answers = _answers_description(skeleton, contexto, fields, act)
+    nome = read_name(skeleton, [] if answers else recipients)
+    if answers:
+        return _Prose(read_answer(skeleton, end), nome, pieces, answers=True)
     accompanied = (
-        accompanied
-        or any(r.candidate or r.doubt for r in fields)
-        or any(m.kind in {Kind.PHONE} for m in skeleton.marks)
+        accompanied or any(r.candidate or r.doubt for r in fields) or any(m.kind is Kind.PHONE for m in skeleton.marks)
     )
-    if act in ACTS_WITHOUT_FIELDS and labelled(skeleton, end) is None:
+    told = any(r.used for r in fields)
+    if act in ACTS_WITHOUT_FIELDS and not (act is Intent.AJUDA and told) and labelled(skeleton, end) is None:
         return _Prose(Reading(), nome, pieces)
-    only_labelled = hostile.commands(skeleton.text.plain) or act is Intent.FORA_ESCOPO or bool(TWO_NOTES.search(line))
+    foreign_task = act is Intent.FORA_ESCOPO and not any(r.used for r in fields)
+    only_labelled = hostile.commands(skeleton.text.plain) or foreign_task or bool(TWO_NOTES.search(line))
     descricao = read_description(
         skeleton,
         contexto,
@@ -186,11 +200,15 @@ def _answers_description(
     if contexto.pendente is not Campo.DESCRICAO or act not in {None, Intent.INFORMAR}:
         return False
     documento, valor = fields
-    named = any(m.kind is Kind.MONEY for m in valor.used) or bool(documento.used)
+    priced = valor.candidate is not None and valor.candidate.confianca is Confianca.CERTA
+    named = priced or any(m.kind is Kind.MONEY for m in valor.used) or bool(documento.used)
     if named or (valor.candidate and Campo.VALOR not in contexto.conhecidos) or cleared(skeleton.line):
         return False
     words = re.findall(r"[a-z]+", skeleton.line)
-    if "?" in skeleton.line or not any(w not in NOISE or is_work(w) for w in words):
+    works = any(is_work(w) for w in words)
+    if "?" in skeleton.line or not (
+        works or (any(w not in NOISE for w in words) and not any(w in TALK for w in words))
+    ):
         return False
     return labelled(skeleton, len(skeleton.line)) is None
 
@@ -218,7 +236,7 @@ def _clear(
     taken |= {
         campo for campo, r in zip((Campo.DOCUMENTO, Campo.VALOR, Campo.DESCRICAO), readings, strict=True) if r.clear
     }
-    return frozenset(taken - named)
+    return frozenset((taken - named) & contexto.conhecidos.keys())
 
 
 def _intent(
@@ -232,8 +250,10 @@ def _intent(
 ) -> Intent:
     if candidates or doubts:
         named = {c.campo for c in candidates}
-        if act in {Intent.REPETIR, Intent.CANCELAR} and not contexto.resumo_mostrado and Campo.DOCUMENTO not in named:
+        if act is Intent.REPETIR and not contexto.resumo_mostrado and Campo.DOCUMENTO not in named:
             return act
+        if act is Intent.CANCELAR and GIVES_UP.match(text.plain) and Campo.DOCUMENTO not in named:
+            return act  # "esquece, é 1700" corrects; "cancela, ele não quis pagar os 500" ends
         touched = {c.campo for c in candidates if contexto.conhecidos.get(c.campo, c.valor) != c.valor}
         touched |= {d.campo for d in doubts if d.campo in contexto.conhecidos}
         corrects = contexto.resumo_mostrado or touched or clear & set(contexto.conhecidos)

@@ -1,4 +1,4 @@
-"""Documents said digit by digit or group by group ("onze, duzentos e vinte e dois, … mil ao contrário"); accepts only what the check digits confirm."""
+"""Reads documents that were dictated ("onze, duzentos… mil ao contrário"); takes only what check digits confirm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The user's words made comparable, with the way back to every verbatim span; drops nothing that could carry meaning."""
+"""The user's words made comparable, with the way back to every verbatim span; drops nothing that has meaning."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ KEEP_AS_TYPED: Final = frozenset("ºª°²³¹½¼¾")  # NFKC would turn "nº" 
 DASHES: Final = frozenset("‐‑‒–—―−﹘﹣－")
 QUOTES: Final = {"“": '"', "”": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "´": "'"}
 CONTROL_TOKEN: Final = re.compile(r"<\|[^|<>]{0,40}\|>")  # self-hosted servers read these as turn boundaries
-WORD: Final = re.compile(r"[a-zéª]+(?:\.(?=[\s\d])|/(?=\s|[a-z]|$))?")
+CONTROL: Final = "\ue000"  # stands in for a control token, so that ``hostile`` still sees where one was
+CODE: Final = re.compile(r"(?=[a-z./-]*[0-9])[0-9a-z]+(?:[./-][0-9a-z]+){2,}")  # "b6.nfe.rju/vupp-65" is no sentence
+WORD: Final = re.compile(r"(?<![\w])[a-zéª]+(?![\wéª])(?:\.(?=[\s\d])|/(?=\s|[a-z]|$))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class Text:
 
 def read(original: str) -> Text:
     """Fold width, case, accents, dashes and invisible characters; spell out abbreviations and typed-wrong cue words."""
-    original = CONTROL_TOKEN.sub(lambda m: " " * len(m[0]), original[:MAX_CHARS])
+    original = CONTROL_TOKEN.sub(lambda m: CONTROL.ljust(len(m[0])), original[:MAX_CHARS])
     chars: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -52,10 +54,8 @@ def read(original: str) -> Text:
 
 def _clusters(original: str) -> list[tuple[int, int]]:
     """Slices of a base character with its combining marks, so that decomposed accents fold like composed ones."""
-    bounds = [i for i, c in enumerate(original) if not unicodedata.combining(c)]
-    if bounds and bounds[0] != 0:
-        bounds.insert(0, 0)
-    return list(zip(bounds, [*bounds[1:], len(original)], strict=True))
+    bounds = [i for i, c in enumerate(original) if i == 0 or not unicodedata.combining(c)]
+    return list(zip(bounds, [*bounds[1:], len(original)], strict=False))  # the last one ends where the text ends
 
 
 def _fold(cluster: str) -> str:
@@ -91,7 +91,10 @@ def _spell_out(original: str, folded: str, starts: list[int], ends: list[int]) -
         out_ends.extend(ends[a:b])
 
     at = 0
+    codes = [m.span() for m in CODE.finditer(folded)]
     for match in WORD.finditer(folded):
+        if any(a <= match.start() < b for a, b in codes):
+            continue
         word = match[0]
         whole = canonical(word)
         if whole is None and word[-1] in "./":

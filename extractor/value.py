@@ -1,15 +1,17 @@
-"""Chooses the invoice's amount among those of a turn, or says why it must be asked; never adds, multiplies or converts."""
+"""Chooses the invoice's amount in a turn, or says why it must be asked; never adds, multiplies or converts."""
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from extractor.amount_roles import Role, roles_of
+from extractor.amount_patterns import Role
+from extractor.amount_roles import roles_of
 from extractor.marks import Kind
 from extractor.reading import Reading
 from state_machine.fields import Campo, Candidate, Confianca, Doubt, Motivo
-from state_machine.money import ValorInvalido, centavos
+from state_machine.money import LIMITE, ValorInvalido, centavos
 
 if TYPE_CHECKING:
     from extractor.contract import Context
@@ -26,6 +28,9 @@ ASKED_BACK: Final = (
     (Role.EITHER, Motivo.AMBIGUO),
 )
 ASIDE: Final = frozenset({Role.OLD, Role.NEGATED, Role.QUANTITY})
+REBATE: Final = re.compile(
+    r"\bP (?:de )?(?:desconto|abatimento|off)\b|\b(?:desconto|abatimento) (?:de )?P|\b(?:pela|a) metade\b"
+)
 YEARS: Final = range(2015, 2041)  # a bare "2026" is a year as often as a price
 SINGLE_DIGIT: Final = Decimal(10)  # "2" or "dois" for a service is short for two thousand, or a slip
 
@@ -35,6 +40,9 @@ def read_value(skeleton: Skeleton, contexto: Context, hostile_from: int) -> Read
     roles = roles_of(skeleton)
     hostile = [m for m in roles if m.start >= hostile_from and Role.QUANTITY not in roles[m]]
     roles = {m: r for m, r in roles.items() if m.start < hostile_from}
+    rebate = REBATE.search(skeleton.line)
+    if not roles and rebate and Campo.VALOR in contexto.conhecidos:
+        return Reading(doubt=Doubt(Campo.VALOR, Motivo.DESCONTO, skeleton.verbatim(*rebate.span())))
     roles = _resolve_either(roles, contexto)
     foreign = [m for m in skeleton.marks if m.kind is Kind.FOREIGN and m.start < hostile_from]
     live = {m: r for m, r in roles.items() if _is_live(m, r, contexto)}
@@ -102,8 +110,6 @@ def _others_are_parts(live: dict[Mark, set[Role]], whole: list[Mark]) -> bool:
     for mark, played in live.items():
         if mark in whole or mark.amount == chosen.amount or Role.PART in played or Role.PLURAL in played:
             continue
-        if Role.LABELLED in live[chosen] and mark.kind is Kind.NUMBER and Role.LABELLED not in played:
-            continue
         if mark.kind is Kind.NUMBER and Role.STRONG not in played:
             continue
         return False
@@ -118,6 +124,8 @@ def _is_live(mark: Mark, played: set[Role], contexto: Context) -> bool:
     if mark.kind is Kind.MONEY or played & {Role.LABELLED, Role.TOTAL, Role.NEW} or contexto.pendente is Campo.VALOR:
         return True
     if mark.literal and mark.literal.startswith("0") and len(mark.literal) > 1 and not mark.literal.startswith("0,"):
+        return False
+    if mark.amount is not None and mark.amount >= LIMITE:
         return False
     small = mark.amount is not None and mark.amount < SINGLE_DIGIT
     return not small and (not mark.words or mark.amount is None or mark.amount >= 100)  # noqa: PLR2004 - "vinte" counts things; "cem" is money

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gateway.whatsapp_messages import Mensagem
 
 _MEDIA_ORIGIN = "https://lookaside.fbsbx.com"  # where Graph's media addresses point; the token goes nowhere else
+COURTESY_SECONDS = 4.0  # later than this "typing…" only lies
 _OK, _REDIRECT, _TOO_MANY, _SERVER_ERROR = 200, 300, 429, 500
 _UNAUTHORISED = (401, 403)
 
@@ -46,6 +47,10 @@ class WhatsApp:
         self._path = f"/{phone_number_id}"
         self._phone_number_id = phone_number_id
         self._graph = Destination(base_url, timeout=send_timeout, guard=guard, headers=headers, observe=observe)
+        # apart and impatient, so that a slow courtesy never takes a connection from a message
+        self._courtesies = Destination(
+            base_url, timeout=COURTESY_SECONDS, guard=guard, headers=headers, observe=observe
+        )
         self._media = Destination(
             base_url,
             timeout=media_timeout,
@@ -67,6 +72,7 @@ class WhatsApp:
         """Close all connections."""
         await self._graph.aclose()
         await self._media.aclose()
+        await self._courtesies.aclose()
 
     async def send(
         self,
@@ -97,7 +103,9 @@ class WhatsApp:
             "message_id": wamid,
             "typing_indicator": {"type": "text"},
         }
-        result = await self._post("/messages", body)
+        result = await self._call(
+            self._courtesies, "POST", f"{self._path}/messages", orjson.dumps(body), "application/json"
+        )
         return isinstance(result, Answer) and result.status == _OK
 
     async def upload_media(self, conteudo: bytes, mime: str, filename: str) -> media.Uploaded | Failure:

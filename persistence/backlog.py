@@ -17,7 +17,16 @@ SELECT
     (SELECT count(*) FROM lanes WHERE ready_at <= now() AND lease_until IS NULL) AS due_lanes,
     (SELECT count(*) FROM lanes WHERE ready_at IS NOT NULL AND lease_until > now()) AS leased_lanes,
     (SELECT coalesce(extract(epoch FROM now() - min(ready_at)), 0)::float8 FROM lanes
-        WHERE ready_at <= now() AND lease_until IS NULL) AS lag_seconds
+        WHERE ready_at <= now() AND lease_until IS NULL) AS lag_seconds,
+    (SELECT count(*) FROM outbox WHERE run_at IS NOT NULL) AS outbox_open,
+    (SELECT count(*) FROM outbox WHERE status = 'falhou' AND criado_em > now() - interval '1 day') AS outbox_failed,
+    (SELECT count(*) FROM empresa WHERE envio_suspenso IS NOT NULL) AS suspended
+"""
+_EMISSIONS = """
+SELECT status, count(*) AS count, extract(epoch FROM now() - min(criado_em))::float8 AS oldest_seconds
+FROM nfse_emissao
+WHERE proxima_acao_em IS NOT NULL OR (status IN ('conflito', 'erro') AND criado_em > now() - interval '30 days')
+GROUP BY status
 """
 _WAKE = """
 INSERT INTO lanes AS l (lane, ready_at, pending_since) VALUES ($1, now(), now())
@@ -25,6 +34,21 @@ ON CONFLICT (lane) DO UPDATE SET ready_at = now(), pending_since = now(), backof
 """
 _REOPEN = """
 UPDATE inbox SET estado = 0, tentativas = 0, interpretacao = NULL WHERE id = $1 AND estado = 2 RETURNING lane
+"""
+# Meta repeats webhooks for seven days: until then a row's key is what keeps a repetition from being new.
+_PRUNE_ROWS = """
+DELETE FROM inbox WHERE id IN (
+    SELECT id FROM inbox WHERE estado = 1 AND tipo IN ('status', 'gateway', 'aviso_meta')
+        AND recebido_em < now() - interval '8 days' ORDER BY id LIMIT 20000
+)
+"""
+# Only lanes whose work is idempotent: a lane made anew starts its fencing epochs again.
+_PRUNE_LANES = """
+DELETE FROM lanes WHERE lane IN (
+    SELECT lane FROM lanes WHERE ready_at IS NULL AND owner IS NULL
+        AND (lane LIKE 'entrega:%' OR lane LIKE 'emissao:%' OR lane LIKE 'ilegivel:%') LIMIT 20000
+    FOR NO KEY UPDATE SKIP LOCKED
+)
 """
 _SLEEPERS = """
 WITH adormecidas AS (
@@ -44,6 +68,18 @@ class Counts:
     due_lanes: int
     leased_lanes: int
     lag_seconds: float
+    outbox_open: int
+    outbox_failed: int
+    suspended: int
+
+
+@dataclass(frozen=True, slots=True)
+class EmissionCount:
+    """Emissions of one status that are not settled, or that people must look at."""
+
+    status: str
+    count: int
+    oldest_seconds: float
 
 
 class Backlog:
@@ -55,6 +91,16 @@ class Backlog:
     async def pending(self) -> Counts:
         """Count."""
         return Counts(**await self._database.pool.fetchrow(_COUNTS))
+
+    async def emissions(self) -> list[EmissionCount]:
+        """Count emissions that are not settled, by status."""
+        return [EmissionCount(**record) for record in await self._database.pool.fetch(_EMISSIONS)]
+
+    async def prune(self) -> int:
+        """Delete ticks and hints older than Meta's redelivery, and their idle lanes; returns how many rows."""
+        status: str = await self._database.pool.execute(_PRUNE_ROWS)
+        await self._database.pool.execute(_PRUNE_LANES)
+        return int(status.removeprefix("DELETE "))
 
     async def replay(self, row_id: int) -> bool:
         """Give a quarantined row five new attempts and a fresh interpretation; False when it is not quarantined."""

@@ -201,6 +201,15 @@ async def renew(connection: AsyncConnection, tarefa: Tarefa, lease_seconds: floa
     return changed.rowcount == 1
 
 
+async def give_back(connection: AsyncConnection, tarefa: Tarefa) -> None:
+    """Return an emission that was taken and not sent: it is due again as it was. Nothing happens if it is another's."""
+    await connection.execute(
+        nfse_emissao.update()
+        .where(nfse_emissao.c.id == tarefa.id, nfse_emissao.c.epoch == tarefa.epoch)
+        .values(status=tarefa.era, lease_until=None, proxima_acao_em=sa.func.now())
+    )
+
+
 async def settle(connection: AsyncConnection, tarefa: Tarefa, passo: Passo, *, resposta: Any = None) -> None:
     """Store what followed and give the lease back. Raises ``EmissionLeaseLostError`` for a late commit."""
     novo, antes = passo.andamento, tarefa.andamento

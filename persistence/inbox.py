@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from persistence.jsontext import clean, storable
-from persistence.outage import DatabaseAwayError, is_outage
+from persistence.outage import DatabaseAwayError, is_objection, is_outage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -138,7 +138,7 @@ class Inbox:
         try:
             new = set(await self._insert(_merged(batch)))
         except Exception as error:  # noqa: BLE001 - every caller is told, none may wait for ever
-            if len(batch) > 1 and not _away(error):  # somebody's data: the others must not suffer for it
+            if len(batch) > 1 and is_objection(error):  # somebody's data: the others must not suffer for it
                 for caller in batch:
                     await self._settle([caller])
                 return
@@ -191,14 +191,10 @@ def _merged(batch: list[_Caller]) -> Iterable[_Row]:
     return rows.values()
 
 
-def _away(error: Exception) -> bool:
-    return is_outage(error) or isinstance(error, TimeoutError)
-
-
 def _fail(caller: _Caller, error: Exception) -> None:
     if caller.stored.done():
         return
-    if not _away(error):
+    if is_objection(error):
         caller.stored.set_exception(error)
         return
     away = DatabaseAwayError("the database does not answer")

@@ -39,6 +39,14 @@ async def record_note(connection: AsyncConnection, emissao_id: int, nota: Nota) 
     )
 
 
+async def belongs_to_another(connection: AsyncConnection, emissao_id: int, id_externo: str) -> bool:
+    """Tell whether the gateway's id already names another invoice's note: a gateway that reuses ids is lying."""
+    statement = sa.select(
+        sa.exists().where(nfse_processada.c.id_externo == id_externo, nfse_processada.c.emissao_id != emissao_id)
+    )
+    return bool((await connection.execute(statement)).scalar_one())
+
+
 async def document(connection: AsyncConnection, emissao_id: int, formato: str) -> Documento | None:
     """Return a stored PDF or XML."""
     statement = sa.select(nfse_documento.c.conteudo, nfse_documento.c.mime).where(

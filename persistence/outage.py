@@ -15,8 +15,17 @@ _PASSING = (
 )  # SQLSTATE prefixes: PostgreSQL manual, appendix A
 
 
+_OBJECTIONS = ("22", "23", "54")  # data exception, constraint violation, program limit exceeded
+
+
 class DatabaseAwayError(ConnectionError):
     """The database does not answer now; nothing was decided about the data, so the sender should keep it."""
+
+
+def is_objection(error: BaseException) -> bool:
+    """True when the database refuses these very data: sending them again would end the same way."""
+    state = getattr(getattr(error, "orig", None) or error, "sqlstate", None)
+    return isinstance(state, str) and state.startswith(_OBJECTIONS)
 
 
 def is_outage(error: BaseException) -> bool:
@@ -24,7 +33,7 @@ def is_outage(error: BaseException) -> bool:
     match error:
         case exc.DBAPIError():
             return error.connection_invalidated or (error.orig is not None and is_outage(error.orig))
-        case exc.TimeoutError() | ConnectionError():
+        case exc.TimeoutError() | TimeoutError() | OSError():  # OSError: no route, no such host, refused, reset
             return True
     state = getattr(error, "sqlstate", None)  # asyncpg's own errors, and SQLAlchemy's thin copies of them
     if isinstance(state, str):

@@ -17,15 +17,19 @@ if TYPE_CHECKING:
 LEASE_SECONDS = 15.0  # renewed while a file is fetched, uploaded and sent; a dead worker's messages wait this long
 
 # Ticks only ever grow: WhatsApp may tell them late or out of order. A failure may follow "sent", not "delivered".
-ORDEM = {"pendente": 0, "incerto": 1, "enviado": 2, "falhou": 3, "entregue": 4, "lido": 5}
+ORDEM = {"pendente": 0, "enviando": 1, "incerto": 2, "enviado": 3, "falhou": 4, "entregue": 5, "lido": 6}
 
 
 @dataclass(frozen=True, slots=True)
 class Saida:
-    """A message to be sent, under our lease; ``mensagem`` is the JSON that ``enqueue`` stored."""
+    """A message to be sent, under our lease; ``mensagem`` is the JSON that ``enqueue`` stored.
+
+    ``era`` is its status before we took it: ``enviando`` means that a worker died with it in hand, perhaps sent.
+    """
 
     id: int
     epoch: int
+    era: str
     endereco: str
     mensagem: dict[str, Any]
     tentativas: int
@@ -43,15 +47,20 @@ async def enqueue(
     mensagem: dict[str, Any],
     sessao_id: str | None = None,
     chave: str | None = None,
+    resumo_de: int | None = None,
     bloqueia: bool = True,
     correlacao: str | None = None,
 ) -> None:
-    """Put one message into the transaction that decided it; with ``chave`` a second of the same key is dropped."""
+    """Put one message into the transaction that decided it; with ``chave`` a second of the same key is dropped.
+
+    ``resumo_de`` is the revision whose summary this message shows; ``bloqueia``: later ones wait until it has left.
+    """
     statement = insert(outbox).values(
         conversa=conversa,
         mensagem=mensagem,
         sessao_id=sessao_id,
         chave=chave,
+        resumo_de=resumo_de,
         bloqueia=bloqueia,
         correlacao=correlacao,
     )
@@ -60,7 +69,7 @@ async def enqueue(
 
 _CLAIM = sa.text("""
 WITH due AS (
-    SELECT o.id FROM outbox o
+    SELECT o.id, o.status FROM outbox o
     WHERE o.run_at <= now() AND (o.lease_until IS NULL OR o.lease_until < now())
       AND NOT EXISTS (
           SELECT 1 FROM outbox p
@@ -68,11 +77,12 @@ WITH due AS (
       )
     ORDER BY o.run_at LIMIT :limit FOR UPDATE OF o SKIP LOCKED
 )
-UPDATE outbox o SET lease_until = now() + make_interval(secs => :lease), epoch = o.epoch + 1
+UPDATE outbox o SET lease_until = now() + make_interval(secs => :lease), epoch = o.epoch + 1,
+    status = CASE WHEN o.status = 'pendente' THEN 'enviando' ELSE o.status END
 FROM due, conversas c
 WHERE o.id = due.id AND c.conversa = o.conversa AND o.run_at IS NOT NULL
-RETURNING o.id, o.epoch, o.mensagem, o.tentativas, o.criado_em, o.conversa, o.sessao_id, o.correlacao, c.endereco,
-          now() AS agora
+RETURNING o.id, o.epoch, due.status AS era, o.mensagem, o.tentativas, o.criado_em, o.conversa, o.sessao_id,
+          o.correlacao, c.endereco, now() AS agora
 """)
 
 
@@ -100,7 +110,7 @@ async def sent(connection: AsyncConnection, saida: Saida, wamid: str) -> None:
         .values(
             wamid=wamid,
             status=_forward("enviado"),
-            enviado_em=sa.func.now(),
+            enviado_em=sa.func.coalesce(outbox.c.enviado_em, sa.func.now()),
             run_at=None,
             lease_until=None,
             tentativas=outbox.c.tentativas + 1,
@@ -119,17 +129,25 @@ async def again(
     conta: bool = True,
 ) -> None:
     """Try later; ``incerto`` when it may have left, so that a status webhook can still settle it first."""
+    quando = sa.func.now() + sa.func.make_interval(0, 0, 0, 0, 0, 0, seconds)
     await connection.execute(
         outbox.update()
         .where(outbox.c.id == saida.id, outbox.c.epoch == saida.epoch, outbox.c.run_at.is_not(None))
         .values(
-            status=_forward("incerto") if incerto else outbox.c.status,
-            run_at=sa.func.now() + sa.func.make_interval(0, 0, 0, 0, 0, 0, seconds),
+            status="incerto" if incerto else "pendente",
+            run_at=quando,
             lease_until=None,
             tentativas=outbox.c.tentativas + (1 if conta else 0),
             erro=erro,
             erro_codigo=codigo,
         )
+    )
+    # Its followers can't leave before it: due at every claim, they would be looked at in vain.
+    await connection.execute(
+        outbox.update()
+        .where(outbox.c.conversa == saida.conversa, outbox.c.id > saida.id, outbox.c.run_at < quando)
+        .where(sa.select(outbox.c.bloqueia).where(outbox.c.id == saida.id).scalar_subquery())
+        .values(run_at=quando)
     )
 
 
@@ -152,20 +170,51 @@ async def without_caption(connection: AsyncConnection, saida: Saida) -> None:
 async def tick(
     connection: AsyncConnection, *, outbox_id: int | None, wamid: str, status: str, codigo: int | None, erro: str | None
 ) -> bool:
-    """Apply a status webhook; an older tick than the one we have changes nothing. Says whether it was ours."""
-    key = (outbox.c.wamid == wamid) if outbox_id is None else (outbox.c.id == outbox_id)
+    """Apply a status webhook; an older tick than the one we have changes nothing. Says whether it was ours.
+
+    Our id counts only for a message that may have left and whose wamid we don't know: numbers start again in a restored
+    or second database, and Meta repeats its webhooks for seven days.
+    """
+    lost_answer = sa.and_(
+        outbox.c.id == (outbox_id or 0), outbox.c.wamid.is_(None), outbox.c.status.in_(("enviando", "incerto"))
+    )
     changed = await connection.execute(
         outbox.update()
-        .where(key)
+        .where(sa.or_(outbox.c.wamid == wamid, lost_answer))
         .values(
-            wamid=sa.func.coalesce(outbox.c.wamid, wamid),
+            wamid=wamid,
             status=_forward(status),
+            enviado_em=sa.func.coalesce(outbox.c.enviado_em, sa.func.now()),
             run_at=None,
             erro_codigo=codigo if codigo is not None else outbox.c.erro_codigo,
             erro=erro if erro is not None else outbox.c.erro,
         )
     )
     return bool(changed.rowcount)
+
+
+async def retry_failed(connection: AsyncConnection, wamid: str, seconds: float, max_tries: int) -> bool:
+    """Send again what Meta took and then failed to deliver for a passing reason; the old wamid is forgotten."""
+    changed = await connection.execute(
+        outbox.update()
+        .where(outbox.c.wamid == wamid, outbox.c.status == "falhou", outbox.c.tentativas < max_tries)
+        .values(
+            status="pendente",
+            wamid=None,
+            run_at=sa.func.now() + sa.func.make_interval(0, 0, 0, 0, 0, 0, seconds),
+            lease_until=None,
+        )
+    )
+    return bool(changed.rowcount)
+
+
+async def shown_at(connection: AsyncConnection, sessao_id: str, revisao: int) -> datetime | None:
+    """Return when a summary of this revision first left for the user; ``None``: none has."""
+    statement = sa.select(sa.func.min(outbox.c.enviado_em)).where(
+        outbox.c.sessao_id == sessao_id, outbox.c.resumo_de == revisao, outbox.c.status != "falhou"
+    )
+    moment: datetime | None = (await connection.execute(statement)).scalar_one()
+    return moment
 
 
 def _forward(status: str) -> Any:

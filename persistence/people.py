@@ -156,12 +156,14 @@ async def get_company(connection: AsyncConnection, empresa_id: int) -> Empresa:
     return _empresa((await connection.execute(empresa.select().where(empresa.c.id == empresa_id))).one())
 
 
-async def save_company(connection: AsyncConnection, values: dict[str, Any], telefones: list[str]) -> int:
+async def save_company(
+    connection: AsyncConnection, values: dict[str, Any], defaults: dict[str, Any], telefones: list[str]
+) -> int:
     """Create the company or update it, and let these phones (canonical) issue for it; returns its id.
 
-    Raises ``PhoneTakenError``; then nothing was changed.
+    ``defaults`` count only for a new company. Raises ``PhoneTakenError``; then nothing was changed.
     """
-    statement = insert(empresa).values(**values)
+    statement = insert(empresa).values(**{**defaults, **values})
     changed = {k: statement.excluded[k] for k in values if k != "cnpj"}
     empresa_id = (
         await connection.execute(

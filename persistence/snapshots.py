@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from pydantic import TypeAdapter
 from sqlalchemy.dialects.postgresql import insert
 
-from persistence.tables import empresa, session_snapshot, transicoes
+from persistence.tables import empresa, inbox, session_snapshot, transicoes
 from state_machine.estado import ESPERAM_USUARIO, Estado, SnapshotReason
 from state_machine.fields import Campo
 from state_machine.rascunho import Lido, Rascunho
@@ -151,11 +151,18 @@ async def repaired(connection: AsyncConnection, sessao_id: str) -> bool:
     return bool((await connection.execute(statement)).scalar_one())
 
 
+def deadline_key(sessao_id: Any, versao: Any) -> Any:
+    """Return the inbox key of a deadline's event: one for each version, as every turn sets a new deadline."""
+    return sa.literal("prazo:") + sessao_id + ":" + sa.cast(versao, sa.Text)
+
+
 async def overdue(connection: AsyncConnection, limit: int) -> list[tuple[str, str, int]]:
     """Return (sessao_id, conversa, versao) of sessions whose deadline has passed, by the database's clock."""
+    told = deadline_key(session_snapshot.c.sessao_id, session_snapshot.c.versao)
     statement = (
         sa.select(session_snapshot.c.sessao_id, session_snapshot.c.conversa, session_snapshot.c.versao)
         .where(session_snapshot.c.estado.in_(ESPERAM_USUARIO), session_snapshot.c.expira_em < sa.func.now())
+        .where(~sa.exists().where(inbox.c.chave == told))
         .order_by(session_snapshot.c.expira_em)
         .limit(limit)
     )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from state_machine.estado import ESPERAM_USUARIO, FINAIS, Estado
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from state_machine.eventos import Evento
 
 INICIO = "[*]"
+COMMAND = "python -m state_machine.diagram docs/estados.md"
+_BEGIN, _END = "<!-- diagrama: gerado, não edite -->\n", "<!-- fim do diagrama -->\n"
 
 _AGORA = datetime(2026, 1, 1, tzinfo=UTC)
 _TUDO = (
@@ -99,3 +103,23 @@ def mermaid() -> str:
     lines += [f"    {de} --> {para}: {', '.join(eventos)}" for (de, para), eventos in grouped.items()]
     lines += [f"    {estado.value} --> {INICIO}" for estado in Estado if estado in FINAIS]
     return "\n".join(lines) + "\n"
+
+
+def refreshed(page: str) -> str:
+    """Return ``page`` with the diagram of today's rules between its markers; raises ``ValueError`` without markers."""
+    before, begin, rest = page.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not (begin and end):
+        raise ValueError(f"no markers for the diagram: {_BEGIN.strip()} … {_END.strip()}")
+    return f"{before}{begin}```mermaid\n{mermaid()}```\n{end}{after}"
+
+
+def main() -> None:
+    """Rewrite the diagram in the pages named on the command line."""
+    for name in sys.argv[1:]:
+        page = Path(name)
+        page.write_text(refreshed(page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

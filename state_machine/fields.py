@@ -69,6 +69,7 @@ class Motivo(StrEnum):
     AMBIGUO = "ambiguo"  # readable in two ways ("1.50"?)
     DUAS_NOTAS = "duas_notas"
     DISCORDANCIA = "discordancia"  # rules and model read different values
+    RECUSADO = "recusado"  # the authority did not accept it in an earlier invoice
 
 
 @dataclass(frozen=True, slots=True)

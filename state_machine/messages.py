@@ -1,4 +1,4 @@
-"""Every other sentence that a user reads; short, warm, precise pt-BR. The questions are in ``questions``."""
+"""Every other sentence that a user reads; short, warm, precise pt-BR. See also ``questions`` and ``resumo``."""
 
 from __future__ import annotations
 
@@ -7,101 +7,17 @@ from typing import TYPE_CHECKING
 from state_machine.documents import formata_documento
 from state_machine.efeitos import Botao, Mensagem
 from state_machine.fields import Campo
-from state_machine.money import centavos, formata_brl, por_extenso
+from state_machine.money import formata_brl
 from state_machine.questions import NOME_DO_CAMPO
+from state_machine.resumo import botao_cancelar, resumo
+from state_machine.texto import apara
 
 if TYPE_CHECKING:
-    from state_machine.rascunho import Rascunho
     from state_machine.sessao import Sessao
 
-RESUMO_DESCRICAO_MAX = 420  # characters; the whole summary must fit Meta's 1,024 for a text with buttons
+_NOME_MAX = 200  # UTF-16 units of the client's name in a caption
+_MOTIVO_MAX = 500  # UTF-16 units; some cities answer with pages
 _EXEMPLO = "_nota de 1.500 para 12.345.678/0001-95, consultoria de marketing_"  # a textbook CNPJ
-
-
-def _valor_legivel(campo: Campo, valor: str) -> str:
-    if campo is Campo.VALOR:
-        return formata_brl(centavos(valor))
-    return formata_documento(valor) if campo is Campo.DOCUMENTO else valor
-
-
-def _botoes_resumo(sessao: Sessao) -> tuple[Botao, ...]:
-    alvo = f"{sessao.sessao_id}:{sessao.revisao}"
-    return (
-        Botao(f"confirmar:{alvo}", "Confirmar"),
-        Botao(f"corrigir:{alvo}", "Corrigir"),
-        Botao(f"cancelar:{alvo}", "Cancelar"),
-    )
-
-
-def _cliente(rascunho: Rascunho) -> str:
-    documento = rascunho.validado(Campo.DOCUMENTO) or ""
-    tipo = "CPF" if len(documento) == 11 else "CNPJ"  # noqa: PLR2004 - a CPF has 11 digits
-    nome = rascunho.tomador_nome
-    linhas = [f"Cliente: {nome}"] if nome else [f"Cliente: nome não encontrado pelo {tipo}"]
-    linhas.append(f"{tipo}: {formata_documento(documento)}")
-    if rascunho.cadastro and rascunho.cadastro.situacao not in {None, "ATIVA"}:
-        linhas.append(f"⚠️ Na Receita este CNPJ consta como *{rascunho.cadastro.situacao}*.")
-    return "\n".join(linhas)
-
-
-def resumo(sessao: Sessao, titulo: str = "*Confere pra mim?*") -> Mensagem:
-    """Show exactly what a confirmation would issue, with buttons bound to this session and revision."""
-    rascunho = sessao.rascunho
-    valor = rascunho.valor_servico
-    servico = rascunho.validado(Campo.DESCRICAO) or ""
-    if len(servico) > RESUMO_DESCRICAO_MAX:
-        servico = f"{servico[:RESUMO_DESCRICAO_MAX]}… (texto inteiro guardado, {len(servico)} caracteres)"
-    opcionais = [
-        f"{rotulo}: {texto}"
-        for rotulo, texto in (
-            ("E-mail", rascunho.validado(Campo.EMAIL)),
-            ("Competência", _mes(rascunho.validado(Campo.COMPETENCIA))),
-            ("Data do serviço", _dia(rascunho.validado(Campo.DATA))),
-        )
-        if texto
-    ]
-    linhas = [
-        titulo,
-        "",
-        _cliente(rascunho),
-        f"Valor: *{formata_brl(valor)}* ({por_extenso(valor)})",
-        f"Serviço: {servico}",
-        *opcionais,
-        f"Emitente: {sessao.emitente}",
-    ]
-    return Mensagem("\n".join(linhas), _botoes_resumo(sessao))
-
-
-def _mes(valor: str | None) -> str | None:
-    return f"{valor[5:7]}/{valor[:4]}" if valor else None
-
-
-def _dia(valor: str | None) -> str | None:
-    return f"{valor[8:10]}/{valor[5:7]}/{valor[:4]}" if valor else None
-
-
-_MUDEI = {
-    Campo.DOCUMENTO: "o cliente",
-    Campo.VALOR: "o valor",
-    Campo.DESCRICAO: "o serviço",
-    Campo.NOME: "o nome do cliente",
-    Campo.EMAIL: "o e-mail",
-    Campo.COMPETENCIA: "a competência",
-    Campo.DATA: "a data",
-}
-
-
-def titulo_da_mudanca(mudancas: tuple[tuple[Campo, str, str], ...]) -> str:
-    """Say what a correction changed, from what to what."""
-    frases = []
-    for campo, velho, novo in mudancas:
-        if campo is Campo.DESCRICAO:
-            frases.append("Troquei o serviço.")
-        else:
-            frases.append(
-                f"Mudei {_MUDEI[campo]} de {_valor_legivel(campo, velho)} para {_valor_legivel(campo, novo)}."
-            )
-    return f"*{' '.join(frases)}*\nConfere?"
 
 
 def saudacao() -> Mensagem:
@@ -128,7 +44,7 @@ def o_que_muda(sessao: Sessao) -> Mensagem:
     return Mensagem(
         "O que eu mudo? Me manda só a informação certa: o CNPJ ou CPF, o valor ou o serviço. "
         "O resto continua guardado.",
-        _botoes_resumo(sessao)[2:],
+        (botao_cancelar(sessao),),
     )
 
 
@@ -138,7 +54,7 @@ def dados_mudaram(sessao: Sessao) -> Mensagem:
 
 
 def lembrete(sessao: Sessao) -> Mensagem:
-    """Repeat the summary after words that changed nothing."""
+    """Repeat the summary after words that changed nothing, or a yes written before it was shown."""
     return resumo(sessao, "*Está tudo pronto, só falta você confirmar.*")
 
 
@@ -163,7 +79,7 @@ def ja_encerrada(estado_legivel: str) -> Mensagem:
 def autorizada(sessao: Sessao, numero: str) -> str:
     """Caption of the PDF: the result in one line."""
     rascunho = sessao.rascunho
-    nome = rascunho.tomador_nome or formata_documento(rascunho.validado(Campo.DOCUMENTO) or "")
+    nome = apara(rascunho.tomador_nome or formata_documento(rascunho.validado(Campo.DOCUMENTO) or ""), _NOME_MAX)
     return f"NFS-e {numero} autorizada · {formata_brl(rascunho.valor_servico)} · {nome}"
 
 
@@ -175,7 +91,7 @@ def rejeitada(sessao: Sessao, motivo: str, campo: Campo | None) -> Mensagem:
         else "Depois de resolver, toca em *Corrigir nota* para enviar outra vez."
     )
     return Mensagem(
-        f"*A prefeitura não aceitou esta nota.*\nMotivo: {motivo}\n\n"
+        f"*A prefeitura não aceitou esta nota.*\nMotivo: {apara(motivo, _MOTIVO_MAX) or 'não informado'}\n\n"
         f"Nenhuma nota foi emitida e seus dados estão guardados. {conserto}",
         (Botao(f"refazer:{sessao.sessao_id}", "Corrigir nota"),),
     )
@@ -192,7 +108,7 @@ def falhou() -> Mensagem:
 def demorou() -> Mensagem:
     """The authority is slow; the user need not do anything."""
     return Mensagem(
-        "Sua nota foi enviada e a prefeitura ainda está processando. "
+        "A prefeitura ainda não respondeu sobre a sua nota; continuo acompanhando. "
         "Não precisa repetir: te mando o PDF assim que sair."
     )
 

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 from state_machine.efeitos import Mensagem
 from state_machine.fields import Campo, Motivo
 from state_machine.rascunho import StatusCampo
+from state_machine.texto import apara
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from state_machine.rascunho import Lido, Rascunho
+
+DETALHE_MAX = 200  # UTF-16 units; a detail is a hint, not a quotation
 
 NOME_DO_CAMPO = {
     Campo.DOCUMENTO: "o CNPJ ou CPF do cliente",
@@ -43,10 +46,11 @@ _DUVIDA = {
     Motivo.POR_UNIDADE: "Entendi um preço por hora ou unidade.{detalhe} Qual é o valor total da nota?",
     Motivo.DESCONTO: "Entendi que tem desconto.{detalhe} Qual é o valor final da nota?",
     Motivo.MOEDA_ESTRANGEIRA: "A nota sai em reais.{detalhe} Qual é o valor em reais?",
-    Motivo.NAO_POSITIVO: "O valor da nota precisa ser maior que zero. Qual é o valor?",
-    Motivo.AMBIGUO: "Não tive certeza de {campo}.{detalhe} Me manda de novo, por favor?",
+    Motivo.NAO_POSITIVO: "O valor da nota precisa ser maior que zero e menor que R$ 10 bilhões. Qual é o valor?",
+    Motivo.AMBIGUO: "Não tive certeza sobre {campo}.{detalhe} Me manda de novo, por favor?",
     Motivo.DUAS_NOTAS: "Parece que são duas notas. Faço uma de cada vez: me manda só os dados da primeira.",
     Motivo.DISCORDANCIA: "Fiquei em dúvida sobre {campo}.{detalhe} Me manda só essa informação, por favor?",
+    Motivo.RECUSADO: "A prefeitura não aceitou {campo} da nota anterior.{detalhe} Me manda a informação certa?",
 }
 
 
@@ -63,7 +67,8 @@ def _guardados(rascunho: Rascunho) -> str:
 
 def _duvida(campo: Campo, lido: Lido) -> str:
     motivo = lido.motivo or Motivo.AMBIGUO
-    detalhe = f" {lido.detalhe.rstrip('.').capitalize()}." if lido.detalhe else ""
+    detalhe = apara(lido.detalhe or "", DETALHE_MAX).rstrip(".")
+    detalhe = f" {detalhe[0].upper()}{detalhe[1:]}." if detalhe else ""
     return _DUVIDA[motivo].format(campo=NOME_DO_CAMPO[campo], detalhe=detalhe)
 
 
@@ -78,10 +83,11 @@ def pergunta(rascunho: Rascunho) -> Mensagem:
     if em_duvida:
         campo = em_duvida[0]
         outros = [c for c in dict.fromkeys((*em_duvida, *rascunho.faltam)) if c is not campo]
-        resto = f"\n\nDepois disso falta {_lista(NOME_DO_CAMPO[c] for c in outros)}." if outros else ""
+        falta = "faltam" if len(outros) > 1 else "falta"
+        resto = f"\n\nDepois disso {falta} {_lista(NOME_DO_CAMPO[c] for c in outros)}." if outros else ""
         return Mensagem(_duvida(campo, rascunho.campo(campo)) + resto + _guardados(rascunho))
     faltam = rascunho.faltam
     if len(faltam) == 1:
         return Mensagem(_PERGUNTA[faltam[0]] + _guardados(rascunho))
     faltando = _lista(NOME_DO_CAMPO[c] for c in faltam)
-    return Mensagem(f"Falta {faltando}. Pode mandar tudo junto ou um de cada vez.{_guardados(rascunho)}")
+    return Mensagem(f"Faltam {faltando}. Pode mandar tudo junto ou um de cada vez.{_guardados(rascunho)}")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
+from datetime import date
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from state_machine.documents import DocumentoInvalido, parse_documento
 from state_machine.fields import OBRIGATORIOS, Campo, Candidate, Confianca, Doubt, Motivo, Origem
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 DESCRICAO_MAX = 2000  # characters; xDescServ of the national layout
 NOME_MAX = 300  # characters; xNome of the national layout
 DESCRICAO_MIN = 3  # characters; less than a word is a slip of the finger
+EMAIL_MAX = 80  # characters; the longest e-mail of the national layout
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")  # shape only: whether somebody reads there, nobody can tell
 
 
 class StatusCampo(StrEnum):
@@ -72,10 +76,10 @@ class Rascunho:
         return lido
 
     def com(self, campo: Campo, lido: Lido) -> Rascunho:
-        """Return a copy in which ``campo`` reads ``lido``; a new document forgets the old one's register entry."""
+        """Return a copy in which ``campo`` reads ``lido``; another document forgets the old one's name and entry."""
         campos: dict[str, Any] = {campo.value: lido}
         mudado = replace(self, **campos)
-        if campo is Campo.DOCUMENTO and lido.valor != self.documento.valor:
+        if campo is Campo.DOCUMENTO and self.documento.valor not in {None, lido.valor}:
             mudado = replace(mudado, cadastro=None, nome=VAZIO)
         return mudado
 
@@ -105,7 +109,7 @@ class Rascunho:
     @property
     def tomador_nome(self) -> str | None:
         """The tomador's name: what the register says, else what the user said."""
-        return self.cadastro.razao_social if self.cadastro else self.validado(Campo.NOME)
+        return (self.cadastro and self.cadastro.razao_social.strip()) or self.validado(Campo.NOME)
 
 
 def ler(candidate: Candidate) -> Lido:
@@ -125,20 +129,39 @@ def ler(candidate: Candidate) -> Lido:
         return replace(lido, status=StatusCampo.INVALID, valor=None, motivo=erro.motivo)
     except ValorInvalido:
         return replace(lido, status=StatusCampo.INVALID, valor=None, motivo=Motivo.NAO_POSITIVO)
+    except ValueError:  # no month, day or e-mail
+        return replace(lido, status=StatusCampo.INVALID, valor=None, motivo=Motivo.AMBIGUO)
 
 
 def _normalizado(candidate: Candidate) -> str:
+    """Return the value as it will be issued; raises ``ValueError`` for what can't be issued."""
+    valor = candidate.valor.strip()
     match candidate.campo:
         case Campo.DOCUMENTO:
-            return parse_documento(candidate.valor).numero
+            return parse_documento(valor).numero
         case Campo.VALOR:
-            return str(centavos(candidate.valor))
+            return str(centavos(valor))
         case Campo.DESCRICAO:
-            return " ".join(candidate.valor.split())[:DESCRICAO_MAX]
+            return " ".join(valor.split())[:DESCRICAO_MAX].rstrip()
         case Campo.NOME:
-            return " ".join(candidate.valor.split())[:NOME_MAX]
+            return " ".join(valor.split())[:NOME_MAX].rstrip()
+        case Campo.COMPETENCIA:
+            return date.fromisoformat(f"{valor}-01").isoformat()[:7]
+        case Campo.DATA:
+            return date.fromisoformat(valor).isoformat()
+        case Campo.EMAIL:
+            if len(valor) > EMAIL_MAX or not _EMAIL.fullmatch(valor):
+                raise ValueError("no e-mail address")
+            return valor
         case _:
-            return candidate.valor.strip()
+            assert_never(candidate.campo)
+
+
+def _nada_diz(candidate: Candidate) -> bool:
+    """True for what is dropped without a word: a slip of the finger, or a name that is only a guess."""
+    if candidate.campo is Campo.NOME:  # never asked back: the summary says when there is none, and blocks nothing
+        return candidate.confianca is Confianca.DUVIDOSA or not candidate.valor.strip()
+    return candidate.campo is Campo.DESCRICAO and len(candidate.valor.strip()) < DESCRICAO_MIN
 
 
 def aplicar(
@@ -150,19 +173,23 @@ def aplicar(
     """
     for campo in clear:
         rascunho = rascunho.com(campo, VAZIO)
-    for candidate in candidates:
-        if candidate.campo is Campo.DESCRICAO and len(candidate.valor.strip()) < DESCRICAO_MIN:
-            continue
-        rascunho = rascunho.com(candidate.campo, ler(candidate))
-    for doubt in doubts:
-        duvidoso = Lido(
-            StatusCampo.INVALID, None, doubt.trecho, Origem.REGRAS, Confianca.DUVIDOSA, doubt.motivo, doubt.detalhe
-        )
-        rascunho = rascunho.com(doubt.campo, duvidoso)
+    lidos = [(candidate.campo, ler(candidate)) for candidate in candidates if not _nada_diz(candidate)]
+    lidos += [(doubt.campo, _duvidoso(doubt)) for doubt in doubts if doubt.campo is not Campo.NOME]
+    # The document first: another one forgets the name that stood, not the one said in the same breath.
+    for campo, lido in sorted(lidos, key=lambda par: par[0] is not Campo.DOCUMENTO):
+        rascunho = rascunho.com(campo, lido)
     return rascunho
 
 
+def _duvidoso(doubt: Doubt) -> Lido:
+    return Lido(StatusCampo.INVALID, None, doubt.trecho, Origem.REGRAS, Confianca.DUVIDOSA, doubt.motivo, doubt.detalhe)
+
+
 def mudancas(antes: Rascunho, depois: Rascunho) -> tuple[tuple[Campo, str, str], ...]:
-    """List the fields whose validated value changed from one value to another: (field, old, new)."""
-    pares = ((c, antes.validado(c), depois.validado(c)) for c in Campo)
+    """List the fields whose validated value changed from one value to another: (field, old, new).
+
+    Where the register names the client, what the user calls it is not shown, so that its change is none.
+    """
+    do_cadastro = {Campo.NOME} if antes.cadastro or depois.cadastro else set()
+    pares = ((c, antes.validado(c), depois.validado(c)) for c in Campo if c not in do_cadastro)
     return tuple((c, velho, novo) for c, velho, novo in pares if velho and novo and velho != novo)

@@ -1,6 +1,11 @@
 """Decides what follows from a gateway's answer to one emission; pure, so that every law of it can be tested alone.
 
 The two laws: nothing unknown is ever final, and nothing unknown is ever sent again before asking.
+
+What these laws alone can't give is uniqueness at the gateway. A note may be sent a second time after two absences, or
+after a 429 or 503; should the first copy be accepted all the same, and show itself more than ``ABSENT_TWICE_AFTER``
+later, only the gateway's own uniqueness on our key keeps the second one out. So an adapter without such a key may not
+be driven by this policy: ``tests/state_machine/test_reconciliation.py`` shows both sides.
 """
 
 from __future__ import annotations
@@ -34,7 +39,7 @@ if TYPE_CHECKING:
 ABSENT_TWICE_AFTER = timedelta(seconds=30)  # a gateway may accept late: one "absent" proves nothing
 RETRY_BASE, RETRY_CAP = 1.0, 30.0  # seconds, doubled each time: the specification's retry table
 SUSPENDED_PROBE = 300.0  # seconds between probes while our credentials are refused
-HUMAN_AFTER = timedelta(hours=24)  # then people take over; we keep asking all the same
+HUMAN_AFTER = timedelta(hours=24)  # then people take over and nothing is sent by itself; we keep asking all the same
 GIVE_UP_ASKING_AFTER = timedelta(days=7)  # after this only a webhook or a person asks again
 
 ASSENTADOS = frozenset({StatusEmissao.CONCLUIDO, StatusEmissao.REJEITADO, StatusEmissao.CONFLITO})
@@ -86,25 +91,25 @@ def deve_enviar(andamento: Andamento) -> bool:
 
 def apos_envio(andamento: Andamento, outcome: Outcome, agora: datetime, politica: Politica) -> Passo:
     """Decide after an attempt to send."""
-    andamento = replace(andamento, envios=andamento.envios + 1)
+    # Whatever follows, the ladder starts anew, and an absence seen before tells nothing of this sending.
+    andamento = replace(andamento, envios=andamento.envios + 1, consultas=0, ausente_desde=None)
     match outcome:
         case NotSent(motivo):
             return _de_novo(andamento, _recuo(andamento.envios), motivo, agora, politica)
         case Postponed(retry_after, motivo):
-            espera = _recuo(andamento.envios) if retry_after is None else retry_after
+            espera = max(_recuo(andamento.envios), retry_after or 0.0)
             return _de_novo(andamento, espera, motivo, agora, politica)
         case Misconfigured(motivo):
             passo = _de_novo(andamento, SUSPENDED_PROBE, motivo, agora, politica)
             return replace(passo, suspender=motivo)
         case Accepted():
-            novo = replace(andamento, status=StatusEmissao.ENVIADO, consultas=0, ausente_desde=None)
-            return _espera(novo, None, agora, politica)
+            return _espera(replace(andamento, status=StatusEmissao.ENVIADO), None, agora, politica)
         case Unknown(motivo):
-            novo = replace(andamento, status=StatusEmissao.DESCONHECIDO, consultas=0, ausente_desde=None)
-            return _espera(novo, motivo, agora, politica)
+            return _espera(replace(andamento, status=StatusEmissao.DESCONHECIDO), motivo, agora, politica)
         case Rejected():
-            novo = replace(andamento, status=StatusEmissao.REJEITADO)
-            return Passo(novo, None, aviso="rejeitada", motivo=outcome.mensagem, recusa=outcome)
+            return _assenta(
+                andamento, StatusEmissao.REJEITADO, aviso="rejeitada", motivo=outcome.mensagem, recusa=outcome
+            )
         case Duplicate(nota):
             return _com_nota(andamento, nota, agora, politica)
         case _:
@@ -114,16 +119,12 @@ def apos_envio(andamento: Andamento, outcome: Outcome, agora: datetime, politica
 def apos_consulta(andamento: Andamento, finding: Finding, agora: datetime, politica: Politica) -> Passo:
     """Decide after asking the gateway for the note under our key."""
     andamento = replace(andamento, consultas=andamento.consultas + 1)
-    if andamento.status in ASSENTADOS and not isinstance(finding, Found):
-        # Only a hint made us look again; what is settled stays settled until the gateway says otherwise.
-        daqui = politica.escada[andamento.consultas] if andamento.consultas < len(politica.escada) else None
-        return Passo(andamento, None if isinstance(finding, Absent) else daqui)
     match finding:
         case Found(nota):
             return _com_nota(replace(andamento, ausente_desde=None), nota, agora, politica)
         case CannotTell(motivo, retry_after):
             passo = _espera(andamento, motivo, agora, politica)
-            return passo if retry_after is None or passo.daqui is None else replace(passo, daqui=retry_after)
+            return passo if passo.daqui is None else replace(passo, daqui=max(passo.daqui, retry_after or 0.0))
         case Absent():
             return _ausente(andamento, agora, politica)
         case _:
@@ -131,41 +132,61 @@ def apos_consulta(andamento: Andamento, finding: Finding, agora: datetime, polit
 
 
 def _ausente(andamento: Andamento, agora: datetime, politica: Politica) -> Passo:
+    if andamento.status in ASSENTADOS:  # only a hint made us look, and there is nothing new
+        return _assenta(andamento, andamento.status)
     if andamento.status is StatusEmissao.ERRO:  # with people now: nothing is sent again by itself
         return _espera(andamento, "absent at the gateway", agora, politica)
-    if andamento.ausente_desde is None:
+    if andamento.ausente_desde is None or agora < andamento.ausente_desde:
         novo = replace(andamento, status=StatusEmissao.DESCONHECIDO, ausente_desde=agora)
-        passo = _espera(novo, "absent once", agora, politica)
-        return replace(passo, daqui=ABSENT_TWICE_AFTER.total_seconds())
+        return _espera(novo, "absent once", agora, politica, daqui=ABSENT_TWICE_AFTER.total_seconds())
     resta = ABSENT_TWICE_AFTER - (agora - andamento.ausente_desde)
     if resta > timedelta(0):
-        return replace(_espera(andamento, "absent", agora, politica), daqui=resta.total_seconds())
+        return _espera(andamento, "absent", agora, politica, daqui=resta.total_seconds())
     novo = replace(andamento, status=StatusEmissao.PENDENTE, ausente_desde=None)
     return _espera(novo, "absent twice: sending the stored bytes again", agora, politica, daqui=0.0)
 
 
 def _com_nota(andamento: Andamento, nota: Nota, agora: datetime, politica: Politica) -> Passo:
-    if andamento.status is StatusEmissao.CONCLUIDO:
-        return Passo(andamento, None, nota)  # never backwards: an old reading may arrive after a newer one
+    antes = andamento.status
+    if antes is StatusEmissao.CONCLUIDO:
+        return _assenta(andamento, antes, nota)  # never backwards: an old reading may arrive after a newer one
     divergencia = _divergencia(andamento, nota)
     if divergencia:
-        novo = replace(andamento, status=StatusEmissao.CONFLITO)
-        return Passo(novo, None, nota, "falhou", f"the gateway's note under our key differs in {divergencia}")
+        return em_conflito(andamento, nota, f"the gateway's note under our key differs in {divergencia}")
     match nota.situacao:
-        case Situacao.AUTORIZADA:
-            return Passo(replace(andamento, status=StatusEmissao.CONCLUIDO), None, nota, "autorizada")
+        case Situacao.AUTORIZADA if nota.numero:
+            return _assenta(andamento, StatusEmissao.CONCLUIDO, nota, "autorizada")
         case Situacao.REJEITADA:
             recusa = Rejected(nota.mensagem or "", nota.codigos)
-            novo = replace(andamento, status=StatusEmissao.REJEITADO)
-            return Passo(novo, None, nota, "rejeitada", nota.mensagem, recusa)
+            aviso: Aviso | None = None if antes is StatusEmissao.REJEITADO else "rejeitada"
+            return _assenta(andamento, StatusEmissao.REJEITADO, nota, aviso, nota.mensagem, recusa)
         case Situacao.CANCELADA:
-            novo = replace(andamento, status=StatusEmissao.CONFLITO)
-            return Passo(novo, None, nota, "falhou", "the note was cancelled outside of Prosa")
-        case Situacao.PROCESSANDO:
-            status = StatusEmissao.ERRO if andamento.status is StatusEmissao.ERRO else StatusEmissao.ENVIADO
+            return em_conflito(andamento, nota, "the note was cancelled outside of Prosa")
+        case Situacao.PROCESSANDO | Situacao.AUTORIZADA:  # authorised without a number proves nothing yet
+            # What was settled, or is with people, stays so: else a later absence would send it again.
+            status = antes if antes in ASSENTADOS or antes is StatusEmissao.ERRO else StatusEmissao.ENVIADO
             return _espera(replace(andamento, status=status), None, agora, politica, nota=nota)
         case _:
             assert_never(nota.situacao)
+
+
+def _assenta(
+    andamento: Andamento,
+    status: StatusEmissao,
+    nota: Nota | None = None,
+    aviso: Aviso | None = None,
+    motivo: str | None = None,
+    recusa: Rejected | None = None,
+) -> Passo:
+    """Nothing more to do until somebody hints at news; then the ladder starts anew."""
+    novo = replace(andamento, status=status, consultas=0, ausente_desde=None)
+    return Passo(novo, None, nota, aviso, motivo, recusa)
+
+
+def em_conflito(andamento: Andamento, nota: Nota, motivo: str) -> Passo:
+    """A human decides; the user hears it once."""
+    avisar = andamento.status not in {StatusEmissao.CONFLITO, StatusEmissao.ERRO}
+    return _assenta(andamento, StatusEmissao.CONFLITO, nota, "falhou" if avisar else None, motivo)
 
 
 def _divergencia(andamento: Andamento, nota: Nota) -> str | None:
@@ -183,7 +204,8 @@ def _divergencia(andamento: Andamento, nota: Nota) -> str | None:
 
 def _recuo(envios: int) -> float:
     """Seconds before send number ``envios + 1``."""
-    return min(RETRY_BASE * 2.0 ** (envios - 1), RETRY_CAP)
+    dobras = min(envios - 1, 16)  # beyond that the cap holds anyway, and a float would overflow at 1,024
+    return min(RETRY_BASE * 2.0**dobras, RETRY_CAP)
 
 
 def _de_novo(andamento: Andamento, daqui: float, motivo: str, agora: datetime, politica: Politica) -> Passo:
@@ -203,16 +225,23 @@ def _espera(
 ) -> Passo:
     """Look again later; tell the user once when it takes long, and people when it takes a day."""
     idade = agora - andamento.criado_em
-    if daqui is None:
-        daqui = politica.escada[min(andamento.consultas, len(politica.escada) - 1)]
-    if idade > GIVE_UP_ASKING_AFTER and andamento.status is not StatusEmissao.PENDENTE:
-        return Passo(andamento, None, nota, motivo=motivo)
-    if idade > HUMAN_AFTER and andamento.status is not StatusEmissao.ERRO:
-        # Whether anything was sent is kept in ``envios``; a person decides about sending again, we only ask on.
-        novo = replace(andamento, status=StatusEmissao.ERRO)
-        return Passo(novo, politica.escada[-1], nota, "falhou", motivo or "no result within 24 h")
+    degrau = min(andamento.consultas, len(politica.escada) - 1)
+    if andamento.status in ASSENTADOS:  # a hint made us look: once up the ladder, and then wait for another
+        if andamento.consultas >= len(politica.escada):
+            return _assenta(andamento, andamento.status, nota, motivo=motivo)
+        return Passo(andamento, politica.escada[degrau], nota, motivo=motivo)
+    if andamento.status is StatusEmissao.ERRO:
+        fim = idade > GIVE_UP_ASKING_AFTER
+        return Passo(andamento, None if fim else daqui or politica.escada[degrau], nota, motivo=motivo)
+    if idade > HUMAN_AFTER:
+        # How often anything was sent is kept in ``envios``; a person decides about sending again, we only ask on.
+        novo = replace(andamento, status=StatusEmissao.ERRO, avisado=True)
+        return Passo(novo, max(daqui or 0.0, politica.escada[-1]), nota, "falhou", motivo or "no result within 24 h")
     if idade >= politica.avisar_apos and not andamento.avisado:
-        return Passo(replace(andamento, avisado=True), daqui, nota, "demorou", motivo)
-    if not andamento.avisado and not deve_enviar(andamento):  # wake up in time to tell the user
-        daqui = min(daqui, max((politica.avisar_apos - idade).total_seconds(), 0.0))
+        andamento = replace(andamento, avisado=True)
+        return Passo(andamento, politica.escada[degrau] if daqui is None else daqui, nota, "demorou", motivo)
+    if daqui is None:
+        daqui = politica.escada[degrau]
+        if not andamento.avisado:  # wake up in time to tell the user
+            daqui = min(daqui, (politica.avisar_apos - idade).total_seconds())
     return Passo(andamento, daqui, nota, motivo=motivo)

@@ -17,7 +17,7 @@ class Sessao:
     ``revisao`` grows with every change of the data and is what a confirmation is bound to; ``versao`` is the stored
     row's optimistic lock (0: not stored yet); ``expira_em`` is the deadline while the session waits for the user.
     ``pendente`` is the field asked for or, once rejected, the field to mend. ``mostrado_em`` is when the summary of
-    ``revisao`` was shown, and ``resumos`` how many different ones have been.
+    ``revisao`` was shown, ``None`` when our last word was no summary; ``resumos`` how many different ones have been.
     """
 
     sessao_id: str

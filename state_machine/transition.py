@@ -30,9 +30,13 @@ from state_machine.eventos import (
 )
 from state_machine.fields import Campo, Motivo
 from state_machine.rascunho import Rascunho, StatusCampo, aplicar, mudancas
+from state_machine.resumo import NOME_DO_CADASTRO, resumo, titulo_da_mudanca
 from state_machine.sessao import Sessao
 
 Regra = Callable[[Sessao, Any, datetime], Decision]
+
+# States in which ``pendente`` says something; elsewhere it is empty, so that a session taken up again starts clean.
+_PEDEM_CAMPO = frozenset({Estado.DADOS_INCOMPLETOS, Estado.AGUARDANDO_CONFIRMACAO, Estado.REJEITADO})
 
 
 def transition(sessao: Sessao, evento: Evento, agora: datetime) -> Decision:
@@ -49,40 +53,48 @@ def _permanece(sessao: Sessao) -> Decision:
 
 
 def _diz(sessao: Sessao, mensagem: Mensagem) -> Decision:
-    """Answer without changing the session."""
-    return Decision(sessao, (Responder(mensagem),))
+    """Answer without changing the data. What we said last is what a yes in words answers: no summary any more."""
+    return Decision(replace(sessao, mostrado_em=None), (Responder(mensagem),))
+
+
+def _mostra(sessao: Sessao, mensagem: Mensagem, agora: datetime) -> Decision:
+    """Show the summary of the same revision again."""
+    return Decision(replace(sessao, mostrado_em=sessao.mostrado_em or agora), (Responder(mensagem),))
 
 
 def _entra(sessao: Sessao, estado: Estado, *efeitos: Efeito) -> Decision:
     """Enter ``estado``: the snapshot effect with the state's reason comes with it, always."""
     reason = REASON_ON_ENTRY[estado] or sessao.snapshot_reason
-    nova = replace(sessao, estado=estado, snapshot_reason=reason)
+    pendente = sessao.pendente if estado in _PEDEM_CAMPO else None
+    nova = replace(sessao, estado=estado, snapshot_reason=reason, pendente=pendente)
     return Decision(nova, (GravarSnapshot(reason), *efeitos))
 
 
 def _com_rascunho(sessao: Sessao, rascunho: Rascunho, agora: datetime, *, titulo: str | None = None) -> Decision:
     """Go where the data lead: to the summary when all stands, else to the next question."""
     mudou = rascunho != sessao.rascunho
-    titulo = titulo or _titulo(sessao, rascunho)
+    titulo = titulo or _titulo(sessao.rascunho, rascunho)
     sessao = replace(sessao, rascunho=rascunho, revisao=sessao.revisao + mudou)
     if not rascunho.completo:
         pendente = (*questions.duvidosos(rascunho), *rascunho.faltam)[0]
         sessao = replace(sessao, pendente=pendente)
         return _entra(sessao, Estado.DADOS_INCOMPLETOS, Responder(questions.pergunta(rascunho)))
-    novo_resumo = mudou or sessao.mostrado_em is None
     sessao = replace(
         sessao,
-        pendente=None,
-        mostrado_em=agora if novo_resumo else sessao.mostrado_em,
-        resumos=sessao.resumos + novo_resumo,
+        pendente=None if rascunho.tomador_nome else Campo.NOME,  # nothing waits for it, but it may just be sent
+        mostrado_em=agora if mudou else sessao.mostrado_em or agora,
+        resumos=sessao.resumos + (mudou or not sessao.resumos),
     )
-    resumo = messages.resumo(sessao, titulo) if titulo else messages.resumo(sessao)
-    return _entra(sessao, Estado.AGUARDANDO_CONFIRMACAO, Responder(resumo))
+    mensagem = resumo(sessao, titulo) if titulo else resumo(sessao)
+    return _entra(sessao, Estado.AGUARDANDO_CONFIRMACAO, Responder(mensagem))
 
 
-def _titulo(sessao: Sessao, rascunho: Rascunho) -> str | None:
-    mudou = mudancas(sessao.rascunho, rascunho)
-    return messages.titulo_da_mudanca(mudou) if mudou else None
+def _titulo(antes: Rascunho, depois: Rascunho) -> str | None:
+    mudou = mudancas(antes, depois)
+    if mudou:
+        return titulo_da_mudanca(mudou)
+    so_o_nome = antes.completo and replace(antes, nome=depois.nome) == depois != antes
+    return NOME_DO_CADASTRO if so_o_nome and depois.cadastro else None
 
 
 # --- the user speaks ----------------------------------------------------------------------------------------------
@@ -92,8 +104,12 @@ def _abre(sessao: Sessao, evento: Abriu, agora: datetime) -> Decision:
     if evento.base is None:
         return _entra(sessao, Estado.COLETA)
     base = evento.base
+    if evento.corrigir is Campo.NOME:
+        base = replace(base, cadastro=None)  # the authority refused the register's name: the user's word counts
     if evento.corrigir:
-        recusado = replace(base.campo(evento.corrigir), status=StatusCampo.INVALID, motivo=Motivo.AMBIGUO)
+        recusado = replace(
+            base.campo(evento.corrigir), status=StatusCampo.INVALID, motivo=Motivo.RECUSADO, detalhe=None
+        )
         base = base.com(evento.corrigir, recusado)
     titulo = "*Retomei os dados da nota anterior.* Se algo mudou, me diz; senão, confirma."
     return _com_rascunho(sessao, base, agora, titulo=titulo)
@@ -107,17 +123,25 @@ def _informa(sessao: Sessao, evento: Informou, agora: datetime) -> Decision:
     return _com_rascunho(sessao, rascunho, agora)
 
 
-def _confirma(sessao: Sessao, evento: Confirmou, _agora: datetime) -> Decision:
-    if evento.revisao is None:
-        # A yes in words answers the summary that the writer saw: one written before the present summary was shown,
-        # when there had been another, answers that other one. Meta tells the time of writing in whole seconds.
-        mostrado = sessao.mostrado_em and sessao.mostrado_em.replace(microsecond=0)
-        tardio = bool(sessao.resumos > 1 and evento.escrita_em and mostrado and evento.escrita_em < mostrado)
-    else:
-        tardio = evento.revisao != sessao.revisao
-    if tardio or not sessao.rascunho.completo:
-        return _diz(sessao, messages.dados_mudaram(sessao))
+def _confirma(sessao: Sessao, evento: Confirmou, agora: datetime) -> Decision:
+    """Issue what the user saw and said yes to; any other yes gets the summary to look at."""
+    if not sessao.rascunho.completo:  # stored by another version of us, with other rules
+        return _com_rascunho(sessao, sessao.rascunho, agora)
+    if evento.revisao is None and not _viu_o_resumo(sessao, evento):
+        outro = sessao.mostrado_em is not None and sessao.resumos > 1  # it may have answered an earlier summary
+        mensagem = messages.dados_mudaram(sessao) if outro else messages.lembrete(sessao)
+        return _mostra(sessao, mensagem, agora)
+    if evento.revisao not in {None, sessao.revisao}:
+        return _mostra(sessao, messages.dados_mudaram(sessao), agora)
     return _entra(sessao, Estado.PROCESSANDO, Emitir(sessao.revisao))
+
+
+def _viu_o_resumo(sessao: Sessao, evento: Confirmou) -> bool:
+    """True unless the yes was written before the present summary was shown, or after we changed the subject."""
+    if sessao.mostrado_em is None:
+        return False
+    # Meta tells the time of writing in whole seconds.
+    return evento.escrita_em is None or evento.escrita_em >= sessao.mostrado_em.replace(microsecond=0)
 
 
 def _cancela(sessao: Sessao, _evento: Cancelou | Negou, _agora: datetime) -> Decision:
@@ -136,8 +160,8 @@ def _repergunta(sessao: Sessao, _evento: Evento, _agora: datetime) -> Decision:
     return _diz(sessao, questions.pergunta(sessao.rascunho))
 
 
-def _lembra(sessao: Sessao, _evento: Evento, _agora: datetime) -> Decision:
-    return _diz(sessao, messages.lembrete(sessao))
+def _lembra(sessao: Sessao, _evento: Evento, agora: datetime) -> Decision:
+    return _mostra(sessao, messages.lembrete(sessao), agora)
 
 
 def _ajuda(sessao: Sessao, _evento: PediuAjuda, _agora: datetime) -> Decision:

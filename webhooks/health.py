@@ -15,6 +15,7 @@ from webhooks.security import is_any
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
+_FOR_PEOPLE = frozenset({"conflito", "erro"})
 PROBE_SECONDS = 2.0  # an orchestrator's probe waits a few seconds at most
 
 
@@ -50,6 +51,7 @@ async def _count(deps: WebhookDeps) -> None:
     try:
         async with asyncio.timeout(PROBE_SECONDS):
             counts = await deps.backlog.pending()
+            emissions = await deps.backlog.emissions()
     except Exception:  # noqa: BLE001 - the other figures matter most while the database is away
         return
     deps.metrics.inbox_open.set(counts.open)
@@ -57,6 +59,14 @@ async def _count(deps: WebhookDeps) -> None:
     deps.metrics.inbox_lag_seconds.set(counts.lag_seconds)
     deps.metrics.lanes_due.set(counts.due_lanes)
     deps.metrics.lanes_leased.set(counts.leased_lanes)
+    deps.metrics.outbox_open.set(counts.outbox_open)
+    deps.metrics.outbox_failed.set(counts.outbox_failed)
+    deps.metrics.companies_suspended.set(counts.suspended)
+    deps.metrics.emissions.clear()
+    for group in emissions:
+        deps.metrics.emissions.labels(group.status).set(group.count)
+    waiting = [group.oldest_seconds for group in emissions if group.status not in _FOR_PEOPLE]
+    deps.metrics.emission_age_seconds.set(max(waiting, default=0.0))
 
 
 async def _answers(ping: Awaitable[object]) -> bool:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
+import orjson
 import structlog
 from aiohttp import web
 
 from persistence.jsontext import UnstorableError
+from persistence.outage import is_objection
 from webhooks.deps import DEPS, WebhookDeps
 from webhooks.security import is_any, signed_by_any
-from webhooks.storing import read_body, refused, store
+from webhooks.storing import read_body, refused, store, unavailable
 from webhooks.whatsapp_payload import Notification, read_notification, unreadable
 
 PATH = "/webhooks/whatsapp"
@@ -40,7 +44,25 @@ async def receive(request: web.Request) -> web.Response:
         return await _store(deps, notification.storable(raw))
     except Exception as error:  # noqa: BLE001 - nothing signed by Meta may be answered with 500 for seven days
         log.warning("arrival_unexpected", origem=ORIGEM, erro=type(error).__name__)
-        return await _store(deps, unreadable(raw, type(error).__name__))
+        if not is_objection(error):  # ours, or the database's: Meta keeps it
+            return unavailable()
+        return await _store_singly(deps, notification)
+
+
+async def _store_singly(deps: WebhookDeps, notification: Notification) -> web.Response:
+    """Store one arrival at a time, so that only what the database objects to is kept as unreadable."""
+    response = unavailable()
+    for arrival in notification.arrivals:
+        single = Notification((arrival,))
+        try:
+            response = await _store(deps, single)
+        except Exception as error:  # noqa: BLE001 - as above
+            if not is_objection(error):
+                return unavailable()
+            response = await _store(deps, unreadable(orjson.dumps(arrival.payload), type(error).__name__))
+        if response.status != HTTPStatus.OK:
+            return response
+    return response
 
 
 async def _store(deps: WebhookDeps, notification: Notification) -> web.Response:

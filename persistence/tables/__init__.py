@@ -4,6 +4,8 @@ from persistence.tables.arrival import inbox, lanes
 from persistence.tables.base import metadata
 from persistence.tables.departure import outbox
 from persistence.tables.emissions import gateway_tentativas, nfse_documento, nfse_emissao, nfse_processada
+from persistence.tables.idempotency import idempotency_records
+from persistence.tables.numbering import numeracao, numeracao_uso
 from persistence.tables.people import cliente_tomador, cnpj_cache, conversas, empresa, usuario
 from persistence.tables.schedule import job_slots
 from persistence.tables.sessions import session_snapshot, transicoes
@@ -14,6 +16,7 @@ __all__ = [
     "conversas",
     "empresa",
     "gateway_tentativas",
+    "idempotency_records",
     "inbox",
     "job_slots",
     "lanes",
@@ -21,6 +24,8 @@ __all__ = [
     "nfse_documento",
     "nfse_emissao",
     "nfse_processada",
+    "numeracao",
+    "numeracao_uso",
     "outbox",
     "session_snapshot",
     "transicoes",

@@ -15,6 +15,7 @@ outbox = sa.Table(
     sa.Column("sessao_id", sa.Text),
     sa.Column("chave", sa.Text, unique=True),  # null for ordinary answers; set where a message must exist once
     sa.Column("mensagem", JSONB, nullable=False),
+    sa.Column("resumo_de", sa.Integer),  # the revision whose summary this message shows
     sa.Column("bloqueia", sa.Boolean, nullable=False, server_default="true"),  # false: later ones may overtake it
     sa.Column("resposta_a", sa.Text),  # wamid that we answer: read mark and typing
     sa.Column("status", sa.Text, nullable=False, server_default="pendente"),
@@ -28,6 +29,8 @@ outbox = sa.Table(
     sa.Column("correlacao", sa.Text),
     now("criado_em"),
     sa.Column("enviado_em", MOMENT),
+    sa.Index("ix_outbox_resumo", "sessao_id", "resumo_de", postgresql_where=sa.text("resumo_de IS NOT NULL")),
+    sa.Index("ix_outbox_failed", "criado_em", postgresql_where=sa.text("status = 'falhou'")),
     sa.Index("ix_outbox_due", "run_at", postgresql_where=sa.text("run_at IS NOT NULL")),
     sa.Index("ix_outbox_conversa_open", "conversa", "id", postgresql_where=sa.text("run_at IS NOT NULL")),
 )

@@ -46,6 +46,7 @@ nfse_emissao = sa.Table(
     sa.Column("enviado_em", MOMENT),
     sa.Column("processado_em", MOMENT),
     sa.UniqueConstraint("sessao_id", "revisao", "tentativa"),
+    sa.Index("ix_nfse_emissao_session", "session_id"),
     sa.Index("ix_nfse_emissao_due", "proxima_acao_em", postgresql_where=sa.text("proxima_acao_em IS NOT NULL")),
     sa.Index("ix_nfse_emissao_prestador", "prestador_id", sa.text("id DESC")),
     sa.Index("ix_nfse_emissao_externo", "id_externo", postgresql_where=sa.text("id_externo IS NOT NULL")),

@@ -45,6 +45,7 @@ session_snapshot = sa.Table(
     now("updated_at"),
     sa.Index("uq_session_snapshot_active", "conversa", unique=True, postgresql_where=_WAITS_FOR_USER),
     sa.Index("ix_session_snapshot_conversa", "conversa", sa.text("id DESC")),
+    sa.Index("ix_session_snapshot_origem", "origem", postgresql_where=sa.text("origem IS NOT NULL")),
     sa.Index("ix_session_snapshot_deadline", "expira_em", postgresql_where=_WAITS_FOR_USER),
 )
 

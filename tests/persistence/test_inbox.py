@@ -12,7 +12,6 @@ from persistence.engine import Database
 from persistence.inbox import Arrival, Inbox
 from persistence.jsontext import UnstorableError
 from persistence.outage import DatabaseAwayError
-from persistence.tables import metadata
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -23,8 +22,6 @@ PATIENCE = 10.0  # seconds; a test that waits longer has failed
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def opened(database_url: str) -> AsyncIterator[Database]:
     database = await Database.open(database_url)
-    async with database.engine.begin() as connection:
-        await connection.run_sync(metadata.create_all)
     yield database
     await database.close()
 

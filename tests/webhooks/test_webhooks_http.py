@@ -20,7 +20,6 @@ from persistence.backlog import Backlog
 from persistence.engine import Database
 from persistence.inbox import Inbox
 from persistence.lanes import Lanes
-from persistence.tables import metadata
 from webhooks.app import MAX_BODY, close_doors, create_app
 from webhooks.deps import WebhookDeps
 
@@ -40,8 +39,6 @@ PATIENCE = 10.0
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def opened(database_url: str) -> AsyncIterator[Database]:
     database = await Database.open(database_url)
-    async with database.engine.begin() as connection:
-        await connection.run_sync(metadata.create_all)
     yield database
     await database.close()
 

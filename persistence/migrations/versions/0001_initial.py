@@ -34,6 +34,31 @@ def upgrade() -> None:
     sa.PrimaryKeyConstraint('id', name=op.f('pk_empresa')),
     sa.UniqueConstraint('cnpj', name=op.f('uq_empresa_cnpj'))
     )
+    op.create_table('idempotency_records',
+    sa.Column('id', sa.BigInteger(), sa.Identity(always=True), nullable=False),
+    sa.Column('idempotency_key', sa.String(length=255), nullable=False),
+    sa.Column('process_instance_id', sa.String(length=64), nullable=False),
+    sa.Column('activity_id', sa.String(length=255), nullable=False),
+    sa.Column('operation_name', sa.String(length=100), nullable=False),
+    sa.Column('input_hash', sa.String(length=64), nullable=False),
+    sa.Column('status', sa.String(length=7), nullable=False),
+    sa.Column('result_data', postgresql.JSONB(astext_type=sa.Text()), nullable=True),
+    sa.Column('error_message', sa.Text(), nullable=True),
+    sa.Column('retry_count', sa.Integer(), server_default='0', nullable=False),
+    sa.Column('epoch', sa.BigInteger(), server_default='1', nullable=False),
+    sa.Column('lease_until', sa.TIMESTAMP(timezone=True), nullable=True),
+    sa.Column('created_at', sa.TIMESTAMP(timezone=True), server_default=sa.text('now()'), nullable=False),
+    sa.Column('updated_at', sa.TIMESTAMP(timezone=True), server_default=sa.text('now()'), nullable=False),
+    sa.Column('expires_at', sa.TIMESTAMP(timezone=True), nullable=False),
+    sa.CheckConstraint("(status = 'PENDING') = (lease_until IS NOT NULL)", name=op.f('ck_idempotency_records_lease')),
+    sa.CheckConstraint("idempotency_key <> ''", name=op.f('ck_idempotency_records_key')),
+    sa.CheckConstraint("status IN ('PENDING', 'SUCCESS', 'FAILED')", name=op.f('ck_idempotency_records_status')),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_idempotency_records')),
+    sa.UniqueConstraint('idempotency_key', name=op.f('uq_idempotency_records_idempotency_key'))
+    )
+    op.create_index('ix_idempotency_records_created_at', 'idempotency_records', ['created_at'], unique=False)
+    op.create_index('ix_idempotency_records_expires_at', 'idempotency_records', ['expires_at'], unique=False)
+    op.create_index(op.f('ix_idempotency_records_process_instance_id'), 'idempotency_records', ['process_instance_id'], unique=False)
     op.create_table('inbox',
     sa.Column('id', sa.BigInteger(), sa.Identity(always=True), nullable=False),
     sa.Column('chave', sa.Text(), nullable=False),
@@ -105,6 +130,20 @@ def upgrade() -> None:
     sa.PrimaryKeyConstraint('id', name=op.f('pk_cliente_tomador')),
     sa.UniqueConstraint('empresa_id', 'cnpj', name=op.f('uq_cliente_tomador_empresa_id_cnpj'))
     )
+    op.create_table('numeracao',
+    sa.Column('id', sa.BigInteger(), sa.Identity(always=True), nullable=False),
+    sa.Column('empresa_id', sa.BigInteger(), nullable=False),
+    sa.Column('municipio', sa.Text(), nullable=False),
+    sa.Column('serie', sa.Text(), nullable=False),
+    sa.Column('ambiente', sa.Text(), nullable=False),
+    sa.Column('primeiro', sa.BigInteger(), nullable=False),
+    sa.Column('ultimo', sa.BigInteger(), nullable=False),
+    sa.CheckConstraint("ambiente IN ('producao', 'homologacao')", name=op.f('ck_numeracao_ambiente')),
+    sa.CheckConstraint('primeiro > 0 AND ultimo >= primeiro', name=op.f('ck_numeracao_ordem')),
+    sa.ForeignKeyConstraint(['empresa_id'], ['empresa.id'], name=op.f('fk_numeracao_empresa_id')),
+    sa.PrimaryKeyConstraint('id', name=op.f('pk_numeracao')),
+    sa.UniqueConstraint('empresa_id', 'municipio', 'serie', 'ambiente', name=op.f('uq_numeracao_empresa_id_municipio_serie_ambiente'))
+    )
     op.create_table('usuario',
     sa.Column('id', sa.BigInteger(), sa.Identity(always=True), nullable=False),
     sa.Column('empresa_id', sa.BigInteger(), nullable=False),
@@ -136,6 +175,7 @@ def upgrade() -> None:
     sa.Column('sessao_id', sa.Text(), nullable=True),
     sa.Column('chave', sa.Text(), nullable=True),
     sa.Column('mensagem', postgresql.JSONB(astext_type=sa.Text()), nullable=False),
+    sa.Column('resumo_de', sa.Integer(), nullable=True),
     sa.Column('bloqueia', sa.Boolean(), server_default='true', nullable=False),
     sa.Column('resposta_a', sa.Text(), nullable=True),
     sa.Column('status', sa.Text(), server_default='pendente', nullable=False),
@@ -156,6 +196,8 @@ def upgrade() -> None:
     )
     op.create_index('ix_outbox_conversa_open', 'outbox', ['conversa', 'id'], unique=False, postgresql_where=sa.text('run_at IS NOT NULL'))
     op.create_index('ix_outbox_due', 'outbox', ['run_at'], unique=False, postgresql_where=sa.text('run_at IS NOT NULL'))
+    op.create_index('ix_outbox_failed', 'outbox', ['criado_em'], unique=False, postgresql_where=sa.text("status = 'falhou'"))
+    op.create_index('ix_outbox_resumo', 'outbox', ['sessao_id', 'resumo_de'], unique=False, postgresql_where=sa.text('resumo_de IS NOT NULL'))
     op.create_table('session_snapshot',
     sa.Column('id', sa.BigInteger(), sa.Identity(always=True), nullable=False),
     sa.Column('sessao_id', sa.Text(), nullable=False),
@@ -195,6 +237,7 @@ def upgrade() -> None:
     )
     op.create_index('ix_session_snapshot_conversa', 'session_snapshot', ['conversa', sa.literal_column('id DESC')], unique=False)
     op.create_index('ix_session_snapshot_deadline', 'session_snapshot', ['expira_em'], unique=False, postgresql_where=sa.text("estado IN ('coleta', 'dados_incompletos', 'aguardando_confirmacao')"))
+    op.create_index('ix_session_snapshot_origem', 'session_snapshot', ['origem'], unique=False, postgresql_where=sa.text('origem IS NOT NULL'))
     op.create_index('uq_session_snapshot_active', 'session_snapshot', ['conversa'], unique=True, postgresql_where=sa.text("estado IN ('coleta', 'dados_incompletos', 'aguardando_confirmacao')"))
     op.create_table('nfse_emissao',
     sa.Column('id', sa.BigInteger(), sa.Identity(always=True), nullable=False),
@@ -242,6 +285,7 @@ def upgrade() -> None:
     op.create_index('ix_nfse_emissao_due', 'nfse_emissao', ['proxima_acao_em'], unique=False, postgresql_where=sa.text('proxima_acao_em IS NOT NULL'))
     op.create_index('ix_nfse_emissao_externo', 'nfse_emissao', ['id_externo'], unique=False, postgresql_where=sa.text('id_externo IS NOT NULL'))
     op.create_index('ix_nfse_emissao_prestador', 'nfse_emissao', ['prestador_id', sa.literal_column('id DESC')], unique=False)
+    op.create_index('ix_nfse_emissao_session', 'nfse_emissao', ['session_id'], unique=False)
     op.create_table('gateway_tentativas',
     sa.Column('id', sa.BigInteger(), sa.Identity(always=True), nullable=False),
     sa.Column('emissao_id', sa.BigInteger(), nullable=False),
@@ -285,23 +329,40 @@ def upgrade() -> None:
     sa.UniqueConstraint('emissao_id', name=op.f('uq_nfse_processada_emissao_id')),
     sa.UniqueConstraint('id_externo', name=op.f('uq_nfse_processada_id_externo'))
     )
+    op.create_table('numeracao_uso',
+    sa.Column('numeracao_id', sa.BigInteger(), nullable=False),
+    sa.Column('numero', sa.BigInteger(), nullable=False),
+    sa.Column('emissao_id', sa.BigInteger(), nullable=True),
+    sa.Column('inutilizado_em', sa.TIMESTAMP(timezone=True), nullable=True),
+    sa.Column('motivo', sa.Text(), nullable=True),
+    sa.Column('alocado_em', sa.TIMESTAMP(timezone=True), server_default=sa.text('now()'), nullable=False),
+    sa.ForeignKeyConstraint(['emissao_id'], ['nfse_emissao.id'], name=op.f('fk_numeracao_uso_emissao_id')),
+    sa.ForeignKeyConstraint(['numeracao_id'], ['numeracao.id'], name=op.f('fk_numeracao_uso_numeracao_id')),
+    sa.PrimaryKeyConstraint('numeracao_id', 'numero', name=op.f('pk_numeracao_uso')),
+    sa.UniqueConstraint('emissao_id', name=op.f('uq_numeracao_uso_emissao_id'))
+    )
     # ### end Alembic commands ###
 
 
 def downgrade() -> None:
     # ### commands auto generated by Alembic - please adjust! ###
+    op.drop_table('numeracao_uso')
     op.drop_table('nfse_processada')
     op.drop_table('nfse_documento')
     op.drop_index(op.f('ix_gateway_tentativas_emissao_id'), table_name='gateway_tentativas')
     op.drop_table('gateway_tentativas')
+    op.drop_index('ix_nfse_emissao_session', table_name='nfse_emissao')
     op.drop_index('ix_nfse_emissao_prestador', table_name='nfse_emissao')
     op.drop_index('ix_nfse_emissao_externo', table_name='nfse_emissao', postgresql_where=sa.text('id_externo IS NOT NULL'))
     op.drop_index('ix_nfse_emissao_due', table_name='nfse_emissao', postgresql_where=sa.text('proxima_acao_em IS NOT NULL'))
     op.drop_table('nfse_emissao')
     op.drop_index('uq_session_snapshot_active', table_name='session_snapshot', postgresql_where=sa.text("estado IN ('coleta', 'dados_incompletos', 'aguardando_confirmacao')"))
+    op.drop_index('ix_session_snapshot_origem', table_name='session_snapshot', postgresql_where=sa.text('origem IS NOT NULL'))
     op.drop_index('ix_session_snapshot_deadline', table_name='session_snapshot', postgresql_where=sa.text("estado IN ('coleta', 'dados_incompletos', 'aguardando_confirmacao')"))
     op.drop_index('ix_session_snapshot_conversa', table_name='session_snapshot')
     op.drop_table('session_snapshot')
+    op.drop_index('ix_outbox_resumo', table_name='outbox', postgresql_where=sa.text('resumo_de IS NOT NULL'))
+    op.drop_index('ix_outbox_failed', table_name='outbox', postgresql_where=sa.text("status = 'falhou'"))
     op.drop_index('ix_outbox_due', table_name='outbox', postgresql_where=sa.text('run_at IS NOT NULL'))
     op.drop_index('ix_outbox_conversa_open', table_name='outbox', postgresql_where=sa.text('run_at IS NOT NULL'))
     op.drop_table('outbox')
@@ -309,6 +370,7 @@ def downgrade() -> None:
     op.drop_table('conversas')
     op.drop_index(op.f('ix_usuario_empresa_id'), table_name='usuario')
     op.drop_table('usuario')
+    op.drop_table('numeracao')
     op.drop_table('cliente_tomador')
     op.drop_index('ix_transicoes_sessao', table_name='transicoes')
     op.drop_table('transicoes')
@@ -318,6 +380,10 @@ def downgrade() -> None:
     op.drop_index('ix_inbox_quarantined', table_name='inbox', postgresql_where=sa.text('estado = 2'))
     op.drop_index('ix_inbox_lane_open', table_name='inbox', postgresql_where=sa.text('estado = 0'))
     op.drop_table('inbox')
+    op.drop_index(op.f('ix_idempotency_records_process_instance_id'), table_name='idempotency_records')
+    op.drop_index('ix_idempotency_records_expires_at', table_name='idempotency_records')
+    op.drop_index('ix_idempotency_records_created_at', table_name='idempotency_records')
+    op.drop_table('idempotency_records')
     op.drop_table('empresa')
     op.drop_table('cnpj_cache')
     # ### end Alembic commands ###

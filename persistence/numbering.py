@@ -1,0 +1,114 @@
+"""Gives each sequence its numbers without gap or repetition, and tells which ones no note came of; forms no keys."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from state_machine.emission import StatusEmissao
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+
+class Ambiente(StrEnum):
+    """Where the authority counts: its tests have numbers of their own."""
+
+    PRODUCAO = "producao"
+    HOMOLOGACAO = "homologacao"
+
+
+@dataclass(frozen=True, slots=True)
+class Sequencia:
+    """One line of numbers at one authority. ``municipio`` is the IBGE code; ``serie`` as the key writes it."""
+
+    empresa_id: int
+    municipio: str
+    serie: str
+    ambiente: Ambiente = Ambiente.PRODUCAO
+
+
+class NumeroOcupadoError(Exception):
+    """The number was never given out, was declared void, or stands for another intent that still lives."""
+
+
+# The row of the sequence stays locked until the caller's transaction ends: the next one waits, and a rollback gives the
+# number back. A database sequence would not wait, and would lose it.
+_ALLOCATE = sa.text("""
+WITH proxima AS (
+    INSERT INTO numeracao AS n (empresa_id, municipio, serie, ambiente, primeiro, ultimo)
+    VALUES (:empresa_id, :municipio, :serie, :ambiente, :primeiro, :primeiro)
+    ON CONFLICT (empresa_id, municipio, serie, ambiente) DO UPDATE SET ultimo = n.ultimo + 1
+    RETURNING id, ultimo
+)
+INSERT INTO numeracao_uso (numeracao_id, numero) SELECT id, ultimo FROM proxima RETURNING numero
+""")
+_SEQUENCE = """
+n.empresa_id = :empresa_id AND n.municipio = :municipio AND n.serie = :serie AND n.ambiente = :ambiente
+"""
+# No note came of a number: no intent took it, or the authority refused the newest one that did.
+_UNUSED = """
+u.inutilizado_em IS NULL AND (
+    u.emissao_id IS NULL
+    OR EXISTS (SELECT 1 FROM nfse_emissao e WHERE e.id = u.emissao_id AND e.status = :rejeitado)
+)
+"""
+_BIND = sa.text(f"""
+UPDATE numeracao_uso u SET emissao_id = :emissao_id FROM numeracao n
+WHERE n.id = u.numeracao_id AND u.numero = :numero AND {_SEQUENCE} AND {_UNUSED}
+""")  # noqa: S608 - both parts are constants of this module
+_VOID = sa.text(f"""
+UPDATE numeracao_uso u SET inutilizado_em = now(), motivo = :motivo FROM numeracao n
+WHERE n.id = u.numeracao_id AND u.numero BETWEEN :de AND :ate AND {_SEQUENCE} AND {_UNUSED}
+""")  # noqa: S608 - both parts are constants of this module
+_GAPS = sa.text(f"""
+SELECT min(numero) AS de, max(numero) AS ate FROM (
+    SELECT s.numero, s.numero - row_number() OVER (ORDER BY s.numero) AS ilha
+    FROM numeracao n CROSS JOIN generate_series(n.primeiro, n.ultimo) AS s (numero)
+    LEFT JOIN numeracao_uso u ON u.numeracao_id = n.id AND u.numero = s.numero
+    WHERE {_SEQUENCE} AND {_UNUSED}
+) AS vazios GROUP BY ilha ORDER BY de
+""")  # noqa: S608 - both parts are constants of this module
+
+
+async def allocate(connection: AsyncConnection, sequencia: Sequencia, *, primeiro: int = 1) -> int:
+    """Take the next number, in the transaction that stores the intent; a rollback gives it back.
+
+    ``primeiro`` is where a sequence begins that is not known yet: after the last number of the customer's former
+    program. Others who ask for the same sequence wait until the transaction ends, so ask late in it.
+    """
+    row = await connection.execute(_ALLOCATE, {**asdict(sequencia), "primeiro": primeiro})
+    return int(row.scalar_one())
+
+
+async def bind(connection: AsyncConnection, sequencia: Sequencia, numero: int, emissao_id: int) -> None:
+    """Record which intent took the number; again for a new attempt after a rejection, under the same number.
+
+    Raises ``NumeroOcupadoError``: a number stands for one living intent at most.
+    """
+    values = {**asdict(sequencia), "numero": numero, "emissao_id": emissao_id, "rejeitado": StatusEmissao.REJEITADO}
+    if (await connection.execute(_BIND, values)).rowcount != 1:
+        raise NumeroOcupadoError(numero)
+
+
+async def void(connection: AsyncConnection, sequencia: Sequencia, numeros: range, motivo: str) -> None:
+    """Explain a gap: the authority voided these numbers, or they can never be used. They are listed no more.
+
+    Raises ``NumeroOcupadoError`` when a note exists or may still come of one of them.
+    """
+    values = {**asdict(sequencia), "de": numeros.start, "ate": numeros.stop - 1, "motivo": motivo}
+    voided = await connection.execute(_VOID, {**values, "rejeitado": StatusEmissao.REJEITADO})
+    if voided.rowcount != len(numeros):
+        raise NumeroOcupadoError(numeros)
+
+
+async def gaps(connection: AsyncConnection, sequencia: Sequencia) -> list[range]:
+    """List the numbers given out of which no note came, nor can come, nor was it explained; in order.
+
+    A number whose intent is still on its way, unknown or in conflict is no gap: a note may stand under it.
+    """
+    rows = await connection.execute(_GAPS, {**asdict(sequencia), "rejeitado": StatusEmissao.REJEITADO})
+    return [range(row.de, row.ate + 1) for row in rows]

@@ -1,0 +1,227 @@
+"""Chromium walks `prosa demo`'s page: the very page, house and simulators that a newcomer gets."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+from playwright.async_api import async_playwright, expect
+
+import bot.demo
+from bot.demo import USERS, open_demo
+from bot.settings import Settings
+from bot.storage import Storage
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from playwright.async_api import Browser, Locator, Page, ViewportSize
+
+    from bot.demo import Demo
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+SCREENSHOT = Path(__file__).resolve().parents[2] / "docs" / "assets" / "demo.png"
+WINDOWS: dict[str, ViewportSize] = {"phone": {"width": 390, "height": 844}, "desktop": {"width": 1440, "height": 900}}
+THEMES = ("light", "dark")
+FULL = "faz uma nota de 1500 pra 12.345.678/0001-95, consultoria de marketing"
+
+Theme = Literal["light", "dark"]
+
+
+@dataclass
+class Visit:
+    """A person at the page: writes, presses, looks inside."""
+
+    page: Page
+    demo: Demo
+    who: str
+    complaints: list[str] = field(default_factory=list)
+
+    @property
+    def answers(self) -> Locator:
+        """The bot's bubbles."""
+        return self.page.locator("[data-testid=bubble][data-direction=in]")
+
+    async def say(self, text: str, shown: str) -> None:
+        """Write; the next bubble must show ``shown``."""
+        await self._after(lambda: self._write(text), shown)
+
+    async def press(self, title: str, shown: str) -> None:
+        """Press the newest button of that name; the next bubble must show ``shown``."""
+        button = self.page.get_by_test_id("button").filter(has_text=title).last
+        await self._after(button.click, shown)
+
+    async def look(self, tab: str) -> None:
+        """Show a part of the page; wide windows show both."""
+        button = self.page.get_by_test_id(f"tab-{tab}")
+        if await button.is_visible():
+            await button.click()
+
+    async def documents(self, count: int) -> tuple[Locator, Locator]:
+        """Wait for that many documents; returns the last PDF and XML."""
+        cards = self.page.get_by_test_id("document")
+        await expect(cards).to_have_count(count)
+        return cards.filter(has_text=".pdf").last, cards.filter(has_text=".xml").last
+
+    async def _write(self, text: str) -> None:
+        await self.page.get_by_test_id("composer").fill(text)
+        await self.page.get_by_test_id("send").click()
+
+    async def _after(self, act, shown: str) -> None:
+        await self.look("conversa")
+        before = await self.answers.count()
+        await act()
+        await expect(self.answers.nth(before)).to_contain_text(shown)
+
+
+@pytest.fixture(scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    if CHROMIUM is None:
+        pytest.fail(
+            "This test walks the demo's page and needs Chromium: install the package `chromium` (.ci/run does)."
+        )
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        await browser.close()
+
+
+@pytest.fixture(scope="module")
+async def demo(database_url: str, redis_url: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Demo]:
+    """The demo as the command opens it, with a city that decides faster."""
+    settings = Settings(home=tmp_path_factory.mktemp("demo"), port=0, debounce_seconds=0.2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bot.demo, "PROCESSING_SECONDS", 0.3)
+        async with open_demo(settings, Storage(database_url, redis_url, embedded=False)) as demo:
+            yield demo
+
+
+@asynccontextmanager
+async def visit(
+    browser: Browser, demo: Demo, window: str, theme: Theme = "light", user: int = 0
+) -> AsyncIterator[Visit]:
+    """Open the page in a fresh profile; afterwards the browser must have had nothing to complain of."""
+    demo.world.plugnotas.faults.clear()
+    profile = await browser.new_context(
+        viewport=WINDOWS[window], color_scheme=theme, locale="pt-BR", timezone_id="America/Sao_Paulo"
+    )
+    page = await profile.new_page()
+    visitor = Visit(page, demo, USERS[user].wa_id)
+    page.on("console", lambda said: visitor.complaints.append(said.text) if said.type == "error" else None)
+    page.on("pageerror", lambda error: visitor.complaints.append(str(error)))
+    await page.add_init_script(
+        "addEventListener('securitypolicyviolation', (e) => console.error(`CSP: ${e.violatedDirective} ${e.blockedURI}`))"
+    )
+    await page.goto(demo.address)
+    await page.get_by_test_id("user").select_option(visitor.who)
+    await expect(page.get_by_test_id("live")).to_have_text("ao vivo")
+    yield visitor
+    assert visitor.complaints == []
+    assert await page.evaluate("document.documentElement.scrollWidth") == WINDOWS[window]["width"]
+    await profile.close()
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("window", WINDOWS)
+async def test_a_full_message_and_a_confirmation(
+    browser: Browser, demo: Demo, window: str, theme: Theme, tmp_path: Path
+) -> None:
+    """One message, one press: the PDF and the XML open, and the inside shows the state and the gateway's book."""
+    async with visit(browser, demo, window, theme) as ana:
+        cards = await ana.page.get_by_test_id("document").count()
+        await ana.say(FULL, "PADARIA DO ZÉ LTDA")
+        await ana.look("dentro")
+        await expect(ana.page.get_by_test_id("state")).to_have_attribute("data-state", "aguardando_confirmacao")
+        await ana.press("Confirmar", "autorizada · R$ 1.500,00 · PADARIA DO ZÉ LTDA")
+        pdf, xml = await ana.documents(cards + 2)
+        paper = await ana.page.request.get(f"{demo.address}/{(await pdf.get_attribute('href') or '').lstrip('/')}")
+        assert (await paper.body()).startswith(b"%PDF")
+        async with ana.page.context.expect_page() as opened:
+            await xml.click()
+        document = await opened.value
+        await expect(document.get_by_text("nNFSe").first).to_be_visible()
+        await document.close()
+        await ana.look("dentro")
+        await expect(ana.page.get_by_test_id("state")).to_have_attribute("data-state", "aprovado")
+        await expect(ana.page.get_by_test_id("fato-motivo")).to_have_text("webhook_success")
+        await expect(ana.page.get_by_test_id("ledger-row").last).to_contain_text("autorizada")
+        await expect(ana.page.get_by_test_id("placar")).not_to_contain_text("a mais")
+        if (window, theme) == ("desktop", "light"):
+            wanted = os.environ.get("PROSA_SCREENSHOTS") == "1"
+            target = SCREENSHOT if wanted else tmp_path / SCREENSHOT.name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            await ana.page.screenshot(path=target)
+            assert target.stat().st_size > 20_000
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+async def test_field_by_field_with_a_correction(browser: Browser, demo: Demo, window: str) -> None:
+    """Each answer asks only for what is missing; a correction shows from what to what, and is what is issued."""
+    async with visit(browser, demo, window, user=1) as bruno:
+        cards = await bruno.page.get_by_test_id("document").count()
+        await bruno.say("oi", "Eu emito sua nota")
+        await bruno.say("1.500 reais", "Já guardei o valor")
+        await bruno.say("12.345.678/0001-95", "serviço")
+        await bruno.say("consultoria de marketing", "PADARIA DO ZÉ LTDA")
+        await bruno.say("na verdade é 1.800", "Mudei o valor de R$ 1.500,00 para R$ 1.800,00.")
+        await bruno.look("dentro")
+        valor = bruno.page.locator("[data-testid=field][data-campo=valor]")
+        await expect(valor).to_have_attribute("data-status", "validated")
+        await expect(valor).to_contain_text("R$ 1.800,00")
+        await bruno.press("Confirmar", "autorizada · R$ 1.800,00")
+        await bruno.documents(cards + 2)
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+async def test_a_rejection_is_seen_and_fixed(browser: Browser, demo: Demo, window: str) -> None:
+    """With the switch on, the city refuses once: the reason is shown, one press takes the data up, and it is issued."""
+    async with visit(browser, demo, window) as ana:
+        cards = await ana.page.get_by_test_id("document").count()
+        await ana.look("dentro")
+        switch = ana.page.get_by_test_id("switch-rejeitar")
+        await switch.click()
+        await expect(switch).to_have_attribute("aria-checked", "true")
+        await ana.say(FULL, "PADARIA DO ZÉ LTDA")
+        await ana.press("Confirmar", "Motivo:")
+        await ana.look("dentro")
+        await expect(ana.page.get_by_test_id("state")).to_have_attribute("data-state", "rejeitado")
+        await expect(switch).to_have_attribute("aria-checked", "false")
+        await ana.press("Corrigir nota", "R$ 1.500,00")
+        await ana.press("Confirmar", "autorizada · R$ 1.500,00")
+        await ana.documents(cards + 2)
+
+
+async def test_a_stranger_is_welcomed(browser: Browser, demo: Demo) -> None:
+    """The third person of the demo belongs to no company: a kind answer, and nothing inside."""
+    async with visit(browser, demo, "desktop", user=2) as carla:
+        await carla.say("oi, quero uma nota", "não está ligado a nenhuma empresa")
+        await expect(carla.page.get_by_test_id("state")).to_have_text("nenhuma sessão ainda")
+
+
+async def test_the_first_focus_is_the_skip_link_and_the_keyboard_is_enough(browser: Browser, demo: Demo) -> None:
+    """An invoice can be issued without a mouse: Tab to the composer, Enter to send, Enter on the button."""
+    async with visit(browser, demo, "desktop", user=1) as bruno:
+        cards = await bruno.page.get_by_test_id("document").count()
+        before = await bruno.answers.count()
+        await bruno.page.get_by_test_id("composer").focus()
+        await bruno.page.keyboard.type("nota de 90 pra 99.000.002/0001-48, aula de barista")
+        await bruno.page.keyboard.press("Enter")
+        await expect(bruno.answers.nth(before)).to_contain_text("CAFÉ DA ESQUINA")
+        await bruno.page.get_by_test_id("button").filter(has_text="Confirmar").last.focus()
+        await bruno.page.keyboard.press("Enter")
+        await bruno.documents(cards + 2)

@@ -1,0 +1,214 @@
+"""The road for tests: a house with its background work, the simulated world around it, and people with phones."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+
+from bot.company import add_company
+from bot.demo import COMPANY, demo_settings
+from bot.house import open_house
+from bot.run import serving
+from bot.settings import Settings
+from sandbox.meta import MetaConfig
+from sandbox.meta_model import bsuid
+from sandbox.plugnotas import PlugNotasConfig
+from sandbox.plugnotas_model import ISSUED
+from sandbox.world import World, WorldConfig
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from bot.house import House
+    from persistence.engine import Database
+    from sandbox.meta_model import Bubble
+    from sandbox.plugnotas_model import Note
+
+PATIENCE = 10.0  # seconds; a test that waits longer has failed
+PADARIA = "12.345.678/0001-95"  # known to the simulated register
+FULL = f"faz uma nota de 1500 pra {PADARIA}, consultoria de marketing"
+QUICK = WorldConfig(
+    meta=MetaConfig(status_delay=0.005),
+    plugnotas=PlugNotasConfig(processing=0.05, rendering=0.0),
+)
+IMPATIENT = {"debounce_seconds": 0.05, "reconcile_ladder": (0.2, 0.5, 1.0)}
+
+_lines = itertools.count(80_000_000)
+_IDLE = """
+SELECT NOT EXISTS (SELECT FROM inbox WHERE estado = 0)
+   AND NOT EXISTS (SELECT FROM outbox WHERE run_at IS NOT NULL)
+   AND NOT EXISTS (SELECT FROM nfse_emissao WHERE proxima_acao_em IS NOT NULL)
+"""
+
+
+def new_phone() -> str:
+    """Return the wa_id of somebody who never wrote before."""
+    return f"55119{next(_lines)}"
+
+
+async def until(condition: Callable[[], Awaitable[Any]], timeout: float = PATIENCE) -> Any:  # noqa: ASYNC109 - test helper
+    """Return the first true answer of ``condition``; raises ``TimeoutError``."""
+    async with asyncio.timeout(timeout):
+        while True:
+            if answer := await condition():
+                return answer
+            await asyncio.sleep(0.01)
+
+
+@dataclass
+class Person:
+    """Somebody with a phone; remembers up to which of the bot's messages they have read."""
+
+    world: World
+    who: str  # wa_id, or the BSUID of somebody who hides the number
+    read: str | None = None
+
+    async def tell(self, text: str) -> str:
+        """Write without waiting for an answer."""
+        return await self.world.meta.user_text(self.who, text)
+
+    async def say(self, text: str) -> Bubble:
+        """Write, and return the answer."""
+        await self.tell(text)
+        return await self.expect()
+
+    async def touch(self, title: str, of: Bubble | None = None) -> str:
+        """Press a button, the newest of that title unless ``of`` names its message; waits for no answer."""
+        shown = [of] if of else reversed(self.world.meta.bubbles(self.who))
+        bubble, button = next((b, button) for b in shown for button in b.buttons if button.title == title)
+        return await self.world.meta.user_button(self.who, button.id, button.title, bubble.id)
+
+    async def press(self, title: str, of: Bubble | None = None) -> Bubble:
+        """Press a button, and return the answer."""
+        await self.touch(title, of)
+        return await self.expect()
+
+    async def expect(self, text: str = "", timeout: float = PATIENCE) -> Bubble:  # noqa: ASYNC109 - test helper
+        """Return the bot's next message, which must have ``text`` in it."""
+        after = self.read
+        bubble = await self.world.meta.wait_for(
+            self.who, lambda b: b.side == "bot" and b.id not in self._known(after), timeout, after=after
+        )
+        self.read = bubble.id
+        assert text in bubble.text, bubble.text
+        return bubble
+
+    def _known(self, after: str | None) -> set[str]:
+        ids = [bubble.id for bubble in self.world.meta.bubbles(self.who)]
+        return set(ids[: ids.index(after) + 1]) if after in ids else set()
+
+    @property
+    def answers(self) -> list[str]:
+        """All that the bot said so far."""
+        return [bubble.text for bubble in self.world.meta.bubbles(self.who) if bubble.side == "bot"]
+
+    async def files(self) -> tuple[bytes, bytes]:
+        """Wait for the invoice's PDF and XML, and open both as a phone does."""
+        pdf, xml = await self.expect(), await self.expect()
+        if pdf.attachment is not None and pdf.attachment.mime != "application/pdf":
+            pdf, xml = xml, pdf
+        assert pdf.attachment is not None, pdf.text
+        assert xml.attachment is not None, xml.text
+        async with aiohttp.ClientSession() as session:
+            async with session.get(pdf.attachment.url) as opened:
+                paper = await opened.read()
+            async with session.get(xml.attachment.url) as opened:
+                return paper, await opened.read()
+
+    async def issue(self, words: str = FULL) -> tuple[bytes, bytes]:
+        """Have an invoice issued from one message and one confirmation."""
+        await self.say(words)
+        await self.touch("Confirmar")
+        return await self.files()
+
+
+@dataclass
+class Scene:
+    """A world, the database of whatever house stands in it, and what tests ask of both."""
+
+    world: World
+    database: Database
+
+    async def person(self, who: str | None = None, *, known: bool = True) -> Person:
+        """Return somebody new, who may issue for the demo's company if ``known``."""
+        who = who or new_phone()
+        if known:
+            await add_company(self.database, replace(COMPANY, usuarios=(who,)))
+        return Person(self.world, who)
+
+    def conversation(self, person: Person) -> str:
+        """Return the key of the person's conversation."""
+        user = person.who if "." in person.who else bsuid(person.who)
+        return f"{self.world.config.meta.account.phone_number_id}:{user}"
+
+    async def sessions(self, person: Person) -> list[Any]:
+        """Return the person's session snapshots, oldest first."""
+        return list(
+            await self.database.pool.fetch(
+                "SELECT * FROM session_snapshot WHERE conversa = $1 ORDER BY id", self.conversation(person)
+            )
+        )
+
+    async def session(self, person: Person) -> Any:
+        """Return the newest snapshot."""
+        return (await self.sessions(person))[-1]
+
+    async def reached(self, person: Person, estado: str) -> Any:
+        """Wait until the newest session is in ``estado`` and return its snapshot."""
+
+        async def there() -> Any:
+            sessions = await self.sessions(person)
+            return sessions[-1] if sessions and sessions[-1]["estado"] == estado else None
+
+        return await until(there)
+
+    async def notes(self, person: Person) -> list[Note]:
+        """Return the notes that the authority issued for this person: the gateway's own book is the judge."""
+        ours = {row["sessao_id"] for row in await self.sessions(person)}
+        book = self.world.plugnotas.notes.values()
+        return [n for n in book if n.situacao == ISSUED and n.id_integracao.rsplit("-r", 1)[0] in ours]
+
+    async def settled(self) -> None:
+        """Wait until nothing is under way any more, inside and outside."""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                await self.world.meta.courier.drained()
+                await self.world.plugnotas.courier.drained()
+                if await self.database.pool.fetchval(_IDLE):
+                    return
+                await asyncio.sleep(0.01)
+
+
+@dataclass
+class Road(Scene):
+    """A scene with the house in this very process."""
+
+    house: House
+    address: str
+
+
+@asynccontextmanager
+async def open_road(
+    database_url: str, redis_url: str, *, config: WorldConfig = QUICK, **changes: Any
+) -> AsyncIterator[Road]:
+    """Open a world and a house in it, with all background work running, connected over real HTTP."""
+    async with AsyncExitStack() as stack:
+        world = await stack.enter_async_context(World(config=config))
+        settings = demo_settings(Settings(), world, 0).model_copy(update={**IMPATIENT, **changes})
+        house = await stack.enter_async_context(open_house(settings, database_url, redis_url))
+        address = await stack.enter_async_context(serving(house.web_app(), "127.0.0.1", 0))
+        world.connect(address)
+        stop = asyncio.Event()
+        work = asyncio.create_task(house.work(stop))
+
+        async def drain() -> None:
+            stop.set()
+            await work
+
+        stack.push_async_callback(drain)
+        yield Road(world, house.database, house, address)

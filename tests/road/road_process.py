@@ -1,0 +1,116 @@
+"""`prosa` as a process of its own, to be killed: starts it, says where it listens, ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sandbox.world import World
+
+ROOT = Path(__file__).resolve().parents[2]
+START_SECONDS = 20.0  # on a machine that is busy with other things
+
+
+def environment(world: World, database_url: str, redis_url: str, **changes: str) -> dict[str, str]:
+    """Return the settings of a house in this world, as an operator would give them."""
+    meta, gateway, urls = world.config.meta, world.config.plugnotas, world.urls
+    return {
+        "PROSA_DATABASE_URL": database_url,
+        "PROSA_REDIS_URL": redis_url,
+        "PROSA_PORT": "0",
+        "PROSA_WHATSAPP_API_URL": urls.whatsapp_api,
+        "PROSA_WHATSAPP_PHONE_NUMBER_ID": meta.account.phone_number_id,
+        "PROSA_WHATSAPP_ACCESS_TOKEN": meta.access_token,
+        "PROSA_WHATSAPP_APP_SECRET": meta.app_secret,
+        "PROSA_WHATSAPP_VERIFY_TOKEN": meta.verify_token,
+        "PROSA_PLUGNOTAS_URL": urls.plugnotas,
+        "PROSA_PLUGNOTAS_API_KEY": gateway.api_key,
+        "PROSA_GATEWAY_WEBHOOK_SECRET": gateway.webhook_secret,
+        "PROSA_CNPJ_API_URL": urls.cnpj_api,
+        "PROSA_DEBOUNCE_SECONDS": "0.05",
+        "PROSA_RECONCILE_LADDER": "0.2,0.5,1",
+        **changes,
+    }
+
+
+@dataclass
+class Prosa:
+    """One run of a command of ours; its log is kept for whoever asks why."""
+
+    command: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: Path
+    log: list[dict[str, Any]] = field(default_factory=list)
+    process: asyncio.subprocess.Process | None = None
+    _reader: asyncio.Task[None] | None = None
+
+    async def start(self) -> str:
+        """Start it and return its address ("" when it has none)."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PROSA_")}
+        self.process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "bot.cli",
+            *self.command,
+            env={**kept, **self.env, "PYTHONPATH": str(ROOT)},
+            cwd=self.cwd,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        up: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._reader = asyncio.create_task(self._read(self.process, up))
+        async with asyncio.timeout(START_SECONDS):
+            return await up
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended yet."""
+        return self.process is not None and self.process.returncode is None
+
+    def strike(self) -> None:
+        """``kill -9``, at this very moment."""
+        if self.process is not None and self.running:
+            with contextlib.suppress(ProcessLookupError):  # it ended by itself a moment ago
+                os.kill(self.process.pid, signal.SIGKILL)
+
+    async def kill(self) -> None:
+        """``kill -9``, and wait until it is gone."""
+        self.strike()
+        await self.ended()
+
+    async def ended(self) -> int:
+        """Wait for its end; returns the exit status."""
+        assert self.process is not None
+        assert self._reader is not None
+        await self._reader
+        return await self.process.wait()
+
+    async def terminate(self) -> tuple[int, float]:
+        """SIGTERM; returns the exit status and how many seconds the end took."""
+        assert self.process is not None
+        started = time.monotonic()
+        self.process.terminate()
+        return await self.ended(), time.monotonic() - started
+
+    async def _read(self, process: asyncio.subprocess.Process, up: asyncio.Future[str]) -> None:
+        assert process.stderr is not None
+        async for line in process.stderr:
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                entry = {"event": line.decode(errors="replace").rstrip()}
+            self.log.append(entry)
+            if entry.get("event") == "started" and not up.done():
+                up.set_result(entry.get("address", ""))
+        if not up.done():
+            up.set_exception(RuntimeError(f"it did not start: {self.log}"))

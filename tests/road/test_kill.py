@@ -1,0 +1,271 @@
+"""kill -9 of `prosa serve` at every moment of a conversation: it goes on, and the gateway's book has one note."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+from road_people import FULL, PADARIA, PATIENCE, QUICK, Person, Scene, until
+from road_process import Prosa, environment
+
+from persistence.engine import Database
+from sandbox.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from sandbox.ledger import Record
+
+EXIT_SECONDS = 10.0  # a container is killed this long after SIGTERM
+
+# What a dead worker held is free after its lease. Tests that are not about the wait let the time pass at once.
+LEASES = ("lanes", "nfse_emissao", "outbox")
+ABSENT = "UPDATE nfse_emissao SET ausente_desde = ausente_desde - interval '1 min', proxima_acao_em = now()"
+
+
+@dataclass
+class Stage(Scene):
+    """A scene in which processes of ours come and go."""
+
+    env: dict[str, str]
+    cwd: Path
+    started: list[Prosa] = field(default_factory=list)
+
+    async def start(self, *command: str, **changes: str) -> Prosa:
+        """Start a process; webhooks go to it if it listens."""
+        prosa = Prosa(command or ("serve",), {**self.env, **changes}, self.cwd)
+        self.started.append(prosa)
+        address = await prosa.start()
+        if address:
+            self.world.connect(address)
+        return prosa
+
+    async def leases_run_out(self, *tables: str) -> None:
+        """Let so much time pass that what the dead held is free."""
+        for table in tables or LEASES:
+            await self.database.pool.execute(
+                f"UPDATE {table} SET lease_until = now() WHERE lease_until > now()"  # noqa: S608 - our own constants
+            )
+
+    async def one_note(self, person: Person) -> None:
+        """The judge: one note in the gateway's book, created once, and the session ended as approved."""
+        session = await self.reached(person, "aprovado")
+        assert session["snapshot_reason"] == "webhook_success"
+        await self.settled()
+        created = [
+            record
+            for record in self.world.plugnotas.ledger.of("note.created")
+            if record.data["payload"]["idIntegracao"].startswith(session["sessao_id"])
+        ]
+        assert len(created) == len(await self.notes(person)) == 1
+
+
+@pytest.fixture(scope="module")
+async def open_stage(
+    database_url: str, redis_url: str, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Stage]:
+    async with World(config=QUICK) as world:
+        database = await Database.open(database_url)
+        env = environment(world, database_url, redis_url)
+        yield Stage(world, database, env, tmp_path_factory.mktemp("prosa"))
+        await database.close()
+
+
+@pytest.fixture
+async def stage(open_stage: Stage) -> AsyncIterator[Stage]:
+    """The module's stage with all faults mended, nothing remembered of companies, and no process left behind."""
+    for simulator in open_stage.world.simulators:
+        simulator.faults.clear()
+    await open_stage.database.pool.execute("TRUNCATE cnpj_cache")
+    yield open_stage
+    for prosa in open_stage.started:
+        if prosa.running:
+            await prosa.kill()
+    open_stage.started.clear()
+
+
+@dataclass(frozen=True)
+class Moment:
+    """When to kill: as soon as ``ledger`` has a fact that fits, before whoever caused it hears the answer."""
+
+    name: str
+    ledger: str
+    fits: Callable[[Record], bool]
+    unsent: bool = False  # the message at hand certainly did not leave, so only its lease stands in the way
+
+
+def _outbound(text: str) -> Callable[[Record], bool]:
+    return lambda record: record.kind == "outbound" and text in str(record.data["payload"])
+
+
+MOMENTS = [
+    Moment("the register is asked", "cnpj", lambda r: r.kind == "lookup"),
+    Moment("the message is marked as read", "meta", lambda r: r.kind == "read"),
+    Moment("the summary is taken by Meta", "meta", _outbound("Confere pra mim?")),
+    Moment("the order is taken by the gateway", "plugnotas", lambda r: r.kind == "note.created"),
+    Moment("the authority has decided", "plugnotas", lambda r: r.kind == "note.settled"),
+    Moment("the gateway's webhook is stored", "plugnotas", lambda r: r.kind == "webhook.delivered"),
+    Moment("the note is read again", "plugnotas", lambda r: r.kind == "call" and "/consultar/" in r.data["path"]),
+    Moment("the PDF is fetched", "plugnotas", lambda r: r.kind == "call" and "/pdf/" in r.data["path"], unsent=True),
+    Moment("the PDF is uploaded", "meta", lambda r: r.kind == "media", unsent=True),
+    Moment("the PDF is taken by Meta", "meta", _outbound(".pdf")),
+    Moment("the XML is taken by Meta", "meta", _outbound(".xml")),
+]
+
+
+@pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: moment.name.replace(" ", "-"))
+async def test_killed_at_a_moment_of_the_road(stage: Stage, moment: Moment) -> None:
+    """Killed when something happened outside and before the process could know of it, the road goes on to one note."""
+    prosa = await stage.start()
+    ana = await stage.person()
+    ledger = next(simulator.ledger for simulator in stage.world.simulators if simulator.name == moment.ledger)
+    struck = asyncio.Event()
+
+    def look(record: Record) -> None:
+        if not struck.is_set() and moment.fits(record):
+            prosa.strike()
+            struck.set()
+
+    async def revive() -> None:
+        await struck.wait()
+        await prosa.ended()
+        await stage.leases_run_out(*(LEASES if moment.unsent else LEASES[:2]))
+        await stage.start()
+
+    hush = ledger.listen(look)
+    revived = asyncio.create_task(revive())
+    try:
+        summary = await ana.say(FULL)
+        await ana.touch("Confirmar", of=summary)
+        pdf, xml = await ana.files()
+        await revived
+    finally:
+        hush()
+        revived.cancel()
+    assert pdf.startswith(b"%PDF")
+    assert b"<nNFSe>" in xml
+    await stage.one_note(ana)
+    assert len(ana.answers) == 3  # nothing said twice
+
+
+async def test_killed_after_the_200_before_the_turn(stage: Stage) -> None:
+    """What was acknowledged is answered after the restart, although nobody had begun with it."""
+    web = await stage.start("web")
+    ana = await stage.person()
+    await ana.tell("nota de 1500")
+    await ana.tell(f"pra {PADARIA}")
+    await stage.world.meta.courier.drained()
+    await web.kill()
+    await ana.tell("consultoria de marketing")  # Meta keeps it meanwhile
+    await stage.start()
+    answer = await ana.expect()
+    while not answer.buttons:  # the third message may make a turn of its own
+        answer = await ana.expect()
+    assert "R$ 1.500,00" in answer.text
+    await ana.touch("Confirmar")
+    await ana.files()
+    await stage.one_note(ana)
+
+
+async def test_killed_between_claim_and_order(stage: Stage) -> None:
+    """The order never left: the gateway is asked twice before the stored bytes are sent, and there is one note."""
+    reached = asyncio.Event()
+
+    async def swallow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        reached.set()
+        await reader.read()
+        writer.close()
+
+    pit = await asyncio.start_server(swallow, "127.0.0.1", 0)
+    port = pit.sockets[0].getsockname()[1]
+    prosa = await stage.start(PROSA_PLUGNOTAS_URL=f"http://127.0.0.1:{port}")
+    ana = await stage.person()
+    await ana.say(FULL)
+    await ana.touch("Confirmar")
+    async with asyncio.timeout(PATIENCE):
+        await reached.wait()
+    await prosa.kill()
+    pit.close()
+    await stage.leases_run_out()
+    await stage.start()
+    key = (await stage.reached(ana, "processando"))["id_integracao"]
+    pool = stage.database.pool
+    await until(lambda: pool.fetchval("SELECT ausente_desde FROM nfse_emissao WHERE id_integracao = $1", key))
+    assert await stage.notes(ana) == []
+    await pool.execute(f"{ABSENT} WHERE id_integracao = $1", key)
+    await ana.files()
+    await stage.one_note(ana)
+
+
+async def test_the_next_process_takes_over_within_seconds(stage: Stage) -> None:
+    """Killed amid a turn, an order and a delivery at once: leases are short, and all three go on in real time."""
+    prosa = await stage.start()
+    talking, ordering, receiving = [await stage.person() for _ in range(3)]
+    for person in (ordering, receiving):
+        await person.say(FULL)
+    await receiving.touch("Confirmar")
+    gateway = stage.world.plugnotas
+    await gateway.ledger.wait_for(lambda r: r.kind == "call" and "/pdf/" in r.data["path"])
+    gateway.faults.set("pendurar_resposta", seconds=60)
+    await ordering.touch("Confirmar")
+    await gateway.ledger.wait_for(lambda r: r.kind == "fault" and r.data["fault"] == "pendurar_resposta")
+    await stage.database.pool.execute("TRUNCATE cnpj_cache")
+    stage.world.cnpj.faults.set("lento", seconds=60)
+    await talking.tell(FULL)
+    await stage.world.cnpj.ledger.wait_for(lambda r: r.kind == "fault" and r.data["fault"] == "lento")
+    await prosa.kill()
+    gateway.faults.clear()
+    stage.world.cnpj.faults.clear()
+    started = time.monotonic()
+    await stage.start()
+    await talking.expect("PADARIA DO ZÉ LTDA", timeout=25)
+    for person in (ordering, receiving):
+        await person.expect(timeout=25)
+        await stage.one_note(person)
+    assert time.monotonic() - started < 25
+
+
+async def test_sigterm_finishes_what_is_at_hand(stage: Stage) -> None:
+    """Asked to stop in the middle of an order, the process waits for the answer, stores it and goes, in time."""
+    prosa = await stage.start()
+    ana = await stage.person()
+    await ana.say(FULL)
+    stage.world.plugnotas.faults.set("lento", seconds=1.0, method="POST", times=1)
+    await ana.touch("Confirmar")
+    await stage.world.plugnotas.ledger.wait_for(lambda r: r.kind == "fault" and r.data["fault"] == "lento")
+    status, seconds = await prosa.terminate()
+    assert (status, seconds < EXIT_SECONDS) == (0, True)
+    key = (await stage.session(ana))["id_integracao"]
+    row = await stage.database.pool.fetchrow(
+        "SELECT status, lease_until FROM nfse_emissao WHERE id_integracao = $1", key
+    )
+    assert row is not None
+    assert tuple(row) == ("enviado", None)
+    await stage.start()
+    await ana.files()
+    await stage.one_note(ana)
+
+
+async def test_sigterm_does_not_wait_for_ever(stage: Stage) -> None:
+    """A gateway that never answers does not hold the process: it goes within ten seconds, and nothing is lost."""
+    prosa = await stage.start()
+    ana, bia = await stage.person(), await stage.person()
+    await ana.say(FULL)
+    stage.world.plugnotas.faults.set("pendurar_resposta", seconds=60, times=1)
+    stage.world.cnpj.faults.set("lento", seconds=60)
+    await ana.touch("Confirmar")
+    await stage.database.pool.execute("TRUNCATE cnpj_cache")
+    await bia.tell(FULL)
+    await stage.world.plugnotas.ledger.wait_for(lambda r: r.kind == "fault" and r.data["fault"] == "pendurar_resposta")
+    status, seconds = await prosa.terminate()
+    assert (status, seconds < EXIT_SECONDS) == (0, True)
+    stage.world.cnpj.faults.clear()
+    await stage.leases_run_out()
+    await stage.start()
+    await ana.files()
+    await stage.one_note(ana)
+    await bia.expect("R$ 1.500,00")

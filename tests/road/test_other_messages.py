@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from road_people import FULL, PADARIA
+
+if TYPE_CHECKING:
+    from road_people import Road
+
+LOCATION = {"type": "location", "location": {"latitude": -23.5, "longitude": -46.6}}
+NEW_TYPE = {"type": "hologram", "hologram": {"depth": 3}}
+
+
+@pytest.mark.parametrize(("kind", "mime"), [("audio", "audio/ogg"), ("image", "image/jpeg"), ("document", "text/csv")])
+async def test_a_file_without_words_is_answered_kindly(road: Road, kind: str, mime: str) -> None:
+    """A voice note, a photo or a file gets a request for text, before and within an invoice, and loses nothing."""
+    ana = await road.person()
+    await road.world.meta.user_media(ana.who, b"data", mime, kind=kind)
+    assert "escreve" in (await ana.expect()).text
+    await ana.say("nota de 1500")
+    await road.world.meta.user_media(ana.who, b"data", mime, kind=kind)
+    assert "escreve" in (await ana.expect()).text
+    assert "R$ 1.500,00" in (await ana.say(f"{PADARIA}, consultoria")).text
+
+
+async def test_the_caption_under_a_photo_counts_as_words(road: Road) -> None:
+    """Words under a picture are read like any others."""
+    ana = await road.person()
+    await road.world.meta.user_media(ana.who, b"\xff\xd8", "image/jpeg", kind="image", caption=FULL)
+    await ana.expect("PADARIA DO ZÉ LTDA")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"type": "sticker", "sticker": {"id": "1", "mime_type": "image/webp"}},
+        {"type": "reaction", "reaction": {"message_id": "wamid.X", "emoji": "👍"}},
+        {"type": "system", "system": {"body": "mudou de número", "type": "user_changed_number"}},
+        {"type": "revoke", "revoke": {"original_message_id": "wamid.X"}},
+    ],
+    ids=lambda message: message["type"],
+)
+async def test_what_expects_no_answer_gets_none(road: Road, message: dict[str, Any]) -> None:
+    """Stickers, reactions and notices are stored, cost nothing and confirm nothing."""
+    ana = await road.person()
+    await ana.say(FULL)
+    await road.world.meta.user_message(ana.who, message)
+    await road.settled()
+    assert len(ana.answers) == 1
+    assert (await road.session(ana))["estado"] == "aguardando_confirmacao"
+
+
+@pytest.mark.parametrize("message", [LOCATION, NEW_TYPE], ids=lambda message: message["type"])
+async def test_a_message_of_another_type_is_answered(road: Road, message: dict[str, Any]) -> None:
+    """What we can't read, even of a type that Meta invents tomorrow, is never met with silence."""
+    ana = await road.person()
+    await road.world.meta.user_message(ana.who, message)
+    assert "não consigo ler" in (await ana.expect()).text
+
+
+async def test_an_edited_message_changes_nothing_by_itself(road: Road) -> None:
+    """An edit is noticed and asked for as a new message; the summary that was shown stays what it was."""
+    ana = await road.person()
+    await ana.say(FULL)
+    edit = {"type": "edit", "edit": {"original_message_id": "wamid.X", "message": {"type": "text"}}}
+    await road.world.meta.user_message(ana.who, edit)
+    assert "editou" in (await ana.expect()).text
+    session = await road.session(ana)
+    assert (session["estado"], session["valor"]) == ("aguardando_confirmacao", 1500)
+
+
+async def test_a_file_and_words_at_once_are_both_answered_in_order(road: Road) -> None:
+    """A photo between two texts does not stop the texts from being read."""
+    ana = await road.person()
+    meta = road.world.meta
+    items = [
+        meta.said(ana.who, "nota de 1500"),
+        meta.said(ana.who, {"type": "image", "image": {"id": "1", "mime_type": "image/jpeg"}}),
+        meta.said(ana.who, f"{PADARIA}, consultoria"),
+    ]
+    await meta.deliver_batch(items)
+    await ana.expect("Falta")
+    await ana.expect("foto")
+    await ana.expect("R$ 1.500,00")

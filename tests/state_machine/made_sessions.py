@@ -1,0 +1,194 @@
+"""Strategies for drafts, events and sessions, the rotten ones included, and a few plain ones for examples."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import strategies as st
+
+from state_machine.efeitos import Emitir, GravarSnapshot, Mensagem, Responder
+from state_machine.estado import ESPERAM_USUARIO, REASON_ON_ENTRY, Estado, SnapshotReason
+from state_machine.eventos import (
+    EVENTOS,
+    Abriu,
+    Confirmou,
+    EmissaoFalhou,
+    Informou,
+    MandouArquivo,
+    NotaAutorizada,
+    NotaRejeitada,
+)
+from state_machine.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
+from state_machine.rascunho import Cadastro, Rascunho, aplicar
+from state_machine.sessao import Sessao
+from state_machine.transition import transition
+
+NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
+MORE = 20 if NIGHTLY else 1  # how many times the examples of an ordinary run
+AGORA = datetime(2026, 11, 21, 12, tzinfo=UTC)
+SEGUNDO = timedelta(seconds=1)
+CNPJ, OUTRO_CNPJ, CPF = "12345678000195", "11222333000181", "52998224725"
+DOCUMENTOS = (CNPJ, OUTRO_CNPJ, CPF, "12ABC34501DE35")
+PADARIA = Cadastro(CNPJ, "PADARIA DO ZÉ LTDA", "ATIVA")
+
+
+def lido(campo, valor, trecho=None):
+    return Candidate(campo, valor, trecho or valor)
+
+
+DOC, VALOR, SERVICO = (
+    lido(Campo.DOCUMENTO, CNPJ, "12.345.678/0001-95"),
+    lido(Campo.VALOR, "1500.00", "1.500"),
+    lido(Campo.DESCRICAO, "consultoria de marketing"),
+)
+TUDO = (DOC, VALOR, SERVICO)
+
+
+def nova(**campos):
+    return Sessao("211126-0a1b2c3d", "1:5511999999999", 1, "ANA DESIGN ME", versao=1, **campos)
+
+
+def diz(sessao, *eventos, agora=AGORA):
+    """Run events through the machine and return the last decision."""
+    for evento in eventos:
+        decision = transition(sessao, evento, agora)
+        sessao = decision.sessao
+    return decision
+
+
+def no_resumo(*candidates, cadastro=PADARIA, agora=AGORA):
+    """A session whose summary was just shown."""
+    return diz(nova(), Abriu(), Informou(candidates or TUDO, cadastro=cadastro), agora=agora).sessao
+
+
+def em_processo():
+    sessao = no_resumo()
+    return diz(sessao, Confirmou(sessao.revisao)).sessao
+
+
+def resposta(decision) -> Mensagem:
+    """The one message of a decision."""
+    (efeito,) = (e for e in decision.efeitos if isinstance(e, Responder))
+    return efeito.mensagem
+
+
+def emissoes(decision):
+    return [e for e in decision.efeitos if isinstance(e, Emitir)]
+
+
+def snapshots(decision):
+    return [e.reason for e in decision.efeitos if isinstance(e, GravarSnapshot)]
+
+
+# --- strategies ---------------------------------------------------------------------------------------------------
+
+textos = st.one_of(
+    st.text(max_size=60),
+    st.sampled_from(["consultoria  de\tmarketing ", "😀" * 400, "x" * 2500, "none", " ", "*_~`", "a\nb", "R$ 1,00. "]),
+    st.text(alphabet="ação é😀 🇧🇷\u200d", max_size=2100),
+)
+nomes = st.one_of(textos, st.text(alphabet="ZÉ 🥖", min_size=250, max_size=350))
+quantias = st.one_of(
+    st.decimals("0.01", "9999999999.99", places=2).map(str),
+    st.sampled_from(["0", "-5.00", "1e9", "abc", "99999999999"]),
+)
+datas = st.one_of(st.dates().map(str), st.sampled_from(["2026-02-31", "ontem", ""]))
+meses = st.one_of(st.dates().map(lambda d: d.isoformat()[:7]), st.sampled_from(["2026-13", "outubro"]))
+emails = st.sampled_from(["ana@exemplo.com.br", "ana@", f"{'a' * 70}@x.com", f"{'a' * 200}@x.com", "a b@c.d"])
+documentos = st.sampled_from([*DOCUMENTOS, "12345678000199", "123", "11111111111", "12.345.678/0001-95"])
+valores = {
+    Campo.DOCUMENTO: documentos,
+    Campo.VALOR: quantias,
+    Campo.DESCRICAO: textos,
+    Campo.NOME: nomes,
+    Campo.EMAIL: emails,
+    Campo.COMPETENCIA: meses,
+    Campo.DATA: datas,
+}
+candidates = st.sampled_from(Campo).flatmap(
+    lambda campo: st.builds(
+        Candidate, st.just(campo), valores[campo], textos, st.sampled_from(Origem), st.sampled_from(Confianca)
+    )
+)
+doubts = st.builds(Doubt, st.sampled_from(Campo), st.sampled_from(Motivo), textos, st.none() | textos)
+cadastros = st.builds(
+    Cadastro, st.sampled_from(DOCUMENTOS), nomes, st.sampled_from([None, "", "ATIVA", "BAIXADA", "X" * 90])
+)
+informes = st.builds(
+    Informou,
+    st.lists(candidates, max_size=5).map(tuple),
+    st.lists(doubts, max_size=2).map(tuple),
+    st.frozensets(st.sampled_from(Campo), max_size=2),
+    st.none() | cadastros,
+)
+
+
+def _rascunho(eventos):
+    sessao = nova()
+    for evento in eventos:
+        sessao = transition(sessao, evento, AGORA).sessao
+    return sessao.rascunho
+
+
+rascunhos = st.lists(informes, max_size=3).map(_rascunho)
+
+
+@st.composite
+def completos(draw):
+    """Drafts that could be issued, with anything valid in them, the longest texts included."""
+    documento = draw(st.sampled_from(DOCUMENTOS))
+    servico = draw(textos.filter(lambda t: len(t.strip()) > 2))
+    valor = draw(st.decimals("0.01", "9999999999.99", places=2).map(str))
+    ditos = [lido(Campo.DOCUMENTO, documento), lido(Campo.VALOR, valor), lido(Campo.DESCRICAO, servico)]
+    extras = {
+        Campo.NOME: nomes,
+        Campo.EMAIL: st.sampled_from(["ana@exemplo.com.br", f"{'😀' * 35}@x.com"]),
+        Campo.DATA: st.dates().map(str),
+        Campo.COMPETENCIA: st.dates().map(lambda d: d.isoformat()[:7]),
+    }
+    ditos += [lido(campo, draw(de)) for campo, de in extras.items() if draw(st.booleans())]
+    rascunho = aplicar(Rascunho(), ditos, (), ())
+    cadastro = draw(st.none() | cadastros)
+    return replace(rascunho, cadastro=replace(cadastro, documento=documento)) if cadastro else rascunho
+
+
+@st.composite
+def sessoes(draw, estado=None):
+    """Sessions of every state, each with a draft that such a session can have."""
+    estado = estado or draw(st.sampled_from(Estado))
+    match estado:
+        case Estado.COLETA:
+            rascunho = Rascunho()
+        case Estado.DADOS_INCOMPLETOS:
+            rascunho = draw(rascunhos.filter(lambda r: not r.completo))
+        case Estado.CANCELADO_USUARIO | Estado.EXPIRADO:
+            rascunho = draw(rascunhos | completos())
+        case _:
+            rascunho = draw(completos())
+    return nova(
+        estado=estado,
+        snapshot_reason=REASON_ON_ENTRY[estado] or draw(st.sampled_from(SnapshotReason)),
+        rascunho=rascunho,
+        pendente=draw(st.none() | st.sampled_from(Campo)),
+        revisao=draw(st.integers(0, 9)),
+        mostrado_em=draw(st.none() | st.just(AGORA)),
+        resumos=draw(st.integers(0, 3)),
+        expira_em=AGORA + timedelta(hours=1) if estado in ESPERAM_USUARIO else None,
+        expired_at=AGORA if estado is Estado.EXPIRADO else None,
+    )
+
+
+momentos = st.timedeltas(timedelta(days=-1), timedelta(days=8)).map(lambda d: AGORA + d)
+_fazem = {
+    Abriu: st.builds(Abriu, st.none() | rascunhos | completos(), st.none() | st.sampled_from(Campo)),
+    Informou: informes,
+    Confirmou: st.builds(Confirmou, st.none() | st.integers(-1, 9), st.none() | momentos),
+    MandouArquivo: st.builds(MandouArquivo, st.sampled_from(["audio", "image", "edit", "location", "zzz"])),
+    NotaAutorizada: st.builds(NotaAutorizada, st.integers(1, 10**15).map(str), st.integers(1, 9)),
+    NotaRejeitada: st.builds(NotaRejeitada, textos, st.none() | st.sampled_from(Campo)),
+    EmissaoFalhou: st.builds(EmissaoFalhou, textos),
+}
+de_tipo = {tipo: _fazem.get(tipo, st.builds(tipo)) for tipo in EVENTOS}
+eventos = st.sampled_from(EVENTOS).flatmap(de_tipo.__getitem__)

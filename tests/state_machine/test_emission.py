@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from state_machine.emission import Finding, Outcome, StatusEmissao, Unknown
+from state_machine.reconciliation import ASSENTADOS
+
+
+def test_the_states_of_an_emission_are_the_stored_words():
+    """The database and the specification know them by these names."""
+    assert [s.value for s in StatusEmissao] == [
+        "pendente",
+        "enviando",
+        "enviado",
+        "desconhecido",
+        "concluido",
+        "rejeitado",
+        "conflito",
+        "erro",
+    ]
+
+
+def test_an_error_is_not_settled():
+    """``erro`` is with people, and still asked for: the authority may yet say yes."""
+    assert StatusEmissao.ERRO not in ASSENTADOS
+    assert StatusEmissao.DESCONHECIDO not in ASSENTADOS
+
+
+@pytest.mark.parametrize("union", [Outcome, Finding], ids=["Outcome", "Finding"])
+def test_the_answers_are_values(union):
+    """Closed unions of frozen records: an answer can be stored, compared and replayed."""
+    for kind in get_args(union):
+        assert kind.__dataclass_params__.frozen
+        assert kind.__doc__
+    assert Unknown("a") == Unknown("a")

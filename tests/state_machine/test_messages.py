@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_sessions import (
+    AGORA,
+    CNPJ,
+    MORE,
+    OUTRO_CNPJ,
+    TUDO,
+    completos,
+    de_tipo,
+    em_processo,
+    lido,
+    no_resumo,
+    nomes,
+    resposta,
+    sessoes,
+    textos,
+)
+
+from state_machine import messages
+from state_machine.efeitos import EnviarArquivo, Responder
+from state_machine.estado import Estado
+from state_machine.eventos import EVENTOS, Informou
+from state_machine.fields import Campo
+from state_machine.rascunho import Cadastro
+from state_machine.resumo import resumo, titulo_da_mudanca
+from state_machine.texto import apara, tamanho
+from state_machine.transition import transition
+
+EMOJI = "\N{GRINNING FACE}"  # two UTF-16 units
+
+
+def fits(mensagem):
+    """Meta's limits for a text with or without buttons, and what any printed Portuguese must satisfy."""
+    assert mensagem.texto.strip()
+    assert tamanho(mensagem.texto) <= (1024 if mensagem.botoes else 4096)
+    assert len(mensagem.botoes) <= 3
+    for botao in mensagem.botoes:
+        assert 0 < tamanho(botao.titulo) <= 20
+        assert 0 < tamanho(botao.id) <= 256
+    assert len({b.titulo for b in mensagem.botoes}) == len({b.id for b in mensagem.botoes}) == len(mensagem.botoes)
+    reads_well(mensagem.texto)
+
+
+def reads_well(texto):
+    assert "None" not in texto
+    assert "{" not in re.sub(r"[^{}a-z_]", "", texto) or not re.search(r"\{(campo|detalhe)\}", texto)
+    for linha in texto.split("\n"):
+        assert "  " not in linha
+        assert linha == linha.strip(" ")
+
+
+def sem_falso_none(valor):
+    return not isinstance(valor, str) or "None" not in valor
+
+
+@pytest.mark.parametrize("tipo", EVENTOS, ids=lambda t: t.__name__)
+@settings(max_examples=60 * MORE, deadline=None)
+@given(dados=st.data())
+def test_whatever_the_machine_says_fits_a_message(tipo, dados):
+    """Every answer to every event fits Meta's limits and reads as Portuguese, however long or odd the data."""
+    sessao = replace(dados.draw(sessoes()), emitente=dados.draw(nomes.filter(str.strip)))
+    for efeito in transition(sessao, dados.draw(de_tipo[tipo]), AGORA).efeitos:
+        if isinstance(efeito, Responder):
+            fits(efeito.mensagem)
+        elif isinstance(efeito, EnviarArquivo):
+            assert tamanho(efeito.nome) <= 240
+            assert tamanho(efeito.legenda or "") <= 1024
+            reads_well(efeito.legenda or "")
+
+
+def test_the_longest_summary_of_all_still_shows_every_field():
+    """Longest name, issuer, amount in words, e-mail and service at once: 1,024 units, and each line is there."""
+    longo = EMOJI * 2000
+    sessao = no_resumo(
+        *(lido(Campo.DOCUMENTO, CNPJ), lido(Campo.VALOR, "9999999999.99"), lido(Campo.DESCRICAO, longo)),
+        *(lido(Campo.EMAIL, f"{EMOJI * 74}@ex.co"), lido(Campo.COMPETENCIA, "2026-10"), lido(Campo.DATA, "2026-10-31")),
+        cadastro=Cadastro(CNPJ, EMOJI * 300, "X" * 99),
+    )
+    sessao = replace(sessao, emitente=EMOJI * 300)
+    muda_tudo = [(campo, EMOJI * 300, EMOJI * 299) for campo in (Campo.NOME, Campo.EMAIL, Campo.DESCRICAO)]
+    mensagem = resumo(sessao, titulo_da_mudanca(muda_tudo))
+    fits(mensagem)
+    assert "(texto inteiro guardado, 2000 caracteres)" in mensagem.texto
+    for rotulo in ("Cliente", "CNPJ", "Valor", "Serviço", "E-mail", "Competência", "Data do serviço", "Emitente"):
+        assert re.search(rf"^{rotulo}: .{{3}}", mensagem.texto, re.MULTILINE), rotulo
+    assert len(re.search(r"^Serviço: (.*)…", mensagem.texto, re.MULTILINE)[1]) >= 20
+
+
+@settings(max_examples=60 * MORE, deadline=None)
+@given(completos(), st.integers(0, 10**6))
+def test_the_summary_shows_what_a_confirmation_issues(rascunho, revisao):
+    """Document, amount in figures, issuer and the beginning of name and service are in it, word for word."""
+    sessao = replace(no_resumo(), rascunho=rascunho, revisao=revisao)
+    mensagem = resumo(sessao)
+    linhas = dict(linha.split(": ", 1) for linha in mensagem.texto.split("\n")[2:] if ": " in linha)
+    documento = linhas.get("CNPJ") or linhas["CPF"]
+    assert re.sub(r"[./-]", "", documento) == rascunho.validado(Campo.DOCUMENTO)
+    reais = re.search(r"\*R\$ ([\d.]+,\d\d)\*", linhas["Valor"])[1]
+    assert Decimal(reais.replace(".", "").replace(",", ".")) == rascunho.valor_servico
+    assert linhas["Serviço"][:50].rstrip("…") in rascunho.validado(Campo.DESCRICAO)
+    assert linhas["Cliente"].startswith((rascunho.tomador_nome or "*sem nome*").split(" ")[0][:20].strip())
+    assert linhas["Emitente"] == "ANA DESIGN ME"
+    assert [b.id for b in mensagem.botoes] == [
+        f"{acao}:{sessao.sessao_id}:{revisao}" for acao in ("confirmar", "corrigir", "cancelar")
+    ]
+
+
+def test_a_summary_reads_as_the_product_promises():
+    """The whole text of a plain invoice, as a person would want to check it."""
+    assert resumo(no_resumo()).texto == (
+        "*Confere pra mim?*\n"
+        "\n"
+        "Cliente: PADARIA DO ZÉ LTDA\n"
+        "CNPJ: 12.345.678/0001-95\n"
+        "Valor: *R$ 1.500,00* (mil e quinhentos reais)\n"
+        "Serviço: consultoria de marketing\n"
+        "Emitente: ANA DESIGN ME"
+    )
+
+
+def test_a_client_that_is_not_active_is_pointed_out():
+    """What the register says of a closed company stands right below its document."""
+    texto = resumo(no_resumo(cadastro=Cadastro(CNPJ, "PADARIA", "BAIXADA"))).texto
+    assert "CNPJ: 12.345.678/0001-95\n⚠️ Na Receita este CNPJ consta como *BAIXADA*." in texto
+
+
+@pytest.mark.parametrize(
+    ("dito", "titulo"),
+    [
+        (lido(Campo.VALOR, "1800"), "*Mudei o valor de R$ 1.500,00 para R$ 1.800,00.*"),
+        (lido(Campo.DOCUMENTO, OUTRO_CNPJ), "*Mudei o cliente de 12.345.678/0001-95 para 11.222.333/0001-81.*"),
+        (lido(Campo.DESCRICAO, "mentoria"), "*Troquei o serviço.*"),
+        (lido(Campo.EMAIL, "b@b.com"), "*Mudei o e-mail de a@a.com para b@b.com.*"),
+        (lido(Campo.COMPETENCIA, "2026-11"), "*Mudei a competência de 10/2026 para 11/2026.*"),
+        (lido(Campo.DATA, "2026-11-02"), "*Mudei a data de 31/10/2026 para 02/11/2026.*"),
+    ],
+)
+def test_a_correction_says_from_what_to_what_as_people_write_it(dito, titulo):
+    """Amounts, documents, months and days appear as the user would write them."""
+    extras = (lido(Campo.EMAIL, "a@a.com"), lido(Campo.COMPETENCIA, "2026-10"), lido(Campo.DATA, "2026-10-31"))
+    decision = transition(no_resumo(*TUDO, *extras), Informou((dito,)), AGORA)
+    assert resposta(decision).texto.startswith(f"{titulo}\nConfere?")
+
+
+@given(textos, st.none() | st.sampled_from(Campo))
+def test_a_rejection_fits_however_much_the_city_writes(motivo, campo):
+    """Some cities answer with pages; the user gets the beginning and the way on."""
+    mensagem = messages.rejeitada(em_processo(), motivo, campo)
+    fits(mensagem)
+    assert mensagem.botoes[0].titulo == "Corrigir nota"
+    assert "Nenhuma nota foi emitida" in mensagem.texto
+
+
+_SESSAO = no_resumo()
+_FIXAS = {
+    "saudacao": (),
+    "ajuda": (),
+    "o_que_muda": (_SESSAO,),
+    "dados_mudaram": (_SESSAO,),
+    "lembrete": (_SESSAO,),
+    "cancelada": (_SESSAO,),
+    "ja_enviada": (),
+    "ja_encerrada": ("emitida",),
+    "rejeitada": (_SESSAO, "", None),
+    "falhou": (),
+    "demorou": (),
+    "so_texto": ("audio",),
+    "desconhecido": (),
+    "expirada": (_SESSAO.sessao_id,),
+    "em_andamento": (),
+    "ja_retomada": (),
+    "nada_a_confirmar": (),
+    "quarentena": (),
+}
+
+
+@pytest.mark.parametrize("nome", _FIXAS)
+def test_every_sentence_of_the_catalogue_fits(nome):
+    """Those that ``transition`` never says itself are held to the same limits."""
+    fits(getattr(messages, nome)(*_FIXAS[nome]))
+
+
+def test_no_sentence_of_the_catalogue_escapes_the_tests():
+    """A new message must be added to the list above, or be a caption."""
+    publicas = {
+        n for n, f in vars(messages).items() if callable(f) and getattr(f, "__module__", "") == messages.__name__
+    }
+    assert {n for n in publicas if not n.startswith("_")} - {"autorizada"} == set(_FIXAS)
+
+
+@pytest.mark.parametrize("estado", [e for e in Estado if e not in {Estado.COLETA, Estado.DADOS_INCOMPLETOS}])
+def test_the_caption_names_number_amount_and_client(estado):
+    """Without a name the document stands for the client."""
+    sessao = replace(no_resumo(cadastro=None), estado=estado)
+    assert messages.autorizada(sessao, "1042") == "NFS-e 1042 autorizada · R$ 1.500,00 · 12.345.678/0001-95"
+
+
+@given(textos, st.integers(1, 200))
+def test_cutting_keeps_to_utf16_units_and_to_whole_characters(texto, limite):
+    """What fits is left as it is but for its spaces; what doesn't ends in "…" and was the beginning."""
+    cortado = apara(texto, limite)
+    inteiro = " ".join(texto.split())
+    assert tamanho(cortado) <= limite
+    if tamanho(inteiro) <= limite:
+        assert cortado == inteiro
+    else:
+        assert cortado.endswith("…")
+        assert inteiro.startswith(cortado[:-1])
+    assert cortado == cortado.encode("utf-16-le").decode("utf-16-le")
+
+
+def test_emoji_are_counted_as_meta_counts_them():
+    """Most emoji are two units; flags and families are many."""
+    assert [tamanho(t) for t in ("é", EMOJI, "🇧🇷", "👨‍👩‍👧")] == [1, 2, 4, 8]
+    assert apara(EMOJI * 3, 4) == f"{EMOJI}…"
