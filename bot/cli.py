@@ -268,7 +268,17 @@ def evaluate(
     """Mede a extração em um corpus rotulado."""
     from extractor.evaluate import run
 
-    raise typer.Exit(run(corpus, extractor, json, fail_under))
+    settings = _settings(quiet=True)
+    code = run(
+        corpus,
+        extractor,
+        json,
+        fail_under,
+        api_key=settings.openai_api_key.get_secret_value() or None,
+        base_url=settings.openai_base_url,
+        model=settings.openai_model or None,
+    )
+    raise typer.Exit(code)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from extractor.rules import RulesExtractor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
     from bot.settings import Settings
     from extractor.contract import Extractor
 
 
-def make_extractor(settings: Settings, guard: Callable[[], None]) -> Extractor:
-    """Return the extractor for these settings; ``guard`` is called before anything leaves for a model."""
-    return RulesExtractor()
+@asynccontextmanager
+async def open_extractor(settings: Settings, guard: Callable[[], None]) -> AsyncIterator[Extractor]:
+    """Open the extractor of these settings; ``guard`` is called before anything leaves for a model."""
+    key = settings.openai_api_key.get_secret_value()
+    if not key:
+        yield RulesExtractor()
+        return
+    from extractor.hybrid import HybridExtractor  # noqa: PLC0415 - the SDK takes most of a second to import
+
+    async with HybridExtractor(
+        api_key=key, base_url=settings.openai_base_url, model=settings.openai_model, before_request=guard
+    ) as extractor:
+        yield extractor

@@ -16,7 +16,7 @@ from bot.carry_out import Hands
 from bot.customers import Customers
 from bot.delivery import Delivery
 from bot.emission import Emissions
-from bot.extraction import make_extractor
+from bot.extraction import open_extractor
 from bot.metrics import Metrics
 from bot.notices import Notices
 from bot.outcomes import Outcomes
@@ -176,11 +176,12 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             concurrency=delivery.CONCURRENCY,
         )
 
+        extractor = await stack.enter_async_context(open_extractor(settings, refuse_in_transaction))
         conversations = Conversations(
             database,
             lanes,
             LiveSessions(redis, settings.session_ttl_seconds),
-            make_extractor(settings, refuse_in_transaction),
+            extractor,
             Customers(database, register),
             whatsapp,
             Hands(gateway),

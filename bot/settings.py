@@ -112,6 +112,8 @@ class Settings(BaseSettings):
             "PLUGNOTAS_API_KEY": bool(self.plugnotas_api_key.get_secret_value()),
             "GATEWAY_WEBHOOK_SECRET": bool(self.gateway_webhook_secret.get_secret_value()),
         }
+        if self.openai_api_key.get_secret_value():  # models come and go: a default would die one day
+            needed["OPENAI_MODEL"] = bool(self.openai_model)
         missing = [f"PROSA_{name}" for name, present in needed.items() if not present]
         if missing:
             raise MissingSettingError(

@@ -48,6 +48,7 @@ log = structlog.get_logger(__name__)
 
 SAO_PAULO = ZoneInfo("America/Sao_Paulo")
 REPLANS = 3  # a stale live session is rare; more than this in one turn is a bug and goes to back-off
+MAX_COURTESIES = 10  # read marks under way; each takes a moment, and messages matter more
 ORIENT_AGAIN = timedelta(hours=24)  # an unknown number gets one kind answer a day
 
 
@@ -85,13 +86,15 @@ class Conversations:
             conversa = await people.find_conversation(connection, chegada.contato)
         if conversa.empresa is None:
             return await self._unknown(lease, chegada, conversa)
-        self._read_mark(chegada.wamid)
+        if chegada.rows[-1].tentativas == 0:
+            self._read_mark(chegada.wamid)
+        ativa = await self._live.get(lease.lane) or await self._stored(lease.lane)
         for attempt in range(1, REPLANS + 1):
             try:
-                return await self._turn(lease, chegada, conversa.empresa)
-            except StaleSessionError:
+                return await self._turn(lease, chegada, conversa.empresa, ativa)
+            except StaleSessionError:  # the snapshot is the truth, also while Redis can't be written
                 log.info("turn_replanned", attempt=attempt)
-                await self._live.drop(lease.lane)
+                ativa = await self._stored(lease.lane)
         raise StaleSessionError(lease.lane)
 
     async def on_session_event(self, lease: Lease, row: InboxRow, sessao_id: str, evento: Evento) -> Collection[int]:
@@ -111,8 +114,8 @@ class Conversations:
             await self._forget_if_current(sessao)
         return [row.id]
 
-    async def _turn(self, lease: Lease, chegada: Chegada, empresa: Empresa) -> Collection[int]:
-        memory = _Memory(self._database, lease.lane, await self._active(lease.lane))
+    async def _turn(self, lease: Lease, chegada: Chegada, empresa: Empresa, ativa: Sessao | None) -> Collection[int]:
+        memory = _Memory(self._database, lease.lane, ativa)
         agora = await memory.now()
         leitura = await self._reading(chegada, memory.ativa, empresa, agora)
         plano = await plan(chegada.entrada, leitura, memory, agora)
@@ -193,10 +196,7 @@ class Conversations:
         found = await self._customers.find(documentos[-1]) if documentos else None
         return replace(evento, cadastro=as_cadastro(found)) if found else evento
 
-    async def _active(self, conversa: str) -> Sessao | None:
-        sessao = await self._live.get(conversa)
-        if sessao is not None:
-            return sessao
+    async def _stored(self, conversa: str) -> Sessao | None:
         async with self._database.transaction() as connection:
             return await snapshots.active(connection, conversa)
 
@@ -227,13 +227,17 @@ class Conversations:
         return ids
 
     def _read_mark(self, wamid: str) -> None:
-        """Show that somebody reads; a courtesy that no turn waits for."""
+        """Show that somebody reads; a courtesy that no turn waits for, left out when there are many at once."""
+        if len(self._courtesies) >= MAX_COURTESIES:
+            return
         task = asyncio.create_task(self._messenger.mark_read_and_typing(wamid), name="courtesy")
         self._courtesies.add(task)
         task.add_done_callback(self._courtesies.discard)
 
     async def close(self) -> None:
-        """Let courtesies end."""
+        """Drop the courtesies that are still under way."""
+        for task in self._courtesies:
+            task.cancel()
         await asyncio.gather(*self._courtesies, return_exceptions=True)
 
 

@@ -17,6 +17,7 @@ class Role(Enum):
     OLD = auto()  # "era 1000"
     NEGATED = auto()  # "não é 1500"
     QUANTITY = auto()  # "3 visitas"
+    STRAY = auto()  # "corte 50 barba 30": a count would be followed by a plural
     PLURAL = auto()  # "500 panfletos": a price or a count
     UNIT = auto()  # "a 120 a hora", "3 visitas de 200"
     INSTALMENT = auto()

@@ -134,6 +134,7 @@ COUNTED: Final = re.compile(
     r"volts|litros|toneladas|sacos|sacas|hectares|seguidores|palavras|caracteres|views|cliques|leads|amperes|btus|"
     r"parcelas|vezes|x|prestac\w+|notas|nota|nfs)\b"
 )
+SMALLEST_PRICE: Final = 10
 FOLLOWING: Final = re.compile(r"\s+([a-z]+)")
 SINGULAR_IN_S: Final = frozenset(
     {"servicos", "honorarios", "onibus", "atlas", "lapis", "tres", "dois", "mais", "reais", "campos", "vezes", "gas"}
@@ -176,7 +177,9 @@ def _counted(line: str, pos: int, mark: Mark) -> Role | None:
     match = FOLLOWING.match(line, pos + 1)
     if match is None or match[1] in AFTER_PRICE or mark.amount is None:
         return None
-    if mark.amount < COUNTABLE_LIMIT and mark.amount == mark.amount.to_integral_value():
-        return Role.QUANTITY
+    if mark.amount != mark.amount.to_integral_value():
+        return None
     plural = match[1].endswith("s") and match[1] not in SINGULAR_IN_S and len(match[1]) > 3  # noqa: PLR2004 - "pos", "mes"
-    return Role.PLURAL if plural and mark.amount == mark.amount.to_integral_value() else None
+    if mark.amount < COUNTABLE_LIMIT:
+        return Role.QUANTITY if plural or mark.amount < SMALLEST_PRICE else Role.STRAY
+    return Role.PLURAL if plural else None

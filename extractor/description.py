@@ -72,6 +72,7 @@ CHANGED_TO: Final = re.compile(
     r"^\W*(?:\w+,? )?(?:mud\w+|troc\w+|alter\w+|corrig\w+)(?: (?:isso|ai|tudo|la))? (?:pra|para|por) (?P<d>[a-z])"
 )
 JOIN_GAP: Final = re.compile(r"\s*,\s*")
+PAST: Final = re.compile(r"(?:ei|ou|aram)$")  # "ofereceu 900, aceitei": told, not sold
 MAX_WORDS: Final = 40
 PREFIX_PENDING: Final = re.compile(
     r"\W*(?:(?:eh|foi|foram|eh o|pode (?:colocar|por|botar|ser|escrever)|coloc(?:a|ar|que)"
@@ -169,6 +170,8 @@ def _score(piece: Fragment, *, accompanied: bool) -> int:
         head = any(is_work(w) for w in piece.words[:3])
         return (4 if head else 2) - (2 if piece.talks else 0) + (1 if piece.after_money else 0)
     if piece.talks or not accompanied:
+        return 0
+    if piece.content == 1 and PAST.search(piece.words[-1]):
         return 0
     if piece.content < 2 and not piece.after_money:  # noqa: PLR2004 - a stray word is more often a slip than a service
         return 0

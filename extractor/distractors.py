@@ -35,7 +35,7 @@ PERCENT: Final = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)? ?(?:%|por ?cento\b)")
 ORDINAL: Final = re.compile(r"(?<![\w.,])\d+ ?[ºª°](?!\w)")
 # Words whose number names the thing: "pedido 4587", "sala 12". With "de" between, it is an amount: "contrato de 1500".
 NAMED: Final = re.compile(
-    r"\b(?:(?:pedidos?|protocolo|chamado|ticket|matricula|lotes?|apto|apartamento|sala|quadra|"
+    r"\b(?:(?:pedidos?|protocolo|chamado|ticket|lotes?|apto|apartamento|sala|quadra|"
     r"bloco|andar|ordem de servico|"
     r"ordem de compra|oc|processo|agencia|codigo|cod|item|modelo|serie|rg|inscricao(?: municipal|"
     r" estadual)?|cnh|nit|pis|"
@@ -46,7 +46,7 @@ NAMED: Final = re.compile(
     r"order|ticket)\s*(?:(?:n[º°.]?|numero|num|nr)(?![a-z])\.?)?\s*[:#.-]?\s*"
     r"|(?:os|o\.s\.?|ordem|contrato|proposta|orcamento|projeto|conta|casa|unidade|loja|box|"
     r"nota(?: fiscal)?|turma|grupo|"
-    r"mesa|vaga|viagem|po|ie|im|fatura|boleto|recibo|cte|obra|evento|aluno|serie|etapa|modulo|aula)"
+    r"mesa|vaga|viagem|po|ie|im|fatura|boleto|recibo|cte|obra|evento|matricula|aluno|serie|etapa|modulo|aula)"
     r"\s*(?:(?:n[º°.]|n(?=\s)|numero|num|nr)\.?\s*[:.]?|#|(?<=os):)\s*)"
     r"[a-z]{0,3}-?\d[\d./-]*(?<![./-])(?:-?[a-z])?(?![\w$%])(?!\s*(?:reais|conto|pila|mil\b|k\b))(?!,\d)"
 )
@@ -60,16 +60,13 @@ STREET: Final = re.compile(
     r"\b(?:rua|av|avenida|travessa|alameda|praca|estrada|rod)\b\.? [a-z. ]{2,40},? (?:n[º°.]? ?)?\d{1,5}\b(?!,\d)"
 )
 YEAR: Final = re.compile(
+    r"(?<![\w/.,])(?:20[0-3]\d/\d{1,6}|\d{1,6}/20[0-3]\d)(?![\w/])|"
     r"\b(?:ano|em|de|exercicio|safra|desde|ate|calendario|copa|irpf|ir|imposto de renda) (?:19|"
     r"20)\d{2}\b(?![.,]\d|\s*reais)|(?<![\w.,$/-])20[12]\d/(?:20)?[123]\d(?![\w/])"
 )
 RESOLUTION: Final = re.compile(
     r"\b(?:em|video|videos|tv|monitor|camera|cameras|resolucao|qualidade|ultra ?hd|corrida|"
     r"prova|maratona|de)\s+(?:em\s+)?(?:4|8|5|10|21|42)k\b"
-)
-ATTACHED: Final = re.compile(
-    r"(?<![\w.,])\d+(?:[.,]\d+)?(?:gb|tb|mb|mp|mbps|kg|g|ml|l|cm|mm|m|m2|m²|m³|kw|kva|kwp|"
-    r"kwh|w|v|hp|cv|btus?|hz|ghz|fps|p|a|h|hrs?|min|pol|un|pcs?)(?![a-z0-9])"
 )
 
 

@@ -24,7 +24,7 @@ PHONE_BEFORE: Final = re.compile(
 ORDER_BEFORE: Final = re.compile(
     r"\b(?:pedido|protocolo|ordem|boleto|chave|matricula|contrato|processo|rastreio|conta|"
     r"agencia|inscricao|rg|cnh|codigo|"
-    r"nota|guia|ean|nit|pis|titulo|ie|im|os)(?:\s+(?:de|da|do|compra|servico|municipal|estadual|"
+    r"guia|ean|nit|pis|titulo|ie|im|os)(?:\s+(?:de|da|do|compra|servico|municipal|estadual|"
     r"barras|acesso|fiscal|numero|n[º°.o]?)){0,3}[\s:.#º°-]*$"
 )
 MASKED_ALNUM: Final = re.compile(
@@ -116,7 +116,7 @@ def _mark_whole(canvas: Canvas, match: re.Match[str], contexto: Context, *, cert
                 Mark(Kind.BROKEN, *match.span(), motivo=e.motivo, detalhe=_missing(e.faltam), labelled=bool(label))
             )
         return
-    if certain or label or asked or any(c.isdigit() for c in match[0][:8]):
+    if certain or label or asked or any(c.isdecimal() for c in match[0][:8]):
         canvas.add(Mark(Kind.DOCUMENT, *match.span(), value=documento.numero, labelled=bool(label)))
 
 

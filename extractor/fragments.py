@@ -12,10 +12,14 @@ if TYPE_CHECKING:
     from extractor.marks import Skeleton
 
 CUT_KINDS: Final = frozenset("DBFEVUTH")  # numbers, months, percentages and identifiers may belong to the description
-PAUSE: Final = re.compile(r"\n|[;|!?]|\.(?=\s|$)|,(?!\d)|\s[-/]\s|[()\[\]{}\"*_]|:\s|\s(?=(?:mas|porem|pois)\b)")
+PAUSE: Final = re.compile(
+    r"\n|[;|!?]|\.(?=\s|$)|,(?!\d)|\s[-/]\s|[()\[\]{}\"*_]|:\s|\s(?=(?:mas|porem|pois)\b)|"
+    r"\s(?=(?:e )?(?:o )?(?:valor|preco|cnpj|cpf)\b)"
+)
 WORD: Final = re.compile(r"[a-z0-9$&]+|[A-Z]")
 LEAD: Final = re.compile(
-    r"(?:\W+|(?:(?:mas |porem )?(?:na verdade|na real|alias|ops|opa|digo|quer dizer)|em vez|"
+    r"(?:\W+|(?:oi+e*|ola|opa|bom dia|boa tarde|boa noite|tudo bem|olha|(?:o )?seguinte|(?:mas |"
+    r"porem )?(?:na verdade|na real|alias|ops|opa|digo|quer dizer)|em vez|"
     r"eu|a gente|nos|[oa]|eh?|foi|foram|sao|era|que|[nd][oa]s?|de|em|por|pel[oa]s?|referentes?(?: (?:ao?s?|"
     r"as))?|refere-se ao?|sobre|um|uma|os|as|"
     r"e|com|mais|so|entao|ai|ja|bom|ta|no caso|fiz(?:emos)?|fez|prestei|prestamos|realizei|"
@@ -26,11 +30,13 @@ LEAD: Final = re.compile(
     r"(?:a|o|por)? ?(?:hora|hr|mes|cada)(?: cada)?|trata-se d[eoa]|tipo|tambem|concerning|"
     r"regarding|about|del?|la|el|un|una|por concepto de|"
     r"valor(?: (?:eh|de|total))*|"
-    r"(?:cliente|tomador|paciente|contratante|aluna?)|dei|menos|ou menos|(?:mensa(?:l|is)|a vista|avista|via pix|no pix|pelo pix|por mes|mensalmente|"
+    r"(?:cliente|tomador|paciente|contratante|aluna?)|dei|menos|ou menos|(?:mensa(?:l|is)|"
+    r"a vista|avista|via pix|no pix|pelo pix|por mes|mensalmente|"
     r"liquidos?|brutos?|redondos?|em dinheiro|a prazo))(?![a-z]))"
 )
 TRAIL: Final = re.compile(
-    r"(?:\W+|\s+que (?:eu |a gente |nos |ele |ela )?(?:fiz|fizemos|prestei|prestamos|realizei|"
+    r"(?:\W+|\s+e (?:el[ea]s?|o cliente|a cliente) (?:quer|precisa|pediu|querem|precisam)\b.*|"
+    r"\s+que (?:eu |a gente |nos |ele |ela )?(?:fiz|fizemos|prestei|prestamos|realizei|"
     r"realizamos|fez|foi (?:feit|realizad|prestad)[oa])\b.*|\s(?:prestad|realizad|executad)"
     r"[oa]s?(?: (?:em|no|na))?(?: mes)?(?: de)?(?: M)?|(?<![a-z])(?:por favor|obrigado|valeu|"
     r"por|de|d[oa]s?|no|na|em|com|e|eh|a|o|por|pel[oa]|para|pra|pro|mas|que|foi|deu|ficou|"
@@ -146,7 +152,7 @@ def _by(line: str, a: int, b: int) -> list[tuple[int, int]]:
 def _skip_order(line: str, start: int, end: int) -> int:
     """Step over "preciso emitir uma nota fiscal de serviço" when nothing but an order stands before the description."""
     match = ORDER.match(line, start, end)
-    if match is None:
+    if match is None or any(is_work(w) for w in re.findall(r"[a-z]+", match[0]) if not w.startswith("servico")):
         return start
     unknown = [w for w in re.findall(r"[a-z]+", match[0]) if w not in NOISE and w not in TALK]
     asked_by_somebody = len(unknown) <= 2 and ASKED_FOR.search(match[0])  # noqa: PLR2004 - "a Ana Paula pediu nota"
@@ -162,7 +168,7 @@ def _clean(line: str, start: int, end: int, *, after: str, before: str) -> Fragm
         end = match.start()
     words = tuple(m[0] for m in WORD.finditer(line, start, end))
     content = [
-        w for w in words if w not in NOISE and not w.isupper() and not NOISE_MARKS.fullmatch(w) and not w.isdigit()
+        w for w in words if w not in NOISE and not w.isupper() and not NOISE_MARKS.fullmatch(w) and not w.isdecimal()
     ]
     if not content or all(len(w) < 2 for w in content):  # noqa: PLR2004 - single letters are slips
         return None

@@ -26,7 +26,7 @@ ALIAS: Final = re.compile(r"\[(?:DOC|FONE|EMAIL)\d+\]")
 NEVER_A_PRICE: Final = frozenset(
     {
         Role.OLD, Role.NEGATED, Role.QUANTITY, Role.UNIT, Role.INSTALMENT, Role.DISCOUNT, Role.DELTA, Role.APPROXIMATE,
-        Role.RATE, Role.EITHER, Role.PLURAL,
+        Role.RATE, Role.EITHER, Role.PLURAL, Role.STRAY,
     }
 )  # fmt: skip
 # A yes and the end of a conversation are read from exact words only, never proposed.

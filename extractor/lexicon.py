@@ -9,7 +9,7 @@ from rapidfuzz.distance import DamerauLevenshtein
 
 # How people shorten and misspell what they type every day; exact matches only.
 ABBREVIATIONS: Final[dict[str, str]] = {
-    "é": "eh", "eh": "eh", "vlr": "valor", "vlr.": "valor", "vl": "valor", "vl.": "valor", "vlor": "valor",
+    "é": "eh", "vlr": "valor", "vlr.": "valor", "vl": "valor", "vl.": "valor", "vlor": "valor",
     "serv": "servico", "serv.": "servico", "srv": "servico", "svc": "servico", "servicio": "servico",
     "service": "servico",
     "descr": "descricao", "descr.": "descricao", "description": "descricao", "descripcion": "descricao",
@@ -37,7 +37,7 @@ ABBREVIATIONS: Final[dict[str, str]] = {
     "setecentas": "setecentos", "oitocentas": "oitocentos", "novecentas": "novecentos", "seicentos": "seiscentos",
     "seissentos": "seiscentos", "quatrossentos": "quatrocentos", "setessentos": "setecentos",
     "oitossentos": "oitocentos", "novescentos": "novecentos", "trezento": "trezentos", "millhao": "milhao",
-    "milhoes": "milhoes", "milion": "milhao", "seteta": "setenta", "sesenta": "sessenta", "cessenta": "sessenta",
+    "milion": "milhao", "seteta": "setenta", "sesenta": "sessenta", "cessenta": "sessenta",
     "centavo": "centavos", "cents": "centavos", "reau": "reais", "reaus": "reais", "reals": "reais", "real": "reais",
     "reaiss": "reais", "contos": "conto", "pilas": "pila", "mangos": "mango", "paus": "pau", "pratas": "prata",
 }  # fmt: skip

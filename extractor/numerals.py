@@ -142,7 +142,7 @@ def _tokens(plain: str, start: int, end: int) -> list[_Token]:
 
 def _number(tokens: list[_Token], i: int) -> tuple[Number, int] | None:
     first = tokens[i]
-    if first.text[0].isdigit():
+    if first.text[0].isdecimal():
         return _from_digits(tokens, i)
     if first.text in AUGMENTATIVES:
         return Number(first.start, first.end, Decimal(AUGMENTATIVES[first.text]), words=True, slang=True), i + 1
@@ -244,7 +244,7 @@ def _remainder(tokens: list[_Token], at: int, ceiling: Decimal, *, exact: bool) 
     if here >= len(tokens):
         return None
     token = tokens[here]
-    if token.text[0].isdigit():
+    if token.text[0].isdecimal():
         value = literal(token.text)
         plain_hundreds = len(token.text.split(",")[0]) == 3  # noqa: PLR2004 - "2 mil 500": three digits, or it is another number
         after = tokens[here + 1] if here + 1 < len(tokens) else None

@@ -31,7 +31,6 @@ RECIPIENT: Final = re.compile(
     r"chamad[oa])\s+)?)?$"
 )
 INTRO: Final = re.compile(r"\b(?:pra|pro|para|to)\s+(?:(?:a|o|os|as|um|uma|the|minha|meu)\s+)?(?=\S)")
-SERVICE_TURN: Final = re.compile(r"\s(?:de|do|da|referente|pel[oa]|no valor|sobre|por)\s(?=(?:[a-z]+))")
 STOP_NAME: Final = re.compile(
     r"\s+(?:cnpj|cpf|documento|valor|referente|email|no valor|com|que|por|pelo|pela|mas|e o|o)\b.*$"
 )

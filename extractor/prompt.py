@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from extractor.contract import Context
     from extractor.marks import Mark, Skeleton
 
-VERSION: Final = "1"  # goes into cache keys: a changed prompt is another reader
 ALIASES: Final = {Kind.DOCUMENT: "DOC", Kind.BROKEN: "DOC", Kind.PHONE: "FONE", Kind.EMAIL: "EMAIL"}
 # The examples use placeholders that no check digit and no amount can turn into data, so that a leak is visible.
 INSTRUCTIONS: Final = """\

@@ -70,7 +70,7 @@ def _atom(tokens: list[tuple[str, int, int]], words: list[str], i: int) -> tuple
         return _Atom(zeros, tokens[i][1], tokens[i + 1][2], spoken=True), i + 2
     if words[i] == SIX:
         return _Atom("6", tokens[i][1], tokens[i][2], spoken=True), i + 1
-    if words[i].isdigit():
+    if words[i].isdecimal():
         return _Atom(words[i], tokens[i][1], tokens[i][2], spoken=False), i + 1
     if words[i] not in SMALL:
         return None

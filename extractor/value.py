@@ -27,10 +27,11 @@ ASKED_BACK: Final = (
     (Role.RATE, Motivo.MOEDA_ESTRANGEIRA),
     (Role.EITHER, Motivo.AMBIGUO),
 )
-ASIDE: Final = frozenset({Role.OLD, Role.NEGATED, Role.QUANTITY})
 REBATE: Final = re.compile(
     r"\bP (?:de )?(?:desconto|abatimento|off)\b|\b(?:desconto|abatimento) (?:de )?P|\b(?:pela|a) metade\b"
 )
+CENTS: Final = re.compile(r",\d\d$")  # nobody counts things in hundredths
+COUNTS: Final = frozenset({Role.QUANTITY, Role.STRAY, Role.PLURAL})  # they stay in the description
 YEARS: Final = range(2015, 2041)  # a bare "2026" is a year as often as a price
 SINGLE_DIGIT: Final = Decimal(10)  # "2" or "dois" for a service is short for two thousand, or a slip
 
@@ -49,9 +50,9 @@ def read_value(skeleton: Skeleton, contexto: Context, hostile_from: int) -> Read
     outcome = {m: r for m, r in live.items() if r & SAFE and not r & {Role.APPROXIMATE, Role.RATE, Role.UNIT}}
     totals = {m: r for m, r in outcome.items() if Role.TOTAL in r}
     denied = [m for m, r in roles.items() if Role.NEGATED in r]
-    used = frozenset(
-        m for m, r in roles.items() if Role.QUANTITY not in r or r & {Role.UNIT, Role.INSTALMENT}
-    ) | frozenset(foreign)
+    used = frozenset(m for m, r in roles.items() if not r & COUNTS or r & {Role.UNIT, Role.INSTALMENT}) | frozenset(
+        foreign
+    )
     replaces = bool(denied) or any(r & {Role.NEW, Role.OLD} for r in roles.values())
     for chosen in (totals, outcome):
         if len({m.amount for m in chosen}) == 1:
@@ -90,6 +91,8 @@ def _choose(
     if len({m.amount for m in whole}) == 1 and _others_are_parts(live, whole):
         return _accept(skeleton, whole[0], live, contexto, used, replaces=replaces)
     candidates = labelled | with_currency | bare
+    named = bool(labelled or with_currency)
+    candidates |= {m: r for m, r in live.items() if candidates and _rivals(m, r, named=named)}
     distinct = {m.amount for m in candidates}
     if len(distinct) > 1:
         return _doubt(skeleton, list(candidates), Motivo.VARIOS, used)
@@ -104,13 +107,21 @@ def _choose(
     return Reading(used=frozenset(m for m in used if m.kind is Kind.MONEY))
 
 
+def _rivals(mark: Mark, played: set[Role], *, named: bool) -> bool:
+    """Say whether a number nobody called a price could be one: it has cents, or the price was not named either."""
+    typed = mark.literal or ""
+    if mark.kind is not Kind.NUMBER or Role.PLURAL in played or (typed.isdecimal() and int(typed) in YEARS):
+        return False
+    return CENTS.search(typed) is not None or (not named and mark.amount is not None and mark.amount >= SINGLE_DIGIT)
+
+
 def _others_are_parts(live: dict[Mark, set[Role]], whole: list[Mark]) -> bool:
     """Say whether nothing else in the turn could be the price: components, counts, or the same amount again."""
     chosen = whole[0]
     for mark, played in live.items():
         if mark in whole or mark.amount == chosen.amount or Role.PART in played or Role.PLURAL in played:
             continue
-        if mark.kind is Kind.NUMBER and Role.STRONG not in played:
+        if mark.kind is Kind.NUMBER and Role.STRONG not in played and not CENTS.search(mark.literal or ""):
             continue
         return False
     return True
@@ -192,7 +203,7 @@ def _is_suspicious(mark: Mark, contexto: Context, *, named: bool) -> bool:
     known = contexto.conhecidos.get(Campo.VALOR)
     if known is not None and Decimal(known) != amount:
         return True  # a bare "1.800" while 1.500 stands: a correction, or something else?
-    return typed.isdigit() and int(typed) in YEARS
+    return typed.isdecimal() and int(typed) in YEARS
 
 
 def _doubt(skeleton: Skeleton, marks: list[Mark], motivo: Motivo, used: frozenset[Mark]) -> Reading:

@@ -115,7 +115,7 @@ WORK_WORDS: Final = _words(
     envelopamento plotagem lavagem polimento martelinho funilaria mecanica freio embreagem alinhamento
     balanceamento oleo motor bateria calibracao calibragem laboratorio radiografia ultrassom podcast locucao
     narracao dublagem roteiro filmagem drone diagramacao ilustracao caricatura moldura restauro despachante
-    registro marca patente contrato peticao audiencia processo acao defesa recurso inventario divorcio
+    registro marca patente peticao audiencia processo acao defesa recurso inventario divorcio
     corretagem intermediacao comissao representacao vistoria avaliacao inspecao certificado certificacao
     licenciamento plano pacote assinatura manutencao instalacao instalacoes configuracao formatacao backup
     servidor rede cabeamento cameras alarme cerca portao interfone automacao energia solar painel gerador ar

@@ -109,7 +109,12 @@ class Rascunho:
     @property
     def tomador_nome(self) -> str | None:
         """The tomador's name: what the register says, else what the user said."""
-        return (self.cadastro and self.cadastro.razao_social.strip()) or self.validado(Campo.NOME)
+        do_cadastro = _nome(self.cadastro.razao_social) if self.cadastro else ""
+        return do_cadastro or self.validado(Campo.NOME)
+
+
+def _nome(texto: str) -> str:
+    return " ".join(texto.split())[:NOME_MAX].rstrip()
 
 
 def ler(candidate: Candidate) -> Lido:
@@ -144,7 +149,7 @@ def _normalizado(candidate: Candidate) -> str:
         case Campo.DESCRICAO:
             return " ".join(valor.split())[:DESCRICAO_MAX].rstrip()
         case Campo.NOME:
-            return " ".join(valor.split())[:NOME_MAX].rstrip()
+            return _nome(valor)
         case Campo.COMPETENCIA:
             return date.fromisoformat(f"{valor}-01").isoformat()[:7]
         case Campo.DATA:

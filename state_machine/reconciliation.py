@@ -5,7 +5,7 @@ The two laws: nothing unknown is ever final, and nothing unknown is ever sent ag
 What these laws alone can't give is uniqueness at the gateway. A note may be sent a second time after two absences, or
 after a 429 or 503; should the first copy be accepted all the same, and show itself more than ``ABSENT_TWICE_AFTER``
 later, only the gateway's own uniqueness on our key keeps the second one out. So an adapter without such a key may not
-be driven by this policy: ``tests/state_machine/test_reconciliation.py`` shows both sides.
+be driven by this policy: ``tests/state_machine/test_protocol_model.py`` shows both sides.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ async def visit(
     page.on("console", lambda said: visitor.complaints.append(said.text) if said.type == "error" else None)
     page.on("pageerror", lambda error: visitor.complaints.append(str(error)))
     await page.add_init_script(
-        "addEventListener('securitypolicyviolation', (e) => console.error(`CSP: ${e.violatedDirective} ${e.blockedURI}`))"
+        "addEventListener('securitypolicyviolation', (e) => console.error('CSP', e.violatedDirective, e.blockedURI))"
     )
     await page.goto(demo.address)
     await page.get_by_test_id("user").select_option(visitor.who)

@@ -57,13 +57,15 @@ class Prosa:
 
     async def start(self) -> str:
         """Start it and return its address ("" when it has none)."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("PROSA_")}
+        dropped = ("PROSA_", "PYTHONDONTWRITEBYTECODE")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+        compiled = {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(self.cwd / "pycache")}  # restarts are quick
         self.process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
             "bot.cli",
             *self.command,
-            env={**kept, **self.env, "PYTHONPATH": str(ROOT)},
+            env={**kept, **compiled, **self.env},
             cwd=self.cwd,
             stderr=asyncio.subprocess.PIPE,
         )

@@ -16,13 +16,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from made_sessions import (
     AGORA,
     CNPJ,
-    DOC,
     NIGHTLY,
-    OUTRO_CNPJ,
     PADARIA,
-    SERVICO,
     TUDO,
-    VALOR,
     emissoes,
     informes,
     lido,
@@ -30,29 +26,22 @@ from made_sessions import (
     resposta,
     snapshots,
 )
+from made_walks import jumps, lasting, news, openings, words
 
 from state_machine.documents import formata_documento
 from state_machine.efeitos import Responder
 from state_machine.estado import FINAIS, REASON_ON_ENTRY, Estado
 from state_machine.eventos import (
     Abriu,
-    Cancelou,
     Confirmou,
-    Conversou,
-    EmissaoDemorou,
-    EmissaoFalhou,
     Informou,
-    MandouArquivo,
-    Negou,
     NotaAutorizada,
     NotaRejeitada,
-    PediuAjuda,
     PediuCorrecao,
     PrazoVencido,
 )
 from state_machine.fields import Campo
 from state_machine.money import formata_brl
-from state_machine.rascunho import Cadastro
 from state_machine.transition import transition
 
 TTL = timedelta(hours=1)  # as the turn sets the deadline
@@ -62,31 +51,6 @@ TARDIAS = {  # the only ways out of a final state
     (Estado.ERRO, Estado.REJEITADO),
     (Estado.REJEITADO, Estado.APROVADO),
 }
-
-# What is likely stands more often than once, so that many walks get as far as the authority and beyond.
-WHOLE = (Informou(TUDO, cadastro=PADARIA), Informou(TUDO))
-PARTS = (
-    Informou((DOC, SERVICO)),
-    Informou((VALOR,)),
-    Informou((lido(Campo.VALOR, "1800", "1.800"),)),
-    Informou((lido(Campo.DOCUMENTO, OUTRO_CNPJ),), cadastro=Cadastro(OUTRO_CNPJ, "OUTRA LTDA")),
-    Informou((lido(Campo.NOME, "Zé"),)),
-    Informou(clear=frozenset({Campo.VALOR})),
-)
-ASIDES = (PediuCorrecao(), Conversou(), PediuAjuda(), MandouArquivo("audio"))
-openings = st.sampled_from([*WHOLE * 3, *PARTS])
-words = st.sampled_from([*WHOLE * 2, *PARTS, *ASIDES * 2, Negou(), Cancelou()])
-news = st.sampled_from(
-    [
-        NotaAutorizada("1042", 1),
-        NotaRejeitada("recusada", Campo.VALOR),
-        NotaRejeitada("recusada", None),
-        EmissaoFalhou(""),
-        EmissaoDemorou(),
-    ]
-)
-jumps = st.sampled_from([2, 30, 600, 3599, 3601, 86_400, 7 * 86_400]).map(lambda s: timedelta(seconds=s))
-lasting = st.integers(0, 10**6)  # picks one of what there is
 
 
 @dataclass(frozen=True)
@@ -310,7 +274,7 @@ class House(RuleBasedStateMachine):
 
 
 TestHouse = House.TestCase
-TestHouse.settings = settings(max_examples=2_200 if NIGHTLY else 200, stateful_step_count=50, deadline=None)
+TestHouse.settings = settings(max_examples=5_000 if NIGHTLY else 200, stateful_step_count=50, deadline=None)
 
 
 def test_the_model_reaches_what_it_judges():

@@ -16,9 +16,11 @@ from made_sessions import (
     completos,
     de_tipo,
     em_processo,
+    fits,
     lido,
     no_resumo,
     nomes,
+    reads_well,
     resposta,
     sessoes,
     textos,
@@ -35,30 +37,6 @@ from state_machine.texto import apara, tamanho
 from state_machine.transition import transition
 
 EMOJI = "\N{GRINNING FACE}"  # two UTF-16 units
-
-
-def fits(mensagem):
-    """Meta's limits for a text with or without buttons, and what any printed Portuguese must satisfy."""
-    assert mensagem.texto.strip()
-    assert tamanho(mensagem.texto) <= (1024 if mensagem.botoes else 4096)
-    assert len(mensagem.botoes) <= 3
-    for botao in mensagem.botoes:
-        assert 0 < tamanho(botao.titulo) <= 20
-        assert 0 < tamanho(botao.id) <= 256
-    assert len({b.titulo for b in mensagem.botoes}) == len({b.id for b in mensagem.botoes}) == len(mensagem.botoes)
-    reads_well(mensagem.texto)
-
-
-def reads_well(texto):
-    assert "None" not in texto
-    assert "{" not in re.sub(r"[^{}a-z_]", "", texto) or not re.search(r"\{(campo|detalhe)\}", texto)
-    for linha in texto.split("\n"):
-        assert "  " not in linha
-        assert linha == linha.strip(" ")
-
-
-def sem_falso_none(valor):
-    return not isinstance(valor, str) or "None" not in valor
 
 
 @pytest.mark.parametrize("tipo", EVENTOS, ids=lambda t: t.__name__)

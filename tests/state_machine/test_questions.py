@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_sessions import TUDO, lido, rascunhos, textos
-from test_messages import fits
+from made_sessions import TUDO, fits, lido, rascunhos, textos
 
 from state_machine.fields import OBRIGATORIOS, Campo, Doubt, Motivo
 from state_machine.questions import NOME_DO_CAMPO, duvidosos, pergunta
@@ -80,14 +79,21 @@ def test_the_question_says_the_detail_and_what_comes_next():
         ),
         (
             TUDO[:1],
-            "Faltam o valor e o serviço prestado. Pode mandar tudo junto ou um de cada vez.\n\n"
-            "Já guardei o CNPJ ou CPF do cliente.",
+            (
+                "Faltam o valor e o serviço prestado. Pode mandar tudo junto ou um de cada vez."
+                "\n\nJá guardei o CNPJ ou CPF do cliente."
+            ),
         ),
-        (TUDO[:2], "Qual serviço foi prestado? Escreve como deve sair na nota.\n\n"
-         "Já guardei o CNPJ ou CPF do cliente e o valor."),
+        (
+            TUDO[:2],
+            (
+                "Qual serviço foi prestado? Escreve como deve sair na nota."
+                "\n\nJá guardei o CNPJ ou CPF do cliente e o valor."
+            ),
+        ),
         (TUDO[1:], "Qual é o CNPJ ou CPF do cliente?\n\nJá guardei o valor e o serviço prestado."),
     ],
-)  # fmt: skip
+)
 def test_only_what_is_missing_is_asked(tem, texto):
     """One field missing: its own question; several: all of them in one sentence."""
     assert pergunta(aplicar(Rascunho(), tem, (), ())).texto == texto

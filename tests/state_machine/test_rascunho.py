@@ -101,7 +101,7 @@ def test_a_doubt_outweighs_a_reading_and_what_stood_before():
 
 
 def test_clearing_comes_before_reading():
-    """ "Não é 1.500, é 1.800" takes one value back and puts the other in, in one turn."""
+    """A correction ("não é 1.500, é 1.800") takes one value back and puts the other in, in one turn."""
     rascunho = com(lido(Campo.VALOR, "1800"), clear=(Campo.VALOR,), sobre=com(*TUDO))
     assert rascunho.validado(Campo.VALOR) == "1800.00"
     assert com(clear=(Campo.VALOR,), sobre=rascunho).valor == VAZIO

@@ -1,0 +1,39 @@
+"""Emissions under way and notes for the tests of reconciliation."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from decimal import Decimal
+
+from made_sessions import AGORA, CNPJ
+
+from state_machine.emission import Nota, Rejected, Situacao, StatusEmissao
+from state_machine.reconciliation import Andamento, Politica
+
+S = StatusEmissao
+POLITICA = Politica()
+PRESTADOR = "44555666000181"
+ID = "211126-0a1b2c3d-r1-1"
+RECUSA = Rejected("valor inválido", ("E123",))
+DIA = timedelta(days=1)
+
+
+def andamento(status=S.DESCONHECIDO, **mais):
+    return Andamento(ID, PRESTADOR, CNPJ, Decimal("1500.00"), status, AGORA, **mais)
+
+
+def nota(situacao=Situacao.AUTORIZADA, **mais):
+    campos = {
+        "id_externo": "ext",
+        "id_integracao": ID,
+        "situacao": situacao,
+        "prestador": PRESTADOR,
+        "tomador": CNPJ,
+        "valor": Decimal("1500.00"),
+        "numero": "1042" if situacao is Situacao.AUTORIZADA else None,
+    }
+    return Nota(**{**campos, **mais})
+
+
+def depois(segundos=5.0):
+    return AGORA + timedelta(seconds=segundos)
