@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from calendar import monthrange
 from dataclasses import asdict
 from datetime import date
 from typing import TYPE_CHECKING, Any, assert_never
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from gateway.cnpj_register import Empresa as CompanyEntry
     from gateway.port import Endereco
     from persistence.people import Empresa
+    from state_machine.rascunho import Rascunho
     from state_machine.sessao import Sessao
 
 SAO_PAULO = ZoneInfo("America/Sao_Paulo")
@@ -67,7 +69,9 @@ class Hands:
                 case GravarSnapshot():
                     pass  # the turn saves the session whenever it changed
                 case Responder(mensagem, unica):
-                    await self._say(connection, sessao, text_message(mensagem), correlacao, chave=unica)
+                    resumo_de = sessao.revisao if _is_summary(mensagem) else None
+                    texto = text_message(mensagem)
+                    await self._say(connection, sessao, texto, correlacao, chave=unica, resumo_de=resumo_de)
                 case EnviarArquivo():
                     arquivo = {
                         "tipo": "arquivo",
@@ -91,6 +95,7 @@ class Hands:
         correlacao: str,
         *,
         chave: str | None,
+        resumo_de: int | None = None,
         bloqueia: bool = True,
     ) -> None:
         await outbox.enqueue(
@@ -99,6 +104,7 @@ class Hands:
             mensagem=mensagem,
             sessao_id=sessao.sessao_id,
             chave=chave,
+            resumo_de=resumo_de,
             bloqueia=bloqueia,
             correlacao=correlacao,
         )
@@ -163,18 +169,28 @@ def _intent(sessao: Sessao, revisao: int, empresa: Empresa, agora: datetime, end
         ),
         valor=rascunho.valor_servico,
         descricao=descricao,
-        competencia=_competencia(rascunho.validado(Campo.DATA), rascunho.validado(Campo.COMPETENCIA), agora),
+        competencia=_competencia(rascunho, sessao.mostrado_em or agora),
     )
 
 
-def _competencia(data: str | None, mes: str | None, agora: datetime) -> date:
-    """Return the day that the invoice belongs to: as said, else the month's last known day, else today in Brazil."""
-    hoje = agora.astimezone(SAO_PAULO).date()
+def _competencia(rascunho: Rascunho, mostrado_em: datetime) -> date:
+    """Return the day that the invoice belongs to: as said, else the last of the said month so far, else today.
+
+    "Today" is in Brazil, on the day when the summary was shown: a yes after midnight confirms what was seen before it.
+    """
+    hoje = mostrado_em.astimezone(SAO_PAULO).date()
+    data, mes = rascunho.validado(Campo.DATA), rascunho.validado(Campo.COMPETENCIA)
     if data:
         return date.fromisoformat(data)
-    if mes and mes != hoje.strftime("%Y-%m"):
-        return date.fromisoformat(f"{mes}-01")
-    return hoje
+    if not mes:
+        return hoje
+    primeiro = date.fromisoformat(f"{mes}-01")
+    ultimo = primeiro.replace(day=monthrange(primeiro.year, primeiro.month)[1])
+    return min(ultimo, hoje) if primeiro <= hoje else primeiro
+
+
+def _is_summary(mensagem: Mensagem) -> bool:
+    return any(botao.id.startswith("confirmar:") for botao in mensagem.botoes)
 
 
 def _customer(tomador: Tomador, cadastro: CompanyEntry | None) -> dict[str, Any]:

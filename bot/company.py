@@ -49,7 +49,7 @@ def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
     try:
         cnpj = CNPJ(form.cnpj).numero
     except DocumentoInvalido as error:
-        raise CompanyError(f"--cnpj {form.cnpj}: its check digits don't fit, or characters are missing") from error
+        raise _refusal(f"--cnpj {form.cnpj}: its check digits don't fit, or characters are missing") from error
     _require(bool(form.razao_social.strip()), "--razao-social is empty")
     _require(bool(form.inscricao_municipal.strip()), "--inscricao-municipal is empty")
     _require(bool(_IBGE.fullmatch(form.municipio)), "--municipio is the city's IBGE code: 7 digits, e.g. 3550308")
@@ -63,7 +63,7 @@ def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
     try:
         phones = [people.canonical_phone(phone) for phone in form.usuarios]
     except people.PhoneError as error:
-        raise CompanyError(f"--usuario: {error}") from error
+        raise _refusal(f"--usuario: {error}") from error
     columns: dict[str, object] = {
         "cnpj": cnpj,
         "razao_social": form.razao_social.strip(),
@@ -84,7 +84,7 @@ async def add_company(database: Database, form: CompanyForm) -> int:
         async with database.transaction() as connection:
             return await people.save_company(connection, columns, DEFAULTS, phones)
     except people.PhoneTakenError as error:
-        raise CompanyError(f"--usuario {error}: this number already issues for another company") from error
+        raise _refusal(f"--usuario {error}: this number already issues for another company") from error
 
 
 def _rate(texto: str | None) -> Decimal | None:
@@ -93,11 +93,15 @@ def _rate(texto: str | None) -> Decimal | None:
     try:
         rate = Decimal(texto.replace(",", "."))
     except InvalidOperation as error:
-        raise CompanyError("--aliquota is a percentage, such as 2.5") from error
-    _require(Decimal(0) <= rate <= MAX_RATE, "--aliquota is a percentage between 0 and 100")
+        raise _refusal("--aliquota is a percentage, such as 2.5") from error
+    _require(rate.is_finite() and Decimal(0) <= rate <= MAX_RATE, "--aliquota is a percentage between 0 and 100")
     return rate
 
 
 def _require(fits: bool, complaint: str) -> None:
     if not fits:
-        raise CompanyError(f"{complaint}. Nothing was stored.")
+        raise _refusal(complaint)
+
+
+def _refusal(complaint: str) -> CompanyError:
+    return CompanyError(f"{complaint}. Nothing was stored.")

@@ -107,7 +107,7 @@ def _button(message: dict[str, Any]) -> Toque | None:
 def _time(message: dict[str, Any]) -> datetime | None:
     try:
         return datetime.fromtimestamp(int(message["timestamp"]), UTC)
-    except (KeyError, ValueError, OverflowError, OSError):
+    except (KeyError, TypeError, ValueError, OverflowError, OSError):
         return None
 
 

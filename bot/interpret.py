@@ -23,7 +23,7 @@ from state_machine.eventos import (
     PediuAjuda,
     PediuCorrecao,
 )
-from state_machine.fields import OBRIGATORIOS, Campo
+from state_machine.fields import Campo
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -184,4 +184,6 @@ async def _repairs(evento: Informou, ultima: Sessao, memory: Memory) -> bool:
     if ultima.estado is not Estado.REJEITADO or await memory.repaired(ultima.sessao_id):
         return False
     fields = {c.campo for c in evento.candidates} | {d.campo for d in evento.doubts}
-    return ultima.pendente in fields or not fields.issuperset(OBRIGATORIOS[:2])
+    if ultima.pendente is not None:
+        return fields == {ultima.pendente}
+    return len(fields) == 1 and Campo.NOME not in fields  # somebody else's name is somebody else's invoice

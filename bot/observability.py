@@ -31,19 +31,30 @@ ALLOWED = frozenset(
 PERSONAL = re.compile(
     r"wamid\.\S+"
     r"|[\w.+-]+@[\w-]+\.[\w.]+"
-    r"|\b[0-9A-Z]{2}\.?[0-9A-Z]{3}\.?[0-9A-Z]{3}/?[0-9A-Z]{4}-?\d{2}\b"
+    r"|\b[0-9A-Za-z]{2}\.?[0-9A-Za-z]{3}\.?[0-9A-Za-z]{3}/?[0-9A-Za-z]{4}-?\d{2}\b"
     r"|\+?\d[\d .()/-]{9,}\d"
 )
 MASK = "•••"
-_FREE = frozenset({"timestamp", "correlacao", "sessao_id", "id_integracao", "slot", "url"})  # our own, never masked
+_FREE = frozenset(
+    {"timestamp", "correlacao", "correlacoes", "sessao_id", "id_integracao", "slot"}
+)  # our own, never masked
 
 
 def _allowlist(_logger: object, _name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     kept = {key: value for key, value in event.items() if key in ALLOWED}
-    for key, value in kept.items():
-        if isinstance(value, str) and key not in _FREE:
-            kept[key] = PERSONAL.sub(MASK, value)
-    return kept
+    return {key: value if key in _FREE else _masked(value) for key, value in kept.items()}
+
+
+def _masked(value: Any) -> Any:
+    match value:
+        case str():
+            return PERSONAL.sub(MASK, value)
+        case dict():
+            return {key: _masked(inner) for key, inner in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [_masked(inner) for inner in value]
+        case _:
+            return value
 
 
 def _frames_only(_logger: object, _name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

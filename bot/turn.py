@@ -9,20 +9,21 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-import sqlalchemy as sa
 import structlog
 
 from bot.carry_out import Hands, one_reply, text_message
 from bot.customers import as_cadastro
 from bot.inbound import Palavras, next_arrival
 from bot.interpret import Plano, plan, read
+from bot.memory import ConversationMemory, database_now
 from bot.readings import dump_reading, load_reading
 from persistence import outbox, people, snapshots
 from persistence.emissions import integration_id
 from persistence.snapshots import StaleSessionError
 from state_machine import messages
 from state_machine.efeitos import Emitir
-from state_machine.eventos import Informou
+from state_machine.estado import Estado
+from state_machine.eventos import Confirmou, Informou
 from state_machine.fields import Campo
 from state_machine.sessao import Sessao
 from state_machine.transition import transition
@@ -49,6 +50,7 @@ log = structlog.get_logger(__name__)
 SAO_PAULO = ZoneInfo("America/Sao_Paulo")
 REPLANS = 3  # a stale live session is rare; more than this in one turn is a bug and goes to back-off
 MAX_COURTESIES = 10  # read marks under way; each takes a moment, and messages matter more
+CLOCKS_APART = timedelta(seconds=2)  # Meta's clock tells whole seconds, and is not ours
 ORIENT_AGAIN = timedelta(hours=24)  # an unknown number gets one kind answer a day
 
 
@@ -106,7 +108,7 @@ class Conversations:
                 await self._lanes.done(connection, lease, [row.id])
                 return [row.id]
             empresa = await people.get_company(connection, sessao.empresa_id)
-            agora = await _now(connection)
+            agora = await database_now(connection)
             sessao = await self._apply(connection, sessao, (evento,), empresa, agora, row.correlacao, telefone=None)
             await self._lanes.done(connection, lease, [row.id])
         self._ring()
@@ -115,7 +117,7 @@ class Conversations:
         return [row.id]
 
     async def _turn(self, lease: Lease, chegada: Chegada, empresa: Empresa, ativa: Sessao | None) -> Collection[int]:
-        memory = _Memory(self._database, lease.lane, ativa)
+        memory = ConversationMemory(self._database, lease.lane, ativa)
         agora = await memory.now()
         leitura = await self._reading(chegada, memory.ativa, empresa, agora)
         plano = await plan(chegada.entrada, leitura, memory, agora)
@@ -124,10 +126,11 @@ class Conversations:
         correlacao = chegada.rows[-1].correlacao
         sessao = None
         async with self._database.transaction() as connection:
-            agora = await _now(connection)
+            agora = await database_now(connection)
             await people.greet(connection, chegada.contato, len(ids))
             if eventos:
                 alvo = plano.alvo or _new_session(lease.lane, empresa, plano, agora)
+                eventos = [await _as_seen(connection, alvo, empresa, evento) for evento in eventos]
                 telefone = chegada.contato.wa_id
                 sessao = await self._apply(connection, alvo, eventos, empresa, agora, correlacao, telefone=telefone)
             elif plano.resposta:
@@ -214,7 +217,7 @@ class Conversations:
     async def _unknown(self, lease: Lease, chegada: Chegada, conversa: Conversa) -> Collection[int]:
         ids = [row.id for row in chegada.rows]
         async with self._database.transaction() as connection:
-            agora = await _now(connection)
+            agora = await database_now(connection)
             await people.greet(connection, chegada.contato, len(ids))
             if conversa.orientada_em is None or agora - conversa.orientada_em > ORIENT_AGAIN:
                 mensagem = text_message(messages.desconhecido())
@@ -241,34 +244,17 @@ class Conversations:
         await asyncio.gather(*self._courtesies, return_exceptions=True)
 
 
-class _Memory:
-    """What ``plan`` may ask about a conversation, one short transaction each."""
-
-    def __init__(self, database: Database, conversa: str, ativa: Sessao | None) -> None:
-        self._database = database
-        self._conversa = conversa
-        self.ativa = ativa
-
-    async def now(self) -> datetime:
-        async with self._database.transaction() as connection:
-            return await _now(connection)
-
-    async def load(self, sessao_id: str) -> Sessao | None:
-        async with self._database.transaction() as connection:
-            return await snapshots.load(connection, self._conversa, sessao_id)
-
-    async def latest(self) -> tuple[Sessao, datetime] | None:
-        async with self._database.transaction() as connection:
-            return await snapshots.latest(connection, self._conversa)
-
-    async def repaired(self, sessao_id: str) -> bool:
-        async with self._database.transaction() as connection:
-            return await snapshots.repaired(connection, sessao_id)
-
-
-async def _now(connection: AsyncConnection) -> datetime:
-    agora: datetime = (await connection.execute(sa.select(sa.func.now()))).scalar_one()
-    return agora
+async def _as_seen(connection: AsyncConnection, sessao: Sessao, empresa: Empresa, evento: Evento) -> Evento:
+    """Add to a yes what only the records know: whether its summary had left, and whether the company has changed."""
+    if not isinstance(evento, Confirmou) or sessao.estado is not Estado.AGUARDANDO_CONFIRMACAO:
+        return evento
+    if sessao.mostrado_em and empresa.atualizado_em > sessao.mostrado_em:
+        return replace(evento, emitente=empresa.razao_social)
+    if evento.revisao is not None:
+        return evento  # a button is itself the proof that its summary arrived
+    shown = await outbox.shown_at(connection, sessao.sessao_id, sessao.revisao)
+    visto = shown is not None and evento.escrita_em is not None and evento.escrita_em >= shown - CLOCKS_APART
+    return replace(evento, visto=visto)
 
 
 def _new_session(conversa: str, empresa: Empresa, plano: Plano, agora: datetime) -> Sessao:

@@ -6,6 +6,8 @@ import re
 from enum import Enum, auto
 from typing import Final
 
+from extractor.text import EMOJI
+
 
 class Role(Enum):
     """What the words around an amount say about it; an amount may play several."""
@@ -27,6 +29,7 @@ class Role(Enum):
     APPROXIMATE = auto()
     RATE = auto()  # "cotação 5,40"
     EITHER = auto()  # "1500 não 1050": which one is denied?
+    SAID = auto()  # "é 1.700", "muda tudo: …, 600": a new price is announced though it stands bare
 
 
 A: Final = r"(?P<a>[VN])"
@@ -77,6 +80,7 @@ CHANGE: Final = (
     r"(?:mud\w+|troc\w+|alter\w+|corrig\w+|corrij\w+|atualiz\w+|coloc\w+|poe|ponha|por|bot\w+|"
     r"pass\w+|deix\w+|aument\w+|baix\w+|diminu\w+|sub\w+|reduz\w*)"
 )
+RENEW: Final = r"(?:mud\w+|troc\w+|alter\w+|corrig\w+|corrij\w+|atualiz\w+|refa[cz]\w*)"
 DELTA_WORDS: Final = (
     r"(?:mais|acrescent\w+|acresc\w+|adicion\w+|som\w+|aument\w+|inclu\w+|tir\w+|diminu\w+|"
     r"reduz\w*|menos|subtra\w+|plus|retir\w+)"
@@ -147,6 +151,19 @@ ROLES: Final[tuple[tuple[Role, re.Pattern[str]], ...]] = tuple(
             ),
         ),
         (Role.NEGATED, rf"{A},? nao(?= *(?:[,.;!\n]|$|eh\b|e\b|foi\b|mas\b|sao\b))"),
+        (Role.NEGATED, rf"{A},? (?:que )?nao (?:entra|conta|soma|inclui|faz parte|eh (?:d[ao] nota|pra nota))\b"),
+        (
+            Role.SAID,
+            rf"(?:^|[,.;!\n] ?)(?:(?:sim|ok|mas|so que|porem|e|na nota|agora|entao|ai|ah|opa|nao) ?,? )*"
+            rf"(?:eh|sao|foi|deu|com|por|de|fica|ficou) (?:de |por |so |apenas )?{A}(?=\W*$)",
+        ),
+        (Role.SAID, rf"\b{RENEW}\b[^\n]*[,:;\n]\s*{A}(?=\s*(?:[,;.!\n]|$))"),
+        (Role.SAID, rf"{A},? (?:eu )?(?:errei|me enganei|digitei errado|desculpa\w*|corrigindo|foi mal)\W*$"),
+        (
+            Role.APPROXIMATE,
+            rf"\b(?:metade|dobro|triplo|terca parte|tercos?|quarta parte|fracao|restante|saldo|sobra)\b"
+            rf"[^,.;\nVN]{{0,30}} {A}",
+        ),
         (Role.EITHER, rf"{A} nao (?:eh )?[VN]"),
         (Role.EITHER, rf"(?<!\w)(?<!nao )(?<!eh )[VN] nao (?:eh )?{A}"),
         (Role.UNIT, rf"{A} ?(?:/|por|a|p/|ao|cada|o|per|an|para cada|pra cada) ?{UNIT_WORD}\b"),
@@ -260,11 +277,11 @@ ROLES: Final[tuple[tuple[Role, re.Pattern[str]], ...]] = tuple(
                 rf"faz|faca|gera|gere|manda|mande|poe|coloca|bota|anota|nota|notas|is|it's)\s+(?:r )?{A}"
             ),
         ),
-        (Role.STRONG, rf"(?:^|[,.;:\n|(=>]|D|B|E|T|M|F|\s[-/])\s*{A}"),
+        (Role.STRONG, rf"(?:^|[,.;:\n|(=>{EMOJI}]|D|B|E|T|M|F|\s[-/])\s*{A}"),
         (
             Role.STRONG,
             (
-                rf"{A}\s*(?:$|[,;\n|)!?]|\.(?!\d)|-\s|\s(?:de|da|do|das|dos|pel[oa]s?|por|para|pra|pro|"
+                rf"{A}\s*(?:$|[,;\n|)!?{EMOJI}]|\.(?!\d)|-\s|\s(?:de|da|do|das|dos|pel[oa]s?|por|para|pra|pro|"
                 rf"referente|no|na|a|o|cnpj|cpf|e|mas|for|to|D))"
             ),
         ),

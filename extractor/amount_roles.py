@@ -134,6 +134,7 @@ COUNTED: Final = re.compile(
     r"volts|litros|toneladas|sacos|sacas|hectares|seguidores|palavras|caracteres|views|cliques|leads|amperes|btus|"
     r"parcelas|vezes|x|prestac\w+|notas|nota|nfs)\b"
 )
+SINGULAR_SESSION: Final = re.compile(r"(?:diaria|visita|aula|sessao|consulta|foto|video|licenca|procedimento)")
 SMALLEST_PRICE: Final = 10
 FOLLOWING: Final = re.compile(r"\s+([a-z]+)")
 SINGULAR_IN_S: Final = frozenset(
@@ -153,9 +154,12 @@ def roles_of(skeleton: Skeleton) -> dict[Mark, set[Role]]:
                 roles[mark].add(role)
     for mark, played in roles.items():
         if mark.kind is Kind.NUMBER and not played & {Role.LABELLED, Role.TOTAL}:
-            counted = _counted(line, skeleton.position(mark), mark)
+            pos = skeleton.position(mark)
+            counted = _counted(line, pos, mark)
             if counted is not None:
                 played.add(counted)
+            if counted is Role.QUANTITY and line[pos + 1 : pos + 2] == " ":
+                played.discard(Role.UNIT)  # "festa de 15 anos": what is counted has no price of its own
     return roles
 
 
@@ -170,9 +174,15 @@ def _played(skeleton: Skeleton, pattern: re.Pattern[str]) -> Iterator[Mark]:
         at = match.start() + 1
 
 
+def _priced(mark: Mark, word: str) -> bool:
+    """Say whether "400 aula" is a price: a count of hundreds would stand before a plural."""
+    return SINGULAR_SESSION.fullmatch(word) is not None and mark.amount is not None and mark.amount >= COUNTABLE_LIMIT
+
+
 def _counted(line: str, pos: int, mark: Mark) -> Role | None:
     """Tell a count from a price by the word that follows a bare number."""
-    if line[pos + 1 : pos + 2] == "x" or COUNTED.match(line, pos + 1 + (line[pos + 1 : pos + 2] == " ")):
+    counted = COUNTED.match(line, pos + 1 + (line[pos + 1 : pos + 2] == " "))
+    if line[pos + 1 : pos + 2] == "x" or (counted and not _priced(mark, counted[0])):
         return Role.QUANTITY
     match = FOLLOWING.match(line, pos + 1)
     if match is None or match[1] in AFTER_PRICE or mark.amount is None:

@@ -72,10 +72,10 @@ def _mark(plain: str, numbers: list[Number], i: int) -> tuple[Mark | None, int]:
             amount, end, money, i = amount + cents[0], cents[1], True, i + 1
     if NOT_AN_AMOUNT.match(plain, end) or (not money and plain[number.start : number.end] in ARTICLES):
         return None, i
-    if HALF_AFTER.match(plain, end) or (
-        after and amount is not None and amount < SLANG_MINIMUM and SLANG.search(after[0])
-    ):
+    half = HALF_AFTER.match(plain, end)
+    if half or (after and amount is not None and amount < SLANG_MINIMUM and SLANG.search(after[0])):
         amount = None  # "um pau e meio", "2 conto": hundreds, thousands, or coins
+        end = half.end() if half else end
     negative = bool(
         (brl_before and brl_before[1])
         or NEGATIVE_BEFORE.search(plain, max(0, start - 2), start)

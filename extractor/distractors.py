@@ -15,7 +15,19 @@ LINK: Final = re.compile(r"https?://\S+|www\.\S+")
 LAWSUIT: Final = re.compile(r"(?<!\d)\d{7}-?\d{2}\.?\d{4}\.?\d\.?\d{2}\.?\d{4}(?!\d)")  # CNJ Resolution 65/2008
 RANDOM_KEY: Final = re.compile(r"(?<![a-z0-9])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![a-z0-9])")
 LONG_CODE: Final = re.compile(r"(?<![\w.])\d(?:[ .-]?\d){19,59}(?![\w])")  # access keys (44), boletos (47, 48)
-CEP: Final = re.compile(r"\bcep\W{0,3}\d{2}\.?\d{3}-?\d{3}(?!\d)|(?<![\w.,-])\d{2}\.?\d{3}-\d{3}(?![\w-])")
+CEP: Final = re.compile(
+    r"(?:\bcep\W{0,3}\d{2}\.?\d{3}-?\d{3}(?!\d)|(?<![\w.,-])\d{2}\.?\d{3}-\d{3}(?![\w-]))"
+    r"(?:[ ,-]{1,3}[a-z][a-z ]{2,30}[/-] ?[a-z]{2}\b)?"  # the town goes with it
+)
+# "[20/11 10:32] Fulano: ", "20/11/2026 10:32 - Fulano: ": who wrote a forwarded line, and when
+HEADER: Final = re.compile(
+    r"(?m)^\[?\d{1,2}/\d{1,2}(?:/\d{2,4})?,?(?: as)? \d{1,2}:\d{2}(?::\d{2})?\]?(?: ?-)? [^:\n]{1,40}(?=: )"
+)
+HIDDEN_CPF: Final = re.compile(r"[*x•]{3}\.?\d{3}\.?\d{3}-?[*x•]{2}")  # as banks print it on receipts
+ADDRESS: Final = re.compile(
+    r"\b(?:endereco|logradouro)\b *[:-]? *[^\n;|]{3,90}?(?=\s*(?:$|[\n;|]|,? ?\b(?:cnpj|cpf|valor|cep|telefone|"
+    r"celular|e-?mail|servico|descricao|ie|im|inscricao)\b))"
+)
 PLATE: Final = re.compile(
     r"(?<![a-z0-9])[a-z]{3}(?:-?\d[a-j]\d{2}|-\d{4})(?![a-z0-9])|\bplaca\W{1,3}[a-z]{3}[ -]?\d[a-j0-9]\d{2}(?![a-z0-9])"
 )
@@ -40,7 +52,7 @@ NAMED: Final = re.compile(
     r"ordem de compra|oc|processo|agencia|codigo|cod|item|modelo|serie|rg|inscricao(?: municipal|"
     r" estadual)?|cnh|nit|pis|"
     r"crm|crea|oab|cau|cro|creci|rps|edital|empenho|licitacao|pregao|lei|artigo|placa|chassi|"
-    r"km|rodovia|br|galpao|iphone|"
+    r"km|rodovia|br|galpao|iphone|filial|sprint|dente|capitulo|"
     r"galaxy|art|rrt|trt|nbr|nr|iso|ie:|im:|insc\.?|windows|excel|office|playstation|xbox|"
     r"remessa|romaneio|cid|versao|nivel|unidade consumidora|orcamento n[º°o]|"
     r"order|ticket)\s*(?:(?:n[º°.]?|numero|num|nr)(?![a-z])\.?)?\s*[:#.-]?\s*"
@@ -57,7 +69,8 @@ ABOUT_A_NOTE: Final = re.compile(
 NOTE_NUMBER: Final = re.compile(r"\bnotas? (?:fiscal )?(?:n[º°.o]* ?|numero )?\d+\b(?![.,]\d)(?! reais)")
 HASHED: Final = re.compile(r"(?:#|\bn[º°]\.?)\s*\d[\d./-]*(?<![./-])|\b(?:numero|num|nr)\W{1,2}\d+\b(?!,\d)")
 STREET: Final = re.compile(
-    r"\b(?:rua|av|avenida|travessa|alameda|praca|estrada|rod)\b\.? [a-z. ]{2,40},? (?:n[º°.]? ?)?\d{1,5}\b(?!,\d)"
+    r"(?:\b(?:rua|av|avenida|travessa|alameda|praca|estrada|rod)\b\.?|(?<!\w)r\.) [a-z][a-z. ]{1,40},? "
+    r"(?:n[º°.]? ?|numero )?\d{1,5}\b(?!,\d)"
 )
 YEAR: Final = re.compile(
     r"(?<![\w/.,])(?:20[0-3]\d/\d{1,6}|\d{1,6}/20[0-3]\d)(?![\w/])|"

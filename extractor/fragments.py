@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from extractor.text import EMOJI
 from extractor.vocabulary import NOISE, NOISE_MARKS, TALK, is_work
 
 if TYPE_CHECKING:
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 
 CUT_KINDS: Final = frozenset("DBFEVUTH")  # numbers, months, percentages and identifiers may belong to the description
 PAUSE: Final = re.compile(
-    r"\n|[;|!?]|\.(?=\s|$)|,(?!\d)|\s[-/]\s|[()\[\]{}\"*_]|:\s|\s(?=(?:mas|porem|pois)\b)|"
+    rf"\n|[;|!?{EMOJI}]|"
+    r"\.(?=\s|$)|,(?!\d)|\s[-/]\s|[()\[\]{}\"*_]|:\s|\s(?=(?:mas|porem|pois)\b)|"
     r"\s(?=(?:e )?(?:o )?(?:valor|preco|cnpj|cpf)\b)"
 )
 WORD: Final = re.compile(r"[a-z0-9$&]+|[A-Z]")

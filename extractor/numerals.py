@@ -31,6 +31,8 @@ HUNDREDS: Final = {
     "seiscentos": 600, "setecentos": 700, "oitocentos": 800, "novecentos": 900,
 }  # fmt: skip
 AUGMENTATIVES: Final = {
+    "vintinho": 20, "trintinha": 30, "quarentinha": 40, "cinquentinha": 50, "cenzinho": 100, "cemzinho": 100,
+    "duzentinho": 200, "trezentinho": 300, "quinhentinho": 500, "milzinho": 1000, "milao": 1000,
     "cinquentao": 50, "cenzao": 100, "cemzao": 100, "duzentao": 200, "trezentao": 300, "quatrocentao": 400,
     "quinhentao": 500, "seiscentao": 600, "setecentao": 700, "oitocentao": 800, "novecentao": 900,
 }  # fmt: skip
@@ -214,7 +216,7 @@ def _scaled_group(words: list[str], i: int, ceiling: Decimal, *, first: bool) ->
     """Read ``[group] [mil|milhão]`` below ``ceiling``: value, index after it, scale of its last word."""
     if i < len(words) and words[i] == "mil" and ceiling > THOUSAND:
         return Decimal(1000), i + 1, 1000
-    below = group(words, i)
+    below = _tens_of(words, i) or group(words, i)
     if below is None or (not first and below[0] == 0):
         return None
     value, at = below
@@ -222,6 +224,13 @@ def _scaled_group(words: list[str], i: int, ceiling: Decimal, *, first: bool) ->
     if scale >= ceiling:
         return None
     return Decimal(value * scale), at + (scale > 1), scale
+
+
+def _tens_of(words: list[str], i: int) -> tuple[int, int] | None:
+    """Read "vinte cinco" before "mil": only the scale after it says that these are one number."""
+    if i + 2 < len(words) and words[i] in TENS and words[i + 1] in UNITS and words[i + 2] in {"mil", "milhoes"}:
+        return TENS[words[i]] + UNITS[words[i + 1]], i + 2
+    return None
 
 
 def _is_half(tokens: list[_Token], at: int) -> bool:

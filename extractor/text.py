@@ -12,6 +12,7 @@ from extractor.lexicon import canonical
 MAX_CHARS: Final = 1500  # an order fits in a tenth of this; longer text is pasted matter that only costs time
 KEEP_AS_TYPED: Final = frozenset("ºª°²³¹½¼¾")  # NFKC would turn "nº" into "no" and "m²" into "m2"
 DASHES: Final = frozenset("‐‑‒–—―−﹘﹣－")
+EMOJI: Final = "\u2190-\u21ff\u2300-\u2bff\U0001f000-\U0001faff"  # inside [...]: arrows, symbols, pictographs
 QUOTES: Final = {"“": '"', "”": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "´": "'"}
 CONTROL_TOKEN: Final = re.compile(r"<\|[^|<>]{0,40}\|>")  # self-hosted servers read these as turn boundaries
 CONTROL: Final = "\ue000"  # stands in for a control token, so that ``hostile`` still sees where one was

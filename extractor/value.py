@@ -30,6 +30,10 @@ ASKED_BACK: Final = (
 REBATE: Final = re.compile(
     r"\bP (?:de )?(?:desconto|abatimento|off)\b|\b(?:desconto|abatimento) (?:de )?P|\b(?:pela|a) metade\b"
 )
+IN_PARTS: Final = re.compile(
+    r"(?P<t>[VN]),?(?: \w+)? (?:em|por|de) (?P<n>N) ?(?:x|vezes|parcelas|prestacoes)(?: (?:iguais|mensais|fixas))? "
+    r"de (?P<p>[VN])"
+)
 CENTS: Final = re.compile(r",\d\d$")  # nobody counts things in hundredths
 COUNTS: Final = frozenset({Role.QUANTITY, Role.STRAY, Role.PLURAL})  # they stay in the description
 YEARS: Final = range(2015, 2041)  # a bare "2026" is a year as often as a price
@@ -62,6 +66,9 @@ def read_value(skeleton: Skeleton, contexto: Context, hostile_from: int) -> Read
         if Role.NEW in outcome[last] and not foreign:
             return _accept(skeleton, last, outcome, contexto, used, replaces=True)
         return _doubt(skeleton, list(outcome), Motivo.VARIOS, used)
+    agreed = _agreeing_total(skeleton, roles)
+    if agreed is not None:
+        return _accept(skeleton, agreed, {agreed: {Role.TOTAL}}, contexto, used, replaces=replaces)
     for role, motivo in ASKED_BACK:
         marks = [m for m, r in roles.items() if role in r and not r & {Role.NEGATED}]
         if marks:
@@ -69,6 +76,17 @@ def read_value(skeleton: Skeleton, contexto: Context, hostile_from: int) -> Read
     if foreign:
         return _doubt(skeleton, foreign, Motivo.MOEDA_ESTRANGEIRA, used)
     return _choose(skeleton, live, contexto, used, denied=bool(denied), hostile=hostile, replaces=replaces)
+
+
+def _agreeing_total(skeleton: Skeleton, roles: dict[Mark, set[Role]]) -> Mark | None:
+    """Return the total of "1.200 em 12x de 100" when the instalments bear it out; compares, computes nothing new."""
+    match = IN_PARTS.search(skeleton.line)
+    if match is None:
+        return None
+    total, times, part = (skeleton.where[match.start(g)] for g in ("t", "n", "p"))
+    if None in (total.amount, times.amount, part.amount) or total not in roles:
+        return None
+    return total if total.amount == times.amount * part.amount else None  # type: ignore[operator] # none is None
 
 
 def _choose(
@@ -138,6 +156,8 @@ def _is_live(mark: Mark, played: set[Role], contexto: Context) -> bool:
         return False
     if mark.amount is not None and mark.amount >= LIMITE:
         return False
+    if contexto.pendente is Campo.DESCRICAO and mark.amount is not None and mark.amount < 100:  # noqa: PLR2004 - see below
+        return False  # asked what was done, "dente 36" and "sprint 12" are names of it
     small = mark.amount is not None and mark.amount < SINGLE_DIGIT
     return not small and (not mark.words or mark.amount is None or mark.amount >= 100)  # noqa: PLR2004 - "vinte" counts things; "cem" is money
 
@@ -175,7 +195,7 @@ def _accept(
     except ValorInvalido:
         return _doubt(skeleton, [mark], Motivo.AMBIGUO, used)
     named = mark.kind is Kind.MONEY or bool(played & {Role.LABELLED, Role.TOTAL, Role.NEW})
-    if _is_suspicious(mark, contexto, named=named):
+    if _is_suspicious(mark, played, contexto, named=named):
         return _doubt(skeleton, [mark], Motivo.AMBIGUO, used)
     certain = named or contexto.pendente is Campo.VALOR
     trecho = skeleton.text.verbatim(mark.start, mark.end)
@@ -185,7 +205,7 @@ def _accept(
     )
 
 
-def _is_suspicious(mark: Mark, contexto: Context, *, named: bool) -> bool:
+def _is_suspicious(mark: Mark, played: set[Role], contexto: Context, *, named: bool) -> bool:
     """Say whether a number may mean something else: "1.5", a lone digit, a year, or a new price nobody announced."""
     amount, typed = mark.amount, mark.literal or ""
     if amount is None:
@@ -194,14 +214,16 @@ def _is_suspicious(mark: Mark, contexto: Context, *, named: bool) -> bool:
     one_place = typed.count(",") == 1 and len(typed.rpartition(",")[2]) == 1 and amount < SINGLE_DIGIT
     if short_decimal or one_place:
         return True
+    known = contexto.conhecidos.get(Campo.VALOR)
+    if known is not None and amount < 1 < Decimal(known):
+        return True  # "são 57 centavos" corrects the cents of a price, not the price
     if mark.kind is Kind.MONEY:
         return False
     if amount < SINGLE_DIGIT and "," not in typed:
         return True
     if named or contexto.pendente is Campo.VALOR:
         return False
-    known = contexto.conhecidos.get(Campo.VALOR)
-    if known is not None and Decimal(known) != amount:
+    if known is not None and Decimal(known) != amount and Role.SAID not in played:
         return True  # a bare "1.800" while 1.500 stands: a correction, or something else?
     return typed.isdecimal() and int(typed) in YEARS
 

@@ -63,6 +63,7 @@ class Empresa:
     codigo_servico: str
     cnae: str | None
     aliquota: Decimal | None
+    atualizado_em: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,7 @@ def _empresa(row: Any) -> Empresa:
         row.codigo_servico,
         row.cnae,
         row.aliquota,
+        row.atualizado_em,
     )
 
 

@@ -29,10 +29,16 @@ class Informou:
 
 @dataclass(frozen=True, slots=True)
 class Confirmou:
-    """The user said yes: by a button bound to ``revisao``, or in words (``None``) written at ``escrita_em``."""
+    """The user said yes: by a button bound to ``revisao``, or in words (``None``) written at ``escrita_em``.
+
+    ``visto`` is false when no summary of the present revision had reached WhatsApp before the words were written.
+    ``emitente`` is the company's name when its fiscal data changed after the summary was shown.
+    """
 
     revisao: int | None
     escrita_em: datetime | None = None
+    visto: bool = True
+    emitente: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

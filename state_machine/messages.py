@@ -53,6 +53,11 @@ def dados_mudaram(sessao: Sessao) -> Mensagem:
     return resumo(sessao, "*Os dados mudaram depois daquele resumo, então ainda não emiti.*\nConfere de novo?")
 
 
+def empresa_mudou(sessao: Sessao) -> Mensagem:
+    """The company's fiscal data changed between summary and yes: the yes answered other data."""
+    return resumo(sessao, "*O cadastro da sua empresa mudou depois daquele resumo, então ainda não emiti.*\nConfere?")
+
+
 def lembrete(sessao: Sessao) -> Mensagem:
     """Repeat the summary after words that changed nothing, or a yes written before it was shown."""
     return resumo(sessao, "*Está tudo pronto, só falta você confirmar.*")

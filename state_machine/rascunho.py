@@ -81,6 +81,13 @@ class Rascunho:
         mudado = replace(self, **campos)
         if campo is Campo.DOCUMENTO and self.documento.valor not in {None, lido.valor}:
             mudado = replace(mudado, cadastro=None, nome=VAZIO)
+        if (
+            mudado.data.valor
+            and mudado.competencia.valor
+            and not mudado.data.valor.startswith(mudado.competencia.valor)
+        ):
+            # Day and month contradict each other: what was said last counts, and only that is issued.
+            mudado = replace(mudado, competencia=VAZIO) if campo is Campo.DATA else replace(mudado, data=VAZIO)
         return mudado
 
     def validado(self, campo: Campo) -> str | None:

@@ -127,6 +127,9 @@ def _confirma(sessao: Sessao, evento: Confirmou, agora: datetime) -> Decision:
     """Issue what the user saw and said yes to; any other yes gets the summary to look at."""
     if not sessao.rascunho.completo:  # stored by another version of us, with other rules
         return _com_rascunho(sessao, sessao.rascunho, agora)
+    if evento.emitente is not None:
+        sessao = replace(sessao, emitente=evento.emitente, revisao=sessao.revisao + 1, mostrado_em=agora)
+        return _mostra(sessao, messages.empresa_mudou(sessao), agora)
     if evento.revisao is None and not _viu_o_resumo(sessao, evento):
         outro = sessao.mostrado_em is not None and sessao.resumos > 1  # it may have answered an earlier summary
         mensagem = messages.dados_mudaram(sessao) if outro else messages.lembrete(sessao)
@@ -138,7 +141,7 @@ def _confirma(sessao: Sessao, evento: Confirmou, agora: datetime) -> Decision:
 
 def _viu_o_resumo(sessao: Sessao, evento: Confirmou) -> bool:
     """True unless the yes was written before the present summary was shown, or after we changed the subject."""
-    if sessao.mostrado_em is None:
+    if sessao.mostrado_em is None or not evento.visto:
         return False
     # Meta tells the time of writing in whole seconds.
     return evento.escrita_em is None or evento.escrita_em >= sessao.mostrado_em.replace(microsecond=0)

@@ -213,7 +213,13 @@ momentos = st.timedeltas(timedelta(days=-1), timedelta(days=8)).map(lambda d: AG
 _fazem = {
     Abriu: st.builds(Abriu, st.none() | rascunhos | completos(), st.none() | st.sampled_from(Campo)),
     Informou: informes,
-    Confirmou: st.builds(Confirmou, st.none() | st.integers(-1, 9), st.none() | momentos),
+    Confirmou: st.builds(
+        Confirmou,
+        st.none() | st.integers(-1, 9),
+        st.none() | momentos,
+        visto=st.booleans(),
+        emitente=st.none() | nomes.filter(str.strip),
+    ),
     MandouArquivo: st.builds(MandouArquivo, st.sampled_from(["audio", "image", "edit", "location", "zzz"])),
     NotaAutorizada: st.builds(NotaAutorizada, st.integers(1, 10**15).map(str), st.integers(1, 9)),
     NotaRejeitada: st.builds(NotaRejeitada, textos, st.none() | st.sampled_from(Campo)),

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from made_sessions import (
     DOC,
+    OUTRO_CNPJ,
     SERVICO,
     TUDO,
     VALOR,
@@ -53,6 +54,8 @@ def test_the_register_outranks_a_name_in_words():
 def test_a_name_said_with_the_document_stays_in_any_order(ditos):
     """The order in which the extractor lists document and name makes no difference."""
     assert diz(nova(), Abriu(), Informou(ditos)).sessao.rascunho.tomador_nome == "Zé"
+    outro = no_resumo(lido(Campo.DOCUMENTO, OUTRO_CNPJ), VALOR, SERVICO, lido(Campo.NOME, "Ana"), cadastro=None)
+    assert diz(outro, Informou(ditos)).sessao.rascunho.tomador_nome == "Zé"
 
 
 def test_a_name_said_with_a_broken_document_waits_for_the_right_one():

@@ -181,6 +181,27 @@ def test_a_yes_written_before_any_summary_confirms_nothing():
     assert emissoes(diz(cedo.sessao, Confirmou(None, AGORA + 12 * SEGUNDO)))
 
 
+def test_a_yes_to_a_summary_that_did_not_arrive_confirms_nothing():
+    """Written in time, but the summary had not reached the phone: it is shown again, and then a yes counts."""
+    sessao = no_resumo()
+    as_cegas = diz(sessao, Confirmou(None, AGORA + 5 * SEGUNDO, visto=False), agora=AGORA + 6 * SEGUNDO)
+    assert not emissoes(as_cegas)
+    assert any(b.id.startswith("confirmar:") for b in resposta(as_cegas).botoes)
+    assert emissoes(diz(as_cegas.sessao, Confirmou(None, AGORA + 9 * SEGUNDO)))
+
+
+def test_a_company_that_changed_after_the_summary_is_shown_before_anything_is_issued():
+    """The yes answered another issuer: a new revision with the new one, and only its own button or a new yes issues."""
+    sessao = no_resumo()
+    mudou = diz(sessao, Confirmou(1, emitente="ANA DESIGN LTDA"), agora=AGORA + 5 * SEGUNDO)
+    assert not emissoes(mudou)
+    assert mudou.sessao.revisao == 2
+    assert "Emitente: ANA DESIGN LTDA" in resposta(mudou).texto
+    assert not emissoes(diz(mudou.sessao, Confirmou(1)))
+    assert not emissoes(diz(mudou.sessao, Confirmou(None, AGORA + 2 * SEGUNDO)))
+    assert emissoes(diz(mudou.sessao, Confirmou(2)))
+
+
 @pytest.mark.parametrize("evento", [PediuCorrecao(), PediuAjuda(), MandouArquivo("audio")])
 def test_a_yes_in_words_answers_what_we_said_last(evento):
     """After "O que eu mudo?" a bare "isso" shows the summary again instead of issuing; the button still issues."""

@@ -1,0 +1,52 @@
+"""What a conversation remembers, asked of the database as a turn needs it; changes nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from persistence import snapshots
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from persistence.engine import Database
+    from state_machine.sessao import Sessao
+
+
+class ConversationMemory:
+    """What ``plan`` may ask about a conversation, one short transaction each."""
+
+    def __init__(self, database: Database, conversa: str, ativa: Sessao | None) -> None:
+        self._database = database
+        self._conversa = conversa
+        self.ativa = ativa
+
+    async def now(self) -> datetime:
+        """The database's clock."""
+        async with self._database.transaction() as connection:
+            return await database_now(connection)
+
+    async def load(self, sessao_id: str) -> Sessao | None:
+        """One session of this conversation."""
+        async with self._database.transaction() as connection:
+            return await snapshots.load(connection, self._conversa, sessao_id)
+
+    async def latest(self) -> tuple[Sessao, datetime] | None:
+        """The newest session and when it last changed."""
+        async with self._database.transaction() as connection:
+            return await snapshots.latest(connection, self._conversa)
+
+    async def repaired(self, sessao_id: str) -> bool:
+        """Whether a later session took this one's data up."""
+        async with self._database.transaction() as connection:
+            return await snapshots.repaired(connection, sessao_id)
+
+
+async def database_now(connection: AsyncConnection) -> datetime:
+    """The moment of the transaction, by the database's clock (aware UTC)."""
+    agora: datetime = (await connection.execute(sa.select(sa.func.now()))).scalar_one()
+    return agora

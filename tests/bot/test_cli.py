@@ -1,0 +1,126 @@
+"""The command as a person runs it: its own process, its words, its exit status."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from persistence.engine import Database
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Prosa = Callable[..., subprocess.CompletedProcess[str]]
+
+ROOT = Path(__file__).resolve().parents[2]
+HELP_SECONDS = 2.0  # on a busy machine without compiled files; a person waits no longer for help
+FORM = (
+    "--cnpj=11.222.333/0001-81",
+    "--inscricao-municipal=12345678",
+    "--municipio=3550308",
+    "--usuario=+5511987654321",
+)
+
+
+@pytest.fixture
+def prosa(database_url: str, redis_url: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Prosa:
+    """Run ``prosa`` with the test's servers and no other settings."""
+
+    def run(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
+        dropped = ("PROSA_", "PYTHONDONTWRITEBYTECODE")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+        compiled = {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(tmp_path_factory.getbasetemp() / "pycache")}
+        servers = {"PROSA_DATABASE_URL": database_url, "PROSA_REDIS_URL": redis_url}
+        return subprocess.run(  # noqa: S603 - our own command
+            [sys.executable, "-m", "bot.cli", *words],
+            env={**kept, **compiled, "COLUMNS": "200", **servers, **env},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    return run
+
+
+def _row(database_url: str, query: str) -> tuple[object, ...]:
+    async def ask() -> tuple[object, ...]:
+        database = await Database.open(database_url, size=1)
+        try:
+            return tuple(await database.pool.fetchrow(query) or ())
+        finally:
+            await database.close()
+
+    return asyncio.run(ask())
+
+
+def test_help_is_quick_and_names_every_command(prosa: Prosa) -> None:
+    """Asking for help waits for no database driver."""
+    started = time.monotonic()
+    said = prosa("--help")
+    assert time.monotonic() - started < HELP_SECONDS
+    assert said.returncode == 0
+    for command in ("demo", "chat", "serve", "web", "worker", "migrate", "empresa", "contatos", "reconcile", "test"):
+        assert command in said.stdout
+
+
+def test_serve_refuses_to_start_without_secrets(prosa: Prosa) -> None:
+    """One sentence says what is missing; no traceback, nothing started."""
+    said = prosa("serve")
+    assert said.returncode == 1
+    assert "PROSA_WHATSAPP_APP_SECRET" in said.stderr
+    assert "Traceback" not in said.stderr
+
+
+def test_a_wrong_setting_is_one_sentence(prosa: Prosa) -> None:
+    """The setting is named as the operator wrote it."""
+    said = prosa("migrate", PROSA_PORT="eighty")
+    assert said.returncode == 1
+    assert "PROSA_PORT" in said.stderr
+    assert "Traceback" not in said.stderr
+
+
+def test_a_server_that_is_away_is_one_sentence(prosa: Prosa) -> None:
+    """A database that does not answer is said so, with what to do."""
+    said = prosa("migrate", PROSA_DATABASE_URL="postgresql://nobody@127.0.0.1:1/none")
+    assert said.returncode == 1
+    assert "Traceback" not in said.stderr
+
+
+def test_migrate_may_run_again(prosa: Prosa) -> None:
+    """On a database of the newest schema it changes nothing and says so."""
+    said = prosa("migrate")
+    assert (said.returncode, said.stdout.strip()) == (0, "The database has the newest schema.")
+
+
+def test_a_company_added_twice_is_updated(prosa: Prosa, database_url: str) -> None:
+    """The second time changes what is different."""
+    for name in ("ANA DESIGN ME", "ANA DESIGN LTDA"):
+        said = prosa("empresa", "add", f"--razao-social={name}", *FORM)
+        assert said.returncode == 0, said.stderr
+        assert name in said.stdout
+    counted = _row(database_url, "SELECT count(*), min(razao_social), (SELECT count(*) FROM usuario) FROM empresa")
+    assert counted == (1, "ANA DESIGN LTDA", 1)
+
+
+def test_a_company_that_cannot_be_is_refused(prosa: Prosa) -> None:
+    """The option to correct is named, and nothing was stored."""
+    said = prosa("empresa", "add", "--razao-social=X", *FORM, "--aliquota=muito")
+    assert said.returncode == 1
+    assert "--aliquota" in said.stderr
+    assert "Nothing was stored" in said.stderr
+
+
+def test_unknown_contacts_are_listed(prosa: Prosa) -> None:
+    """Without any there is a sentence."""
+    said = prosa("contatos")
+    assert said.returncode == 0
+    assert "Nenhum número desconhecido" in said.stdout

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from bot.inbound import Outro, Palavras, Toque, next_arrival
+from persistence.lanes import InboxRow
+
+LANE = "106:BR.77"
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+def row(number: int, message: dict[str, Any], contato: dict[str, Any] | None = None) -> InboxRow:
+    payload = {
+        "phone_number_id": "106",
+        "contato": contato if contato is not None else {"wa_id": "5511987654321", "profile": {"name": "Ana"}},
+        "mensagem": {"id": f"wamid.{number}", "from": "5511987654321", "timestamp": "1795262400", **message},
+    }
+    return InboxRow(number, f"wamid.{number}", "mensagem", payload, 0, "c", NOW, None)
+
+
+def text(number: int, body: Any) -> InboxRow:
+    return row(number, {"type": "text", "text": {"body": body}})
+
+
+def button(number: int, key: str) -> InboxRow:
+    reply = {"type": "button_reply", "button_reply": {"id": key, "title": "x"}}
+    return row(number, {"type": "interactive", "interactive": reply})
+
+
+def test_words_in_a_row_are_one_turn() -> None:
+    """Texts at the head are joined by newlines, in order; the last one's time and id are the turn's."""
+    chegada = next_arrival(LANE, [text(1, "nota"), text(2, "de 1500"), button(3, "confirmar:s:1"), text(4, "oi")])
+    assert [r.id for r in chegada.rows] == [1, 2]
+    assert chegada.entrada == Palavras("nota\nde 1500", datetime(2026, 11, 21, 12, tzinfo=UTC))
+    assert chegada.wamid == "wamid.2"
+
+
+@pytest.mark.parametrize("kind", ["image", "document", "video"])
+def test_a_caption_counts_as_words(kind: str) -> None:
+    """What is written under a picture or file is read."""
+    chegada = next_arrival(LANE, [row(1, {"type": kind, kind: {"id": "1", "caption": "nota de 90"}})])
+    assert isinstance(chegada.entrada, Palavras)
+    assert chegada.entrada.texto == "nota de 90"
+
+
+@pytest.mark.parametrize(
+    ("key", "read"),
+    [
+        ("confirmar:211126-aa:3", Toque("confirmar", "211126-aa", 3)),
+        ("refazer:211126-aa", Toque("refazer", "211126-aa", None)),
+        ("confirmar:211126-aa:x", Toque("confirmar", "211126-aa", None)),
+        ("confirmar:211126-aa:²", Toque("confirmar", "211126-aa", None)),
+        ("apagar:211126-aa:3", Outro("interactive")),
+        ("confirmar", Outro("interactive")),
+        ("", Outro("interactive")),
+    ],
+)
+def test_a_button_says_what_of_which_and_at_which_revision(key: str, read: Toque | Outro) -> None:
+    """Only actions that we know count; a revision that is no number is none."""
+    assert next_arrival(LANE, [button(1, key)]).entrada == read
+
+
+def test_a_list_row_and_a_template_button_are_buttons() -> None:
+    """All three shapes of a pressed button mean the same."""
+    reply = {"type": "list_reply", "list_reply": {"id": "cancelar:s:1", "title": "x"}}
+    listed = row(1, {"type": "interactive", "interactive": reply})
+    template = row(2, {"type": "button", "button": {"payload": "cancelar:s:1", "text": "x"}})
+    for pressed in (listed, template):
+        assert next_arrival(LANE, [pressed]).entrada == Toque("cancelar", "s", 1)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {},
+        {"type": None},
+        {"type": "text"},
+        {"type": "text", "text": "a string"},
+        {"type": "text", "text": {"body": "  "}},
+        {"type": "text", "text": {"body": 3}},
+        {"type": "interactive", "interactive": {"button_reply": {"id": 7}}},
+        {"type": ["text"], "text": {"body": "x"}},
+    ],
+)
+def test_a_misshapen_message_is_a_message_without_words(message: dict[str, Any]) -> None:
+    """Whatever Meta sends, a turn can be taken from it."""
+    assert isinstance(next_arrival(LANE, [row(1, message)]).entrada, Outro)
+
+
+@pytest.mark.parametrize("timestamp", [None, "", "x", "99999999999999999999", "-1e9", {}])
+def test_a_senseless_time_is_no_time(timestamp: Any) -> None:
+    """A message whose time can't be read is read all the same."""
+    entrada = next_arrival(LANE, [row(1, {"type": "text", "text": {"body": "oi"}, "timestamp": timestamp})]).entrada
+    assert entrada == Palavras("oi", None)
+
+
+def test_answers_go_to_the_number_or_else_to_the_bsuid() -> None:
+    """The address is the wa_id when Meta gives one; a person who hides it is answered at the BSUID."""
+    assert next_arrival(LANE, [text(1, "oi")]).contato.endereco == "5511987654321"
+    hidden = row(
+        2, {"type": "text", "text": {"body": "oi"}, "from": None, "from_user_id": "BR.77"}, {"user_id": "BR.77"}
+    )
+    contato = next_arrival(LANE, [hidden]).contato
+    assert (contato.endereco, contato.wa_id, contato.nome_perfil) == ("BR.77", None, None)
+    nobody = row(3, {"type": "text", "text": {"body": "oi"}, "from": None}, {})
+    assert next_arrival(LANE, [nobody]).contato.endereco == "BR.77"  # the lane itself knows

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.schedule import Schedule
+from persistence.backlog import Backlog
+from persistence.engine import Database
+from persistence.inbox import Inbox
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+SLOT = datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+async def database(database_url: str) -> AsyncIterator[Database]:
+    database = await Database.open(database_url)
+    yield database
+    await database.close()
+
+
+def scheduler(database: Database) -> Schedule:
+    return Schedule(database, Inbox(database, 0), Backlog(database))
+
+
+async def test_three_schedulers_run_a_slot_once(database: Database) -> None:
+    """Whichever replica comes first takes the slot; the next slot, and another job's, are new."""
+    replicas = [scheduler(database) for _ in range(3)]
+    for job, slot in (("expiry", SLOT), ("expiry", SLOT.replace(minute=1)), ("sleepers", SLOT)):
+        taken = await asyncio.gather(*(replica._take_slot(job, slot) for replica in replicas))
+        assert sorted(taken) == [False, False, True]
+
+
+async def test_old_slots_are_forgotten(database: Database) -> None:
+    """Slots of yesterday go, those of today stay: the table does not grow for ever."""
+    replica = scheduler(database)
+    await database.pool.execute("TRUNCATE job_slots")
+    now = datetime.now(UTC)
+    await replica._take_slot("expiry", datetime(2020, 1, 1, tzinfo=UTC))
+    await replica._take_slot("expiry", now)
+    assert await replica._forget_slots() == 1
+    assert await database.pool.fetchval("SELECT slot FROM job_slots") == now
+
+
+async def test_starting_and_stopping(database: Database) -> None:
+    """It starts inside a running loop, and stopping twice, or without a start, harms nobody."""
+    replica = scheduler(database)
+    replica.stop()
+    replica.start()
+    replica.stop()
+    replica.stop()
+
+
+async def test_nothing_overdue_is_no_work(database: Database) -> None:
+    """A sweep over an empty house puts nothing into the inbox."""
+    assert await scheduler(database).expire() == 0
+    assert await database.pool.fetchval("SELECT count(*) FROM inbox") == 0

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from pydantic import ValidationError
+
+from bot.settings import MissingSettingError, Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SECRET = "s3gr3d0-que-ninguem-le"
+SECRETS = {
+    "PROSA_WHATSAPP_PHONE_NUMBER_ID": "106",
+    "PROSA_WHATSAPP_ACCESS_TOKEN": SECRET,
+    "PROSA_WHATSAPP_APP_SECRET": SECRET,
+    "PROSA_WHATSAPP_VERIFY_TOKEN": SECRET,
+    "PROSA_PLUGNOTAS_API_KEY": SECRET,
+    "PROSA_GATEWAY_WEBHOOK_SECRET": SECRET,
+}
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A directory without .env, and an environment without our names."""
+    monkeypatch.chdir(tmp_path)
+    for name in SECRETS:
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+def test_missing_secrets_are_all_named_at_once() -> None:
+    """Nothing starts without them, and the sentence says which, where they go, and how to try without."""
+    with pytest.raises(MissingSettingError) as refused:
+        Settings().require_secrets()
+    said = str(refused.value)
+    for name in SECRETS:
+        assert name in said
+    assert ".env" in said
+    assert "./prosa demo" in said
+
+
+@pytest.mark.parametrize("missing", SECRETS)
+def test_each_secret_is_needed(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is left out, or empty, is named; the others are not."""
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, "" if name == missing else value)
+    with pytest.raises(MissingSettingError) as refused:
+        Settings().require_secrets()
+    assert [name for name in SECRETS if name in str(refused.value)] == [missing]
+
+
+def test_with_all_of_them_it_may_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing else has no default."""
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    Settings().require_secrets()
+
+
+def test_two_app_secrets_while_rotating(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both live, spaces and empty parts don't count; commas alone are no secret."""
+    monkeypatch.setenv("PROSA_WHATSAPP_APP_SECRET", " new , old ,")
+    assert Settings().app_secrets == (b"new", b"old")
+    monkeypatch.setenv("PROSA_WHATSAPP_APP_SECRET", " , ,")
+    assert Settings().app_secrets == ()
+
+
+def test_no_secret_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Printing settings, or an error about them, shows no secret."""
+    for name in (*SECRETS, "PROSA_DATABASE_URL", "PROSA_REDIS_URL", "PROSA_OPENAI_API_KEY", "PROSA_MASTER_KEY"):
+        monkeypatch.setenv(name, "106" if name.endswith("_ID") else SECRET)
+    settings = Settings()
+    assert SECRET not in repr(settings)
+    assert SECRET not in str(settings)
+    assert SECRET not in settings.model_dump_json()
+    monkeypatch.setenv("PROSA_PLUGNOTAS_API_KEY", f"{SECRET} with space\n")
+    with pytest.raises(ValidationError) as refused:
+        Settings()
+    assert SECRET not in str(refused.value)
+
+
+def test_the_environment_wins_over_the_file(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """.env is read, variables are stronger, unknown names are nobody's business."""
+    (elsewhere / ".env").write_text("PROSA_PORT=9001\nPROSA_DEBOUNCE_SECONDS=0.5\nPROSA_UNKNOWN=1\nOTHER=2\n")
+    monkeypatch.setenv("PROSA_PORT", "9002")
+    settings = Settings()
+    assert (settings.port, settings.debounce_seconds) == (9002, 0.5)
+
+
+def test_the_ladder_is_a_list_of_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commas separate; the specification's ladder is the default."""
+    assert Settings().reconcile_ladder == (2, 10, 30, 120, 300, 900, 3600)
+    monkeypatch.setenv("PROSA_RECONCILE_LADDER", "0.2, 1,5")
+    assert Settings().reconcile_ladder == (0.2, 1.0, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PORT", "x"),
+        ("RECONCILE_LADDER", "fast"),
+        ("RECONCILE_LADDER", ""),
+        ("RECONCILE_LADDER", "0,1"),
+        ("GATEWAY", "other"),
+        ("LOG_LEVEL", "LOUD"),
+        ("SESSION_TTL_SECONDS", "0"),
+        ("GATEWAY_TIMEOUT_SECONDS", "-1"),
+        ("DEBOUNCE_SECONDS", "-1"),
+        ("PLUGNOTAS_URL", "api.plugnotas.com.br"),
+        ("WHATSAPP_PHONE_NUMBER_ID", "+55 11 98765-4321"),
+    ],
+)
+def test_a_wrong_setting_is_refused(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing senseless is started with."""
+    monkeypatch.setenv(f"PROSA_{name}", value)
+    with pytest.raises(ValidationError):
+        Settings()
