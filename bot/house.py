@@ -177,10 +177,11 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
         )
 
         extractor = await stack.enter_async_context(open_extractor(settings, refuse_in_transaction))
+        live = LiveSessions(redis, settings.session_ttl_seconds)
         conversations = Conversations(
             database,
             lanes,
-            LiveSessions(redis, settings.session_ttl_seconds),
+            live,
             extractor,
             Customers(database, register),
             whatsapp,
@@ -203,7 +204,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
                 "ilegivel": notices.on_notice,
             },
             metrics,
-            on_quarantine=Quarantine(database, ring).tell,
+            set_aside=Quarantine(database, lanes, live, conversations, ring).set_aside,
         )
         schedule = Schedule(database, inbox, backlog)
         yield House(settings, database, redis, metrics, inbox, lanes, backlog, worker, emissions, deliveries, schedule)

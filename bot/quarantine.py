@@ -1,48 +1,65 @@
-"""Tells a user that a message of theirs could not be read, once it is set aside; people look at the message itself."""
+"""Sets aside what failed for the last time; a user's message not silently, and never with its old summary valid."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import structlog
-
 from bot.carry_out import text_message
 from bot.inbound import next_arrival
-from persistence import outbox, people
+from bot.memory import database_now
+from persistence import outbox, people, snapshots
 from state_machine import messages
+from state_machine.eventos import PerdeuMensagem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from bot.turn import Conversations
     from persistence.engine import Database
-    from persistence.lanes import InboxRow
-
-log = structlog.get_logger(__name__)
+    from persistence.lanes import InboxRow, Lanes, Lease
+    from persistence.sessions import LiveSessions
+    from state_machine.sessao import Sessao
 
 
 class Quarantine:
-    """Called by the worker with rows that failed for the last time."""
+    """The worker's last resort for a row."""
 
-    def __init__(self, database: Database, ring: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        lanes: Lanes,
+        live: LiveSessions,
+        conversations: Conversations,
+        ring: Callable[[], None],
+    ) -> None:
         self._database = database
+        self._lanes = lanes
+        self._live = live
+        self._conversations = conversations
         self._ring = ring
 
-    async def tell(self, lane: str, rows: Sequence[InboxRow]) -> None:
-        """Put one kind sentence into the outbox for each message; never raises: the row is safe in any case."""
-        for row in rows:
-            if row.tipo != "mensagem":
-                continue
-            try:
-                contato = next_arrival(lane, (row,)).contato
-                async with self._database.transaction() as connection:
-                    await people.greet(connection, contato, 0)
-                    await outbox.enqueue(
-                        connection,
-                        conversa=lane,
-                        mensagem=text_message(messages.quarentena()),
-                        chave=f"quarentena:{row.id}",
-                        correlacao=row.correlacao,
-                    )
-            except Exception as error:  # noqa: BLE001 - what poisoned the turn may poison this too
-                log.warning("quarantine_untold", row_id=row.id, error=type(error).__name__)
+    async def set_aside(self, lease: Lease, row: InboxRow, error: BaseException) -> None:
+        """Quarantine the row and, for a message, tell its sender and void the summary, in one transaction."""
+        sessao = None
+        async with self._database.transaction() as connection:
+            if row.tipo == "mensagem":
+                sessao = await self._tell(connection, lease, row)
+            await self._lanes.set_aside(connection, lease, row.id, error)
         self._ring()
+        if sessao is not None:
+            await self._live.put(sessao)
+
+    async def _tell(self, connection: AsyncConnection, lease: Lease, row: InboxRow) -> Sessao | None:
+        await people.greet(connection, next_arrival(lease.lane, (row,)).contato, 0)
+        ativa = await snapshots.active(connection, lease.lane)
+        if ativa is None:
+            mensagem = text_message(messages.quarentena())
+            await outbox.enqueue(connection, conversa=lease.lane, mensagem=mensagem, correlacao=row.correlacao)
+            return None
+        empresa = await people.get_company(connection, ativa.empresa_id)
+        agora = await database_now(connection)
+        return await self._conversations.apply(
+            connection, ativa, (PerdeuMensagem(),), empresa, agora, row.correlacao, telefone=None
+        )

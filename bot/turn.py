@@ -109,7 +109,7 @@ class Conversations:
                 return [row.id]
             empresa = await people.get_company(connection, sessao.empresa_id)
             agora = await database_now(connection)
-            sessao = await self._apply(connection, sessao, (evento,), empresa, agora, row.correlacao, telefone=None)
+            sessao = await self.apply(connection, sessao, (evento,), empresa, agora, row.correlacao, telefone=None)
             await self._lanes.done(connection, lease, [row.id])
         self._ring()
         if not sessao.espera_usuario:
@@ -132,7 +132,7 @@ class Conversations:
                 alvo = plano.alvo or _new_session(lease.lane, empresa, plano, agora)
                 eventos = [await _as_seen(connection, alvo, empresa, evento) for evento in eventos]
                 telefone = chegada.contato.wa_id
-                sessao = await self._apply(connection, alvo, eventos, empresa, agora, correlacao, telefone=telefone)
+                sessao = await self.apply(connection, alvo, eventos, empresa, agora, correlacao, telefone=telefone)
             elif plano.resposta:
                 mensagem = text_message(plano.resposta)
                 await outbox.enqueue(connection, conversa=lease.lane, mensagem=mensagem, correlacao=correlacao)
@@ -142,7 +142,7 @@ class Conversations:
             await self._remember(sessao, plano)
         return ids
 
-    async def _apply(
+    async def apply(
         self,
         connection: AsyncConnection,
         sessao: Sessao,

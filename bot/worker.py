@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import structlog
 
-from persistence.lanes import ROWS_PER_CLAIM, InboxRow, Lease, LeaseLost
+from persistence.lanes import MAX_ATTEMPTS, ROWS_PER_CLAIM, InboxRow, Lease, LeaseLost
 from persistence.outage import is_outage
 
 if TYPE_CHECKING:
@@ -26,8 +26,9 @@ Handler = Callable[[Lease, Sequence[InboxRow]], Awaitable[Collection[int]]]
 """Takes the next rows of one lane, all of one ``tipo``; marks those that it takes as done (``Lanes.done``) in its own
 transaction and returns their ids. Rows that it leaves are handed to it again, after what came between."""
 
-OnQuarantine = Callable[[str, Sequence[InboxRow]], Awaitable[None]]
-"""Told the lane and the rows that were set aside after their last attempt; must not raise."""
+SetAside = Callable[[Lease, InboxRow, BaseException], Awaitable[None]]
+"""Quarantines a row that failed for the last time (``Lanes.set_aside``), with all that follows from it, in one
+transaction. When it fails too, the row is quarantined alone."""
 
 DRAIN_SECONDS = 8.0  # a container is killed 10 s after SIGTERM
 RELEASE_SECONDS = 1.0  # for giving a lane back while stopping; otherwise its lease runs out
@@ -59,7 +60,7 @@ class LaneWorker:
         *,
         concurrency: int = 20,
         drain_seconds: float = DRAIN_SECONDS,
-        on_quarantine: OnQuarantine | None = None,
+        set_aside: SetAside | None = None,
     ) -> None:
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
         self._lanes = lanes
@@ -67,7 +68,7 @@ class LaneWorker:
         self._metrics = metrics
         self._concurrency = concurrency
         self._drain_seconds = drain_seconds
-        self._on_quarantine = on_quarantine
+        self._set_aside = set_aside
         self._running: set[asyncio.Task[int]] = set()
         self._stopping = asyncio.Event()
         self._changed = asyncio.Event()  # a lane ended, or we are to stop
@@ -203,12 +204,27 @@ class LaneWorker:
         log.error(
             "row_failed", **where, tentativas=run[0].tentativas + 1, erro=type(error).__name__, onde=_origin(error)
         )
+        if run[0].tentativas + 1 >= MAX_ATTEMPTS and await self._aside(lease, run[0], error):
+            await self._insist(lambda: self._lanes.release(lease, more=True))
+            return
         quarantined = await self._insist(lambda: self._lanes.fail(lease, [row.id for row in run], error))
         if quarantined:
             self._metrics.rows_quarantined.labels(run[0].tipo).inc(len(quarantined))
             log.error("row_quarantined", lane=where["lane"], tipo=where["tipo"], ids=quarantined)
-            if self._on_quarantine:
-                await self._on_quarantine(lease.lane, [row for row in run if row.id in quarantined])
+
+    async def _aside(self, lease: Lease, row: InboxRow, error: BaseException) -> bool:
+        if self._set_aside is None:
+            return False
+        try:
+            await self._set_aside(lease, row, error)
+        except LeaseLost:
+            raise
+        except Exception as another:  # noqa: BLE001 - what poisoned the row may poison this too
+            log.warning("row_not_set_aside", lane=tag(lease.lane), ids=[row.id], erro=type(another).__name__)
+            return False
+        self._metrics.rows_quarantined.labels(row.tipo).inc()
+        log.error("row_quarantined", lane=tag(lease.lane), tipo=row.tipo, ids=[row.id])
+        return True
 
     async def _insist(self, bookkeeping: Callable[[], Awaitable[T]]) -> T:
         """Write down what became of a lane even if the database restarts now, rather than let the lease run out."""

@@ -6,6 +6,23 @@ import re
 from enum import Enum, auto
 from typing import Final
 
+from extractor.amount_words import (
+    CHANGE,
+    DELTA_WORDS,
+    FILLERS,
+    FRACTION_WORDS,
+    HOURS,
+    LABEL_WORDS,
+    NEW_WORDS,
+    OLD_WORDS,
+    PART_WORDS,
+    RENEW,
+    REPAIR,
+    SAID_BARE,
+    SESSION_WORD,
+    UNIT_WORD,
+    A,
+)
 from extractor.text import EMOJI
 
 
@@ -31,60 +48,6 @@ class Role(Enum):
     EITHER = auto()  # "1500 não 1050": which one is denied?
     SAID = auto()  # "é 1.700", "muda tudo: …, 600": a new price is announced though it stands bare
 
-
-A: Final = r"(?P<a>[VN])"
-LABEL_WORDS: Final = r"(?:valor|valores|preco|quantia|importancia|cache|amount|value|price|importe|precio)"
-FILLERS: Final = (
-    r"(?: (?:total|da|do|de|desta|dessa|deste|desse|nota|servico|trabalho|bruto|final|cobrado|combinado|certo|correto|"
-    r"fechado|novo|dela|dele|mensal|que|eh|e|foi|fica|ficou|sera|vai|ser|pra|para|por|em|so|apenas|mesmo|agora|is|of|"
-    r"at|to|es|acertado|pago|pode|por|colocar|botar|passa|passou|mudou|muda|ta|esta|para|ele|ela|aqui|deu|anota|ai|dos|"
-    r"honorarios|inteiro|exato|atualizado|liquido))*"
-)
-HOURS: Final = r"(?:horas?|hrs?|h)"
-UNIT_WORD: Final = (
-    r"(?:horas?|hrs?|h|km|quilometros?|unidades?|un|metros?|m2|m²|m|pecas?|itens|item|pessoas?|kg|quilos?|litros?)"
-)
-SESSION_WORD: Final = (
-    r"(?:dias?|diarias?|visitas?|aulas?|sess(?:ao|oes)|consultas?|semanas?|mes|meses|pontos?|funcionarios?|alunos?|"
-    r"cadeiras?|mesas?|fotos?|videos?|posts?|artigos?|paginas?|laudas?|cabecas?|pares|par|"
-    r"viagens|viagem|turno|plantao|plantoes|"
-    r"vez|entrega|entregas|atendimento|atendimentos|procedimento|licenca|usuario|usuarios|maquina|maquinas)"
-)
-PART_WORDS: Final = (
-    r"(?:taxa|iss|issqn|impostos?|retencao|retido|inss|irrf|irf|pis|cofins|multa|juros|deslocamento|"
-    r"gasolina|combustivel|"
-    r"pedagio|materia(?:l|is)|pecas?|produtos?|mao de obra|reembolso|entrada|sinal|caucao|"
-    r"gorjeta|adiantamento|comissao|"
-    r"frete|estacionamento|alimentacao|hospedagem|passagem|despesas?|custos?|insumos|ferramentas?)"
-)
-OLD_WORDS: Final = (
-    r"(?:limite(?: (?:eh|de))?|meta|divida|dev(?:o|endo)|gast(?:ei|amos|ou)|paguei|pagamos|"
-    r"era|eram|seria|seriam|antes|tava|estava|inicial|inicialmente|original|orcei|orcado|orcamos|"
-    r"pediu|pedi|pedia|"
-    r"em vez de|ao inves de|inves de|no lugar de|tinha (?:dito|falado|colocado|passado|sido|"
-    r"pedido|cobrado)|ia ser|ia cobrar|"
-    r"instead of|not|was|anterior|antigo|errado|previsto)"
-)
-NEW_WORDS: Final = (
-    r"(?:fechamos|fechei|fechou|fechado|combinamos|acertamos|negociamos|acordamos|ficou|fica|"
-    r"ficamos|ficara|deixei|deixamos|"
-    r"deixa|saiu|baixei|baixamos|subi|subiu|aumentei|agora|passou|passa|mudou|vai ser|sera|virou|cobrei|correto|certo|"
-    r"verdade|na real|final|settled|agreed|corrigido)"
-)
-REPAIR: Final = (
-    r"(?:ops|opa|digo|quer dizer|alias|minto|corrigindo|correcao|errei|perdao|desculpa\w*|"
-    r"na verdade|na real|pensando bem|"
-    r"melhor dizendo|ou melhor|sorry|actually|i mean|errado|enganei|engano|nao perai|vixe|xi)"
-)
-CHANGE: Final = (
-    r"(?:mud\w+|troc\w+|alter\w+|corrig\w+|corrij\w+|atualiz\w+|coloc\w+|poe|ponha|por|bot\w+|"
-    r"pass\w+|deix\w+|aument\w+|baix\w+|diminu\w+|sub\w+|reduz\w*)"
-)
-RENEW: Final = r"(?:mud\w+|troc\w+|alter\w+|corrig\w+|corrij\w+|atualiz\w+|refa[cz]\w*)"
-DELTA_WORDS: Final = (
-    r"(?:mais|acrescent\w+|acresc\w+|adicion\w+|som\w+|aument\w+|inclu\w+|tir\w+|diminu\w+|"
-    r"reduz\w*|menos|subtra\w+|plus|retir\w+)"
-)
 
 ROLES: Final[tuple[tuple[Role, re.Pattern[str]], ...]] = tuple(
     (role, re.compile(pattern))
@@ -152,18 +115,11 @@ ROLES: Final[tuple[tuple[Role, re.Pattern[str]], ...]] = tuple(
         ),
         (Role.NEGATED, rf"{A},? nao(?= *(?:[,.;!\n]|$|eh\b|e\b|foi\b|mas\b|sao\b))"),
         (Role.NEGATED, rf"{A},? (?:que )?nao (?:entra|conta|soma|inclui|faz parte|eh (?:d[ao] nota|pra nota))\b"),
-        (
-            Role.SAID,
-            rf"(?:^|[,.;!\n] ?)(?:(?:sim|ok|mas|so que|porem|e|na nota|agora|entao|ai|ah|opa|nao) ?,? )*"
-            rf"(?:eh|sao|foi|deu|com|por|de|fica|ficou) (?:de |por |so |apenas )?{A}(?=\W*$)",
-        ),
+        (Role.SAID, SAID_BARE),
+        (Role.SAID, rf"^\W*nao, {A}(?=\W*$)"),
         (Role.SAID, rf"\b{RENEW}\b[^\n]*[,:;\n]\s*{A}(?=\s*(?:[,;.!\n]|$))"),
         (Role.SAID, rf"{A},? (?:eu )?(?:errei|me enganei|digitei errado|desculpa\w*|corrigindo|foi mal)\W*$"),
-        (
-            Role.APPROXIMATE,
-            rf"\b(?:metade|dobro|triplo|terca parte|tercos?|quarta parte|fracao|restante|saldo|sobra)\b"
-            rf"[^,.;\nVN]{{0,30}} {A}",
-        ),
+        (Role.APPROXIMATE, rf"\b{FRACTION_WORDS}\b[^,.;\nVN]{{0,30}} {A}"),
         (Role.EITHER, rf"{A} nao (?:eh )?[VN]"),
         (Role.EITHER, rf"(?<!\w)(?<!nao )(?<!eh )[VN] nao (?:eh )?{A}"),
         (Role.UNIT, rf"{A} ?(?:/|por|a|p/|ao|cada|o|per|an|para cada|pra cada) ?{UNIT_WORD}\b"),
@@ -231,6 +187,7 @@ ROLES: Final[tuple[tuple[Role, re.Pattern[str]], ...]] = tuple(
         (Role.DISCOUNT, rf"{A},? (?:mais|com|\+|menos|-) ?(?:iss |impostos? |juros |multa )?(?:de )?P"),
         (Role.DELTA, rf"\b{DELTA_WORDS} (?:de |em |uns |o valor em |isso |outros |com )?{A}(?! (?:ou menos))"),
         (Role.DELTA, rf"(?:^|[^\w ] ?|\s)\+ ?{A}"),
+        (Role.APPROXIMATE, rf"{A} (?:reais )?a (?:menos|mais)\b"),
         (Role.PART, rf"\b{PART_WORDS}(?: (?:de|eh|foi|deu|a|por|em|da|do|o|e|iss))*[\s:]*{A}"),
         (Role.PART, rf"{A} (?:de|em|do|da|pel[oa]s?|dos|das|para|pra) (?:o |a |os |as )?{PART_WORDS}\b"),
         (
@@ -267,6 +224,7 @@ ROLES: Final[tuple[tuple[Role, re.Pattern[str]], ...]] = tuple(
         (Role.APPROXIMATE, rf"{A} ?[/*÷] ?N"),
         (Role.APPROXIMATE, rf"{A} e N(?! [a-z]{{3,}})"),
         (Role.APPROXIMATE, rf"(?<!\w)N e {A}(?! [a-z]{{3,}})"),
+        (Role.APPROXIMATE, rf"\b(?:um|uma) e {A}"),  # "um e duzentos": 1,200 for most, not for all
         (Role.RATE, rf"\b(?:cotac\w+|cambio|taxa|dolar|euro|ptax|rate)\b[^.;\nVN]{{0,20}}{A}"),
         (Role.RATE, rf"U (?:a|x|vezes|na|no|com|\*) ?(?:o )?(?:cotac\w+|cambio|dolar)?(?: (?:de|a|em))* ?{A}"),
         (

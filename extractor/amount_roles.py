@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from extractor.amount_patterns import ROLES, SESSION_WORD, UNIT_WORD, Role
+from extractor.amount_patterns import ROLES, Role
+from extractor.amount_words import SESSION_WORD, UNIT_WORD
 from extractor.marks import Kind
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ BRL_BEFORE: Final = re.compile(r"(?:r ?\$|\brs|\bbrl|\breais)[\s.:]*(-?)\s*$")
 BRL_AFTER: Final = re.compile(
     r"[\s]*(?:reais|conto|pila|mango|prata|pau|merreis|dinheiros|brl|r\$)(?![a-z])(?: reais)?"
 )
-FOREIGN_BEFORE: Final = re.compile(r"(?:\bus ?\$|\bu\$|\busd|\beur|€|£|\bgbp|(?<![a-z])\$)\s*$")
+FOREIGN_BEFORE: Final = re.compile(r"(?:\bus ?\$?|\bu\$|\busd|\beur|€|£|\bgbp|(?<![a-z])\$)\s*$")
 FOREIGN_AFTER: Final = re.compile(
     r"\s*(?:mil )?(?:dolar(?:es)?|dolares|usd|us\$|u\$|dollars?|bucks|euros?|eur|€|libras?|"
     r"gbp|£|pesos?|ienes?|guaranis?|"

@@ -48,7 +48,7 @@ def _pattern(names: str) -> re.Pattern[str]:
         rf"(?: (?:dele|dela|do cliente|da nota))? errad[oa]"
         rf"|\bnao (?:eh|era|foi|ta certo|esta certo|pra|para) {ARTICLE}(?:{names})\b(?! [VNDB])"
         rf"|\b(?:{names}) (?:nao (?:eh|era|foi) (?:ess[ea]|est[ea]|isso|assim|bem isso)|errad[oa])\b"
-        rf"|\b(?:{names}) (?:eh|e|era) (?:outr[oa]|diferente)\b"
+        rf"|\b(?:{names}) (?:que )?(?:eh|e|era) (?:outr[oa]|diferente)\b"
         rf"|\b(?:{names}) (?:eh que )?nao *(?:$|[,.;!])|\b(?:menos|exceto|fora|tirando|salvo) (?:o|a) (?:{names})\b"
         rf"|\b{VERBS} {ARTICLE}(?:{names})\b"
         rf"|\b(?:wrong|outro|outra) (?:{names})\b"

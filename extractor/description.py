@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from extractor.fragments import LEAD, TRAIL, Fragment
 from extractor.people import tail_recipient
 from extractor.reading import Reading
+from extractor.text import read
 from extractor.vocabulary import NOISE, is_work
 from state_machine.fields import Campo, Candidate, Confianca
 
@@ -47,12 +48,14 @@ CHANGED: Final = re.compile(
     r"(?:(?:de|do|from) .{1,60}? )?(?:para|pra|pro|por|como|to|que foi|que eh|assim)[: ]+[\"']?(?P<d>[^\s\"'])"
 )
 BE: Final = re.compile(
-    rf"\b(?:o|a) {SUBJECT}{OF} (?:eh|foi|era|sera|correto eh|certo eh|na verdade (?:eh|foi)"
-    rf"|agora eh|fica|ficou)(?: (?:o|a|de|um|uma))*,? (?P<d>[^\s])"
+    rf"(?:^|[,.;\n]\s*|\b(?:o|a|e) ){SUBJECT}{OF} (?:eh|foi|era|sera|correto eh|certo eh|na verdade (?:eh|foi)"
+    rf"|agora eh|fica|ficou)(?: (?:o|a|de|um|uma))*,? "
+    rf"(?!(?:ta|esta|errad[oa]|nao|outr[oa]|ess[ea]|est[ea]|isso|diferente|qual|que)\b)(?P<d>[^\s])"
 )
+OTHER: Final = re.compile(rf"\b{SUBJECT}{OF} (?:que )?(?:eh|foi|era) outr[oa]\b *[:,-] *(?P<d>[a-z])")
 ABOUT: Final = re.compile(
     r"\b(?:referente|refere-se|a titulo de|relativ[oa]s?|por concepto de|trata-se de|correspondente|"
-    r"concerning|regarding)(?: (?:ao?s?|as|a|de|do|da|uma?|os?|esta|nota))*[ :]+(?P<d>[^\s:DBE])"
+    r"concerning|regarding)(?: (?:ao?s?|as|a|de|do|da|uma?|os?|esta|nota))*[ :]+(?:M *, *)?(?P<d>[^\s:DBE])"
 )
 ADD: Final = re.compile(
     r"\b(?:acrescent\w+|adicion\w+|inclu\w+|complement\w+|coloc\w+|poe|bot\w+)(?: (?:ai|tambem|"
@@ -63,7 +66,7 @@ ADD: Final = re.compile(
 ADD_CUE: Final = re.compile(r"\b(?:na|a|da) (?:descricao|discriminacao)\b")
 ADDS: Final = re.compile(r"\b(?:acrescent|adicion|inclu|complement|tambem)\w*")
 REPLACES: Final = re.compile(
-    r"\b(?:na verdade|alias|corrig\w+|correto|certo eh|nao (?:eh|foi)|digo|ops|opa|quer dizer|errei)\b"
+    r"\b(?:na verdade|alias|corrig\w+|correto|certo eh|nao (?:eh|foi)|digo|ops|opa|quer dizer|errei|(?:mud|troc|alter|refa[cz])\w* tudo)\b"
 )
 NOT_WAS: Final = re.compile(
     r"\bnao (?:eh|foi|era) (?:.{3,60}?)(?:,|\.| mas)? (?:eh|foi|e sim|sim|mas sim) (?P<d>[^\sVNDB])"
@@ -71,7 +74,13 @@ NOT_WAS: Final = re.compile(
 CHANGED_TO: Final = re.compile(
     r"^\W*(?:\w+,? )?(?:mud\w+|troc\w+|alter\w+|corrig\w+)(?: (?:isso|ai|tudo|la))? (?:pra|para|por) (?P<d>[a-z])"
 )
-JOIN_GAP: Final = re.compile(r"\s*,\s*")
+# "em vez de casamento coloca batizado", "troca casamento por batizado": a word of the standing text for another
+SWAP: Final = re.compile(
+    r"\b(?:em vez d[eoa]|ao inves d[eoa]|no lugar d[eoa]|troc\w+|substitu\w+|onde (?:ta|esta|tem|diz))"
+    r" (?:o |a )?(?P<old>[a-z][a-z ]{2,40}?),? (?:por|pra|para|pelo|pela|coloc\w+|poe|bot\w+|eh|leia-se) "
+    r"(?:o |a )?(?P<new>[a-z][a-z ]{2,40}?)\W*$"
+)
+JOIN_GAP: Final = re.compile(r"\s*,\s*|\s*\(\s*")
 PAST: Final = re.compile(r"(?:ei|ou|aram)$")  # "ofereceu 900, aceitei": told, not sold
 MAX_WORDS: Final = 40
 PREFIX_PENDING: Final = re.compile(
@@ -85,7 +94,7 @@ PREFIX_PENDING: Final = re.compile(
 def labelled(skeleton: Skeleton, end: int) -> tuple[int, int] | None:
     """Return where an announced description stands in ``line[:end]``: "descrição: …", "referente a …"."""
     line = skeleton.line[:end]
-    for pattern in (CHANGED, COLON, BE, NAMED, ABOUT):
+    for pattern in (CHANGED, COLON, BE, OTHER, NAMED, ABOUT):
         for match in pattern.finditer(line):
             start = match.start("d")
             span = _trim(line, start, _stop(line, start))
@@ -103,6 +112,9 @@ def read_description(
     added = _addition(skeleton, line, known)
     if added is not None:
         return added
+    swapped = _swap(skeleton, line, known)
+    if swapped is not None:
+        return swapped
     span = labelled(skeleton, end)
     if span is not None:
         return Reading(candidate=_candidate(skeleton, span, Confianca.CERTA), replaces=known is not None)
@@ -121,6 +133,7 @@ def read_description(
         known is not None
         and contexto.pendente is not Campo.DESCRICAO
         and not (_works(line, chosen[0]) and (REPLACES.search(line) or chosen[1]))
+        and not (accompanied and chosen[1] and REPLACES.search(line))
     ):
         return Reading()  # a summary stands: only words that announce a new text may replace it
     start, stop = chosen[0]
@@ -147,6 +160,19 @@ def _addition(skeleton: Skeleton, line: str, known: str | None) -> Reading | Non
     return Reading(candidate=Candidate(Campo.DESCRICAO, f"{known}, {typed}", typed), replaces=True)
 
 
+def _swap(skeleton: Skeleton, line: str, known: str | None) -> Reading | None:
+    """Put a new word for one that stands in the known text, when it stands there exactly once."""
+    match = SWAP.search(line) if known else None
+    if match is None or known is None:
+        return None
+    places = list(re.finditer(rf"(?<!\w){re.escape(match['old'])}(?!\w)", plain := read(known).plain))
+    if len(places) != 1 or len(plain) != len(known):
+        return None
+    typed = skeleton.verbatim(*match.span("new"))
+    text = known[: places[0].start()] + typed + known[places[0].end() :]
+    return Reading(candidate=Candidate(Campo.DESCRICAO, text, typed), replaces=True)
+
+
 def _choose(line: str, pieces: list[Fragment], *, accompanied: bool) -> tuple[tuple[int, int], bool] | None:
     """Pick the best fragment and those that continue it after a comma; say whether "é" or "foi" introduced it."""
     scored = [(s, p) for p in pieces if (s := _score(p, accompanied=accompanied)) > 0]
@@ -159,6 +185,8 @@ def _choose(line: str, pieces: list[Fragment], *, accompanied: bool) -> tuple[tu
         if not JOIN_GAP.fullmatch(line, stop, piece.start) or not (piece.works or best == 1):
             break
         stop = piece.end
+    if line[start:stop].count("(") > line[start:stop].count(")") and line[stop : stop + 1] == ")":
+        stop += 1
     announced = re.search(r"\b(?:eh|foi|foram|fiz|coloc\w+|poe|bot\w+)\b", scored[first][1].lead) is not None
     return (start, stop), announced
 

@@ -23,6 +23,11 @@ CEP: Final = re.compile(
 HEADER: Final = re.compile(
     r"(?m)^\[?\d{1,2}/\d{1,2}(?:/\d{2,4})?,?(?: as)? \d{1,2}:\d{2}(?::\d{2})?\]?(?: ?-)? [^:\n]{1,40}(?=: )"
 )
+# "contrato 12/2026" has a number and a year, no month
+NUMBERED_IN_YEAR: Final = re.compile(
+    r"\b(?:contrato|proposta|orcamento|processo|edital|pedido|empenho|oficio|pregao|ordem|oc|os|ata|lei|nota|"
+    r"portaria|convenio|licitacao)(?: fiscal)? (?:n\S* |numero )?\d{1,6}/(?:20)?\d{2}(?![\w/])"
+)
 HIDDEN_CPF: Final = re.compile(r"[*x•]{3}\.?\d{3}\.?\d{3}-?[*x•]{2}")  # as banks print it on receipts
 ADDRESS: Final = re.compile(
     r"\b(?:endereco|logradouro)\b *[:-]? *[^\n;|]{3,90}?(?=\s*(?:$|[\n;|]|,? ?\b(?:cnpj|cpf|valor|cep|telefone|"
@@ -67,10 +72,12 @@ ABOUT_A_NOTE: Final = re.compile(
     r"reenvi\w+|consultar|substitu\w+|situacao)\b"
 )
 NOTE_NUMBER: Final = re.compile(r"\bnotas? (?:fiscal )?(?:n[º°.o]* ?|numero )?\d+\b(?![.,]\d)(?! reais)")
+REGISTRATION: Final = re.compile(r"\b(?:im|ie)\b\s*:?\s*\d[\d./-]{5,}(?<![./-])(?!,\d)")  # municipal, state
 HASHED: Final = re.compile(r"(?:#|\bn[º°]\.?)\s*\d[\d./-]*(?<![./-])|\b(?:numero|num|nr)\W{1,2}\d+\b(?!,\d)")
 STREET: Final = re.compile(
     r"(?:\b(?:rua|av|avenida|travessa|alameda|praca|estrada|rod)\b\.?|(?<!\w)r\.) [a-z][a-z. ]{1,40},? "
-    r"(?:n[º°.]? ?|numero )?\d{1,5}\b(?!,\d)"
+    r"(?:n[º°.]? ?|numero )?"
+    r"\d{1,5}(?!\w|[.,/-]\d| \d| ?(?:reais|conto|mil|pila)\b)"
 )
 YEAR: Final = re.compile(
     r"(?<![\w/.,])(?:20[0-3]\d/\d{1,6}|\d{1,6}/20[0-3]\d)(?![\w/])|"
@@ -85,9 +92,11 @@ RESOLUTION: Final = re.compile(
 
 def mark_distractors(canvas: Canvas) -> None:
     """Mark, in an order that lets the most specific shape win."""
+    for match in HEADER.finditer(canvas.masked):
+        canvas.add(Mark(Kind.HEADER, *match.span()))
     for match in EMAIL.finditer(canvas.masked):
         canvas.add(Mark(Kind.EMAIL, *match.span(), value=canvas.text.verbatim(*match.span()).strip(".")))
-    for pattern in (LINK, RANDOM_KEY, LAWSUIT, LONG_CODE, CEP, PLATE):
+    for pattern in (LINK, RANDOM_KEY, LAWSUIT, LONG_CODE, NUMBERED_IN_YEAR, HIDDEN_CPF, ADDRESS, CEP, PLATE, STREET):
         _identify(canvas, pattern)
 
 
@@ -102,7 +111,7 @@ def mark_named_numbers(canvas: Canvas) -> None:
         canvas.add(Mark(Kind.PERCENT, *match.span()))
     if ABOUT_A_NOTE.search(canvas.masked):
         _identify(canvas, NOTE_NUMBER)
-    for pattern in (SERVICE_CODE, NAMED, HASHED, STREET, YEAR, RESOLUTION):
+    for pattern in (SERVICE_CODE, NAMED, REGISTRATION, HASHED, YEAR, RESOLUTION):
         _identify(canvas, pattern)
 
 

@@ -12,7 +12,7 @@ from extractor.vocabulary import NOISE, NOISE_MARKS, TALK, is_work
 if TYPE_CHECKING:
     from extractor.marks import Skeleton
 
-CUT_KINDS: Final = frozenset("DBFEVUTH")  # numbers, months, percentages and identifiers may belong to the description
+CUT_KINDS: Final = frozenset("DBFEVUTHQ")  # numbers, months, percentages and identifiers may belong to the description
 PAUSE: Final = re.compile(
     rf"\n|[;|!?{EMOJI}]|"
     r"\.(?=\s|$)|,(?!\d)|\s[-/]\s|[()\[\]{}\"*_]|:\s|\s(?=(?:mas|porem|pois)\b)|"
@@ -34,7 +34,7 @@ LEAD: Final = re.compile(
     r"valor(?: (?:eh|de|total))*|"
     r"(?:cliente|tomador|paciente|contratante|aluna?)|dei|menos|ou menos|(?:mensa(?:l|is)|"
     r"a vista|avista|via pix|no pix|pelo pix|por mes|mensalmente|"
-    r"liquidos?|brutos?|redondos?|em dinheiro|a prazo))(?![a-z]))"
+    r"liquidos?|brutos?|redondos?|reais|certinhos?|exatos?|cravados?|em dinheiro|a prazo))(?![a-z]))"
 )
 TRAIL: Final = re.compile(
     r"(?:\W+|\s+e (?:el[ea]s?|o cliente|a cliente) (?:quer|precisa|pediu|querem|precisam)\b.*|"
@@ -43,7 +43,7 @@ TRAIL: Final = re.compile(
     r"[oa]s?(?: (?:em|no|na))?(?: mes)?(?: de)?(?: M)?|(?<![a-z])(?:por favor|obrigado|valeu|"
     r"por|de|d[oa]s?|no|na|em|com|e|eh|a|o|por|pel[oa]|para|pra|pro|mas|que|foi|deu|ficou|"
     r"fica|sao|custou|cnpj|cpf|documento|doc|valor|total|no valor|ta|ok|viu|ne|blz|beleza|"
-    r"tudo|so|isso|email|cliente|tomador|empresa|"
+    r"tche|visse|oxe|uai|tudo|so|isso|email|cliente|tomador|empresa|"
     r"por gentileza|abracos?|att|thanks|please|thank you|hein|ai|la|ja|gracias|kk+|rs(?:rs)"
     r"*|nome|nota|cobr(?:a|ar|ei)|fechado|"
     r"preco|custo|del[ea]s?|mes|hoje|ontem|competencia|data|dia|chave|pix|for|to|at|is|of|"
@@ -57,6 +57,8 @@ ORDER: Final = re.compile(
     r"de servicos?(?= d[eoa]| referente)))*"
 )
 ASKED_FOR: Final = re.compile(r"\b(?:pediu|quer|queria|precisa|pedindo|solicitou)(?: (?:a|uma|de))* nota")
+BARE_LABEL: Final = re.compile(r"servicos? (?!d[eoa]s?\b)(?P<w>[a-z]+)")
+INTRODUCES: Final = re.compile(r"\b(?:aqui (?:eh|e|quem fala)|meu nome eh|me chamo|quem fala eh|(?:eu )?sou [oa])\b")
 BY: Final = re.compile(r"\s(?=(?:pel[oa]s?|referente)\s)")
 FOR: Final = re.compile(r"\s*(?:pra|pro|para)(?: [ao])?\s")
 PREPOSITIONS: Final = frozenset(
@@ -102,11 +104,12 @@ def fragments(skeleton: Skeleton, cuts: frozenset[int], end: int) -> list[Fragme
     for a, b in bounds:
         pieces = _pieces(line, a, b)
         for n, (start, stop) in enumerate(pieces):
+            first = not line[a:start].strip(" ,")  # "500, barbearia" follows its price as "500 barbearia" does
             fragment = _clean(
                 line,
                 start,
                 stop,
-                after=line[a - 1] if a and n == 0 else "",
+                after=line[a - 1] if a and first else "",
                 before=line[b : b + 1] if n == len(pieces) - 1 else "",
             )
             if fragment is not None:
@@ -166,8 +169,13 @@ def _clean(line: str, start: int, end: int, *, after: str, before: str) -> Fragm
     start = _skip_order(line, start, end)
     while start < end and (match := LEAD.match(line, start, end)):
         start = match.end()
+    label = BARE_LABEL.match(line, start, end)
+    if label and is_work(label["w"]):
+        start = label.end("w") - len(label["w"])  # "serviço maquiagem" is a label without its colon
     while start < end and (match := TRAIL.search(line, start, end)):
         end = match.start()
+    if INTRODUCES.search(line, begin, end):
+        return None
     words = tuple(m[0] for m in WORD.finditer(line, start, end))
     content = [
         w for w in words if w not in NOISE and not w.isupper() and not NOISE_MARKS.fullmatch(w) and not w.isdecimal()

@@ -27,7 +27,7 @@ YES: Final = (
     r"de acordo|autoriz(?:o|ado|ar)|legal|otimo|maravilha|"
     r"tudo certo|tudo ok|demorou|fmz|firmeza|suave|tranquilo|go|go ahead|sure|correct|confirmed?|"
     r"send it|perfect|afirmativo|opa sim|ai sim|eh isso(?: (?:ai|mesmo))?|isso ai|era isso(?: mesmo)"
-    r"?|tmj|toca ficha|manda a nota"
+    r"?|tmj|toca ficha|manda a nota|ship it|lgtm"
 )
 YES_FILLER: Final = (
     r"por favor|por gentileza|obrigado|valeu|agora|ja|a nota|as notas|nota|essa nota|essa|"
@@ -36,13 +36,14 @@ YES_FILLER: Final = (
     r"logo|tudo|e|la|sim|ah|opa|oi|bom dia|boa tarde|boa noite|muito|bem|a|o|please|thanks|"
     r"gracias|assim(?: mesmo)?|desse jeito|os dados|as informacoes|dados|esta|estao|tao|aqui|"
     r"com|isso|meu|minha|rapaz|deus|amem|os|esses|de|boa|hoje|it|is|all|good|favor|sem problemas?|"
-    r"emissao|o envio|envio|nfse|fiscal"
+    r"emissao|o envio|envio|nfse|fiscal|senhora?|moca|tri|oxe|oxente|eita|bah|tche|uai|visse|guri|massa|chefe|"
+    r"nada (?:a|pra|para) (?:mudar|corrigir|alterar|acrescentar|trocar)|sem (?:alteracoes|mudancas|correcoes)"
 )
 ALL_YES: Final = re.compile(rf"(?:(?:{YES}|{YES_FILLER})(?:\s+|$))+")
 ONE_YES: Final = re.compile(rf"\b(?:{YES})\b")
 NO: Final = (
     r"nao+|nah|naum|n|nn|nops?|no|negativo|nunca|de jeito nenhum|jamais|claro que nao|nem pensar|"
-    r"ainda nao|agora nao|nao ainda|"
+    r"ainda nao|agora nao|nao ainda|nada disso|de forma (?:alguma|nenhuma)|"
     r"espera(?: (?:ai|um pouco|um momento))?|pera(?:i| ai)?|calma(?: ai)?|segura(?: ai)?|aguarda(?: ai)"
     r"?|aguarde|um momento|momento|so um minuto|um minuto|wait|hold on|not yet|stop|"
     r"(?:ta|esta|tem|eh|ficou) (?:tudo )?(?:errad[oa]|incorret[oa])|errad[oa]|incorret[oa]|"
@@ -187,6 +188,13 @@ DENIES: Final = re.compile(
 )
 
 
+AFTER_NO: Final = re.compile(r"^\W*nao+\s*[,.;!]\s*")
+DID: Final = re.compile(
+    r"\bnota (?:d[aeo]s?|pel[ao]s?|referente)\b.{2,60}\bque (?:eu |a gente |nos )?"
+    r"(?:fiz|fizemos|prestei|prestamos|realizei|executei|entreguei|terminei)\b"
+)
+
+
 def standalone(plain: str) -> str:
     """Reduce a turn to its words for the yes and no grammars: emoji as words, laughter and punctuation gone."""
     spoken = EMOJI_NO.sub(" nao ", EMOJI_YES.sub(" sim ", plain))
@@ -205,7 +213,10 @@ def is_yes(plain: str) -> bool:
 
 
 def is_no(plain: str) -> bool:
-    """Say whether the turn is a refusal or a request to wait, with nothing else."""
+    """Say whether the turn is a refusal or a request to wait, with nothing else; "não, tá certo" is neither."""
+    after = AFTER_NO.match(plain)
+    if after and is_yes(plain[after.end() :]):
+        return False
     words = standalone(plain).replace("?", "").strip()
     return bool(words) and bool(ALL_NO.fullmatch(words) and ONE_NO.search(words))
 
@@ -238,6 +249,8 @@ def speech_act(plain: str, *, resumo: bool) -> Intent | None:
         if QUESTION.search(plain) and not HOUSE_WORDS.search(plain) and TASK.search(plain):
             return Intent.FORA_ESCOPO
         return Intent.AJUDA
+    if DID.search(plain) and not QUESTION.search(plain):
+        return Intent.INFORMAR
     if QUERY.search(plain):
         return Intent.CONSULTAR
     return _remaining(plain, resumo=resumo)

@@ -33,6 +33,7 @@ class Kind(StrEnum):
     FOREIGN = "U"
     PERCENT = "P"
     TIME = "H"
+    HEADER = "Q"  # who wrote a forwarded line, and when
 
 
 @dataclass(frozen=True, slots=True)

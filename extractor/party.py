@@ -34,7 +34,7 @@ CUES: Final = re.compile(
 LEFT: Final = re.compile(r"[^DB.;\n]{0,60}$")  # the clause that leads to a document
 RIGHT_OWN: Final = re.compile(
     r"\W{0,3}(?:(?:que|esse|este|isso|ai)\s+)?(?:eh|sao)?\s*(?:o|a|do|da)?\s*(?:me[ui]|minha|"
-    r"nosso|nossa|prestador\w*|emitente|emissor\w*)\b(?! cliente| tomador)"
+    r"nosso|nossa|prestador\w*|emitente|emissor\w*)\b(?! cliente| tomador)(?!(?: (?:cnpj|cpf|eh|e))*\W{0,3}[DB])"
 )
 RIGHT_CUSTOMER: Final = re.compile(
     r"\W{0,3}(?:(?:que|esse|este)\s+)?(?:eh)?\s*(?:do|da|o do|a da|o|a|pro|pra)\s*(?:meu |"
@@ -134,6 +134,8 @@ def _role(skeleton: Skeleton, mark: Mark, contexto: Context) -> str:
     if not cues:
         return CUSTOMER
     last = cues[-1].lastgroup or CUSTOMER
+    if last == OWN and Kind.HEADER in left:
+        return CUSTOMER  # "meu cnpj" in a forwarded line is its author's
     if (
         last == CUSTOMER
         and re.fullmatch(r"pra|pro|para", cues[-1][0])

@@ -24,6 +24,9 @@ SPOKEN: Final = re.compile(
     r" (?:eh|se chama)|razao social (?:eh|e)?|chama-se|se chama) (?:o |a )?(?P<n>[^\n,;DBEVNFUT|"
     r"]+)"
 )
+NAMED: Final = re.compile(
+    r"\bnome (?!d[aeo]s?\b|eh\b|e\b|fantasia\b|complet)(?P<n>[a-z][a-z' ]+?)(?=\W*(?:cnpj|cpf|[DB\n]))"
+)
 SUFFIX: Final = re.compile(r"\b(?:ltda|eireli|s/?a|epp|mei|associados|inc|llc|me)\.?$")
 RECIPIENT: Final = re.compile(
     r"(?:^|.*?\s)(?:pra|pro|para|to|for)\s+(?:(?:a|o|os|as|um|uma|the|minha|meu|essa|esse)"
@@ -62,6 +65,10 @@ def read_name(skeleton: Skeleton, recipients: list[tuple[int, int]]) -> Candidat
             span = _tidy(skeleton.line, *match.span("n"))
             if span and not all(w in NOISE or is_work(w) for w in _words(skeleton.line, span)):
                 return _candidate(skeleton, span, Confianca.CERTA)
+    for match in NAMED.finditer(skeleton.line):
+        words = _words(skeleton.line, match.span("n"))
+        if len(words) >= MIN_PARTS and not any(w in TALK or is_work(w) for w in words):
+            return _candidate(skeleton, match.span("n"), Confianca.CERTA)
     for span in recipients:
         tidy = _tidy(skeleton.line, *span)
         if tidy and _may_be_name(skeleton.line, tidy):

@@ -199,12 +199,14 @@ def _answers_description(
     """Say whether the whole turn answers "what was the service?": nothing else is named in it."""
     if contexto.pendente is not Campo.DESCRICAO or act not in {None, Intent.INFORMAR}:
         return False
+    if intents.is_yes(skeleton.text.plain):
+        return False
     documento, valor = fields
     priced = valor.candidate is not None and valor.candidate.confianca is Confianca.CERTA
     named = priced or any(m.kind is Kind.MONEY for m in valor.used) or bool(documento.used)
     if named or (valor.candidate and Campo.VALOR not in contexto.conhecidos) or cleared(skeleton.line):
         return False
-    words = re.findall(r"[a-z]+", skeleton.line)
+    words = [w for w in re.findall(r"[a-z]+", skeleton.line) if w not in {"servico", "servicos"}]  # name no work
     works = any(is_work(w) for w in words)
     if "?" in skeleton.line or not (
         works or (any(w not in NOISE for w in words) and not any(w in TALK for w in words))
@@ -269,6 +271,6 @@ def _small_talk(plain: str) -> Intent:
     """Tell a question about our work from one about the world, and both from a greeting."""
     rest = GREETING_LINE.sub(" ", plain).strip(" ?!.,\n")
     asks = intents.QUESTION.search(rest) or (rest and plain.rstrip().endswith("?"))
-    if not asks or not re.search(r"[a-z]{3,}", rest):
+    if not asks or not re.search(r"[a-z]{3,}", rest) or intents.is_yes(rest):  # "é isso?" asks for no other trade
         return Intent.CONVERSA
     return Intent.AJUDA if intents.HOUSE_WORDS.search(rest) else Intent.FORA_ESCOPO

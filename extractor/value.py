@@ -195,7 +195,7 @@ def _accept(
     except ValorInvalido:
         return _doubt(skeleton, [mark], Motivo.AMBIGUO, used)
     named = mark.kind is Kind.MONEY or bool(played & {Role.LABELLED, Role.TOTAL, Role.NEW})
-    if _is_suspicious(mark, played, contexto, named=named):
+    if _is_suspicious(mark, contexto, named=named, said=replaces or Role.SAID in played):
         return _doubt(skeleton, [mark], Motivo.AMBIGUO, used)
     certain = named or contexto.pendente is Campo.VALOR
     trecho = skeleton.text.verbatim(mark.start, mark.end)
@@ -205,7 +205,7 @@ def _accept(
     )
 
 
-def _is_suspicious(mark: Mark, played: set[Role], contexto: Context, *, named: bool) -> bool:
+def _is_suspicious(mark: Mark, contexto: Context, *, named: bool, said: bool) -> bool:
     """Say whether a number may mean something else: "1.5", a lone digit, a year, or a new price nobody announced."""
     amount, typed = mark.amount, mark.literal or ""
     if amount is None:
@@ -223,7 +223,7 @@ def _is_suspicious(mark: Mark, played: set[Role], contexto: Context, *, named: b
         return True
     if named or contexto.pendente is Campo.VALOR:
         return False
-    if known is not None and Decimal(known) != amount and Role.SAID not in played:
+    if known is not None and Decimal(known) != amount and not said:
         return True  # a bare "1.800" while 1.500 stands: a correction, or something else?
     return typed.isdecimal() and int(typed) in YEARS
 

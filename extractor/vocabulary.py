@@ -42,7 +42,7 @@ _HOUSE: Final = """
     semana passada passado seguinte proximo prazo entrega vista avista dividido dividida dividir parcelar x
     meio metade pouco poucos tanto tantos falta faltam mensal mensais mensalmente via incluso inclusa incluido
     inclui dolar dolares euro euros amount
-    price customer client invoice
+    price customer client invoice aluno alunos pessoa pessoas cartao credito debito dinheiro cheque filial matriz sendo
 """
 _FUNCTION: Final = """
     a o as os e ou mas que igual mesma mesmo de do da dos das no na nos nas num numa em com sem ao aos pelo
@@ -69,7 +69,7 @@ TALK: Final = _words(
     ocupado ocupada minuto minutinho momento pera perai calma entendi entendeu demais sempre nunca hein cade
     onde quem qual quais quanto quantos validado validados campos status sistema prompt senha copiei colei
     digitei digitar escrevi escrever mudar muda alterar altera corrigir corrige i you we my your please thanks
-    send
+    send usa usar use
     """
 )
 WORK_SUFFIX: Final = re.compile(

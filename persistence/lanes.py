@@ -154,6 +154,17 @@ class Lanes:
         if (await connection.execute(finish)).rowcount != len(ids):
             raise LeaseLost  # somebody finished one of them already
 
+    async def set_aside(self, connection: AsyncConnection, lease: Lease, row_id: int, error: BaseException) -> None:
+        """Quarantine a row together with everything else in the transaction, fenced; raises ``LeaseLost``."""
+        await self.fence(connection, lease)
+        aside = (
+            sa.update(inbox)
+            .where(inbox.c.id == row_id, inbox.c.lane == lease.lane, inbox.c.estado == 0)
+            .values(estado=2, tentativas=inbox.c.tentativas + 1, erro=_short(error))
+        )
+        if (await connection.execute(aside)).rowcount != 1:
+            raise LeaseLost
+
     async def release(self, lease: Lease, *, more: bool = False) -> None:
         """Give the lane back; with ``more`` (open rows are left) it is due at once. A lost lease is no error."""
         await self._database.pool.execute(_RELEASE, lease.lane, lease.epoch, more)
@@ -171,7 +182,7 @@ class Lanes:
 
         A quarantined row leaves the lane's way. Raises ``LeaseLost``.
         """
-        text = clean(f"{type(error).__name__}: {error}")[:ERROR_LENGTH]
+        text = _short(error)
         async with self._database.pool.acquire() as connection, connection.transaction():
             failed = await connection.fetch(_FAIL, lease.lane, list(ids), text, max_attempts)
             delay = timedelta(
@@ -202,6 +213,10 @@ class Lanes:
     async def close(self) -> None:
         """Stop listening; to be called before the database is closed."""
         await self._bell.close()
+
+
+def _short(error: BaseException) -> str:
+    return clean(f"{type(error).__name__}: {error}")[:ERROR_LENGTH]
 
 
 def _row(record: Any) -> InboxRow:

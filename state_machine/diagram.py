@@ -23,6 +23,7 @@ from state_machine.eventos import (
     NotaRejeitada,
     PediuAjuda,
     PediuCorrecao,
+    PerdeuMensagem,
     PrazoVencido,
 )
 from state_machine.fields import Campo, Candidate
@@ -61,6 +62,7 @@ EXEMPLOS: tuple[Evento, ...] = (
     Conversou(),
     PediuAjuda(),
     MandouArquivo("audio"),
+    PerdeuMensagem(),
     PrazoVencido(),
     NotaAutorizada("1", 1),
     NotaRejeitada("recusada", None),

@@ -74,6 +74,11 @@ class MandouArquivo:
 
 
 @dataclass(frozen=True, slots=True)
+class PerdeuMensagem:
+    """A message of the user could not be read and was set aside: what they said with it is not in the data."""
+
+
+@dataclass(frozen=True, slots=True)
 class PrazoVencido:
     """The deadline passed while the session waited for the user."""
 
@@ -107,8 +112,9 @@ class EmissaoDemorou:
 
 
 EventoUsuario = Abriu | Informou | Confirmou | Negou | Cancelou | PediuCorrecao | Conversou | PediuAjuda | MandouArquivo
+EventoPerda = PerdeuMensagem | PrazoVencido
 EventoEmissao = NotaAutorizada | NotaRejeitada | EmissaoFalhou | EmissaoDemorou
-Evento = EventoUsuario | PrazoVencido | EventoEmissao
+Evento = EventoUsuario | EventoPerda | EventoEmissao
 
 EVENTOS: tuple[type[Evento], ...] = (
     Abriu,
@@ -120,6 +126,7 @@ EVENTOS: tuple[type[Evento], ...] = (
     Conversou,
     PediuAjuda,
     MandouArquivo,
+    PerdeuMensagem,
     PrazoVencido,
     NotaAutorizada,
     NotaRejeitada,

@@ -166,5 +166,5 @@ def quarentena() -> Mensagem:
     """A message that failed five times; it is kept and people look at it."""
     return Mensagem(
         "Tive um problema para ler sua última mensagem. Ela está guardada e a equipe foi avisada. "
-        "Pode tentar mandar de outro jeito; o que você já tinha informado continua valendo."
+        "O que você tinha informado antes continua guardado: me manda essa última informação de outro jeito?"
     )

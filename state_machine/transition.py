@@ -26,6 +26,7 @@ from state_machine.eventos import (
     NotaRejeitada,
     PediuAjuda,
     PediuCorrecao,
+    PerdeuMensagem,
     PrazoVencido,
 )
 from state_machine.fields import Campo, Motivo
@@ -175,6 +176,11 @@ def _so_texto(sessao: Sessao, evento: MandouArquivo, _agora: datetime) -> Decisi
     return _diz(sessao, messages.so_texto(evento.tipo))
 
 
+def _perde(sessao: Sessao, _evento: PerdeuMensagem, _agora: datetime) -> Decision:
+    """Perhaps it was a correction: no summary shown so far may be confirmed, by a button or in words."""
+    return _diz(replace(sessao, revisao=sessao.revisao + 1), messages.quarentena())
+
+
 def _ja_enviada(sessao: Sessao, _evento: Evento, _agora: datetime) -> Decision:
     unica = f"ja_enviada:{sessao.sessao_id}"
     return Decision(sessao, (Responder(messages.ja_enviada(), unica),))
@@ -236,6 +242,7 @@ REGRAS: dict[tuple[Estado, type[Evento]], Regra] = {
     **{(estado, Cancelou): _cancela for estado in ESPERAM_USUARIO},
     **{(estado, PediuAjuda): _ajuda for estado in ESPERAM_USUARIO},
     **{(estado, MandouArquivo): _so_texto for estado in ESPERAM_USUARIO},
+    **{(estado, PerdeuMensagem): _perde for estado in ESPERAM_USUARIO},
     **{(estado, PrazoVencido): _expira for estado in ESPERAM_USUARIO},
     **{(_E.COLETA, evento): _sauda for evento in (Conversou, Confirmou, Negou, PediuCorrecao)},
     **{(_E.DADOS_INCOMPLETOS, evento): _repergunta for evento in (Conversou, Confirmou, Negou, PediuCorrecao)},
@@ -259,7 +266,18 @@ REGRAS: dict[tuple[Estado, type[Evento]], Regra] = {
     **{(estado, Confirmou): _ja_encerrada for estado in _ENCERRADA},
 }
 
-_USUARIO = {Abriu, Informou, Confirmou, Negou, Cancelou, PediuCorrecao, Conversou, PediuAjuda, MandouArquivo}
+_USUARIO = {
+    Abriu,
+    Informou,
+    Confirmou,
+    Negou,
+    Cancelou,
+    PediuCorrecao,
+    Conversou,
+    PediuAjuda,
+    MandouArquivo,
+    PerdeuMensagem,
+}
 _AUTORIDADE = {NotaAutorizada, NotaRejeitada, EmissaoFalhou, EmissaoDemorou}
 
 _VERDADE_TARDIA = {(_E.ERRO, NotaAutorizada), (_E.ERRO, NotaRejeitada), (_E.REJEITADO, NotaAutorizada)}

@@ -2,14 +2,18 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from road_people import FULL, until
 
 from bot.company import CompanyForm, add_company
 from bot.demo import COMPANY
+from extractor.rules import RulesExtractor
+from persistence import lanes
 
 if TYPE_CHECKING:
+    import pytest
     from road_people import Road
 
 
@@ -79,3 +83,29 @@ async def test_the_last_of_day_and_month_is_what_is_issued(road: Road) -> None:
     await ana.files()
     [note] = await road.notes(ana)
     assert past.isoformat() in json.dumps(note.payload)
+
+
+async def test_a_message_that_nobody_could_read_voids_the_summary_before_it(
+    road: Road, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Perhaps it was a correction: neither the old button nor a yes in words issues what was shown before it."""
+    ana = await road.person()
+    summary = await ana.say(FULL)
+    monkeypatch.setattr(lanes, "BACKOFF_BASE", 0.01)  # five attempts in a moment
+    monkeypatch.setattr(RulesExtractor, "extract", _breaks)
+    told = await ana.say("na verdade o valor é 1.800")
+    monkeypatch.undo()
+    assert "problema para ler" in told.text
+    again = await ana.press("Confirmar", of=summary)
+    assert "R$ 1.500,00" in again.text
+    assert await road.notes(ana) == []
+    corrected = await ana.say("na verdade o valor é 1.800")
+    assert "R$ 1.800,00" in corrected.text
+    await ana.touch("Confirmar", of=corrected)
+    await ana.files()
+    [note] = await road.notes(ana)
+    assert note.valor == Decimal("1800.00")
+
+
+async def _breaks(*_arguments: object) -> None:
+    raise ZeroDivisionError("a bug of ours")

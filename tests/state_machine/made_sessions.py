@@ -20,6 +20,7 @@ from state_machine.eventos import (
     MandouArquivo,
     NotaAutorizada,
     NotaRejeitada,
+    PerdeuMensagem,
 )
 from state_machine.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
 from state_machine.rascunho import Cadastro, Rascunho, aplicar
@@ -220,6 +221,7 @@ _fazem = {
         visto=st.booleans(),
         emitente=st.none() | nomes.filter(str.strip),
     ),
+    PerdeuMensagem: st.just(PerdeuMensagem()),
     MandouArquivo: st.builds(MandouArquivo, st.sampled_from(["audio", "image", "edit", "location", "zzz"])),
     NotaAutorizada: st.builds(NotaAutorizada, st.integers(1, 10**15).map(str), st.integers(1, 9)),
     NotaRejeitada: st.builds(NotaRejeitada, textos, st.none() | st.sampled_from(Campo)),

@@ -145,7 +145,6 @@ _FIXAS = {
     "dados_mudaram": (_SESSAO,),
     "empresa_mudou": (_SESSAO,),
     "lembrete": (_SESSAO,),
-    "empresa_mudou": (_SESSAO,),
     "cancelada": (_SESSAO,),
     "ja_enviada": (),
     "ja_encerrada": ("emitida",),
