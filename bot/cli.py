@@ -28,7 +28,7 @@ app.add_typer(empresa, name="empresa")
 
 def main() -> None:
     """Enter here."""
-    app()
+    app(prog_name="prosa")
 
 
 def _fail(message: str) -> NoReturn:

@@ -13,7 +13,7 @@ from gateway.rejection import explain
 from persistence import emissions, notes
 from persistence.emissions import LEASE_SECONDS, EmissionLeaseLostError
 from persistence.inbox import Arrival
-from state_machine.emission import CannotTell, NaturalKey, Situacao, StatusEmissao, Unknown
+from state_machine.emission import CannotTell, NaturalKey, NotSent, Postponed, Situacao, StatusEmissao, Unknown
 from state_machine.reconciliation import Passo, apos_consulta, apos_envio, deve_enviar, em_conflito
 
 if TYPE_CHECKING:
@@ -103,6 +103,8 @@ class Emissions:
             await emissions.record_attempt(
                 connection, tarefa.id, operacao, type(answer).__name__, passo.motivo, latency
             )
+            if passo.suspender or not isinstance(answer, NotSent | Unknown | CannotTell | Postponed):
+                await emissions.suspend(connection, tarefa.id, passo.suspender)  # or it heard us: no longer suspended
             await self._tell(connection, tarefa, passo)
         self._log(tarefa, passo, operacao, type(answer).__name__, latency)
 
@@ -114,7 +116,6 @@ class Emissions:
 
     async def _tell(self, connection: AsyncConnection, tarefa: Tarefa, passo: Passo) -> None:
         """Store the note, and put the news into the conversation's lane, in the transaction that settles them."""
-        await emissions.suspend(connection, tarefa.id, passo.suspender)
         if passo.nota and passo.nota.situacao is Situacao.AUTORIZADA and passo.aviso == "autorizada":
             await notes.record_note(connection, tarefa.id, passo.nota)
         if passo.aviso is None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from persistence import emissions
+from persistence import notes
 from persistence.tables import conversas, session_snapshot, transicoes
 from state_machine.diagram import arcs
 from state_machine.estado import Estado, SnapshotReason
@@ -47,7 +47,7 @@ class Inside:
             conversa = await connection.scalar(sa.select(conversas.c.conversa).where(conversas.c.wa_id == wa_id))
             sessao = await _newest(connection, conversa) if conversa else None
             journal = await _journal(connection, sessao.sessao_id) if sessao else []
-            notas = await emissions.of_conversation(connection, conversa) if conversa else []
+            notas = await notes.of_conversation(connection, conversa) if conversa else []
             confirmacoes = await connection.scalar(
                 sa.select(sa.func.count())
                 .select_from(transicoes)

@@ -19,7 +19,7 @@ async def ask_now(house: House) -> list[str]:
     async with house.database.transaction() as connection:
         opened = await connection.execute(
             nfse_emissao.update()
-            .where(nfse_emissao.c.status.not_in(ASSENTADOS))
+            .where(nfse_emissao.c.status.not_in({*ASSENTADOS, StatusEmissao.PENDENTE}))  # those are sent in their time
             .values(proxima_acao_em=sa.func.now())
             .returning(nfse_emissao.c.id)
         )

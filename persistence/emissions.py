@@ -17,7 +17,6 @@ from persistence.tables import (
     gateway_tentativas,
     nfse_emissao,
     nfse_processada,
-    session_snapshot,
 )
 from state_machine.emission import StatusEmissao
 from state_machine.reconciliation import Andamento
@@ -189,25 +188,14 @@ async def claim(connection: AsyncConnection, limit: int, lease_seconds: float) -
 
 async def renew(connection: AsyncConnection, tarefa: Tarefa, lease_seconds: float) -> bool:
     """Extend the lease from now; False when it was given back or is another's."""
-    changed = await connection.execute(
-        nfse_emissao.update()
-        .where(
-            nfse_emissao.c.id == tarefa.id,
-            nfse_emissao.c.epoch == tarefa.epoch,
-            nfse_emissao.c.lease_until.is_not(None),
-        )
-        .values(lease_until=sa.func.now() + sa.func.make_interval(0, 0, 0, 0, 0, 0, lease_seconds))
-    )
-    return changed.rowcount == 1
+    held = _ours(tarefa).where(nfse_emissao.c.lease_until.is_not(None))
+    return (await connection.execute(held.values(lease_until=_in_seconds(lease_seconds)))).rowcount == 1
 
 
 async def give_back(connection: AsyncConnection, tarefa: Tarefa) -> None:
     """Return an emission that was taken and not sent: it is due again as it was. Nothing happens if it is another's."""
-    await connection.execute(
-        nfse_emissao.update()
-        .where(nfse_emissao.c.id == tarefa.id, nfse_emissao.c.epoch == tarefa.epoch)
-        .values(status=tarefa.era, lease_until=None, proxima_acao_em=sa.func.now())
-    )
+    back = _ours(tarefa).values(status=tarefa.era, lease_until=None, proxima_acao_em=sa.func.now())
+    await connection.execute(back)
 
 
 async def settle(connection: AsyncConnection, tarefa: Tarefa, passo: Passo, *, resposta: Any = None) -> None:
@@ -218,14 +206,15 @@ async def settle(connection: AsyncConnection, tarefa: Tarefa, passo: Passo, *, r
         "consultas": novo.consultas,
         "envios": novo.envios,
         "ausente_desde": novo.ausente_desde,
-        "erro_mensagem": passo.motivo,
-        # A hint that came while we were at work asks for one more look.
-        "proxima_acao_em": sa.case(
-            (nfse_emissao.c.dica_em.is_not(None), sa.func.now()), else_=_in_seconds(passo.daqui)
-        ),
+        # A hint that came while we were at work asks for one more look; it is no reason to send earlier.
+        "proxima_acao_em": _in_seconds(passo.daqui)
+        if novo.status is StatusEmissao.PENDENTE
+        else sa.case((nfse_emissao.c.dica_em.is_not(None), sa.func.now()), else_=_in_seconds(passo.daqui)),
         "lease_until": None,
         "versao": nfse_emissao.c.versao + 1,
     }
+    if passo.motivo is not None or novo.status is StatusEmissao.CONCLUIDO:
+        values["erro_mensagem"] = passo.motivo
     if resposta is not None:
         values["resposta_gateway"] = resposta
     if novo.avisado and not antes.avisado:
@@ -234,13 +223,13 @@ async def settle(connection: AsyncConnection, tarefa: Tarefa, passo: Passo, *, r
         values["id_externo"] = passo.nota.id_externo
     if passo.daqui is None:
         values["processado_em"] = sa.func.now()
-    changed = await connection.execute(
-        nfse_emissao.update()
-        .where(nfse_emissao.c.id == tarefa.id, nfse_emissao.c.epoch == tarefa.epoch)
-        .values(**values)
-    )
-    if changed.rowcount != 1:
+    if (await connection.execute(_ours(tarefa).values(**values))).rowcount != 1:
         raise EmissionLeaseLostError(tarefa.andamento.id_integracao)
+
+
+def _ours(tarefa: Tarefa) -> sa.Update:
+    """Change the emission only while nobody else took it over since: the epoch is the fence."""
+    return nfse_emissao.update().where(nfse_emissao.c.id == tarefa.id, nfse_emissao.c.epoch == tarefa.epoch)
 
 
 def _in_seconds(seconds: float | None) -> Any:
@@ -267,10 +256,15 @@ async def hint(connection: AsyncConnection, id_integracao: str | None, id_extern
         if id_integracao
         else nfse_emissao.c.id_externo == (id_externo or "")
     )
+    pendente = nfse_emissao.c.status == StatusEmissao.PENDENTE  # nothing was sent, or its time was set by the gateway
     found = await connection.execute(
         nfse_emissao.update()
         .where(key)
-        .values(dica_em=sa.func.now(), proxima_acao_em=sa.func.now(), webhook_payload=corpo)
+        .values(
+            dica_em=sa.func.now(),
+            proxima_acao_em=sa.case((pendente, nfse_emissao.c.proxima_acao_em), else_=sa.func.now()),
+            webhook_payload=corpo,
+        )
         .returning(nfse_emissao.c.id)
     )
     ids = list(found.scalars())
@@ -290,16 +284,3 @@ async def suspend(connection: AsyncConnection, emissao_id: int, motivo: str | No
         .where(empresa.c.id == dona, empresa.c.envio_suspenso.is_distinct_from(motivo))
         .values(envio_suspenso=motivo)
     )
-
-
-async def of_conversation(connection: AsyncConnection, conversa: str, limit: int = 20) -> list[Any]:
-    """List a conversation's emissions with their notes, newest first."""
-    statement = (
-        sa.select(nfse_emissao, nfse_processada.c.numero)
-        .join(session_snapshot, session_snapshot.c.id == nfse_emissao.c.session_id)
-        .outerjoin(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
-        .where(session_snapshot.c.conversa == conversa)
-        .order_by(nfse_emissao.c.id.desc())
-        .limit(limit)
-    )
-    return list(await connection.execute(statement))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from persistence.tables import nfse_documento, nfse_emissao, nfse_processada
+from persistence.tables import nfse_documento, nfse_emissao, nfse_processada, session_snapshot
 from state_machine.emission import Documento
 
 if TYPE_CHECKING:
@@ -76,3 +76,16 @@ async def external_id(connection: AsyncConnection, emissao_id: int) -> str | Non
     return (
         await connection.execute(sa.select(nfse_emissao.c.id_externo).where(nfse_emissao.c.id == emissao_id))
     ).scalar_one_or_none()
+
+
+async def of_conversation(connection: AsyncConnection, conversa: str, limit: int = 20) -> list[Any]:
+    """List a conversation's emissions with their notes, newest first."""
+    statement = (
+        sa.select(nfse_emissao, nfse_processada.c.numero)
+        .join(session_snapshot, session_snapshot.c.id == nfse_emissao.c.session_id)
+        .outerjoin(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
+        .where(session_snapshot.c.conversa == conversa)
+        .order_by(nfse_emissao.c.id.desc())
+        .limit(limit)
+    )
+    return list(await connection.execute(statement))

@@ -26,14 +26,15 @@ def test_the_frozen_part_is_frozen():
 def test_the_corpus_is_broad():
     """At least 300 single cases and 40 dialogues of four to eight turns, each with a name of its own."""
     everything = cases("dev.jsonl") + cases("test.jsonl")
+    blind = cases("blind.jsonl")
     dialogues = [c for c in everything if len(c["turns"]) > 1]
     assert len(everything) - len(dialogues) >= 300
     assert len(dialogues) >= 40
     assert all(4 <= len(d["turns"]) <= 8 for d in dialogues)
-    assert len({c["id"] for c in everything}) == len(everything)
+    assert len({c["id"] for c in everything + blind}) == len(everything + blind)
 
 
-@pytest.mark.parametrize("part", ["dev.jsonl", "test.jsonl"])
+@pytest.mark.parametrize("part", ["dev.jsonl", "test.jsonl", "blind.jsonl"])
 async def test_the_rules_reach_their_targets(part):
     """Accuracy per field, no wrong money, few needless questions, milliseconds."""
     report = await evaluate(CORPUS / part, RulesExtractor())
