@@ -123,11 +123,21 @@ def works_in(pid: int, directory: Path) -> bool:
         return False
 
 
-def _spawn(program: Program, home: Home, path: Path) -> Server:
+def relaunch(server: Server, home: Home) -> Server:
+    """Start a server that has died again, on the port that its clients know; does not wait until it answers.
+
+    Called from the main thread. Ask `program.ready` afterwards.
+    """
+    evict(server.program)
+    return _spawn(server.program, home, home.log(server.program.name), server.port)
+
+
+def _spawn(program: Program, home: Home, path: Path, port: int | None = None) -> Server:
     if threading.current_thread() is not threading.main_thread():
         raise RuntimeError("start the embedded servers from the main thread: they die with the thread that starts them")
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = int(probe.getsockname()[1])
+    if port is None:
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            port = int(probe.getsockname()[1])
     with path.open("ab") as output:
         process = subprocess.Popen(  # noqa: S603 - commands are assembled in this package
             program.command(port),
@@ -137,7 +147,7 @@ def _spawn(program: Program, home: Home, path: Path) -> Server:
             cwd="/",
             env=SERVER_ENVIRONMENT,
             process_group=0,  # Ctrl-C in the terminal is for us; we stop the servers after our own last write
-            preexec_fn=_die_with_parent(program.stop_signal),  # noqa: PLW1509 - it only makes two system calls
+            preexec_fn=die_with_parent(program.stop_signal),  # noqa: PLW1509 - it only makes two system calls
             **identity(home.account),
         )
     if process.stdin is None:
@@ -156,8 +166,10 @@ def _answers(server: Server) -> bool:
     return False
 
 
-def _die_with_parent(stop_signal: signal.Signals) -> Callable[[], None] | None:
-    """Linux sends `stop_signal` to the server when the thread that started it dies, even by SIGKILL.
+def die_with_parent(stop_signal: signal.Signals) -> Callable[[], None] | None:
+    """Return what a child must run before its program, so that no orphan stays.
+
+    Linux sends `stop_signal` to the server when the thread that started it dies, even by SIGKILL.
 
     Elsewhere an orphan lives on until the next start evicts it.
     """
