@@ -65,8 +65,13 @@ ADD: Final = re.compile(
 )
 ADD_CUE: Final = re.compile(r"\b(?:na|a|da) (?:descricao|discriminacao)\b")
 ADDS: Final = re.compile(r"\b(?:acrescent|adicion|inclu|complement|tambem)\w*")
+OF_PRICE: Final = re.compile(r"\s*(?:d[aeo]s?|pel[ao]s?)\s*")  # "380 da pintura": price and service come as one
+ORDERS: Final = re.compile(
+    r"\b(?:quero|queria|preciso|faz|faca|fazer|emit\w+|nova|outra|gera\w*|tira\w*)\b[^.\n]{0,30}\bnotas?\b"
+)
 REPLACES: Final = re.compile(
-    r"\b(?:na verdade|alias|corrig\w+|correto|certo eh|nao (?:eh|foi)|digo|ops|opa|quer dizer|errei|(?:mud|troc|alter|refa[cz])\w* tudo)\b"
+    r"\b(?:na verdade|alias|corrig\w+|correto|certo eh|nao (?:eh|foi)|digo|ops|opa|quer dizer|errei|"
+    r"(?:mud|troc|alter|refa[cz])\w* tudo)\b"
 )
 NOT_WAS: Final = re.compile(
     r"\bnao (?:eh|foi|era) (?:.{3,60}?)(?:,|\.| mas)? (?:eh|foi|e sim|sim|mas sim) (?P<d>[^\sVNDB])"
@@ -132,11 +137,13 @@ def read_description(
     if (
         known is not None
         and contexto.pendente is not Campo.DESCRICAO
-        and not (_works(line, chosen[0]) and (REPLACES.search(line) or chosen[1]))
+        and not (_works(line, chosen[0]) and (REPLACES.search(line) or ORDERS.search(line) or chosen[1]))
         and not (accompanied and chosen[1] and REPLACES.search(line))
     ):
         return Reading()  # a summary stands: only words that announce a new text may replace it
     start, stop = chosen[0]
+    if known is not None and not chosen[1] and read(skeleton.verbatim(start, stop)).plain in read(known).plain:
+        return Reading()  # "emite a nota da consultoria" names the standing text, it does not shorten it
     stop = tail_recipient(skeleton, start, stop) or stop
     return Reading(candidate=_candidate(skeleton, (start, stop), Confianca.PROVAVEL), replaces=known is not None)
 
@@ -162,9 +169,12 @@ def _addition(skeleton: Skeleton, line: str, known: str | None) -> Reading | Non
 
 def _swap(skeleton: Skeleton, line: str, known: str | None) -> Reading | None:
     """Put a new word for one that stands in the known text, when it stands there exactly once."""
-    match = SWAP.search(line) if known else None
-    if match is None or known is None:
+    match = SWAP.search(line)
+    if match is None:
         return None
+    if known is None:  # "troca óleo por fora" may be the service; "em vez de …" never is
+        instead = match[0].startswith(("em vez", "ao inves", "no lugar"))
+        return Reading(candidate=_candidate(skeleton, match.span("new"), Confianca.PROVAVEL)) if instead else None
     places = list(re.finditer(rf"(?<!\w){re.escape(match['old'])}(?!\w)", plain := read(known).plain))
     if len(places) != 1 or len(plain) != len(known):
         return None
@@ -187,7 +197,9 @@ def _choose(line: str, pieces: list[Fragment], *, accompanied: bool) -> tuple[tu
         stop = piece.end
     if line[start:stop].count("(") > line[start:stop].count(")") and line[stop : stop + 1] == ")":
         stop += 1
-    announced = re.search(r"\b(?:eh|foi|foram|fiz|coloc\w+|poe|bot\w+)\b", scored[first][1].lead) is not None
+    piece = scored[first][1]
+    announced = re.search(r"\b(?:eh|foi|foram|fiz|coloc\w+|poe|bot\w+)\b", piece.lead) is not None
+    announced |= piece.after_money and OF_PRICE.fullmatch(piece.lead) is not None
     return (start, stop), announced
 
 

@@ -39,6 +39,7 @@ YES_FILLER: Final = (
     r"emissao|o envio|envio|nfse|fiscal|senhora?|moca|tri|oxe|oxente|eita|bah|tche|uai|visse|guri|massa|chefe|"
     r"nada (?:a|pra|para) (?:mudar|corrigir|alterar|acrescentar|trocar)|sem (?:alteracoes|mudancas|correcoes)"
 )
+MAX_WORDS: Final = 20  # no plain yes or no is longer, and the grammars backtrack exponentially on what is nearly one
 ALL_YES: Final = re.compile(rf"(?:(?:{YES}|{YES_FILLER})(?:\s+|$))+")
 ONE_YES: Final = re.compile(rf"\b(?:{YES})\b")
 NO: Final = (
@@ -201,11 +202,15 @@ def standalone(plain: str) -> str:
     return " ".join(LAUGHTER.sub(" ", DECORATION.sub(" ", spoken)).split())
 
 
+def _is_short(words: str) -> bool:
+    return 0 < len(words.split()) <= MAX_WORDS
+
+
 def is_yes(plain: str) -> bool:
     """Say whether the whole turn is a yes and nothing else; a question is none."""
     words = standalone(plain)
     return (
-        bool(words)
+        _is_short(words)
         and "?" not in words
         and not DENIES.search(words)
         and bool(ALL_YES.fullmatch(words) and ONE_YES.search(words))
@@ -218,7 +223,7 @@ def is_no(plain: str) -> bool:
     if after and is_yes(plain[after.end() :]):
         return False
     words = standalone(plain).replace("?", "").strip()
-    return bool(words) and bool(ALL_NO.fullmatch(words) and ONE_NO.search(words))
+    return _is_short(words) and bool(ALL_NO.fullmatch(words) and ONE_NO.search(words))
 
 
 def is_cancel(plain: str) -> bool:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import create_async_engine
 
 from persistence.dsn import for_sqlalchemy
 from persistence.tables import metadata
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
 
 ROOT = Path(__file__).resolve().parents[1]
 LONGEST = 300  # lines; a module beyond it holds two nouns

@@ -57,6 +57,7 @@ def test_amounts_that_need_arithmetic_or_a_choice_are_asked(text, motivo, fresh)
 @pytest.mark.parametrize(
     ("text", "valor"),
     [
+        ("1.200 em 12x de 100", "1200.00"),
         ("era 1000 mas fechamos por 900", "900.00"),
         ("de 2.500 por 2.000", "2000.00"),
         ("são 1500, ops, 1600 reais", "1600.00"),
@@ -67,6 +68,42 @@ def test_amounts_that_need_arithmetic_or_a_choice_are_asked(text, motivo, fresh)
 def test_the_outcome_of_a_negotiation_is_taken(text, valor, fresh):
     """Where the words say which amount stands, it is taken without a question."""
     assert values(extract(text, fresh))[Campo.VALOR] == valor
+
+
+@pytest.mark.parametrize("text", ["metade de 3000", "um e duzentos", "US 300", "uns 700"])
+def test_an_amount_that_is_only_part_of_the_sum_is_asked(text, fresh):
+    """A fraction, a shorthand or another currency is no price to take."""
+    assert doubts(extract(f"{text} pela pintura", fresh)).keys() == {Campo.VALOR}
+
+
+@pytest.mark.parametrize("text", ["é 1.700", "não, 1.700", "sim, mas com 1.700", "1700 e não 1500", "1700, errei"])
+def test_an_announced_number_replaces_the_price_of_the_summary(text, summary):
+    """Words that announce a bare number make it the correction."""
+    assert values(extract(text, summary)) == {Campo.VALOR: "1700.00"}
+
+
+@pytest.mark.parametrize("text", ["são 50 centavos", "coloca 50 a menos"])
+def test_a_change_by_an_amount_is_asked(text, summary):
+    """Cents or a difference are not the new price."""
+    assert doubts(extract(text, summary)).keys() == {Campo.VALOR}
+
+
+@pytest.mark.parametrize(
+    ("text", "descricao"),
+    [
+        ("em vez de consultoria coloca mentoria", "mentoria"),
+        ("serviço é aula de inglês", "aula de inglês"),
+        ("o valor tá certo, o serviço que é outro: pintura", "pintura"),
+    ],
+)
+def test_a_new_service_replaces_the_one_of_the_summary(text, descricao, summary):
+    """A description is corrected whole, or by the word that was wrong in it."""
+    assert values(extract(text, summary)) == {Campo.DESCRICAO: descricao}
+
+
+def test_a_forwarded_line_speaks_for_its_author(fresh):
+    """The words "meu cnpj" in a forwarded message name the customer's; its time stamp is no date of service."""
+    assert values(extract("[20/11 10:32] Bia: meu cnpj é 11.222.333/0001-81", fresh)) == {Campo.DOCUMENTO: CNPJ}
 
 
 @pytest.mark.parametrize(
@@ -193,7 +230,19 @@ def test_a_doubtful_field_is_never_also_filled(fresh):
 
 
 @pytest.mark.parametrize(
-    "text", ["valor " + "de " * 700, "0 " * 700, "um " * 400, "1." * 700, "não é " * 250, "(" * 1500, "a/" * 700]
+    "text",
+    [
+        *("valor " + "de " * 700, "0 " * 700, "um " * 400, "1." * 700, "não é " * 250, "(" * 1500, "a/" * 700),
+        *(
+            "não, sim " * 166,
+            "tudo certo isso mesmo " * 68,
+            "endereço " * 166,
+            "muda , " * 200,
+            "***" * 500,
+            "🔧" * 1500,
+        ),
+        *("não isso não é isso " * 4 + "x", "tudo certo sim tudo ok " * 4 + "x", "nota do x que fiz " * 80),
+    ],
 )
 def test_no_text_takes_long(text, summary):
     """Repetition that could trap a pattern costs less than half a second."""
