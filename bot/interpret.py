@@ -95,11 +95,7 @@ async def plan(entrada: Entrada, leitura: Extraction | None, memory: Memory, ago
             return await _pressed(entrada, memory)
         case Palavras() if leitura is not None:
             evento = _event(leitura, entrada.escrita_em)
-            return (
-                Plano((evento,), memory.ativa)
-                if memory.ativa
-                else await _out_of_the_blue(evento, memory, agora, corrige=leitura.intent is Intent.CORRIGIR)
-            )
+            return Plano((evento,), memory.ativa) if memory.ativa else await _out_of_the_blue(evento, memory, agora)
         case Outro(tipo) if tipo in SILENT:
             return Plano()
         case Outro(tipo):
@@ -155,7 +151,7 @@ async def _take_up(antiga: Sessao, memory: Memory) -> Plano:
     return Plano((Abriu(antiga.rascunho, antiga.pendente),), None, origem=antiga.sessao_id)
 
 
-async def _out_of_the_blue(evento: Evento, memory: Memory, agora: datetime, *, corrige: bool) -> Plano:
+async def _out_of_the_blue(evento: Evento, memory: Memory, agora: datetime) -> Plano:
     """Words while no invoice waits for the user: most open a new session, some only refer to the last one."""
     ultima, quando = await memory.latest() or (None, None)
     recente = bool(quando and agora - quando < RECENT)
@@ -164,7 +160,7 @@ async def _out_of_the_blue(evento: Evento, memory: Memory, agora: datetime, *, c
             return Plano(resposta=messages.ajuda())
         case Informou():
             base = ultima if recente else None
-            if base and await _repairs(evento, base, memory, corrige=corrige):
+            if base and await _repairs(evento, base, memory):
                 return Plano((Abriu(base.rascunho, base.pendente), evento), origem=base.sessao_id)
             return Plano((Abriu(), evento))
         case Conversou() if not recente:
@@ -183,10 +179,9 @@ async def _lapsed(ultima: Sessao, memory: Memory) -> bool:
     return ultima.estado is Estado.EXPIRADO and not await memory.repaired(ultima.sessao_id)
 
 
-async def _repairs(evento: Informou, ultima: Sessao, memory: Memory, *, corrige: bool) -> bool:
-    """True when the words mend the invoice that was just refused or given up, rather than begin another one."""
-    desistiu = ultima.estado is Estado.CANCELADO_USUARIO and corrige  # "não." and then "muda o valor pra 550"
-    if not (desistiu or ultima.estado is Estado.REJEITADO) or await memory.repaired(ultima.sessao_id):
+async def _repairs(evento: Informou, ultima: Sessao, memory: Memory) -> bool:
+    """True when the words mend the invoice that was just rejected, rather than begin another one."""
+    if ultima.estado is not Estado.REJEITADO or await memory.repaired(ultima.sessao_id):
         return False
     fields = {c.campo for c in evento.candidates} | {d.campo for d in evento.doubts}
     if ultima.pendente is not None:

@@ -66,7 +66,8 @@ def lembrete(sessao: Sessao) -> Mensagem:
 def cancelada(sessao: Sessao) -> Mensagem:
     """Say that nothing was issued and that the data can be taken up again."""
     return Mensagem(
-        "Certo, cancelei: nenhuma nota foi emitida. Se mudar de ideia, os dados continuam guardados.",
+        "Certo, cancelei: nenhuma nota foi emitida. Se era só para corrigir, toca em *Retomar esta nota* "
+        "e me diz o que muda; os dados continuam guardados.",
         (Botao(f"refazer:{sessao.sessao_id}", "Retomar esta nota"),),
     )
 

@@ -80,13 +80,3 @@ async def test_a_rejected_invoice_is_taken_up_once(road: Road) -> None:
     await road.settled()
     assert len(await road.sessions(ana)) == 2
     assert len(await road.notes(ana)) == 1
-
-
-async def test_a_correction_after_a_no_takes_the_invoice_up_again(road: Road) -> None:
-    """Who says no and then what should change need not type the rest again."""
-    ana = await road.person()
-    await ana.say(FULL)
-    await ana.say("não")
-    again = await ana.say("muda o valor pra 550")
-    assert "R$ 550,00" in again.text
-    assert "PADARIA DO ZÉ" in again.text
