@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from bot.cli_storm import storm
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
@@ -279,6 +281,9 @@ def evaluate(
         model=settings.openai_model or None,
     )
     raise typer.Exit(code)
+
+
+app.command()(storm)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

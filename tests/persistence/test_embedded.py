@@ -31,7 +31,7 @@ import json, sys
 from pathlib import Path
 from persistence.embedded import Embedded, process
 if "unguarded" in sys.argv:
-    process._die_with_parent = lambda stop_signal: None
+    process.die_with_parent = lambda stop_signal: None
 with Embedded.start(Path(sys.argv[1])) as embedded:
     print(json.dumps({"database_url": embedded.servers.database_url}), flush=True)
     sys.stdin.read()

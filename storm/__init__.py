@@ -1,0 +1,1 @@
+"""The fault proof: a storm of kills, restarts and lies around the real product, judged by the simulators' ledgers."""

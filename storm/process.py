@@ -1,0 +1,137 @@
+"""One process of the product in the storm: started, killed, frozen, thawed; knows nothing of invoices."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import bot
+from persistence.embedded.process import die_with_parent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sandbox.world import World
+
+ROOT = Path(bot.__file__).resolve().parents[1]
+START_SECONDS = 60.0  # on a machine that restarts several of them at once
+EVENT_LENGTH = 60  # characters of a message kept: enough to tell events apart
+LINE_LIMIT = 2**20  # bytes of one line of log: a traceback in JSON is long
+
+
+def environment(world: World, database_url: str, redis_url: str) -> dict[str, str]:
+    """Return the settings of a house in this world, as an operator would give them, with short waits."""
+    meta, gateway, urls = world.config.meta, world.config.plugnotas, world.urls
+    return {
+        "PROSA_DATABASE_URL": database_url,
+        "PROSA_REDIS_URL": redis_url,
+        "PROSA_PORT": "0",
+        "PROSA_WHATSAPP_API_URL": urls.whatsapp_api,
+        "PROSA_WHATSAPP_PHONE_NUMBER_ID": meta.account.phone_number_id,
+        "PROSA_WHATSAPP_ACCESS_TOKEN": meta.access_token,
+        "PROSA_WHATSAPP_APP_SECRET": meta.app_secret,
+        "PROSA_WHATSAPP_VERIFY_TOKEN": meta.verify_token,
+        "PROSA_PLUGNOTAS_URL": urls.plugnotas,
+        "PROSA_PLUGNOTAS_API_KEY": gateway.api_key,
+        "PROSA_GATEWAY_WEBHOOK_SECRET": gateway.webhook_secret,
+        "PROSA_GATEWAY_TIMEOUT_SECONDS": "5",  # so that hanging answers are seen within a short storm
+        "PROSA_CNPJ_API_URL": urls.cnpj_api,
+        "PROSA_DEBOUNCE_SECONDS": "0.05",
+        "PROSA_RECONCILE_LADDER": "0.5,1,2,5,10",
+    }
+
+
+class Process:
+    """``prosa web`` or ``prosa worker``; its log goes to a file, and its warnings and errors are counted."""
+
+    def __init__(self, command: str, env: Mapping[str, str], home: Path, number: int) -> None:
+        self.command = command
+        self.address = ""
+        self.events: Counter[str] = Counter()
+        self.busy = False  # a blow is at work on it
+        self._env = env
+        self._home = home
+        self._log_path = home / f"{command}-{number}.log"
+        self._process: asyncio.subprocess.Process | None = None
+        self._reader: asyncio.Task[None] | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether it is there, frozen or not."""
+        return self._process is not None and self._process.returncode is None
+
+    async def start(self) -> None:
+        """Start it, and return when it says that it is up."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PROSA_")}
+        ours = {"PYTHONPATH": str(ROOT)}
+        kept.pop("PYTHONDONTWRITEBYTECODE", None)  # restarts must be quick
+        cache = {"PYTHONPYCACHEPREFIX": str(self._home / "pycache")}
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "bot.cli",
+            self.command,
+            env={**kept, **ours, **cache, **self._env},
+            cwd=self._home,
+            stderr=asyncio.subprocess.PIPE,
+            limit=LINE_LIMIT,
+            start_new_session=True,  # Ctrl-C is for us: we end them when the verdict is in
+            preexec_fn=die_with_parent(signal.SIGKILL),
+        )
+        up: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._reader = asyncio.create_task(self._read(self._process, up))
+        async with asyncio.timeout(START_SECONDS):
+            self.address = await up
+
+    async def kill(self) -> None:
+        """``kill -9``, and wait until it is gone."""
+        self._signal(signal.SIGKILL)
+        if self._process is not None and self._reader is not None:
+            await self._process.wait()
+            await self._reader
+        self.address = ""
+
+    def freeze(self) -> None:
+        """SIGSTOP: it holds what it holds, and does not know that time passes."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """SIGCONT."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self._process is not None and self.running:
+            with contextlib.suppress(ProcessLookupError):  # it ended by itself a moment ago
+                self._process.send_signal(number)
+
+    async def _read(self, process: asyncio.subprocess.Process, up: asyncio.Future[str]) -> None:
+        if process.stderr is None:
+            raise RuntimeError("a pipe was asked for")
+        last = b""
+        with self._log_path.open("ab") as log:
+            async for line in process.stderr:
+                last = line
+                self._note(line, log, up)
+        if not up.done():
+            up.set_exception(RuntimeError(f"prosa {self.command} did not start: {last.decode(errors='replace')}"))
+            up.exception()  # a killed one is nobody's concern; whoever waits is told all the same
+
+    def _note(self, line: bytes, log: IO[bytes], up: asyncio.Future[str]) -> None:
+        log.write(line)
+        try:
+            entry = json.loads(line)
+        except ValueError:
+            self.events["not JSON"] += 1
+            return
+        if entry.get("level") in {"warning", "error", "critical"}:
+            parts = (entry.get(name) for name in ("level", "event", "error", "erro", "onde"))
+            self.events[" ".join(str(part)[:EVENT_LENGTH] for part in parts if part)] += 1
+        if entry.get("event") == "started" and not up.done():
+            up.set_result(entry.get("address", ""))
