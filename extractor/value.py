@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
@@ -37,6 +38,7 @@ IN_PARTS: Final = re.compile(
 CENTS: Final = re.compile(r",\d\d$")  # nobody counts things in hundredths
 COUNTS: Final = frozenset({Role.QUANTITY, Role.STRAY, Role.PLURAL})  # they stay in the description
 YEARS: Final = range(2015, 2041)  # a bare "2026" is a year as often as a price
+NAMES_BELOW: Final = Decimal(100)  # beside a price, "aula 3" and "nível dois" are names in the service, not prices
 SINGLE_DIGIT: Final = Decimal(10)  # "2" or "dois" for a service is short for two thousand, or a slip
 
 
@@ -50,13 +52,40 @@ def read_value(skeleton: Skeleton, contexto: Context, hostile_from: int) -> Read
         return Reading(doubt=Doubt(Campo.VALOR, Motivo.DESCONTO, skeleton.verbatim(*rebate.span())))
     roles = _resolve_either(roles, contexto)
     foreign = [m for m in skeleton.marks if m.kind is Kind.FOREIGN and m.start < hostile_from]
+    used = frozenset(m for m, r in roles.items() if not r & COUNTS or r & {Role.UNIT, Role.INSTALMENT}) | frozenset(
+        foreign
+    )
+    reading = _decide(skeleton, contexto, roles, foreign, used, hostile)
+    return reading if reading.candidate is None else _leave_names(reading, roles, skeleton)
+
+
+def _leave_names(reading: Reading, roles: dict[Mark, set[Role]], skeleton: Skeleton) -> Reading:
+    """Give the small bare numbers that nothing calls a price back to the description, where the user typed them."""
+    taken = reading.candidate.trecho if reading.candidate else None
+    names = {
+        m
+        for m, r in roles.items()
+        if m.kind is Kind.NUMBER
+        and r <= {Role.STRONG}
+        and m.amount is not None
+        and m.amount < NAMES_BELOW
+        and skeleton.text.verbatim(m.start, m.end) != taken
+    }
+    return replace(reading, used=reading.used - names)
+
+
+def _decide(
+    skeleton: Skeleton,
+    contexto: Context,
+    roles: dict[Mark, set[Role]],
+    foreign: list[Mark],
+    used: frozenset[Mark],
+    hostile: list[Mark],
+) -> Reading:
     live = {m: r for m, r in roles.items() if _is_live(m, r, contexto)}
     outcome = {m: r for m, r in live.items() if r & SAFE and not r & {Role.APPROXIMATE, Role.RATE, Role.UNIT}}
     totals = {m: r for m, r in outcome.items() if Role.TOTAL in r}
     denied = [m for m, r in roles.items() if Role.NEGATED in r]
-    used = frozenset(m for m, r in roles.items() if not r & COUNTS or r & {Role.UNIT, Role.INSTALMENT}) | frozenset(
-        foreign
-    )
     replaces = bool(denied) or any(r & {Role.NEW, Role.OLD} for r in roles.values())
     for chosen in (totals, outcome):
         if len({m.amount for m in chosen}) == 1:

@@ -132,7 +132,7 @@ def desconhecido() -> Mensagem:
     """A number that belongs to no company gets a way forward, never silence."""
     return Mensagem(
         "Oi! Eu sou a Prosa e emito notas de serviço pelo WhatsApp. Este número ainda não está ligado "
-        "a nenhuma empresa. Já avisei a equipe, que vai te responder. "
+        "a nenhuma empresa. Seu contato ficou registrado para a equipe. "
         "Se a sua empresa já usa a Prosa, peça para incluírem este número."
     )
 

@@ -249,3 +249,27 @@ def test_no_text_takes_long(text, summary):
     started = time.perf_counter()
     extract(text, summary)
     assert time.perf_counter() - started < 0.5
+
+
+@pytest.mark.parametrize(
+    "service",
+    [
+        "aula dois",
+        "aula 3",
+        "consultoria parte dois",
+        "curso de inglês nível dois",
+        "etapa 2 do projeto",
+        "revisão de texto capítulo cinco",
+        "manutenção de 3 computadores",
+    ],
+)
+@pytest.mark.parametrize("price", ["nota de 222 pra", "222", "R$ 222,00"])
+def test_a_number_in_the_name_of_the_service_stays_in_the_description(fresh, price, service):
+    """Nothing that the user wrote of the service is dropped on its way to the invoice."""
+    read = values(extract(f"{price} 12.345.678/0001-95 {service}", fresh))
+    assert (read[Campo.VALOR], read[Campo.DESCRICAO]) == ("222.00", service)
+
+
+def test_a_larger_number_beside_the_price_is_asked_about_rather_than_dropped(fresh):
+    """A number such as that of "aula 15" may be a second price: the amount is asked before anything can go out."""
+    assert doubts(extract("nota de 222 pra 12.345.678/0001-95 aula 15", fresh)) == {Campo.VALOR: Motivo.VARIOS}
