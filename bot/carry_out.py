@@ -6,7 +6,6 @@ from calendar import monthrange
 from dataclasses import asdict
 from datetime import date
 from typing import TYPE_CHECKING, Any, assert_never
-from zoneinfo import ZoneInfo
 
 from bot.customers import remembered
 from gateway.port import Intent, Prestador, Tomador
@@ -14,6 +13,7 @@ from persistence import emissions, outbox
 from persistence.emissions import NovaEmissao, integration_id
 from state_machine.efeitos import Efeito, Emitir, EnviarArquivo, GravarSnapshot, Mensagem, Responder
 from state_machine.fields import Campo
+from state_machine.hora import SAO_PAULO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from persistence.people import Empresa
     from state_machine.rascunho import Rascunho
     from state_machine.sessao import Sessao
-
-SAO_PAULO = ZoneInfo("America/Sao_Paulo")
 
 
 def one_reply(efeitos: Iterable[Efeito]) -> tuple[Efeito, ...]:

@@ -187,6 +187,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             whatsapp,
             Hands(gateway),
             ttl_seconds=settings.session_ttl_seconds,
+            repeat_seconds=settings.repeat_window_seconds,
             ring=ring,
         )
         stack.push_async_callback(conversations.close)

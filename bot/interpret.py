@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
-from zoneinfo import ZoneInfo
 
 from bot.inbound import SILENT, Outro, Palavras, Toque
 from extractor.contract import Context, Extraction, Intent
@@ -24,6 +23,7 @@ from state_machine.eventos import (
     PediuCorrecao,
 )
 from state_machine.fields import Campo
+from state_machine.hora import SAO_PAULO
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from state_machine.efeitos import Mensagem
     from state_machine.sessao import Sessao
 
-SAO_PAULO = ZoneInfo("America/Sao_Paulo")
 RECENT = timedelta(hours=24)  # for so long a rejected or expired session is what a short word still refers to
 
 

@@ -52,6 +52,7 @@ class Settings(BaseSettings):
     openai_model: str = ""
 
     session_ttl_seconds: int = Field(default=3600, gt=0)
+    repeat_window_seconds: int = Field(default=86400, ge=0)  # asks before a second equal invoice; 0: never
     debounce_seconds: float = Field(default=1.0, ge=0)
     reconcile_ladder: Annotated[tuple[float, ...], NoDecode] = Field(default=(2, 10, 30, 120, 300, 900, 3600))
     slow_notice_seconds: float = Field(default=30.0, gt=0)  # "typing…" dies after 25 s: then people want a word

@@ -7,7 +7,6 @@ import secrets
 from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
 
 import structlog
 
@@ -17,14 +16,15 @@ from bot.inbound import Palavras, next_arrival
 from bot.interpret import Plano, plan, read
 from bot.memory import ConversationMemory, database_now
 from bot.readings import dump_reading, load_reading
+from bot.seen import as_seen
 from persistence import outbox, people, snapshots
 from persistence.emissions import integration_id
 from persistence.snapshots import StaleSessionError
 from state_machine import messages
 from state_machine.efeitos import Emitir
-from state_machine.estado import Estado
-from state_machine.eventos import Confirmou, Informou
+from state_machine.eventos import Informou
 from state_machine.fields import Campo
+from state_machine.hora import SAO_PAULO
 from state_machine.sessao import Sessao
 from state_machine.transition import transition
 
@@ -47,10 +47,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-SAO_PAULO = ZoneInfo("America/Sao_Paulo")
 REPLANS = 3  # a stale live session is rare; more than this in one turn is a bug and goes to back-off
 MAX_COURTESIES = 10  # read marks under way; each takes a moment, and messages matter more
-CLOCKS_APART = timedelta(seconds=2)  # Meta's clock tells whole seconds, and is not ours
 ORIENT_AGAIN = timedelta(hours=24)  # an unknown number gets one kind answer a day
 
 
@@ -68,6 +66,7 @@ class Conversations:
         hands: Hands,
         *,
         ttl_seconds: int,
+        repeat_seconds: int,
         ring: Callable[[], None],
     ) -> None:
         self._database = database
@@ -78,6 +77,7 @@ class Conversations:
         self._messenger = messenger
         self._hands = hands
         self._ttl = timedelta(seconds=ttl_seconds)
+        self._repeat = timedelta(seconds=repeat_seconds)
         self._ring = ring
         self._courtesies: set[asyncio.Task[bool]] = set()
 
@@ -130,7 +130,7 @@ class Conversations:
             await people.greet(connection, chegada.contato, len(ids))
             if eventos:
                 alvo = plano.alvo or _new_session(lease.lane, empresa, plano, agora)
-                eventos = [await _as_seen(connection, alvo, empresa, evento) for evento in eventos]
+                eventos = [await as_seen(connection, alvo, empresa, evento, self._repeat) for evento in eventos]
                 telefone = chegada.contato.wa_id
                 sessao = await self.apply(connection, alvo, eventos, empresa, agora, correlacao, telefone=telefone)
             elif plano.resposta:
@@ -242,19 +242,6 @@ class Conversations:
         for task in self._courtesies:
             task.cancel()
         await asyncio.gather(*self._courtesies, return_exceptions=True)
-
-
-async def _as_seen(connection: AsyncConnection, sessao: Sessao, empresa: Empresa, evento: Evento) -> Evento:
-    """Add to a yes what only the records know: whether its summary had left, and whether the company has changed."""
-    if not isinstance(evento, Confirmou) or sessao.estado is not Estado.AGUARDANDO_CONFIRMACAO:
-        return evento
-    if sessao.mostrado_em and empresa.atualizado_em > sessao.mostrado_em:
-        return replace(evento, emitente=empresa.razao_social)
-    if evento.revisao is not None:
-        return evento  # a button is itself the proof that its summary arrived
-    shown = await outbox.shown_at(connection, sessao.sessao_id, sessao.revisao)
-    visto = shown is not None and evento.escrita_em is not None and evento.escrita_em >= shown - CLOCKS_APART
-    return replace(evento, visto=visto)
 
 
 def _new_session(conversa: str, empresa: Empresa, plano: Plano, agora: datetime) -> Sessao:

@@ -12,6 +12,7 @@ from sqlalchemy.dialects.postgresql import insert
 from persistence.tables import empresa, inbox, session_snapshot, transicoes
 from state_machine.estado import ESPERAM_USUARIO, Estado, SnapshotReason
 from state_machine.fields import Campo
+from state_machine.igual import NotaIgual
 from state_machine.rascunho import Lido, Rascunho
 from state_machine.sessao import Sessao
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
 
 _RASCUNHO = TypeAdapter(Rascunho)
+_IGUAL = TypeAdapter(NotaIgual | None)
 SPEC_NAME = {Campo.DOCUMENTO: "cnpj"}  # the specification calls the document by its commonest kind
 
 
@@ -46,6 +48,7 @@ def _columns(sessao: Sessao, id_integracao: str | None) -> dict[str, Any]:
         "revisao": sessao.revisao,
         "mostrado_em": sessao.mostrado_em,
         "resumos": sessao.resumos,
+        "igual": _IGUAL.dump_python(sessao.igual, mode="json") if sessao.igual else sa.null(),
         "expira_em": sessao.expira_em,
         "expired_at": sessao.expired_at,
         "versao": sessao.versao + 1,
@@ -112,6 +115,7 @@ def _sessao(row: sa.Row[Any]) -> Sessao:
         revisao=row.revisao,
         mostrado_em=row.mostrado_em,
         resumos=row.resumos,
+        igual=_IGUAL.validate_python(row.igual),
         expira_em=row.expira_em,
         expired_at=row.expired_at,
         origem=row.origem,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime  # noqa: TC003 - events are stored with their times
 
 from state_machine.fields import Campo, Candidate, Doubt  # noqa: TC001 - likewise
+from state_machine.igual import NotaIgual  # noqa: TC001 - likewise
 from state_machine.rascunho import Cadastro, Rascunho  # noqa: TC001 - likewise
 
 
@@ -32,13 +33,15 @@ class Confirmou:
     """The user said yes: by a button bound to ``revisao``, or in words (``None``) written at ``escrita_em``.
 
     ``visto`` is false when no summary of the present revision had reached WhatsApp before the words were written.
-    ``emitente`` is the company's name when its fiscal data changed after the summary was shown.
+    ``emitente`` is the company's name when its fiscal data changed after the summary was shown; ``igual`` an invoice
+    of the same content that the company confirmed not long ago.
     """
 
     revisao: int | None
     escrita_em: datetime | None = None
     visto: bool = True
     emitente: str | None = None
+    igual: NotaIgual | None = None
 
 
 @dataclass(frozen=True, slots=True)

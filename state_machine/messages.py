@@ -58,6 +58,11 @@ def empresa_mudou(sessao: Sessao) -> Mensagem:
     return resumo(sessao, "*O cadastro da sua empresa mudou depois daquele resumo, então ainda não emiti.*\nConfere?")
 
 
+def ja_existe_igual(sessao: Sessao) -> Mensagem:
+    """Ask before a second invoice of the same content; the summary itself says which one there is."""
+    return resumo(sessao, "*Você já pediu uma nota igual a esta.* Ainda não emiti outra.\nQuer mesmo mais uma?")
+
+
 def lembrete(sessao: Sessao) -> Mensagem:
     """Repeat the summary after words that changed nothing, or a yes written before it was shown."""
     return resumo(sessao, "*Está tudo pronto, só falta você confirmar.*")
@@ -65,8 +70,9 @@ def lembrete(sessao: Sessao) -> Mensagem:
 
 def cancelada(sessao: Sessao) -> Mensagem:
     """Say that nothing was issued and that the data can be taken up again."""
+    nenhuma = "nenhuma outra nota" if sessao.igual else "nenhuma nota"
     return Mensagem(
-        "Certo, cancelei: nenhuma nota foi emitida. Se era só para corrigir, toca em *Retomar esta nota* "
+        f"Certo, cancelei: {nenhuma} foi emitida. Se era só para corrigir, toca em *Retomar esta nota* "
         "e me diz o que muda; os dados continuam guardados.",
         (Botao(f"refazer:{sessao.sessao_id}", "Retomar esta nota"),),
     )

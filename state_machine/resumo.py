@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from state_machine.documents import formata_documento
 from state_machine.efeitos import Botao, Mensagem
 from state_machine.fields import Campo
+from state_machine.hora import SAO_PAULO
 from state_machine.money import centavos, formata_brl, por_extenso
 from state_machine.texto import TEXTO_COM_BOTOES_MAX, apara, tamanho
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from state_machine.rascunho import Rascunho
     from state_machine.sessao import Sessao
+
 
 # UTF-16 units of each part, chosen so that at least 100 remain for the service when all others are at their longest.
 _TITULO_MAX = 200
@@ -41,7 +43,7 @@ def resumo(sessao: Sessao, titulo: str = CONFERE) -> Mensagem:
         )
         if (texto := _legivel(campo, rascunho.validado(campo)))
     ]
-    antes = [titulo, "", *_cliente(rascunho), f"Valor: *{formata_brl(valor)}* ({por_extenso(valor)})"]
+    antes = [titulo, "", *_igual(sessao), *_cliente(rascunho), f"Valor: *{formata_brl(valor)}* ({por_extenso(valor)})"]
     depois = [*opcionais, f"Emitente: {apara(sessao.emitente, _EMITENTE_MAX)}"]
     resta = TEXTO_COM_BOTOES_MAX - tamanho("\n".join([*antes, "Serviço: ", *depois]))
     servico = _servico(rascunho.validado(Campo.DESCRICAO) or "", min(resta, _SERVICO_MAX))
@@ -50,12 +52,20 @@ def resumo(sessao: Sessao, titulo: str = CONFERE) -> Mensagem:
 
 def _botoes(sessao: Sessao) -> tuple[Botao, ...]:
     alvo = f"{sessao.sessao_id}:{sessao.revisao}"
-    return Botao(f"confirmar:{alvo}", "Confirmar"), Botao(f"corrigir:{alvo}", "Corrigir"), botao_cancelar(sessao)
+    sim = "Emitir outra" if sessao.igual else "Confirmar"
+    return Botao(f"confirmar:{alvo}", sim), Botao(f"corrigir:{alvo}", "Corrigir"), botao_cancelar(sessao)
 
 
 def botao_cancelar(sessao: Sessao) -> Botao:
     """Return the button that gives this invoice up."""
     return Botao(f"cancelar:{sessao.sessao_id}:{sessao.revisao}", "Cancelar")
+
+
+def _igual(sessao: Sessao) -> list[str]:
+    """Say when the invoice of the same content was asked for."""
+    if sessao.igual is None:
+        return []
+    return [f"⚠️ A outra foi pedida em {sessao.igual.criada_em.astimezone(SAO_PAULO):%d/%m, às %H:%M}."]
 
 
 def _cliente(rascunho: Rascunho) -> list[str]:

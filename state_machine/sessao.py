@@ -7,6 +7,7 @@ from datetime import datetime  # noqa: TC003 - the session is validated from JSO
 
 from state_machine.estado import ESPERAM_USUARIO, FINAIS, Estado, SnapshotReason
 from state_machine.fields import Campo  # noqa: TC001 - likewise
+from state_machine.igual import NotaIgual  # noqa: TC001 - likewise
 from state_machine.rascunho import Rascunho
 
 
@@ -18,6 +19,7 @@ class Sessao:
     row's optimistic lock (0: not stored yet); ``expira_em`` is the deadline while the session waits for the user.
     ``pendente`` is the field asked for or, once rejected, the field to mend. ``mostrado_em`` is when the summary of
     ``revisao`` was shown, ``None`` when our last word was no summary; ``resumos`` how many different ones have been.
+    ``igual`` is the invoice of the same content that this summary tells of: a yes to it means a second one.
     """
 
     sessao_id: str
@@ -31,6 +33,7 @@ class Sessao:
     revisao: int = 0
     mostrado_em: datetime | None = None
     resumos: int = 0
+    igual: NotaIgual | None = None
     expira_em: datetime | None = None
     expired_at: datetime | None = None
     origem: str | None = None

@@ -49,6 +49,7 @@ nfse_emissao = sa.Table(
     sa.Index("ix_nfse_emissao_session", "session_id"),
     sa.Index("ix_nfse_emissao_due", "proxima_acao_em", postgresql_where=sa.text("proxima_acao_em IS NOT NULL")),
     sa.Index("ix_nfse_emissao_prestador", "prestador_id", sa.text("id DESC")),
+    sa.Index("ix_nfse_emissao_igual", "prestador_id", "tomador_documento", "valor_servico", sa.text("id DESC")),
     sa.Index("ix_nfse_emissao_externo", "id_externo", postgresql_where=sa.text("id_externo IS NOT NULL")),
 )
 

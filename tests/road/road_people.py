@@ -36,7 +36,7 @@ QUICK = WorldConfig(
     meta=MetaConfig(status_delay=0.005),
     plugnotas=PlugNotasConfig(processing=0.05, rendering=0.0),
 )
-IMPATIENT = {"debounce_seconds": 0.05, "reconcile_ladder": (0.2, 0.5, 1.0)}
+IMPATIENT = {"repeat_window_seconds": 0, "debounce_seconds": 0.05, "reconcile_ladder": (0.2, 0.5, 1.0)}
 
 _lines = itertools.count(80_000_000)
 _IDLE = """

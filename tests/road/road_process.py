@@ -38,6 +38,7 @@ def environment(world: World, database_url: str, redis_url: str, **changes: str)
         "PROSA_PLUGNOTAS_API_KEY": gateway.api_key,
         "PROSA_GATEWAY_WEBHOOK_SECRET": gateway.webhook_secret,
         "PROSA_CNPJ_API_URL": urls.cnpj_api,
+        "PROSA_REPEAT_WINDOW_SECONDS": "0",
         "PROSA_DEBOUNCE_SECONDS": "0.05",
         "PROSA_RECONCILE_LADDER": "0.2,0.5,1",
         **changes,

@@ -31,6 +31,7 @@ from state_machine.efeitos import EnviarArquivo, Responder
 from state_machine.estado import Estado
 from state_machine.eventos import EVENTOS, Informou
 from state_machine.fields import Campo
+from state_machine.igual import NotaIgual
 from state_machine.rascunho import Cadastro
 from state_machine.resumo import resumo, titulo_da_mudanca
 from state_machine.texto import apara, tamanho
@@ -62,7 +63,7 @@ def test_the_longest_summary_of_all_still_shows_every_field():
         *(lido(Campo.EMAIL, f"{EMOJI * 74}@ex.co"), lido(Campo.COMPETENCIA, "2026-10"), lido(Campo.DATA, "2026-10-31")),
         cadastro=Cadastro(CNPJ, EMOJI * 300, "X" * 99),
     )
-    sessao = replace(sessao, emitente=EMOJI * 300)
+    sessao = replace(sessao, emitente=EMOJI * 300, igual=NotaIgual("x", AGORA))
     muda_tudo = [(campo, EMOJI * 300, EMOJI * 299) for campo in (Campo.NOME, Campo.EMAIL, Campo.DESCRICAO)]
     mensagem = resumo(sessao, titulo_da_mudanca(muda_tudo))
     fits(mensagem)
@@ -145,6 +146,7 @@ _FIXAS = {
     "dados_mudaram": (_SESSAO,),
     "empresa_mudou": (_SESSAO,),
     "lembrete": (_SESSAO,),
+    "ja_existe_igual": (replace(_SESSAO, igual=NotaIgual("x", AGORA)),),
     "cancelada": (_SESSAO,),
     "ja_enviada": (),
     "ja_encerrada": ("emitida",),

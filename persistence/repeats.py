@@ -1,0 +1,57 @@
+"""Finds an earlier invoice of the same content; whether a second one is wanted, only its user knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from persistence.tables import nfse_emissao, nfse_processada
+from state_machine.emission import StatusEmissao
+from state_machine.igual import NotaIgual, mesmo_texto
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+    from decimal import Decimal
+
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+CANDIDATES = 50  # newest invoices of one amount to one customer that are compared by their texts
+
+
+async def equal_invoice(
+    connection: AsyncConnection,
+    empresa_id: int,
+    sessao_id: str,
+    documento: str,
+    valor: Decimal,
+    descricao: str,
+    window: timedelta,
+) -> NotaIgual | None:
+    """Return the company's newest invoice of this customer, amount (BRL) and text from another session, if any.
+
+    Looks back ``window`` by the database's clock. Refused and cancelled invoices do not count; one in process does.
+    Two confirmations of the same customer and amount at the same moment wait for each other until the commit, so that
+    the second one sees the first.
+    """
+    content = f"{empresa_id}:{documento}:{valor}"
+    await connection.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(content, 0))))
+    statement = (
+        sa.select(nfse_emissao.c.id_integracao, nfse_emissao.c.criado_em, nfse_emissao.c.descricao_servico)
+        .outerjoin(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
+        .where(
+            nfse_emissao.c.prestador_id == empresa_id,
+            nfse_emissao.c.tomador_documento == documento,
+            nfse_emissao.c.valor_servico == valor,
+            nfse_emissao.c.criado_em > sa.func.now() - window,
+            nfse_emissao.c.sessao_id != sessao_id,
+            nfse_emissao.c.status != StatusEmissao.REJEITADO,
+            sa.func.coalesce(nfse_processada.c.status, "autorizado") != "cancelado",
+        )
+        .order_by(nfse_emissao.c.id.desc())
+        .limit(CANDIDATES)
+    )
+    for row in await connection.execute(statement):
+        if mesmo_texto(row.descricao_servico, descricao):
+            return NotaIgual(row.id_integracao, row.criado_em)
+    return None

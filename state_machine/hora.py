@@ -1,0 +1,7 @@
+"""The clock on the wall of the people who issue invoices."""
+
+from __future__ import annotations
+
+from zoneinfo import ZoneInfo
+
+SAO_PAULO = ZoneInfo("America/Sao_Paulo")  # "today" on an invoice, and every time that people read

@@ -1,0 +1,26 @@
+"""An earlier invoice of the same content: what it is called when asking for a second one; finds none itself."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from datetime import datetime  # noqa: TC003 - sessions are validated from JSON at run time
+
+
+@dataclass(frozen=True, slots=True)
+class NotaIgual:
+    """An invoice for the same customer, amount and text, confirmed at ``criada_em`` (aware)."""
+
+    id_integracao: str
+    criada_em: datetime
+
+
+def mesmo_texto(um: str, outro: str) -> bool:
+    """Tell whether two service texts say the same, whatever their case, accents, punctuation and spacing."""
+    return _essencia(um) == _essencia(outro)
+
+
+def _essencia(texto: str) -> str:
+    decomposto = unicodedata.normalize("NFKD", texto.casefold())
+    sem_acento = "".join(letra for letra in decomposto if not unicodedata.combining(letra))
+    return " ".join("".join(letra if letra.isalnum() else " " for letra in sem_acento).split())

@@ -1,0 +1,52 @@
+"""What a session does when the clock or the authority speaks; see ``transition`` for the table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from state_machine import messages
+from state_machine.efeitos import Decision, EnviarArquivo, Responder
+from state_machine.estado import Estado
+from state_machine.steps import entra, permanece
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from state_machine.eventos import EmissaoDemorou, EmissaoFalhou, NotaAutorizada, NotaRejeitada, PrazoVencido
+    from state_machine.sessao import Sessao
+
+
+def expira(sessao: Sessao, _evento: PrazoVencido, agora: datetime) -> Decision:
+    """End a session whose deadline passed, unless the user spoke meanwhile."""
+    if sessao.expira_em is None or agora < sessao.expira_em:
+        return permanece(sessao)  # the user spoke after the sweep looked
+    return entra(replace(sessao, expired_at=agora), Estado.EXPIRADO)
+
+
+def autoriza(sessao: Sessao, evento: NotaAutorizada, _agora: datetime) -> Decision:
+    """Send PDF and XML: the invoice exists."""
+    legenda = messages.autorizada(sessao, evento.numero)
+    return entra(
+        sessao,
+        Estado.APROVADO,
+        EnviarArquivo(evento.emissao_id, "pdf", f"NFSe-{evento.numero}.pdf", legenda),
+        EnviarArquivo(evento.emissao_id, "xml", f"NFSe-{evento.numero}.xml"),
+    )
+
+
+def rejeita(sessao: Sessao, evento: NotaRejeitada, _agora: datetime) -> Decision:
+    """Say why the authority refused, and what to mend."""
+    sessao = replace(sessao, pendente=evento.campo)  # what a repairing session asks for first
+    return entra(sessao, Estado.REJEITADO, Responder(messages.rejeitada(sessao, evento.motivo, evento.campo)))
+
+
+def falha(sessao: Sessao, _evento: EmissaoFalhou, _agora: datetime) -> Decision:
+    """Say that people look after it now."""
+    return entra(sessao, Estado.ERRO, Responder(messages.falhou()))
+
+
+def demora(sessao: Sessao, _evento: EmissaoDemorou, _agora: datetime) -> Decision:
+    """Say once that it takes long."""
+    unica = f"demorou:{sessao.sessao_id}:{sessao.revisao}"
+    return Decision(sessao, (Responder(messages.demorou(), unica),))

@@ -1,0 +1,72 @@
+"""The steps that rules are made of: stay, say, show the summary, enter a state, go where the data lead."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from state_machine import questions
+from state_machine.efeitos import Decision, Efeito, GravarSnapshot, Mensagem, Responder
+from state_machine.estado import REASON_ON_ENTRY, Estado
+from state_machine.fields import Campo
+from state_machine.rascunho import Rascunho, mudancas
+from state_machine.resumo import NOME_DO_CADASTRO, resumo, titulo_da_mudanca
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from state_machine.sessao import Sessao
+
+# States in which ``pendente`` says something; elsewhere it is empty, so that a session taken up again starts clean.
+_PEDEM_CAMPO = frozenset({Estado.DADOS_INCOMPLETOS, Estado.AGUARDANDO_CONFIRMACAO, Estado.REJEITADO})
+
+
+def permanece(sessao: Sessao) -> Decision:
+    """Leave everything as it is: a deliberate no-op."""
+    return Decision(sessao, aplicado=False)
+
+
+def diz(sessao: Sessao, mensagem: Mensagem) -> Decision:
+    """Answer without changing the data. What we said last is what a yes in words answers: no summary any more."""
+    return Decision(replace(sessao, mostrado_em=None), (Responder(mensagem),))
+
+
+def mostra(sessao: Sessao, mensagem: Mensagem, agora: datetime) -> Decision:
+    """Show the summary of the same revision again."""
+    return Decision(replace(sessao, mostrado_em=sessao.mostrado_em or agora), (Responder(mensagem),))
+
+
+def entra(sessao: Sessao, estado: Estado, *efeitos: Efeito) -> Decision:
+    """Enter ``estado``: the snapshot effect with the state's reason comes with it, always."""
+    reason = REASON_ON_ENTRY[estado] or sessao.snapshot_reason
+    pendente = sessao.pendente if estado in _PEDEM_CAMPO else None
+    nova = replace(sessao, estado=estado, snapshot_reason=reason, pendente=pendente)
+    return Decision(nova, (GravarSnapshot(reason), *efeitos))
+
+
+def com_rascunho(sessao: Sessao, rascunho: Rascunho, agora: datetime, *, titulo: str | None = None) -> Decision:
+    """Go where the data lead: to the summary when all stands, else to the next question."""
+    mudou = rascunho != sessao.rascunho
+    titulo = titulo or _titulo(sessao.rascunho, rascunho)
+    igual = None if mudou else sessao.igual  # other data are like another invoice, or like none
+    sessao = replace(sessao, rascunho=rascunho, revisao=sessao.revisao + mudou, igual=igual)
+    if not rascunho.completo:
+        pendente = (*questions.duvidosos(rascunho), *rascunho.faltam)[0]
+        sessao = replace(sessao, pendente=pendente)
+        return entra(sessao, Estado.DADOS_INCOMPLETOS, Responder(questions.pergunta(rascunho)))
+    sessao = replace(
+        sessao,
+        pendente=None if rascunho.tomador_nome else Campo.NOME,  # nothing waits for it, but it may just be sent
+        mostrado_em=agora if mudou else sessao.mostrado_em or agora,
+        resumos=sessao.resumos + (mudou or not sessao.resumos),
+    )
+    mensagem = resumo(sessao, titulo) if titulo else resumo(sessao)
+    return entra(sessao, Estado.AGUARDANDO_CONFIRMACAO, Responder(mensagem))
+
+
+def _titulo(antes: Rascunho, depois: Rascunho) -> str | None:
+    mudou = mudancas(antes, depois)
+    if mudou:
+        return titulo_da_mudanca(mudou)
+    so_o_nome = antes.completo and replace(antes, nome=depois.nome) == depois != antes
+    return NOME_DO_CADASTRO if so_o_nome and depois.cadastro else None

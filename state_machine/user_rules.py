@@ -1,0 +1,145 @@
+"""What a session does when its user speaks; see ``transition`` for the table of who may say what where."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from state_machine import messages, questions
+from state_machine.efeitos import Decision, Emitir, Responder
+from state_machine.estado import Estado
+from state_machine.fields import Campo, Motivo
+from state_machine.rascunho import StatusCampo, aplicar
+from state_machine.steps import com_rascunho, diz, entra, mostra
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from state_machine.eventos import (
+        Abriu,
+        Cancelou,
+        Confirmou,
+        Evento,
+        Informou,
+        MandouArquivo,
+        Negou,
+        PediuAjuda,
+        PediuCorrecao,
+        PerdeuMensagem,
+    )
+    from state_machine.sessao import Sessao
+
+
+def abre(sessao: Sessao, evento: Abriu, agora: datetime) -> Decision:
+    """Begin empty, or with the data of an ended session and its refused field in doubt."""
+    if evento.base is None:
+        return entra(sessao, Estado.COLETA)
+    base = evento.base
+    if evento.corrigir is Campo.NOME:
+        base = replace(base, cadastro=None)  # the authority refused the register's name: the user's word counts
+    if evento.corrigir:
+        recusado = replace(
+            base.campo(evento.corrigir), status=StatusCampo.INVALID, motivo=Motivo.RECUSADO, detalhe=None
+        )
+        base = base.com(evento.corrigir, recusado)
+    titulo = "*Retomei os dados da nota anterior.* Se algo mudou, me diz; senão, confirma."
+    return com_rascunho(sessao, base, agora, titulo=titulo)
+
+
+def informa(sessao: Sessao, evento: Informou, agora: datetime) -> Decision:
+    """Merge what was said, with the register's word on the document."""
+    rascunho = aplicar(sessao.rascunho, evento.candidates, evento.doubts, evento.clear)
+    cadastro = evento.cadastro
+    if cadastro and cadastro.documento == rascunho.validado(Campo.DOCUMENTO):
+        rascunho = replace(rascunho, cadastro=cadastro)
+    return com_rascunho(sessao, rascunho, agora)
+
+
+def confirma(sessao: Sessao, evento: Confirmou, agora: datetime) -> Decision:
+    """Issue what the user saw and said yes to; any other yes gets the summary to look at."""
+    if not sessao.rascunho.completo:  # stored by another version of us, with other rules
+        return com_rascunho(sessao, sessao.rascunho, agora)
+    if evento.emitente is not None:
+        sessao = replace(sessao, emitente=evento.emitente, revisao=sessao.revisao + 1, mostrado_em=agora)
+        return mostra(sessao, messages.empresa_mudou(sessao), agora)
+    if evento.revisao is None and not _viu_o_resumo(sessao, evento):
+        outro = sessao.mostrado_em is not None and sessao.resumos > 1  # it may have answered an earlier summary
+        mensagem = messages.dados_mudaram(sessao) if outro else messages.lembrete(sessao)
+        return mostra(sessao, mensagem, agora)
+    if evento.revisao not in {None, sessao.revisao}:
+        mensagem = messages.ja_existe_igual(sessao) if sessao.igual else messages.dados_mudaram(sessao)
+        return mostra(sessao, mensagem, agora)
+    if evento.igual is not None and evento.igual != sessao.igual:
+        # Another revision: no button of the summary before answers the question whether to issue a second one.
+        sessao = replace(sessao, igual=evento.igual, revisao=sessao.revisao + 1, mostrado_em=agora)
+        return mostra(sessao, messages.ja_existe_igual(sessao), agora)
+    return entra(sessao, Estado.PROCESSANDO, Emitir(sessao.revisao))
+
+
+def _viu_o_resumo(sessao: Sessao, evento: Confirmou) -> bool:
+    """True unless the yes was written before the present summary was shown, or after we changed the subject."""
+    if sessao.mostrado_em is None or not evento.visto:
+        return False
+    # Meta tells the time of writing in whole seconds.
+    return evento.escrita_em is None or evento.escrita_em >= sessao.mostrado_em.replace(microsecond=0)
+
+
+def cancela(sessao: Sessao, _evento: Cancelou | Negou, _agora: datetime) -> Decision:
+    """Give the invoice up; nothing was issued."""
+    return entra(sessao, Estado.CANCELADO_USUARIO, Responder(messages.cancelada(sessao)))
+
+
+def pede_correcao(sessao: Sessao, _evento: PediuCorrecao, _agora: datetime) -> Decision:
+    """Ask what to change."""
+    return diz(sessao, messages.o_que_muda(sessao))
+
+
+def sauda(sessao: Sessao, _evento: Evento, _agora: datetime) -> Decision:
+    """Greet: there is nothing yet to answer."""
+    return diz(sessao, messages.saudacao())
+
+
+def repergunta(sessao: Sessao, _evento: Evento, _agora: datetime) -> Decision:
+    """Ask the open question again."""
+    return diz(sessao, questions.pergunta(sessao.rascunho))
+
+
+def lembra(sessao: Sessao, _evento: Evento, agora: datetime) -> Decision:
+    """Show the summary again: nothing was changed."""
+    return mostra(sessao, messages.lembrete(sessao), agora)
+
+
+def ajuda(sessao: Sessao, _evento: PediuAjuda, _agora: datetime) -> Decision:
+    """Say how it works."""
+    return diz(sessao, messages.ajuda())
+
+
+def so_texto(sessao: Sessao, evento: MandouArquivo, _agora: datetime) -> Decision:
+    """Ask for words instead of a file."""
+    return diz(sessao, messages.so_texto(evento.tipo))
+
+
+def perde(sessao: Sessao, _evento: PerdeuMensagem, _agora: datetime) -> Decision:
+    """Perhaps it was a correction: no summary shown so far may be confirmed, by a button or in words."""
+    return diz(replace(sessao, revisao=sessao.revisao + 1), messages.quarentena())
+
+
+def ja_enviada(sessao: Sessao, _evento: Evento, _agora: datetime) -> Decision:
+    """Say once that it is too late to give up or change."""
+    unica = f"ja_enviada:{sessao.sessao_id}"
+    return Decision(sessao, (Responder(messages.ja_enviada(), unica),))
+
+
+_ENCERRADA = {
+    Estado.APROVADO: "emitida",
+    Estado.REJEITADO: "recusada pela prefeitura",
+    Estado.ERRO: "encaminhada para a equipe",
+    Estado.CANCELADO_USUARIO: "cancelada",
+    Estado.EXPIRADO: "encerrada por tempo",
+}
+
+
+def ja_encerrada(sessao: Sessao, _evento: Confirmou, _agora: datetime) -> Decision:
+    """Answer an old button: nothing happens again."""
+    unica = f"ja_encerrada:{sessao.sessao_id}:{sessao.estado}"
+    return Decision(sessao, (Responder(messages.ja_encerrada(_ENCERRADA[sessao.estado]), unica),))
