@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from persistence.people import Contato
+from state_machine.escrita import Escrita
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,10 +20,14 @@ SILENT = frozenset({"reaction", "system", "revoke", "sticker"})  # people expect
 
 @dataclass(frozen=True, slots=True)
 class Palavras:
-    """What the user wrote, several short messages joined by newlines; ``escrita_em`` is when the last was written."""
+    """What the user wrote, several short messages joined by newlines; ``escrita_em`` is when the last was written.
+
+    ``escritas`` are the same messages apart, by the keys of their inbox rows.
+    """
 
     texto: str
     escrita_em: datetime | None
+    escritas: tuple[Escrita, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +61,18 @@ class Chegada:
 
 def next_arrival(lane: str, rows: Sequence[InboxRow]) -> Chegada:
     """Take what belongs to one turn from the head of ``rows``: messages in words together, else one message."""
-    texts: list[str] = []
+    said: list[Escrita] = []
     taken: list[InboxRow] = []
     for row in rows:
         text = _text(_message(row))
         if text is None:
             break
-        texts.append(text)
+        said.append(Escrita(row.chave, text))
         taken.append(row)
     if taken:
         last = _message(taken[-1])
-        return Chegada(tuple(taken), _contact(lane, taken[-1]), Palavras("\n".join(texts), _time(last)), last["id"])
+        words = Palavras("\n".join(each.texto for each in said), _time(last), tuple(said))
+        return Chegada(tuple(taken), _contact(lane, taken[-1]), words, last["id"])
     row = rows[0]
     message = _message(row)
     return Chegada((row,), _contact(lane, row), _button(message) or Outro(str(message.get("type"))), message["id"])

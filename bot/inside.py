@@ -93,6 +93,6 @@ async def _journal(connection: AsyncConnection, sessao_id: str) -> list[dict[str
 
 
 def _fields(rascunho: dict[str, Any]) -> list[dict[str, Any]]:
-    names = ("status", "valor", "escrito", "origem", "confianca")
+    names = ("status", "valor", "escrito", "origem", "confianca", "mensagem")
     lidos = ((campo.value, rascunho[campo.value]) for campo in Campo)
-    return [{"campo": campo, **{name: lido[name] for name in names}} for campo, lido in lidos]
+    return [{"campo": campo, **{name: lido.get(name) for name in names}} for campo, lido in lidos]

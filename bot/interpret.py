@@ -93,7 +93,7 @@ async def plan(entrada: Entrada, leitura: Extraction | None, memory: Memory, ago
         case Toque():
             return await _pressed(entrada, memory)
         case Palavras() if leitura is not None:
-            evento = _event(leitura, entrada.escrita_em)
+            evento = _event(leitura, entrada)
             return Plano((evento,), memory.ativa) if memory.ativa else await _out_of_the_blue(evento, memory, agora)
         case Outro(tipo) if tipo in SILENT:
             return Plano()
@@ -105,11 +105,11 @@ async def plan(entrada: Entrada, leitura: Extraction | None, memory: Memory, ago
             raise AssertionError("words without a reading")
 
 
-def _event(leitura: Extraction, escrita_em: datetime | None) -> Evento:
+def _event(leitura: Extraction, entrada: Palavras) -> Evento:
     said = bool(leitura.candidates or leitura.doubts or leitura.clear)
     match leitura.intent:
         case Intent.CONFIRMAR if not said:
-            return Confirmou(None, escrita_em)
+            return Confirmou(None, entrada.escrita_em)
         case Intent.NEGAR if not said:
             return Negou()
         case Intent.CANCELAR:
@@ -119,7 +119,7 @@ def _event(leitura: Extraction, escrita_em: datetime | None) -> Evento:
         case Intent.CORRIGIR if not said:
             return PediuCorrecao()
         case _ if said:
-            return Informou(leitura.candidates, leitura.doubts, leitura.clear)
+            return Informou(leitura.candidates, leitura.doubts, leitura.clear, escritas=entrada.escritas)
         case _:
             return Conversou()
 

@@ -12,6 +12,7 @@ import structlog
 
 from bot.carry_out import Hands, one_reply, text_message
 from bot.customers import as_cadastro
+from bot.evidence import evidence
 from bot.inbound import Palavras, next_arrival
 from bot.interpret import Plano, plan, read
 from bot.memory import ConversationMemory, database_now
@@ -264,5 +265,6 @@ def _step(antes: Sessao, depois: Sessao, evento: Evento, correlacao: str) -> dic
         "evento": type(evento).__name__,
         "snapshot_reason": depois.snapshot_reason,
         "revisao": depois.revisao,
+        "detalhe": evidence(antes.rascunho, depois.rascunho),
         "correlacao": correlacao,
     }

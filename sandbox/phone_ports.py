@@ -61,7 +61,10 @@ class Chat(Protocol):
 
 
 class Campo(TypedDict):
-    """A field of the snapshot; ``status`` is ``null``, ``extracted``, ``validated`` or ``invalid``."""
+    """A field of the snapshot; ``status`` is ``null``, ``extracted``, ``validated`` or ``invalid``.
+
+    ``mensagem`` is the wamid of the message in which it was read.
+    """
 
     campo: str
     status: str
@@ -69,6 +72,7 @@ class Campo(TypedDict):
     escrito: str | None
     origem: str | None
     confianca: str | None
+    mensagem: str | None
 
 
 class Transicao(TypedDict):

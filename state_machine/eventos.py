@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime  # noqa: TC003 - events are stored with their times
 
+from state_machine.escrita import Escrita  # noqa: TC001 - likewise
 from state_machine.fields import Campo, Candidate, Doubt  # noqa: TC001 - likewise
 from state_machine.igual import NotaIgual  # noqa: TC001 - likewise
 from state_machine.rascunho import Cadastro, Rascunho  # noqa: TC001 - likewise
@@ -20,12 +21,16 @@ class Abriu:
 
 @dataclass(frozen=True, slots=True)
 class Informou:
-    """The user said something about the invoice; ``cadastro`` is the register's word on a document in it."""
+    """The user said something about the invoice; ``cadastro`` is the register's word on a document in it.
+
+    ``escritas`` are the messages that were read together, oldest first.
+    """
 
     candidates: tuple[Candidate, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     clear: frozenset[Campo] = frozenset()
     cadastro: Cadastro | None = None
+    escritas: tuple[Escrita, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

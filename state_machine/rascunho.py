@@ -9,12 +9,15 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, assert_never
 
 from state_machine.documents import DocumentoInvalido, parse_documento
+from state_machine.escrita import mensagem_de
 from state_machine.fields import OBRIGATORIOS, Campo, Candidate, Confianca, Doubt, Motivo, Origem
 from state_machine.money import ValorInvalido, centavos
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from decimal import Decimal
+
+    from state_machine.escrita import Escrita
 
 DESCRICAO_MAX = 2000  # characters; xDescServ of the national layout
 NOME_MAX = 300  # characters; xNome of the national layout
@@ -33,8 +36,19 @@ class StatusCampo(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Recusa:
+    """A value, as the user wrote it, that was not put in the place of the one that stands."""
+
+    trecho: str
+    mensagem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Lido:
-    """One field: ``valor`` normalised (see ``Candidate``), ``escrito`` as the user wrote it, and why it is in doubt."""
+    """One field: ``valor`` normalised (see ``Candidate``), ``escrito`` as the user wrote it, and why it is in doubt.
+
+    ``mensagem`` is the wamid of the very message in which it stood, ``None`` in what older versions of us stored.
+    """
 
     status: StatusCampo = StatusCampo.NULL
     valor: str | None = None
@@ -43,6 +57,8 @@ class Lido:
     confianca: Confianca | None = None
     motivo: Motivo | None = None
     detalhe: str | None = None
+    mensagem: str | None = None
+    recusa: Recusa | None = None
 
 
 VAZIO = Lido()
@@ -177,11 +193,16 @@ def _nada_diz(candidate: Candidate) -> bool:
 
 
 def aplicar(
-    rascunho: Rascunho, candidates: Iterable[Candidate], doubts: Iterable[Doubt], clear: Iterable[Campo]
+    rascunho: Rascunho,
+    candidates: Iterable[Candidate],
+    doubts: Iterable[Doubt],
+    clear: Iterable[Campo],
+    escritas: Sequence[Escrita] = (),
 ) -> Rascunho:
     """Merge one turn: take back what was negated, put in what was read, and leave in doubt what is doubtful.
 
-    What was validated before stays unless this turn speaks of the same field.
+    What was validated before stays unless this turn speaks of the same field. ``escritas`` are the turn's messages,
+    oldest first: each field keeps the one that it was read in.
     """
     for campo in clear:
         rascunho = rascunho.com(campo, VAZIO)
@@ -189,8 +210,18 @@ def aplicar(
     lidos += [(doubt.campo, _duvidoso(doubt)) for doubt in doubts if doubt.campo is not Campo.NOME]
     # The document first: another one forgets the name that stood, not the one said in the same breath.
     for campo, lido in sorted(lidos, key=lambda par: par[0] is not Campo.DOCUMENTO):
-        rascunho = rascunho.com(campo, lido)
+        rascunho = rascunho.com(campo, _no_lugar(rascunho.campo(campo), lido, escritas))
     return rascunho
+
+
+def _no_lugar(antigo: Lido, lido: Lido, escritas: Sequence[Escrita]) -> Lido:
+    """Return what stands after ``lido`` was read: nothing changes when it is said again, or can be no amount at all."""
+    mensagem = mensagem_de(lido.escrito or "", escritas)
+    if lido.motivo is Motivo.NAO_POSITIVO and antigo.status is StatusCampo.VALIDATED:
+        return replace(antigo, recusa=Recusa(lido.escrito or "", mensagem))
+    if replace(lido, mensagem=antigo.mensagem) == replace(antigo, recusa=None):
+        return antigo
+    return replace(lido, mensagem=mensagem)
 
 
 def _duvidoso(doubt: Doubt) -> Lido:

@@ -48,7 +48,7 @@ def abre(sessao: Sessao, evento: Abriu, agora: datetime) -> Decision:
 
 def informa(sessao: Sessao, evento: Informou, agora: datetime) -> Decision:
     """Merge what was said, with the register's word on the document."""
-    rascunho = aplicar(sessao.rascunho, evento.candidates, evento.doubts, evento.clear)
+    rascunho = aplicar(sessao.rascunho, evento.candidates, evento.doubts, evento.clear, evento.escritas)
     cadastro = evento.cadastro
     if cadastro and cadastro.documento == rascunho.validado(Campo.DOCUMENTO):
         rascunho = replace(rascunho, cadastro=cadastro)

@@ -57,13 +57,13 @@ const unsaid = (rows) =>
 const fact = (name, value, id) =>
   value !== undefined && value !== null && h("span", null, `${name} `, h("b", { "data-testid": `fato-${id}` }, String(value)));
 
-function field({ campo, status, valor, escrito, origem, confianca }) {
+function field({ campo, status, valor, escrito, origem, confianca, mensagem }) {
   const key = STATUS[status] ? status : "null";
   const [sign, label] = STATUS[key];
-  const source = [SOURCES[origem], confianca && confianca !== "certa" && `leitura ${confianca}`].filter(Boolean).join(", ");
+  const source = [SOURCES[origem], confianca && confianca !== "certa" && `leitura ${confianca}`, mensagem && `mensagem ${mensagem}`].filter(Boolean).join(", ");
   return h(
     "li",
-    { "data-testid": "field", "data-campo": campo, "data-status": key, "data-valor": valor ?? "" },
+    { "data-testid": "field", "data-campo": campo, "data-status": key, "data-valor": valor ?? "", "data-mensagem": mensagem ?? "" },
     h("span", { class: "campo" }, FIELDS[campo] ?? campo),
     h("span", { class: `badge ${key}`, title: key }, h("i", { "aria-hidden": "true" }, sign), label),
     h(

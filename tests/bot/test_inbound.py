@@ -7,6 +7,7 @@ import pytest
 
 from bot.inbound import Outro, Palavras, Toque, next_arrival
 from persistence.lanes import InboxRow
+from state_machine.escrita import Escrita
 
 LANE = "106:BR.77"
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -34,7 +35,8 @@ def test_words_in_a_row_are_one_turn() -> None:
     """Texts at the head are joined by newlines, in order; the last one's time and id are the turn's."""
     chegada = next_arrival(LANE, [text(1, "nota"), text(2, "de 1500"), button(3, "confirmar:s:1"), text(4, "oi")])
     assert [r.id for r in chegada.rows] == [1, 2]
-    assert chegada.entrada == Palavras("nota\nde 1500", datetime(2026, 11, 21, 12, tzinfo=UTC))
+    apart = (Escrita("wamid.1", "nota"), Escrita("wamid.2", "de 1500"))
+    assert chegada.entrada == Palavras("nota\nde 1500", datetime(2026, 11, 21, 12, tzinfo=UTC), apart)
     assert chegada.wamid == "wamid.2"
 
 
@@ -94,7 +96,7 @@ def test_a_misshapen_message_is_a_message_without_words(message: dict[str, Any])
 def test_a_senseless_time_is_no_time(timestamp: Any) -> None:
     """A message whose time can't be read is read all the same."""
     entrada = next_arrival(LANE, [row(1, {"type": "text", "text": {"body": "oi"}, "timestamp": timestamp})]).entrada
-    assert entrada == Palavras("oi", None)
+    assert entrada == Palavras("oi", None, (Escrita("wamid.1", "oi"),))
 
 
 def test_answers_go_to_the_number_or_else_to_the_bsuid() -> None:

@@ -201,6 +201,7 @@ def field(campo: str, status: str = "null", valor: str | None = None, escrito: s
         "escrito": escrito,
         "origem": "regras" if known else None,
         "confianca": "certa" if known else None,
+        "mensagem": "wamid.AAAA" if known else None,
     }
 
 

@@ -1,0 +1,32 @@
+"""Says what a step read and in which message, for the journal; the words themselves stay in the inbox."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from state_machine.fields import Campo
+
+if TYPE_CHECKING:
+    from state_machine.rascunho import Rascunho
+
+
+def evidence(antes: Rascunho, depois: Rascunho) -> dict[str, Any]:
+    """Return ``{"campos": {campo: evidence}}`` of the fields that a step changed, ``{}`` when it changed none.
+
+    The evidence has ``valor`` (normalised) and ``escrito`` (as typed), who read it (``origem``), how sure
+    (``confianca``, ``status``), and ``mensagem``: the wamid of the message, which is its inbox row's ``chave``.
+    """
+    mudados = {c.value: depois.campo(c) for c in Campo if depois.campo(c) != antes.campo(c)}
+    campos = {
+        campo: {
+            "status": lido.status,
+            "valor": lido.valor,
+            "escrito": lido.escrito,
+            "origem": lido.origem,
+            "confianca": lido.confianca,
+            "mensagem": lido.mensagem,
+            **({"recusa": {"escrito": lido.recusa.trecho, "mensagem": lido.recusa.mensagem}} if lido.recusa else {}),
+        }
+        for campo, lido in mudados.items()
+    }
+    return {"campos": campos} if campos else {}
