@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime  # noqa: TC003 - events are stored with their times
 
+from state_machine.efeitos import Mensagem  # noqa: TC001 - likewise
 from state_machine.escrita import Escrita  # noqa: TC001 - likewise
 from state_machine.fields import Campo, Candidate, Doubt  # noqa: TC001 - likewise
 from state_machine.igual import NotaIgual  # noqa: TC001 - likewise
@@ -71,7 +72,9 @@ class Conversou:
 
 @dataclass(frozen=True, slots=True)
 class PediuAjuda:
-    """The user asked what can be done here."""
+    """The user asked something that changes no invoice; ``resposta`` answers it, ``None``: what can be done here."""
+
+    resposta: Mensagem | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 # UTF-16 units of each part, chosen so that at least 100 remain for the service when all others are at their longest.
-_TITULO_MAX = 200
+TITULO_MAX = 200
 _NOME_MAX = 100
 _SITUACAO_MAX = 30
 _EMITENTE_MAX = 80
@@ -41,7 +41,7 @@ def resumo(sessao: Sessao, titulo: str = CONFERE) -> Mensagem:
             (Campo.COMPETENCIA, "Competência"),
             (Campo.DATA, "Data do serviço"),
         )
-        if (texto := _legivel(campo, rascunho.validado(campo)))
+        if (texto := legivel(campo, rascunho.validado(campo)))
     ]
     antes = [titulo, "", *_igual(sessao), *_cliente(rascunho), f"Valor: *{formata_brl(valor)}* ({por_extenso(valor)})"]
     depois = [*opcionais, f"Emitente: {apara(sessao.emitente, _EMITENTE_MAX)}"]
@@ -90,7 +90,7 @@ def _servico(texto: str, limite: int) -> str:
     return apara(texto, limite - tamanho(aviso)) + aviso
 
 
-def _legivel(campo: Campo, valor: str | None) -> str | None:
+def legivel(campo: Campo, valor: str | None) -> str | None:
     """Return a validated value as people write it."""
     match campo:
         case _ if valor is None:
@@ -120,13 +120,13 @@ def titulo_da_mudanca(mudancas: Sequence[tuple[Campo, str, str]]) -> str:
     """Say what a correction changed, from what to what; only the fields' names where that would grow long."""
     frases = [_mudei(campo, velho, novo) for campo, velho, novo in mudancas]
     titulo = f"*{' '.join(frases)}*\nConfere?"
-    if tamanho(titulo) <= _TITULO_MAX:
+    if tamanho(titulo) <= TITULO_MAX:
         return titulo
     return f"*Mudei {', '.join(_MUDEI[campo] for campo, _, _ in mudancas)}.*\nConfere?"
 
 
 def _mudei(campo: Campo, velho: str, novo: str) -> str:
     if campo is Campo.DESCRICAO:
-        return "Troquei o serviço."
-    de, para = (apara(_legivel(campo, valor) or "", _MUDADO_MAX) for valor in (velho, novo))
+        return f"Troquei o serviço para {apara(novo, _MUDADO_MAX)}."
+    de, para = (apara(legivel(campo, valor) or "", _MUDADO_MAX) for valor in (velho, novo))
     return f"Mudei {_MUDEI[campo]} de {de} para {para}."

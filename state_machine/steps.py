@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from state_machine import questions
+from state_machine import anuncio, questions
 from state_machine.efeitos import Decision, Efeito, GravarSnapshot, Mensagem, Responder
 from state_machine.estado import REASON_ON_ENTRY, Estado
 from state_machine.fields import Campo
-from state_machine.rascunho import Rascunho, mudancas
-from state_machine.resumo import NOME_DO_CADASTRO, resumo, titulo_da_mudanca
+from state_machine.resumo import resumo
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from state_machine.rascunho import Rascunho
     from state_machine.sessao import Sessao
 
 # States in which ``pendente`` says something; elsewhere it is empty, so that a session taken up again starts clean.
@@ -46,14 +46,14 @@ def entra(sessao: Sessao, estado: Estado, *efeitos: Efeito) -> Decision:
 
 def com_rascunho(sessao: Sessao, rascunho: Rascunho, agora: datetime, *, titulo: str | None = None) -> Decision:
     """Go where the data lead: to the summary when all stands, else to the next question."""
-    mudou = rascunho != sessao.rascunho
-    titulo = titulo or _titulo(sessao.rascunho, rascunho)
+    antes, mudou = sessao.rascunho, rascunho != sessao.rascunho
+    titulo = titulo or anuncio.titulo(antes, rascunho)
     igual = None if mudou else sessao.igual  # other data are like another invoice, or like none
     sessao = replace(sessao, rascunho=rascunho, revisao=sessao.revisao + mudou, igual=igual)
     if not rascunho.completo:
         pendente = (*questions.duvidosos(rascunho), *rascunho.faltam)[0]
         sessao = replace(sessao, pendente=pendente)
-        return entra(sessao, Estado.DADOS_INCOMPLETOS, Responder(questions.pergunta(rascunho)))
+        return entra(sessao, Estado.DADOS_INCOMPLETOS, Responder(questions.pergunta(rascunho, antes)))
     sessao = replace(
         sessao,
         pendente=None if rascunho.tomador_nome else Campo.NOME,  # nothing waits for it, but it may just be sent
@@ -62,11 +62,3 @@ def com_rascunho(sessao: Sessao, rascunho: Rascunho, agora: datetime, *, titulo:
     )
     mensagem = resumo(sessao, titulo) if titulo else resumo(sessao)
     return entra(sessao, Estado.AGUARDANDO_CONFIRMACAO, Responder(mensagem))
-
-
-def _titulo(antes: Rascunho, depois: Rascunho) -> str | None:
-    mudou = mudancas(antes, depois)
-    if mudou:
-        return titulo_da_mudanca(mudou)
-    so_o_nome = antes.completo and replace(antes, nome=depois.nome) == depois != antes
-    return NOME_DO_CADASTRO if so_o_nome and depois.cadastro else None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from state_machine import messages, questions
 from state_machine.efeitos import Decision, Emitir, Responder
 from state_machine.estado import Estado
+from state_machine.eventos import Negou
 from state_machine.fields import Campo, Motivo
 from state_machine.rascunho import StatusCampo, aplicar
 from state_machine.steps import com_rascunho, diz, entra, mostra
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
         Evento,
         Informou,
         MandouArquivo,
-        Negou,
         PediuAjuda,
         PediuCorrecao,
         PerdeuMensagem,
@@ -99,9 +99,9 @@ def sauda(sessao: Sessao, _evento: Evento, _agora: datetime) -> Decision:
     return diz(sessao, messages.saudacao())
 
 
-def repergunta(sessao: Sessao, _evento: Evento, _agora: datetime) -> Decision:
-    """Ask the open question again."""
-    return diz(sessao, questions.pergunta(sessao.rascunho))
+def repergunta(sessao: Sessao, evento: Evento, _agora: datetime) -> Decision:
+    """Ask the open question again, in other words."""
+    return diz(sessao, questions.insiste(sessao.rascunho, negou=isinstance(evento, Negou)))
 
 
 def lembra(sessao: Sessao, _evento: Evento, agora: datetime) -> Decision:
@@ -109,9 +109,9 @@ def lembra(sessao: Sessao, _evento: Evento, agora: datetime) -> Decision:
     return mostra(sessao, messages.lembrete(sessao), agora)
 
 
-def ajuda(sessao: Sessao, _evento: PediuAjuda, _agora: datetime) -> Decision:
-    """Say how it works."""
-    return diz(sessao, messages.ajuda())
+def ajuda(sessao: Sessao, evento: PediuAjuda, _agora: datetime) -> Decision:
+    """Answer what was asked, else say how it works."""
+    return diz(sessao, evento.resposta or messages.ajuda())
 
 
 def so_texto(sessao: Sessao, evento: MandouArquivo, _agora: datetime) -> Decision:

@@ -116,7 +116,7 @@ def test_a_client_that_is_not_active_is_pointed_out():
     [
         (lido(Campo.VALOR, "1800"), "*Mudei o valor de R$ 1.500,00 para R$ 1.800,00.*"),
         (lido(Campo.DOCUMENTO, OUTRO_CNPJ), "*Mudei o cliente de 12.345.678/0001-95 para 11.222.333/0001-81.*"),
-        (lido(Campo.DESCRICAO, "mentoria"), "*Troquei o serviço.*"),
+        (lido(Campo.DESCRICAO, "mentoria"), "*Troquei o serviço para mentoria.*"),
         (lido(Campo.EMAIL, "b@b.com"), "*Mudei o e-mail de a@a.com para b@b.com.*"),
         (lido(Campo.COMPETENCIA, "2026-11"), "*Mudei a competência de 10/2026 para 11/2026.*"),
         (lido(Campo.DATA, "2026-11-02"), "*Mudei a data de 31/10/2026 para 02/11/2026.*"),

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from made_sessions import TUDO, fits, lido, rascunhos, textos
 
 from state_machine.fields import OBRIGATORIOS, Campo, Doubt, Motivo
-from state_machine.questions import NOME_DO_CAMPO, duvidosos, pergunta
+from state_machine.questions import NOME_DO_CAMPO, duvidosos, insiste, pergunta
 from state_machine.rascunho import Rascunho, aplicar
 
 # Which fields a reason can hit: from the extractor's rules, from the checks of ``rascunho``, from the authority.
@@ -64,7 +64,8 @@ def test_the_question_says_the_detail_and_what_comes_next():
     """The first doubt in full, then the names of what else is missing, then what is kept."""
     rascunho = em_duvida(Campo.DOCUMENTO, Motivo.INCOMPLETO, "faltam 2 dígitos", TUDO[1:2])
     assert pergunta(rascunho).texto == (
-        "Esse número está incompleto. Faltam 2 dígitos. Me manda o CNPJ (14 caracteres) ou CPF (11) inteiro?\n\n"
+        "Esse número está incompleto. Li “trecho”. Faltam 2 dígitos. "
+        "Me manda o CNPJ (14 caracteres) ou CPF (11) inteiro?\n\n"
         "Depois disso falta o serviço prestado.\n\n"
         "Já guardei o valor."
     )
@@ -124,3 +125,61 @@ def test_any_detail_fits(par, detalhe):
     """Whatever the extractor puts into ``detalhe``."""
     motivo, campo = par
     fits(pergunta(em_duvida(campo, motivo, detalhe, (lido(Campo.VALOR, "10"),))))
+
+
+@pytest.mark.parametrize(("motivo", "campo"), [p for p in PARES if p[1] is not Campo.NOME])
+def test_a_doubt_that_still_stands_is_asked_in_other_words(motivo, campo):
+    """Nobody reads the same sentence twice; both quote what was read, and both fit."""
+    duvida = (Doubt(campo, motivo, "37 e meio"),)
+    antes = aplicar(Rascunho(), (), duvida, ())
+    primeira, outra = pergunta(antes, Rascunho()), pergunta(aplicar(antes, (), duvida, ()), antes)
+    assert primeira != outra
+    assert insiste(antes) == outra
+    fits(outra)
+    if motivo not in {Motivo.DUAS_NOTAS, Motivo.RECUSADO}:
+        assert "“37 e meio”" in primeira.texto
+        assert "“37 e meio”" in outra.texto
+
+
+@pytest.mark.parametrize(
+    ("numero", "onde"),
+    [("529.982.247-26", "CPF do cliente"), ("12.345.678/0001-99", "cartão CNPJ"), ("123", "CNPJ ou CPF com o cliente")],
+)
+def test_a_wrong_check_digit_is_looked_up_where_such_a_number_stands(numero, onde):
+    """A person has no CNPJ card."""
+    texto = pergunta(aplicar(Rascunho(), (), (Doubt(Campo.DOCUMENTO, Motivo.DIGITO_NAO_BATE, numero),), ())).texto
+    assert f"Li “{numero}”. Confere" in texto
+    assert onde in texto
+    assert ("cartão" in texto) == ("cartão" in onde)
+
+
+def test_two_invoices_in_one_message_get_one_clear_answer():
+    """What the first needs is said once; nothing else is asked after it."""
+    duvidas = [Doubt(campo, Motivo.DUAS_NOTAS, "300 e 450") for campo in (Campo.DOCUMENTO, Campo.VALOR)]
+    texto = pergunta(aplicar(Rascunho(), (), duvidas, ())).texto
+    assert "uma de cada vez" in texto
+    assert "Depois disso" not in texto
+
+
+def test_a_correction_before_the_summary_is_acknowledged():
+    """The new value is repeated before the next question; what was new and not corrected is not."""
+    antes = aplicar(Rascunho(), (lido(Campo.VALOR, "1500"),), (), ())
+    depois = aplicar(antes, (lido(Campo.VALOR, "1800"), lido(Campo.DESCRICAO, "aula")), (), ())
+    assert pergunta(depois, antes).texto.startswith("Anotei: valor R$ 1.800,00.\n\nQual é o CNPJ")
+    assert "Anotei" not in pergunta(antes, Rascunho()).texto
+
+
+def test_an_amount_that_is_none_leaves_the_good_one_and_says_so():
+    """The answer names what was not used, why, and what stands."""
+    antes = aplicar(Rascunho(), (lido(Campo.VALOR, "1500"),), (), ())
+    depois = aplicar(antes, (), (Doubt(Campo.VALOR, Motivo.NAO_POSITIVO, "-500"),), ())
+    texto = pergunta(depois, antes).texto
+    assert texto.startswith("Não usei “-500”: o valor da nota precisa ser maior que zero. Continua R$ 1.500,00;")
+
+
+@pytest.mark.parametrize("rascunho", [aplicar(Rascunho(), TUDO[:n], (), ()) for n in range(3)])
+def test_a_no_to_a_question_is_no_reason_to_repeat_it(rascunho):
+    """It says that there is time, and how to give up."""
+    texto = insiste(rascunho, negou=True).texto
+    assert texto not in {pergunta(rascunho).texto, insiste(rascunho).texto}
+    assert "_cancela_" in texto

@@ -123,11 +123,12 @@ def test_a_document_with_wrong_digits_is_never_taken_whoever_read_it():
 
 @pytest.mark.parametrize("evento", [Conversou(), Confirmou(None), Confirmou(3), Negou(), PediuCorrecao()])
 def test_while_data_are_missing_other_words_repeat_the_question(evento):
-    """A yes or no to a question about data is no answer: the question comes again, nothing changes."""
+    """A yes or no to a question about data is no answer: the question comes again in other words."""
     sessao = diz(nova(), Abriu(), Informou((DOC,))).sessao
     decision = diz(sessao, evento)
     assert decision.sessao == sessao
-    assert resposta(decision).texto.startswith("Faltam o valor e o serviço prestado.")
+    inicio = "Tudo bem. Quando tiver, me manda" if evento == Negou() else "Ainda faltam"
+    assert resposta(decision).texto.startswith(f"{inicio} o valor e o serviço prestado.")
 
 
 # --- the summary --------------------------------------------------------------------------------------------------
