@@ -45,6 +45,17 @@ def text_message(mensagem: Mensagem) -> dict[str, object]:
     }
 
 
+def file_message(arquivo: EnviarArquivo) -> dict[str, object]:
+    """Return the outbox's JSON for an invoice's PDF or XML."""
+    return {
+        "tipo": "arquivo",
+        "emissao_id": arquivo.emissao_id,
+        "formato": arquivo.formato,
+        "nome": arquivo.nome,
+        "legenda": arquivo.legenda,
+    }
+
+
 class Hands:
     """Does what decisions want done; all of it in the caller's transaction."""
 
@@ -71,13 +82,7 @@ class Hands:
                     texto = text_message(mensagem)
                     await self._say(connection, sessao, texto, correlacao, chave=unica, resumo_de=resumo_de)
                 case EnviarArquivo():
-                    arquivo = {
-                        "tipo": "arquivo",
-                        "emissao_id": efeito.emissao_id,
-                        "formato": efeito.formato,
-                        "nome": efeito.nome,
-                        "legenda": efeito.legenda,
-                    }
+                    arquivo = file_message(efeito)
                     chave = f"arquivo:{efeito.emissao_id}:{efeito.formato}"
                     await self._say(connection, sessao, arquivo, correlacao, chave=chave, bloqueia=False)
                 case Emitir(revisao):

@@ -7,8 +7,11 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from bot.inbound import SILENT, Outro, Palavras, Toque
+from bot.requests import answer
 from extractor.contract import Context, Extraction, Intent
-from state_machine import messages
+from extractor.requests import Pedido, Tipo, read_request
+from state_machine import messages, pedidos
+from state_machine.efeitos import EnviarArquivo, Mensagem
 from state_machine.estado import Estado
 from state_machine.eventos import (
     Abriu,
@@ -26,14 +29,17 @@ from state_machine.fields import Campo
 from state_machine.hora import SAO_PAULO
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from bot.inbound import Entrada
     from bot.ports import Extractor
     from persistence.people import Empresa
-    from state_machine.efeitos import Mensagem
+    from state_machine.pedidos import NotaListada
     from state_machine.sessao import Sessao
 
+TAKEN_UP = frozenset({Estado.REJEITADO, Estado.CANCELADO_USUARIO, Estado.EXPIRADO})  # their data may go on
+FINAL_WORDS = frozenset({Intent.CONFIRMAR, Intent.NEGAR})  # they answer us; they ask for nothing
 RECENT = timedelta(hours=24)  # for so long a rejected or expired session is what a short word still refers to
 
 
@@ -41,13 +47,14 @@ RECENT = timedelta(hours=24)  # for so long a rejected or expired session is wha
 class Plano:
     """What a turn will do: ``eventos`` to ``alvo`` (``None``: a new session), or just an answer, or silence.
 
-    ``origem`` is the ended session that a new one takes over from.
+    ``origem`` is the ended session that a new one takes over from; ``arquivo`` is a document that was asked for.
     """
 
     eventos: tuple[Evento, ...] = ()
     alvo: Sessao | None = None
     resposta: Mensagem | None = None
     origem: str | None = None
+    arquivo: EnviarArquivo | None = None
 
 
 class Memory(Protocol):
@@ -68,6 +75,10 @@ class Memory(Protocol):
 
     async def repaired(self, sessao_id: str) -> bool:
         """Whether a later session took this one's data up."""
+        ...
+
+    async def notes(self, limit: int, *, numero: str | None = None, autorizadas: bool = True) -> Sequence[NotaListada]:
+        """This conversation's newest invoices, newest first; only those of a number, or also those not issued."""
         ...
 
 
@@ -92,6 +103,8 @@ async def plan(entrada: Entrada, leitura: Extraction | None, memory: Memory, ago
     match entrada:
         case Toque():
             return await _pressed(entrada, memory)
+        case Palavras() if leitura is not None and (pedido := _request(entrada.texto, leitura, memory.ativa)):
+            return await _requested(pedido, memory, agora)
         case Palavras() if leitura is not None:
             evento = _event(leitura, entrada)
             return Plano((evento,), memory.ativa) if memory.ativa else await _out_of_the_blue(evento, memory, agora)
@@ -124,6 +137,33 @@ def _event(leitura: Extraction, entrada: Palavras) -> Evento:
             return Conversou()
 
 
+def _request(texto: str, leitura: Extraction, ativa: Sessao | None) -> Pedido | None:
+    """Return what the words ask for when they carry no data of an invoice; "cancela" alone is about the open one."""
+    if leitura.candidates or leitura.doubts or leitura.clear or (ativa and leitura.intent in FINAL_WORDS):
+        return None
+    pedido = read_request(texto)
+    if leitura.intent is Intent.CANCELAR:
+        return pedido if pedido and pedido.tipo in {Tipo.CANCELAR_NOTA, Tipo.PARAR} else None
+    return Pedido(Tipo.REPETIR) if pedido is None and leitura.intent is Intent.REPETIR else pedido
+
+
+async def _requested(pedido: Pedido, memory: Memory, agora: datetime) -> Plano:
+    """Answer a request beside whatever is open: the draft stays, and a later yes answers no summary any more."""
+    if pedido.tipo is Tipo.RETOMAR:
+        ultima, quando = await memory.latest() or (None, None)
+        if memory.ativa:
+            return Plano((Conversou(),), memory.ativa)
+        if ultima and quando and agora - quando < RECENT and ultima.estado in TAKEN_UP:
+            return await _take_up(ultima, memory)
+    resposta = await answer(pedido, memory)
+    arquivo = resposta if isinstance(resposta, EnviarArquivo) else None
+    if memory.ativa is None:
+        texto = None if isinstance(resposta, EnviarArquivo) else pedidos.mensagem(resposta, em_aberto=False)
+        return Plano(resposta=texto, arquivo=arquivo)
+    texto = pedidos.mensagem("O PDF está indo." if isinstance(resposta, EnviarArquivo) else resposta, em_aberto=True)
+    return Plano((PediuAjuda(texto),), memory.ativa, arquivo=arquivo)
+
+
 async def _pressed(toque: Toque, memory: Memory) -> Plano:
     ativa = memory.ativa
     sessao = ativa if ativa and ativa.sessao_id == toque.sessao_id else await memory.load(toque.sessao_id)
@@ -144,8 +184,7 @@ async def _take_up(antiga: Sessao, memory: Memory) -> Plano:
     """Open a new session with an ended one's data, once."""
     if memory.ativa:  # the invoice at hand comes first
         return Plano((Conversou(),), memory.ativa)
-    retomavel = antiga.estado in {Estado.REJEITADO, Estado.CANCELADO_USUARIO, Estado.EXPIRADO}
-    if not retomavel or await memory.repaired(antiga.sessao_id):
+    if antiga.estado not in TAKEN_UP or await memory.repaired(antiga.sessao_id):
         return Plano(resposta=messages.ja_retomada())
     return Plano((Abriu(antiga.rascunho, antiga.pendente),), None, origem=antiga.sessao_id)
 

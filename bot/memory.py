@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from persistence import snapshots
+from persistence import notes, snapshots
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
     from persistence.engine import Database
+    from state_machine.pedidos import NotaListada
     from state_machine.sessao import Sessao
 
 
@@ -44,6 +45,11 @@ class ConversationMemory:
         """Whether a later session took this one's data up."""
         async with self._database.transaction() as connection:
             return await snapshots.repaired(connection, sessao_id)
+
+    async def notes(self, limit: int, *, numero: str | None = None, autorizadas: bool = True) -> list[NotaListada]:
+        """This conversation's newest invoices, newest first; nobody else's."""
+        async with self._database.transaction() as connection:
+            return await notes.listed(connection, self._conversa, limit, numero=numero, autorizadas=autorizadas)
 
 
 async def database_now(connection: AsyncConnection) -> datetime:

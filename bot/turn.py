@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from bot.carry_out import Hands, one_reply, text_message
+from bot.carry_out import Hands, file_message, one_reply, text_message
 from bot.customers import as_cadastro
 from bot.evidence import evidence
 from bot.inbound import Palavras, next_arrival
@@ -137,6 +137,11 @@ class Conversations:
             elif plano.resposta:
                 mensagem = text_message(plano.resposta)
                 await outbox.enqueue(connection, conversa=lease.lane, mensagem=mensagem, correlacao=correlacao)
+            if plano.arquivo:  # a key of this very request: asked again, it is sent again
+                arquivo, key = file_message(plano.arquivo), f"pedido:{ids[-1]}"
+                await outbox.enqueue(
+                    connection, conversa=lease.lane, mensagem=arquivo, chave=key, bloqueia=False, correlacao=correlacao
+                )
             await self._lanes.done(connection, lease, ids)
         self._ring()
         if sessao is not None:

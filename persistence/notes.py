@@ -9,7 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from persistence.tables import nfse_documento, nfse_emissao, nfse_processada, session_snapshot
-from state_machine.emission import Documento
+from state_machine.emission import Documento, StatusEmissao
+from state_machine.pedidos import NotaListada
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
@@ -89,3 +90,34 @@ async def of_conversation(connection: AsyncConnection, conversa: str, limit: int
         .limit(limit)
     )
     return list(await connection.execute(statement))
+
+
+async def listed(
+    connection: AsyncConnection, conversa: str, limit: int, *, numero: str | None = None, autorizadas: bool = True
+) -> list[NotaListada]:
+    """List a conversation's newest invoices as people speak of them; with ``numero`` only those of that number."""
+    statement = (
+        sa.select(nfse_emissao, nfse_processada.c.numero, session_snapshot.c.cnpj_razao_social)
+        .join(session_snapshot, session_snapshot.c.id == nfse_emissao.c.session_id)
+        .outerjoin(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
+        .where(session_snapshot.c.conversa == conversa)
+        .order_by(nfse_emissao.c.id.desc())
+        .limit(limit)
+    )
+    if numero is not None:
+        statement = statement.where(sa.func.ltrim(nfse_processada.c.numero, "0") == numero)
+    if autorizadas:
+        statement = statement.where(nfse_processada.c.numero.is_not(None))
+    return [
+        NotaListada(
+            emissao_id=row.id,
+            numero=row.numero,
+            status=StatusEmissao(row.status),
+            valor=row.valor_servico,
+            documento=row.tomador_documento,
+            nome=row.cnpj_razao_social,
+            descricao=row.descricao_servico,
+            em=row.criado_em,
+        )
+        for row in await connection.execute(statement)
+    ]

@@ -68,8 +68,8 @@ _DUVIDA = {
     ),
     Motivo.TELEFONE_OU_CPF: (
         (
-            "Esse número pode ser um telefone ou um CPF.{li} Se for o CPF do cliente, me manda de novo com a palavra CPF "
-            "na frente."
+            "Esse número pode ser um telefone ou um CPF.{li} Se for o CPF do cliente, me manda de novo "
+            "com a palavra CPF na frente."
         ),
         "Ainda não sei se é telefone ou CPF.{li} Escreve _CPF_ e o número, na mesma mensagem.",
     ),

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from road_people import FULL
+
+if TYPE_CHECKING:
+    from road_people import Road
+
+
+async def test_issued_invoices_are_listed_and_sent_again(road: Road) -> None:
+    """The list has number, amount, client and day; a second copy is the same PDF, as often as it is asked for."""
+    ana = await road.person()
+    paper, _ = await ana.issue()
+    await ana.issue("nota de 200 pra 99.000.002/0001-48, revisão de texto")
+    await road.settled()
+    first, second = sorted(int(note.numero or 0) for note in await road.notes(ana))
+    listed = (await ana.say("minhas notas")).text
+    assert f"*{first}* · R$ 1.500,00 · PADARIA DO ZÉ LTDA" in listed
+    assert listed.index(f"*{second}* · R$ 200,00") < listed.index(f"*{first}* · ")
+    assert "autorizada" in (await ana.say("qual o status?")).text
+    for _ in range(2):
+        again = await ana.say(f"segunda via da nota {first}")
+        assert again.text == f"Segunda via da NFS-e {first} · R$ 1.500,00 · PADARIA DO ZÉ LTDA"
+        assert again.attachment is not None
+        assert again.attachment.mime == "application/pdf"
+    newest = await ana.say("me manda o pdf de novo")
+    assert f"NFS-e {second}" in newest.text
+    assert paper.startswith(b"%PDF")
+    assert len(await road.sessions(ana)) == 2  # no request opened a draft
+
+
+async def test_nobody_sees_the_invoices_of_another_conversation(road: Road) -> None:
+    """A number that somebody else's invoice has is not found."""
+    ana, bia = await road.person(), await road.person()
+    await ana.issue()
+    await road.settled()
+    [note] = await road.notes(ana)
+    assert "Ainda não saiu nenhuma nota" in (await bia.say("minhas notas")).text
+    assert f"Não achei a nota {note.numero}" in (await bia.say(f"segunda via da nota {note.numero}")).text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("quero falar com um atendente", "eu ainda não faço"),
+        ("parar", "só escrevo em resposta a você"),
+        ("repete a última", "não tenho qual repetir"),
+        ("status", "Ainda não enviei nenhuma nota"),
+        ("cancelar nota 1042", "Cancelar a nota 1042 eu ainda não faço"),
+    ],
+)
+async def test_what_cannot_be_done_is_said_and_harms_no_draft(road: Road, words: str, said: str) -> None:
+    """Each request has its own honest answer; the open invoice stays, but a yes no longer answers its summary."""
+    ana = await road.person()
+    assert said in (await ana.say(words)).text
+    assert await road.sessions(ana) == []
+    await ana.say(FULL)
+    answer = await ana.say(words)
+    assert said in answer.text
+    assert "continua guardada" in answer.text
+    assert (await road.session(ana))["estado"] == "aguardando_confirmacao"
+    assert "R$ 1.500,00" in (await ana.say("sim")).text  # the summary again, to be looked at
+    await road.settled()
+    assert await road.notes(ana) == []
+
+
+async def test_a_copy_can_be_asked_for_while_another_is_being_made(road: Road) -> None:
+    """The document comes, and the open draft waits."""
+    ana = await road.person()
+    await ana.issue()
+    await ana.say("nota de 90 pra 99.000.002/0001-48, revisão")
+    await ana.tell("segunda via")
+    told = [await ana.expect(), await ana.expect()]
+    assert any("continua guardada" in bubble.text for bubble in told)
+    assert any(bubble.attachment for bubble in told)
+    assert (await road.session(ana))["estado"] == "aguardando_confirmacao"
+
+
+async def test_an_invoice_to_repeat_comes_as_words_to_send(road: Road) -> None:
+    """The answer's own line, sent back, is read as the same invoice."""
+    ana = await road.person()
+    await ana.issue()
+    answer = await ana.say("repete a última")
+    line = answer.text.splitlines()[-1].strip("_")
+    summary = (await ana.say(line)).text
+    for shown in ("R$ 1.500,00", "PADARIA DO ZÉ LTDA", "Serviço: consultoria de marketing\n"):
+        assert shown in summary
+
+
+async def test_an_invoice_given_up_is_taken_up_in_words(road: Road) -> None:
+    """ "Retoma a nota" does what the button does, once; with nothing to take up it says so."""
+    ana = await road.person()
+    assert "Não tenho nota para retomar" in (await ana.say("retoma a nota")).text
+    await ana.say(FULL)
+    await ana.say("cancela")
+    summary = await ana.say("retoma a nota")
+    assert "Retomei os dados" in summary.text
+    assert "R$ 1.500,00" in summary.text
+    await ana.touch("Confirmar")
+    await ana.files()
+    await road.settled()
+    assert len(await road.notes(ana)) == 1
+    assert "Não tenho nota para retomar" in (await ana.say("retoma a nota")).text
