@@ -161,7 +161,7 @@ def _addition(skeleton: Skeleton, line: str, known: str | None) -> Reading | Non
         return None
     match = ADD.search(line)
     span = _trim(line, match.start("d"), min(match.end("d"), _stop(line, match.start("d")))) if match else None
-    if span is None or not _has_content(line, span):
+    if span is None or not (_has_content(line, span) or "M" in line[slice(*span)]):  # "ref. novembro" says something
         return None
     typed = skeleton.verbatim(*span)
     return Reading(candidate=Candidate(Campo.DESCRICAO, f"{known}, {typed}", typed), replaces=True)

@@ -61,6 +61,7 @@ NAMED: Final = re.compile(
     r"galaxy|art|rrt|trt|nbr|nr|iso|ie:|im:|insc\.?|windows|excel|office|playstation|xbox|"
     r"remessa|romaneio|cid|versao|nivel|unidade consumidora|orcamento n[º°o]|"
     r"order|ticket)\s*(?:(?:n[º°.]?|numero|num|nr)(?![a-z])\.?)?\s*[:#.-]?\s*"
+    r"|\b(?:d[ae]|na|pela|conforme) os\s*"  # an article would be "das" or "nas"
     r"|(?:os|o\.s\.?|ordem|contrato|proposta|orcamento|projeto|conta|casa|unidade|loja|box|"
     r"nota(?: fiscal)?|turma|grupo|"
     r"mesa|vaga|viagem|po|ie|im|fatura|boleto|recibo|cte|obra|evento|matricula|aluno|serie|etapa|modulo|aula)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 import phonenumbers
@@ -76,6 +77,10 @@ class _Run:
             cuts.add(at)
         return cuts
 
+    def single_digits(self, i: int) -> int:
+        """How many groups of one digit stand in a row from ``i``: "4 1 7 2 …"."""
+        return sum(1 for _ in takewhile(lambda group: group[1] - group[0] == 1, self.groups[i:]))
+
 
 def is_phone(digits: str) -> bool:
     """Say whether bare digits are a Brazilian phone number in use, by the public numbering plan."""
@@ -136,7 +141,10 @@ def _mark_run(canvas: Canvas, match: re.Match[str], contexto: Context) -> None:
 
 
 def _window(run: _Run, i: int, *, valid: bool) -> int | None:
-    """Return the end of a document that begins at group ``i``: of the official grouping, or unbroken."""
+    """Return the end of a document that begins at group ``i``: as officially grouped, unbroken, or digit by digit."""
+    single = run.single_digits(i)
+    if single in {CNPJ_LENGTH, CPF_LENGTH} and (not valid or _is_valid(run.digits(i, i + single))):
+        return i + single
     for j in range(min(len(run.groups), i + MAX_GROUPS), i, -1):
         digits, cuts = run.digits(i, j), run.cuts(i, j)
         expected = {CNPJ_LENGTH: CNPJ_CUTS, CPF_LENGTH: CPF_CUTS}.get(len(digits))

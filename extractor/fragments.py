@@ -58,6 +58,8 @@ ORDER: Final = re.compile(
 )
 ASKED_FOR: Final = re.compile(r"\b(?:pediu|quer|queria|precisa|pedindo|solicitou)(?: (?:a|uma|de))* nota")
 BARE_LABEL: Final = re.compile(r"servicos? (?!d[eoa]s?\b)(?P<w>[a-z]+)")
+BUILT: Final = frozenset({"obra", "obras"})
+BUILDING: Final = re.compile(r"(?<!mao de )\bobras?\b")  # labour ("mão de obra") is a part of a price
 INTRODUCES: Final = re.compile(r"\b(?:aqui (?:eh|e|quem fala)|meu nome eh|me chamo|quem fala eh|(?:eu )?sou [oa])\b")
 BY: Final = re.compile(r"\s(?=(?:pel[oa]s?|referente)\s)")
 FOR: Final = re.compile(r"\s*(?:pra|pro|para)(?: [ao])?\s")
@@ -177,8 +179,11 @@ def _clean(line: str, start: int, end: int, *, after: str, before: str) -> Fragm
     if INTRODUCES.search(line, begin, end):
         return None
     words = tuple(m[0] for m in WORD.finditer(line, start, end))
+    built = BUILDING.search(line, start, end) is not None
     content = [
-        w for w in words if w not in NOISE and not w.isupper() and not NOISE_MARKS.fullmatch(w) and not w.isdecimal()
+        w
+        for w in words
+        if (w not in NOISE or (built and w in BUILT)) and not (w.isupper() or w.isdecimal() or NOISE_MARKS.fullmatch(w))
     ]
     if not content or all(len(w) < 2 for w in content):  # noqa: PLR2004 - single letters are slips
         return None

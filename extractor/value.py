@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from extractor.amount_patterns import Role
 from extractor.amount_roles import roles_of
 from extractor.marks import Kind
+from extractor.quoted import counted_span, lone_number
 from extractor.reading import Reading
 from state_machine.fields import Campo, Candidate, Confianca, Doubt, Motivo
 from state_machine.money import LIMITE, ValorInvalido, centavos
@@ -39,6 +40,7 @@ CENTS: Final = re.compile(r",\d\d$")  # nobody counts things in hundredths
 COUNTS: Final = frozenset({Role.QUANTITY, Role.STRAY, Role.PLURAL})  # they stay in the description
 YEARS: Final = range(2015, 2041)  # a bare "2026" is a year as often as a price
 NAMES_BELOW: Final = Decimal(100)  # beside a price, "aula 3" and "nível dois" are names in the service, not prices
+SIGN: Final = re.compile(r"(?:-|\b(?:menos|negativ[oa]))\s*(?:r\$\s*)?$")
 SINGLE_DIGIT: Final = Decimal(10)  # "2" or "dois" for a service is short for two thousand, or a slip
 
 
@@ -56,7 +58,10 @@ def read_value(skeleton: Skeleton, contexto: Context, hostile_from: int) -> Read
         foreign
     )
     reading = _decide(skeleton, contexto, roles, foreign, used, hostile)
-    return reading if reading.candidate is None else _leave_names(reading, roles, skeleton)
+    if reading.candidate is not None:
+        return _leave_names(reading, roles, skeleton)
+    lone = None if reading.doubt or reading.clear else lone_number(skeleton, contexto, roles)
+    return replace(reading, doubt=lone[0], used=reading.used | {lone[1]}) if lone else reading
 
 
 def _leave_names(reading: Reading, roles: dict[Mark, set[Role]], skeleton: Skeleton) -> Reading:
@@ -83,6 +88,8 @@ def _decide(
     hostile: list[Mark],
 ) -> Reading:
     live = {m: r for m, r in roles.items() if _is_live(m, r, contexto)}
+    if any(Role.NEGATED not in r for r in live.values()):  # "errei, 1.500 não, 15.000": what is denied is no outcome
+        live = {m: r for m, r in live.items() if Role.NEGATED not in r}
     outcome = {m: r for m, r in live.items() if r & SAFE and not r & {Role.APPROXIMATE, Role.RATE, Role.UNIT}}
     totals = {m: r for m, r in outcome.items() if Role.TOTAL in r}
     denied = [m for m, r in roles.items() if Role.NEGATED in r]
@@ -98,13 +105,24 @@ def _decide(
     agreed = _agreeing_total(skeleton, roles)
     if agreed is not None:
         return _accept(skeleton, agreed, {agreed: {Role.TOTAL}}, contexto, used, replaces=replaces)
-    for role, motivo in ASKED_BACK:
-        marks = [m for m, r in roles.items() if role in r and not r & {Role.NEGATED}]
-        if marks:
-            return _doubt(skeleton, marks, motivo, used)
+    asked = _asked_back(skeleton, roles, used)
+    if asked is not None:
+        return asked
     if foreign:
         return _doubt(skeleton, foreign, Motivo.MOEDA_ESTRANGEIRA, used)
     return _choose(skeleton, live, contexto, used, denied=bool(denied), hostile=hostile, replaces=replaces)
+
+
+def _asked_back(skeleton: Skeleton, roles: dict[Mark, set[Role]], used: frozenset[Mark]) -> Reading | None:
+    """Return the doubt of a price whose total would have to be computed, or is not sure."""
+    for role, motivo in ASKED_BACK:
+        marks = [m for m, r in roles.items() if role in r and not r & {Role.NEGATED}]
+        if len(marks) == 1 and role in {Role.INSTALMENT, Role.UNIT}:
+            trecho = skeleton.text.verbatim(*counted_span(skeleton, marks[0], roles))
+            return Reading(doubt=Doubt(Campo.VALOR, motivo, trecho), used=used)
+        if marks:
+            return _doubt(skeleton, marks, motivo, used)
+    return None
 
 
 def _agreeing_total(skeleton: Skeleton, roles: dict[Mark, set[Role]]) -> Mark | None:
@@ -218,7 +236,9 @@ def _accept(
     if mark.amount is None:
         return _doubt(skeleton, [mark], Motivo.AMBIGUO, used)
     if mark.negative or mark.amount == 0:
-        return _doubt(skeleton, [mark], Motivo.NAO_POSITIVO, used)
+        sign = SIGN.search(skeleton.text.plain, 0, mark.start)
+        trecho = skeleton.text.verbatim(sign.start() if sign else mark.start, mark.end)
+        return Reading(doubt=Doubt(Campo.VALOR, Motivo.NAO_POSITIVO, trecho), used=used)
     try:
         valor = centavos(mark.amount)
     except ValorInvalido:

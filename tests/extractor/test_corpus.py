@@ -26,7 +26,7 @@ def test_the_frozen_part_is_frozen():
 def test_the_corpus_is_broad():
     """At least 300 single cases and 40 dialogues of four to eight turns, each with a name of its own."""
     everything = cases("dev.jsonl") + cases("test.jsonl")
-    blind = cases("blind.jsonl")
+    blind = cases("blind.jsonl") + cases("fresh.jsonl")
     dialogues = [c for c in everything if len(c["turns"]) > 1]
     assert len(everything) - len(dialogues) >= 300
     assert len(dialogues) >= 40
@@ -34,7 +34,7 @@ def test_the_corpus_is_broad():
     assert len({c["id"] for c in everything + blind}) == len(everything + blind)
 
 
-@pytest.mark.parametrize("part", ["dev.jsonl", "test.jsonl", "blind.jsonl"])
+@pytest.mark.parametrize("part", ["dev.jsonl", "test.jsonl", "blind.jsonl", "fresh.jsonl"])
 async def test_the_rules_reach_their_targets(part):
     """Accuracy per field, no wrong money, few needless questions, milliseconds."""
     report = await evaluate(CORPUS / part, RulesExtractor())

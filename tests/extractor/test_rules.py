@@ -273,3 +273,84 @@ def test_a_number_in_the_name_of_the_service_stays_in_the_description(fresh, pri
 def test_a_larger_number_beside_the_price_is_asked_about_rather_than_dropped(fresh):
     """A number such as that of "aula 15" may be a second price: the amount is asked before anything can go out."""
     assert doubts(extract("nota de 222 pra 12.345.678/0001-95 aula 15", fresh)) == {Campo.VALOR: Motivo.VARIOS}
+
+
+@pytest.mark.parametrize(
+    ("text", "descricao"),
+    [
+        ("obra, 4.200 reais", "obra"),
+        ("900 obra", "obra"),
+        ("obra no apto 302, 4.200 reais", "obra no apto 302"),
+        ("obra de reforma da cozinha, 800 reais, mão de obra", "obra de reforma da cozinha"),
+    ],
+)
+def test_a_plain_noun_of_work_is_the_service(fresh, text, descricao):
+    """Building work is a service although labour ("mão de obra") is a part of a price."""
+    assert values(extract(text, fresh))[Campo.DESCRICAO] == descricao
+
+
+def test_labour_alone_is_no_service(fresh):
+    """It names a part of the price."""
+    assert Campo.DESCRICAO not in values(extract("mão de obra 500", fresh))
+
+
+@pytest.mark.parametrize(
+    ("text", "motivo", "trecho"),
+    [
+        ("consultoria, 3", Motivo.AMBIGUO, "3"),
+        ("aula de canto, 4, cnpj 11.222.333/0001-81", Motivo.AMBIGUO, "4"),
+        ("consultoria\n3", Motivo.AMBIGUO, "3"),
+        ("consultoria, 0", Motivo.NAO_POSITIVO, "0"),
+    ],
+)
+def test_a_number_that_stands_alone_is_never_dropped(fresh, text, motivo, trecho):
+    """It may be the price: it is asked about, with the number."""
+    assert [(d.campo, d.motivo, d.trecho) for d in extract(text, fresh).doubts] == [(Campo.VALOR, motivo, trecho)]
+
+
+@pytest.mark.parametrize(
+    ("text", "motivo", "trecho"),
+    [
+        ("0", Motivo.NAO_POSITIVO, "0"),
+        ("-500", Motivo.NAO_POSITIVO, "-500"),
+        ("valor R$ -500", Motivo.NAO_POSITIVO, "R$ -500"),
+        ("1.50", Motivo.AMBIGUO, "1.50"),
+    ],
+)
+def test_a_strange_amount_over_the_summary_is_quoted_whole(summary, text, motivo, trecho):
+    """With its sign, as the user wrote it."""
+    assert [(d.motivo, d.trecho) for d in extract(text, summary).doubts] == [(motivo, trecho)]
+
+
+@pytest.mark.parametrize("text", ["errei, 1.500 não, 15.000", "1.500 não, 15.000", "me enganei, 1.500 não, é 15.000"])
+def test_what_is_denied_is_not_the_new_amount(summary, text):
+    """The other one is."""
+    assert values(extract(text, summary))[Campo.VALOR] == "15000.00"
+
+
+def test_only_the_document_is_taken_back(summary):
+    """What else was confirmed stays."""
+    assert extract("tá certo, só o cnpj que não", summary).clear == frozenset({Campo.DOCUMENTO})
+
+
+def test_a_work_order_is_no_amount(fresh):
+    """After a feminine preposition "OS" is an order, not an article."""
+    assert values(extract("nota da OS 4471, reparo no compressor, 1.120", fresh))[Campo.VALOR] == "1120.00"
+
+
+@pytest.mark.parametrize("text", ["cnpj 1 1 2 2 2 3 3 3 0 0 0 1 8 1", "o cpf é 5 2 9 9 8 2 2 4 7 2 5"])
+def test_a_document_typed_digit_by_digit_is_read(fresh, text):
+    """Spaces between all digits change nothing."""
+    assert values(extract(text, fresh))[Campo.DOCUMENTO] in {CNPJ, CPF}
+
+
+def test_a_document_typed_digit_by_digit_with_a_slip_is_asked_for_that(fresh):
+    """Fourteen digits are complete: the check digit is what does not fit."""
+    assert doubts(extract("cnpj 1 1 2 2 2 3 3 3 0 0 0 1 8 9", fresh)) == {Campo.DOCUMENTO: Motivo.DIGITO_NAO_BATE}
+
+
+def test_a_month_may_be_added_to_the_description(summary):
+    """What is said to be of the description goes there."""
+    antes = summary.conhecidos[Campo.DESCRICAO]
+    depois = values(extract("acrescenta na descrição: ref. novembro/2026", summary))[Campo.DESCRICAO]
+    assert depois == f"{antes}, novembro/2026"

@@ -90,7 +90,7 @@ async def test_an_invoice_to_repeat_comes_as_words_to_send(road: Road) -> None:
 
 
 async def test_an_invoice_given_up_is_taken_up_in_words(road: Road) -> None:
-    """ "Retoma a nota" does what the button does, once; with nothing to take up it says so."""
+    """The words do what the button does, once; with nothing to take up the answer says so."""
     ana = await road.person()
     assert "Não tenho nota para retomar" in (await ana.say("retoma a nota")).text
     await ana.say(FULL)
