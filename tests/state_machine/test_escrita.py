@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from made_sessions import TUDO
+from made_sessions import TUDO, diz, nova
 
 from state_machine.escrita import Escrita, mensagem_de
+from state_machine.eventos import Abriu
 from state_machine.fields import Campo, Candidate, Doubt, Motivo
 from state_machine.rascunho import Rascunho, Recusa, StatusCampo, aplicar, mudancas
 
@@ -84,3 +85,10 @@ def test_no_amount_at_all_is_asked_about_where_none_stands() -> None:
     """Without a good amount the question is the only answer."""
     rascunho = aplicar(Rascunho(), (), (Doubt(Campo.VALOR, Motivo.NAO_POSITIVO, "-500"),), ())
     assert rascunho.valor.status is StatusCampo.INVALID
+
+
+def test_data_taken_up_keep_the_message_they_were_first_said_in() -> None:
+    """A session that goes on with an ended one's data shows where they came from."""
+    base = aplicar(Rascunho(), TUDO, (), (), (PRIMEIRA,))
+    sessao = diz(nova(), Abriu(base)).sessao
+    assert {sessao.rascunho.campo(c.campo).mensagem for c in TUDO} == {"wamid.1"}
