@@ -6,18 +6,17 @@ from dataclasses import dataclass
 from datetime import datetime  # noqa: TC003 - part of a record that is built at run time
 from decimal import Decimal  # noqa: TC003 - likewise
 from typing import TYPE_CHECKING
-from zoneinfo import ZoneInfo
 
 from state_machine.documents import formata_documento
 from state_machine.efeitos import EnviarArquivo, Mensagem
 from state_machine.emission import StatusEmissao
+from state_machine.hora import SAO_PAULO
 from state_machine.money import formata_brl
 from state_machine.texto import apara
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SAO_PAULO = ZoneInfo("America/Sao_Paulo")
 LISTADAS = 5  # what a phone shows without scrolling
 _NOME_MAX = 40  # UTF-16 units of a client in a list
 _SERVICO_MAX = 200  # UTF-16 units of a service that is to be copied
