@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import sqlalchemy as sa
 import structlog
 
+from bot.cancellation_news import seen_cancelled
 from gateway.rejection import explain
-from persistence import emissions, notes
+from persistence import cancellation_work, emissions, notes
 from persistence.emissions import LEASE_SECONDS, EmissionLeaseLostError
 from persistence.inbox import Arrival
 from state_machine.emission import CannotTell, NaturalKey, NotSent, Postponed, Situacao, StatusEmissao, Unknown
@@ -118,6 +119,19 @@ class Emissions:
         """Store the note, and put the news into the conversation's lane, in the transaction that settles them."""
         if passo.nota and passo.nota.situacao is Situacao.AUTORIZADA and passo.aviso == "autorizada":
             await notes.record_note(connection, tarefa.id, passo.nota)
+        if (
+            passo.nota
+            and passo.nota.situacao is Situacao.CANCELADA
+            and passo.andamento.status is StatusEmissao.CONCLUIDO
+        ):
+            await seen_cancelled(
+                connection,
+                self._inbox,
+                emissao_id=tarefa.id,
+                key=NaturalKey(tarefa.andamento.prestador, tarefa.andamento.id_integracao),
+                conversa=tarefa.conversa,
+                correlacao=tarefa.correlacao or tarefa.andamento.id_integracao,
+            )
         if passo.aviso is None:
             return
         payload: dict[str, Any] = {
@@ -158,6 +172,7 @@ class Emissions:
         async with self._database.transaction() as connection:
             for row in rows:
                 for hinted in row.payload.get("hints", ()):
+                    await cancellation_work.hint(connection, hinted.get("id_integracao"), hinted.get("id_externo"))
                     concerned += await emissions.hint(
                         connection, hinted.get("id_integracao"), hinted.get("id_externo"), row.payload.get("corpo")
                     )

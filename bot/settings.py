@@ -44,6 +44,7 @@ class Settings(BaseSettings):
     plugnotas_api_key: SecretStr = SecretStr("")
     gateway_webhook_secret: SecretStr = SecretStr("")
     gateway_timeout_seconds: float = Field(default=60.0, gt=0)  # the slowest city answers within a minute
+    cancel_timeout_seconds: float = Field(default=60.0, gt=0)  # likewise
 
     cnpj_api_url: str = "https://brasilapi.com.br"
 
