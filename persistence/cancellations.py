@@ -103,7 +103,6 @@ async def save(connection: AsyncConnection, antes: Cancelamento, depois: Cancela
         "codigo": depois.motivo.codigo if depois.motivo else None,
         "motivo": depois.motivo.texto if depois.motivo else None,
         "expira_em": depois.expira_em,
-        "falou_em": sa.func.now(),
     }
     if depois.estado is not antes.estado:
         values |= _on_entry(depois.estado)
@@ -129,12 +128,6 @@ def _on_entry(estado: EstadoCancelamento) -> dict[str, Any]:
     if estado not in VIVOS:
         return {"encerrado_em": sa.func.now(), "proxima_acao_em": None}
     return {}
-
-
-async def spoke_since(connection: AsyncConnection, conversa: str, momento: datetime) -> bool:
-    """Tell whether we spoke of a cancellation after ``momento``: then a yes in words may be meant for that."""
-    statement = sa.select(sa.exists().where(cancelamento.c.conversa == conversa, cancelamento.c.falou_em > momento))
-    return bool((await connection.execute(statement)).scalar_one())
 
 
 async def conversation_of(connection: AsyncConnection, emissao_id: int) -> str:

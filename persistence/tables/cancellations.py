@@ -21,7 +21,6 @@ cancelamento = sa.Table(
     sa.Column("codigo", sa.Text),  # cMotivo: 1 | 2 | 9
     sa.Column("motivo", sa.Text),
     sa.Column("versao", sa.Integer, nullable=False),  # what a button is bound to
-    sa.Column("falou_em", MOMENT, nullable=False, server_default=sa.func.now()),  # our last word about it
     sa.Column("expira_em", MOMENT),  # deadline while it waits for the user
     sa.Column("envio", sa.Text),  # null until confirmed
     sa.Column("confirmado_em", MOMENT),

@@ -235,10 +235,12 @@ async def test_the_client_is_found_by_name_and_the_open_draft_is_kept(road: Road
     """The old note is cancelled beside an open draft; a yes in between confirms neither, and it is shown again."""
     ana, note = await _issued(road)
     await ana.say("nota de 777 pro cpf 529.982.247-25, o nome é João da Silva, aula de canto")
-    asked = await ana.say("cancela a nota da padaria do ze")
+    which = await ana.say("cancela a nota da padaria do ze")  # this company has several
+    assert "R$ 777,00" in (await ana.say("sim")).text  # shown again: a yes to "which one?" issues nothing
+    asked = await ana.press(f"Nota {note.numero}", of=which)
     assert f"NFS-e {note.numero}" in asked.text
-    await ana.say("sim")
-    await ana.say(WHY)
+    assert "Qual é o motivo?" in (await ana.say("sim")).text
+    assert WHY in (await ana.say(WHY)).text
     await ana.touch("Cancelar a nota")
     await ana.tell("sim")
     await ana.expect("Pedi o cancelamento")

@@ -11,6 +11,7 @@ depends_on = None
 
 _TALKING = "estado IN ('aguardando_motivo', 'aguardando_confirmacao')"
 _LIVE = "estado IN ('aguardando_motivo', 'aguardando_confirmacao', 'pendente')"
+_ASIDE = "sessao_id IS NULL AND chave IS NULL"
 
 
 def upgrade() -> None:
@@ -25,7 +26,6 @@ def upgrade() -> None:
     sa.Column('codigo', sa.Text(), nullable=True),
     sa.Column('motivo', sa.Text(), nullable=True),
     sa.Column('versao', sa.Integer(), nullable=False),
-    sa.Column('falou_em', sa.TIMESTAMP(timezone=True), server_default=sa.text('now()'), nullable=False),
     sa.Column('expira_em', sa.TIMESTAMP(timezone=True), nullable=True),
     sa.Column('envio', sa.Text(), nullable=True),
     sa.Column('confirmado_em', sa.TIMESTAMP(timezone=True), nullable=True),
@@ -55,10 +55,12 @@ def upgrade() -> None:
     op.create_index('ix_cancelamento_conversa', 'cancelamento', ['conversa', sa.literal_column('id DESC')], unique=False)
     op.create_index('ix_cancelamento_deadline', 'cancelamento', ['expira_em'], unique=False, postgresql_where=sa.text(_TALKING))
     op.create_index('ix_cancelamento_due', 'cancelamento', ['proxima_acao_em'], unique=False, postgresql_where=sa.text('proxima_acao_em IS NOT NULL'))
+    op.create_index('ix_outbox_aside', 'outbox', ['conversa', 'criado_em'], unique=False, postgresql_where=sa.text(_ASIDE))
     op.create_index(op.f('ix_cancelamento_emissao_id'), 'cancelamento', ['emissao_id'], unique=False)
 
 
 def downgrade() -> None:
+    op.drop_index('ix_outbox_aside', table_name='outbox', postgresql_where=sa.text(_ASIDE))
     op.drop_table('cancelamento')
     op.drop_column('nfse_processada', 'protocolo_cancelamento')
     op.drop_column('nfse_processada', 'cancelado_em')
