@@ -8,6 +8,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from persistence.tables.base import MOMENT, id_, metadata, now
 
 _TALKING = "estado IN ('aguardando_motivo', 'aguardando_confirmacao')"
+_IN_CHAT = f"{_TALKING} AND pedido_por = 'conversa'"  # a command asks nothing
 _LIVE = "estado IN ('aguardando_motivo', 'aguardando_confirmacao', 'pendente')"
 
 cancelamento = sa.Table(
@@ -42,7 +43,7 @@ cancelamento = sa.Table(
     sa.CheckConstraint("estado <> 'pendente' OR (motivo IS NOT NULL AND codigo IS NOT NULL)", name="motivo"),
     sa.CheckConstraint("proxima_acao_em IS NULL OR estado = 'pendente'", name="acao"),
     sa.Index("uq_cancelamento_vivo", "emissao_id", unique=True, postgresql_where=sa.text(_LIVE)),
-    sa.Index("uq_cancelamento_conversando", "conversa", unique=True, postgresql_where=sa.text(_TALKING)),
+    sa.Index("uq_cancelamento_conversando", "conversa", unique=True, postgresql_where=sa.text(_IN_CHAT)),
     sa.Index("ix_cancelamento_conversa", "conversa", sa.text("id DESC")),
     sa.Index("ix_cancelamento_deadline", "expira_em", postgresql_where=sa.text(_TALKING)),
     sa.Index("ix_cancelamento_due", "proxima_acao_em", postgresql_where=sa.text("proxima_acao_em IS NOT NULL")),

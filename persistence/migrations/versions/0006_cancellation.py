@@ -10,6 +10,7 @@ branch_labels = None
 depends_on = None
 
 _TALKING = "estado IN ('aguardando_motivo', 'aguardando_confirmacao')"
+_IN_CHAT = f"{_TALKING} AND pedido_por = 'conversa'"
 _LIVE = "estado IN ('aguardando_motivo', 'aguardando_confirmacao', 'pendente')"
 _ASIDE = "sessao_id IS NULL AND chave IS NULL"
 
@@ -51,7 +52,7 @@ def upgrade() -> None:
     sa.PrimaryKeyConstraint('id', name=op.f('pk_cancelamento'))
     )
     op.create_index('uq_cancelamento_vivo', 'cancelamento', ['emissao_id'], unique=True, postgresql_where=sa.text(_LIVE))
-    op.create_index('uq_cancelamento_conversando', 'cancelamento', ['conversa'], unique=True, postgresql_where=sa.text(_TALKING))
+    op.create_index('uq_cancelamento_conversando', 'cancelamento', ['conversa'], unique=True, postgresql_where=sa.text(_IN_CHAT))
     op.create_index('ix_cancelamento_conversa', 'cancelamento', ['conversa', sa.literal_column('id DESC')], unique=False)
     op.create_index('ix_cancelamento_deadline', 'cancelamento', ['expira_em'], unique=False, postgresql_where=sa.text(_TALKING))
     op.create_index('ix_cancelamento_due', 'cancelamento', ['proxima_acao_em'], unique=False, postgresql_where=sa.text('proxima_acao_em IS NOT NULL'))
