@@ -44,6 +44,11 @@ _ALREADY = re.compile(r"\bja (?:esta|foi|se encontra|estava|encontra-se) cancela
 _UNDER_WAY = re.compile(r"em (?:processamento|andamento)|processando|ja (?:foi )?solicitad[ao]|aguard")
 _NO = re.compile(r"nao (?:autoriz|foi|permit|pode|e possivel)|rejeit|recus|neg(?:ad|ou)|indefer|expirad|prazo|fora do")
 _MAX_MENSAGEM = 500
+# Codes of the national event 101101 that people can do something about, in their words.
+_EXPLAINED = {
+    "E0822": "o prazo que a cidade dá para cancelar já passou",
+    "E0823": "a nota passa do valor que a cidade deixa cancelar sem análise",
+}
 
 
 def cancel_outcome(result: Answer | httpx.HTTPError, id_externo: str) -> CancelOutcome:
@@ -79,7 +84,7 @@ def _refusal(message: str, current: dict[str, Any], says: str) -> CancelOutcome:
     found = codes(message)
     if _UNDER_WAY.search(plain) or {"E0840", "E0802"} & set(found):  # a cancel event exists: ask what became of it
         return Unknown(f"{says}: a cancellation is under way")
-    return Rejected(scrub(message)[:_MAX_MENSAGEM], found)
+    return Rejected(explained(message), found)
 
 
 def cancel_finding(
@@ -124,8 +129,14 @@ def _of_request(result: Answer | httpx.HTTPError) -> CancelFinding:
     if _UNDER_WAY.search(word or plain):
         return InProcess()
     if _NO.search(word) or (not word and _NO.search(plain)):
-        return Refused(scrub(said)[:_MAX_MENSAGEM])
+        return Refused(explained(said))
     return InProcess()  # said to be done while the note still stands, or a word that we don't know: never final
+
+
+def explained(mensagem: str) -> str:
+    """Return a refusal in plain words where its code is known, else as the city wrote it, without secrets."""
+    known = [_EXPLAINED[code] for code in codes(mensagem) if code in _EXPLAINED]
+    return known[0] if known else scrub(mensagem)[:_MAX_MENSAGEM]
 
 
 def _plain(words: str) -> str:
