@@ -4,6 +4,7 @@ import itertools
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -31,7 +32,7 @@ from state_machine.cancelamento import (
     abre,
     decide,
 )
-from state_machine.cancelamento_diagram import arcs
+from state_machine.cancelamento_diagram import COMMAND, arcs, refreshed
 from state_machine.texto import TEXTO_COM_BOTOES_MAX, tamanho
 
 E = EstadoCancelamento
@@ -136,3 +137,9 @@ def test_the_arrows_are_these():
         ("pendente", "cancelado"),
         ("pendente", "negado"),
     }
+
+
+def test_the_page_shows_the_diagram_of_the_rules_as_they_are():
+    """A drawing that the rules have outgrown fails here."""
+    page = (Path(machine.__file__).parents[1] / "docs" / "estados.md").read_text(encoding="utf-8")
+    assert page == refreshed(page), f"docs/estados.md is stale; refresh it: {COMMAND}"
