@@ -346,11 +346,8 @@ async def test_killed_while_cancelling(stage: Stage, moment: Moment, refused: bo
     asked = [r for r in stage.world.plugnotas.ledger.of("cancel.asked") if r.data["id"] == note.id]
     status = await pool.fetchval("SELECT status FROM nfse_processada WHERE id_externo = $1", note.id)
     standing = stage.world.plugnotas.notes[note.id].situacao
-    assert (len(asked), standing, status) == (
-        1,
-        *(("CONCLUIDO", "autorizado") if refused else ("CANCELADO", "cancelado")),
-    )
-    last = "não cancelou a nota" if refused else f"Nota {note.numero} cancelada"
+    assert (standing, status) == (("CONCLUIDO", "autorizado") if refused else ("CANCELADO", "cancelado"))
+    assert len(asked) == 1 or (refused and len(asked) == 2)  # a refusal whose answer died is asked for once more
     assert sum(last in answer for answer in ana.answers) == 1
 
 
@@ -367,7 +364,7 @@ async def _time_passes(stage: Stage) -> AsyncIterator[None]:
                 "WHERE estado = 'pendente' AND vigente_desde > now() - interval '30 s'"
             )
             await pool.execute(
-                "UPDATE outbox SET run_at = now() WHERE status = 'incerto' AND run_at > now() "
+                "UPDATE outbox SET run_at = now() WHERE status IN ('incerto', 'pendente') AND run_at > now() "
                 "AND NOT EXISTS (SELECT FROM inbox WHERE estado = 0)"
             )
 
