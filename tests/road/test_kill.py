@@ -363,6 +363,8 @@ async def _time_passes(stage: Stage) -> AsyncIterator[None]:
                 "UPDATE cancelamento SET vigente_desde = vigente_desde - interval '1 min', proxima_acao_em = now() "
                 "WHERE estado = 'pendente' AND vigente_desde > now() - interval '30 s'"
             )
+            if stage.world.meta.courier.pending:
+                continue  # the tick of a message in doubt is still on its way
             await pool.execute(
                 "UPDATE outbox SET run_at = now() WHERE status IN ('incerto', 'pendente') AND run_at > now() "
                 "AND NOT EXISTS (SELECT FROM inbox WHERE estado = 0)"
