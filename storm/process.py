@@ -95,7 +95,7 @@ class Process:
     async def ended(self) -> None:
         """Wait until it is gone, whoever ended it."""
         if self._reader is not None:
-            await self._reader
+            await asyncio.shield(self._reader)  # whoever gives up waiting does not end the reading
         if self._pidfd >= 0:
             os.close(self._pidfd)
             self._pidfd = -1

@@ -34,7 +34,7 @@ class Zygote:
     def __init__(self, env: Mapping[str, str], home: Path, program: Sequence[str] = ("-m", "storm.zygote")) -> None:
         self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            self._process = subprocess.Popen(
+            self._process = subprocess.Popen(  # noqa: S603 - our own module, or a test's
                 [sys.executable, *program],
                 stdin=theirs.fileno(),
                 env=dict(env),

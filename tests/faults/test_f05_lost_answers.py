@@ -46,7 +46,7 @@ async def test_every_answer_is_lost_after_acceptance(road: Road, fault: str, sec
     finally:
         hurry.cancel()
     road.world.plugnotas.faults.clear()
-    await road.settled()
+    await road.settled(60.0)
     for person in people:
         assert len(await road.notes(person)) == 1
         assert [row["estado"] for row in await road.sessions(person)] == ["aprovado"]

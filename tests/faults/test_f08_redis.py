@@ -49,4 +49,4 @@ async def test_a_cache_that_forgets_dies_and_stays_away_changes_nothing(own_serv
         assert own_servers._cache is not None
         own_servers._cache.process.kill()
         await talks
-        await road.settled()
+        await road.settled(60.0)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from nightly import size
 from road_people import FULL, open_road
+from road_stage import ABSENCE_PASSES, LEASES
 from tcp_proxy import TcpProxy
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ async def whole(road: Road, ana: Person) -> None:
 
 async def judged(road: Road, people: list[Person]) -> None:
     """One note each; every webhook was answered 200 and stored, or 503 (0: nobody was there)."""
-    await road.settled()
+    await road.settled(LIMIT)  # what was in hand waits for its lease
     for person in people:
         assert len(await road.notes(person)) == 1
         assert len(await road.sessions(person)) == 1
@@ -77,8 +78,6 @@ async def test_a_commit_whose_reply_is_lost_counts_once(own_servers: Servers, ma
 
 async def _leases(road: Road) -> None:
     """Work whose end was not heard of is free after its lease; let that time pass."""
-    from road_stage import ABSENCE_PASSES, LEASES
-
     while True:
         await asyncio.sleep(1.0)
         for table in LEASES:

@@ -11,12 +11,12 @@ from road_people import FULL, QUICK, open_road, until
 from road_stage import ABSENCE_PASSES, DOUBTS_PASS
 from tcp_proxy import TcpProxy
 
-from sandbox.world import World
-
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from road_people import Road
+
+    from sandbox.world import World
 
 PATIENCE = 2.0  # seconds that the house waits for the gateway here
 BAD = size(1.0, 30.0)  # seconds

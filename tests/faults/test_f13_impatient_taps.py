@@ -23,7 +23,7 @@ async def test_a_hundred_taps_are_one_emission(road: Road) -> None:
     for person in people:
         await road.world.meta.wait_for(person.who, lambda b: b.attachment is not None, LIMIT)
     await road.world.meta.courier.drained(LIMIT)
-    await road.settled()
+    await road.settled(60.0)
     assert len(road.world.plugnotas.ledger.of("note.created")) - created == SESSIONS
     for person in people:
         assert len(await road.notes(person)) == 1

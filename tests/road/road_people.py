@@ -174,12 +174,12 @@ class Scene:
         book = self.world.plugnotas.notes.values()
         return [n for n in book if n.situacao == ISSUED and n.id_integracao.rsplit("-r", 1)[0] in ours]
 
-    async def settled(self) -> None:
+    async def settled(self, timeout: float = PATIENCE) -> None:  # noqa: ASYNC109 - test helper
         """Wait until nothing is under way any more, inside and outside."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(timeout):
             while True:
-                await self.world.meta.courier.drained()
-                await self.world.plugnotas.courier.drained()
+                await self.world.meta.courier.drained(timeout)
+                await self.world.plugnotas.courier.drained(timeout)
                 if await self.database.pool.fetchval(_IDLE):
                     return
                 await asyncio.sleep(0.01)
