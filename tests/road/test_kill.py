@@ -14,6 +14,9 @@ from road_stage import ABSENT, LEASES, Stage, open_stage, trap
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+    from typing import Any
+
+    from road_people import Person
 
     from sandbox.ledger import Record
 
