@@ -30,7 +30,7 @@ SetAside = Callable[[Lease, InboxRow, BaseException], Awaitable[None]]
 """Quarantines a row that failed for the last time (``Lanes.set_aside``), with all that follows from it, in one
 transaction. When it fails too, the row is quarantined alone."""
 
-DRAIN_SECONDS = 8.0  # a container is killed 10 s after SIGTERM
+DRAIN_SECONDS = 6.0  # a container is killed 10 s after SIGTERM, and closing takes a moment on a busy machine
 RELEASE_SECONDS = 1.0  # for giving a lane back while stopping; otherwise its lease runs out
 OUTAGE_SECONDS = 1.0  # pause before the database is asked again
 IDLE_SECONDS = 30.0  # how long to wait for work at most; the lanes look around more often by themselves
@@ -100,7 +100,7 @@ class LaneWorker:
         return completed
 
     async def drain(self) -> None:
-        """Stop claiming, let what runs finish (8 s at most), give the lanes back; returns when ``run`` has ended."""
+        """Stop claiming, let what runs finish (6 s at most), give the lanes back; returns when ``run`` has ended."""
         self._stopping.set()
         self._changed.set()
         self._lanes.ring()
