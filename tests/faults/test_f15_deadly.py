@@ -30,7 +30,7 @@ async def test_a_message_that_kills_whoever_reads_it_is_quarantined(forks: Forks
 
     running = asyncio.create_task(supervise())
     try:
-        await until(lambda: _true(processes > 0))
+        await until(lambda: _true(processes > 0), timeout=LIMIT)
         await ana.tell(f"nota de 100 com {WORD}")
         await bia.tell(FULL)
         await bia.expect("R$ 1.500,00", timeout=LIMIT)
@@ -39,7 +39,8 @@ async def test_a_message_that_kills_whoever_reads_it_is_quarantined(forks: Forks
         assert row is not None
         assert row["tentativas"] == MAX_ATTEMPTS
         assert processes == MAX_ATTEMPTS + 1
-        assert await ana.say(FULL)  # and she can go on
+        await ana.tell(FULL)
+        assert await ana.expect(timeout=LIMIT)  # and she can go on
         assert await stage.database.pool.fetchval("SELECT count(*) FROM inbox WHERE estado = 2") == 1
     finally:
         running.cancel()
