@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from bot.customers import remembered
 from gateway.port import Intent, Prestador, Tomador
-from persistence import emissions, outbox
-from persistence.emissions import NovaEmissao, integration_id
+from persistence import intents, outbox
+from persistence.intents import NovaEmissao, integration_id
 from state_machine.efeitos import Efeito, Emitir, EnviarArquivo, GravarSnapshot, Mensagem, Responder
 from state_machine.fields import Campo
 from state_machine.hora import SAO_PAULO
@@ -124,8 +124,8 @@ class Hands:
     ) -> None:
         cadastro = await remembered(connection, sessao.rascunho.validado(Campo.DOCUMENTO) or "")
         intent = _intent(sessao, revisao, empresa, agora, cadastro.endereco if cadastro else None)
-        tomador_id = await emissions.upsert_tomador(connection, empresa.id, _customer(intent.tomador, cadastro))
-        await emissions.create(
+        tomador_id = await intents.upsert_tomador(connection, empresa.id, _customer(intent.tomador, cadastro))
+        await intents.create(
             connection,
             NovaEmissao(
                 session_id=row_id,

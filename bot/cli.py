@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bot import cli_fiscal
+from bot.cli_base import fail as _fail
+from bot.cli_base import settings as _settings
+from bot.cli_base import with_storage as _with_storage
 from bot.cli_storm import storm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
-
-    from bot.settings import Settings
     from bot.storage import Storage
 
 # Modules are imported inside the commands: `prosa --help` must not wait for a database driver.
@@ -31,55 +32,6 @@ app.add_typer(empresa, name="empresa")
 def main() -> None:
     """Enter here."""
     app(prog_name="prosa")
-
-
-def _fail(message: str) -> NoReturn:
-    typer.secho(message, fg="red", err=True)
-    raise typer.Exit(1)
-
-
-def _settings(*, secrets: bool = False, quiet: bool = False) -> Settings:
-    from pydantic import ValidationError
-
-    from bot.observability import configure
-    from bot.settings import MissingSettingError, Settings
-
-    try:
-        settings = Settings()
-        if secrets:
-            settings.require_secrets()
-    except MissingSettingError as error:
-        _fail(str(error))
-    except ValidationError as error:
-        wrong = "; ".join(f"PROSA_{str(e['loc'][0]).upper()}: {e['msg']}" for e in error.errors())
-        _fail(f"These settings are wrong: {wrong}. Nothing was started.")
-    configure("WARNING" if quiet else settings.log_level, settings.log_format)
-    return settings
-
-
-def _with_storage(
-    settings: Settings, work: Callable[[Storage], Coroutine[object, object, None]], *, migrate: bool = False
-) -> None:
-    """Open the servers, then run ``work`` on an event loop of its own."""
-    import uvloop
-
-    from bot.storage import SchemaError, open_storage
-    from persistence.embedded import EmbeddedError
-
-    try:
-        with open_storage(settings, migrate=migrate) as storage:
-            uvloop.run(work(storage))
-    except (SchemaError, EmbeddedError) as error:
-        _fail(str(error))
-    except typer.Exit:
-        raise
-    except Exception as error:
-        from bot.complaints import complaint
-
-        said = complaint(error)
-        if said is None:
-            raise
-        _fail(said)
 
 
 def _run(*, with_web: bool, with_worker: bool) -> None:
@@ -284,6 +236,7 @@ def evaluate(
 
 
 app.command()(storm)
+cli_fiscal.add_to(app, empresa)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

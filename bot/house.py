@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from redis.asyncio import Redis
@@ -20,6 +19,7 @@ from bot.extraction import open_extractor
 from bot.metrics import Metrics
 from bot.notices import Notices
 from bot.outcomes import Outcomes
+from bot.policy import open_breaker, politica_of
 from bot.pump import Pump
 from bot.quarantine import Quarantine
 from bot.schedule import Schedule
@@ -37,7 +37,6 @@ from persistence.inbox import Inbox
 from persistence.lanes import Lanes
 from persistence.outbox import LEASE_SECONDS as OUTBOX_LEASE_SECONDS
 from persistence.sessions import LiveSessions
-from state_machine.reconciliation import Politica
 from webhooks.app import create_app, create_probe_app
 from webhooks.deps import WebhookDeps
 
@@ -134,12 +133,15 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
         stack.push_async_callback(lanes.close)
         backlog = Backlog(database)
 
+        breaker = open_breaker(settings, metrics)
         gateway = await stack.enter_async_context(
             PlugNotas(
                 settings.plugnotas_url,
                 settings.plugnotas_api_key.get_secret_value(),
                 guard=refuse_in_transaction,
                 submit_timeout=settings.gateway_timeout_seconds,
+                query_timeout=settings.gateway_query_timeout_seconds,
+                breaker=breaker,
             )
         )
         whatsapp = await stack.enter_async_context(
@@ -156,8 +158,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             emissions.ring()
             deliveries.ring()
 
-        politica = Politica(settings.reconcile_ladder, timedelta(seconds=settings.slow_notice_seconds))
-        issuing = Emissions(database, inbox, lanes, gateway, politica, ring=ring)
+        issuing = Emissions(database, inbox, lanes, gateway, politica_of(settings), breaker, ring=ring)
         sending = Delivery(database, whatsapp, Attachments(database, whatsapp, gateway), metrics)
         emissions = Pump(
             "emissions",

@@ -19,7 +19,7 @@ from bot.memory import ConversationMemory, database_now
 from bot.readings import dump_reading, load_reading
 from bot.seen import as_seen
 from persistence import outbox, people, snapshots
-from persistence.emissions import integration_id
+from persistence.intents import integration_id
 from persistence.snapshots import StaleSessionError
 from state_machine import messages
 from state_machine.efeitos import Emitir

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import httpx
 
 from gateway import payload as bodies
+from gateway import tape
 from gateway.http import Destination
 from gateway.outcome import download_of, finding, submit_outcome
 from state_machine.emission import NotReady
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from gateway.http import Answer, Exchange
     from gateway.port import Intent
+    from state_machine.breaker import Breaker
     from state_machine.emission import Download, Finding, NaturalKey, Outcome
 
 _JSON = {"content-type": "application/json"}
@@ -28,7 +30,8 @@ _JSON = {"content-type": "application/json"}
 class PlugNotas:
     """``FiscalGateway`` over PlugNotas; natural key (CNPJ of the prestador, ``idIntegracao``), kept by a rejection too.
 
-    ``submit_timeout`` and ``query_timeout`` bound each whole call, in seconds.
+    ``submit_timeout`` and ``query_timeout`` bound each whole call, in seconds. Every call is one server's, so one
+    ``breaker`` hears of all of them.
     """
 
     name = "plugnotas"
@@ -41,13 +44,14 @@ class PlugNotas:
         guard: Callable[[], None],
         submit_timeout: float = 60.0,  # a city may take most of a minute to answer
         query_timeout: float = 30.0,
-        observe: Callable[[Exchange], None] | None = None,
+        observe: Callable[[Exchange], None] = tape.observe,
+        breaker: Breaker | None = None,
     ) -> None:
         def destination(timeout: float) -> Destination:
             headers = {"x-api-key": api_key, "accept": "application/json, */*"}
-            if observe is None:
-                return Destination(base_url, timeout=timeout, guard=guard, headers=headers)
-            return Destination(base_url, timeout=timeout, guard=guard, headers=headers, observe=observe)
+            return Destination(
+                base_url, timeout=timeout, guard=guard, headers=headers, observe=observe, breaker=breaker
+            )
 
         self._submissions = destination(submit_timeout)  # apart, so that slow submissions never starve the questions
         self._questions = destination(query_timeout)

@@ -9,6 +9,7 @@ import phonenumbers
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from persistence import suspension
 from persistence.tables import conversas, empresa, usuario
 
 if TYPE_CHECKING:
@@ -171,10 +172,11 @@ async def save_company(
         await connection.execute(
             statement.on_conflict_do_update(
                 index_elements=[empresa.c.cnpj],
-                set_={**changed, "envio_suspenso": None, "atualizado_em": sa.func.now()},
+                set_={**changed, "versao": empresa.c.versao + 1, "atualizado_em": sa.func.now()},
             ).returning(empresa.c.id)
         )
     ).scalar_one()
+    await suspension.lift(connection, empresa_id)  # whoever repaired the data wants to see at once whether it helped
     for telefone in telefones:
         await connection.execute(
             insert(usuario).values(empresa_id=empresa_id, telefone=telefone).on_conflict_do_nothing()

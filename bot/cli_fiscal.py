@@ -1,0 +1,48 @@
+"""The words of the fiscal commands: stopped companies, numbering, new attempts; reads them and works on nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bot.cli_base import fail, settings, with_storage
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from bot.storage import Storage
+    from persistence.engine import Database
+
+
+def add_to(_app: typer.Typer, empresa: typer.Typer) -> None:
+    """Put the commands of this module where they belong."""
+    empresa.command("liberar")(liberar)
+
+
+def _on_database(work: Callable[[Database], Awaitable[list[str]]]) -> None:
+    """Run ``work`` on the house's database and print its lines."""
+    from bot.protocol_commands import CommandRefusedError
+
+    async def session(storage: Storage) -> None:
+        from persistence.engine import Database
+
+        database = await Database.open(storage.database_url, size=1)
+        try:
+            for line in await work(database):
+                typer.echo(line)
+        except CommandRefusedError as error:
+            fail(str(error))
+        finally:
+            await database.close()
+
+    with_storage(settings(quiet=True), session)
+
+
+def liberar(
+    cnpj: Annotated[str, typer.Argument(help="CNPJ da empresa cujos envios estão parados.")],
+) -> None:
+    """Volta a enviar as notas de uma empresa que o gateway recusava (401 ou 403)."""
+    from bot.protocol_commands import release
+
+    _on_database(lambda database: release(database, cnpj))
