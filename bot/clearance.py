@@ -10,6 +10,7 @@ import structlog
 from bot.memory import database_now
 from persistence import emissions, gateway_operations, suspension
 from persistence.emissions import LEASE_SECONDS
+from persistence.idempotency import Conflict
 from state_machine.emission import NaturalKey, StatusEmissao
 from state_machine.reconciliation import (
     SUSPENDED_PROBE,
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from persistence.engine import Database
     from state_machine.reconciliation import Politica, Retida
     from state_machine.reprocessing import Anterior
+
+SHORTEST_WAIT = 0.1  # seconds, so that nobody runs in circles
 
 log = structlog.get_logger(__name__)
 
@@ -44,7 +47,7 @@ class Clearance:
             async with self._database.transaction() as connection:
                 probing = await suspension.take_probe(connection, tarefa.prestador_id, SUSPENDED_PROBE)
             if not probing:
-                return await self._wait(tarefa, max(tarefa.sonda_em, 1.0), "credencial")
+                return await self._wait(tarefa, tarefa.sonda_em + SHORTEST_WAIT, "credencial")
         if tarefa.tentativa > 1:
             anteriores = await self._earlier(tarefa)
             if anteriores is not None:
@@ -53,10 +56,10 @@ class Clearance:
             pronta = await emissions.start_sending(connection, tarefa, LEASE_SECONDS)
             if pronta is not None:
                 return pronta
-            same = await gateway_operations.same_input(connection, tarefa.operation)
-        if same:
-            return await self._wait(tarefa, LEASE_SECONDS, "registro")
-        return registro_de_outro_conteudo(tarefa.andamento)
+            refusal = await gateway_operations.why_refused(connection, tarefa.operation)
+        if isinstance(refusal, Conflict):
+            return registro_de_outro_conteudo(tarefa.andamento)
+        return await self._wait(tarefa, refusal.retry_after + SHORTEST_WAIT, "registro")
 
     async def _earlier(self, tarefa: Tarefa) -> Passo | None:
         """Ask under every earlier key; ``None`` when all of them still stand refused."""

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from persistence.engine import Database
 
 
-def add_to(_app: typer.Typer, empresa: typer.Typer) -> None:
+def add_to(app: typer.Typer, empresa: typer.Typer) -> None:
     """Put the commands of this module where they belong."""
     empresa.command("liberar")(liberar)
+    app.command()(reprocessar)
+    app.command()(numeracao)
 
 
 def _on_database(work: Callable[[Database], Awaitable[list[str]]]) -> None:
@@ -46,3 +48,26 @@ def liberar(
     from bot.protocol_commands import release
 
     _on_database(lambda database: release(database, cnpj))
+
+
+def reprocessar(
+    id_integracao: Annotated[str, typer.Argument(help="Referência da tentativa recusada, como 211126-07f40961-r1-1.")],
+) -> None:
+    """Tenta de novo uma nota recusada por culpa nossa, depois de acertado o cadastro; nunca duplica."""
+    from bot.protocol_commands import reprocess
+
+    _on_database(lambda database: reprocess(database, id_integracao))
+
+
+def numeracao(
+    explicar: Annotated[str | None, typer.Option(help="Números a explicar, como 12 ou 12-14.")] = None,
+    sequencia: Annotated[int | None, typer.Option(help="De qual sequência (o número da primeira coluna).")] = None,
+    motivo: Annotated[str, typer.Option(help="Por que esses números nunca terão nota.")] = "",
+) -> None:
+    """Mostra as sequências de RPS e seus buracos; ou explica um buraco."""
+    from bot.numbering_report import explain, report
+
+    if explicar is None:
+        _on_database(report)
+    else:
+        _on_database(lambda database: explain(database, sequencia, explicar, motivo))

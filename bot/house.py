@@ -18,10 +18,12 @@ from bot.emission import Emissions
 from bot.extraction import open_extractor
 from bot.metrics import Metrics
 from bot.notices import Notices
+from bot.orders import Orders
 from bot.outcomes import Outcomes
 from bot.policy import open_breaker, politica_of
 from bot.pump import Pump
 from bot.quarantine import Quarantine
+from bot.rps import Numbers
 from bot.schedule import Schedule
 from bot.ticks import Ticks
 from bot.turn import Conversations
@@ -35,6 +37,7 @@ from persistence.emissions import LEASE_SECONDS as EMISSION_LEASE_SECONDS
 from persistence.engine import Database, refuse_in_transaction
 from persistence.inbox import Inbox
 from persistence.lanes import Lanes
+from persistence.numbering import Ambiente
 from persistence.outbox import LEASE_SECONDS as OUTBOX_LEASE_SECONDS
 from persistence.sessions import LiveSessions
 from webhooks.app import create_app, create_probe_app
@@ -186,7 +189,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             extractor,
             Customers(database, register),
             whatsapp,
-            Hands(gateway),
+            Hands(gateway, Numbers(Ambiente(settings.fiscal_environment))),
             ttl_seconds=settings.session_ttl_seconds,
             repeat_seconds=settings.repeat_window_seconds,
             ring=ring,
@@ -200,6 +203,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
                 "mensagem": conversations.on_messages,
                 "emissao": outcomes.on_emission,
                 "prazo": outcomes.on_deadline,
+                "ordem": Orders(database, lanes, conversations, ring=ring).on_order,
                 "gateway": issuing.on_hint,
                 "status": Ticks(database, lanes, metrics).on_status,
                 "aviso_meta": notices.on_notice,

@@ -45,6 +45,7 @@ class Settings(BaseSettings):
     gateway_webhook_secret: SecretStr = SecretStr("")
     gateway_timeout_seconds: float = Field(default=60.0, gt=0)  # the slowest city answers within a minute
     gateway_query_timeout_seconds: float = Field(default=30.0, gt=0)
+    fiscal_environment: Literal["producao", "homologacao"] = "producao"  # whose numbers are counted
     gateway_retry_attempts: int = Field(default=3, ge=1)  # then people are told; nothing is given up
     gateway_retry_base_seconds: float = Field(default=1.0, gt=0)
     gateway_retry_factor: float = Field(default=2.0, ge=1)

@@ -258,8 +258,8 @@ def _new_session(conversa: str, empresa: Empresa, plano: Plano, agora: datetime)
 
 def _issues(efeitos: Sequence[Efeito], sessao: Sessao) -> str | None:
     """The reference of the emission that these effects start, if they do."""
-    started = any(isinstance(efeito, Emitir) for efeito in efeitos)
-    return integration_id(sessao.sessao_id, sessao.revisao) if started else None
+    started = [efeito for efeito in efeitos if isinstance(efeito, Emitir)]
+    return integration_id(sessao.sessao_id, started[-1].revisao, started[-1].tentativa) if started else None
 
 
 def _step(antes: Sessao, depois: Sessao, evento: Evento, correlacao: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
 
-from persistence.idempotency import DEFAULT, ERROR_LENGTH
+from persistence.idempotency import DEFAULT, ERROR_LENGTH, Conflict, InProgress
 from persistence.idempotency_key import Operation, input_hash
 from persistence.jsontext import clean, storable
 
@@ -66,13 +66,16 @@ _RENEW = sa.text("""
 UPDATE idempotency_records SET lease_until = now() + make_interval(secs => :lease)
 WHERE idempotency_key = :key AND input_hash = :input AND status = 'PENDING'
 """)
-_SAME = sa.text("SELECT input_hash = :input FROM idempotency_records WHERE idempotency_key = :key")
+_REFUSAL = sa.text("""
+SELECT input_hash = :input AS mesma, greatest(coalesce(extract(epoch FROM lease_until - now()), 0), 0)::float8 AS restam
+FROM idempotency_records WHERE idempotency_key = :key
+""")
 
 
 async def begin(connection: AsyncConnection, operations: Sequence[Operation], lease_seconds: float) -> set[str]:
     """Take these operations, all of one name and activity; returns the keys taken.
 
-    Refused is one under another's live lease, and one whose key was used with other bytes (``same_input`` tells).
+    Refused is one under another's live lease, and one whose key was used with other bytes (``why_refused`` tells).
     """
     if not operations:
         return set()
@@ -88,10 +91,11 @@ async def begin(connection: AsyncConnection, operations: Sequence[Operation], le
     return set((await connection.execute(_BEGIN, values)).scalars())
 
 
-async def same_input(connection: AsyncConnection, operation: Operation) -> bool:
-    """Tell whether the record of this key, if there is one, has this very input."""
+async def why_refused(connection: AsyncConnection, operation: Operation) -> Conflict | InProgress:
+    """Say why ``begin`` did not take it: other bytes under its key, or another's lease and for how long still."""
     values = {"key": operation.key, "input": operation.input_hash}
-    return (await connection.execute(_SAME, values)).scalar_one_or_none() is not False
+    row = (await connection.execute(_REFUSAL, values)).one_or_none()
+    return Conflict() if row and not row.mesma else InProgress(row.restam if row else 0.0)
 
 
 async def renew(connection: AsyncConnection, operation: Operation, lease_seconds: float) -> None:

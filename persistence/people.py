@@ -53,7 +53,10 @@ Regime = Literal["mei", "simples", "normal"]
 
 @dataclass(frozen=True, slots=True)
 class Empresa:
-    """A company that issues through us, with its fiscal defaults; ``aliquota`` in percent."""
+    """A company that issues through us, with its fiscal defaults; ``aliquota`` in percent.
+
+    ``serie_rps``: we number its RPS in this series, a new one from ``primeiro_rps`` on; ``None``: the gateway does.
+    """
 
     id: int
     cnpj: str
@@ -65,6 +68,8 @@ class Empresa:
     cnae: str | None
     aliquota: Decimal | None
     atualizado_em: datetime
+    serie_rps: str | None = None
+    primeiro_rps: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +142,8 @@ def _empresa(row: Any) -> Empresa:
         row.cnae,
         row.aliquota,
         row.atualizado_em,
+        row.serie_rps,
+        row.primeiro_rps,
     )
 
 

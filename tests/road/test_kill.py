@@ -26,7 +26,7 @@ TAKEN_OVER = 25.0  # seconds: a start, the longest lease (15 s), and the gateway
 EXIT_SECONDS = 10.0  # a container is killed this long after SIGTERM
 
 # What a dead worker held is free after its lease. Tests that are not about the wait let the time pass at once.
-LEASES = ("lanes", "nfse_emissao", "outbox")
+LEASES = ("lanes", "nfse_emissao", "idempotency_records", "outbox")
 ABSENT = "UPDATE nfse_emissao SET ausente_desde = ausente_desde - interval '1 min', proxima_acao_em = now()"
 
 
