@@ -31,6 +31,10 @@ class PhoneTakenError(ValueError):
     """The phone number already issues for another company."""
 
 
+class StaleCompanyError(Exception):
+    """Somebody else changed the company since it was read: look again, then change it."""
+
+
 def canonical_phone(texto: str) -> str:
     """Return the digits of a phone in international form, Brazilian mobiles with their ninth digit.
 
@@ -167,11 +171,17 @@ async def get_company(connection: AsyncConnection, empresa_id: int) -> Empresa:
 
 
 async def save_company(
-    connection: AsyncConnection, values: dict[str, Any], defaults: dict[str, Any], telefones: list[str]
+    connection: AsyncConnection,
+    values: dict[str, Any],
+    defaults: dict[str, Any],
+    telefones: list[str],
+    *,
+    versao: int | None = None,
 ) -> int:
     """Create the company or update it, and let these phones (canonical) issue for it; returns its id.
 
-    ``defaults`` count only for a new company. Raises ``PhoneTakenError``; then nothing was changed.
+    ``defaults`` count only for a new company. ``versao`` is the one that the changes were made to, where they come from
+    a form that showed it. Raises ``PhoneTakenError`` or ``StaleCompanyError``; then nothing was changed.
     """
     statement = insert(empresa).values(**{**defaults, **values})
     changed = {k: statement.excluded[k] for k in values if k != "cnpj"}
@@ -180,9 +190,12 @@ async def save_company(
             statement.on_conflict_do_update(
                 index_elements=[empresa.c.cnpj],
                 set_={**changed, "versao": empresa.c.versao + 1, "atualizado_em": sa.func.now()},
+                where=empresa.c.versao == versao if versao is not None else None,
             ).returning(empresa.c.id)
         )
-    ).scalar_one()
+    ).scalar_one_or_none()
+    if empresa_id is None:
+        raise StaleCompanyError(values["cnpj"])
     await suspension.lift(connection, empresa_id)  # whoever repaired the data wants to see at once whether it helped
     for telefone in telefones:
         await connection.execute(
