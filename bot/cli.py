@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot import cli_fiscal
-from bot.cli_base import fail as _fail
-from bot.cli_base import settings as _settings
-from bot.cli_base import with_storage as _with_storage
+from bot.cli_cancel import cancelar
+from bot.cli_opening import fail as _fail
+from bot.cli_opening import settings as _settings
+from bot.cli_opening import with_storage as _with_storage
 from bot.cli_storm import storm
 
 if TYPE_CHECKING:
@@ -249,6 +250,7 @@ def evaluate(
     raise typer.Exit(code)
 
 
+app.command()(cancelar)
 app.command()(storm)
 cli_fiscal.add_to(app, empresa)
 

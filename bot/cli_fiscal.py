@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli_base import fail, settings, with_storage
+from bot.cli_opening import fail, settings, with_storage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -10,7 +10,7 @@ import structlog
 from bot.clearance import Clearance
 from bot.settling import Settlement
 from gateway.tape import recording
-from persistence import emissions
+from persistence import cancellation_work, emissions
 from persistence.emissions import LEASE_SECONDS, EmissionLeaseLostError
 from state_machine.emission import NaturalKey
 from state_machine.reconciliation import Passo, deve_enviar
@@ -127,6 +127,7 @@ class Emissions:
         async with self._database.transaction() as connection:
             for row in rows:
                 for hinted in row.payload.get("hints", ()):
+                    await cancellation_work.hint(connection, hinted.get("id_integracao"), hinted.get("id_externo"))
                     concerned += await emissions.hint(
                         connection, hinted.get("id_integracao"), hinted.get("id_externo"), row.payload.get("corpo")
                     )

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from redis.asyncio import Redis
 
-from bot import delivery, emission
+from bot import cancellation, delivery, emission
 from bot.attachments import Attachments
+from bot.cancellation import Cancellations
+from bot.cancelling import Cancelling
 from bot.carry_out import Hands
 from bot.customers import Customers
 from bot.delivery import Delivery
@@ -33,6 +35,7 @@ from gateway.hint import hinted_keys
 from gateway.plugnotas import PlugNotas
 from gateway.whatsapp import WhatsApp
 from persistence.backlog import Backlog
+from persistence.cancellation_work import LEASE_SECONDS as CANCELLATION_LEASE_SECONDS
 from persistence.emissions import LEASE_SECONDS as EMISSION_LEASE_SECONDS
 from persistence.engine import Database, refuse_in_transaction
 from persistence.inbox import Inbox
@@ -49,6 +52,7 @@ if TYPE_CHECKING:
     from aiohttp import web
 
     from bot.settings import Settings
+    from persistence.cancellation_work import Tarefa as TarefaDeCancelamento
     from persistence.emissions import Tarefa
     from persistence.outbox import Saida
 
@@ -69,6 +73,7 @@ class House:
     backlog: Backlog
     worker: LaneWorker
     emissions: Pump[Tarefa]
+    cancellations: Pump[TarefaDeCancelamento]
     deliveries: Pump[Saida]
     schedule: Schedule
 
@@ -103,6 +108,7 @@ class House:
         loops = [
             asyncio.create_task(self.worker.run(), name="lanes"),
             asyncio.create_task(self.emissions.run(), name="emissions"),
+            asyncio.create_task(self.cancellations.run(), name="cancellations"),
             asyncio.create_task(self.deliveries.run(), name="deliveries"),
         ]
         stopped = asyncio.create_task(stop.wait(), name="stop")
@@ -111,13 +117,15 @@ class House:
         stopped.cancel()
         self.schedule.stop()
         self.emissions.stop()
+        self.cancellations.stop()
         self.deliveries.stop()
         await self.worker.drain()
         await asyncio.gather(*loops)
 
     async def run_until_idle(self) -> None:
         """Process everything that is due now, to the end; for tests and one-shot commands."""
-        while await self.worker.run_once() + await self.emissions.run_once() + await self.deliveries.run_once():
+        pumps = (self.emissions, self.cancellations, self.deliveries)
+        while await self.worker.run_once() + sum([await pump.run_once() for pump in pumps]):
             pass
 
 
@@ -145,6 +153,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
                 submit_timeout=settings.gateway_timeout_seconds,
                 query_timeout=settings.gateway_query_timeout_seconds,
                 breaker=breaker,
+                cancel_timeout=settings.cancel_timeout_seconds,
             )
         )
         whatsapp = await stack.enter_async_context(
@@ -159,9 +168,12 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
 
         def ring() -> None:
             emissions.ring()
+            cancels.ring()
             deliveries.ring()
 
-        issuing = Emissions(database, inbox, lanes, gateway, politica_of(settings), breaker, ring=ring)
+        politica = politica_of(settings)
+        issuing = Emissions(database, inbox, lanes, gateway, politica, breaker, ring=ring)
+        cancelling = Cancellations(database, inbox, lanes, gateway, politica, ring=ring)
         sending = Delivery(database, whatsapp, Attachments(database, whatsapp, gateway), metrics)
         emissions = Pump(
             "emissions",
@@ -170,6 +182,14 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             issuing.renew,
             lease_seconds=EMISSION_LEASE_SECONDS,
             concurrency=emission.CONCURRENCY,
+        )
+        cancels = Pump(
+            "cancellations",
+            cancelling.claim,
+            cancelling.work,
+            cancelling.renew,
+            lease_seconds=CANCELLATION_LEASE_SECONDS,
+            concurrency=cancellation.CONCURRENCY,
         )
         deliveries = Pump(
             "deliveries",
@@ -182,6 +202,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
 
         extractor = await stack.enter_async_context(open_extractor(settings, refuse_in_transaction))
         live = LiveSessions(redis, settings.session_ttl_seconds)
+        desk = Cancelling(database, inbox, lanes, ring=ring)
         conversations = Conversations(
             database,
             lanes,
@@ -190,6 +211,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             Customers(database, register),
             whatsapp,
             Hands(gateway, Numbers(Ambiente(settings.fiscal_environment))),
+            desk,
             ttl_seconds=settings.session_ttl_seconds,
             repeat_seconds=settings.repeat_window_seconds,
             ring=ring,
@@ -204,6 +226,9 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
                 "emissao": outcomes.on_emission,
                 "prazo": outcomes.on_deadline,
                 "ordem": Orders(database, lanes, conversations, ring=ring).on_order,
+                "retomar": outcomes.on_resumed,
+                "cancelamento": cancelling.on_news,
+                "prazo_cancelamento": desk.on_deadline,
                 "gateway": issuing.on_hint,
                 "status": Ticks(database, lanes, metrics).on_status,
                 "aviso_meta": notices.on_notice,
@@ -213,4 +238,6 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             set_aside=Quarantine(database, lanes, live, conversations, ring).set_aside,
         )
         schedule = Schedule(database, inbox, backlog)
-        yield House(settings, database, redis, metrics, inbox, lanes, backlog, worker, emissions, deliveries, schedule)
+        yield House(
+            settings, database, redis, metrics, inbox, lanes, backlog, worker, emissions, cancels, deliveries, schedule
+        )

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
     from persistence.lanes import InboxRow
 
-ACOES = frozenset({"confirmar", "corrigir", "cancelar", "refazer"})
+CANCELAMENTO = frozenset(  # of an issued note: see ``bot.cancelling``
+    {"cancelar_nota", "cancelar_erro", "cancelar_nao_prestado", "cancelar_sim", "cancelar_nao"}
+)
+ACOES = frozenset({"confirmar", "corrigir", "cancelar", "refazer"}) | CANCELAMENTO
 SILENT = frozenset({"reaction", "system", "revoke", "sticker"})  # people expect no answer to these
 
 

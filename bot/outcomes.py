@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from state_machine.eventos import (
+    Conversou,
     EmissaoDemorou,
     EmissaoFalhou,
     Evento,
@@ -36,6 +37,11 @@ class Outcomes:
         """The sweep saw a deadline pass."""
         row = rows[0]
         return await self._conversations.on_session_event(lease, row, row.payload["sessao_id"], PrazoVencido())
+
+    async def on_resumed(self, lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:
+        """Another subject has ended: show again what lies open."""
+        row = rows[0]
+        return await self._conversations.on_session_event(lease, row, row.payload["sessao_id"], Conversou())
 
 
 def _event(payload: dict[str, Any]) -> Evento:

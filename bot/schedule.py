@@ -11,7 +11,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 from sqlalchemy.dialects.postgresql import insert
 
-from persistence import idempotency, snapshots
+from persistence import cancellations, idempotency, snapshots
 from persistence.inbox import Arrival
 from persistence.tables import job_slots
 
@@ -44,6 +44,7 @@ class Schedule:
     def start(self) -> None:
         """Begin; to be called inside a running loop."""
         self._every(EXPIRY_SECONDS, "expiry", self.expire)
+        self._every(EXPIRY_SECONDS, "cancellation_expiry", self.expire_cancellations)
         self._every(SLEEPERS_SECONDS, "sleepers", self._wake_sleepers)
         self._every(WATCH_SECONDS, "watch", self._watch)
         self._every(3600, "slots", self._forget_slots)
@@ -71,6 +72,22 @@ class Schedule:
                     imediato=True,
                 )
                 for sessao_id, conversa, versao in overdue
+            ]
+            return await self._inbox.put_in(connection, arrivals)
+
+    async def expire_cancellations(self) -> int:
+        """Do the same for every cancellation that waits for the user's word."""
+        async with self._database.transaction() as connection:
+            arrivals = [
+                Arrival(
+                    chave=f"prazo_cancelamento:{cancelamento_id}:{versao}",
+                    lane=conversa,
+                    tipo="prazo_cancelamento",
+                    payload={"cancelamento_id": cancelamento_id},
+                    correlacao=f"prazo-cancelamento-{cancelamento_id}",
+                    imediato=True,
+                )
+                for cancelamento_id, conversa, versao in await cancellations.overdue(connection, EXPIRY_BATCH)
             ]
             return await self._inbox.put_in(connection, arrivals)
 

@@ -36,6 +36,8 @@ async def as_seen(
     if evento.revisao is None:  # a button is itself the proof that its summary arrived
         shown = await outbox.shown_at(connection, sessao.sessao_id, sessao.revisao)
         visto = shown is not None and evento.escrita_em is not None and evento.escrita_em >= shown - CLOCKS_APART
+        if sessao.mostrado_em and await outbox.spoke_aside(connection, sessao.conversa, sessao.mostrado_em):
+            visto = False  # such as a question about an issued note: the yes may be meant for that
         evento = replace(evento, visto=visto)
     documento, descricao = sessao.rascunho.validado(Campo.DOCUMENTO), sessao.rascunho.validado(Campo.DESCRICAO)
     if not repeat or not sessao.rascunho.completo or documento is None or descricao is None:

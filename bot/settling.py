@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import structlog
 
+from bot.cancellation_news import seen_cancelled
 from bot.memory import database_now
 from gateway.rejection import explain
 from persistence import emissions, gateway_operations, notes, suspension
@@ -18,6 +19,7 @@ from state_machine.emission import (
     CannotTell,
     Found,
     Misconfigured,
+    NaturalKey,
     NotSent,
     Postponed,
     Situacao,
@@ -121,6 +123,19 @@ class Settlement:
         """Store the note, and put the news into the conversation's lane, in the transaction that settles them."""
         if passo.nota and passo.nota.situacao is Situacao.AUTORIZADA and passo.aviso == "autorizada":
             await notes.record_note(connection, tarefa.id, passo.nota)
+        if (
+            passo.nota
+            and passo.nota.situacao is Situacao.CANCELADA
+            and passo.andamento.status is StatusEmissao.CONCLUIDO
+        ):
+            await seen_cancelled(
+                connection,
+                self._inbox,
+                emissao_id=tarefa.id,
+                key=NaturalKey(tarefa.andamento.prestador, tarefa.andamento.id_integracao),
+                conversa=tarefa.conversa,
+                correlacao=tarefa.correlacao or tarefa.andamento.id_integracao,
+            )
         if passo.aviso is None:
             return
         payload: dict[str, Any] = {

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.ext.asyncio import AsyncConnection
 
+    from bot.cancelling import Cancelling
     from bot.customers import Customers
     from bot.inbound import Chegada
     from bot.ports import Extractor, Messenger
@@ -65,6 +66,7 @@ class Conversations:
         customers: Customers,
         messenger: Messenger,
         hands: Hands,
+        cancelling: Cancelling,
         *,
         ttl_seconds: int,
         repeat_seconds: int,
@@ -77,6 +79,7 @@ class Conversations:
         self._customers = customers
         self._messenger = messenger
         self._hands = hands
+        self._cancelling = cancelling
         self._ttl = timedelta(seconds=ttl_seconds)
         self._repeat = timedelta(seconds=repeat_seconds)
         self._ring = ring
@@ -91,6 +94,8 @@ class Conversations:
             return await self._unknown(lease, chegada, conversa)
         if chegada.rows[-1].tentativas == 0:
             self._read_mark(chegada.wamid)
+        if taken := await self._cancelling.take(lease, chegada, conversa.empresa):
+            return taken
         ativa = await self._live.get(lease.lane) or await self._stored(lease.lane)
         for attempt in range(1, REPLANS + 1):
             try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote
@@ -10,6 +11,7 @@ import httpx
 
 from gateway import payload as bodies
 from gateway import tape
+from gateway.cancellation import cancel_finding, cancel_outcome
 from gateway.http import Destination
 from gateway.outcome import download_of, finding, submit_outcome
 from state_machine.emission import NotReady
@@ -22,16 +24,19 @@ if TYPE_CHECKING:
     from gateway.http import Answer, Exchange
     from gateway.port import Intent
     from state_machine.breaker import Breaker
+    from state_machine.cancelamento import Motivo
+    from state_machine.cancelamento_envio import CancelFinding, CancelOutcome
     from state_machine.emission import Download, Finding, NaturalKey, Outcome
 
 _JSON = {"content-type": "application/json"}
+_ID = re.compile(r"[\w-]{1,100}")  # ids come from outside and become part of a path
 
 
 class PlugNotas:
     """``FiscalGateway`` over PlugNotas; natural key (CNPJ of the prestador, ``idIntegracao``), kept by a rejection too.
 
-    ``submit_timeout`` and ``query_timeout`` bound each whole call, in seconds. Every call is one server's, so one
-    ``breaker`` hears of all of them.
+    ``submit_timeout``, ``cancel_timeout`` and ``query_timeout`` bound each whole call, in seconds. Every call is one
+    server's, so one ``breaker`` hears of all of them.
     """
 
     name = "plugnotas"
@@ -43,6 +48,7 @@ class PlugNotas:
         *,
         guard: Callable[[], None],
         submit_timeout: float = 60.0,  # a city may take most of a minute to answer
+        cancel_timeout: float = 60.0,
         query_timeout: float = 30.0,
         observe: Callable[[Exchange], None] = tape.observe,
         breaker: Breaker | None = None,
@@ -54,6 +60,7 @@ class PlugNotas:
             )
 
         self._submissions = destination(submit_timeout)  # apart, so that slow submissions never starve the questions
+        self._cancellations = destination(cancel_timeout)
         self._questions = destination(query_timeout)
 
     async def __aenter__(self) -> Self:
@@ -67,6 +74,7 @@ class PlugNotas:
     async def aclose(self) -> None:
         """Close all connections."""
         await self._submissions.aclose()
+        await self._cancellations.aclose()
         await self._questions.aclose()
 
     def payload(self, intent: Intent) -> bytes:
@@ -80,14 +88,38 @@ class PlugNotas:
 
     async def find(self, key: NaturalKey) -> Finding:
         """Ask for the note under ``key``."""
-        path = f"/nfse/consultar/{quote(key.id_integracao, safe='')}/{quote(key.prestador, safe='')}"
-        return finding(await _call(self._questions, "GET", path), key)
+        return finding(await _call(self._questions, "GET", _by_key(key)), key)
 
     async def download(self, id_externo: str, formato: Literal["pdf", "xml"]) -> Download:
         """Fetch the rendered document of an authorised note."""
-        if not re.fullmatch(r"[\w-]{1,100}", id_externo):  # it came from outside and becomes part of a path
+        if not _ID.fullmatch(id_externo):
             return NotReady("the note's id is not one of PlugNotas")
         return download_of(await _call(self._questions, "GET", f"/nfse/{formato}/{id_externo}"), formato)
+
+    async def cancel(self, id_externo: str, motivo: Motivo) -> CancelOutcome:
+        """Ask once for the cancellation of this note; raises ``ValueError`` for an id that is not one of PlugNotas."""
+        path = f"/nfse/cancelar/{_path_id(id_externo)}"
+        body = json.dumps({"motivo": motivo.texto, "codigo": motivo.codigo}, ensure_ascii=False).encode()
+        return cancel_outcome(await _call(self._cancellations, "POST", path, body), id_externo)
+
+    async def cancellation(self, key: NaturalKey, id_externo: str, protocolo: str | None) -> CancelFinding:
+        """Ask what became of a request, then how the note stands."""
+        asked = None
+        if protocolo is not None:
+            path = f"/nfse/cancelar/status/{quote(protocolo, safe='')}"
+            asked = await _call(self._questions, "GET", path)
+        note = await _call(self._questions, "GET", _by_key(key))
+        return cancel_finding(asked, note, key, id_externo)
+
+
+def _by_key(key: NaturalKey) -> str:
+    return f"/nfse/consultar/{quote(key.id_integracao, safe='')}/{quote(key.prestador, safe='')}"
+
+
+def _path_id(id_externo: str) -> str:
+    if not _ID.fullmatch(id_externo):
+        raise ValueError("the note's id is not one of PlugNotas")
+    return id_externo
 
 
 async def _call(

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from datetime import date
     from decimal import Decimal
 
+    from state_machine.cancelamento import Motivo
+    from state_machine.cancelamento_envio import CancelFinding, CancelOutcome
     from state_machine.emission import Download, Finding, NaturalKey, Outcome
 
 
@@ -75,7 +77,7 @@ class Intent:
 
 
 class FiscalGateway(Protocol):
-    """Three questions and one order. None raises for what the other side does: every answer is a value."""
+    """Three questions and two orders. None raises for what the other side does: every answer is a value."""
 
     name: str
 
@@ -93,4 +95,12 @@ class FiscalGateway(Protocol):
 
     async def download(self, id_externo: str, formato: Literal["pdf", "xml"]) -> Download:
         """Fetch the rendered document of an authorised note."""
+        ...
+
+    async def cancel(self, id_externo: str, motivo: Motivo) -> CancelOutcome:
+        """Ask once for the cancellation of an issued note."""
+        ...
+
+    async def cancellation(self, key: NaturalKey, id_externo: str, protocolo: str | None) -> CancelFinding:
+        """Say what became of a request to cancel (``protocolo``: as far as its answer reached us) and of the note."""
         ...

@@ -27,7 +27,7 @@ SAID = frozenset(
     {
         "aliquota", "cStat", "cnae", "code", "codigo", "codigoCidade", "codigoMunicipio", "codigoServico",
         "codigoVerificacao", "competencia", "dataEmissao", "emissao", "erro", "error", "lote", "mensagem",
-        "mensagemRetorno", "message", "motivo", "numero", "numeroNfse", "padrao", "regEspTrib", "serie", "situacao",
+        "mensagemRetorno", "message", "numero", "numeroNfse", "padrao", "regEspTrib", "serie", "situacao",
         "status", "tipo", "tipoAutorizacao", "versao",
     }
 )  # fmt: skip

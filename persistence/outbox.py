@@ -217,6 +217,13 @@ async def shown_at(connection: AsyncConnection, sessao_id: str, revisao: int) ->
     return moment
 
 
+async def spoke_aside(connection: AsyncConnection, conversa: str, momento: datetime) -> bool:
+    """Tell whether we answered about something that is no session after ``momento``: a yes may be meant for that."""
+    aside = sa.and_(outbox.c.sessao_id.is_(None), outbox.c.chave.is_(None))
+    statement = sa.select(sa.exists().where(outbox.c.conversa == conversa, aside, outbox.c.criado_em > momento))
+    return bool((await connection.execute(statement)).scalar_one())
+
+
 def _forward(status: str) -> Any:
     rank = sa.case(ORDEM, value=outbox.c.status, else_=0)
     return sa.case((rank < ORDEM[status], status), else_=outbox.c.status)

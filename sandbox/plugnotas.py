@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from sandbox.ledger import Record
 
+TOO_LATE = "E0822: o prazo para cancelamento definido pelo município foi ultrapassado"
+
 
 @dataclass(frozen=True, slots=True)
 class PlugNotasConfig:
@@ -35,6 +37,7 @@ class PlugNotasConfig:
     webhook_secret: str = "sandbox-gateway-secret"  # noqa: S105 - a default of the simulator
     processing: float = 0.3  # seconds from acceptance to the city's word
     rendering: float = 0.1  # seconds until PDF and XML exist, 202 before
+    cancel_within: float | None = None  # seconds from authorisation: the city's time limit (None: none)
     first_number: int = 1
     page: int = 50  # notes per page of /consultar/periodo
     closed: frozenset[str] = frozenset()  # CNPJs that are BAIXADA: their notes are rejected
@@ -132,10 +135,14 @@ class PlugNotasSimulator(Simulator):
     def ask_cancel(self, note: Note, motivo: str, codigo: str) -> str:
         """Start a cancellation; returns its protocol."""
         protocol = str(uuid.uuid4())
-        refused = self.faults.strike(Fault.REJECT_CANCEL, note.id) is not None
+        refused = self.faults.strike(Fault.REJECT_CANCEL, note.id) is not None or self._too_late(note)
         self.ledger.append("cancel.asked", id=note.id, protocol=protocol, motivo=motivo, codigo=codigo, refused=refused)
         self.spawn(self._settle_cancel(note.id))
         return protocol
+
+    def _too_late(self, note: Note) -> bool:
+        limit = self.config.cancel_within
+        return limit is not None and self.ledger.now() - note.created_at > timedelta(seconds=limit)
 
     def rendered(self, note: Note) -> bool:
         """Say whether PDF and XML are there yet."""
@@ -167,7 +174,8 @@ class PlugNotasSimulator(Simulator):
     async def _settle_cancel(self, note_id: str) -> None:
         await asyncio.sleep(self.config.processing)
         refused = self._cancel_refused(note_id)
-        self.ledger.append("cancel.settled", id=note_id, refused=refused)
+        said = TOO_LATE if refused and self._too_late(self.notes[note_id]) else None
+        self.ledger.append("cancel.settled", id=note_id, refused=refused, mensagem=said)
         self._announce(note_id)
 
     def _cancel_refused(self, note_id: str) -> bool:
@@ -201,6 +209,7 @@ class PlugNotasSimulator(Simulator):
                 self.notes[note.id] = replace(note, **news)
             case "cancel.settled":
                 note = self.notes[data["id"]]
-                said = "O município não autorizou o cancelamento" if data["refused"] else "Nota cancelada"
+                refusal = data.get("mensagem") or "O município não autorizou o cancelamento"
+                said = refusal if data["refused"] else "Nota cancelada"
                 situacao = note.situacao if data["refused"] else CANCELLED
                 self.notes[note.id] = replace(note, situacao=situacao, cancel_answer=said)

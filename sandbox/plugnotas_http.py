@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from sandbox.plugnotas import PlugNotasSimulator
 
+MOTIVO_MIN = 15  # characters of xMotivo in the national layout
 _ABSENT = "Não localizamos qualquer NFSe com os parâmetros informados"
 
 
@@ -179,6 +180,8 @@ class _Api:
             return _error(409, "A NFSe já está cancelada", current=self._summary(note))
         if note.situacao != ISSUED:
             return _error(400, f"Não é possível cancelar uma NFSe na situação {note.situacao}", id=note.id)
+        if len(str(asked.get("motivo") or "")) < MOTIVO_MIN:
+            return _error(400, "Falha na validação", fields={"motivo": f"Tamanho mínimo: {MOTIVO_MIN}"})
         running = note.cancel_protocol if note.cancel_answer is None else None
         protocol = running or self.gateway.ask_cancel(note, str(asked.get("motivo", "")), str(asked.get("codigo", "")))
         return answer({"message": "Cancelamento em processamento", "data": {"protocol": protocol}})

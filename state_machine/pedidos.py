@@ -121,11 +121,11 @@ def parar() -> str:
 
 
 def cancelar_emitida(numero: str | None) -> str:
-    """An issued invoice is not cancelled from here yet."""
+    """Words about cancelling that ``bot.cancelling`` did not take as an order: say how it is asked for."""
     qual = f"a nota {numero}" if numero else "uma nota já emitida"
     return (
-        f"Cancelar {qual} eu ainda não faço por aqui, e nada foi cancelado. Fala com quem cuida do fiscal da sua "
-        "empresa ou com o suporte: a prefeitura costuma ter prazo para isso."
+        f"Nada foi cancelado. Para cancelar {qual}, escreve só _cancelar nota {numero or 123}_: eu mostro a nota, "
+        "pergunto o motivo e só cancelo depois que você confirmar."
     )
 
 

@@ -2,6 +2,7 @@
 
 from persistence.tables.arrival import inbox, lanes
 from persistence.tables.base import metadata
+from persistence.tables.cancellations import cancelamento
 from persistence.tables.departure import outbox
 from persistence.tables.emissions import gateway_tentativas, nfse_documento, nfse_emissao, nfse_processada
 from persistence.tables.idempotency import idempotency_records
@@ -11,6 +12,7 @@ from persistence.tables.schedule import job_slots
 from persistence.tables.sessions import session_snapshot, transicoes
 
 __all__ = [
+    "cancelamento",
     "cliente_tomador",
     "cnpj_cache",
     "conversas",

@@ -30,6 +30,9 @@ outbox = sa.Table(
     now("criado_em"),
     sa.Column("enviado_em", MOMENT),
     sa.Index("ix_outbox_resumo", "sessao_id", "resumo_de", postgresql_where=sa.text("resumo_de IS NOT NULL")),
+    sa.Index(
+        "ix_outbox_aside", "conversa", "criado_em", postgresql_where=sa.text("sessao_id IS NULL AND chave IS NULL")
+    ),
     sa.Index("ix_outbox_failed", "criado_em", postgresql_where=sa.text("status = 'falhou'")),
     sa.Index("ix_outbox_due", "run_at", postgresql_where=sa.text("run_at IS NOT NULL")),
     sa.Index("ix_outbox_conversa_open", "conversa", "id", postgresql_where=sa.text("run_at IS NOT NULL")),

@@ -74,7 +74,9 @@ nfse_processada = sa.Table(
     sa.Column("numero", sa.Text, nullable=False),
     sa.Column("chave", sa.Text),
     sa.Column("protocolo", sa.Text),
-    sa.Column("status", sa.Text, nullable=False),  # autorizado | cancelado
+    sa.Column("status", sa.Text, nullable=False),  # autorizado | cancelamento_pendente | cancelado
+    sa.Column("cancelado_em", MOMENT),
+    sa.Column("protocolo_cancelamento", sa.Text),
     sa.Column("c_stat", sa.Text),
     sa.Column("url_xml", sa.Text),
     sa.Column("url_pdf", sa.Text),
@@ -101,7 +103,7 @@ gateway_tentativas = sa.Table(
     metadata,
     id_(),
     sa.Column("emissao_id", sa.ForeignKey("nfse_emissao.id"), nullable=False, index=True),
-    sa.Column("operacao", sa.Text, nullable=False),  # submit | find
+    sa.Column("operacao", sa.Text, nullable=False),  # submit | find | cancel
     sa.Column("resultado", sa.Text, nullable=False),  # name of the outcome
     sa.Column("detalhe", sa.Text),
     sa.Column("latencia_ms", sa.Integer, nullable=False),

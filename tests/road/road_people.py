@@ -43,6 +43,7 @@ _IDLE = """
 SELECT NOT EXISTS (SELECT FROM inbox WHERE estado = 0)
    AND NOT EXISTS (SELECT FROM outbox WHERE run_at IS NOT NULL)
    AND NOT EXISTS (SELECT FROM nfse_emissao WHERE proxima_acao_em IS NOT NULL)
+   AND NOT EXISTS (SELECT FROM cancelamento WHERE proxima_acao_em IS NOT NULL)
 """
 
 

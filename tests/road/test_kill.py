@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ TAKEN_OVER = 25.0  # seconds: a start, the longest lease (15 s), and the gateway
 EXIT_SECONDS = 10.0  # a container is killed this long after SIGTERM
 
 # What a dead worker held is free after its lease. Tests that are not about the wait let the time pass at once.
-LEASES = ("lanes", "nfse_emissao", "idempotency_records", "outbox")
+LEASES = ("lanes", "nfse_emissao", "idempotency_records", "cancelamento", "outbox")
 ABSENT = "UPDATE nfse_emissao SET ausente_desde = ausente_desde - interval '1 min', proxima_acao_em = now()"
 
 
@@ -149,7 +150,7 @@ async def test_killed_at_a_moment_of_the_road(stage: Stage, moment: Moment) -> N
     async def revive() -> None:
         await struck.wait()
         await prosa.ended()
-        await stage.leases_run_out(*(LEASES if moment.unsent else LEASES[:2]))
+        await stage.leases_run_out(*(LEASES if moment.unsent else LEASES[:3]))
         await stage.start()
         if moment.unsent:
             await stage.doubts_pass()
@@ -283,3 +284,139 @@ async def test_sigterm_does_not_wait_for_ever(stage: Stage) -> None:
     await ana.files()
     await stage.one_note(ana)
     await bia.expect("R$ 1.500,00")
+
+
+CANCEL_MOMENTS = [
+    Moment("the summary is taken by Meta", "meta", _outbound("Cancelo esta nota?")),
+    Moment("the receipt is taken by Meta", "meta", _outbound("Pedi o cancelamento")),
+    Moment("the order is taken by the gateway", "plugnotas", lambda r: r.kind == "cancel.asked"),
+    Moment("the authority has decided", "plugnotas", lambda r: r.kind == "cancel.settled"),
+    Moment("the request is asked about", "plugnotas", lambda r: r.kind == "call" and "/status/" in r.data["path"]),
+    Moment(
+        "the end is told",
+        "meta",
+        lambda r: _outbound("cancelada* pela prefeitura")(r) or _outbound("não cancelou a nota")(r),
+    ),
+]
+
+
+@pytest.mark.parametrize("moment", CANCEL_MOMENTS, ids=lambda moment: moment.name.replace(" ", "-"))
+@pytest.mark.parametrize("refused", [False, True], ids=["cancelled", "refused"])
+async def test_killed_while_cancelling(stage: Stage, moment: Moment, refused: bool) -> None:
+    """At every moment of it: cancelled once, or standing, and the user told so once."""
+    prosa = await stage.start()
+    ana = await stage.person()
+    await ana.issue(FULL)
+    await stage.settled()
+    [note] = await stage.notes(ana)
+    if refused:
+        stage.world.plugnotas.faults.set("rejeitar_cancelamento")
+    ledger = next(simulator.ledger for simulator in stage.world.simulators if simulator.name == moment.ledger)
+    struck = asyncio.Event()
+    last = "não cancelou a nota" if refused else f"Nota {note.numero} cancelada"
+
+    def look(record: Record) -> None:
+        if not struck.is_set() and moment.fits(record):
+            prosa.strike()
+            struck.set()
+
+    async def revive() -> None:
+        await struck.wait()
+        await prosa.ended()
+        await stage.leases_run_out(*LEASES[:3])
+        await stage.start()
+
+    hush = ledger.listen(look)
+    revived = asyncio.create_task(revive())
+    try:
+        await ana.say(f"cancelar nota {note.numero}")
+        await ana.say("valor errado, vou emitir outra")
+        await ana.touch("Cancelar a nota")
+        await revived
+        pool = stage.database.pool
+        ended = "SELECT estado FROM cancelamento c JOIN nfse_processada p USING (emissao_id) WHERE p.id_externo = $1"
+        async with _time_passes(stage):
+            await until(lambda: _is(pool, ended, note.id, {"cancelado", "negado"}), timeout=TAKEN_OVER)
+            await stage.leases_run_out()
+            await until(lambda: _told(ana, last), timeout=TAKEN_OVER)
+            await stage.settled()
+    finally:
+        hush()
+        revived.cancel()
+    asked = [r for r in stage.world.plugnotas.ledger.of("cancel.asked") if r.data["id"] == note.id]
+    status = await pool.fetchval("SELECT status FROM nfse_processada WHERE id_externo = $1", note.id)
+    standing = stage.world.plugnotas.notes[note.id].situacao
+    assert (standing, status) == (("CONCLUIDO", "autorizado") if refused else ("CANCELADO", "cancelado"))
+    assert len(asked) == 1 or (refused and len(asked) == 2)  # a refusal whose answer died is asked for once more
+    assert sum(last in answer for answer in ana.answers) == 1
+
+
+@asynccontextmanager
+async def _time_passes(stage: Stage) -> AsyncIterator[None]:
+    """The half minutes that doubts last, about a note that stands and about a message without a tick, pass at once."""
+
+    async def pass_on() -> None:
+        pool = stage.database.pool
+        while True:
+            await asyncio.sleep(0.5)
+            await pool.execute(
+                "UPDATE cancelamento SET vigente_desde = vigente_desde - interval '1 min', proxima_acao_em = now() "
+                "WHERE estado = 'pendente' AND vigente_desde > now() - interval '30 s'"
+            )
+            await pool.execute(
+                "UPDATE outbox SET run_at = now() WHERE status IN ('incerto', 'pendente') AND run_at > now() "
+                "AND NOT EXISTS (SELECT FROM inbox WHERE estado = 0)"
+            )
+
+    passing = asyncio.create_task(pass_on())
+    try:
+        yield
+    finally:
+        passing.cancel()
+
+
+async def _is(pool: Any, query: str, key: str, wanted: set[str]) -> bool:
+    return await pool.fetchval(query, key) in wanted
+
+
+async def test_killed_between_storing_and_sending_a_cancellation(stage: Stage) -> None:
+    """The order never left: the note is seen to stand twice before it is sent, and it is cancelled once."""
+    prosa = await stage.start()
+    ana = await stage.person()
+    await ana.issue(FULL)
+    await stage.settled()
+    [note] = await stage.notes(ana)
+    await ana.say(f"cancelar nota {note.numero}")
+    summary = await ana.say("valor errado, vou emitir outra")
+    await prosa.terminate()
+    reached = asyncio.Event()
+
+    async def swallow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        reached.set()
+        await reader.read()
+        writer.close()
+
+    pit = await asyncio.start_server(swallow, "127.0.0.1", 0)
+    port = pit.sockets[0].getsockname()[1]
+    prosa = await stage.start(PROSA_PLUGNOTAS_URL=f"http://127.0.0.1:{port}")
+    await ana.touch("Cancelar a nota", of=summary)
+    async with asyncio.timeout(PATIENCE):
+        await reached.wait()
+    await prosa.kill()
+    pit.close()
+    pool = stage.database.pool
+    stored = await pool.fetchval("SELECT status FROM nfse_processada WHERE id_externo = $1", note.id)
+    assert stored == "cancelamento_pendente"
+    await stage.leases_run_out()
+    await stage.start()
+    await until(lambda: pool.fetchval("SELECT vigente_desde FROM cancelamento WHERE estado = 'pendente'"))
+    ledger = stage.world.plugnotas.ledger
+    assert not [r for r in ledger.of("cancel.asked") if r.data["id"] == note.id]
+    async with _time_passes(stage):
+        await until(lambda: _told(ana, f"Nota {note.numero} cancelada"), timeout=TAKEN_OVER)
+        await stage.settled()
+    assert len([r for r in ledger.of("cancel.asked") if r.data["id"] == note.id]) == 1
+
+
+async def _told(person: Person, words: str) -> bool:
+    return any(words in answer for answer in person.answers)

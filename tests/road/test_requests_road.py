@@ -48,7 +48,6 @@ async def test_nobody_sees_the_invoices_of_another_conversation(road: Road) -> N
         ("parar", "só escrevo em resposta a você"),
         ("repete a última", "não tenho qual repetir"),
         ("status", "Ainda não enviei nenhuma nota"),
-        ("cancelar nota 1042", "Cancelar a nota 1042 eu ainda não faço"),
     ],
 )
 async def test_what_cannot_be_done_is_said_and_harms_no_draft(road: Road, words: str, said: str) -> None:

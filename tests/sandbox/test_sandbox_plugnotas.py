@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -150,10 +151,14 @@ async def test_strangers_and_unknown_notes(gateway, api) -> None:
 async def test_cancelling(gateway, api, listener) -> None:
     """Only an issued note is cancelled, by protocol, and a second wish is told that it is done."""
     document = (await api.post("/nfse", json=[note()])).json()["documents"][0]
-    early = await api.post(f"/nfse/cancelar/{document['id']}", json={"motivo": "erro", "codigo": "1"})
+    early = await api.post(
+        f"/nfse/cancelar/{document['id']}", json={"motivo": "erro na emissão da nota", "codigo": "1"}
+    )
     assert early.status_code == 400
     await settled(gateway)
-    asked = await api.post(f"/nfse/cancelar/prosa-1-1/{ISSUER}", json={"motivo": "erro", "codigo": "1"})
+    asked = await api.post(
+        f"/nfse/cancelar/prosa-1-1/{ISSUER}", json={"motivo": "erro na emissão da nota", "codigo": "1"}
+    )
     protocol = asked.json()["data"]["protocol"]
     assert (await api.get(f"/nfse/cancelar/status/{protocol}")).json()["data"]["situacao"] == "PROCESSANDO"
     await listener.heard(2)
@@ -273,3 +278,19 @@ async def test_a_restart_goes_on_with_what_was_in_process(tmp_path: Path) -> Non
         assert (await api.post("/nfse", json=[note()])).status_code == 409
         await settled(again)
         assert [found.numero for found in again.issued()] == ["1"]
+
+
+async def test_a_citys_time_limit_refuses_a_late_cancellation(gateway, api) -> None:
+    """A reason has its 15 characters; past the limit the city says so, and the note stands."""
+    gateway.config = replace(gateway.config, cancel_within=0.0)
+    document = (await api.post("/nfse", json=[note()])).json()["documents"][0]
+    await settled(gateway)
+    path = f"/nfse/cancelar/{document['id']}"
+    assert (await api.post(path, json={"motivo": "erro", "codigo": "1"})).status_code == 400
+    asked = await api.post(path, json={"motivo": "erro na emissão da nota", "codigo": "1"})
+    await gateway.ledger.wait_for(
+        lambda record: record.kind == "cancel.settled" and record.data["id"] == document["id"]
+    )
+    said = (await api.get(f"/nfse/cancelar/status/{asked.json()['data']['protocol']}")).json()["data"]
+    assert (said["situacao"], said["response"].startswith("E0822")) == ("REJEITADO", True)
+    assert gateway.notes[document["id"]].situacao == "CONCLUIDO"

@@ -1,4 +1,4 @@
-"""What every command stands on: settings, servers, and one sentence about what went wrong; knows no command."""
+"""What every command begins with: settings, servers, and one sentence when something is wrong; works on nothing."""
 
 from __future__ import annotations
 
@@ -12,37 +12,35 @@ if TYPE_CHECKING:
     from bot.settings import Settings
     from bot.storage import Storage
 
-# Modules are imported inside the functions: `prosa --help` must not wait for a database driver.
-
 
 def fail(message: str) -> NoReturn:
-    """Say what went wrong in one sentence, and end with status 1."""
+    """Say what went wrong, and end with status 1."""
     typer.secho(message, fg="red", err=True)
     raise typer.Exit(1)
 
 
 def settings(*, secrets: bool = False, quiet: bool = False) -> Settings:
-    """Read the settings, complain about wrong ones, and set the logs up; ``quiet`` logs warnings only."""
+    """Read the settings, set the logs up; ends with a sentence when they are wrong, or a secret is missing."""
     from pydantic import ValidationError
 
     from bot.observability import configure
     from bot.settings import MissingSettingError, Settings
 
     try:
-        found = Settings()
+        read = Settings()
         if secrets:
-            found.require_secrets()
+            read.require_secrets()
     except MissingSettingError as error:
         fail(str(error))
     except ValidationError as error:
         wrong = "; ".join(f"PROSA_{str(e['loc'][0]).upper()}: {e['msg']}" for e in error.errors())
         fail(f"These settings are wrong: {wrong}. Nothing was started.")
-    configure("WARNING" if quiet else found.log_level, found.log_format)
-    return found
+    configure("WARNING" if quiet else read.log_level, read.log_format)
+    return read
 
 
 def with_storage(
-    found: Settings, work: Callable[[Storage], Coroutine[object, object, None]], *, migrate: bool = False
+    chosen: Settings, work: Callable[[Storage], Coroutine[object, object, None]], *, migrate: bool = False
 ) -> None:
     """Open the servers, then run ``work`` on an event loop of its own."""
     import uvloop
@@ -51,7 +49,7 @@ def with_storage(
     from persistence.embedded import EmbeddedError
 
     try:
-        with open_storage(found, migrate=migrate) as storage:
+        with open_storage(chosen, migrate=migrate) as storage:
             uvloop.run(work(storage))
     except (SchemaError, EmbeddedError) as error:
         fail(str(error))

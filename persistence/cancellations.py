@@ -1,0 +1,164 @@
+"""Keeps cancellations as people speak of them: opened, given a reason, confirmed, ended; sends nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from persistence import issued
+from persistence.tables import cancelamento, inbox, nfse_emissao, session_snapshot
+from state_machine.cancelamento import (
+    CONVERSANDO,
+    VIVOS,
+    Cancelamento,
+    Codigo,
+    EstadoCancelamento,
+    Motivo,
+    NotaEmitida,
+    StatusNota,
+)
+from state_machine.cancelamento_envio import Envio
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+
+class StaleCancellationError(Exception):
+    """Somebody else moved this cancellation meanwhile: load it again and decide again."""
+
+
+def _cancelamento(row: Any, nota: NotaEmitida) -> Cancelamento:
+    motivo = Motivo(Codigo(row.codigo), row.motivo) if row.codigo and row.motivo else None
+    return Cancelamento(row.id, nota, EstadoCancelamento(row.estado), row.versao, motivo, row.expira_em)
+
+
+async def talking(connection: AsyncConnection, conversa: str) -> tuple[int, int] | None:
+    """Return (id, versao) of the cancellation that waits for this conversation's next word."""
+    statement = sa.select(cancelamento.c.id, cancelamento.c.versao).where(
+        cancelamento.c.conversa == conversa, cancelamento.c.estado.in_(CONVERSANDO)
+    )
+    row = (await connection.execute(statement)).one_or_none()
+    return (row.id, row.versao) if row else None
+
+
+async def locked(connection: AsyncConnection, cancelamento_id: int, conversa: str | None = None) -> Cancelamento | None:
+    """Return a cancellation (of this conversation, if named), its note's row locked until our transaction ends."""
+    emissao = sa.select(cancelamento.c.emissao_id).where(cancelamento.c.id == cancelamento_id)
+    emissao_id = (await connection.execute(emissao)).scalar_one_or_none()
+    nota = await issued.locked(connection, emissao_id) if emissao_id is not None else None
+    if nota is None:
+        return None
+    statement = cancelamento.select().where(cancelamento.c.id == cancelamento_id)
+    if conversa is not None:
+        statement = statement.where(cancelamento.c.conversa == conversa)
+    row = (await connection.execute(statement)).one_or_none()
+    return _cancelamento(row, nota) if row else None
+
+
+async def live(connection: AsyncConnection, nota: NotaEmitida, conversa: str | None) -> list[Cancelamento]:
+    """Return what is live of this note, and what else this conversation is asked about; the note must be locked."""
+    mine = sa.and_(cancelamento.c.conversa == conversa, cancelamento.c.estado.in_(CONVERSANDO))
+    statement = cancelamento.select().where(
+        sa.or_(sa.and_(cancelamento.c.emissao_id == nota.emissao_id, cancelamento.c.estado.in_(VIVOS)), mine)
+    )
+    rows = list(await connection.execute(statement))
+    found = [_cancelamento(row, nota) for row in rows if row.emissao_id == nota.emissao_id]
+    for row in rows:
+        outra = await issued.locked(connection, row.emissao_id) if row.emissao_id != nota.emissao_id else None
+        found += [_cancelamento(row, outra)] if outra else []
+    return found
+
+
+async def open_row(
+    connection: AsyncConnection, nota: NotaEmitida, conversa: str, pedido_por: str, correlacao: str, expira_em: datetime
+) -> int:
+    """Store a new cancellation and return its id; a second live one of the note is refused by the database."""
+    statement = (
+        cancelamento.insert()
+        .values(
+            emissao_id=nota.emissao_id,
+            conversa=conversa,
+            pedido_por=pedido_por,
+            estado=EstadoCancelamento.AGUARDANDO_MOTIVO,
+            versao=1,
+            expira_em=expira_em,
+            correlacao=correlacao,
+        )
+        .returning(cancelamento.c.id)
+    )
+    return int((await connection.execute(statement)).scalar_one())
+
+
+async def save(connection: AsyncConnection, antes: Cancelamento, depois: Cancelamento) -> None:
+    """Store a decision, and the note's status with it. Raises ``StaleCancellationError``.
+
+    Entering ``pendente`` makes it due for the gateway in the same commit: stored first, sent after.
+    """
+    values: dict[str, Any] = {
+        "estado": depois.estado,
+        "versao": depois.versao,
+        "codigo": depois.motivo.codigo if depois.motivo else None,
+        "motivo": depois.motivo.texto if depois.motivo else None,
+        "expira_em": depois.expira_em,
+    }
+    if depois.estado is not antes.estado:
+        values |= _on_entry(depois.estado)
+    statement = cancelamento.update().where(cancelamento.c.id == antes.id, cancelamento.c.versao == antes.versao)
+    if (await connection.execute(statement.values(**values))).rowcount != 1:
+        raise StaleCancellationError(antes.id)
+    if depois.estado is antes.estado:
+        return
+    emissao_id = depois.nota.emissao_id
+    if depois.estado is EstadoCancelamento.PENDENTE:
+        marked = await issued.mark(connection, emissao_id, {StatusNota.AUTORIZADO}, StatusNota.CANCELAMENTO_PENDENTE)
+        if not marked:
+            raise StaleCancellationError(antes.id)
+    elif depois.estado is EstadoCancelamento.CANCELADO:
+        await issued.mark(connection, emissao_id, set(StatusNota) - {StatusNota.CANCELADO}, StatusNota.CANCELADO)
+    elif depois.estado is EstadoCancelamento.NEGADO:
+        await issued.mark(connection, emissao_id, {StatusNota.CANCELAMENTO_PENDENTE}, StatusNota.AUTORIZADO)
+
+
+def _on_entry(estado: EstadoCancelamento) -> dict[str, Any]:
+    if estado is EstadoCancelamento.PENDENTE:
+        return {"envio": Envio.A_ENVIAR, "confirmado_em": sa.func.now(), "proxima_acao_em": sa.func.now()}
+    if estado not in VIVOS:
+        return {"encerrado_em": sa.func.now(), "proxima_acao_em": None}
+    return {}
+
+
+async def conversation_of(connection: AsyncConnection, emissao_id: int) -> str:
+    """Return the conversation in which a note was issued."""
+    statement = (
+        sa.select(session_snapshot.c.conversa)
+        .join(nfse_emissao, nfse_emissao.c.session_id == session_snapshot.c.id)
+        .where(nfse_emissao.c.id == emissao_id)
+    )
+    return str((await connection.execute(statement)).scalar_one())
+
+
+async def ended(connection: AsyncConnection, emissao_id: int) -> int:
+    """Count the cancellations of a note that have come to an end."""
+    statement = (
+        sa.select(sa.func.count())
+        .select_from(cancelamento)
+        .where(cancelamento.c.emissao_id == emissao_id, cancelamento.c.estado.not_in(VIVOS))
+    )
+    return int((await connection.execute(statement)).scalar_one())
+
+
+async def overdue(connection: AsyncConnection, limit: int) -> list[tuple[int, str, int]]:
+    """Return (id, conversa, versao) of those whose deadline has passed, each once, by the database's clock."""
+    told = sa.literal("prazo_cancelamento:") + sa.cast(cancelamento.c.id, sa.Text) + ":"
+    told += sa.cast(cancelamento.c.versao, sa.Text)
+    statement = (
+        sa.select(cancelamento.c.id, cancelamento.c.conversa, cancelamento.c.versao)
+        .where(cancelamento.c.estado.in_(CONVERSANDO), cancelamento.c.expira_em < sa.func.now())
+        .where(~sa.exists().where(inbox.c.chave == told))
+        .order_by(cancelamento.c.expira_em)
+        .limit(limit)
+    )
+    return [(row.id, row.conversa, row.versao) for row in await connection.execute(statement)]

@@ -1,0 +1,101 @@
+"""Draws the diagram of a cancellation from its rules, by asking them."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from state_machine.cancelamento import (
+    PRAZO,
+    VIVOS,
+    AutoridadeCancelou,
+    AutoridadeManteve,
+    Codigo,
+    Confirmou,
+    Conversou,
+    EstadoCancelamento,
+    Manteve,
+    Motivo,
+    Motivou,
+    NotaEmitida,
+    PrazoVencido,
+    StatusNota,
+    Substituiu,
+    abre,
+    decide,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from state_machine.cancelamento import Cancelamento, Evento
+
+INICIO = "[*]"
+COMMAND = "python -m state_machine.cancelamento_diagram docs/estados.md"
+_BEGIN, _END = "<!-- cancelamento: gerado, não edite -->\n", "<!-- fim do cancelamento -->\n"
+_AGORA = datetime(2026, 1, 1, tzinfo=UTC)
+_NOTA = NotaEmitida(1, "1", Decimal("1.00"), None, "12345678000195", _AGORA, StatusNota.AUTORIZADO)
+_EXEMPLOS: tuple[Evento, ...] = (
+    Motivou(Codigo.OUTROS, "valor errado, vou emitir outra"),
+    Confirmou(1),
+    Manteve(),
+    Conversou(),
+    Substituiu(),
+    PrazoVencido(),
+    AutoridadeCancelou(),
+    AutoridadeManteve(""),
+)
+
+
+def _example(estado: EstadoCancelamento) -> Cancelamento:
+    c = replace(abre(1, _NOTA, _AGORA).cancelamento, estado=estado)
+    if estado is EstadoCancelamento.AGUARDANDO_MOTIVO:
+        return c
+    return replace(c, motivo=Motivo(Codigo.OUTROS, "valor errado, vou emitir outra"))
+
+
+def arcs() -> Iterator[tuple[str, str, str]]:
+    """Yield (from, to, event) for every passage that the rules can make, once; staying put is left out."""
+    seen = {(INICIO, EstadoCancelamento.AGUARDANDO_MOTIVO.value, "Abriu"): None}
+    for estado in EstadoCancelamento:
+        for evento in _EXEMPLOS:
+            agora = _AGORA + (PRAZO if isinstance(evento, PrazoVencido) else timedelta(0))
+            para = decide(_example(estado), evento, agora).cancelamento.estado
+            if para is not estado:
+                seen[estado.value, para.value, type(evento).__name__] = None
+    return iter(seen)
+
+
+def mermaid() -> str:
+    """Return the diagram as Mermaid text."""
+    grouped: dict[tuple[str, str], list[str]] = {}
+    for de, para, evento in arcs():
+        grouped.setdefault((de, para), []).append(evento)
+    lines = ["stateDiagram-v2"]
+    lines += [f"    {de} --> {para}: {', '.join(eventos)}" for (de, para), eventos in grouped.items()]
+    lines += [f"    {estado.value} --> {INICIO}" for estado in EstadoCancelamento if estado not in VIVOS]
+    return "\n".join(lines) + "\n"
+
+
+def refreshed(page: str) -> str:
+    """Return ``page`` with the diagram of today's rules between its markers; raises ``ValueError`` without markers."""
+    before, begin, rest = page.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not (begin and end):
+        raise ValueError(f"no markers for the diagram: {_BEGIN.strip()} … {_END.strip()}")
+    return f"{before}{begin}```mermaid\n{mermaid()}```\n{end}{after}"
+
+
+def main() -> None:
+    """Rewrite the diagram in the pages named on the command line."""
+    for name in sys.argv[1:]:
+        page = Path(name)
+        page.write_text(refreshed(page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
