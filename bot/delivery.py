@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import time
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, assert_never
 
@@ -23,7 +25,8 @@ from gateway.whatsapp_errors import (
 )
 from gateway.whatsapp_limits import MensagemInvalida
 from gateway.whatsapp_messages import Botao, ComBotoes, Mensagem, Texto
-from persistence import outbox
+from persistence import doubts, outbox
+from persistence.doubts import Doubt
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
@@ -39,11 +42,21 @@ log = structlog.get_logger(__name__)
 CONCURRENCY = 20  # messages in flight per worker; Meta takes 80 a second per number
 MAX_TRIES = 8  # with the back-off below: about ten minutes of trouble at Meta
 BACKOFF_CAP = 120.0  # seconds
-AMBIGUOUS_WAIT = 30.0  # seconds for the status webhook to say whether it left
+AMBIGUOUS_WAIT = 30.0  # seconds for the status webhook to say whether it left; above ``doubts.TICK_LAG``
+DOUBT_WAIT = 5.0  # seconds between looks while its tick waits for us, or nobody's ticks arrive
+DEAF_AT_MOST = timedelta(seconds=150)  # age of a message that goes out again although no tick of anybody arrives
+SEND_WITHIN = outbox.LEASE_SECONDS / 3  # later than this after claiming, we ask whether it is still ours to send
 HALTED_WAIT = 60.0  # seconds between probes while Meta refuses our token or account
 NOT_READY_WAIT = 2.0  # seconds between looks for a PDF that the gateway is still rendering
 CAPTION_AFTER = timedelta(seconds=60)  # then the result is told without waiting for the PDF any longer
 GIVE_UP_FILE_AFTER = timedelta(hours=24)
+
+
+@dataclass(frozen=True, slots=True)
+class InDoubt:
+    """It may have left, and its tick may be on its way: not sent now."""
+
+    motivo: str
 
 
 class Delivery:
@@ -69,24 +82,53 @@ class Delivery:
         """Send one message once, and settle what came of it; never raises."""
         with structlog.contextvars.bound_contextvars(correlacao=saida.correlacao, outbox_id=saida.id):
             try:
-                await self._settle(saida, await self._attempt(saida))
+                result = await self._attempt(saida)
+                if result is None:
+                    log.warning("message_not_ours")  # frozen or slow: taken over, or its tick came
+                    return
+                await self._settle(saida, result)
             except Exception as error:
                 # It may have left: its status webhook will tell, else it counts as interrupted when the lease runs out.
                 log.exception("delivery_unsettled", error=type(error).__name__)
 
-    async def _attempt(self, saida: Saida) -> SendResult | NotYet:
+    async def _attempt(self, saida: Saida) -> SendResult | NotYet | InDoubt | None:
         if saida.era == "enviando":
             return Ambiguous("a worker died with it in hand")
+        if saida.era == "incerto" and (doubt := await self._doubt(saida)):
+            return doubt
         try:
             content = await self._content(saida.mensagem)
-            if isinstance(content, Mensagem):
-                return await self._messenger.send(content, saida.endereco, str(saida.id), tentativa=saida.tentativas)
+        except MensagemInvalida as error:
+            return Broken(0, str(error))
+        except Exception as error:
+            log.exception("delivery_failed", error=type(error).__name__)
+            return RetryLater(None, 0)
+        if not isinstance(content, Mensagem):
+            return content
+        if time.monotonic() - saida.tomada_em > SEND_WITHIN and not await self.renew(saida):
+            return None
+        return await self._send(saida, content)
+
+    async def _send(self, saida: Saida, content: Mensagem) -> SendResult:
+        try:
+            return await self._messenger.send(content, saida.endereco, str(saida.id), tentativa=saida.tentativas)
         except MensagemInvalida as error:
             return Broken(0, str(error))
         except Exception as error:
             log.exception("delivery_failed", error=type(error).__name__)
             return RetryLater(None, 0)  # the Cloud API client raises only before anything has left
-        return content
+
+    async def _doubt(self, saida: Saida) -> InDoubt | None:
+        """Say why an earlier copy's tick may still come; ``None`` when its silence means that nothing had left."""
+        async with self._database.transaction() as connection:
+            found = await doubts.ask(connection, saida.id)
+        match found:
+            case Doubt.TICK_WAITS:
+                return InDoubt(found)
+            case Doubt.NO_TICKS if saida.agora - saida.criado_em < DEAF_AT_MOST:
+                return InDoubt(found)
+            case _:
+                return None
 
     async def _content(self, mensagem: dict[str, Any]) -> Mensagem | NotYet | Failure:
         match mensagem:
@@ -120,9 +162,14 @@ class Delivery:
             seconds = NOT_READY_WAIT if idade < CAPTION_AFTER else HALTED_WAIT
             await outbox.again(connection, saida, seconds, erro=later.motivo, conta=False)
 
-    async def _settle(self, saida: Saida, result: SendResult | NotYet) -> None:
+    async def _settle(self, saida: Saida, result: SendResult | NotYet | InDoubt) -> None:
         if isinstance(result, NotYet):
             await self._postpone(saida, result)
+            return
+        if isinstance(result, InDoubt):
+            async with self._database.transaction() as connection:
+                await outbox.again(connection, saida, DOUBT_WAIT, erro=result.motivo, incerto=True, conta=False)
+            log.info("message_in_doubt", motivo=result.motivo)
             return
         async with self._database.transaction() as connection:
             gave_up = await _settle(connection, saida, result)

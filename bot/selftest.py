@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ from rich.console import Console
 
 ROOT = Path(__file__).resolve().parents[1]
 LINT_IMPORTS = "from importlinter.cli import lint_imports_command; lint_imports_command()"  # it has no `-m`
+NIGHTLY = "--nightly"
+PROFILE = "PROSA_TEST_PROFILE"  # read by tests/nightly.py
 PYTEST = ("tests", ("-m", "pytest"))
 STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("style", ("-m", "ruff", "check", ".")),
@@ -23,16 +26,22 @@ STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 def run(args: list[str]) -> int:
     """Run every step up to the first that fails; with `args`, only pytest, which takes them.
 
+    ``--nightly`` among them makes the long sizes of the proofs run (docs/reliability.md), an hour or more of them.
+
     Returns:
         The exit code of the last step that ran: 0 when all is well.
     """
     if not (ROOT / "tests").is_dir():
         Console(stderr=True).print("prosa test needs a clone of the repository: the installed package has no tests.")
         return 2
+    env = dict(os.environ)
+    if NIGHTLY in args:
+        args = [arg for arg in args if arg != NIGHTLY]
+        env[PROFILE] = "nightly"
     code = 0
     for name, command in STEPS if not args else (PYTEST,):
         Console(stderr=True).rule(name, align="left")
-        code = subprocess.run([sys.executable, *command, *args], cwd=ROOT, check=False).returncode  # noqa: S603 - our table
+        code = subprocess.run([sys.executable, *command, *args], cwd=ROOT, env=env, check=False).returncode  # noqa: S603 - our table
         if code:
             break
     return code

@@ -107,6 +107,14 @@ class Conversations:
 
     async def on_session_event(self, lease: Lease, row: InboxRow, sessao_id: str, evento: Evento) -> Collection[int]:
         """Apply what the authority or the clock says to one session of this lane."""
+        for attempt in range(1, REPLANS + 1):
+            try:
+                return await self._session_event(lease, row, sessao_id, evento)
+            except StaleSessionError:  # somebody saved the session between our reading and our commit
+                log.info("turn_replanned", attempt=attempt)
+        raise StaleSessionError(lease.lane)
+
+    async def _session_event(self, lease: Lease, row: InboxRow, sessao_id: str, evento: Evento) -> Collection[int]:
         async with self._database.transaction() as connection:
             sessao = await snapshots.load(connection, lease.lane, sessao_id)
             if sessao is None:

@@ -9,13 +9,13 @@ import secrets
 import socket
 import traceback
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import structlog
 
-from persistence.lanes import MAX_ATTEMPTS, ROWS_PER_CLAIM, InboxRow, Lease, LeaseLost
+from bot.rounds import Round
+from persistence.lanes import ALONE_FROM, DIED, MAX_ATTEMPTS, InboxRow, Lease, LeaseLost
 from persistence.outage import is_outage
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ DRAIN_SECONDS = 8.0  # a container is killed 10 s after SIGTERM
 RELEASE_SECONDS = 1.0  # for giving a lane back while stopping; otherwise its lease runs out
 OUTAGE_SECONDS = 1.0  # pause before the database is asked again
 IDLE_SECONDS = 30.0  # how long to wait for work at most; the lanes look around more often by themselves
-ALONE_FROM = 2  # failures after which a row is handled alone, so that it fails without its neighbours
 
 T = TypeVar("T")
 
@@ -47,6 +46,10 @@ class NoHandlerError(LookupError):
 
 class NoProgressError(RuntimeError):
     """A handler returned without having taken any row."""
+
+
+class DeadlyRowError(RuntimeError):
+    """Worker after worker ended with this row in hand."""
 
 
 class LaneWorker:
@@ -140,7 +143,7 @@ class LaneWorker:
         self._lanes.ring()  # the lane may be due again, and its slot is free
 
     async def _lane(self, lease: Lease, rows: tuple[InboxRow, ...]) -> int:
-        work = _Round(rows)
+        work = Round(rows)
         try:
             try:
                 async with asyncio.TaskGroup() as group:
@@ -169,7 +172,26 @@ class LaneWorker:
             if not held:
                 raise LeaseLost
 
-    async def _work(self, lease: Lease, work: _Round) -> None:
+    async def _spared(self, lease: Lease, row: InboxRow) -> bool:
+        """Keep a lane whose owners keep dying from the others: apart in time, and quarantined in the end."""
+        if row.tentativas >= MAX_ATTEMPTS:
+            await self._bury(lease, row)
+        elif row.tentativas >= ALONE_FROM:
+            await self._insist(lambda: self._lanes.back_off(lease, row))
+        else:
+            return False  # any worker may die once
+        return True
+
+    async def _bury(self, lease: Lease, row: InboxRow) -> None:
+        error = DeadlyRowError(DIED)
+        if await self._aside(lease, row, error):
+            await self._insist(lambda: self._lanes.release(lease, more=True))
+        else:
+            await self._insist(lambda: self._lanes.fail(lease, [row.id], error))
+
+    async def _work(self, lease: Lease, work: Round) -> None:
+        if lease.inherited and work.open and await self._spared(lease, work.open[0]):
+            return
         while work.open and not self._stopping.is_set():
             run = work.next_run()
             try:
@@ -182,7 +204,7 @@ class LaneWorker:
                 return
         await self._insist(lambda: self._lanes.release(lease, more=bool(work.open) or work.truncated))
 
-    async def _handle(self, lease: Lease, work: _Round, run: Sequence[InboxRow]) -> None:
+    async def _handle(self, lease: Lease, work: Round, run: Sequence[InboxRow]) -> None:
         tipo = run[0].tipo
         handler = self._handlers.get(tipo)
         if handler is None:
@@ -242,30 +264,6 @@ class LaneWorker:
                 await self._lanes.release(lease, more=True)
         except Exception as error:  # noqa: BLE001 - we are stopping: the lease runs out by itself
             log.warning("lane_left", lane=tag(lease.lane), erro=type(error).__name__)
-
-
-class _Round:
-    """The rows of one claim that are still open."""
-
-    def __init__(self, rows: tuple[InboxRow, ...]) -> None:
-        self.open = list(rows)
-        self.completed = 0
-        self.truncated = len(rows) >= ROWS_PER_CLAIM  # there may be more than were read
-
-    def next_run(self) -> Sequence[InboxRow]:
-        """Return the rows at the head that are of one kind; a row that failed twice is alone."""
-        head = self.open[0]
-        if head.tentativas >= ALONE_FROM:
-            return (head,)
-        return tuple(takewhile(lambda row: row.tipo == head.tipo and row.tentativas < ALONE_FROM, self.open))
-
-    def complete(self, ids: Collection[int]) -> int:
-        """Take finished rows out; return how many."""
-        left = [row for row in self.open if row.id not in ids]
-        taken = len(self.open) - len(left)
-        self.open = left
-        self.completed += taken
-        return taken
 
 
 def tag(lane: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -28,6 +29,8 @@ SHORTEST_NAP = 0.02  # seconds; a lane may be due and still be in another's hand
 BACKOFF_BASE = 1.0  # seconds; doubles with every failure of the row, with jitter
 BACKOFF_CAP = 60.0  # seconds; longer would leave a person without an answer for nothing
 MAX_ATTEMPTS = 5
+ALONE_FROM = 2  # failures after which a row is handled alone, so that it fails without its neighbours
+DIED = "its worker died or was frozen with it in hand"
 ERROR_LENGTH = 500  # characters kept of an error: enough for a sentence, too little for a dump
 
 log = structlog.get_logger()
@@ -49,6 +52,22 @@ SELECT r.* FROM unnest($1::text[]) AS l(lane) CROSS JOIN LATERAL (
     SELECT id, lane, chave, tipo, payload, tentativas, correlacao, recebido_em, interpretacao FROM inbox
     WHERE inbox.lane = l.lane AND estado = 0 ORDER BY id LIMIT $2
 ) AS r ORDER BY r.lane, r.id
+"""
+# The dead owner was at work on the head of the lane, all of one kind or, after two failures, one row alone.
+_COUNT_DEATHS = """
+WITH cabeca AS (
+    SELECT DISTINCT ON (lane) lane, id, tipo, tentativas FROM inbox
+    WHERE lane = ANY($1::text[]) AND estado = 0 ORDER BY lane, id
+)
+UPDATE inbox AS i SET tentativas = i.tentativas + 1, erro = $2
+FROM cabeca c
+WHERE i.lane = c.lane AND i.estado = 0 AND (i.id = c.id OR (
+    c.tentativas < $3 AND i.tentativas < $3 AND i.tipo = c.tipo AND NOT EXISTS (
+        SELECT FROM inbox AS entre
+        WHERE entre.lane = i.lane AND entre.estado = 0 AND entre.id < i.id
+          AND (entre.tipo <> c.tipo OR entre.tentativas >= $3)
+    )
+))
 """
 _RENEW = "UPDATE lanes SET lease_until = now() + $3::interval WHERE lane = $1 AND epoch = $2 AND owner IS NOT NULL"
 
@@ -85,11 +104,15 @@ class LeaseLost(Exception):  # noqa: N818 - reads as what happened; nobody's mis
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to work on one lane; ``epoch`` is the fencing token."""
+    """The right to work on one lane; ``epoch`` is the fencing token.
+
+    ``inherited``: its last owner never gave it back, so that an attempt was counted for what it was at work on.
+    """
 
     lane: str
     owner: str
     epoch: int
+    inherited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +144,11 @@ class Lanes:
         taken = await pool.fetch(_CLAIM, owner, limit, self._lease)
         if not taken:
             return []
-        inherited = sum(record["herdada"] for record in taken)
+        inherited = [record["lane"] for record in taken if record["herdada"]]
         if inherited:
-            log.warning("lanes_inherited", lanes=inherited, owner=owner)  # their owner died or was frozen
-        leases = {record["lane"]: Lease(record["lane"], owner, record["epoch"]) for record in taken}
+            log.warning("lanes_inherited", lanes=len(inherited), owner=owner)  # their owner died or was frozen
+            await pool.execute(_COUNT_DEATHS, inherited, DIED, ALONE_FROM)
+        leases = {r["lane"]: Lease(r["lane"], owner, r["epoch"], r["herdada"]) for r in taken}
         rows = await pool.fetch(_ROWS, list(leases), ROWS_PER_CLAIM)
         by_lane = {lane: tuple(map(_row, group)) for lane, group in groupby(rows, key=lambda record: record["lane"])}
         return [(lease, by_lane.get(lane, ())) for lane, lease in leases.items()]
@@ -154,13 +178,17 @@ class Lanes:
         if (await connection.execute(finish)).rowcount != len(ids):
             raise LeaseLost  # somebody finished one of them already
 
+    async def back_off(self, lease: Lease, row: InboxRow) -> None:
+        """Give the lane back for as long as a failure of this row would; nothing is counted."""
+        await self.postpone(lease, backoff(row.tentativas, random.random()))  # noqa: S311 - jitter
+
     async def set_aside(self, connection: AsyncConnection, lease: Lease, row_id: int, error: BaseException) -> None:
         """Quarantine a row together with everything else in the transaction, fenced; raises ``LeaseLost``."""
         await self.fence(connection, lease)
         aside = (
             sa.update(inbox)
             .where(inbox.c.id == row_id, inbox.c.lane == lease.lane, inbox.c.estado == 0)
-            .values(estado=2, tentativas=inbox.c.tentativas + 1, erro=_short(error))
+            .values(estado=2, tentativas=sa.func.least(inbox.c.tentativas + 1, MAX_ATTEMPTS), erro=_short(error))
         )
         if (await connection.execute(aside)).rowcount != 1:
             raise LeaseLost
@@ -186,7 +214,7 @@ class Lanes:
         async with self._database.pool.acquire() as connection, connection.transaction():
             failed = await connection.fetch(_FAIL, lease.lane, list(ids), text, max_attempts)
             delay = timedelta(
-                seconds=max((_backoff(record) for record in failed if record["estado"] == 0), default=0.0)
+                seconds=max((backoff(r["tentativas"], r["acaso"]) for r in failed if r["estado"] == 0), default=0.0)
             )
             if await connection.execute(_BACK_OFF, lease.lane, lease.epoch, delay) != "UPDATE 1":
                 raise LeaseLost  # which takes the counting back
@@ -223,6 +251,7 @@ def _row(record: Any) -> InboxRow:
     return InboxRow(**{name: record[name] for name in InboxRow.__slots__})
 
 
-def _backoff(record: Any) -> float:
-    delay = min(BACKOFF_CAP, BACKOFF_BASE * 2.0 ** (int(record["tentativas"]) - 1))
-    return delay * (0.5 + float(record["acaso"]) / 2)
+def backoff(tentativas: int, chance: float) -> float:
+    """Return the pause in seconds after failure number ``tentativas`` (from 1); ``chance`` in [0, 1) is jitter."""
+    delay = min(BACKOFF_CAP, BACKOFF_BASE * 2.0 ** (tentativas - 1))
+    return delay * (0.5 + chance / 2)

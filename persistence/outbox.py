@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from datetime import datetime  # noqa: TC003 - part of a record that is built at run time
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,8 @@ ORDEM = {"pendente": 0, "enviando": 1, "incerto": 2, "enviado": 3, "falhou": 4, 
 class Saida:
     """A message to be sent, under our lease; ``mensagem`` is the JSON that ``enqueue`` stored.
 
-    ``era`` is its status before we took it: ``enviando`` means that a worker died with it in hand, perhaps sent.
+    ``era`` is its status before we took it: ``enviando`` means that a worker died with it in hand, perhaps sent;
+    ``incerto``, that an earlier copy may have left.
     """
 
     id: int
@@ -38,6 +40,7 @@ class Saida:
     conversa: str
     sessao_id: str | None
     correlacao: str | None
+    tomada_em: float  # our monotonic clock when we took it, to notice that we were frozen
 
 
 async def enqueue(
@@ -78,7 +81,7 @@ WITH due AS (
     ORDER BY o.run_at LIMIT :limit FOR UPDATE OF o SKIP LOCKED
 )
 UPDATE outbox o SET lease_until = now() + make_interval(secs => :lease), epoch = o.epoch + 1,
-    status = CASE WHEN o.status = 'pendente' THEN 'enviando' ELSE o.status END
+    status = 'enviando'
 FROM due, conversas c
 WHERE o.id = due.id AND c.conversa = o.conversa AND o.run_at IS NOT NULL
 RETURNING o.id, o.epoch, due.status AS era, o.mensagem, o.tentativas, o.criado_em, o.conversa, o.sessao_id,
@@ -88,15 +91,17 @@ RETURNING o.id, o.epoch, due.status AS era, o.mensagem, o.tentativas, o.criado_e
 
 async def claim(connection: AsyncConnection, limit: int) -> list[Saida]:
     """Take due messages; of one conversation only the oldest, so that its messages leave in order."""
+    tomada_em = time.monotonic()
     rows = await connection.execute(_CLAIM, {"limit": limit, "lease": LEASE_SECONDS})
-    return [Saida(**row._mapping) for row in rows]  # noqa: SLF001 - SQLAlchemy's public name for it
+    return [Saida(**row._mapping, tomada_em=tomada_em) for row in rows]  # noqa: SLF001 - SQLAlchemy's public name
 
 
 async def renew(connection: AsyncConnection, saida: Saida) -> bool:
-    """Extend the lease from now; False when it was given back or is another's."""
+    """Extend the lease from now; False when it was given back, is another's, or its tick says that it has left."""
+    open_ = outbox.c.lease_until.is_not(None), outbox.c.run_at.is_not(None)
     changed = await connection.execute(
         outbox.update()
-        .where(outbox.c.id == saida.id, outbox.c.epoch == saida.epoch, outbox.c.lease_until.is_not(None))
+        .where(outbox.c.id == saida.id, outbox.c.epoch == saida.epoch, *open_)
         .values(lease_until=sa.func.now() + sa.func.make_interval(0, 0, 0, 0, 0, 0, LEASE_SECONDS))
     )
     return changed.rowcount == 1
@@ -128,13 +133,16 @@ async def again(
     incerto: bool = False,
     conta: bool = True,
 ) -> None:
-    """Try later; ``incerto`` when it may have left, so that a status webhook can still settle it first."""
+    """Try later; ``incerto`` when it may have left, so that a status webhook can still settle it first.
+
+    A message that was in doubt stays so, whatever became of a later try: the first copy's tick may still come.
+    """
     quando = sa.func.now() + sa.func.make_interval(0, 0, 0, 0, 0, 0, seconds)
     await connection.execute(
         outbox.update()
         .where(outbox.c.id == saida.id, outbox.c.epoch == saida.epoch, outbox.c.run_at.is_not(None))
         .values(
-            status="incerto" if incerto else "pendente",
+            status="incerto" if incerto or saida.era == "incerto" else "pendente",
             run_at=quando,
             lease_until=None,
             tentativas=outbox.c.tentativas + (1 if conta else 0),

@@ -57,6 +57,7 @@ def table(result: Result) -> Table:
         "confirmed / notes / messages": f"{verdict.confirmed} / {verdict.notes} / {verdict.sent}",
         **{name.replace("_", " "): str(len(found)) for name, found in verdict.faults.items()},
         "blows": ", ".join(f"{count} {kind}" for kind, count in result.as_dict()["blows"].items()),
+        "kills": f"{figures['kills']}, {figures['kills_per_emission']} per emission",
         "faulty gateway calls": f"{figures['gateway']['faulty']} of {figures['gateway']['calls']}",
         "drained after the faults": drained,
         "tap to note": f"median {tap['p50']} s, p95 {tap['p95']} s, most {tap['max']} s",

@@ -61,6 +61,7 @@ class Kind(StrEnum):
     FLUSH = "FLUSHALL"
 
 
+KILLS = frozenset({Kind.KILL_WORKER, Kind.KILL_WEB})
 WEIGHTS = {Kind.KILL_WORKER: 45, Kind.KILL_WEB: 28, Kind.FREEZE: 5, Kind.DATABASE: 8, Kind.FLUSH: 14}
 
 

@@ -7,18 +7,17 @@ import contextlib
 import json
 import os
 import signal
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import bot
-from persistence.embedded.process import die_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sandbox.world import World
+    from storm.zygote import Zygote
 
 ROOT = Path(bot.__file__).resolve().parents[1]
 START_SECONDS = 60.0  # on a machine that restarts several of them at once
@@ -48,54 +47,58 @@ def environment(world: World, database_url: str, redis_url: str) -> dict[str, st
     }
 
 
+def interpreter_environment(home: Path) -> dict[str, str]:
+    """Return what the interpreter of the product needs to know; nothing of whatever Prosa the caller runs himself."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PROSA_")}
+    kept.pop("PYTHONDONTWRITEBYTECODE", None)
+    return {**kept, "PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(home / "pycache")}
+
+
 class Process:
     """``prosa web`` or ``prosa worker``; its log goes to a file, and its warnings and errors are counted."""
 
-    def __init__(self, command: str, env: Mapping[str, str], home: Path, number: int) -> None:
+    def __init__(self, command: str, env: Mapping[str, str], home: Path, number: int, zygote: Zygote) -> None:
         self.command = command
         self.address = ""
+        self.starts = 0
         self.events: Counter[str] = Counter()
         self.busy = False  # a blow is at work on it
-        self._env = env
-        self._home = home
+        self._env = {**interpreter_environment(home), **env}
+        self._zygote = zygote
         self._log_path = home / f"{command}-{number}.log"
-        self._process: asyncio.subprocess.Process | None = None
+        self._pidfd = -1
         self._reader: asyncio.Task[None] | None = None
 
     @property
     def running(self) -> bool:
-        """Whether it is there, frozen or not."""
-        return self._process is not None and self._process.returncode is None
+        """Whether it is there, frozen or not: as long as somebody holds its standard error."""
+        return self._reader is not None and not self._reader.done()
 
     async def start(self) -> None:
         """Start it, and return when it says that it is up."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("PROSA_")}
-        ours = {"PYTHONPATH": str(ROOT)}
-        kept.pop("PYTHONDONTWRITEBYTECODE", None)  # restarts must be quick
-        cache = {"PYTHONPYCACHEPREFIX": str(self._home / "pycache")}
-        self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "bot.cli",
-            self.command,
-            env={**kept, **ours, **cache, **self._env},
-            cwd=self._home,
-            stderr=asyncio.subprocess.PIPE,
-            limit=LINE_LIMIT,
-            start_new_session=True,  # Ctrl-C is for us: we end them when the verdict is in
-            preexec_fn=die_with_parent(signal.SIGKILL),
-        )
+        readable, writable = os.pipe()
+        try:
+            self._pidfd = await asyncio.to_thread(self._zygote.spawn, [self.command], self._env, writable)
+        finally:
+            os.close(writable)
+        self.starts += 1
         up: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._reader = asyncio.create_task(self._read(self._process, up))
+        self._reader = asyncio.create_task(self._read(readable, up))
         async with asyncio.timeout(START_SECONDS):
             self.address = await up
 
     async def kill(self) -> None:
         """``kill -9``, and wait until it is gone."""
         self._signal(signal.SIGKILL)
-        if self._process is not None and self._reader is not None:
-            await self._process.wait()
-            await self._reader
+        await self.ended()
+
+    async def ended(self) -> None:
+        """Wait until it is gone, whoever ended it."""
+        if self._reader is not None:
+            await asyncio.shield(self._reader)  # whoever gives up waiting does not end the reading
+        if self._pidfd >= 0:
+            os.close(self._pidfd)
+            self._pidfd = -1
         self.address = ""
 
     def freeze(self) -> None:
@@ -107,18 +110,22 @@ class Process:
         self._signal(signal.SIGCONT)
 
     def _signal(self, number: signal.Signals) -> None:
-        if self._process is not None and self.running:
+        if self._pidfd >= 0:
             with contextlib.suppress(ProcessLookupError):  # it ended by itself a moment ago
-                self._process.send_signal(number)
+                signal.pidfd_send_signal(self._pidfd, number)
 
-    async def _read(self, process: asyncio.subprocess.Process, up: asyncio.Future[str]) -> None:
-        if process.stderr is None:
-            raise RuntimeError("a pipe was asked for")
+    async def _read(self, readable: int, up: asyncio.Future[str]) -> None:
+        lines = asyncio.StreamReader(limit=LINE_LIMIT)
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(lines),
+            open(readable, "rb", buffering=0),  # noqa: SIM115, ASYNC230 - the transport closes it
+        )
         last = b""
         with self._log_path.open("ab") as log:
-            async for line in process.stderr:
+            async for line in lines:
                 last = line
                 self._note(line, log, up)
+        transport.close()
         if not up.done():
             up.set_exception(RuntimeError(f"prosa {self.command} did not start: {last.decode(errors='replace')}"))
             up.exception()  # a killed one is nobody's concern; whoever waits is told all the same

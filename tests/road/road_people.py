@@ -174,12 +174,12 @@ class Scene:
         book = self.world.plugnotas.notes.values()
         return [n for n in book if n.situacao == ISSUED and n.id_integracao.rsplit("-r", 1)[0] in ours]
 
-    async def settled(self) -> None:
+    async def settled(self, timeout: float = PATIENCE) -> None:  # noqa: ASYNC109 - test helper
         """Wait until nothing is under way any more, inside and outside."""
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(timeout):
             while True:
-                await self.world.meta.courier.drained()
-                await self.world.plugnotas.courier.drained()
+                await self.world.meta.courier.drained(timeout)
+                await self.world.plugnotas.courier.drained(timeout)
                 if await self.database.pool.fetchval(_IDLE):
                     return
                 await asyncio.sleep(0.01)
@@ -195,11 +195,21 @@ class Road(Scene):
 
 @asynccontextmanager
 async def open_road(
-    database_url: str, redis_url: str, *, config: WorldConfig = QUICK, **changes: Any
+    database_url: str,
+    redis_url: str,
+    *,
+    config: WorldConfig = QUICK,
+    between: Callable[[World], Awaitable[dict[str, Any]]] | None = None,
+    **changes: Any,
 ) -> AsyncIterator[Road]:
-    """Open a world and a house in it, with all background work running, connected over real HTTP."""
+    """Open a world and a house in it, with all background work running, connected over real HTTP.
+
+    ``between`` puts something between both, and returns the settings that lead through it.
+    """
     async with AsyncExitStack() as stack:
         world = await stack.enter_async_context(World(config=config))
+        if between is not None:
+            changes |= await between(world)
         settings = demo_settings(Settings(), world, 0).model_copy(update={**IMPATIENT, **changes})
         house = await stack.enter_async_context(open_house(settings, database_url, redis_url))
         address = await stack.enter_async_context(serving(house.web_app(), "127.0.0.1", 0))

@@ -91,6 +91,16 @@ class Prosa:
         self.strike()
         await self.ended()
 
+    def freeze(self) -> None:
+        """SIGSTOP: it holds what it holds, and does not know that time passes."""
+        assert self.process is not None
+        os.kill(self.process.pid, signal.SIGSTOP)
+
+    def proceed(self) -> None:
+        """SIGCONT."""
+        assert self.process is not None
+        os.kill(self.process.pid, signal.SIGCONT)
+
     async def ended(self) -> int:
         """Wait for its end; returns the exit status."""
         assert self.process is not None

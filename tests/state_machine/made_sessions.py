@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
+from nightly import NIGHTLY
 
 from state_machine.efeitos import Emitir, GravarSnapshot, Mensagem, Responder
 from state_machine.estado import ESPERAM_USUARIO, REASON_ON_ENTRY, Estado, SnapshotReason
@@ -28,7 +28,6 @@ from state_machine.sessao import Sessao
 from state_machine.texto import tamanho
 from state_machine.transition import transition
 
-NIGHTLY = os.environ.get("HYPOTHESIS_PROFILE") == "nightly"
 MORE = 20 if NIGHTLY else 1  # how many times the examples of an ordinary run
 AGORA = datetime(2026, 11, 21, 12, tzinfo=UTC)
 SEGUNDO = timedelta(seconds=1)

@@ -1,4 +1,4 @@
-"""A small house around ``transition``, driven at random; ``HYPOTHESIS_PROFILE=nightly`` makes it walk 100,000 steps.
+"""A small house around ``transition``, driven at random; ``./prosa test --nightly`` makes it walk 100,000 steps.
 
 Time only goes on, by a second at least between two steps: Meta tells when a message was written in whole seconds, and
 what the user writes within a second the turn takes together, so that two things of one second are one turn.

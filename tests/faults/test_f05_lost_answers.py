@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from nightly import size
+from road_people import FULL
+from road_stage import ABSENCE_PASSES
+
+if TYPE_CHECKING:
+    from road_people import Person, Road
+
+PEOPLE = size(10, 500)  # for each kind of loss
+LIMIT = size(60.0, 1800.0)  # seconds
+
+
+async def absences_pass(road: Road) -> None:
+    """Let the half minute between two absences pass at once; to be cancelled."""
+    while True:
+        await asyncio.sleep(0.2)
+        await road.database.pool.execute(ABSENCE_PASSES)
+
+
+@pytest.mark.parametrize(
+    ("fault", "seconds"), [("perder_resposta", 0.0), ("aceitar_tarde", 0.5), ("aceitar_tarde", 3.0)]
+)
+async def test_every_answer_is_lost_after_acceptance(road: Road, fault: str, seconds: float) -> None:
+    """Whatever the gateway takes, at once or late, it never says so: one note each, none rejected, none wrong."""
+    people = [await road.person() for _ in range(PEOPLE)]
+    for person in people:
+        await person.tell(FULL)
+    for person in people:
+        await person.expect("R$ 1.500,00", timeout=LIMIT)
+    road.world.plugnotas.faults.set(fault, seconds=seconds)
+    hurry = asyncio.create_task(absences_pass(road))
+
+    async def whole(person: Person) -> None:
+        await person.touch("Confirmar")
+        await road.world.meta.wait_for(
+            person.who, lambda b: b.attachment is not None and b.attachment.filename.endswith(".pdf"), LIMIT
+        )
+
+    try:
+        await asyncio.gather(*map(whole, people))
+    finally:
+        hurry.cancel()
+    road.world.plugnotas.faults.clear()
+    await road.settled(60.0)
+    for person in people:
+        assert len(await road.notes(person)) == 1
+        assert [row["estado"] for row in await road.sessions(person)] == ["aprovado"]

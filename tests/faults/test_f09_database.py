@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from nightly import size
+from road_people import FULL, open_road
+from road_stage import ABSENCE_PASSES, LEASES
+from tcp_proxy import TcpProxy
+
+if TYPE_CHECKING:
+    from road_people import Person, Road
+
+    from storm.servers import Servers
+
+PEOPLE = size(6, 100)
+CRASHES = size(2, 12)
+CALM = size(1.0, 10.0)  # seconds between crashes
+LIMIT = size(60.0, 900.0)  # seconds
+
+
+async def whole(road: Road, ana: Person) -> None:
+    """One conversation, however long it takes."""
+    await ana.tell(FULL)
+    await ana.expect("R$ 1.500,00", timeout=LIMIT)
+    await ana.touch("Confirmar")
+    await road.world.meta.wait_for(
+        ana.who, lambda b: b.attachment is not None and b.attachment.filename.endswith(".xml"), LIMIT
+    )
+
+
+async def judged(road: Road, people: list[Person]) -> None:
+    """One note each; every webhook was answered 200 and stored, or 503 (0: nobody was there)."""
+    await road.settled(LIMIT)  # what was in hand waits for its lease
+    for person in people:
+        assert len(await road.notes(person)) == 1
+        assert len(await road.sessions(person)) == 1
+    keys = {row["chave"] for row in await road.database.pool.fetch("SELECT chave FROM inbox")}
+    ticks = {key.split(":")[1] for key in keys if key.startswith("status:")}
+    ledger = road.world.meta.ledger
+    assert all(ref in keys or ref in ticks for r in ledger.of("webhook.delivered") for ref in r.data["refs"])
+    assert {record.data["status"] for record in ledger.of("webhook.failed")} <= {0, 503}
+
+
+async def test_a_database_that_crashes_loses_nothing(own_servers: Servers) -> None:
+    """Stopped at once without a checkpoint, again and again: no note twice, none lost, no false 200."""
+    async with open_road(own_servers.database_url, own_servers.redis_url) as road:
+        people = [await road.person() for _ in range(PEOPLE)]
+        talks = asyncio.gather(*(whole(road, person) for person in people))
+        for _ in range(CRASHES):
+            await asyncio.sleep(CALM)
+            await own_servers.crash_database()
+        await talks
+        await judged(road, people)
+
+
+@pytest.mark.parametrize("mark", [b"COMMIT;", b"BEGIN"])
+async def test_a_commit_whose_reply_is_lost_counts_once(own_servers: Servers, mark: bytes) -> None:
+    """The database has committed and we never hear: whatever is tried again finds it done, and there is one note."""
+    async with TcpProxy(own_servers.database_url) as proxy, open_road(proxy.url, own_servers.redis_url) as road:
+        people = [await road.person() for _ in range(PEOPLE)]
+        proxy.mark = mark
+        talks = asyncio.gather(*(whole(road, person) for person in people))
+        for _ in range(size(8, 200)):
+            proxy.forget = 1
+            await asyncio.sleep(0.15)
+        proxy.forget = 0
+        await asyncio.sleep(0)
+        hurry = asyncio.create_task(_leases(road))
+        try:
+            await talks
+        finally:
+            hurry.cancel()
+        assert proxy.forgotten
+        await judged(road, people)
+
+
+async def _leases(road: Road) -> None:
+    """Work whose end was not heard of is free after its lease; let that time pass."""
+    while True:
+        await asyncio.sleep(1.0)
+        for table in LEASES:
+            await road.database.pool.execute(
+                f"UPDATE {table} SET lease_until = lease_until - interval '5 s'"  # noqa: S608 - our own constants
+                " WHERE lease_until > now()"
+            )
+        await road.database.pool.execute(ABSENCE_PASSES)

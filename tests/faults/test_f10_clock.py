@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from road_people import FULL, until
+
+if TYPE_CHECKING:
+    from fault_processes import Forks
+
+HOURS_AHEAD, DAYS_BEHIND = str(3 * 3600), str(-2 * 86400)
+
+
+@pytest.mark.parametrize("clock", [HOURS_AHEAD, DAYS_BEHIND])
+async def test_a_clock_that_jumps_expires_nobody_and_steals_nothing(forks: Forks, clock: str) -> None:
+    """A process hours ahead or days behind beside a right one: leases and deadlines are the database's, all goes on."""
+    stage = forks.stage
+    right = await forks.start("worker")
+    await forks.start("serve", FAULT_CLOCK=clock)
+    ana, bia = await stage.person(), await stage.person()
+    await ana.say(FULL)
+    await bia.say("nota de 1500")
+    swept = "SELECT count(*) FROM job_slots"
+    before = await stage.database.pool.fetchval(swept)
+    await until(lambda: _more(stage, swept, before), 30.0)  # the deadlines' sweep has run meanwhile
+    assert not await stage.database.pool.fetchval("SELECT count(*) FROM session_snapshot WHERE estado = 'expirado'")
+    await ana.touch("Confirmar")
+    await ana.files()
+    await stage.one_note(ana)
+    assert (await stage.session(bia))["estado"] != "expirado"
+    assert not right.events["warning lanes_inherited"]
+
+
+async def _more(stage: object, query: str, before: int) -> bool:
+    return bool(await stage.database.pool.fetchval(query) > before)  # type: ignore[attr-defined]

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from road_people import FULL, until
+
+from persistence.lanes import MAX_ATTEMPTS
+
+if TYPE_CHECKING:
+    from fault_processes import Forks
+
+LIMIT = 60.0  # seconds
+WORD = "veneno"
+
+
+async def test_a_message_that_kills_whoever_reads_it_is_quarantined(forks: Forks) -> None:
+    """Process after process dies of one message: after five it is set aside and its sender told; others get on."""
+    stage = forks.stage
+    ana, bia = await stage.person(), await stage.person()
+    processes = 0
+
+    async def supervise() -> None:
+        nonlocal processes
+        while True:
+            process = await forks.start(FAULT_WORD=WORD)
+            processes += 1
+            await process.ended()
+            await stage.leases_run_out("lanes")
+
+    running = asyncio.create_task(supervise())
+    try:
+        await until(lambda: _true(processes > 0))
+        await ana.tell(f"nota de 100 com {WORD}")
+        await bia.tell(FULL)
+        await bia.expect("R$ 1.500,00", timeout=LIMIT)
+        await ana.expect(timeout=LIMIT)
+        row = await stage.database.pool.fetchrow("SELECT tentativas, erro FROM inbox WHERE estado = 2")
+        assert row is not None
+        assert row["tentativas"] == MAX_ATTEMPTS
+        assert processes == MAX_ATTEMPTS + 1
+        assert await ana.say(FULL)  # and she can go on
+        assert await stage.database.pool.fetchval("SELECT count(*) FROM inbox WHERE estado = 2") == 1
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def _true(value: bool) -> bool:
+    return value

@@ -1,0 +1,115 @@
+"""A scene in which processes of ours come and go, and the time that the dead cost can be let pass at once."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from road_people import QUICK, Person, Scene, until
+from road_process import Prosa, environment
+
+from persistence.engine import Database
+from sandbox.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+    from pathlib import Path
+    from typing import Any
+
+    from sandbox.ledger import Record
+    from sandbox.server import Simulator
+    from sandbox.world import WorldConfig
+
+# What a dead worker held is free after its lease. Tests that are not about the wait let the time pass at once.
+LEASES = ("lanes", "nfse_emissao", "idempotency_records", "cancelamento", "outbox")
+DOUBTS_PASS = "UPDATE outbox SET run_at = now() WHERE status = 'incerto' AND run_at > now()"
+ABSENCE_PASSES = """
+UPDATE nfse_emissao SET ausente_desde = ausente_desde - interval '1 min', proxima_acao_em = now()
+WHERE ausente_desde > now() - interval '50 s' AND lease_until IS NULL
+"""
+BACK_OFF_PASSES = "UPDATE lanes SET ready_at = now(), backoff_until = NULL WHERE backoff_until > now()"
+ABSENT = "UPDATE nfse_emissao SET ausente_desde = ausente_desde - interval '1 min', proxima_acao_em = now()"
+
+
+@dataclass
+class Stage(Scene):
+    """A scene in which processes of ours come and go."""
+
+    env: dict[str, str]
+    cwd: Path
+    started: list[Prosa] = field(default_factory=list)
+
+    async def start(self, *command: str, **changes: str) -> Prosa:
+        """Start a process; webhooks go to it if it listens."""
+        prosa = Prosa(command or ("serve",), {**self.env, **changes}, self.cwd)
+        self.started.append(prosa)
+        address = await prosa.start()
+        if address:
+            self.world.connect(address)
+        return prosa
+
+    async def clear(self) -> None:
+        """Kill whatever runs."""
+        for prosa in self.started:
+            if prosa.running:
+                prosa.proceed()
+                await prosa.kill()
+        self.started.clear()
+
+    async def leases_run_out(self, *tables: str) -> None:
+        """Let so much time pass that what the dead held is free."""
+        for table in tables or LEASES:
+            await self.database.pool.execute(
+                f"UPDATE {table} SET lease_until = now() WHERE lease_until > now()"  # noqa: S608 - our own constants
+            )
+
+    async def doubts_pass(self) -> None:
+        """Let the time pass that a message in a dead process's hand waits for a tick that tells that it had left."""
+        pool = self.database.pool
+        await until(lambda: pool.fetchval("SELECT EXISTS (SELECT FROM outbox WHERE status = 'incerto')"))
+        await pool.execute("UPDATE outbox SET run_at = now() WHERE status = 'incerto' AND run_at > now()")
+
+    async def hurry(self) -> None:
+        """Let every wait pass at once that no test is about; to be cancelled."""
+        while True:
+            await asyncio.sleep(0.1)
+            if not self.world.meta.courier.pending:  # else a tick is still on its way
+                await self.database.pool.execute(DOUBTS_PASS)
+            await self.database.pool.execute(ABSENCE_PASSES)
+            await self.database.pool.execute(BACK_OFF_PASSES)
+
+    async def one_note(self, person: Person) -> None:
+        """The judge: one note in the gateway's book, created once, and the session ended as approved."""
+        session = await self.reached(person, "aprovado")
+        assert session["snapshot_reason"] == "webhook_success"
+        await self.settled()
+        created = [
+            record
+            for record in self.world.plugnotas.ledger.of("note.created")
+            if record.data["payload"]["idIntegracao"].startswith(session["sessao_id"])
+        ]
+        assert len(created) == len(await self.notes(person)) == 1
+
+
+def trap(simulator: Simulator, fault: str, **setting: Any) -> Callable[[], Awaitable[Record]]:
+    """Set a fault; what is returned waits for its first strike from now on."""
+    set_at = len(simulator.ledger.of())
+    simulator.faults.set(fault, **setting)
+    return lambda: simulator.ledger.wait_for(lambda r: r.seq > set_at and r.data.get("fault") == fault)
+
+
+@asynccontextmanager
+async def open_stage(
+    database_url: str, redis_url: str, cwd: Path, *, config: WorldConfig = QUICK, **changes: str
+) -> AsyncIterator[Stage]:
+    """Open a world without any process of ours; those that a test starts are killed at the end."""
+    async with World(config=config) as world:
+        database = await Database.open(database_url)
+        stage = Stage(world, database, environment(world, database_url, redis_url, **changes), cwd)
+        try:
+            yield stage
+        finally:
+            await stage.clear()
+            await database.close()
