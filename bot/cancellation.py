@@ -11,13 +11,15 @@ import structlog
 from bot.cancellation_news import tell
 from bot.carry_out import text_message
 from bot.memory import database_now
+from gateway.tape import recording
 from persistence import cancellation_work as work
 from persistence import cancellations, emissions, issued, outbox
 from persistence.cancellation_work import LEASE_SECONDS, CancellationLeaseLostError
+from persistence.emissions import Chamada
 from state_machine import cancelamento_textos as textos
 from state_machine.cancelamento import AutoridadeCancelou, AutoridadeManteve, decide
 from state_machine.cancelamento_envio import apos_consulta, apos_envio, deve_enviar, interrompido
-from state_machine.emission import CannotTell, NotSent, Postponed, Unknown
+from state_machine.emission import CannotTell, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -92,10 +94,12 @@ class Cancellations:
                 async with self._database.transaction() as connection:
                     await work.give_back(connection, tarefa)
                 return
-            answer = outcome = await self._gateway.cancel(tarefa.id_externo, tarefa.motivo)
+            with recording() as tape:
+                answer = outcome = await self._gateway.cancel(tarefa.id_externo, tarefa.motivo)
         else:
             protocolo = tarefa.andamento.protocolo
-            answer = finding = await self._gateway.cancellation(tarefa.key, tarefa.id_externo, protocolo)
+            with recording() as tape:
+                answer = finding = await self._gateway.cancellation(tarefa.key, tarefa.id_externo, protocolo)
         latency = round((time.monotonic() - started) * 1000)
         async with self._database.transaction() as connection:
             await issued.locked(connection, tarefa.emissao_id)  # in the order in which everybody locks: the note first
@@ -106,11 +110,9 @@ class Cancellations:
                 passo = apos_consulta(interrompido(tarefa.andamento), finding, agora, self._politica)
             await work.settle(connection, tarefa, passo, _as_json(answer))
             operacao = "cancel" if sending else "find"
-            await emissions.record_attempt(
-                connection, tarefa.emissao_id, operacao, type(answer).__name__, passo.motivo, latency
-            )
-            if passo.suspender or not isinstance(answer, NotSent | Unknown | CannotTell | Postponed):
-                await emissions.suspend(connection, tarefa.emissao_id, passo.suspender)
+            # 401 and 403 here stop no submissions: leave to cancel is another matter, and a submission tells of itself
+            chamada = Chamada(operacao, type(answer).__name__, passo.motivo, latency, **asdict(tape))
+            await emissions.record_attempt(connection, tarefa.emissao_id, chamada)
             await self._conclude(connection, tarefa, passo)
         write = log.error if passo.suspender or passo.aviso == "falhou" else log.info
         write(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from bot.customers import remembered
 from gateway.port import Intent, Prestador, Tomador
-from persistence import emissions, outbox
-from persistence.emissions import NovaEmissao, integration_id
+from persistence import intents, outbox
+from persistence.intents import NovaEmissao, integration_id
 from state_machine.efeitos import Efeito, Emitir, EnviarArquivo, GravarSnapshot, Mensagem, Responder
 from state_machine.fields import Campo
 from state_machine.hora import SAO_PAULO
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
     from bot.ports import FiscalGateway
+    from bot.rps import Numbers
     from gateway.cnpj_register import Empresa as CompanyEntry
-    from gateway.port import Endereco
+    from gateway.port import Endereco, Rps
     from persistence.people import Empresa
     from state_machine.rascunho import Rascunho
     from state_machine.sessao import Sessao
@@ -59,8 +60,9 @@ def file_message(arquivo: EnviarArquivo) -> dict[str, object]:
 class Hands:
     """Does what decisions want done; all of it in the caller's transaction."""
 
-    def __init__(self, gateway: FiscalGateway) -> None:
+    def __init__(self, gateway: FiscalGateway, numbers: Numbers) -> None:
         self._gateway = gateway
+        self._numbers = numbers
 
     async def carry_out(
         self,
@@ -85,8 +87,8 @@ class Hands:
                     arquivo = file_message(efeito)
                     chave = f"arquivo:{efeito.emissao_id}:{efeito.formato}"
                     await self._say(connection, sessao, arquivo, correlacao, chave=chave, bloqueia=False)
-                case Emitir(revisao):
-                    await self._issue(connection, sessao, revisao, row_id, empresa, agora, correlacao)
+                case Emitir():
+                    await self._issue(connection, sessao, efeito, row_id, empresa, agora, correlacao)
                 case _:
                     assert_never(efeito)
 
@@ -116,21 +118,23 @@ class Hands:
         self,
         connection: AsyncConnection,
         sessao: Sessao,
-        revisao: int,
+        emitir: Emitir,
         row_id: int,
         empresa: Empresa,
         agora: datetime,
         correlacao: str,
     ) -> None:
         cadastro = await remembered(connection, sessao.rascunho.validado(Campo.DOCUMENTO) or "")
-        intent = _intent(sessao, revisao, empresa, agora, cadastro.endereco if cadastro else None)
-        tomador_id = await emissions.upsert_tomador(connection, empresa.id, _customer(intent.tomador, cadastro))
-        await emissions.create(
+        rps = await self._numbers.take(connection, empresa, sessao, emitir.revisao, emitir.tentativa)
+        intent = _intent(sessao, emitir, empresa, agora, cadastro.endereco if cadastro else None, rps)
+        tomador_id = await intents.upsert_tomador(connection, empresa.id, _customer(intent.tomador, cadastro))
+        emissao_id = await intents.create(
             connection,
             NovaEmissao(
                 session_id=row_id,
                 sessao_id=sessao.sessao_id,
-                revisao=revisao,
+                revisao=emitir.revisao,
+                tentativa=emitir.tentativa,
                 prestador_id=empresa.id,
                 prestador_cnpj=empresa.cnpj,
                 tomador_id=tomador_id,
@@ -142,18 +146,23 @@ class Hands:
                 competencia=intent.competencia,
                 payload=self._gateway.payload(intent),
                 correlacao=correlacao,
+                serie_rps=rps.serie if rps else None,
+                numero_rps=rps.numero if rps else None,
             ),
         )
+        await self._numbers.bind(connection, empresa, rps, emissao_id)
 
 
-def _intent(sessao: Sessao, revisao: int, empresa: Empresa, agora: datetime, endereco: Endereco | None) -> Intent:
+def _intent(
+    sessao: Sessao, emitir: Emitir, empresa: Empresa, agora: datetime, endereco: Endereco | None, rps: Rps | None
+) -> Intent:
     """Return what the gateway is to issue, from the confirmed data and the company's fiscal defaults."""
     rascunho = sessao.rascunho
     documento, descricao = rascunho.validado(Campo.DOCUMENTO), rascunho.validado(Campo.DESCRICAO)
     if documento is None or descricao is None:
         raise ValueError("an incomplete draft was confirmed")  # transition never lets one through
     return Intent(
-        id_integracao=integration_id(sessao.sessao_id, revisao),
+        id_integracao=integration_id(sessao.sessao_id, emitir.revisao, emitir.tentativa),
         prestador=Prestador(
             empresa.cnpj,
             empresa.razao_social,
@@ -173,6 +182,7 @@ def _intent(sessao: Sessao, revisao: int, empresa: Empresa, agora: datetime, end
         valor=rascunho.valor_servico,
         descricao=descricao,
         competencia=_competencia(rascunho, sessao.mostrado_em or agora),
+        rps=rps,
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bot import cli_fiscal
 from bot.cli_cancel import cancelar
 from bot.cli_opening import fail as _fail
 from bot.cli_opening import settings as _settings
@@ -151,6 +152,10 @@ def empresa_add(
     ] = None,
     cnae: Annotated[str | None, typer.Option(help="CNAE, 7 dígitos.")] = None,
     aliquota: Annotated[str | None, typer.Option(help="Alíquota do ISS em %, como 2.5.")] = None,
+    serie_rps: Annotated[
+        str | None, typer.Option(help="A Prosa numera os RPS nesta série; vazia: o gateway numera (padrão).")
+    ] = None,
+    primeiro_rps: Annotated[int | None, typer.Option(help="Primeiro RPS de uma série nova (padrão 1).")] = None,
 ) -> None:
     """Cadastra uma empresa e quem pode emitir por ela; rodar de novo atualiza o que for dito."""
     settings = _settings(quiet=True)
@@ -160,7 +165,17 @@ def empresa_add(
         from persistence.engine import Database
 
         form = CompanyForm(
-            cnpj, razao_social, inscricao_municipal, municipio, tuple(usuario), regime, codigo_servico, cnae, aliquota
+            cnpj,
+            razao_social,
+            inscricao_municipal,
+            municipio,
+            tuple(usuario),
+            regime,
+            codigo_servico,
+            cnae,
+            aliquota,
+            serie_rps,
+            primeiro_rps,
         )
         database = await Database.open(storage.database_url, size=1)
         try:
@@ -237,6 +252,7 @@ def evaluate(
 
 app.command()(cancelar)
 app.command()(storm)
+cli_fiscal.add_to(app, empresa)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

@@ -18,6 +18,7 @@ REGIMES = ("mei", "simples", "normal")
 DEFAULTS = {"regime": "mei", "codigo_servico": "170101"}
 _IBGE = re.compile(r"[1-5]\d{6}")
 _SERVICE = re.compile(r"\d{6}|\d{1,2}\.\d{2}")
+_SERIES = re.compile(r"[A-Za-z0-9]{1,5}")
 _CNAE = re.compile(r"\d{7}")
 MAX_RATE = Decimal(100)  # percent
 
@@ -29,6 +30,9 @@ class CompanyError(ValueError):
 @dataclass(frozen=True, slots=True)
 class CompanyForm:
     """What an operator says of a company; ``municipio`` is the IBGE code, ``aliquota`` a percentage such as "2.5".
+
+    ``serie_rps`` lets Prosa number the RPS in that series, from ``primeiro_rps`` on; an empty one gives the numbers
+    back to the gateway.
 
     What is left out keeps the value that is stored, or takes the default if the company is new.
     """
@@ -42,6 +46,8 @@ class CompanyForm:
     codigo_servico: str | None = None
     cnae: str | None = None
     aliquota: str | None = None
+    serie_rps: str | None = None
+    primeiro_rps: int | None = None
 
 
 def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
@@ -58,6 +64,8 @@ def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
         form.codigo_servico is None or bool(_SERVICE.fullmatch(form.codigo_servico)),
         "--codigo-servico is 6 digits of the national list (170101) or an item of LC 116 (17.01)",
     )
+    _require(not form.serie_rps or bool(_SERIES.fullmatch(form.serie_rps)), "--serie-rps has 1 to 5 letters or digits")
+    _require(form.primeiro_rps is None or form.primeiro_rps > 0, "--primeiro-rps is a number above zero")
     cnae = re.sub(r"[^0-9]", "", form.cnae) if form.cnae else None
     _require(cnae is None or bool(_CNAE.fullmatch(cnae)), "--cnae has 7 digits")
     try:
@@ -73,8 +81,10 @@ def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
         "codigo_servico": form.codigo_servico,
         "cnae": cnae,
         "aliquota": _rate(form.aliquota),
+        "primeiro_rps": form.primeiro_rps,
     }
-    return {name: value for name, value in columns.items() if value is not None}, phones
+    said = {name: value for name, value in columns.items() if value is not None}
+    return said if form.serie_rps is None else {**said, "serie_rps": form.serie_rps or None}, phones
 
 
 async def add_company(database: Database, form: CompanyForm) -> int:

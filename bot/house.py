@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from redis.asyncio import Redis
@@ -21,9 +20,12 @@ from bot.emission import Emissions
 from bot.extraction import open_extractor
 from bot.metrics import Metrics
 from bot.notices import Notices
+from bot.orders import Orders
 from bot.outcomes import Outcomes
+from bot.policy import open_breaker, politica_of
 from bot.pump import Pump
 from bot.quarantine import Quarantine
+from bot.rps import Numbers
 from bot.schedule import Schedule
 from bot.ticks import Ticks
 from bot.turn import Conversations
@@ -38,9 +40,9 @@ from persistence.emissions import LEASE_SECONDS as EMISSION_LEASE_SECONDS
 from persistence.engine import Database, refuse_in_transaction
 from persistence.inbox import Inbox
 from persistence.lanes import Lanes
+from persistence.numbering import Ambiente
 from persistence.outbox import LEASE_SECONDS as OUTBOX_LEASE_SECONDS
 from persistence.sessions import LiveSessions
-from state_machine.reconciliation import Politica
 from webhooks.app import create_app, create_probe_app
 from webhooks.deps import WebhookDeps
 
@@ -142,12 +144,15 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
         stack.push_async_callback(lanes.close)
         backlog = Backlog(database)
 
+        breaker = open_breaker(settings, metrics)
         gateway = await stack.enter_async_context(
             PlugNotas(
                 settings.plugnotas_url,
                 settings.plugnotas_api_key.get_secret_value(),
                 guard=refuse_in_transaction,
                 submit_timeout=settings.gateway_timeout_seconds,
+                query_timeout=settings.gateway_query_timeout_seconds,
+                breaker=breaker,
                 cancel_timeout=settings.cancel_timeout_seconds,
             )
         )
@@ -166,8 +171,8 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             cancels.ring()
             deliveries.ring()
 
-        politica = Politica(settings.reconcile_ladder, timedelta(seconds=settings.slow_notice_seconds))
-        issuing = Emissions(database, inbox, lanes, gateway, politica, ring=ring)
+        politica = politica_of(settings)
+        issuing = Emissions(database, inbox, lanes, gateway, politica, breaker, ring=ring)
         cancelling = Cancellations(database, inbox, lanes, gateway, politica, ring=ring)
         sending = Delivery(database, whatsapp, Attachments(database, whatsapp, gateway), metrics)
         emissions = Pump(
@@ -205,7 +210,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             extractor,
             Customers(database, register),
             whatsapp,
-            Hands(gateway),
+            Hands(gateway, Numbers(Ambiente(settings.fiscal_environment))),
             desk,
             ttl_seconds=settings.session_ttl_seconds,
             repeat_seconds=settings.repeat_window_seconds,
@@ -220,6 +225,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
                 "mensagem": conversations.on_messages,
                 "emissao": outcomes.on_emission,
                 "prazo": outcomes.on_deadline,
+                "ordem": Orders(database, lanes, conversations, ring=ring).on_order,
                 "retomar": outcomes.on_resumed,
                 "cancelamento": cancelling.on_news,
                 "prazo_cancelamento": desk.on_deadline,

@@ -78,6 +78,12 @@ class Metrics:
         self.companies_suspended = self._gauge(
             "prosa_companies_suspended", "Companies for which the gateway refuses our credentials."
         )
+        self.gateway_circuit_open = self._gauge(
+            "prosa_gateway_circuit_open", "1 while this process leaves the gateway alone after failures in a row."
+        )
+        self.emissions_held = self._gauge(
+            "prosa_emissions_held", "Emissions that wait without a call to the gateway, by why.", "retida"
+        )
         self.inbox_open = self._gauge("prosa_inbox_open", "Inbox rows not yet processed.")
         self.inbox_in_quarantine = self._gauge("prosa_inbox_in_quarantine", "Inbox rows in quarantine now.")
         self.inbox_lag_seconds = self._gauge(

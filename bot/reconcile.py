@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from bot.protocol_commands import stopped
 from persistence.tables import nfse_emissao
 from state_machine.emission import StatusEmissao
 from state_machine.reconciliation import ASSENTADOS
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 
 
 async def ask_now(house: House) -> list[str]:
-    """Make every open emission due, work on them once, and return one line about each."""
+    """Make every open emission due, work on them once, and return a line about each, and about stopped companies."""
+    stops = await stopped(house.database)
     async with house.database.transaction() as connection:
         opened = await connection.execute(
             nfse_emissao.update()
@@ -25,7 +27,7 @@ async def ask_now(house: House) -> list[str]:
         )
         ids = list(opened.scalars())
     if not ids:
-        return ["Nenhuma emissão sem resposta final."]
+        return ["Nenhuma emissão sem resposta final.", *stops]
     await house.emissions.run_once()
     async with house.database.transaction() as connection:
         rows = await connection.execute(
@@ -33,7 +35,7 @@ async def ask_now(house: House) -> list[str]:
             .where(nfse_emissao.c.id.in_(ids))
             .order_by(nfse_emissao.c.id)
         )
-        return [_line(row.id_integracao, row.status, row.erro_mensagem) for row in rows]
+        return [*(_line(row.id_integracao, row.status, row.erro_mensagem) for row in rows), *stops]
 
 
 def _line(id_integracao: str, status: str, motivo: str | None) -> str:

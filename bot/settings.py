@@ -44,6 +44,15 @@ class Settings(BaseSettings):
     plugnotas_api_key: SecretStr = SecretStr("")
     gateway_webhook_secret: SecretStr = SecretStr("")
     gateway_timeout_seconds: float = Field(default=60.0, gt=0)  # the slowest city answers within a minute
+    gateway_query_timeout_seconds: float = Field(default=30.0, gt=0)
+    fiscal_environment: Literal["producao", "homologacao"] = "producao"  # whose numbers are counted
+    gateway_retry_attempts: int = Field(default=3, ge=1)  # then people are told; nothing is given up
+    gateway_retry_base_seconds: float = Field(default=1.0, gt=0)
+    gateway_retry_factor: float = Field(default=2.0, ge=1)
+    gateway_retry_cap_seconds: float = Field(default=30.0, gt=0)
+    gateway_retry_jitter: float = Field(default=0.2, ge=0, lt=1)  # the part of a pause that may be taken off it
+    gateway_breaker_failures: int = Field(default=10, ge=1)  # in a row; one is weather, and 20 may be in flight
+    gateway_breaker_seconds: float = Field(default=10.0, gt=0)  # one probe in so many: users wait for it
     cancel_timeout_seconds: float = Field(default=60.0, gt=0)  # likewise
 
     cnpj_api_url: str = "https://brasilapi.com.br"

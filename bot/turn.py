@@ -19,7 +19,7 @@ from bot.memory import ConversationMemory, database_now
 from bot.readings import dump_reading, load_reading
 from bot.seen import as_seen
 from persistence import outbox, people, snapshots
-from persistence.emissions import integration_id
+from persistence.intents import integration_id
 from persistence.snapshots import StaleSessionError
 from state_machine import messages
 from state_machine.efeitos import Emitir
@@ -271,8 +271,8 @@ def _new_session(conversa: str, empresa: Empresa, plano: Plano, agora: datetime)
 
 def _issues(efeitos: Sequence[Efeito], sessao: Sessao) -> str | None:
     """The reference of the emission that these effects start, if they do."""
-    started = any(isinstance(efeito, Emitir) for efeito in efeitos)
-    return integration_id(sessao.sessao_id, sessao.revisao) if started else None
+    started = [efeito for efeito in efeitos if isinstance(efeito, Emitir)]
+    return integration_id(sessao.sessao_id, started[-1].revisao, started[-1].tentativa) if started else None
 
 
 def _step(antes: Sessao, depois: Sessao, evento: Evento, correlacao: str) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from state_machine.fields import OBRIGATORIOS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from extractor.breaker import Breaker
     from extractor.contract import Context
     from extractor.rules import RulesReading
+    from state_machine.breaker import Breaker
 
 
 class _WithModel:

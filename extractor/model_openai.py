@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,8 +11,8 @@ import httpx2
 from openai import APIConnectionError, APIStatusError, AsyncOpenAI, DefaultAsyncHttpx2Client, OpenAIError
 from pydantic import ValidationError
 
-from extractor.breaker import Breaker
 from extractor.prompt import Resposta
+from state_machine.breaker import Breaker
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +56,7 @@ class ModelClient:
         self._deadline = deadline  # seconds for everything: retries, step-downs, a body that drips
         self._before_request = before_request
         self._temperature = temperature  # ``None`` for reasoning models, which refuse the parameter
-        self._breaker = breaker or Breaker()
+        self._breaker = breaker or Breaker(clock=time.monotonic)
         self._cap = "max_completion_tokens" if OPENAI_HOST in base_url else "max_tokens"
         self.mode: Mode | None = Mode.JSON_SCHEMA  # ``None``: this server can do none of them
         # Key, address, organisation and project are all given, so that no stray environment variable redirects data.

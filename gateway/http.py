@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import TracebackType
 
+    from state_machine.breaker import Breaker
+
 CONNECT_SECONDS = 5.0  # a healthy TLS handshake takes well under one second, also from a poor line
 POOL_SECONDS = 5.0  # longer means that we are the bottleneck, and nothing was sent: say so early
 MAX_CONNECTIONS = 20  # per destination and process: the gateways throttle long before this
+SERVER_ERROR = 500
 MAX_BODY = 8 * 1024 * 1024  # JSON answers and rendered notes are far smaller; a runaway body must not eat the memory
 
 
@@ -50,6 +53,7 @@ class Exchange:
     body: bytes
     error: str | None
     seconds: float
+    sent: bytes = b""
 
 
 def _unobserved(exchange: Exchange) -> None:
@@ -66,6 +70,7 @@ class Destination:
 
     ``timeout`` bounds every whole call in seconds; ``guard`` is called before each request leaves and raises if a
     database transaction is open in this task; ``observe`` is told each exchange, in the caller's own task.
+    ``breaker`` hears how the service fares (no whole answer, or a 5xx, is a failure); whoever calls asks it first.
     """
 
     def __init__(
@@ -77,6 +82,7 @@ class Destination:
         headers: Mapping[str, str] | None = None,
         also_allowed: frozenset[str] = frozenset(),
         observe: Callable[[Exchange], None] = _unobserved,
+        breaker: Breaker | None = None,
     ) -> None:
         url = httpx.URL(base_url)
         if url.scheme not in {"http", "https"} or not url.host or url.userinfo or url.query or url.fragment:
@@ -92,6 +98,7 @@ class Destination:
         self._guard = guard
         self._timeout = timeout
         self._observe = observe
+        self._breaker = breaker
         # pool, TCP and TLS get a quarter each at most: "certainly not sent" must be seen before the deadline hides it
         self._client = httpx.AsyncClient(
             base_url=url,
@@ -148,7 +155,16 @@ class Destination:
         else:
             return answer
         finally:
-            self._observe(Exchange(method, path, status, body, failure, time.monotonic() - started))
+            self._count(status, failure)
+            self._observe(Exchange(method, path, status, body, failure, time.monotonic() - started, content or b""))
+
+    def _count(self, status: int | None, failure: str | None) -> None:
+        if self._breaker is None:
+            return
+        if failure or (status is not None and status >= SERVER_ERROR):
+            self._breaker.failed()
+        elif status is not None:  # neither: we were cancelled, or refused the call ourselves
+            self._breaker.succeeded()
 
     async def _exchange(self, request: httpx.Request, max_body: int) -> Answer:
         response = await self._client.send(request, stream=True)

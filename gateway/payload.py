@@ -34,7 +34,7 @@ def build(intent: Intent) -> bytes:
         "idIntegracao": intent.id_integracao,
         "prestador": _national_prestador(intent.prestador) if national else _classic_prestador(intent.prestador),
         "tomador": _tomador(intent.tomador),
-        "rps": {"competencia": intent.competencia.isoformat()},  # number and series stay PlugNotas' business
+        "rps": _rps(intent),
         "servico": [_servico(intent, national=national)],
         "enviarEmail": False,  # the invoice goes out through us, once
     }
@@ -58,6 +58,12 @@ def key_of(payload: bytes) -> NaturalKey:
             return NaturalKey(prestador, id_integracao)
         case _:
             raise ValueError("the stored bytes are not one note")
+
+
+def _rps(intent: Intent) -> dict[str, Any]:
+    """Leave number and series out where they are PlugNotas' business: it counts in the company's registration there."""
+    body: dict[str, Any] = {"competencia": intent.competencia.isoformat()}
+    return {**body, "serie": intent.rps.serie, "numero": intent.rps.numero} if intent.rps else body
 
 
 def _servico(intent: Intent, *, national: bool) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 import httpx
 
 from gateway import payload as bodies
+from gateway import tape
 from gateway.cancellation import cancel_finding, cancel_outcome
 from gateway.http import Destination
 from gateway.outcome import download_of, finding, submit_outcome
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from gateway.http import Answer, Exchange
     from gateway.port import Intent
+    from state_machine.breaker import Breaker
     from state_machine.cancelamento import Motivo
     from state_machine.cancelamento_envio import CancelFinding, CancelOutcome
     from state_machine.emission import Download, Finding, NaturalKey, Outcome
@@ -33,7 +35,8 @@ _ID = re.compile(r"[\w-]{1,100}")  # ids come from outside and become part of a 
 class PlugNotas:
     """``FiscalGateway`` over PlugNotas; natural key (CNPJ of the prestador, ``idIntegracao``), kept by a rejection too.
 
-    ``submit_timeout``, ``cancel_timeout`` and ``query_timeout`` bound each whole call, in seconds.
+    ``submit_timeout``, ``cancel_timeout`` and ``query_timeout`` bound each whole call, in seconds. Every call is one
+    server's, so one ``breaker`` hears of all of them.
     """
 
     name = "plugnotas"
@@ -47,13 +50,14 @@ class PlugNotas:
         submit_timeout: float = 60.0,  # a city may take most of a minute to answer
         cancel_timeout: float = 60.0,
         query_timeout: float = 30.0,
-        observe: Callable[[Exchange], None] | None = None,
+        observe: Callable[[Exchange], None] = tape.observe,
+        breaker: Breaker | None = None,
     ) -> None:
         def destination(timeout: float) -> Destination:
             headers = {"x-api-key": api_key, "accept": "application/json, */*"}
-            if observe is None:
-                return Destination(base_url, timeout=timeout, guard=guard, headers=headers)
-            return Destination(base_url, timeout=timeout, guard=guard, headers=headers, observe=observe)
+            return Destination(
+                base_url, timeout=timeout, guard=guard, headers=headers, observe=observe, breaker=breaker
+            )
 
         self._submissions = destination(submit_timeout)  # apart, so that slow submissions never starve the questions
         self._cancellations = destination(cancel_timeout)

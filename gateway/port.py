@@ -53,8 +53,19 @@ class Tomador:
 
 
 @dataclass(frozen=True, slots=True)
+class Rps:
+    """The number of a note before it is one, where we number and not the gateway."""
+
+    serie: str
+    numero: int
+
+
+@dataclass(frozen=True, slots=True)
 class Intent:
-    """One invoice that the user confirmed; ``valor`` in BRL with two decimals."""
+    """One invoice that the user confirmed; ``valor`` in BRL with two decimals.
+
+    ``rps`` is ``None`` where the gateway numbers by itself.
+    """
 
     id_integracao: str
     prestador: Prestador
@@ -62,6 +73,7 @@ class Intent:
     valor: Decimal
     descricao: str
     competencia: date
+    rps: Rps | None = None
 
 
 class FiscalGateway(Protocol):

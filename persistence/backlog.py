@@ -59,6 +59,12 @@ UPDATE lanes AS l SET ready_at = now(), pending_since = now() FROM adormecidas W
 """
 
 
+_HELD = """
+SELECT retida, count(*) AS count FROM nfse_emissao
+WHERE proxima_acao_em IS NOT NULL AND retida IS NOT NULL GROUP BY retida
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """What waits now. ``lag_seconds``: for how long the most patient due lane has waited for a worker."""
@@ -95,6 +101,10 @@ class Backlog:
     async def emissions(self) -> list[EmissionCount]:
         """Count emissions that are not settled, by status."""
         return [EmissionCount(**record) for record in await self._database.pool.fetch(_EMISSIONS)]
+
+    async def held(self) -> dict[str, int]:
+        """Count emissions that wait without a call, by why."""
+        return {row["retida"]: row["count"] for row in await self._database.pool.fetch(_HELD)}
 
     async def prune(self) -> int:
         """Delete ticks and hints older than Meta's redelivery, and their idle lanes; returns how many rows."""

@@ -1,32 +1,23 @@
-"""Keeps emissions: the confirmed intent with its exact bytes, who is at work on it, every attempt, and the note."""
+"""Keeps emissions under way: who is at work on which, what may be sent, every attempt, and what followed from it."""
 
 from __future__ import annotations
 
-import hashlib
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import orjson
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
 
-from persistence.tables import (
-    cliente_tomador,
-    empresa,
-    gateway_tentativas,
-    nfse_emissao,
-    nfse_processada,
-)
+from persistence import gateway_operations
+from persistence.tables import gateway_tentativas, nfse_emissao, nfse_processada
 from state_machine.emission import StatusEmissao
 from state_machine.reconciliation import Andamento
+from state_machine.reprocessing import Anterior
 
 if TYPE_CHECKING:
-    from datetime import date
-    from decimal import Decimal
-
     from sqlalchemy.ext.asyncio import AsyncConnection
 
+    from persistence.idempotency_key import Operation
     from state_machine.reconciliation import Passo
 
 
@@ -38,164 +29,177 @@ class EmissionLeaseLostError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class NovaEmissao:
-    """What the user confirmed, ready to be stored; ``payload`` is what will be sent, byte for byte."""
-
-    session_id: int
-    sessao_id: str
-    revisao: int
-    prestador_id: int
-    prestador_cnpj: str
-    tomador_id: int
-    tomador_documento: str
-    id_integracao: str
-    valor: Decimal
-    descricao: str
-    codigo_servico: str
-    competencia: date
-    payload: bytes
-    correlacao: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class Tarefa:
-    """An emission under our lease. ``era`` is its status before we took it: only ``pendente`` may be sent."""
+    """An emission under our lease. ``era`` is its status before we took it: only ``pendente`` may be sent.
+
+    ``pronta``: it is stored as ``enviando`` under its idempotency record, so that the bytes may leave now.
+    """
 
     id: int
     epoch: int
     era: StatusEmissao
+    pronta: bool
     conversa: str
     sessao_id: str
+    revisao: int
+    tentativa: int
+    prestador_id: int
     payload: bytes
     id_externo: str | None
     correlacao: str | None
     andamento: Andamento
+    suspenso: str | None  # why the company's submissions are stopped
+    sonda_em: float  # seconds until one of them may try again
     tomada_em: float  # our monotonic clock when we took it, to notice that we were frozen
 
-
-def integration_id(sessao_id: str, revisao: int, tentativa: int = 1) -> str:
-    """Return the reference that goes to the gateway: stable for a confirmed revision, other for another attempt.
-
-    At most 50 characters of ``[A-Za-z0-9-]``. ``sessao_id`` is unique in the database and belongs to one company.
-    """
-    return f"{sessao_id}-r{revisao}-{tentativa}"
+    @property
+    def operation(self) -> Operation:
+        """The record under which its bytes are sent."""
+        atual = self.andamento
+        return gateway_operations.issuing(self.sessao_id, atual.prestador, atual.id_integracao, self.payload)
 
 
-def fingerprint(nova: NovaEmissao) -> str:
-    """Return the SHA-256 (hex) of the invoice's content in canonical JSON; equal content, equal fingerprint."""
-    content = {
-        "prestador": nova.prestador_cnpj,
-        "tomador": nova.tomador_documento,
-        "servico": nova.codigo_servico,
-        "centavos": int(nova.valor * 100),
-        "competencia": nova.competencia.isoformat(),
-        "descricao": nova.descricao,
-    }
-    return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()
+@dataclass(frozen=True, slots=True)
+class Chamada:
+    """One gateway call for the record: ``pedido`` and ``resposta`` masked and cut, ``None`` where there was none."""
+
+    operacao: str
+    resultado: str
+    detalhe: str | None
+    latencia_ms: int
+    http_status: int | None = None
+    pedido: str | None = None
+    resposta: str | None = None
 
 
-async def upsert_tomador(connection: AsyncConnection, empresa_id: int, values: dict[str, Any]) -> int:
-    """Create or refresh the company's customer (``cnpj`` and any other column) and return its id."""
-    statement = insert(cliente_tomador).values(empresa_id=empresa_id, **values)
-    known = {k: statement.excluded[k] for k, v in values.items() if v is not None and k != "cnpj"}
-    return int(
-        (
-            await connection.execute(
-                statement.on_conflict_do_update(
-                    index_elements=[cliente_tomador.c.empresa_id, cliente_tomador.c.cnpj],
-                    set_={**known, "atualizado_em": sa.func.now()},
-                ).returning(cliente_tomador.c.id)
-            )
-        ).scalar_one()
-    )
-
-
-async def create(connection: AsyncConnection, nova: NovaEmissao) -> int:
-    """Store the intent, due at once; a second one for the same session and revision is refused by the database."""
-    statement = (
-        nfse_emissao.insert()
-        .values(
-            session_id=nova.session_id,
-            sessao_id=nova.sessao_id,
-            revisao=nova.revisao,
-            prestador_id=nova.prestador_id,
-            prestador_cnpj=nova.prestador_cnpj,
-            tomador_id=nova.tomador_id,
-            tomador_documento=nova.tomador_documento,
-            id_integracao=nova.id_integracao,
-            status=StatusEmissao.PENDENTE,
-            valor_servico=nova.valor,
-            descricao_servico=nova.descricao,
-            codigo_servico=nova.codigo_servico,
-            competencia=nova.competencia,
-            impressao=fingerprint(nova),
-            payload_enviado=nova.payload,
-            proxima_acao_em=sa.func.now(),
-            correlacao=nova.correlacao,
-        )
-        .returning(nfse_emissao.c.id)
-    )
-    return int((await connection.execute(statement)).scalar_one())
-
-
+# Ready to be sent is what nothing stands in the way of: the others are looked at first (``start_sending``).
 _CLAIM = sa.text("""
 WITH due AS (
     SELECT id, status FROM nfse_emissao
     WHERE proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now())
     ORDER BY proxima_acao_em LIMIT :limit FOR UPDATE SKIP LOCKED
+), prontas AS (
+    SELECT due.id, due.status AS era, s.conversa, p.envio_suspenso,
+        greatest(coalesce(extract(epoch FROM p.sonda_em - now()), 0), 0)::float8 AS sonda_em,
+        due.status = 'pendente' AND :enviar AND p.envio_suspenso IS NULL AND e.tentativa = 1 AS pronta
+    FROM due JOIN nfse_emissao e ON e.id = due.id
+    JOIN session_snapshot s ON s.id = e.session_id JOIN empresa p ON p.id = e.prestador_id
 )
 UPDATE nfse_emissao e
 SET lease_until = now() + make_interval(secs => :lease), epoch = e.epoch + 1, dica_em = NULL,
-    status = CASE WHEN e.status = 'pendente' THEN 'enviando' ELSE e.status END,
-    enviado_em = CASE WHEN e.status = 'pendente' THEN coalesce(e.enviado_em, now()) ELSE e.enviado_em END
-FROM due, session_snapshot s
-WHERE e.id = due.id AND s.id = e.session_id
-RETURNING e.*, due.status AS era, s.conversa
+    status = CASE WHEN prontas.pronta THEN 'enviando' ELSE e.status END,
+    enviado_em = CASE WHEN prontas.pronta THEN coalesce(e.enviado_em, now()) ELSE e.enviado_em END
+FROM prontas WHERE e.id = prontas.id
+RETURNING e.*, prontas.era, prontas.conversa, prontas.pronta, prontas.envio_suspenso, prontas.sonda_em
+""")
+_START = sa.text("""
+UPDATE nfse_emissao SET status = 'enviando', enviado_em = coalesce(enviado_em, now()),
+    lease_until = now() + make_interval(secs => :lease)
+WHERE id = :id AND epoch = :epoch AND status = 'pendente'
 """)
 
 
-async def claim(connection: AsyncConnection, limit: int, lease_seconds: float) -> list[Tarefa]:
-    """Take due emissions. One that was ``pendente`` is stored as ``enviando`` before anybody may send it."""
+async def claim(connection: AsyncConnection, limit: int, lease_seconds: float, *, enviar: bool = True) -> list[Tarefa]:
+    """Take due emissions. One that may be sent is stored as ``enviando``, under its record, before anybody sends it.
+
+    Without ``enviar`` nothing is made ready: the gateway is left alone, and people are only told what they wait for.
+    """
     tomada_em = time.monotonic()
-    rows = await connection.execute(_CLAIM, {"limit": limit, "lease": lease_seconds})
-    return [
-        Tarefa(
-            row.id,
-            row.epoch,
-            StatusEmissao(row.era),
-            row.conversa,
-            row.sessao_id,
-            row.payload_enviado,
-            row.id_externo,
-            row.correlacao,
-            Andamento(
-                row.id_integracao,
-                row.prestador_cnpj,
-                row.tomador_documento,
-                row.valor_servico,
-                StatusEmissao(row.era),
-                row.criado_em,
-                row.consultas,
-                row.envios,
-                row.ausente_desde,
-                row.avisado_em is not None,
-            ),
-            tomada_em,
+    rows = await connection.execute(_CLAIM, {"limit": limit, "lease": lease_seconds, "enviar": enviar})
+    tarefas = [_tarefa(row, tomada_em) for row in rows]
+    operations = [tarefa.operation for tarefa in tarefas if tarefa.pronta]
+    taken = await gateway_operations.begin(connection, operations, lease_seconds)
+    return [t if not t.pronta or t.operation.key in taken else replace(t, pronta=False) for t in tarefas]
+
+
+def _tarefa(row: Any, tomada_em: float) -> Tarefa:
+    return Tarefa(
+        id=row.id,
+        epoch=row.epoch,
+        era=StatusEmissao(row.era),
+        pronta=row.pronta,
+        conversa=row.conversa,
+        sessao_id=row.sessao_id,
+        revisao=row.revisao,
+        tentativa=row.tentativa,
+        prestador_id=row.prestador_id,
+        payload=row.payload_enviado,
+        id_externo=row.id_externo,
+        correlacao=row.correlacao,
+        andamento=_andamento(row, StatusEmissao(row.era)),
+        suspenso=row.envio_suspenso,
+        sonda_em=row.sonda_em,
+        tomada_em=tomada_em,
+    )
+
+
+def _andamento(row: Any, status: StatusEmissao) -> Andamento:
+    return Andamento(
+        row.id_integracao,
+        row.prestador_cnpj,
+        row.tomador_documento,
+        row.valor_servico,
+        status,
+        row.criado_em,
+        row.consultas,
+        row.envios,
+        row.ausente_desde,
+        row.avisado_em is not None,
+    )
+
+
+async def start_sending(connection: AsyncConnection, tarefa: Tarefa, lease_seconds: float) -> Tarefa | None:
+    """Make ready what was looked at first; ``None`` when its record is another's or has other bytes.
+
+    Raises ``EmissionLeaseLostError``.
+    """
+    tomada_em = time.monotonic()
+    if not await gateway_operations.begin(connection, [tarefa.operation], lease_seconds):
+        return None
+    values = {"id": tarefa.id, "epoch": tarefa.epoch, "lease": lease_seconds}
+    if (await connection.execute(_START, values)).rowcount != 1:
+        raise EmissionLeaseLostError(tarefa.andamento.id_integracao)
+    return replace(tarefa, pronta=True, tomada_em=tomada_em)
+
+
+async def earlier_attempts(connection: AsyncConnection, tarefa: Tarefa) -> list[Anterior]:
+    """Return the attempts at the same revision before this one, oldest first."""
+    statement = (
+        nfse_emissao.select()
+        .where(
+            nfse_emissao.c.sessao_id == tarefa.sessao_id,
+            nfse_emissao.c.revisao == tarefa.revisao,
+            nfse_emissao.c.tentativa < tarefa.tentativa,
         )
-        for row in rows
-    ]
+        .order_by(nfse_emissao.c.tentativa)
+    )
+    rows = await connection.execute(statement)
+    return [Anterior(row.id, _andamento(row, StatusEmissao(row.status)), row.id_externo) for row in rows]
+
+
+async def look_at(connection: AsyncConnection, emissao_id: int) -> None:
+    """Ask the gateway about this emission now, as after a webhook."""
+    await connection.execute(
+        nfse_emissao.update()
+        .where(nfse_emissao.c.id == emissao_id)
+        .values(dica_em=sa.func.now(), proxima_acao_em=sa.func.now())
+    )
 
 
 async def renew(connection: AsyncConnection, tarefa: Tarefa, lease_seconds: float) -> bool:
     """Extend the lease from now; False when it was given back or is another's."""
     held = _ours(tarefa).where(nfse_emissao.c.lease_until.is_not(None))
-    return (await connection.execute(held.values(lease_until=_in_seconds(lease_seconds)))).rowcount == 1
+    ours = (await connection.execute(held.values(lease_until=_in_seconds(lease_seconds)))).rowcount == 1
+    if ours and tarefa.pronta:
+        await gateway_operations.renew(connection, tarefa.operation, lease_seconds)
+    return ours
 
 
 async def give_back(connection: AsyncConnection, tarefa: Tarefa) -> None:
     """Return an emission that was taken and not sent: it is due again as it was. Nothing happens if it is another's."""
     back = _ours(tarefa).values(status=tarefa.era, lease_until=None, proxima_acao_em=sa.func.now())
-    await connection.execute(back)
+    if (await connection.execute(back)).rowcount == 1 and tarefa.pronta:
+        await gateway_operations.leave_open(connection, tarefa.operation, None)
 
 
 async def settle(connection: AsyncConnection, tarefa: Tarefa, passo: Passo, *, resposta: Any = None) -> None:
@@ -210,6 +214,7 @@ async def settle(connection: AsyncConnection, tarefa: Tarefa, passo: Passo, *, r
         "proxima_acao_em": _in_seconds(passo.daqui)
         if novo.status is StatusEmissao.PENDENTE
         else sa.case((nfse_emissao.c.dica_em.is_not(None), sa.func.now()), else_=_in_seconds(passo.daqui)),
+        "retida": passo.retida,
         "lease_until": None,
         "versao": nfse_emissao.c.versao + 1,
     }
@@ -238,15 +243,9 @@ def _in_seconds(seconds: float | None) -> Any:
     return sa.func.now() + sa.func.make_interval(0, 0, 0, 0, 0, 0, seconds)
 
 
-async def record_attempt(
-    connection: AsyncConnection, emissao_id: int, operacao: str, resultado: str, detalhe: str | None, latencia_ms: int
-) -> None:
+async def record_attempt(connection: AsyncConnection, emissao_id: int, chamada: Chamada) -> None:
     """Append one gateway call to the record."""
-    await connection.execute(
-        gateway_tentativas.insert().values(
-            emissao_id=emissao_id, operacao=operacao, resultado=resultado, detalhe=detalhe, latencia_ms=latencia_ms
-        )
-    )
+    await connection.execute(gateway_tentativas.insert().values(emissao_id=emissao_id, **asdict(chamada)))
 
 
 async def hint(connection: AsyncConnection, id_integracao: str | None, id_externo: str | None, corpo: Any) -> int:
@@ -274,13 +273,3 @@ async def hint(connection: AsyncConnection, id_integracao: str | None, id_extern
         .values(webhook_payload=corpo)
     )
     return len(ids)
-
-
-async def suspend(connection: AsyncConnection, emissao_id: int, motivo: str | None) -> None:
-    """Note on the company why the gateway refuses us, or that it no longer does."""
-    dona = sa.select(nfse_emissao.c.prestador_id).where(nfse_emissao.c.id == emissao_id).scalar_subquery()
-    await connection.execute(
-        empresa.update()
-        .where(empresa.c.id == dona, empresa.c.envio_suspenso.is_distinct_from(motivo))
-        .values(envio_suspenso=motivo)
-    )

@@ -100,7 +100,10 @@ async def listed(
         sa.select(nfse_emissao, nfse_processada.c.numero, session_snapshot.c.cnpj_razao_social)
         .join(session_snapshot, session_snapshot.c.id == nfse_emissao.c.session_id)
         .outerjoin(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
-        .where(session_snapshot.c.conversa == conversa)
+        .where(
+            session_snapshot.c.conversa == conversa,
+            nfse_emissao.c.status != StatusEmissao.DISPENSADO,  # an earlier attempt is the invoice
+        )
         .order_by(nfse_emissao.c.id.desc())
         .limit(limit)
     )

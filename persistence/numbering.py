@@ -31,6 +31,17 @@ class Sequencia:
     ambiente: Ambiente = Ambiente.PRODUCAO
 
 
+@dataclass(frozen=True, slots=True)
+class Conhecida:
+    """A sequence in use: ``id`` names it to staff; from ``primeiro`` to ``ultimo`` so far."""
+
+    id: int
+    razao_social: str
+    sequencia: Sequencia
+    primeiro: int
+    ultimo: int
+
+
 class NumeroOcupadoError(Exception):
     """The number was never given out, was declared void, or stands for another intent that still lives."""
 
@@ -74,6 +85,19 @@ SELECT min(numero) AS de, max(numero) AS ate FROM (
 """)  # noqa: S608 - both parts are constants of this module
 
 
+_SEQUENCES = sa.text("""
+SELECT n.id, e.razao_social, n.empresa_id, n.municipio, n.serie, n.ambiente, n.primeiro, n.ultimo
+FROM numeracao n JOIN empresa e ON e.id = n.empresa_id ORDER BY e.razao_social, n.id
+""")
+_EXPLAINED = sa.text(f"""
+SELECT min(numero) AS de, max(numero) AS ate, motivo FROM (
+    SELECT u.numero, u.motivo, u.numero - row_number() OVER (PARTITION BY u.motivo ORDER BY u.numero) AS ilha
+    FROM numeracao n JOIN numeracao_uso u ON u.numeracao_id = n.id
+    WHERE {_SEQUENCE} AND u.inutilizado_em IS NOT NULL
+) AS explicados GROUP BY motivo, ilha ORDER BY de
+""")  # noqa: S608 - the part is a constant of this module
+
+
 async def allocate(connection: AsyncConnection, sequencia: Sequencia, *, primeiro: int = 1) -> int:
     """Take the next number, in the transaction that stores the intent; a rollback gives it back.
 
@@ -112,3 +136,23 @@ async def gaps(connection: AsyncConnection, sequencia: Sequencia) -> list[range]
     """
     rows = await connection.execute(_GAPS, {**asdict(sequencia), "rejeitado": StatusEmissao.REJEITADO})
     return [range(row.de, row.ate + 1) for row in rows]
+
+
+async def sequences(connection: AsyncConnection) -> list[Conhecida]:
+    """List the sequences that have given a number, by company."""
+    return [
+        Conhecida(
+            row.id,
+            row.razao_social,
+            Sequencia(row.empresa_id, row.municipio, row.serie, Ambiente(row.ambiente)),
+            row.primeiro,
+            row.ultimo,
+        )
+        for row in await connection.execute(_SEQUENCES)
+    ]
+
+
+async def explained(connection: AsyncConnection, sequencia: Sequencia) -> list[tuple[range, str]]:
+    """List the gaps that staff explained, with why; in order."""
+    rows = await connection.execute(_EXPLAINED, asdict(sequencia))
+    return [(range(row.de, row.ate + 1), row.motivo or "") for row in rows]

@@ -9,6 +9,7 @@ import phonenumbers
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from persistence import suspension
 from persistence.tables import conversas, empresa, usuario
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ class PhoneError(ValueError):
 
 class PhoneTakenError(ValueError):
     """The phone number already issues for another company."""
+
+
+class StaleCompanyError(Exception):
+    """Somebody else changed the company since it was read: look again, then change it."""
 
 
 def canonical_phone(texto: str) -> str:
@@ -52,7 +57,10 @@ Regime = Literal["mei", "simples", "normal"]
 
 @dataclass(frozen=True, slots=True)
 class Empresa:
-    """A company that issues through us, with its fiscal defaults; ``aliquota`` in percent."""
+    """A company that issues through us, with its fiscal defaults; ``aliquota`` in percent.
+
+    ``serie_rps``: we number its RPS in this series, a new one from ``primeiro_rps`` on; ``None``: the gateway does.
+    """
 
     id: int
     cnpj: str
@@ -64,6 +72,8 @@ class Empresa:
     cnae: str | None
     aliquota: Decimal | None
     atualizado_em: datetime
+    serie_rps: str | None = None
+    primeiro_rps: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +146,8 @@ def _empresa(row: Any) -> Empresa:
         row.cnae,
         row.aliquota,
         row.atualizado_em,
+        row.serie_rps,
+        row.primeiro_rps,
     )
 
 
@@ -159,11 +171,17 @@ async def get_company(connection: AsyncConnection, empresa_id: int) -> Empresa:
 
 
 async def save_company(
-    connection: AsyncConnection, values: dict[str, Any], defaults: dict[str, Any], telefones: list[str]
+    connection: AsyncConnection,
+    values: dict[str, Any],
+    defaults: dict[str, Any],
+    telefones: list[str],
+    *,
+    versao: int | None = None,
 ) -> int:
     """Create the company or update it, and let these phones (canonical) issue for it; returns its id.
 
-    ``defaults`` count only for a new company. Raises ``PhoneTakenError``; then nothing was changed.
+    ``defaults`` count only for a new company. ``versao`` is the one that the changes were made to, where they come from
+    a form that showed it. Raises ``PhoneTakenError`` or ``StaleCompanyError``; then nothing was changed.
     """
     statement = insert(empresa).values(**{**defaults, **values})
     changed = {k: statement.excluded[k] for k in values if k != "cnpj"}
@@ -171,10 +189,14 @@ async def save_company(
         await connection.execute(
             statement.on_conflict_do_update(
                 index_elements=[empresa.c.cnpj],
-                set_={**changed, "envio_suspenso": None, "atualizado_em": sa.func.now()},
+                set_={**changed, "versao": empresa.c.versao + 1, "atualizado_em": sa.func.now()},
+                where=empresa.c.versao == versao if versao is not None else None,
             ).returning(empresa.c.id)
         )
-    ).scalar_one()
+    ).scalar_one_or_none()
+    if empresa_id is None:
+        raise StaleCompanyError(values["cnpj"])
+    await suspension.lift(connection, empresa_id)  # whoever repaired the data wants to see at once whether it helped
     for telefone in telefones:
         await connection.execute(
             insert(usuario).values(empresa_id=empresa_id, telefone=telefone).on_conflict_do_nothing()

@@ -45,7 +45,7 @@ async def equal_invoice(
             nfse_emissao.c.valor_servico == valor,
             nfse_emissao.c.criado_em > sa.func.now() - window,
             nfse_emissao.c.sessao_id != sessao_id,
-            nfse_emissao.c.status != StatusEmissao.REJEITADO,
+            nfse_emissao.c.status.not_in([StatusEmissao.REJEITADO, StatusEmissao.DISPENSADO]),
             sa.func.coalesce(nfse_processada.c.status, "autorizado") != "cancelado",
         )
         .order_by(nfse_emissao.c.id.desc())

@@ -58,6 +58,7 @@ class PlugNotasSimulator(Simulator):
         super().__init__(**server)
         self.config = config or PlugNotasConfig()
         self.notes: dict[str, Note] = {}  # by id, oldest first
+        self.refused: set[str] = set()  # CNPJs for which submissions are forbidden (403)
         self._keys: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         self._numbers: defaultdict[str, int] = defaultdict(lambda: self.config.first_number - 1)
         self._verdicts: dict[str, str | None] = {}  # rejection message decided on acceptance, by id

@@ -76,6 +76,8 @@ class _Api:
         wrong = {path: complaint for note in notes for path, complaint in missing(note).items()}
         if wrong:
             return _error(400, "Falha na validação do JSON de NFSe", fields=wrong)
+        if any(bare(note["prestador"]["cpfCnpj"]) in self.gateway.refused for note in notes):
+            return _error(403, "Sem permissão para emitir por este prestador")
         for note in notes:
             taken = self._taken(note)
             if taken is not None:

@@ -17,8 +17,6 @@ from state_machine.reconciliation import (
     ABSENT_TWICE_AFTER,
     GIVE_UP_ASKING_AFTER,
     HUMAN_AFTER,
-    RETRY_BASE,
-    RETRY_CAP,
     SUSPENDED_PROBE,
     Politica,
 )
@@ -111,9 +109,9 @@ def apos_envio(andamento: Andamento, outcome: CancelOutcome, agora: datetime, po
     novo = replace(andamento, envios=andamento.envios + 1, consultas=0, vigente_desde=None)
     match outcome:
         case NotSent(motivo):
-            return _espera(replace(novo, envio=Envio.A_ENVIAR), agora, politica, _recuo(novo), motivo)
+            return _espera(replace(novo, envio=Envio.A_ENVIAR), agora, politica, _recuo(novo, politica), motivo)
         case Postponed(retry_after, motivo):
-            espera = max(_recuo(novo), retry_after or 0.0)
+            espera = max(_recuo(novo, politica), retry_after or 0.0)
             return _espera(replace(novo, envio=Envio.A_ENVIAR), agora, politica, espera, motivo)
         case Misconfigured(motivo):
             passo = _espera(replace(novo, envio=Envio.A_ENVIAR), agora, politica, SUSPENDED_PROBE, motivo)
@@ -179,9 +177,9 @@ def _encerra(andamento: Andamento, aviso: Aviso, motivo: str | None = None) -> P
     return Passo(replace(andamento, envio=Envio.ENCERRADO), None, aviso, motivo)
 
 
-def _recuo(andamento: Andamento) -> float:
+def _recuo(andamento: Andamento, politica: Politica) -> float:
     """Seconds before the next sending."""
-    return min(RETRY_BASE * 2.0 ** min(andamento.envios - 1, 16), RETRY_CAP)
+    return politica.retentativas.espera(andamento.envios, andamento.confirmado_em.isoformat())
 
 
 def _espera(

@@ -25,6 +25,7 @@ from state_machine.eventos import (
     PediuCorrecao,
     PerdeuMensagem,
     PrazoVencido,
+    Reprocessou,
 )
 from state_machine.fields import Campo, Candidate
 from state_machine.rascunho import Cadastro, Rascunho, aplicar
@@ -68,6 +69,7 @@ EXEMPLOS: tuple[Evento, ...] = (
     NotaRejeitada("recusada", None),
     EmissaoFalhou(""),
     EmissaoDemorou(),
+    Reprocessou(2),
 )
 
 

@@ -43,9 +43,10 @@ class Responder:
 
 @dataclass(frozen=True, slots=True)
 class Emitir:
-    """Issue the invoice of this session's ``revisao``, which the user confirmed."""
+    """Issue the invoice of this session's ``revisao``, which the user confirmed; again as another ``tentativa``."""
 
     revisao: int
+    tentativa: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ class StatusEmissao(StrEnum):
     REJEITADO = "rejeitado"
     CONFLITO = "conflito"  # our key names a note with other content: a human decides
     ERRO = "erro"
+    DISPENSADO = "dispensado"  # never sent: an earlier attempt of the same revision was authorised after all
 
 
 class Situacao(StrEnum):

@@ -122,10 +122,17 @@ class EmissaoDemorou:
     """The authority takes longer than people wait without a word."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reprocessou:
+    """Staff repaired what was ours to repair: the refused revision is to be tried again as ``tentativa`` (from 2)."""
+
+    tentativa: int
+
+
 EventoUsuario = Abriu | Informou | Confirmou | Negou | Cancelou | PediuCorrecao | Conversou | PediuAjuda | MandouArquivo
 EventoPerda = PerdeuMensagem | PrazoVencido
 EventoEmissao = NotaAutorizada | NotaRejeitada | EmissaoFalhou | EmissaoDemorou
-Evento = EventoUsuario | EventoPerda | EventoEmissao
+Evento = EventoUsuario | EventoPerda | EventoEmissao | Reprocessou
 
 EVENTOS: tuple[type[Evento], ...] = (
     Abriu,
@@ -143,4 +150,5 @@ EVENTOS: tuple[type[Evento], ...] = (
     NotaRejeitada,
     EmissaoFalhou,
     EmissaoDemorou,
+    Reprocessou,
 )

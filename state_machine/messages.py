@@ -175,3 +175,11 @@ def quarentena() -> Mensagem:
         "Tive um problema para ler sua última mensagem. Ela está guardada e a equipe foi avisada. "
         "O que você tinha informado antes continua guardado: me manda essa última informação de outro jeito?"
     )
+
+
+def reprocessando() -> Mensagem:
+    """Staff repaired our side, and the refused invoice is tried again."""
+    return Mensagem(
+        "*Estou tentando emitir de novo a sua nota.* O que a prefeitura recusou era do nosso lado, já foi acertado, "
+        "e os seus dados continuam os mesmos. Não precisa fazer nada."
+    )

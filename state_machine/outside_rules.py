@@ -1,4 +1,4 @@
-"""What a session does when the clock or the authority speaks; see ``transition`` for the table."""
+"""What a session does when the clock, the authority or staff speak; see ``transition`` for the table."""
 
 from __future__ import annotations
 
@@ -6,14 +6,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from state_machine import messages
-from state_machine.efeitos import Decision, EnviarArquivo, Responder
+from state_machine.efeitos import Decision, Emitir, EnviarArquivo, Responder
 from state_machine.estado import Estado
 from state_machine.steps import entra, permanece
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from state_machine.eventos import EmissaoDemorou, EmissaoFalhou, NotaAutorizada, NotaRejeitada, PrazoVencido
+    from state_machine.eventos import (
+        EmissaoDemorou,
+        EmissaoFalhou,
+        NotaAutorizada,
+        NotaRejeitada,
+        PrazoVencido,
+        Reprocessou,
+    )
     from state_machine.sessao import Sessao
 
 
@@ -50,3 +57,12 @@ def demora(sessao: Sessao, _evento: EmissaoDemorou, _agora: datetime) -> Decisio
     """Say once that it takes long."""
     unica = f"demorou:{sessao.sessao_id}:{sessao.revisao}"
     return Decision(sessao, (Responder(messages.demorou(), unica),))
+
+
+def reprocessa(sessao: Sessao, evento: Reprocessou, _agora: datetime) -> Decision:
+    """Try the confirmed revision again, unless the authority blamed what the user said: that only the user mends."""
+    if sessao.pendente is not None:
+        return permanece(sessao)
+    unica = f"reprocessa:{sessao.sessao_id}:{evento.tentativa}"
+    emitir = Emitir(sessao.revisao, evento.tentativa)
+    return entra(sessao, Estado.PROCESSANDO, emitir, Responder(messages.reprocessando(), unica))

@@ -26,6 +26,7 @@ _SITUACAO = {
     StatusEmissao.REJEITADO: "não aceita pela prefeitura",
     StatusEmissao.ERRO: "com a equipe, por um problema técnico",
     StatusEmissao.CONFLITO: "com a equipe, para conferência",
+    StatusEmissao.DISPENSADO: "dispensada, porque a tentativa anterior saiu",
 }
 _EM_ANDAMENTO = "em emissão; te mando o PDF assim que sair"
 

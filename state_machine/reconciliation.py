@@ -10,7 +10,7 @@ be driven by this policy: ``tests/state_machine/test_protocol_model.py`` shows b
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, assert_never
 
@@ -31,28 +31,36 @@ from state_machine.emission import (
     StatusEmissao,
     Unknown,
 )
+from state_machine.retry import Retentativas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from decimal import Decimal
 
 ABSENT_TWICE_AFTER = timedelta(seconds=30)  # a gateway may accept late: one "absent" proves nothing
-RETRY_BASE, RETRY_CAP = 1.0, 30.0  # seconds, doubled each time: the specification's retry table
 SUSPENDED_PROBE = 300.0  # seconds between probes while our credentials are refused
 HUMAN_AFTER = timedelta(hours=24)  # then people take over and nothing is sent by itself; we keep asking all the same
 GIVE_UP_ASKING_AFTER = timedelta(days=7)  # after this only a webhook or a person asks again
 
-ASSENTADOS = frozenset({StatusEmissao.CONCLUIDO, StatusEmissao.REJEITADO, StatusEmissao.CONFLITO})
+ASSENTADOS = frozenset(
+    {StatusEmissao.CONCLUIDO, StatusEmissao.REJEITADO, StatusEmissao.CONFLITO, StatusEmissao.DISPENSADO}
+)
 
 Aviso = Literal["autorizada", "rejeitada", "falhou", "demorou"]
+Retida = Literal["circuito", "credencial", "tentativa_anterior", "registro"]
+"""Why a due emission waits without a call: the gateway is down, it refuses us, an earlier attempt, another's record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Politica:
-    """Tunables: ``escada`` in seconds (the last repeats), ``avisar_apos`` until the user hears that it takes long."""
+    """Tunables: ``escada`` in seconds (the last repeats), ``avisar_apos`` until the user hears that it takes long.
+
+    ``retentativas`` paces what certainly was not taken; ``escada`` paces the questions about what may have been.
+    """
 
     escada: Sequence[float] = (2, 10, 30, 120, 300, 900, 3600)
     avisar_apos: timedelta = timedelta(seconds=30)
+    retentativas: Retentativas = field(default_factory=Retentativas)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +90,7 @@ class Passo:
     motivo: str | None = None
     recusa: Rejected | None = None
     suspender: str | None = None
+    retida: Retida | None = None
 
 
 def deve_enviar(andamento: Andamento) -> bool:
@@ -95,13 +104,14 @@ def apos_envio(andamento: Andamento, outcome: Outcome, agora: datetime, politica
     andamento = replace(andamento, envios=andamento.envios + 1, consultas=0, ausente_desde=None)
     match outcome:
         case NotSent(motivo):
-            return _de_novo(andamento, _recuo(andamento.envios), motivo, agora, politica)
+            return _de_novo(andamento, _recuo(andamento, politica), motivo, agora, politica)
         case Postponed(retry_after, motivo):
-            espera = max(_recuo(andamento.envios), retry_after or 0.0)
+            espera = max(_recuo(andamento, politica), retry_after or 0.0)
             return _de_novo(andamento, espera, motivo, agora, politica)
         case Misconfigured(motivo):
-            passo = _de_novo(andamento, SUSPENDED_PROBE, motivo, agora, politica)
-            return replace(passo, suspender=motivo)
+            andamento = replace(andamento, status=StatusEmissao.PENDENTE)
+            passo = sem_chamada(andamento, SUSPENDED_PROBE, "credencial", agora, politica)
+            return replace(passo, motivo=motivo, suspender=motivo)
         case Accepted():
             return _espera(replace(andamento, status=StatusEmissao.ENVIADO), None, agora, politica)
         case Unknown(motivo):
@@ -114,6 +124,14 @@ def apos_envio(andamento: Andamento, outcome: Outcome, agora: datetime, politica
             return _com_nota(andamento, nota, agora, politica)
         case _:
             assert_never(outcome)
+
+
+def sem_chamada(andamento: Andamento, espera: float, retida: Retida, agora: datetime, politica: Politica) -> Passo:
+    """Decide when nothing may be called for ``espera`` seconds: nothing counts as an attempt, nobody is forgotten."""
+    if not andamento.avisado and (ate_avisar := (politica.avisar_apos - (agora - andamento.criado_em))) > timedelta(0):
+        espera = min(espera, ate_avisar.total_seconds())  # looking again early costs no call
+    passo = _espera(andamento, None, agora, politica, daqui=espera)
+    return replace(passo, retida=retida) if passo.daqui is not None else passo
 
 
 def apos_consulta(andamento: Andamento, finding: Finding, agora: datetime, politica: Politica) -> Passo:
@@ -189,6 +207,18 @@ def em_conflito(andamento: Andamento, nota: Nota, motivo: str) -> Passo:
     return _assenta(andamento, StatusEmissao.CONFLITO, nota, "falhou" if avisar else None, motivo)
 
 
+def registro_de_outro_conteudo(andamento: Andamento) -> Passo:
+    """Our own records know this key with other bytes: nothing is sent, a human decides."""
+    motivo = "the idempotency key was used before with other bytes"
+    return _assenta(andamento, StatusEmissao.CONFLITO, None, "falhou", motivo)
+
+
+def dispensada(andamento: Andamento, motivo: str, *, conflito: bool = False) -> Passo:
+    """An earlier attempt settled the matter, and its own news tell the user: this one is never sent."""
+    status = StatusEmissao.CONFLITO if conflito else StatusEmissao.DISPENSADO
+    return _assenta(andamento, status, None, None, motivo)
+
+
 def _divergencia(andamento: Andamento, nota: Nota) -> str | None:
     """Name the first field in which the gateway's note is not what the user confirmed; silence is no difference."""
     if nota.id_integracao != andamento.id_integracao:
@@ -202,10 +232,9 @@ def _divergencia(andamento: Andamento, nota: Nota) -> str | None:
     return None
 
 
-def _recuo(envios: int) -> float:
+def _recuo(andamento: Andamento, politica: Politica) -> float:
     """Seconds before send number ``envios + 1``."""
-    dobras = min(envios - 1, 16)  # beyond that the cap holds anyway, and a float would overflow at 1,024
-    return min(RETRY_BASE * 2.0**dobras, RETRY_CAP)
+    return politica.retentativas.espera(andamento.envios, andamento.id_integracao)
 
 
 def _de_novo(andamento: Andamento, daqui: float, motivo: str, agora: datetime, politica: Politica) -> Passo:

@@ -28,6 +28,7 @@ from state_machine.eventos import (
     PediuCorrecao,
     PerdeuMensagem,
     PrazoVencido,
+    Reprocessou,
 )
 from state_machine.sessao import Sessao
 from state_machine.steps import permanece
@@ -73,6 +74,8 @@ REGRAS: dict[tuple[Estado, type[Evento]], Regra] = {
     (_E.ERRO, NotaAutorizada): outside.autoriza,
     (_E.ERRO, NotaRejeitada): outside.rejeita,
     (_E.REJEITADO, NotaAutorizada): outside.autoriza,
+    # staff repaired what was ours
+    (_E.REJEITADO, Reprocessou): outside.reprocessa,
     # an old button
     **{(estado, Confirmou): user.ja_encerrada for estado in FINAIS},
 }
@@ -104,7 +107,8 @@ IGNORADOS: frozenset[tuple[Estado, type[Evento]]] = frozenset(
         *((estado, evento) for estado in FINAIS for evento in _USUARIO - {Abriu, Confirmou}),  # final is final
         *((estado, PrazoVencido) for estado in FINAIS),
         *({(estado, evento) for estado in FINAIS for evento in _AUTORIDADE} - _VERDADE_TARDIA),
+        *((estado, Reprocessou) for estado in Estado if estado is not _E.REJEITADO),  # only what was refused
     }
 )
 
-assert len(EVENTOS) == len(_USUARIO) + len(_AUTORIDADE) + 1  # noqa: S101 - a new event must be placed above
+assert len(EVENTOS) == len(_USUARIO) + len(_AUTORIDADE) + len((PrazoVencido, Reprocessou))  # noqa: S101 - a new event must be placed above

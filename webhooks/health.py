@@ -52,6 +52,7 @@ async def _count(deps: WebhookDeps) -> None:
         async with asyncio.timeout(PROBE_SECONDS):
             counts = await deps.backlog.pending()
             emissions = await deps.backlog.emissions()
+            held = await deps.backlog.held()
     except Exception:  # noqa: BLE001 - the other figures matter most while the database is away
         return
     deps.metrics.inbox_open.set(counts.open)
@@ -65,6 +66,9 @@ async def _count(deps: WebhookDeps) -> None:
     deps.metrics.emissions.clear()
     for group in emissions:
         deps.metrics.emissions.labels(group.status).set(group.count)
+    deps.metrics.emissions_held.clear()
+    for why, count in held.items():
+        deps.metrics.emissions_held.labels(why).set(count)
     waiting = [group.oldest_seconds for group in emissions if group.status not in _FOR_PEOPLE]
     deps.metrics.emission_age_seconds.set(max(waiting, default=0.0))
 

@@ -37,6 +37,9 @@ nfse_emissao = sa.Table(
     sa.Column("avisado_em", MOMENT),  # the user was told that it takes long
     sa.Column("dica_em", MOMENT),  # a webhook hinted at news since we last looked
     sa.Column("webhook_payload", JSONB),  # the newest webhook about it, whole
+    sa.Column("serie_rps", sa.Text),  # the RPS that we gave it, where the company numbers through us
+    sa.Column("numero_rps", sa.BigInteger),
+    sa.Column("retida", sa.Text),  # why it waits without a call: circuito, credencial, tentativa_anterior, registro
     sa.Column("proxima_acao_em", MOMENT),  # null: nothing to do
     sa.Column("lease_until", MOMENT),
     sa.Column("epoch", sa.BigInteger, nullable=False, server_default="0"),
@@ -46,6 +49,15 @@ nfse_emissao = sa.Table(
     sa.Column("enviado_em", MOMENT),
     sa.Column("processado_em", MOMENT),
     sa.UniqueConstraint("sessao_id", "revisao", "tentativa"),
+    sa.CheckConstraint("(serie_rps IS NULL) = (numero_rps IS NULL)", name="rps"),
+    # One attempt of a confirmed revision is under way at most. Late truth is free to say what it likes of settled ones.
+    sa.Index(
+        "uq_nfse_emissao_em_curso",
+        "sessao_id",
+        "revisao",
+        unique=True,
+        postgresql_where=sa.text("status IN ('pendente', 'enviando', 'enviado', 'desconhecido')"),
+    ),
     sa.Index("ix_nfse_emissao_session", "session_id"),
     sa.Index("ix_nfse_emissao_due", "proxima_acao_em", postgresql_where=sa.text("proxima_acao_em IS NOT NULL")),
     sa.Index("ix_nfse_emissao_prestador", "prestador_id", sa.text("id DESC")),
@@ -95,5 +107,8 @@ gateway_tentativas = sa.Table(
     sa.Column("resultado", sa.Text, nullable=False),  # name of the outcome
     sa.Column("detalhe", sa.Text),
     sa.Column("latencia_ms", sa.Integer, nullable=False),
+    sa.Column("http_status", sa.Integer),  # null: no whole answer came
+    sa.Column("pedido", sa.Text),  # both bodies masked and cut: for support, not for sending again
+    sa.Column("resposta", sa.Text),
     now("em"),
 )

@@ -19,9 +19,15 @@ empresa = sa.Table(
     sa.Column("codigo_servico", sa.Text, nullable=False),
     sa.Column("cnae", sa.Text),
     sa.Column("aliquota", sa.Numeric(5, 2)),  # percent
+    sa.Column("serie_rps", sa.Text),  # Prosa numbers this company's RPS in this series; null: the gateway does
+    sa.Column("primeiro_rps", sa.BigInteger, nullable=False, server_default="1"),  # after the former program's last
     sa.Column("envio_suspenso", sa.Text),  # why sending is stopped (401, 403), null when it is not
+    sa.Column("suspenso_em", MOMENT),
+    sa.Column("sonda_em", MOMENT),  # when one emission may try whether we are still refused
+    sa.Column("versao", sa.Integer, nullable=False, server_default="1"),
     now("criado_em"),
     now("atualizado_em"),
+    sa.CheckConstraint("primeiro_rps > 0", name="primeiro_rps"),
 )
 
 usuario = sa.Table(

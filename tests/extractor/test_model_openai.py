@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 from aiohttp import web
 
-from extractor.breaker import Breaker
 from extractor.model_openai import MAX_TOKENS, Mode, ModelClient
 from extractor.prompt import Question, Resposta, ask
 from extractor.rules import recognise
 from extractor.text import read
 from sandbox.model import ModelSimulator, Reply
+from state_machine.breaker import Breaker
 
 if TYPE_CHECKING:
     from extractor.contract import Context

@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 import sqlalchemy as sa
 
+from persistence import people
 from persistence.engine import Database
 from persistence.numbering import Ambiente, NumeroOcupadoError, Sequencia, allocate, bind, gaps, void
 from state_machine.emission import StatusEmissao
@@ -80,6 +81,57 @@ async def intent(connection: AsyncConnection, empresa_id: int, status: StatusEmi
         {"nome": f"s{next(_intents)}", "empresa": empresa_id, "status": status},
     )
     return int(found.scalar_one())
+
+
+async def test_one_attempt_of_a_revision_is_under_way_at_most(database: Database, sequencia: Sequencia) -> None:
+    """The database itself refuses a second one beside it; beside a settled one it may stand."""
+    again = sa.text("""
+        INSERT INTO nfse_emissao (session_id, sessao_id, revisao, tentativa, prestador_id, tomador_id, prestador_cnpj,
+            tomador_documento, id_integracao, status, valor_servico, descricao_servico, codigo_servico, competencia,
+            impressao, payload_enviado)
+        SELECT session_id, sessao_id, revisao, 2, prestador_id, tomador_id, prestador_cnpj, tomador_documento,
+            id_integracao || '-2', :novo, valor_servico, descricao_servico, codigo_servico, competencia, impressao,
+            payload_enviado
+        FROM nfse_emissao WHERE id = :id
+    """)
+    under_way = {StatusEmissao(s) for s in ("pendente", "enviando", "enviado", "desconhecido")}
+
+    async def repeat(status: StatusEmissao) -> None:
+        async with database.transaction() as connection:
+            first = await intent(connection, sequencia.empresa_id, status)
+            await connection.execute(again, {"id": first, "novo": StatusEmissao.PENDENTE})
+
+    for status in StatusEmissao:
+        if status in under_way:
+            with pytest.raises(sa.exc.IntegrityError, match="uq_nfse_emissao_em_curso"):
+                await repeat(status)
+        else:
+            await repeat(status)
+
+
+async def test_a_company_changed_meanwhile_is_not_overwritten(database: Database, sequencia: Sequencia) -> None:
+    """A form made from an old version is refused; one made from the present version, or from none, is taken."""
+
+    async def save(name: str, versao: int | None) -> None:
+        async with database.transaction() as connection:
+            cnpj = await connection.scalar(
+                sa.text("SELECT cnpj FROM empresa WHERE id = :id"), {"id": sequencia.empresa_id}
+            )
+            rest = {
+                "inscricao_municipal": "1",
+                "municipio_ibge": SAO_PAULO,
+                "regime": "mei",
+                "codigo_servico": "170101",
+            }
+            await people.save_company(connection, {"cnpj": cnpj, "razao_social": name, **rest}, {}, [], versao=versao)
+
+    await save("Padaria A", 1)
+    with pytest.raises(people.StaleCompanyError):
+        await save("Padaria B", 1)
+    await save("Padaria C", None)
+    await save("Padaria D", 3)
+    row = await database.pool.fetchrow("SELECT razao_social, versao FROM empresa WHERE id = $1", sequencia.empresa_id)
+    assert tuple(row) == ("Padaria D", 4)
 
 
 async def issue(database: Database, sequencia: Sequencia, status: StatusEmissao = StatusEmissao.PENDENTE) -> int:

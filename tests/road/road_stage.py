@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sandbox.world import WorldConfig
 
 # What a dead worker held is free after its lease. Tests that are not about the wait let the time pass at once.
-LEASES = ("lanes", "nfse_emissao", "cancelamento", "outbox")
+LEASES = ("lanes", "nfse_emissao", "idempotency_records", "cancelamento", "outbox")
 DOUBTS_PASS = "UPDATE outbox SET run_at = now() WHERE status = 'incerto' AND run_at > now()"
 ABSENCE_PASSES = """
 UPDATE nfse_emissao SET ausente_desde = ausente_desde - interval '1 min', proxima_acao_em = now()

@@ -9,9 +9,10 @@ from made_sessions import AGORA, CNPJ
 
 from state_machine.emission import Nota, Rejected, Situacao, StatusEmissao
 from state_machine.reconciliation import Andamento, Politica
+from state_machine.retry import Retentativas
 
 S = StatusEmissao
-POLITICA = Politica()
+POLITICA = Politica(retentativas=Retentativas(jitter=0.0))
 PRESTADOR = "44555666000181"
 ID = "211126-0a1b2c3d-r1-1"
 RECUSA = Rejected("valor inválido", ("E123",))

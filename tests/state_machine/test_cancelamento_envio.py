@@ -30,9 +30,10 @@ from state_machine.emission import (
     Unknown,
 )
 from state_machine.reconciliation import ABSENT_TWICE_AFTER, GIVE_UP_ASKING_AFTER, HUMAN_AFTER, Politica
+from state_machine.retry import Retentativas
 
 AGORA = datetime(2026, 11, 21, 12, tzinfo=UTC)
-POLITICA = Politica()
+POLITICA = Politica(retentativas=Retentativas(jitter=0.0))
 NEW = Andamento(Envio.A_ENVIAR, AGORA)
 CANCELADA = Nota("a" * 24, "k", Situacao.CANCELADA)
 OUTCOMES = st.sampled_from(

@@ -37,6 +37,7 @@ OURS = {
     ("erro", "aprovado"),  # the authority's late word
     ("erro", "rejeitado"),
     ("rejeitado", "aprovado"),
+    ("rejeitado", "processando"),  # staff repaired what was ours: the confirmed revision is tried again
 }
 
 

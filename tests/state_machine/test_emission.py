@@ -19,6 +19,7 @@ def test_the_states_of_an_emission_are_the_stored_words():
         "rejeitado",
         "conflito",
         "erro",
+        "dispensado",
     ]
 
 

@@ -39,6 +39,7 @@ from state_machine.eventos import (
     NotaRejeitada,
     PediuCorrecao,
     PrazoVencido,
+    Reprocessou,
 )
 from state_machine.fields import Campo
 from state_machine.money import formata_brl
@@ -50,6 +51,7 @@ TARDIAS = {  # the only ways out of a final state
     (Estado.ERRO, Estado.APROVADO),
     (Estado.ERRO, Estado.REJEITADO),
     (Estado.REJEITADO, Estado.APROVADO),
+    (Estado.REJEITADO, Estado.PROCESSANDO),  # staff only, and only the revision that was confirmed
 }
 
 
@@ -83,6 +85,7 @@ class House(RuleBasedStateMachine):
         self.last_word = {}  # sessao_id -> the Summary, or None when we said something else last
         self.confirmed = set()  # (sessao_id, revisao) to which the user said yes, by that button or to that text
         self.issued = {}  # (sessao_id, revisao) -> the draft that goes to the authority
+        self.attempts = {}  # (sessao_id, revisao) -> how often it was issued
 
     # --- the user -------------------------------------------------------------------------------------------------
 
@@ -154,6 +157,14 @@ class House(RuleBasedStateMachine):
         sessao_id, _ = self._one(sorted(self.issued), pick)
         self._send(Letter(sessao_id, what), late)
 
+    @precondition(lambda self: self.issued)
+    @rule(pick=lasting)
+    def staff_reprocess(self, pick):
+        """An order to try again; it counts the attempts in the records as it is carried out, so none comes twice."""
+        sessao_id, revisao = self._one(sorted(self.issued), pick)
+        self._apply(Letter(sessao_id, Reprocessou(self.attempts[sessao_id, revisao] + 1)))
+        self.delivered.pop()
+
     @rule(by=jumps)
     def time_passes(self, by):
         """From seconds to a week."""
@@ -204,8 +215,13 @@ class House(RuleBasedStateMachine):
         self.delivered.append(letter)
         self._check_step(antes, decision)
         for emitir in emissoes(decision):
-            self._check_issue(letter, antes, emitir.revisao)
+            if isinstance(letter.evento, Reprocessou):
+                self._check_reissue(letter, antes, emitir)
+            else:
+                assert emitir.tentativa == 1
+                self._check_issue(letter, antes, emitir.revisao)
             self.issued[letter.sessao_id, emitir.revisao] = antes.rascunho
+            self.attempts[letter.sessao_id, emitir.revisao] = emitir.tentativa
         if any(isinstance(efeito, Responder) for efeito in decision.efeitos):
             self._show(letter.sessao_id, resposta(decision))
         if decision.aplicado:
@@ -234,6 +250,14 @@ class House(RuleBasedStateMachine):
             assert antes.espera_usuario, "what waits for the authority expired"
             assert antes.expira_em is not None
             assert self.agora >= antes.expira_em, "expired early"
+
+    def _check_reissue(self, letter, sessao, emitir):
+        key = (letter.sessao_id, emitir.revisao)
+        assert sessao.estado is Estado.REJEITADO, "tried again though it was not refused"
+        assert sessao.pendente is None, "tried again though the authority blamed what the user said"
+        assert key in self.confirmed, "tried again without the user's yes to that very revision"
+        assert self.issued[key] == sessao.rascunho, "tried again with other data"
+        assert emitir.tentativa == self.attempts[key] + 1, "the same attempt twice"
 
     def _check_issue(self, letter, sessao, revisao):
         key = (letter.sessao_id, revisao)
@@ -298,3 +322,7 @@ def test_the_model_reaches_what_it_judges():
     assert [r.valor.valor for r in house.issued.values()] == ["1500.00", "1300.00"]
     assert {s.estado for s in house.sessoes.values()} == {Estado.APROVADO, Estado.PROCESSANDO}
     assert all(r.documento.valor == CNPJ for r in house.issued.values())
+    house.authority_speaks(1, NotaRejeitada("recusada", None), late=False)
+    house.staff_reprocess(1)
+    house.staff_reprocess(1)  # at the authority again: nothing to try
+    assert sorted(house.attempts.values()) == [1, 2]

@@ -160,6 +160,7 @@ _FIXAS = {
     "ja_retomada": (),
     "nada_a_confirmar": (),
     "quarentena": (),
+    "reprocessando": (),
 }
 
 

@@ -24,8 +24,6 @@ from state_machine.reconciliation import (
     ABSENT_TWICE_AFTER,
     ASSENTADOS,
     GIVE_UP_ASKING_AFTER,
-    RETRY_CAP,
-    SUSPENDED_PROBE,
     Politica,
     apos_consulta,
     apos_envio,
@@ -40,7 +38,7 @@ from state_machine.reconciliation import (
         (Postponed(None, "HTTP 503"), S.PENDENTE, 1.0, None),
         (Postponed(77.0, "HTTP 429"), S.PENDENTE, 77.0, None),
         (Postponed(0.0, "HTTP 429"), S.PENDENTE, 1.0, None),
-        (Misconfigured("HTTP 401"), S.PENDENTE, SUSPENDED_PROBE, None),
+        (Misconfigured("HTTP 401"), S.PENDENTE, 25.0, None),  # 300, but the user is told at 30
         (Accepted("ext", "p"), S.ENVIADO, 2.0, None),
         (Unknown("ReadTimeout"), S.DESCONHECIDO, 2.0, None),
         (RECUSA, S.REJEITADO, None, "rejeitada"),
@@ -72,16 +70,16 @@ NOTAS = {
 }
 # After asking: what was found, the status before → the status after and the news for the user.
 ACHADOS = {
-    "autorizada": dict.fromkeys([*ABERTOS, S.ERRO, S.REJEITADO, S.CONFLITO], (S.CONCLUIDO, "autorizada")),
+    "autorizada": dict.fromkeys([*ABERTOS, S.ERRO, S.REJEITADO, S.CONFLITO, S.DISPENSADO], (S.CONCLUIDO, "autorizada")),
     "processando": dict.fromkeys(ABERTOS, (S.ENVIADO, None)),
     "sem_numero": dict.fromkeys(ABERTOS, (S.ENVIADO, None)),
-    "rejeitada": dict.fromkeys([*ABERTOS, S.ERRO, S.CONFLITO], (S.REJEITADO, "rejeitada")),
+    "rejeitada": dict.fromkeys([*ABERTOS, S.ERRO, S.CONFLITO, S.DISPENSADO], (S.REJEITADO, "rejeitada")),
     "cancelada": {
-        **dict.fromkeys([*ABERTOS, S.REJEITADO], (S.CONFLITO, "falhou")),
+        **dict.fromkeys([*ABERTOS, S.REJEITADO, S.DISPENSADO], (S.CONFLITO, "falhou")),
         S.ERRO: (S.CONFLITO, None),  # the user was told when it became an error
     },
     "outra": {
-        **dict.fromkeys([*ABERTOS, S.REJEITADO], (S.CONFLITO, "falhou")),
+        **dict.fromkeys([*ABERTOS, S.REJEITADO, S.DISPENSADO], (S.CONFLITO, "falhou")),
         S.ERRO: (S.CONFLITO, None),
     },
 }
@@ -152,7 +150,7 @@ def test_sending_again_doubles_its_pause_up_to_the_cap_for_ever():
         esperas.append(passo.daqui)
         atual = passo.andamento
     assert esperas[:7] == [1, 2, 4, 8, 16, 30, 30]
-    assert set(esperas[5:]) == {RETRY_CAP}
+    assert set(esperas[5:]) == {POLITICA.retentativas.teto}
 
 
 def test_the_user_is_told_once_that_it_takes_long_and_in_time():

@@ -23,7 +23,7 @@ from made_sessions import (
     snapshots,
 )
 
-from state_machine.efeitos import EnviarArquivo, GravarSnapshot, Responder
+from state_machine.efeitos import Emitir, EnviarArquivo, GravarSnapshot, Responder
 from state_machine.estado import ESPERAM_USUARIO, FINAIS, Estado, SnapshotReason
 from state_machine.eventos import (
     EVENTOS,
@@ -37,6 +37,7 @@ from state_machine.eventos import (
     NotaRejeitada,
     PediuCorrecao,
     PrazoVencido,
+    Reprocessou,
 )
 from state_machine.fields import Campo
 from state_machine.transition import IGNORADOS, REGRAS, transition
@@ -184,11 +185,30 @@ def test_the_authoritys_late_word_prevails(estado, evento, para):
 @settings(deadline=None, max_examples=100 * MORE)
 @given(dados=st.data(), estado=st.sampled_from(sorted(FINAIS)), tipo=st.sampled_from(EVENTOS))
 def test_final_is_final(dados, estado, tipo):
-    """Nothing but the authority's late word changes a final session, not even its draft."""
+    """Nothing but the authority's late word, or staff's order to try a refusal again, changes a final session."""
     sessao = dados.draw(sessoes(estado))
     depois = transition(sessao, dados.draw(de_tipo[tipo]), dados.draw(momentos)).sessao
-    if (estado, tipo) not in {(de, type(evento)) for de, evento, _ in _TARDIAS}:
+    if (estado, tipo) not in {*((de, type(evento)) for de, evento, _ in _TARDIAS), (Estado.REJEITADO, Reprocessou)}:
         assert depois == sessao
+    assert depois.rascunho == sessao.rascunho
+
+
+def test_a_refusal_that_was_ours_is_tried_again_with_the_confirmed_revision():
+    """Same revision, next attempt, and the user hears that nothing is asked of them."""
+    refused = diz(em_processo(), NotaRejeitada("codigo de servico", None)).sessao
+    decision = diz(refused, Reprocessou(2))
+    assert decision.sessao.estado is Estado.PROCESSANDO
+    assert decision.sessao.revisao == refused.revisao
+    assert emissoes(decision) == [Emitir(refused.revisao, 2)]
+    assert "Não precisa fazer nada" in resposta(decision).texto
+    assert diz(decision.sessao, Reprocessou(3)).aplicado is False
+
+
+def test_a_refusal_of_what_the_user_said_is_the_users_to_mend():
+    """Where the authority blamed a field, trying the same again is no remedy."""
+    refused = diz(em_processo(), NotaRejeitada("valor", Campo.VALOR)).sessao
+    decision = diz(refused, Reprocessou(2))
+    assert (decision.sessao, decision.aplicado, decision.efeitos) == (refused, False, ())
 
 
 @pytest.mark.parametrize("estado", sorted(FINAIS))

@@ -1,0 +1,99 @@
+"""Clears the way for an emission that may not simply be sent: a stopped company, an earlier attempt, its own record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import structlog
+
+from bot.memory import database_now
+from persistence import emissions, gateway_operations, suspension
+from persistence.emissions import LEASE_SECONDS
+from persistence.idempotency import Conflict
+from state_machine.emission import NaturalKey, StatusEmissao
+from state_machine.reconciliation import (
+    SUSPENDED_PROBE,
+    Passo,
+    dispensada,
+    registro_de_outro_conteudo,
+    sem_chamada,
+)
+from state_machine.reprocessing import Parecer, parecer, parecer_sem_perguntar
+
+if TYPE_CHECKING:
+    from bot.ports import FiscalGateway
+    from persistence.emissions import Tarefa
+    from persistence.engine import Database
+    from state_machine.reconciliation import Politica, Retida
+    from state_machine.reprocessing import Anterior
+
+SHORTEST_WAIT = 0.1  # seconds, so that nobody runs in circles
+
+log = structlog.get_logger(__name__)
+
+
+class Clearance:
+    """Says for a due emission that is not ready: send it now (a ``Tarefa`` made ready), or what follows instead."""
+
+    def __init__(self, database: Database, gateway: FiscalGateway, politica: Politica) -> None:
+        self._database = database
+        self._gateway = gateway
+        self._politica = politica
+
+    async def clear(self, tarefa: Tarefa) -> Tarefa | Passo:
+        """Look at what stands in the way, one thing after the other. Raises ``EmissionLeaseLostError``."""
+        if tarefa.suspenso is not None:
+            async with self._database.transaction() as connection:
+                probing = await suspension.take_probe(connection, tarefa.prestador_id, SUSPENDED_PROBE)
+            if not probing:
+                return await self._wait(tarefa, tarefa.sonda_em + SHORTEST_WAIT, "credencial")
+        if tarefa.tentativa > 1:
+            anteriores = await self._earlier(tarefa)
+            if anteriores is not None:
+                return anteriores
+        async with self._database.transaction() as connection:
+            pronta = await emissions.start_sending(connection, tarefa, LEASE_SECONDS)
+            if pronta is not None:
+                return pronta
+            refusal = await gateway_operations.why_refused(connection, tarefa.operation)
+        if isinstance(refusal, Conflict):
+            return registro_de_outro_conteudo(tarefa.andamento)
+        return await self._wait(tarefa, refusal.retry_after + SHORTEST_WAIT, "registro")
+
+    async def _earlier(self, tarefa: Tarefa) -> Passo | None:
+        """Ask under every earlier key; ``None`` when all of them still stand refused."""
+        async with self._database.transaction() as connection:
+            anteriores = await emissions.earlier_attempts(connection, tarefa)
+        for anterior in anteriores:
+            achado = parecer_sem_perguntar(anterior) or await self._asked(anterior)
+            match achado:
+                case Parecer.ENVIA:
+                    continue
+                case Parecer.DISPENSA | Parecer.PESSOAS:
+                    motivo = f"{anterior.andamento.id_integracao} is {anterior.andamento.status}"
+                    return dispensada(tarefa.andamento, motivo, conflito=achado is Parecer.PESSOAS)
+                case Parecer.RELE:
+                    async with self._database.transaction() as connection:
+                        await emissions.look_at(connection, anterior.id)
+                case Parecer.ESPERA:
+                    pass
+            degrau = min(tarefa.andamento.consultas, len(self._politica.escada) - 1)
+            subiu = replace(tarefa, andamento=replace(tarefa.andamento, consultas=tarefa.andamento.consultas + 1))
+            return await self._wait(subiu, self._politica.escada[degrau], "tentativa_anterior")
+        return None
+
+    async def _asked(self, anterior: Anterior) -> Parecer:
+        andamento = anterior.andamento
+        finding = await self._gateway.find(NaturalKey(andamento.prestador, andamento.id_integracao))
+        async with self._database.transaction() as connection:
+            agora = await database_now(connection)
+        achado = parecer(anterior, finding, agora, self._politica)
+        log.info("earlier_attempt", id_integracao=andamento.id_integracao, resultado=achado.value)
+        return achado
+
+    async def _wait(self, tarefa: Tarefa, seconds: float, why: Retida) -> Passo:
+        async with self._database.transaction() as connection:
+            agora = await database_now(connection)
+        atual = replace(tarefa.andamento, status=StatusEmissao.PENDENTE)
+        return sem_chamada(atual, seconds, why, agora, self._politica)

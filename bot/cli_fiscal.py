@@ -1,0 +1,73 @@
+"""The words of the fiscal commands: stopped companies, numbering, new attempts; reads them and works on nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bot.cli_opening import fail, settings, with_storage
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from bot.storage import Storage
+    from persistence.engine import Database
+
+
+def add_to(app: typer.Typer, empresa: typer.Typer) -> None:
+    """Put the commands of this module where they belong."""
+    empresa.command("liberar")(liberar)
+    app.command()(reprocessar)
+    app.command()(numeracao)
+
+
+def _on_database(work: Callable[[Database], Awaitable[list[str]]]) -> None:
+    """Run ``work`` on the house's database and print its lines."""
+    from bot.protocol_commands import CommandRefusedError
+
+    async def session(storage: Storage) -> None:
+        from persistence.engine import Database
+
+        database = await Database.open(storage.database_url, size=1)
+        try:
+            for line in await work(database):
+                typer.echo(line)
+        except CommandRefusedError as error:
+            fail(str(error))
+        finally:
+            await database.close()
+
+    with_storage(settings(quiet=True), session)
+
+
+def liberar(
+    cnpj: Annotated[str, typer.Argument(help="CNPJ da empresa cujos envios estão parados.")],
+) -> None:
+    """Volta a enviar as notas de uma empresa que o gateway recusava (401 ou 403)."""
+    from bot.protocol_commands import release
+
+    _on_database(lambda database: release(database, cnpj))
+
+
+def reprocessar(
+    id_integracao: Annotated[str, typer.Argument(help="Referência da tentativa recusada, como 211126-07f40961-r1-1.")],
+) -> None:
+    """Tenta de novo uma nota recusada por culpa nossa, depois de acertado o cadastro; nunca duplica."""
+    from bot.protocol_commands import reprocess
+
+    _on_database(lambda database: reprocess(database, id_integracao))
+
+
+def numeracao(
+    explicar: Annotated[str | None, typer.Option(help="Números a explicar, como 12 ou 12-14.")] = None,
+    sequencia: Annotated[int | None, typer.Option(help="De qual sequência (o número da primeira coluna).")] = None,
+    motivo: Annotated[str, typer.Option(help="Por que esses números nunca terão nota.")] = "",
+) -> None:
+    """Mostra as sequências de RPS e seus buracos; ou explica um buraco."""
+    from bot.numbering_report import explain, report
+
+    if explicar is None:
+        _on_database(report)
+    else:
+        _on_database(lambda database: explain(database, sequencia, explicar, motivo))

@@ -1,0 +1,68 @@
+"""Carries out what staff order for one session, in its lane like any message; refuses what no longer makes sense."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import structlog
+
+from bot.memory import database_now
+from persistence import attempts, people, snapshots
+from state_machine.emission import StatusEmissao
+from state_machine.estado import Estado
+from state_machine.eventos import Reprocessou
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from bot.turn import Conversations
+    from persistence.engine import Database
+    from persistence.lanes import InboxRow, Lanes, Lease
+    from state_machine.sessao import Sessao
+
+log = structlog.get_logger(__name__)
+
+
+class Orders:
+    """Handler of the inbox rows that staff put into a conversation's lane."""
+
+    def __init__(
+        self, database: Database, lanes: Lanes, conversations: Conversations, *, ring: Callable[[], None]
+    ) -> None:
+        self._database = database
+        self._lanes = lanes
+        self._conversations = conversations
+        self._ring = ring
+
+    async def on_order(self, lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:
+        """Try a refused revision again: ``{"ordem": "reprocessar", "sessao_id": …, "id_integracao": …}``."""
+        row = rows[0]
+        async with self._database.transaction() as connection:
+            sessao = await snapshots.load(connection, lease.lane, row.payload["sessao_id"])
+            tentativa = await _next_attempt(connection, sessao, row.payload["id_integracao"]) if sessao else None
+            if sessao is None or tentativa is None:
+                log.warning("order_refused", sessao_id=row.payload["sessao_id"])
+            else:
+                empresa = await people.get_company(connection, sessao.empresa_id)
+                agora = await database_now(connection)
+                await self._conversations.apply(
+                    connection, sessao, (Reprocessou(tentativa),), empresa, agora, row.correlacao, telefone=None
+                )
+            await self._lanes.done(connection, lease, [row.id])
+        self._ring()
+        return [row.id]
+
+
+async def _next_attempt(connection: AsyncConnection, sessao: Sessao, id_integracao: str) -> int | None:
+    """Return the new attempt's number while the named one is the newest and stands refused; ``None`` otherwise.
+
+    The attempt's row stays locked until the commit, so that no late truth slips in between.
+    """
+    newest = await attempts.newest(connection, sessao.sessao_id, sessao.revisao)
+    if newest is None or newest.id_integracao != id_integracao or newest.status != StatusEmissao.REJEITADO:
+        return None
+    if sessao.estado is not Estado.REJEITADO or await snapshots.repaired(connection, sessao.sessao_id):
+        return None  # its user took the data up in a new session: a second invoice of the same sale
+    return int(newest.tentativa) + 1

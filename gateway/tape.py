@@ -1,0 +1,103 @@
+"""Owns what is kept of a call for support: both bodies, masked and cut; never what was or will be sent again."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gateway.json_body import parse_json
+from gateway.scrub import mask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gateway.http import Exchange
+
+MAX_TEXT = 4000  # characters of each body: a whole answer about one note
+MAX_PROSE = 500  # characters of what is no JSON: enough to recognise a proxy's page
+_MAX_DEPTH = 12
+HIDDEN = "***"
+# Keys whose texts say what happened and not to whom; every other text is hidden, so that a field nobody has thought of
+# hides itself. Numbers are hidden where they are long enough to be a document or a phone.
+SAID = frozenset(
+    {
+        "aliquota", "cStat", "cnae", "code", "codigo", "codigoCidade", "codigoMunicipio", "codigoServico",
+        "codigoVerificacao", "competencia", "dataEmissao", "emissao", "erro", "error", "lote", "mensagem",
+        "mensagemRetorno", "message", "numero", "numeroNfse", "padrao", "regEspTrib", "serie", "situacao",
+        "status", "tipo", "tipoAutorizacao", "versao",
+    }
+)  # fmt: skip
+IDS = frozenset({"id", "idIntegracao", "protocol", "protocolo"})  # made by machines: no person in them
+_ID = re.compile(r"[A-Za-z0-9-]{1,100}")
+_LONG = 10**7
+
+
+@dataclass(slots=True)
+class Recorded:
+    """The last call of a stretch: HTTP status (``None``: no whole answer), both bodies masked (``None``: empty)."""
+
+    http_status: int | None = None
+    pedido: str | None = None
+    resposta: str | None = None
+
+
+_tape: ContextVar[Recorded | None] = ContextVar("gateway_tape", default=None)
+
+
+@contextmanager
+def recording() -> Iterator[Recorded]:
+    """Keep the last call that this task makes meanwhile."""
+    recorded = Recorded()
+    token = _tape.set(recorded)
+    try:
+        yield recorded
+    finally:
+        _tape.reset(token)
+
+
+def observe(exchange: Exchange) -> None:
+    """Take a call down if this task records."""
+    recorded = _tape.get()
+    if recorded is not None:
+        recorded.http_status = exchange.status
+        recorded.pedido = masked_body(exchange.sent)
+        recorded.resposta = masked_body(exchange.body)
+
+
+def masked_body(body: bytes) -> str | None:
+    """Return a body without secrets and without what names a person or a company; ``None`` for an empty one."""
+    if not body:
+        return None
+    try:
+        data = parse_json(body)
+    except ValueError:
+        return _plain(mask(body[: MAX_PROSE * 4].decode("utf-8", "replace"))[:MAX_PROSE])
+    return _plain(json.dumps(_masked(data, "", 0), ensure_ascii=False, default=str)[:MAX_TEXT])
+
+
+def _masked(value: Any, key: str, depth: int) -> Any:
+    match value:
+        case dict() if depth < _MAX_DEPTH:
+            # PlugNotas' complaints stand under the paths of the fields that they are about
+            return {mask(k): _masked(v, "mensagem" if key == "fields" else k, depth + 1) for k, v in value.items()}
+        case list() if depth < _MAX_DEPTH:
+            return [_masked(item, key, depth + 1) for item in value]
+        case bool() | None:
+            return value
+        case str():
+            if key in IDS and _ID.fullmatch(value):
+                return value
+            return mask(value) if key in SAID else HIDDEN
+        case dict() | list():
+            return HIDDEN
+        case _:
+            return value if abs(value) < _LONG else HIDDEN
+
+
+def _plain(text: str) -> str:
+    """PostgreSQL stores no NUL and no lone surrogate."""
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()

@@ -1,0 +1,34 @@
+"""Finds the attempts at one confirmed revision: which is the newest, and where it belongs; changes none of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from persistence.tables import nfse_emissao, session_snapshot
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+
+async def newest(connection: AsyncConnection, sessao_id: str, revisao: int) -> Any | None:
+    """Return the newest attempt's row, locked until the transaction ends; ``None`` before the first."""
+    statement = (
+        nfse_emissao.select()
+        .where(nfse_emissao.c.sessao_id == sessao_id, nfse_emissao.c.revisao == revisao)
+        .order_by(nfse_emissao.c.tentativa.desc())
+        .limit(1)
+        .with_for_update()
+    )
+    return (await connection.execute(statement)).one_or_none()
+
+
+async def named(connection: AsyncConnection, id_integracao: str) -> Any | None:
+    """Return an attempt with its session's ``conversa``, ``estado`` and ``pendente``; ``None`` if there is none."""
+    statement = (
+        sa.select(nfse_emissao, session_snapshot.c.conversa, session_snapshot.c.estado, session_snapshot.c.pendente)
+        .join(session_snapshot, session_snapshot.c.id == nfse_emissao.c.session_id)
+        .where(nfse_emissao.c.id_integracao == id_integracao)
+    )
+    return (await connection.execute(statement)).one_or_none()

@@ -1,0 +1,111 @@
+"""Stores what the user confirmed, with the exact bytes to send, under a reference that is never made twice."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from persistence.tables import cliente_tomador, nfse_emissao
+from state_machine.emission import StatusEmissao
+
+if TYPE_CHECKING:
+    from datetime import date
+    from decimal import Decimal
+
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+
+@dataclass(frozen=True, slots=True)
+class NovaEmissao:
+    """What the user confirmed, ready to be stored; ``payload`` is what will be sent, byte for byte."""
+
+    session_id: int
+    sessao_id: str
+    revisao: int
+    prestador_id: int
+    prestador_cnpj: str
+    tomador_id: int
+    tomador_documento: str
+    id_integracao: str
+    valor: Decimal
+    descricao: str
+    codigo_servico: str
+    competencia: date
+    payload: bytes
+    correlacao: str | None
+    tentativa: int = 1
+    serie_rps: str | None = None
+    numero_rps: int | None = None
+
+
+def integration_id(sessao_id: str, revisao: int, tentativa: int = 1) -> str:
+    """Return the reference that goes to the gateway: stable for a confirmed revision, other for another attempt.
+
+    At most 50 characters of ``[A-Za-z0-9-]``. ``sessao_id`` is unique in the database and belongs to one company.
+    """
+    return f"{sessao_id}-r{revisao}-{tentativa}"
+
+
+def fingerprint(nova: NovaEmissao) -> str:
+    """Return the SHA-256 (hex) of the invoice's content in canonical JSON; equal content, equal fingerprint."""
+    content = {
+        "prestador": nova.prestador_cnpj,
+        "tomador": nova.tomador_documento,
+        "servico": nova.codigo_servico,
+        "centavos": int(nova.valor * 100),
+        "competencia": nova.competencia.isoformat(),
+        "descricao": nova.descricao,
+    }
+    return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+async def upsert_tomador(connection: AsyncConnection, empresa_id: int, values: dict[str, Any]) -> int:
+    """Create or refresh the company's customer (``cnpj`` and any other column) and return its id."""
+    statement = insert(cliente_tomador).values(empresa_id=empresa_id, **values)
+    known = {k: statement.excluded[k] for k, v in values.items() if v is not None and k != "cnpj"}
+    return int(
+        (
+            await connection.execute(
+                statement.on_conflict_do_update(
+                    index_elements=[cliente_tomador.c.empresa_id, cliente_tomador.c.cnpj],
+                    set_={**known, "atualizado_em": sa.func.now()},
+                ).returning(cliente_tomador.c.id)
+            )
+        ).scalar_one()
+    )
+
+
+async def create(connection: AsyncConnection, nova: NovaEmissao) -> int:
+    """Store the intent, due at once; the database refuses the same attempt twice, and two of a revision under way."""
+    statement = (
+        nfse_emissao.insert()
+        .values(
+            session_id=nova.session_id,
+            sessao_id=nova.sessao_id,
+            revisao=nova.revisao,
+            tentativa=nova.tentativa,
+            prestador_id=nova.prestador_id,
+            prestador_cnpj=nova.prestador_cnpj,
+            tomador_id=nova.tomador_id,
+            tomador_documento=nova.tomador_documento,
+            id_integracao=nova.id_integracao,
+            status=StatusEmissao.PENDENTE,
+            valor_servico=nova.valor,
+            descricao_servico=nova.descricao,
+            codigo_servico=nova.codigo_servico,
+            competencia=nova.competencia,
+            impressao=fingerprint(nova),
+            payload_enviado=nova.payload,
+            proxima_acao_em=sa.func.now(),
+            correlacao=nova.correlacao,
+            serie_rps=nova.serie_rps,
+            numero_rps=nova.numero_rps,
+        )
+        .returning(nfse_emissao.c.id)
+    )
+    return int((await connection.execute(statement)).scalar_one())

@@ -1,0 +1,66 @@
+"""Decides whether a new attempt at a refused revision may be sent: only while every earlier one still stands refused.
+
+A refusal can become an authorisation later (late truth). So the gateway is asked again under each earlier key right
+before the new one is sent, and its answer is read by the same laws as any other (``state_machine.reconciliation``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from state_machine.emission import Absent, Found, Situacao, StatusEmissao
+from state_machine.reconciliation import apos_consulta
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from state_machine.emission import Finding
+    from state_machine.reconciliation import Andamento, Politica
+
+
+class Parecer(Enum):
+    """What the earlier attempt lets the new one do."""
+
+    ENVIA = "envia"  # it still stands refused
+    ESPERA = "espera"  # not known now: ask again later
+    RELE = "rele"  # it has news: its own emission must take them in first; the new one waits
+    DISPENSA = "dispensa"  # it became the note: the new one is never sent
+    PESSOAS = "pessoas"  # it is in conflict: people decide, nothing is sent
+
+
+@dataclass(frozen=True, slots=True)
+class Anterior:
+    """An earlier attempt at the same revision, as we know it; ``id_externo`` when the gateway had made a note of it."""
+
+    id: int
+    andamento: Andamento
+    id_externo: str | None
+
+
+def parecer_sem_perguntar(anterior: Anterior) -> Parecer | None:
+    """Decide by what our own records say of it; ``None``: they say refused, so ask the gateway."""
+    match anterior.andamento.status:
+        case StatusEmissao.REJEITADO | StatusEmissao.DISPENSADO:
+            return None
+        case StatusEmissao.CONCLUIDO:
+            return Parecer.DISPENSA
+        case StatusEmissao.CONFLITO:
+            return Parecer.PESSOAS
+        case _:  # no new attempt begins before the earlier one was settled
+            return Parecer.ESPERA
+
+
+def parecer(anterior: Anterior, finding: Finding, agora: datetime, politica: Politica) -> Parecer:
+    """Decide by the gateway's word of this moment."""
+    depois = apos_consulta(anterior.andamento, finding, agora, politica).andamento.status
+    if depois in {StatusEmissao.CONCLUIDO, StatusEmissao.CONFLITO}:
+        return Parecer.RELE
+    match finding:
+        case Found(nota) if nota.situacao is Situacao.REJEITADA:
+            return Parecer.ENVIA
+        case Absent() if anterior.id_externo is None:  # refused at the door: there never was a note
+            return Parecer.ENVIA
+        case _:
+            return Parecer.ESPERA

@@ -1,0 +1,92 @@
+"""What support may read of a call: what happened, and not to whom."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.http import Exchange
+from gateway.payload import build
+from gateway.plugnotas import PlugNotas
+from gateway.tape import HIDDEN, MAX_PROSE, MAX_TEXT, masked_body, observe, recording
+
+REJECTION = {
+    "error": {
+        "message": "Falha na validação do JSON de NFSe",
+        "data": {
+            "senha": "hunter2",
+            "fields": {"tomador.email": "ze@padaria.example não é um e-mail; CPF 529.982.247-25"},
+        },
+    }
+}
+
+
+def test_an_order_keeps_its_shape_and_loses_its_people(intent):
+    """Reference, codes and amounts stay; names, documents, e-mail, address and text do not."""
+    kept = masked_body(build(intent))
+    assert kept is not None
+    [note] = json.loads(kept)
+    assert note["idIntegracao"] == intent.id_integracao
+    assert note["servico"][0]["codigo"] == "171901"
+    assert note["servico"][0]["valor"]["servico"] == "1500.00"
+    assert note["tomador"] == dict.fromkeys(note["tomador"], HIDDEN)
+    for personal in ("PADARIA", "12345678000195", "11222333000181", "padaria.example", "marketing"):
+        assert personal not in kept
+
+
+def test_a_refusal_keeps_its_reasons_and_loses_secrets_and_people():
+    """PlugNotas echoes the certificate's password and quotes what was sent."""
+    kept = masked_body(json.dumps(REJECTION).encode())
+    assert kept is not None
+    assert "Falha na validação" in kept
+    assert "não é um e-mail" in kept
+    for personal in ("hunter2", "529.982", "padaria.example"):
+        assert personal not in kept
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<html>" + b"x" * 100_000,
+        json.dumps([{"mensagem": "y" * 100_000}]).encode(),
+        json.dumps({"a": 10**30}).encode(),
+        b'{"mensagem": "\\ud800\\u0000"}',
+        b'{"a":' * 5000 + b"1" + b"}" * 5000,
+        b"\xff\xfe\x00",
+        b"NaN",
+    ],
+)
+def test_whatever_comes_is_short_and_can_be_stored(body):
+    """PostgreSQL takes neither NUL nor lone surrogates, and a page of a proxy is recognised by its beginning."""
+    kept = masked_body(body)
+    assert kept is not None
+    assert len(kept) <= MAX_TEXT
+    assert "\x00" not in kept
+    kept.encode()
+    assert str(10**30) not in kept
+    assert not body.startswith(b"<") or len(kept) <= MAX_PROSE
+
+
+@given(st.from_regex(r"\d{3}\.\d{3}\.\d{3}-\d{2}", fullmatch=True), st.sampled_from(["mensagem", "tomador", "x", "id"]))
+def test_no_document_survives_under_any_key(cpf, key):
+    """Whether the key is one whose text is shown or not."""
+    assert cpf not in (masked_body(json.dumps({key: f"CPF {cpf}."}).encode()) or "")
+    assert cpf not in (masked_body(f"CPF {cpf}.".encode()) or "")
+
+
+async def test_only_the_calls_of_this_stretch_are_taken_down(server, free, key):
+    """Inside ``recording`` both bodies and the status are there; outside nothing is kept, and nothing leaks in."""
+    server.says(404, {"error": {"message": "Não localizamos", "data": {"idIntegracao": "x"}}})
+    async with PlugNotas(server.url, "k", guard=free) as gateway:
+        await gateway.find(key)
+        with recording() as tape:
+            assert (tape.http_status, tape.pedido, tape.resposta) == (None, None, None)
+            await gateway.find(key)
+        assert tape.http_status == 404
+        assert tape.pedido is None
+        assert "Não localizamos" in (tape.resposta or "")
+    observe(Exchange("GET", "/", 200, b"{}", None, 0.1))
+    assert tape.http_status == 404

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from made_emissions import POLITICA, S, andamento, depois, nota
+
+from state_machine.emission import Absent, CannotTell, Found, Situacao, StatusEmissao
+from state_machine.reprocessing import Anterior, Parecer, parecer, parecer_sem_perguntar
+
+NOTA = "ext"  # the gateway made a note of the earlier attempt
+PORTA = None  # it was refused at the door
+
+
+@pytest.mark.parametrize(
+    ("id_externo", "finding", "esperado"),
+    [
+        (NOTA, Found(nota(Situacao.REJEITADA)), Parecer.ENVIA),
+        (PORTA, Found(nota(Situacao.REJEITADA)), Parecer.ENVIA),
+        (PORTA, Absent(), Parecer.ENVIA),
+        (NOTA, Absent(), Parecer.ESPERA),
+        (NOTA, Found(nota()), Parecer.RELE),
+        (PORTA, Found(nota()), Parecer.RELE),
+        (NOTA, Found(nota(Situacao.CANCELADA)), Parecer.RELE),
+        (NOTA, Found(nota(Situacao.REJEITADA, valor=Decimal(1))), Parecer.RELE),
+        (NOTA, Found(nota(Situacao.PROCESSANDO)), Parecer.ESPERA),
+        (NOTA, Found(nota(numero=None)), Parecer.ESPERA),
+        (NOTA, CannotTell("HTTP 502"), Parecer.ESPERA),
+        (PORTA, CannotTell("HTTP 401"), Parecer.ESPERA),
+    ],
+)
+def test_a_new_attempt_goes_only_while_the_gateway_still_says_refused(id_externo, finding, esperado):
+    """Late truth wins: authorised, in process, cancelled, other content or no answer, and nothing is sent."""
+    anterior = Anterior(1, andamento(S.REJEITADO), id_externo)
+    assert parecer(anterior, finding, depois(), POLITICA) is esperado
+
+
+@pytest.mark.parametrize("status", StatusEmissao)
+def test_what_our_records_know_already_is_not_asked_again(status):
+    """Authorised or in conflict settles it; refused must be asked about; anything else waits."""
+    esperado = {
+        S.REJEITADO: None,
+        S.DISPENSADO: None,
+        S.CONCLUIDO: Parecer.DISPENSA,
+        S.CONFLITO: Parecer.PESSOAS,
+    }.get(status, Parecer.ESPERA)
+    assert parecer_sem_perguntar(Anterior(1, andamento(status), NOTA)) is esperado
