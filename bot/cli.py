@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from bot.cli_bench import bench
 from bot.cli_storm import storm
 
 if TYPE_CHECKING:
@@ -284,6 +285,7 @@ def evaluate(
 
 
 app.command()(storm)
+app.command()(bench)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
