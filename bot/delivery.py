@@ -57,12 +57,12 @@ class Delivery:
 
     async def claim(self, limit: int) -> list[Saida]:
         """Take messages that are due."""
-        async with self._database.transaction() as connection:
+        async with self._database.alone() as connection:
             return await outbox.claim(connection, limit)
 
     async def renew(self, saida: Saida) -> bool:
         """Keep a message that takes long."""
-        async with self._database.transaction() as connection:
+        async with self._database.alone() as connection:
             return await outbox.renew(connection, saida)
 
     async def work(self, saida: Saida) -> None:
@@ -124,7 +124,8 @@ class Delivery:
         if isinstance(result, NotYet):
             await self._postpone(saida, result)
             return
-        async with self._database.transaction() as connection:
+        opened = self._database.alone if isinstance(result, Sent) else self._database.transaction  # one statement
+        async with opened() as connection:
             gave_up = await _settle(connection, saida, result)
         name = type(result).__name__
         self._metrics.messages_out.labels(name).inc()

@@ -57,12 +57,12 @@ class Emissions:
 
     async def claim(self, limit: int) -> list[Tarefa]:
         """Take emissions that are due."""
-        async with self._database.transaction() as connection:
+        async with self._database.alone() as connection:
             return await emissions.claim(connection, limit, LEASE_SECONDS)
 
     async def renew(self, tarefa: Tarefa) -> bool:
         """Keep an emission whose gateway call takes long."""
-        async with self._database.transaction() as connection:
+        async with self._database.alone() as connection:
             return await emissions.renew(connection, tarefa, LEASE_SECONDS)
 
     async def work(self, tarefa: Tarefa) -> None:

@@ -68,12 +68,13 @@ class Empresa:
 
 @dataclass(frozen=True, slots=True)
 class Conversa:
-    """A conversation as stored; ``empresa`` is ``None`` for a number that we don't know."""
+    """A conversation as stored, at ``agora``; ``empresa`` is ``None`` for a number that we don't know."""
 
     conversa: str
     endereco: str
     empresa: Empresa | None
     orientada_em: datetime | None
+    agora: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +88,11 @@ class Contato:
     nome_perfil: str | None
 
 
-async def greet(connection: AsyncConnection, contato: Contato, mensagens: int) -> None:
-    """Note that this conversation spoke; its person is found by phone, or stays the one that it was."""
+async def greet(connection: AsyncConnection, contato: Contato, mensagens: int) -> datetime:
+    """Note that this conversation spoke; its person is found by phone, or stays the one that it was.
+
+    Returns the moment of the transaction, by the database's clock (aware UTC).
+    """
     telefone = _canonical_or_none(contato.wa_id)
     pessoa = sa.select(usuario.c.id).where(usuario.c.telefone == telefone).scalar_subquery() if telefone else None
     values: dict[str, Any] = {
@@ -102,12 +106,15 @@ async def greet(connection: AsyncConnection, contato: Contato, mensagens: int) -
     statement = insert(conversas).values(
         conversa=contato.conversa, phone_number_id=contato.phone_number_id, mensagens=mensagens, **values
     )
-    await connection.execute(
-        statement.on_conflict_do_update(
-            index_elements=[conversas.c.conversa],
-            set_={**values, "mensagens": conversas.c.mensagens + mensagens},
+    agora: datetime = (
+        await connection.execute(
+            statement.on_conflict_do_update(
+                index_elements=[conversas.c.conversa],
+                set_={**values, "mensagens": conversas.c.mensagens + mensagens},
+            ).returning(sa.func.now())
         )
-    )
+    ).scalar_one()
+    return agora
 
 
 async def find_conversation(connection: AsyncConnection, contato: Contato) -> Conversa:
@@ -117,11 +124,11 @@ async def find_conversation(connection: AsyncConnection, contato: Contato) -> Co
     quem = usuario.c.telefone == telefone if telefone else usuario.c.id == por_conversa
     orientada = sa.select(conversas.c.orientada_em).where(conversas.c.conversa == contato.conversa).scalar_subquery()
     one = sa.select(sa.literal(1).label("one")).subquery()
-    statement = sa.select(orientada.label("orientada_em"), empresa).select_from(
+    statement = sa.select(orientada.label("orientada_em"), sa.func.now().label("agora"), empresa).select_from(
         one.outerjoin(usuario, quem).outerjoin(empresa, empresa.c.id == usuario.c.empresa_id)
     )
     row = (await connection.execute(statement)).one()
-    return Conversa(contato.conversa, contato.endereco, _empresa(row) if row.id else None, row.orientada_em)
+    return Conversa(contato.conversa, contato.endereco, _empresa(row) if row.id else None, row.orientada_em, row.agora)
 
 
 def _empresa(row: Any) -> Empresa:
