@@ -18,7 +18,9 @@ from bench.environment import settings
 from bench.line import STATUSES, Line
 from bot.company import add_company
 from bot.demo import COMPANY
+from persistence import register_cache
 from persistence.engine import Database
+from sandbox.cnpj_register import companies
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -102,10 +104,13 @@ class _OwnMeter(Meter):
 
 
 async def admit(url: str, people: int) -> None:
-    """Register the company, with so many people who may issue for it."""
+    """Register the company, with so many people who may issue for it, and what the register says of its customers."""
     database = await Database.open(url, size=1)
     try:
         await add_company(database, replace(COMPANY, usuarios=tuple(person(number) for number in range(people))))
+        async with database.transaction() as connection:  # as after the first days: the register is asked once a month
+            for cnpj, entry in companies().items():
+                await register_cache.put(connection, cnpj, entry)
     finally:
         await database.close()
 
