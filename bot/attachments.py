@@ -42,7 +42,7 @@ class Attachments:
         return DocumentoMidia(uploaded.media_id, mensagem["nome"], mensagem.get("legenda"))
 
     async def _fetch(self, emissao_id: int, formato: Any) -> Documento | NotYet:
-        async with self._database.transaction() as connection:
+        async with self._database.alone() as connection:
             kept = await notes.document(connection, emissao_id, formato)
             id_externo = await notes.external_id(connection, emissao_id)
         if kept is not None:

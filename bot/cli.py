@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot import cli_fiscal
+from bot.cli_bench import bench
 from bot.cli_cancel import cancelar
 from bot.cli_opening import fail as _fail
 from bot.cli_opening import settings as _settings
@@ -252,6 +253,7 @@ def evaluate(
 
 app.command()(cancelar)
 app.command()(storm)
+app.command()(bench)
 cli_fiscal.add_to(app, empresa)
 
 

@@ -34,7 +34,7 @@ class Customers:
         """Return the company behind a CNPJ; ``None`` for a CPF, for an unknown one, and when nobody answers."""
         if len(documento) != CNPJ_LENGTH:
             return None
-        async with self._database.transaction() as connection:
+        async with self._database.alone() as connection:
             entry = await register_cache.get(connection, documento)
         if entry:
             return company(entry.dados, documento) if entry.dados else None

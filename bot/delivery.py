@@ -70,12 +70,12 @@ class Delivery:
 
     async def claim(self, limit: int) -> list[Saida]:
         """Take messages that are due."""
-        async with self._database.transaction() as connection:
+        async with self._database.alone() as connection:
             return await outbox.claim(connection, limit)
 
     async def renew(self, saida: Saida) -> bool:
         """Keep a message that takes long."""
-        async with self._database.transaction() as connection:
+        async with self._database.alone() as connection:
             return await outbox.renew(connection, saida)
 
     async def work(self, saida: Saida) -> None:
@@ -171,7 +171,8 @@ class Delivery:
                 await outbox.again(connection, saida, DOUBT_WAIT, erro=result.motivo, incerto=True, conta=False)
             log.info("message_in_doubt", motivo=result.motivo)
             return
-        async with self._database.transaction() as connection:
+        opened = self._database.alone if isinstance(result, Sent) else self._database.transaction  # one statement
+        async with opened() as connection:
             gave_up = await _settle(connection, saida, result)
         name = type(result).__name__
         self._metrics.messages_out.labels(name).inc()

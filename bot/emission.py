@@ -65,7 +65,7 @@ class Emissions:
 
     async def renew(self, tarefa: Tarefa) -> bool:
         """Keep an emission whose gateway call takes long."""
-        async with self._database.transaction() as connection:
+        async with self._database.alone() as connection:
             return await emissions.renew(connection, tarefa, LEASE_SECONDS)
 
     async def work(self, tarefa: Tarefa) -> None:

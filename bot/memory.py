@@ -19,31 +19,26 @@ if TYPE_CHECKING:
 
 
 class ConversationMemory:
-    """What ``plan`` may ask about a conversation, one short transaction each."""
+    """What ``plan`` may ask about a conversation, one statement each."""
 
     def __init__(self, database: Database, conversa: str, ativa: Sessao | None) -> None:
         self._database = database
         self._conversa = conversa
         self.ativa = ativa
 
-    async def now(self) -> datetime:
-        """The database's clock."""
-        async with self._database.transaction() as connection:
-            return await database_now(connection)
-
     async def load(self, sessao_id: str) -> Sessao | None:
         """One session of this conversation."""
-        async with self._database.transaction() as connection:
+        async with self._database.alone() as connection:
             return await snapshots.load(connection, self._conversa, sessao_id)
 
     async def latest(self) -> tuple[Sessao, datetime] | None:
         """The newest session and when it last changed."""
-        async with self._database.transaction() as connection:
+        async with self._database.alone() as connection:
             return await snapshots.latest(connection, self._conversa)
 
     async def repaired(self, sessao_id: str) -> bool:
         """Whether a later session took this one's data up."""
-        async with self._database.transaction() as connection:
+        async with self._database.alone() as connection:
             return await snapshots.repaired(connection, sessao_id)
 
     async def notes(self, limit: int, *, numero: str | None = None, autorizadas: bool = True) -> list[NotaListada]:

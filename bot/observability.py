@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import sys
@@ -9,6 +10,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import orjson
 import structlog
 
 if TYPE_CHECKING:
@@ -41,8 +43,7 @@ _FREE = frozenset(
 
 
 def _allowlist(_logger: object, _name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    kept = {key: value for key, value in event.items() if key in ALLOWED}
-    return {key: value if key in _FREE else _masked(value) for key, value in kept.items()}
+    return {key: value if key in _FREE else _masked(value) for key, value in event.items() if key in ALLOWED}
 
 
 def _masked(value: Any) -> Any:
@@ -68,8 +69,38 @@ def _frames_only(_logger: object, _name: str, event: MutableMapping[str, Any]) -
     return event
 
 
+class _Pen:
+    """Writes finished lines of one logger to standard error, each at once."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def write(self, line: str) -> None:
+        """Write a line; one call, so that the lines of two threads don't mix."""
+        sys.stderr.write(line + "\n")
+
+    debug = info = warning = error = critical = exception = write
+
+
+_names = structlog.stdlib.LoggerFactory(ignore_frame_names=[__name__])
+
+
+def _pen(*args: Any) -> _Pen:
+    return _Pen(_names(*args).name)  # without a name: that of the module that logs
+
+
+def _json(event: Any, **options: Any) -> str:
+    try:
+        return orjson.dumps(event, default=options["default"], option=orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:  # half a character, or a huge number: a log must never be what fails
+        return json.dumps(event, **options)
+
+
 def configure(level: str, fmt: str) -> None:
-    """Send all logs, ours and the libraries', through one pipeline to standard error."""
+    """Send all logs, ours and the libraries', through the same steps to standard error.
+
+    Ours are written straight away: a webhook that is stored in 0.1 ms cannot afford a tour through ``logging``.
+    """
     shared: list[structlog.types.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -78,14 +109,14 @@ def configure(level: str, fmt: str) -> None:
         _frames_only,
     ]
     renderer: structlog.types.Processor = (
-        structlog.processors.JSONRenderer()
+        structlog.processors.JSONRenderer(serializer=_json)
         if fmt == "json"
         else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
     )
     structlog.configure(
-        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.stdlib.BoundLogger,
+        processors=[*shared, _allowlist, renderer],
+        logger_factory=_pen,
+        wrapper_class=structlog.make_filtering_bound_logger(level),
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(sys.stderr)

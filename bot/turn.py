@@ -88,7 +88,7 @@ class Conversations:
     async def on_messages(self, lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:
         """Take one turn from the head of a user's messages; returns the rows that it consumed."""
         chegada = next_arrival(lease.lane, rows)
-        async with self._database.transaction() as connection:
+        async with self._database.alone() as connection:
             conversa = await people.find_conversation(connection, chegada.contato)
         if conversa.empresa is None:
             return await self._unknown(lease, chegada, conversa)
@@ -99,7 +99,7 @@ class Conversations:
         ativa = await self._live.get(lease.lane) or await self._stored(lease.lane)
         for attempt in range(1, REPLANS + 1):
             try:
-                return await self._turn(lease, chegada, conversa.empresa, ativa)
+                return await self._turn(lease, chegada, conversa.empresa, ativa, conversa.agora)
             except StaleSessionError:  # the snapshot is the truth, also while Redis can't be written
                 log.info("turn_replanned", attempt=attempt)
                 ativa = await self._stored(lease.lane)
@@ -130,9 +130,10 @@ class Conversations:
             await self._forget_if_current(sessao)
         return [row.id]
 
-    async def _turn(self, lease: Lease, chegada: Chegada, empresa: Empresa, ativa: Sessao | None) -> Collection[int]:
+    async def _turn(
+        self, lease: Lease, chegada: Chegada, empresa: Empresa, ativa: Sessao | None, agora: datetime
+    ) -> Collection[int]:
         memory = ConversationMemory(self._database, lease.lane, ativa)
-        agora = await memory.now()
         leitura = await self._reading(chegada, memory.ativa, empresa, agora)
         plano = await plan(chegada.entrada, leitura, memory, agora)
         eventos = [await self._with_register(evento) for evento in plano.eventos]
@@ -140,8 +141,7 @@ class Conversations:
         correlacao = chegada.rows[-1].correlacao
         sessao = None
         async with self._database.transaction() as connection:
-            agora = await database_now(connection)
-            await people.greet(connection, chegada.contato, len(ids))
+            agora = await people.greet(connection, chegada.contato, len(ids))
             if eventos:
                 alvo = plano.alvo or _new_session(lease.lane, empresa, plano, agora)
                 eventos = [await as_seen(connection, alvo, empresa, evento, self._repeat) for evento in eventos]
@@ -219,7 +219,7 @@ class Conversations:
         return replace(evento, cadastro=as_cadastro(found)) if found else evento
 
     async def _stored(self, conversa: str) -> Sessao | None:
-        async with self._database.transaction() as connection:
+        async with self._database.alone() as connection:
             return await snapshots.active(connection, conversa)
 
     async def _remember(self, sessao: Sessao, plano: Plano) -> None:
@@ -236,8 +236,7 @@ class Conversations:
     async def _unknown(self, lease: Lease, chegada: Chegada, conversa: Conversa) -> Collection[int]:
         ids = [row.id for row in chegada.rows]
         async with self._database.transaction() as connection:
-            agora = await database_now(connection)
-            await people.greet(connection, chegada.contato, len(ids))
+            agora = await people.greet(connection, chegada.contato, len(ids))
             if conversa.orientada_em is None or agora - conversa.orientada_em > ORIENT_AGAIN:
                 mensagem = text_message(messages.desconhecido())
                 correlacao = chegada.rows[-1].correlacao

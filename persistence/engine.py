@@ -40,6 +40,7 @@ class Database:
 
     def __init__(self, engine: AsyncEngine, pool: asyncpg.Pool[asyncpg.Record]) -> None:
         self.engine = engine
+        self._each_by_itself = engine.execution_options(isolation_level="AUTOCOMMIT")  # the same pool
         self.pool = pool
 
     @classmethod
@@ -63,6 +64,7 @@ class Database:
             command_timeout=COMMAND_TIMEOUT,
             timeout=CONNECT_TIMEOUT,
             init=_codecs,
+            reset=_as_it_is,
         )
         return cls(engine, pool)
 
@@ -76,6 +78,16 @@ class Database:
             finally:
                 _in_transaction.reset(token)
 
+    @asynccontextmanager
+    async def alone(self) -> AsyncIterator[AsyncConnection]:
+        """Run single statements, each committed by itself: one round trip instead of the three of a transaction."""
+        async with self._each_by_itself.connect() as connection:
+            token = _in_transaction.set(True)  # a connection of the pool must not wait for the network either
+            try:
+                yield connection
+            finally:
+                _in_transaction.reset(token)
+
     async def ping(self) -> None:
         """Raise whatever the driver raises when the database does not answer."""
         await self.pool.fetchval("SELECT 1", timeout=CONNECT_TIMEOUT)
@@ -84,6 +96,10 @@ class Database:
         """Give all connections back."""
         await self.engine.dispose()
         await self.pool.close()
+
+
+async def _as_it_is(_: Any) -> None:
+    """Spare the round trip of asyncpg's reset: nobody here changes a session (the bell takes back its own LISTEN)."""
 
 
 async def _codecs(connection: Any) -> None:

@@ -84,6 +84,14 @@ UPDATE lanes SET owner = NULL, lease_until = NULL, backoff_until = now() + $3::i
 WHERE lane = $1 AND epoch = $2 AND owner IS NOT NULL
 """
 _LOCK = "SELECT true FROM lanes WHERE lane = $1 AND epoch = $2 AND owner IS NOT NULL FOR NO KEY UPDATE"
+# The fence and the rows in one statement: a lock that had to wait sees the lane as it is then, not as it was.
+_DONE = """
+WITH nossa AS MATERIALIZED (
+    SELECT FROM lanes WHERE lane = $1 AND epoch = $2 AND owner IS NOT NULL FOR NO KEY UPDATE
+)
+UPDATE inbox SET estado = 1, feito_em = now()
+WHERE lane = $1 AND id = ANY($3::bigint[]) AND estado = 0 AND EXISTS (SELECT FROM nossa)
+"""
 _FAIL = """
 UPDATE inbox SET tentativas = tentativas + 1, erro = $3,
     estado = CASE WHEN tentativas + 1 >= $4 THEN 2 ELSE 0 END
@@ -169,14 +177,12 @@ class Lanes:
 
     async def done(self, connection: AsyncConnection, lease: Lease, ids: Collection[int]) -> None:
         """Mark rows as done together with everything else in the transaction, fenced; raises ``LeaseLost``."""
-        await self.fence(connection, lease)
-        finish = (
-            sa.update(inbox)
-            .where(inbox.c.id.in_(ids), inbox.c.lane == lease.lane, inbox.c.estado == 0)
-            .values(estado=1, feito_em=sa.func.now())
-        )
-        if (await connection.execute(finish)).rowcount != len(ids):
-            raise LeaseLost  # somebody finished one of them already
+        if not ids:
+            await self.fence(connection, lease)
+            return
+        finished = await connection.exec_driver_sql(_DONE, (lease.lane, lease.epoch, list(ids)))
+        if finished.rowcount != len(ids):
+            raise LeaseLost  # or somebody finished one of them already
 
     async def back_off(self, lease: Lease, row: InboxRow) -> None:
         """Give the lane back for as long as a failure of this row would; nothing is counted."""

@@ -78,12 +78,13 @@ class Empresa:
 
 @dataclass(frozen=True, slots=True)
 class Conversa:
-    """A conversation as stored; ``empresa`` is ``None`` for a number that we don't know."""
+    """A conversation as stored, at ``agora``; ``empresa`` is ``None`` for a number that we don't know."""
 
     conversa: str
     endereco: str
     empresa: Empresa | None
     orientada_em: datetime | None
+    agora: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,41 +98,68 @@ class Contato:
     nome_perfil: str | None
 
 
-async def greet(connection: AsyncConnection, contato: Contato, mensagens: int) -> None:
-    """Note that this conversation spoke; its person is found by phone, or stays the one that it was."""
+async def greet(connection: AsyncConnection, contato: Contato, mensagens: int) -> datetime:
+    """Note that this conversation spoke; its person is found by phone, or stays the one that it was.
+
+    Returns the moment of the transaction, by the database's clock (aware UTC).
+    """
     telefone = _canonical_or_none(contato.wa_id)
-    pessoa = sa.select(usuario.c.id).where(usuario.c.telefone == telefone).scalar_subquery() if telefone else None
-    values: dict[str, Any] = {
-        "endereco": contato.endereco,
-        "wa_id": contato.wa_id,
-        "nome_perfil": contato.nome_perfil,
-        "ultima_entrada_em": sa.func.now(),
+    values = {
+        "b_conversa": contato.conversa,
+        "b_phone_number_id": contato.phone_number_id,
+        "b_endereco": contato.endereco,
+        "b_wa_id": contato.wa_id,
+        "b_nome_perfil": contato.nome_perfil,
+        "b_mensagens": mensagens,
+        "b_telefone": telefone,
     }
-    if pessoa is not None:
-        values["usuario_id"] = pessoa
-    statement = insert(conversas).values(
-        conversa=contato.conversa, phone_number_id=contato.phone_number_id, mensagens=mensagens, **values
-    )
-    await connection.execute(
-        statement.on_conflict_do_update(
-            index_elements=[conversas.c.conversa],
-            set_={**values, "mensagens": conversas.c.mensagens + mensagens},
+    agora: datetime = (await connection.execute(_GREET[telefone is not None], values)).scalar_one()
+    return agora
+
+
+def _greet(*, by_phone: bool) -> Any:
+    told: dict[str, Any] = {name: sa.bindparam(f"b_{name}") for name in ("endereco", "wa_id", "nome_perfil")}
+    told["ultima_entrada_em"] = sa.func.now()
+    if by_phone:
+        told["usuario_id"] = (
+            sa.select(usuario.c.id).where(usuario.c.telefone == sa.bindparam("b_telefone")).scalar_subquery()
         )
+    new: dict[str, Any] = {name: sa.bindparam(f"b_{name}") for name in ("conversa", "phone_number_id", "mensagens")}
+    return (
+        insert(conversas)
+        .values(**new, **told)
+        .on_conflict_do_update(
+            index_elements=[conversas.c.conversa],
+            set_={**told, "mensagens": conversas.c.mensagens + sa.bindparam("b_mensagens")},
+        )
+        .returning(sa.func.now())
     )
+
+
+# Made once: composing a statement costs more than running it.
+_GREET = {by_phone: _greet(by_phone=by_phone) for by_phone in (True, False)}
 
 
 async def find_conversation(connection: AsyncConnection, contato: Contato) -> Conversa:
     """Return what we know of who writes: by phone when Meta gives one, else by what the conversation was before."""
     telefone = _canonical_or_none(contato.wa_id)
-    por_conversa = sa.select(conversas.c.usuario_id).where(conversas.c.conversa == contato.conversa).scalar_subquery()
-    quem = usuario.c.telefone == telefone if telefone else usuario.c.id == por_conversa
-    orientada = sa.select(conversas.c.orientada_em).where(conversas.c.conversa == contato.conversa).scalar_subquery()
+    values = {"b_conversa": contato.conversa, "b_telefone": telefone}
+    row = (await connection.execute(_FIND[telefone is not None], values)).one()
+    return Conversa(contato.conversa, contato.endereco, _empresa(row) if row.id else None, row.orientada_em, row.agora)
+
+
+def _find(*, by_phone: bool) -> Any:
+    this = conversas.c.conversa == sa.bindparam("b_conversa")
+    por_conversa = sa.select(conversas.c.usuario_id).where(this).scalar_subquery()
+    quem = usuario.c.telefone == sa.bindparam("b_telefone") if by_phone else usuario.c.id == por_conversa
+    orientada = sa.select(conversas.c.orientada_em).where(this).scalar_subquery()
     one = sa.select(sa.literal(1).label("one")).subquery()
-    statement = sa.select(orientada.label("orientada_em"), empresa).select_from(
+    return sa.select(orientada.label("orientada_em"), sa.func.now().label("agora"), empresa).select_from(
         one.outerjoin(usuario, quem).outerjoin(empresa, empresa.c.id == usuario.c.empresa_id)
     )
-    row = (await connection.execute(statement)).one()
-    return Conversa(contato.conversa, contato.endereco, _empresa(row) if row.id else None, row.orientada_em)
+
+
+_FIND = {by_phone: _find(by_phone=by_phone) for by_phone in (True, False)}
 
 
 def _empresa(row: Any) -> Empresa:

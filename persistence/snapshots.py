@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from sqlalchemy.ext.asyncio import AsyncConnection
-    from sqlalchemy.sql.dml import ReturningInsert, ReturningUpdate
 
 _RASCUNHO = TypeAdapter(Rascunho)
 _IGUAL = TypeAdapter(NotaIgual | None)
@@ -32,7 +31,7 @@ class StaleSessionError(Exception):
     """The stored session is newer than the one in hand: load it again and decide again."""
 
 
-def _columns(sessao: Sessao, id_integracao: str | None) -> dict[str, Any]:
+def _columns(sessao: Sessao) -> dict[str, Any]:
     rascunho = sessao.rascunho
     return {
         "estado": sessao.estado,
@@ -48,16 +47,32 @@ def _columns(sessao: Sessao, id_integracao: str | None) -> dict[str, Any]:
         "revisao": sessao.revisao,
         "mostrado_em": sessao.mostrado_em,
         "resumos": sessao.resumos,
-        "igual": _IGUAL.dump_python(sessao.igual, mode="json") if sessao.igual else sa.null(),
+        "igual": _IGUAL.dump_python(sessao.igual, mode="json") if sessao.igual else None,
         "expira_em": sessao.expira_em,
         "expired_at": sessao.expired_at,
         "versao": sessao.versao + 1,
-        **({"id_integracao": id_integracao} if id_integracao else {}),
     }
 
 
 def _field_columns(nome: str, lido: Lido) -> dict[str, Any]:
     return {f"{nome}_status": lido.status, f"{nome}_extracted": lido.escrito, nome: lido.valor}
+
+
+# Made once: composing a statement costs more than running it.
+_INSERT = (
+    insert(session_snapshot)
+    .on_conflict_do_nothing()  # the active session's unique index: another turn opened one
+    .returning(session_snapshot.c.id)
+)
+_GIVEN = sa.bindparam("_integracao", type_=sa.Text)
+_UPDATE = (
+    session_snapshot.update()
+    .where(session_snapshot.c.sessao_id == sa.bindparam("_sessao"))
+    .where(session_snapshot.c.versao == sa.bindparam("_versao"))
+    .values(updated_at=sa.func.now(), id_integracao=sa.func.coalesce(_GIVEN, session_snapshot.c.id_integracao))
+    .returning(session_snapshot.c.id)
+)
+_RECORD = transicoes.insert()
 
 
 async def save(
@@ -67,30 +82,16 @@ async def save(
 
     Raises ``StaleSessionError`` when somebody else wrote since it was loaded, or opened another session meanwhile.
     """
-    columns = _columns(sessao, id_integracao)
-    statement: ReturningInsert[Any] | ReturningUpdate[Any]
+    columns = _columns(sessao)
     if sessao.versao == 0:
-        statement = (
-            insert(session_snapshot)
-            .values(
-                sessao_id=sessao.sessao_id,
-                conversa=sessao.conversa,
-                telefone=telefone,
-                empresa_id=sessao.empresa_id,
-                origem=sessao.origem,
-                **columns,
-            )
-            .on_conflict_do_nothing()  # the active session's unique index: another turn opened one
-            .returning(session_snapshot.c.id)
-        )
+        names = ("sessao_id", "conversa", "empresa_id", "origem")
+        columns |= {name: getattr(sessao, name) for name in names}
+        columns |= {"telefone": telefone, "id_integracao": id_integracao}
+        result = await connection.execute(_INSERT, columns)
     else:
-        statement = (
-            session_snapshot.update()
-            .where(session_snapshot.c.sessao_id == sessao.sessao_id, session_snapshot.c.versao == sessao.versao)
-            .values(**columns, updated_at=sa.func.now())
-            .returning(session_snapshot.c.id)
-        )
-    row_id = (await connection.execute(statement)).scalar_one_or_none()
+        columns |= {"_sessao": sessao.sessao_id, "_versao": sessao.versao, "_integracao": id_integracao}
+        result = await connection.execute(_UPDATE, columns)
+    row_id = result.scalar_one_or_none()
     if row_id is None:
         raise StaleSessionError(sessao.sessao_id)
     return replace(sessao, versao=sessao.versao + 1), row_id
@@ -99,7 +100,7 @@ async def save(
 async def record(connection: AsyncConnection, steps: Sequence[dict[str, Any]]) -> None:
     """Append transitions to the journal: dicts with the columns of ``transicoes``."""
     if steps:
-        await connection.execute(transicoes.insert(), list(steps))
+        await connection.execute(_RECORD, list(steps))
 
 
 def _sessao(row: sa.Row[Any]) -> Sessao:

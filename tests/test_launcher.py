@@ -22,6 +22,7 @@ def miniature(path: Path) -> Path:
     (path / "bot" / "cli.py").write_text(CLI)
     (path / "requirements.lock").write_text("# nothing\n")
     (path / "requirements-dev.lock").write_text("# nothing either\n")
+    (path / "requirements-bench.lock").write_text("# nor this\n")
     shutil.copy2(ROOT / "prosa", path)
     return path
 
@@ -105,6 +106,14 @@ def test_tests_get_their_tools(started: Path) -> None:
     assert "installing requirements-dev.lock" in done.stderr
     assert done.stdout.endswith("['test', '-k', 'x']\n")
     assert launch(started / "prosa", "test", cwd=started).stderr == ""
+    assert launch(started / "prosa", "demo", cwd=started).stderr == ""
+
+
+def test_figures_get_their_peers(started: Path) -> None:
+    """`prosa bench` installs the lock with what it compares with."""
+    done = launch(started / "prosa", "bench", "--rounds", "1", cwd=started)
+    assert "installing requirements-bench.lock" in done.stderr
+    assert done.stdout.endswith("['bench', '--rounds', '1']\n")
     assert launch(started / "prosa", "demo", cwd=started).stderr == ""
 
 

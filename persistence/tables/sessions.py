@@ -39,7 +39,7 @@ session_snapshot = sa.Table(
     sa.Column("versao", sa.Integer, nullable=False),  # optimistic lock
     sa.Column("mostrado_em", MOMENT),  # when the summary of this revision was shown
     sa.Column("resumos", sa.Integer, nullable=False),  # how many different summaries were shown
-    sa.Column("igual", JSONB),  # the invoice of the same content that the shown summary tells of
+    sa.Column("igual", JSONB(none_as_null=True)),  # the invoice of the same content that the shown summary tells of
     sa.Column("expira_em", MOMENT),  # deadline while it waits for the user
     sa.Column("expired_at", MOMENT),
     now("created_at"),

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import logging
+from contextlib import redirect_stderr
+from io import StringIO
 from typing import TYPE_CHECKING
 
 import pytest
@@ -50,21 +52,10 @@ def _pipeline() -> Iterator[None]:
 
 def written(**fields: object) -> str:
     """Return the line that the pipeline writes for an event with these fields."""
-    root = logging.getLogger()
-    [ours] = [h for h in root.handlers if isinstance(h.formatter, structlog.stdlib.ProcessorFormatter)]
-    lines: list[str] = []
-
-    class Paper(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            lines.append(ours.format(record))
-
-    others, root.handlers[:] = root.handlers[:], [Paper()]
-    try:
+    with redirect_stderr(StringIO()) as paper:
         event = fields.pop("event", "something")
         structlog.get_logger("tests").info(event, **fields)
-    finally:
-        root.handlers[:] = others
-    [line] = lines
+    [line] = paper.getvalue().splitlines()
     return line
 
 
@@ -105,3 +96,26 @@ def test_our_own_ids_stay_readable() -> None:
     assert {name: line[name] for name in ours} == ours
     assert (line["estado"], line["latency_ms"], line["level"]) == ("aprovado", 12, "info")
     assert "timestamp" in line
+
+
+def test_a_librarys_log_passes_the_same_steps() -> None:
+    """What others write through ``logging`` is masked like ours, and has the same shape."""
+    root = logging.getLogger()
+    [theirs] = [h for h in root.handlers if isinstance(h.formatter, structlog.stdlib.ProcessorFormatter)]
+    record = logging.LogRecord("aiohttp.server", logging.WARNING, "x.py", 1, "from %s", ("+55 11 98765-4321",), None)
+    line = json.loads(theirs.format(record))
+    assert line["event"] == "from •••"
+    assert (line["level"], line["logger"]) == ("warning", "aiohttp.server")
+
+
+def test_a_logger_without_a_name_is_called_after_its_module() -> None:
+    """Who reads a line knows which module wrote it."""
+    with redirect_stderr(StringIO()) as paper:
+        structlog.get_logger().warning("unnamed")
+    assert json.loads(paper.getvalue())["logger"] == __name__
+
+
+@pytest.mark.parametrize("odd", ["\ud83d", 2**70, object(), {1: b"x"}])
+def test_no_value_makes_a_log_fail(odd: object) -> None:
+    """Half a character, a huge number or any object: the line is written all the same."""
+    assert json.loads(written(motivo=odd))["event"] == "something"

@@ -1,0 +1,156 @@
+"""Acknowledgement: durable 200s per second beside the same server storing nothing, pywa, and FastAPI with INSERTs."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import sys
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import asyncpg
+
+from bench.child import ROOT
+from bench.environment import APP_SECRET, settings
+from bench.figure import Figure, at_least, at_most, times_at_least, times_at_most
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from bench.place import Place
+    from bench.plan import Plan
+
+ROW = "ack"
+CONNECTIONS = 64
+IDLE_PAUSE = 0.02  # seconds between the messages of an idle house
+NEEDS = {"pywa": ("pywa", "fastapi", "uvicorn"), "fastapi-insert": ("fastapi", "uvicorn")}
+PEERS = {"pywa": ("pywa on FastAPI + uvicorn, stores nothing", 2.5), "fastapi-insert": ("FastAPI, one INSERT each", 3)}
+
+
+@dataclass(frozen=True, slots=True)
+class Pressed:
+    """What the load generator saw, what the server used, and how many rows were found afterwards."""
+
+    answered: int
+    bad: int
+    per_second: float
+    p50_ms: float
+    p99_ms: float
+    generator_cpu: float
+    cpu_us: float
+    rows: int
+
+
+async def measure(place: Place, plan: Plan) -> list[Figure]:
+    """Return the row's figures; raises ``RuntimeError`` when an answer was not 200 or a 200 was not stored."""
+    sides: dict[str, Callable[[], Awaitable[Pressed]]] = {
+        "ours": lambda: pressed(place, "ours", plan.seconds),
+        "verify": lambda: pressed(place, "verify", plan.seconds),
+    }
+    for name, modules in NEEDS.items():
+        if all(importlib.util.find_spec(module) for module in modules):
+            sides[name] = partial(pressed, place, name, plan.seconds)
+        else:
+            plan.step(f"{name} left out: install requirements-bench.lock")
+    sides["empty"] = lambda: pressed(place, "empty", min(plan.seconds, 3))
+    sides["idle"] = lambda: pressed(place, "ours", plan.seconds, connections=1, pause=IDLE_PAUSE)
+    found = await plan.in_turns(sides)
+    return figures(found)
+
+
+def figures(found: dict[str, list[Pressed]]) -> list[Figure]:
+    """Turn the rounds of each side into figures."""
+    ours, verify = found["ours"], found["verify"]
+    rate, checked = _of(ours, "per_second"), _of(verify, "per_second")
+    name = f"durable 200s per second, {CONNECTIONS} connections"
+    made = [
+        Figure(
+            row=ROW, name=name, unit="/s", ours=rate, reference=checked, against="verifying only",
+            reach=times_at_least(0.9),
+        ),
+        Figure(
+            row=ROW, name="p99 under that load", unit="ms", ours=_of(ours, "p99_ms"), reference=_of(verify, "p99_ms"),
+            against="verifying only", reach=times_at_most(2),
+        ),
+    ]  # fmt: skip
+    for peer, (what, bound) in PEERS.items():
+        if peer in found:
+            made.append(
+                Figure(row=ROW, name=name, unit="/s", ours=rate, reference=_of(found[peer], "per_second"),
+                       against=what, reach=times_at_least(bound))
+            )  # fmt: skip
+    made += [
+        Figure(row=ROW, name="p50, idle", unit="ms", ours=_of(found["idle"], "p50_ms")),
+        Figure(row=ROW, name="p99, idle", unit="ms", ours=_of(found["idle"], "p99_ms"), reach=at_most(3)),
+        Figure(
+            row=ROW, name="CPU of the web process per request", unit="µs", ours=_of(ours, "cpu_us"),
+            reference=_of(verify, "cpu_us"), against="verifying only",
+        ),
+        Figure(
+            row=ROW, name="the load generator's own limit", unit="/s", ours=_of(found["empty"], "per_second"),
+            reference=rate, against="our rate", reach=at_least(0), note="against an empty server",
+        ),
+    ]  # fmt: skip
+    return made
+
+
+async def pressed(
+    place: Place, name: str, seconds: float, *, connections: int = CONNECTIONS, pause: float = 0.0
+) -> Pressed:
+    """Start one server on a fresh database, warm it, press it, and count what it stored."""
+    async with AsyncExitStack() as stack:
+        database = await stack.enter_async_context(place.database())
+        if name == "ours":
+            words, env = ["bot.cli", "web"], settings(place, database)
+        else:
+            words, env = ["bench.front", name], {"BENCH_DATABASE_URL": database}
+        server = await stack.enter_async_context(place.running(name, words, env))
+        url = f"{server.address}/webhooks/whatsapp"
+        warm = await load(url, seconds=min(1.0, seconds / 4), connections=connections, pause=pause)
+        before = _cpu(server.pid)
+        run = await load(url, seconds=seconds, connections=connections, pause=pause)
+        spent = _cpu(server.pid) - before
+        rows = await _rows(database)
+    answered = warm["answered"] + run["answered"]
+    if warm["bad"] or run["bad"]:
+        raise RuntimeError(f"{name}: {run['bad']} requests were not answered with 200")
+    if name in {"ours", "fastapi-insert"} and rows != answered:
+        raise RuntimeError(f"{name}: {answered} acknowledged, {rows} stored")
+    return Pressed(**run, cpu_us=spent / max(1, run["answered"]) * 1e6, rows=rows)
+
+
+async def load(url: str, *, seconds: float, connections: int, pause: float) -> dict[str, Any]:
+    """Run the load generator in its own process."""
+    options = {"--connections": connections, "--seconds": seconds, "--pause": pause, "--secret": APP_SECRET}
+    words = [str(word) for pair in options.items() for word in pair]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-m", "bench.load", url, *words,
+        stdout=asyncio.subprocess.PIPE, env={"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    said, _ = await process.communicate()
+    if process.returncode:
+        raise RuntimeError("the load generator broke")
+    result: dict[str, Any] = json.loads(said)
+    return result
+
+
+async def _rows(database: str) -> int:
+    connection = await asyncpg.connect(database)
+    try:
+        return int(await connection.fetchval("SELECT count(*) FROM inbox"))
+    finally:
+        await connection.close()
+
+
+def _cpu(pid: int) -> float:
+    import psutil  # noqa: PLC0415 - only here
+
+    times = psutil.Process(pid).cpu_times()
+    return float(times.user + times.system)
+
+
+def _of(runs: list[Pressed], name: str) -> tuple[float, ...]:
+    return tuple(getattr(run, name) for run in runs)

@@ -1,0 +1,137 @@
+"""Whole conversations: message, summary, tap, authorised note, PDF and XML; how many a second, in how many words."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections import Counter
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from bench.figure import Figure, at_least, at_most, percentile
+from bench.town import open_town, person
+from storm.person import brl, customers
+
+if TYPE_CHECKING:
+    from bench.line import Phone
+    from bench.place import Place
+    from bench.plan import Plan
+    from bench.town import Town
+
+ROW = "conversations"
+AT_ONCE = 120  # people talking at the same time: each waits some seconds for city and files
+MOST_PER_SECOND = 100  # no machine of ours does more: so many phone numbers are registered
+WORKERS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """``done`` conversations in the counted ``seconds``; ``begun`` and ``notes`` over the whole run.
+
+    ``duplicates`` are notes with a number beyond one per confirmation, ``messages`` what each person was told.
+    """
+
+    done: int
+    seconds: float
+    begun: int
+    notes: int
+    duplicates: int
+    taken: tuple[float, ...]
+    messages: tuple[int, ...]
+    cpu: dict[str, float]
+
+    def cost(self, *prefixes: str) -> float:
+        """CPU milliseconds per conversation of the roles that begin so."""
+        spent = sum(value for role, value in self.cpu.items() if role.startswith(prefixes))
+        return spent / max(1, self.done) * 1000
+
+
+async def measure(place: Place, plan: Plan) -> list[Figure]:
+    """Return the row's figures; raises ``RuntimeError`` for a duplicate or a missing note."""
+    runs = (await plan.in_turns({"conversations": lambda: talk(place, plan.seconds)}))["conversations"]
+    for ran in runs:
+        if ran.duplicates or ran.notes != ran.begun:
+            raise RuntimeError(f"{ran.begun} confirmed, {ran.notes} notes, {ran.duplicates} duplicates")
+    parts = {role: round(runs[-1].cost(role), 2) for role in runs[-1].cpu}
+    told = tuple(sum(ran.messages) / max(1, len(ran.messages)) for ran in runs)
+    return [
+        Figure(row=ROW, name="conversations to an authorised invoice", unit="/s",
+               ours=tuple(ran.done / ran.seconds for ran in runs), reach=at_least(40),
+               note=f"{sum(ran.notes for ran in runs)} notes, 0 duplicates, by the gateway's own book"),
+        Figure(row=ROW, name="CPU of ours per conversation (web + workers)", unit="ms",
+               ours=tuple(ran.cost("web", "worker") for ran in runs), parts=parts),
+        Figure(row=ROW, name="first message to PDF and XML, p50", unit="s",
+               ours=tuple(percentile(list(ran.taken), 0.5) for ran in runs),
+               note="with the simulated city's and renderer's own waits"),
+        Figure(row=ROW, name="outbound messages per issued invoice", unit="", ours=told, reach=at_most(3)),
+    ]  # fmt: skip
+
+
+async def talk(place: Place, seconds: float, *, at_once: int = AT_ONCE, warm: float = 3.0) -> Ran:
+    """Keep ``at_once`` people talking for ``warm + seconds``, then let everybody finish."""
+    people = int((warm + seconds) * MOST_PER_SECOND) + at_once
+    tomadores = itertools.cycle(customers())
+    numbers = iter(range(people))
+    async with open_town(place, people=people, workers=WORKERS, with_gateway=True) as town:
+        begun = time.perf_counter()
+        end = begun + warm + seconds
+        finished: list[tuple[float, float]] = []
+        used: list[int] = []
+
+        async def walk() -> None:
+            while time.perf_counter() < end and (number := next(numbers, None)) is not None:
+                used.append(number)
+                started = time.perf_counter()
+                await one(town, person(number), number, next(tomadores))
+                finished.append((time.perf_counter(), time.perf_counter() - started))
+
+        async def meter() -> dict[str, float]:
+            await asyncio.sleep(begun + warm - time.perf_counter())
+            town.meter.start()
+            await asyncio.sleep(end - time.perf_counter())
+            return town.meter.read()
+
+        metered = asyncio.create_task(meter())
+        await asyncio.gather(*(walk() for _ in range(at_once)))
+        cpu = await metered
+        told = tuple(len(town.line.phone(person(number)).messages) for number in used)
+        notes = await town.book("note.created", "note.settled")
+    counted = [taken for at, taken in finished if begun + warm < at <= end]
+    numbered, doubles = _notes(notes)
+    return Ran(len(counted), seconds, len(used), numbered, doubles, tuple(counted), told, cpu)
+
+
+async def one(town: Town, who: str, number: int, tomador: str) -> None:
+    """One conversation; raises ``TimeoutError`` when it stands still."""
+    phone = town.line.phone(who)
+    valor = brl(Decimal(100_000 + number * 7) / 100)
+    await town.line.text(who, f"faz uma nota de {valor} pra {tomador}, consultoria de marketing")
+    _, summary = await phone.hear(0)
+    buttons = [button["reply"] for button in summary["interactive"]["action"]["buttons"]]
+    await town.line.tap(who, next(button for button in buttons if button["id"].startswith("confirmar:")))
+    await _files(phone)
+
+
+async def _files(phone: Phone) -> None:
+    missing = {".pdf", ".xml"}
+    for place in itertools.count(1):
+        _, message = await phone.hear(place)
+        name = str(message.get("document", {}).get("filename", ""))
+        missing.discard(name[-4:])
+        if not missing:
+            return
+
+
+def _notes(records: list[dict[str, Any]]) -> tuple[int, int]:
+    """Return how many notes got a number, and how many of them were one too many for their key."""
+    keys: dict[str, str] = {}
+    numbered: Counter[str] = Counter()
+    for record in records:
+        data = record.get("data", record)
+        if record["kind"] == "note.created":
+            keys[data["id"]] = data["payload"]["idIntegracao"]
+        elif data.get("numero"):
+            numbered[keys[data["id"]]] += 1
+    return sum(numbered.values()), sum(count - 1 for count in numbered.values())

@@ -1,0 +1,49 @@
+"""``python -m bench.lanes_only URL``: a lane worker whose handler only marks its rows done: the limit of the engine."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING
+
+import uvloop
+
+from bench.front import started
+from bot.house import LANE_LEASE_SECONDS
+from bot.metrics import Metrics
+from bot.observability import configure
+from bot.run import stop_on_signals
+from bot.worker import LaneWorker
+from persistence.engine import Database
+from persistence.lanes import Lanes
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from persistence.lanes import InboxRow, Lease
+
+
+async def work(url: str) -> None:
+    """Work until a signal; the rows are one by one, as a turn takes them."""
+    stop = stop_on_signals()
+    database = await Database.open(url)
+    lanes = Lanes(database, LANE_LEASE_SECONDS)
+
+    async def nothing(lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:
+        async with database.transaction() as connection:
+            await lanes.done(connection, lease, [rows[0].id])
+        return [rows[0].id]
+
+    worker = LaneWorker(lanes, {"mensagem": nothing}, Metrics())
+    started("")
+    running = asyncio.create_task(worker.run())
+    await stop.wait()
+    await worker.drain()
+    await running
+    await lanes.close()
+    await database.close()
+
+
+if __name__ == "__main__":
+    configure("INFO", "json")
+    uvloop.run(work(sys.argv[1]))

@@ -1,0 +1,100 @@
+"""Where everything is measured: servers of our own, durable as in production, and a fresh database for each run."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import asyncpg
+import psutil
+from redis.asyncio import Redis
+
+from bench.child import Child
+from persistence.migrate import upgrade
+from storm.servers import open_servers
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from storm.servers import Servers
+
+TEMPLATE = "prosa_bench_template"
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Running servers; ``pids`` has ``postgres`` and ``valkey`` for the CPU meter."""
+
+    servers: Servers
+    home: Path
+    pids: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def redis_url(self) -> str:
+        """The Valkey of this run; ``database`` empties it."""
+        return self.servers.redis_url
+
+    @asynccontextmanager
+    async def database(self, template: str = TEMPLATE) -> AsyncIterator[str]:
+        """Yield the address of a fresh copy of a migrated database; Valkey is empty then too."""
+        name = f"prosa_bench_{next(_numbers)}"
+        await self._execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+        await self.servers.flush_cache()
+        try:
+            yield self.at(name)
+        finally:
+            await self._execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def at(self, name: str) -> str:
+        """The address of a database of this server."""
+        return urlsplit(self.servers.database_url)._replace(path=f"/{name}").geturl()
+
+    async def prepare(self) -> None:
+        """Make the template by the project's own migrations."""
+        await self._execute(f"CREATE DATABASE {TEMPLATE}")
+        await asyncio.to_thread(upgrade, self.at(TEMPLATE))
+
+    def redis(self) -> Redis:
+        """A client; to be closed by the caller."""
+        return Redis.from_url(self.redis_url)
+
+    async def _execute(self, statement: str) -> None:
+        connection = await asyncpg.connect(self.servers.database_url)
+        try:
+            await connection.execute(statement)
+        finally:
+            await connection.close()
+
+    @asynccontextmanager
+    async def running(self, name: str, words: Sequence[str], env: Mapping[str, str]) -> AsyncIterator[Child]:
+        """Start one process, wait until it is up, and end it."""
+        async with AsyncExitStack() as stack:
+            child = Child(words, env, self.home / f"{name}-{next(_numbers)}.log", cwd=self.home)
+            stack.push_async_callback(child.stop)
+            await child.up()
+            yield child
+
+
+@contextmanager
+def open_place() -> Iterator[Place]:
+    """Start PostgreSQL and Valkey from the main thread, in a directory that is gone afterwards."""
+    with open_servers() as (servers, home):
+        yield Place(servers, home, _pids())
+
+
+def _pids() -> dict[str, int]:
+    """The servers that we have just started, by role."""
+    found: dict[str, int] = {}
+    for process in psutil.Process().children():
+        name = process.name()
+        if name.startswith("postgres"):
+            found["postgres"] = process.pid
+        elif "valkey" in name or "redis" in name:
+            found["valkey"] = process.pid
+    return found

@@ -1,0 +1,141 @@
+"""The house as processes, between a cheap WhatsApp and the simulated gateway; it drives nobody."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+
+from bench.child import ROOT
+from bench.cpu import Meter
+from bench.environment import settings
+from bench.line import STATUSES, Line
+from bot.company import add_company
+from bot.demo import COMPANY
+from persistence import register_cache
+from persistence.engine import Database
+from sandbox.cnpj_register import companies
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from bench.child import Child
+    from bench.place import Place
+
+FIRST_LINE = 80_000_000  # phone numbers of the people: 55 11 9 8xxxxxxx
+OURS = ("web", "worker")
+
+
+@dataclass(frozen=True, slots=True)
+class Town:
+    """Everything that is open for one run."""
+
+    line: Line
+    database_url: str
+    webs: tuple[Child, ...]
+    workers: tuple[Child, ...]
+    meter: Meter
+    gateway: str  # the simulated PlugNotas, empty when it was not asked for
+
+    async def book(self, *kinds: str) -> list[dict[str, Any]]:
+        """Return the gateway's own ledger: the judge of duplicates."""
+        query = {"kind": ",".join(kinds)}
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(f"{self.gateway}/_sandbox/ledger", params=query) as answer,
+        ):
+            records: list[dict[str, Any]] = await answer.json()
+            return records
+
+
+def person(number: int) -> str:
+    """The phone of person ``number``."""
+    return f"55119{FIRST_LINE + number}"
+
+
+@asynccontextmanager
+async def open_town(
+    place: Place,
+    *,
+    people: int,
+    workers: int = 1,
+    with_gateway: bool = False,
+    statuses: Sequence[str] = STATUSES,
+    database: str | None = None,
+) -> AsyncIterator[Town]:
+    """Start one web and ``workers`` workers on a fresh database with ``people`` who may issue."""
+    async with AsyncExitStack() as stack:
+        if database is None:
+            database = await stack.enter_async_context(place.database())
+        await admit(database, people)
+        line = await stack.enter_async_context(Line(statuses))
+        gateway = register = ""
+        roles = {"postgres": place.pids["postgres"], "valkey": place.pids["valkey"], "load": os.getpid()}
+        port = _free_port()
+        if with_gateway:
+            world, sandbox = await _sandbox(stack, port)
+            gateway, register, roles["simulators"] = world["plugnotas"], world["cnpj_api"], sandbox
+        given = {"graph": line.url, **({"gateway": gateway, "register": register} if with_gateway else {})}
+        env = settings(place, database, **given)
+        web = await stack.enter_async_context(
+            place.running("web", ["bot.cli", "web"], {**env, "PROSA_PORT": str(port)})
+        )
+        hands = [
+            await stack.enter_async_context(place.running("worker", ["bot.cli", "worker"], env)) for _ in range(workers)
+        ]
+        await line.connect(web.address)
+        roles |= {"web": web.pid} | {f"worker {number}": hand.pid for number, hand in enumerate(hands, 1)}
+        yield Town(line, database, (web,), tuple(hands), _OwnMeter(roles), gateway)
+
+
+class _OwnMeter(Meter):
+    """The harness is the load: its children are metered by their own roles, so its tree is itself alone."""
+
+    def _now(self) -> dict[str, float]:
+        now = super()._now()
+        times = os.times()
+        return {**now, "load": times.user + times.system}
+
+
+async def admit(url: str, people: int) -> None:
+    """Register the company, with so many people who may issue for it, and what the register says of its customers."""
+    database = await Database.open(url, size=1)
+    try:
+        await add_company(database, replace(COMPANY, usuarios=tuple(person(number) for number in range(people))))
+        async with database.transaction() as connection:  # as after the first days: the register is asked once a month
+            for cnpj, entry in companies().items():
+                await register_cache.put(connection, cnpj, entry)
+    finally:
+        await database.close()
+
+
+async def _sandbox(stack: AsyncExitStack, port: int) -> tuple[dict[str, Any], int]:
+    """Start the simulators as one process that knows where our web will listen."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-m", "sandbox", f"--bot-url=http://127.0.0.1:{port}", "--processing=0.05",
+        stdout=asyncio.subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+
+    async def end() -> None:
+        process.terminate()
+        await process.wait()
+
+    stack.push_async_callback(end)
+    if process.stdout is None:
+        raise RuntimeError("a pipe was asked for")
+    world: dict[str, Any] = json.loads(await process.stdout.readline())
+    return world, process.pid
+
+
+def _free_port() -> int:
+    import socket  # noqa: PLC0415 - only here
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
