@@ -11,9 +11,11 @@ import typer
 from bot import cli_fiscal
 from bot.cli_bench import bench
 from bot.cli_cancel import cancelar
+from bot.cli_demo import chat, demo
 from bot.cli_opening import fail as _fail
 from bot.cli_opening import settings as _settings
 from bot.cli_opening import with_storage as _with_storage
+from bot.cli_staff import app as staff
 from bot.cli_storm import storm
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ app = typer.Typer(
 )
 empresa = typer.Typer(no_args_is_help=True, help="Empresas que emitem, e quem pode emitir por elas.")
 app.add_typer(empresa, name="empresa")
+app.add_typer(staff, name="staff")
 
 
 def main() -> None:
@@ -68,50 +71,8 @@ def worker() -> None:
     _run(with_web=False, with_worker=True)
 
 
-@app.command()
-def demo(
-    port: Annotated[int | None, typer.Option(help="Porta da página.")] = None,
-    home: Annotated[Path | None, typer.Option(help="Onde a demonstração guarda seus dados.")] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Mostra os logs.")] = False,
-) -> None:
-    """O produto inteiro nesta máquina, sem conta nem chave: abra o endereço e converse."""
-    settings = _settings(quiet=not verbose)
-    update = {"home": home or settings.home / "demo", "port": settings.port if port is None else port}
-    # The demo has servers of its own: it must never touch a database that the environment names.
-    settings = settings.model_copy(update={**update, "database_url": None, "redis_url": None})
-
-    async def work(storage: Storage) -> None:
-        from bot.demo import open_demo
-        from bot.run import stop_on_signals
-
-        stop = stop_on_signals()
-        async with open_demo(settings, storage) as open_:
-            typer.echo(f"\nProsa está no ar: {open_.address}\nAbra no navegador e mande uma nota. Ctrl+C encerra.\n")
-            await stop.wait()
-            typer.echo("Encerrando; as conversas ficam guardadas.")
-
-    _with_storage(settings, work)
-
-
-@app.command()
-def chat(
-    home: Annotated[Path | None, typer.Option(help="Onde a demonstração guarda seus dados.")] = None,
-) -> None:
-    """Conversa com a demonstração aqui no terminal."""
-    settings = _settings(quiet=True)
-    # A home of its own: the demo page may be running with its simulators at the same time.
-    update = {"home": home or settings.home / "chat", "port": 0, "database_url": None, "redis_url": None}
-    settings = settings.model_copy(update=update)
-
-    async def work(storage: Storage) -> None:
-        from bot.chat import Terminal
-        from bot.demo import USERS, open_demo
-
-        async with open_demo(settings, storage) as open_:
-            me = USERS[0]
-            await Terminal(open_.world.meta, me.wa_id, me.name, settings.home / "notas").converse()
-
-    _with_storage(settings, work)
+app.command()(demo)
+app.command()(chat)
 
 
 @app.command()

@@ -16,6 +16,9 @@ from bot.company import CompanyForm, add_company
 from bot.house import House, open_house
 from bot.inside import Inside
 from bot.run import serving
+from console.accounts import Enrolment, enrol
+from console.credentials import new_password, new_secret
+from persistence.staff import Papel
 from sandbox.meta import MetaConfig
 from sandbox.phone import Phone
 from sandbox.phone_chat import MetaChat
@@ -47,6 +50,8 @@ USERS = (
     DemoUser("5521998877665", "Carla", "número que nenhuma empresa cadastrou"),
 )
 MACHINE_PATHS = ("/webhooks/", "/healthz", "/readyz", "/metrics")
+CONSOLE = "/console"
+STAFF = "demo"
 PROCESSING_SECONDS = 1.5  # of the simulated city: slow enough to be seen
 
 
@@ -57,6 +62,7 @@ class Demo:
     address: str
     house: House
     world: World
+    login: Enrolment
 
 
 def demo_settings(base: Settings, world: World, port: int) -> Settings:
@@ -98,6 +104,17 @@ def demo_secrets(home: Path) -> WorldConfig:
     return WorldConfig(meta=meta, plugnotas=gateway)
 
 
+def demo_login(home: Path) -> Enrolment:
+    """Return who may enter the demo's console: invented at the first start, and kept."""
+    path = home / "console.json"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        path.write_text(json.dumps({"senha": new_password(), "segredo": new_secret()}))
+    kept = json.loads(path.read_text())
+    return Enrolment(STAFF, kept["senha"], kept["segredo"])
+
+
 @asynccontextmanager
 async def open_demo(settings: Settings, storage: Storage) -> AsyncIterator[Demo]:
     """Open simulators, house, page and all background loops; closes in reverse order."""
@@ -107,7 +124,9 @@ async def open_demo(settings: Settings, storage: Storage) -> AsyncIterator[Demo]
         configured = demo_settings(settings, world, settings.port)
         house = await stack.enter_async_context(open_house(configured, storage.database_url, storage.redis_url))
         await add_company(house.database, COMPANY)
-        app = house.web_app()
+        login = demo_login(home)
+        await enrol(house.database, STAFF, Papel.ADMIN, known=login)
+        app = house.web_app(https=False)
         app.middlewares.append(_page_guard)
         app.on_response_prepare.append(_page_headers)
         Phone(MetaChat(world.meta, USERS), Inside(house.database), GatewaySwitches(world.plugnotas)).mount(app)
@@ -121,19 +140,19 @@ async def open_demo(settings: Settings, storage: Storage) -> AsyncIterator[Demo]
             await work
 
         stack.push_async_callback(drain)
-        yield Demo(address, house, world)
+        yield Demo(address, house, world, login)
 
 
-def _for_machines(request: web.Request) -> bool:
-    return request.path.startswith(MACHINE_PATHS)
+def _has_own_guard(request: web.Request) -> bool:
+    return request.path.startswith((*MACHINE_PATHS, f"{CONSOLE}/")) or request.path == CONSOLE
 
 
 @web.middleware
 async def _page_guard(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Guard the page as strictly as if it stood alone; webhooks have their own guards."""
-    return await (handler(request) if _for_machines(request) else guard(request, handler))
+    """Guard the page as strictly as if it stood alone; webhooks and console have their own guards."""
+    return await (handler(request) if _has_own_guard(request) else guard(request, handler))
 
 
 async def _page_headers(request: web.Request, response: web.StreamResponse) -> None:
-    if not _for_machines(request):
+    if not _has_own_guard(request):
         await harden(request, response)

@@ -27,9 +27,11 @@ from bot.pump import Pump
 from bot.quarantine import Quarantine
 from bot.rps import Numbers
 from bot.schedule import Schedule
+from bot.staff import StaffCommands
 from bot.ticks import Ticks
 from bot.turn import Conversations
 from bot.worker import LaneWorker
+from console.app import create_console, mount
 from gateway.cnpj_register import CNPJRegister
 from gateway.hint import hinted_keys
 from gateway.plugnotas import PlugNotas
@@ -77,9 +79,11 @@ class House:
     deliveries: Pump[Saida]
     schedule: Schedule
 
-    def web_app(self) -> web.Application:
-        """Return the machines' entrance; pages may be added to it before it starts."""
-        return create_app(self._web_deps())
+    def web_app(self, *, https: bool = True) -> web.Application:
+        """Return the machines' entrance and the console; pages may be added to it before it starts."""
+        app = create_app(self._web_deps())
+        mount(app, create_console(self.database, self.inbox, self.backlog, secure=https))
+        return app
 
     def probe_app(self) -> web.Application:
         """Return what a process without webhooks answers: health and figures."""
@@ -233,6 +237,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
                 "status": Ticks(database, lanes, metrics).on_status,
                 "aviso_meta": notices.on_notice,
                 "ilegivel": notices.on_notice,
+                "equipe": StaffCommands(database, lanes, live, conversations, ring).on_command,
             },
             metrics,
             set_aside=Quarantine(database, lanes, live, conversations, ring).set_aside,

@@ -13,11 +13,13 @@ import structlog
 from bot.carry_out import Hands, file_message, one_reply, text_message
 from bot.customers import as_cadastro
 from bot.evidence import evidence
+from bot.hearing import hear
 from bot.inbound import Palavras, next_arrival
 from bot.interpret import Plano, plan, read
 from bot.memory import ConversationMemory, database_now
 from bot.readings import dump_reading, load_reading
 from bot.seen import as_seen
+from bot.trace import trace
 from persistence import outbox, people, snapshots
 from persistence.intents import integration_id
 from persistence.snapshots import StaleSessionError
@@ -90,6 +92,8 @@ class Conversations:
         chegada = next_arrival(lease.lane, rows)
         async with self._database.alone() as connection:
             conversa = await people.find_conversation(connection, chegada.contato)
+        if conversa.atendida:
+            return await hear(self._database, self._lanes, lease, chegada)
         if conversa.empresa is None:
             return await self._unknown(lease, chegada, conversa)
         if chegada.rows[-1].tentativas == 0:
@@ -282,6 +286,6 @@ def _step(antes: Sessao, depois: Sessao, evento: Evento, correlacao: str) -> dic
         "evento": type(evento).__name__,
         "snapshot_reason": depois.snapshot_reason,
         "revisao": depois.revisao,
-        "detalhe": evidence(antes.rascunho, depois.rascunho),
+        "detalhe": {**evidence(antes.rascunho, depois.rascunho), **trace(antes, depois, evento)},
         "correlacao": correlacao,
     }

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from persistence.inbox import CHANNEL
 
 if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
     from persistence.engine import Database
 
 _COUNTS = """
@@ -120,6 +122,15 @@ class Backlog:
                 return False
             await connection.execute(_WAKE, lane)
             await connection.execute("SELECT pg_notify($1, '')", CHANNEL)
+        return True
+
+    async def replay_in(self, connection: AsyncConnection, row_id: int) -> bool:
+        """Do the same inside an open transaction."""
+        lane = (await connection.exec_driver_sql(_REOPEN, (row_id,))).scalar_one_or_none()
+        if lane is None:
+            return False
+        await connection.exec_driver_sql(_WAKE, (lane,))
+        await connection.exec_driver_sql("SELECT pg_notify($1, '')", (CHANNEL,))
         return True
 
     async def wake_sleepers(self) -> int:

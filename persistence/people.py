@@ -85,6 +85,7 @@ class Conversa:
     empresa: Empresa | None
     orientada_em: datetime | None
     agora: datetime
+    atendida: bool = False  # by staff: the bot is silent
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,7 @@ async def find_conversation(connection: AsyncConnection, contato: Contato) -> Co
     telefone = _canonical_or_none(contato.wa_id)
     values = {"b_conversa": contato.conversa, "b_telefone": telefone}
     row = (await connection.execute(_FIND[telefone is not None], values)).one()
-    return Conversa(contato.conversa, contato.endereco, _empresa(row) if row.id else None, row.orientada_em, row.agora)
+    return Conversa(contato.conversa, contato.endereco, _empresa(row) if row.id else None, row.orientada_em, row.agora, row.atendida)
 
 
 def _find(*, by_phone: bool) -> Any:
@@ -153,8 +154,10 @@ def _find(*, by_phone: bool) -> Any:
     por_conversa = sa.select(conversas.c.usuario_id).where(this).scalar_subquery()
     quem = usuario.c.telefone == sa.bindparam("b_telefone") if by_phone else usuario.c.id == por_conversa
     orientada = sa.select(conversas.c.orientada_em).where(this).scalar_subquery()
+    atendida = sa.exists().where(this, conversas.c.atendente_id.is_not(None))
     one = sa.select(sa.literal(1).label("one")).subquery()
-    return sa.select(orientada.label("orientada_em"), sa.func.now().label("agora"), empresa).select_from(
+    columns = (orientada.label("orientada_em"), atendida.label("atendida"), sa.func.now().label("agora"))
+    return sa.select(*columns, empresa).select_from(
         one.outerjoin(usuario, quem).outerjoin(empresa, empresa.c.id == usuario.c.empresa_id)
     )
 

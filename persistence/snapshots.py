@@ -27,6 +27,12 @@ _IGUAL = TypeAdapter(NotaIgual | None)
 SPEC_NAME = {Campo.DOCUMENTO: "cnpj"}  # the specification calls the document by its commonest kind
 
 
+def dump_rascunho(rascunho: Rascunho) -> dict[str, Any]:
+    """Return a draft as the JSON that the snapshot and the journal hold."""
+    dumped: dict[str, Any] = _RASCUNHO.dump_python(rascunho, mode="json")
+    return dumped
+
+
 class StaleSessionError(Exception):
     """The stored session is newer than the one in hand: load it again and decide again."""
 
@@ -42,7 +48,7 @@ def _columns(sessao: Sessao) -> dict[str, Any]:
         **_field_columns("descricao", rascunho.descricao),
         "data_complete": rascunho.completo,
         "missing_fields": [SPEC_NAME.get(campo, campo.value) for campo in rascunho.faltam],
-        "rascunho": _RASCUNHO.dump_python(rascunho, mode="json"),
+        "rascunho": dump_rascunho(rascunho),
         "pendente": sessao.pendente,
         "revisao": sessao.revisao,
         "mostrado_em": sessao.mostrado_em,

@@ -16,6 +16,9 @@ from state_machine.eventos import (
     Conversou,
     EmissaoDemorou,
     EmissaoFalhou,
+    EquipeAssumiu,
+    EquipeDevolveu,
+    EquipeEncerrou,
     Informou,
     MandouArquivo,
     Negou,
@@ -70,6 +73,9 @@ EXEMPLOS: tuple[Evento, ...] = (
     EmissaoFalhou(""),
     EmissaoDemorou(),
     Reprocessou(2),
+    EquipeAssumiu("Ana"),
+    EquipeDevolveu(),
+    EquipeEncerrou(),
 )
 
 

@@ -129,10 +129,28 @@ class Reprocessou:
     tentativa: int
 
 
+@dataclass(frozen=True, slots=True)
+class EquipeAssumiu:
+    """Somebody of the staff speaks with the user from now on; the bot is silent. ``quem`` is their name."""
+
+    quem: str
+
+
+@dataclass(frozen=True, slots=True)
+class EquipeDevolveu:
+    """The staff gave the conversation back; what was said meanwhile is not in the data."""
+
+
+@dataclass(frozen=True, slots=True)
+class EquipeEncerrou:
+    """The staff closed an invoice that waited for its user."""
+
+
 EventoUsuario = Abriu | Informou | Confirmou | Negou | Cancelou | PediuCorrecao | Conversou | PediuAjuda | MandouArquivo
 EventoPerda = PerdeuMensagem | PrazoVencido
 EventoEmissao = NotaAutorizada | NotaRejeitada | EmissaoFalhou | EmissaoDemorou
-Evento = EventoUsuario | EventoPerda | EventoEmissao | Reprocessou
+EventoEquipe = EquipeAssumiu | EquipeDevolveu | EquipeEncerrou | Reprocessou
+Evento = EventoUsuario | EventoPerda | EventoEmissao | EventoEquipe
 
 EVENTOS: tuple[type[Evento], ...] = (
     Abriu,
@@ -151,4 +169,7 @@ EVENTOS: tuple[type[Evento], ...] = (
     EmissaoFalhou,
     EmissaoDemorou,
     Reprocessou,
+    EquipeAssumiu,
+    EquipeDevolveu,
+    EquipeEncerrou,
 )

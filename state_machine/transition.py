@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from state_machine import outside_rules as outside
+from state_machine import staff_rules as staff
 from state_machine import user_rules as user
 from state_machine.efeitos import Decision
 from state_machine.estado import ESPERAM_USUARIO, FINAIS, Estado
@@ -18,6 +19,9 @@ from state_machine.eventos import (
     Conversou,
     EmissaoDemorou,
     EmissaoFalhou,
+    EquipeAssumiu,
+    EquipeDevolveu,
+    EquipeEncerrou,
     Evento,
     Informou,
     MandouArquivo,
@@ -58,6 +62,10 @@ REGRAS: dict[tuple[Estado, type[Evento]], Regra] = {
     **{(estado, PrazoVencido): outside.expira for estado in ESPERAM_USUARIO},
     **{(_E.COLETA, evento): user.sauda for evento in (Conversou, Confirmou, Negou, PediuCorrecao)},
     **{(_E.DADOS_INCOMPLETOS, evento): user.repergunta for evento in (Conversou, Confirmou, Negou, PediuCorrecao)},
+    # the staff step in and out
+    **{(estado, EquipeAssumiu): staff.assume for estado in ESPERAM_USUARIO},
+    **{(estado, EquipeDevolveu): staff.devolve for estado in ESPERAM_USUARIO},
+    **{(estado, EquipeEncerrou): staff.encerra for estado in ESPERAM_USUARIO},
     # the summary is on the screen
     (_E.AGUARDANDO_CONFIRMACAO, Confirmou): user.confirma,
     (_E.AGUARDANDO_CONFIRMACAO, Negou): user.cancela,
@@ -94,6 +102,8 @@ _USUARIO = {
 }
 _AUTORIDADE = {NotaAutorizada, NotaRejeitada, EmissaoFalhou, EmissaoDemorou}
 
+_EQUIPE = {EquipeAssumiu, EquipeDevolveu, EquipeEncerrou}
+
 _VERDADE_TARDIA = {(_E.ERRO, NotaAutorizada), (_E.ERRO, NotaRejeitada), (_E.REJEITADO, NotaAutorizada)}
 
 # Pairs that do nothing on purpose. Together with REGRAS they cover every state and event (a test).
@@ -106,9 +116,11 @@ IGNORADOS: frozenset[tuple[Estado, type[Evento]]] = frozenset(
         (_E.PROCESSANDO, PrazoVencido),  # it waits for the authority, not for the user
         *((estado, evento) for estado in FINAIS for evento in _USUARIO - {Abriu, Confirmou}),  # final is final
         *((estado, PrazoVencido) for estado in FINAIS),
+        # what is at the authority, or over, the staff do not change by taking the conversation
+        *((estado, evento) for estado in Estado if estado not in ESPERAM_USUARIO for evento in _EQUIPE),
         *({(estado, evento) for estado in FINAIS for evento in _AUTORIDADE} - _VERDADE_TARDIA),
         *((estado, Reprocessou) for estado in Estado if estado is not _E.REJEITADO),  # only what was refused
     }
 )
 
-assert len(EVENTOS) == len(_USUARIO) + len(_AUTORIDADE) + len((PrazoVencido, Reprocessou))  # noqa: S101 - a new event must be placed above
+assert len(EVENTOS) == len(_USUARIO | _AUTORIDADE | _EQUIPE | {PrazoVencido, Reprocessou})  # noqa: S101 - a new event must be placed above

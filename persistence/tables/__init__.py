@@ -10,8 +10,19 @@ from persistence.tables.numbering import numeracao, numeracao_uso
 from persistence.tables.people import cliente_tomador, cnpj_cache, conversas, empresa, usuario
 from persistence.tables.schedule import job_slots
 from persistence.tables.sessions import session_snapshot, transicoes
+from persistence.tables.staff import (
+    anotacao,
+    auditoria,
+    resolvida,
+    staff,
+    staff_empresa,
+    staff_sessao,
+    staff_tentativa,
+)
 
 __all__ = [
+    "anotacao",
+    "auditoria",
     "cancelamento",
     "cliente_tomador",
     "cnpj_cache",
@@ -29,7 +40,12 @@ __all__ = [
     "numeracao",
     "numeracao_uso",
     "outbox",
+    "resolvida",
     "session_snapshot",
+    "staff",
+    "staff_empresa",
+    "staff_sessao",
+    "staff_tentativa",
     "transicoes",
     "usuario",
 ]

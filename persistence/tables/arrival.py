@@ -23,6 +23,7 @@ inbox = sa.Table(
     now("recebido_em"),
     sa.Column("feito_em", MOMENT),
     sa.Index("ix_inbox_lane_open", "lane", "id", postgresql_where=sa.text("estado = 0")),
+    sa.Index("ix_inbox_mensagens", "lane", "id", postgresql_where=sa.text("tipo = 'mensagem'")),  # a person's own words
     sa.Index("ix_inbox_quarantined", "id", postgresql_where=sa.text("estado = 2")),
 )
 

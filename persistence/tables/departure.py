@@ -34,6 +34,7 @@ outbox = sa.Table(
         "ix_outbox_aside", "conversa", "criado_em", postgresql_where=sa.text("sessao_id IS NULL AND chave IS NULL")
     ),
     sa.Index("ix_outbox_failed", "criado_em", postgresql_where=sa.text("status = 'falhou'")),
+    sa.Index("ix_outbox_conversa", "conversa", "id"),
     sa.Index("ix_outbox_due", "run_at", postgresql_where=sa.text("run_at IS NOT NULL")),
     sa.Index("ix_outbox_conversa_open", "conversa", "id", postgresql_where=sa.text("run_at IS NOT NULL")),
 )

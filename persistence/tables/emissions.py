@@ -7,6 +7,8 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from persistence.tables.base import MOMENT, MONEY, id_, metadata, now
 
+_NEEDS_EYES = sa.text("status IN ('desconhecido', 'conflito', 'erro')")
+
 nfse_emissao = sa.Table(
     "nfse_emissao",
     metadata,
@@ -59,6 +61,8 @@ nfse_emissao = sa.Table(
         postgresql_where=sa.text("status IN ('pendente', 'enviando', 'enviado', 'desconhecido')"),
     ),
     sa.Index("ix_nfse_emissao_session", "session_id"),
+    sa.Index("ix_nfse_emissao_criado", "criado_em"),
+    sa.Index("ix_nfse_emissao_olhos", "id", postgresql_where=_NEEDS_EYES),
     sa.Index("ix_nfse_emissao_due", "proxima_acao_em", postgresql_where=sa.text("proxima_acao_em IS NOT NULL")),
     sa.Index("ix_nfse_emissao_prestador", "prestador_id", sa.text("id DESC")),
     sa.Index("ix_nfse_emissao_igual", "prestador_id", "tomador_documento", "valor_servico", sa.text("id DESC")),
@@ -83,6 +87,7 @@ nfse_processada = sa.Table(
     sa.Column("data_emissao", sa.Text),
     sa.Column("webhook_payload", JSONB),
     now("criado_em"),
+    sa.Index("ix_nfse_processada_numero", "numero"),
 )
 
 nfse_documento = sa.Table(

@@ -51,7 +51,14 @@ conversas = sa.Table(
     sa.Column("ultima_entrada_em", MOMENT, nullable=False),  # opens Meta's 24 h window
     sa.Column("mensagens", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("orientada_em", MOMENT),  # when an unknown number last got its kind answer
+    sa.Column("codigo", sa.Uuid, nullable=False, unique=True, server_default=sa.text("gen_random_uuid()")),  # for URLs
+    sa.Column("atendente_id", sa.ForeignKey("staff.id"), index=True),  # who took it over: the bot is silent
+    sa.Column("assumida_em", MOMENT),
     now("criado_em"),
+    sa.Index("ix_conversas_wa_fim", sa.text('"right"(wa_id, 8)')),  # with or without country, area, ninth digit
+    sa.Index(
+        "ix_conversas_desconhecidas", sa.text("ultima_entrada_em DESC"), postgresql_where=sa.text("usuario_id IS NULL")
+    ),
 )
 
 cliente_tomador = sa.Table(

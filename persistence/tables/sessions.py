@@ -46,6 +46,9 @@ session_snapshot = sa.Table(
     now("updated_at"),
     sa.Index("uq_session_snapshot_active", "conversa", unique=True, postgresql_where=_WAITS_FOR_USER),
     sa.Index("ix_session_snapshot_conversa", "conversa", sa.text("id DESC")),
+    sa.Index("ix_session_snapshot_empresa", "empresa_id", sa.text("id DESC")),
+    sa.Index("ix_session_snapshot_estado", "estado", sa.text("id DESC")),
+    sa.Index("ix_session_snapshot_cnpj", "cnpj", sa.text("id DESC"), postgresql_where=sa.text("cnpj IS NOT NULL")),
     sa.Index("ix_session_snapshot_origem", "origem", postgresql_where=sa.text("origem IS NOT NULL")),
     sa.Index("ix_session_snapshot_deadline", "expira_em", postgresql_where=_WAITS_FOR_USER),
 )
@@ -60,7 +63,7 @@ transicoes = sa.Table(
     sa.Column("evento", sa.Text, nullable=False),
     sa.Column("snapshot_reason", sa.Text, nullable=False),
     sa.Column("revisao", sa.Integer, nullable=False),
-    sa.Column("detalhe", JSONB),
+    sa.Column("detalhe", JSONB),  # what was read, from where, and the draft where it changed
     sa.Column("correlacao", sa.Text),
     now("em"),
     sa.Index("ix_transicoes_sessao", "sessao_id", "id"),

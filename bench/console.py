@@ -1,0 +1,104 @@
+"""Measures the console on an invented history: ``python bench/console.py 210000`` makes a million journal rows.
+
+Each page is asked for over real HTTP by somebody who sees every company; figures are milliseconds as the browser waits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import pyotp
+from aiohttp import ClientSession, CookieJar, web
+from aiohttp.test_utils import TestServer
+
+from console.accounts import Enrolment, enrol
+from console.app import create_console, mount
+from console.credentials import new_secret
+from persistence.backlog import Backlog
+from persistence.embedded import Embedded
+from persistence.engine import Database
+from persistence.history import invent
+from persistence.inbox import Inbox
+from persistence.migrate import upgrade
+from persistence.staff import Papel
+
+SAMPLES = 40
+
+
+async def measure(url: str, sessions: int) -> None:
+    """Invent the history, log in, ask for every kind of page, print."""
+    database = await Database.open(url)
+    began = time.monotonic()
+    print(f"journal rows: {await invent(database, sessions)} in {time.monotonic() - began:.0f} s")
+    rows = await database.pool.fetch(
+        "SELECT sessao_id, telefone, cnpj, id_integracao FROM session_snapshot "
+        "WHERE id_integracao IS NOT NULL ORDER BY random() LIMIT $1",
+        SAMPLES,
+    )
+    app = web.Application()
+    inbox = Inbox(database, 0.0)
+    mount(app, create_console(database, inbox, Backlog(database), secure=False))
+    login = Enrolment("medida", "uma-senha-bem-comprida", new_secret())
+    await enrol(database, login.nome, Papel.ADMIN, known=login)
+    async with TestServer(app) as server, ClientSession(cookie_jar=CookieJar(unsafe=True)) as browser:
+        base = f"{server.make_url('')}console"
+        form = re.search(r'name="csrf" value="(\w+)"', await (await browser.get(f"{base}/entrar")).text())
+        assert form is not None
+        fields = {"csrf": form[1], "nome": login.nome, "senha": login.senha, "codigo": pyotp.TOTP(login.segredo).now()}
+        await browser.post(f"{base}/entrar", data=fields)
+        for name, paths in _paths(rows).items():
+            print(name.ljust(22), await _times(browser, [base + path for path in paths]))
+    await inbox.close()
+    await database.close()
+
+
+def _paths(rows: list[Any]) -> dict[str, list[str]]:
+    return {
+        "fila": [""] * SAMPLES,
+        "fila, todas": ["?ver=todas"] * SAMPLES,
+        "fila, por valor": ["?ver=todas&de=1.000,00&ate=1.010,00"] * SAMPLES,
+        "busca por telefone": [f"/busca?q={row['telefone']}" for row in rows],
+        "busca por documento": [f"/busca?q={row['cnpj']}" for row in rows],
+        "busca por referência": [f"/busca?q={row['id_integracao']}" for row in rows],
+        "linha do tempo": [f"/sessoes/{row['sessao_id']}" for row in rows],
+        "snapshot": [f"/sessoes/{row['sessao_id']}/snapshot" for row in rows],
+        "saúde": ["/saude"] * SAMPLES,
+        "falhas": ["/falhas"] * 10,
+        "painel": ["/painel"] * 10,
+    }
+
+
+async def _times(browser: ClientSession, urls: list[str]) -> str:
+    took = []
+    for url in urls:
+        began = time.perf_counter()
+        async with browser.get(url) as answer:
+            await answer.read()
+            answer.raise_for_status()
+        took.append((time.perf_counter() - began) * 1000)
+    took.sort()
+    return f"p50 {took[len(took) // 2]:5.0f}   p95 {took[int(len(took) * 0.95) - 1]:5.0f}   max {took[-1]:5.0f} ms"
+
+
+def main() -> None:
+    """Open servers of its own, which are gone afterwards."""
+    home = Path(tempfile.mkdtemp(prefix="prosa-bench-"))
+    try:
+        with Embedded.start(home, durable=False) as servers:
+            upgrade(servers.servers.database_url)
+            asyncio.run(measure(servers.servers.database_url, int(sys.argv[1]) if len(sys.argv) > 1 else 2100))
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""``prosa demo`` and ``prosa chat``: the words that start the simulated world; the world is opened elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bot.cli_opening import settings as read_settings
+from bot.cli_opening import with_storage
+
+if TYPE_CHECKING:
+    from bot.demo import Demo
+    from bot.storage import Storage
+
+
+def demo(
+    port: Annotated[int | None, typer.Option(help="Porta da página.")] = None,
+    home: Annotated[Path | None, typer.Option(help="Onde a demonstração guarda seus dados.")] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Mostra os logs.")] = False,
+    with_history: Annotated[
+        bool, typer.Option("--with-history", help="Inventa conversas passadas, para experimentar o console.")
+    ] = False,
+    sessions: Annotated[int, typer.Option(min=1, help="Quantas notas inventar com --with-history.")] = 300,
+) -> None:
+    """O produto inteiro nesta máquina, sem conta nem chave: abra o endereço e converse."""
+    settings = read_settings(quiet=not verbose)
+    update = {"home": home or settings.home / "demo", "port": settings.port if port is None else port}
+    # The demo has servers of its own: it must never touch a database that the environment names.
+    settings = settings.model_copy(update={**update, "database_url": None, "redis_url": None})
+
+    async def work(storage: Storage) -> None:
+        from bot.demo import open_demo
+        from bot.run import stop_on_signals
+
+        stop = stop_on_signals()
+        async with open_demo(settings, storage) as open_:
+            typer.echo(f"\nProsa está no ar: {open_.address}\nAbra no navegador e mande uma nota. Ctrl+C encerra.\n")
+            _tell_login(open_)
+            if with_history:
+                await _invent(open_, sessions)
+            await stop.wait()
+            typer.echo("Encerrando; as conversas ficam guardadas.")
+
+    with_storage(settings, work)
+
+
+def chat(
+    home: Annotated[Path | None, typer.Option(help="Onde a demonstração guarda seus dados.")] = None,
+) -> None:
+    """Conversa com a demonstração aqui no terminal."""
+    settings = read_settings(quiet=True)
+    # A home of its own: the demo page may be running with its simulators at the same time.
+    update = {"home": home or settings.home / "chat", "port": 0, "database_url": None, "redis_url": None}
+    settings = settings.model_copy(update=update)
+
+    async def work(storage: Storage) -> None:
+        from bot.chat import Terminal
+        from bot.demo import USERS, open_demo
+
+        async with open_demo(settings, storage) as open_:
+            me = USERS[0]
+            await Terminal(open_.world.meta, me.wa_id, me.name, settings.home / "notas").converse()
+
+    with_storage(settings, work)
+
+
+def _tell_login(open_: Demo) -> None:
+    import pyotp
+
+    login = open_.login
+    typer.echo(f"Console do suporte: {open_.address}/console")
+    typer.echo(f"  nome {login.nome} · senha {login.senha} · código de agora {pyotp.TOTP(login.segredo).now()}")
+    typer.echo(f"  outro código, a cada 30 s: ./prosa staff code {login.segredo}\n")
+
+
+async def _invent(open_: Demo, sessions: int) -> None:
+    from persistence.history import HistoryExistsError, invent
+
+    try:
+        rows = await invent(open_.house.database, sessions)
+    except HistoryExistsError:
+        typer.echo("As conversas passadas já estavam aqui.")
+    else:
+        typer.echo(f"Inventei {sessions} notas passadas ({rows} linhas no diário); veja no console.")

@@ -1,0 +1,115 @@
+"""``prosa staff …``: the words by which an operator gives people access to the console; it stores nothing itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bot.cli_opening import fail, settings, with_storage
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from bot.storage import Storage
+    from console.accounts import Enrolment
+    from persistence.engine import Database
+
+app = typer.Typer(no_args_is_help=True, help="Quem atende: contas do console, com papel e empresas.")
+
+
+@app.command("add")
+def add(
+    nome: Annotated[str, typer.Argument(help="Nome de entrada, em minúsculas, como ana.souza.")],
+    papel: Annotated[str, typer.Option(help="leitura, suporte, supervisor ou admin.")],
+    empresa: Annotated[list[str] | None, typer.Option(help="CNPJ que atende; repetível. Sem isto, todas.")] = None,
+) -> None:
+    """Cria a conta ou a refaz (senha e código novos, sessões encerradas) e mostra o que a pessoa precisa, uma vez."""
+    from console.accounts import AccountError, enrol
+    from persistence.staff import Papel
+
+    if papel not in {item.value for item in Papel}:
+        fail(f"--papel é um destes: {', '.join(Papel)}. Nada mudou.")
+
+    async def work(database: Database) -> None:
+        try:
+            show(await enrol(database, nome, Papel(papel), empresa or ()))
+        except AccountError as error:
+            fail(str(error))
+
+    _with_database(work)
+
+
+@app.command("list")
+def list_() -> None:
+    """Lista as contas."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from persistence import staff
+
+    async def work(database: Database) -> None:
+        async with database.transaction() as connection:
+            rows = await staff.everybody(connection)
+        table = Table("Nome", "Papel", "Empresas", "Situação", title="Contas do console")
+        for row in rows:
+            empresas = "todas" if row.todas_empresas else ", ".join(row.cnpjs or ())
+            table.add_row(row.nome, row.papel, empresas, "desativada" if row.desativado_em else "ativa")
+        Console().print(table)
+
+    _with_database(work)
+
+
+@app.command("off")
+def off(nome: Annotated[str, typer.Argument(help="Nome de entrada.")]) -> None:
+    """Desativa uma conta: as sessões terminam e as conversas assumidas voltam para a Prosa."""
+    from persistence import audit, staff
+
+    async def work(database: Database) -> None:
+        async with database.transaction() as connection:
+            if not await staff.switch_off(connection, nome.strip().lower()):
+                fail(f"Não há conta ativa com o nome {nome}. Nada mudou.")
+            await audit.write(connection, staff_id=None, quem="linha de comando", acao="conta desativada", alvo=nome)
+        typer.echo(f"{nome} não entra mais.")
+
+    _with_database(work)
+
+
+@app.command("code")
+def code(segredo: Annotated[str, typer.Argument(help="O segredo em base32 que a conta mostrou.")]) -> None:
+    """Mostra o código deste momento, para quem experimenta sem um autenticador."""
+    import binascii
+
+    import pyotp
+
+    try:
+        typer.echo(pyotp.TOTP(segredo.replace(" ", "").upper()).now())
+    except (binascii.Error, ValueError):
+        fail("Isto não é um segredo em base32.")
+
+
+def show(enrolment: Enrolment) -> None:
+    """Print what the new member of staff needs, and the QR code."""
+    import segno
+
+    typer.echo(f"\nConta {enrolment.nome}: entre em /console e troque a senha.\n")
+    typer.echo(f"  senha provisória   {enrolment.senha}")
+    typer.echo(f"  segredo do código  {enrolment.segredo}")
+    typer.echo(f"  endereço do QR     {enrolment.uri}\n")
+    segno.make(enrolment.uri, error="l").terminal(compact=True)
+    typer.echo(
+        "\nIsto não será mostrado de novo. Leia o QR com um autenticador e entregue a senha por um canal seguro."
+    )
+
+
+def _with_database(work: Callable[[Database], Awaitable[Any]]) -> None:
+    from persistence.engine import Database
+
+    async def run(storage: Storage) -> None:
+        database = await Database.open(storage.database_url, size=1)
+        try:
+            await work(database)
+        finally:
+            await database.close()
+
+    with_storage(settings(quiet=True), run)

@@ -1,0 +1,120 @@
+"""Carries out what staff asked for: each a row of the conversation's own lane, in one commit; it trusts no old page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from bot.carry_out import text_message
+from bot.memory import database_now
+from persistence import handoff, outbox, people, snapshots
+from state_machine import staff_messages
+from state_machine.eventos import EquipeAssumiu, EquipeDevolveu, EquipeEncerrou
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from bot.turn import Conversations
+    from persistence.engine import Database
+    from persistence.lanes import InboxRow, Lanes, Lease
+    from persistence.sessions import LiveSessions
+    from state_machine.efeitos import Mensagem
+    from state_machine.eventos import Evento
+    from state_machine.sessao import Sessao
+
+log = structlog.get_logger(__name__)
+
+
+class StaffCommands:
+    """Handler of the rows that the console puts into a conversation's lane; a new kind is a new case below."""
+
+    def __init__(
+        self,
+        database: Database,
+        lanes: Lanes,
+        live: LiveSessions,
+        conversations: Conversations,
+        ring: Callable[[], None],
+    ) -> None:
+        self._database = database
+        self._lanes = lanes
+        self._live = live
+        self._conversations = conversations
+        self._ring = ring
+
+    async def on_command(self, lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:
+        """Carry out the first of them. What is no longer possible by now does nothing; the audit has the request."""
+        row = rows[0]
+        async with self._database.transaction() as connection:
+            sessao = await self._obey(connection, lease.lane, row)
+            await self._lanes.done(connection, lease, [row.id])
+        self._ring()
+        if sessao is not None:
+            await self._live.put(sessao)
+        log.info("staff_command", tipo=row.payload["comando"], sessao_id=row.payload.get("sessao_id"))
+        return [row.id]
+
+    async def _obey(self, connection: AsyncConnection, conversa: str, row: InboxRow) -> Sessao | None:
+        pedido = row.payload
+        quem, staff_id = str(pedido["quem"]), int(pedido["staff_id"])
+        atendente, janela = await handoff.holder(connection, conversa)
+        match pedido:
+            case {"comando": "assumir"} if atendente != staff_id:
+                await handoff.take(connection, conversa, staff_id)
+                mensagem = staff_messages.assumiu(quem)
+                return await self._step(connection, conversa, EquipeAssumiu(quem), mensagem, row)
+            case {"comando": "devolver"} if atendente is not None:
+                await handoff.give_back(connection, conversa)
+                return await self._step(connection, conversa, EquipeDevolveu(), staff_messages.devolveu(None), row)
+            case {"comando": "escrever", "texto": str(texto), "sessao_id": str(sessao_id)} if (
+                atendente == staff_id and janela
+            ):
+                said = staff_messages.da_equipe(quem, texto)
+                mensagem_json = {"tipo": "texto", "texto": said, "botoes": [], "de": quem}
+                await outbox.enqueue(
+                    connection,
+                    conversa=conversa,
+                    mensagem=mensagem_json,
+                    sessao_id=sessao_id,
+                    correlacao=row.correlacao,
+                )
+            case {"comando": "encerrar", "sessao_id": str(sessao_id), "motivo": str(motivo)}:
+                sessao = await self._close(connection, conversa, sessao_id, row)
+                await handoff.resolve(connection, sessao_id, quem, motivo)
+                return sessao
+            case {"comando": "consultar", "sessao_id": str(sessao_id)}:
+                await handoff.ask_now(connection, sessao_id)
+            case {"comando": "reenviar", "outbox_id": int(outbox_id)}:
+                await handoff.copy_message(connection, conversa, outbox_id, f"reenvio:{row.chave}")
+            case {"comando": "assumir" | "devolver" | "escrever"}:
+                log.info("staff_command_late", tipo=pedido["comando"])
+            case _:
+                raise ValueError("a command of the staff that nobody understands")
+        return None
+
+    async def _step(
+        self, connection: AsyncConnection, conversa: str, evento: Evento, sem_nota: Mensagem, row: InboxRow
+    ) -> Sessao | None:
+        """Take the active session through ``transition``; without one, only say it."""
+        ativa = await snapshots.active(connection, conversa)
+        if ativa is not None:
+            return await self._apply(connection, ativa, evento, row)
+        mensagem: dict[str, Any] = text_message(sem_nota)
+        await outbox.enqueue(connection, conversa=conversa, mensagem=mensagem, correlacao=row.correlacao)
+        return None
+
+    async def _close(self, connection: AsyncConnection, conversa: str, sessao_id: str, row: InboxRow) -> Sessao | None:
+        sessao = await snapshots.load(connection, conversa, sessao_id)
+        if sessao is None or not sessao.espera_usuario:
+            return None
+        return await self._apply(connection, sessao, EquipeEncerrou(), row)
+
+    async def _apply(self, connection: AsyncConnection, sessao: Sessao, evento: Evento, row: InboxRow) -> Sessao:
+        empresa = await people.get_company(connection, sessao.empresa_id)
+        agora = await database_now(connection)
+        return await self._conversations.apply(
+            connection, sessao, (evento,), empresa, agora, row.correlacao, telefone=None
+        )

@@ -1,0 +1,32 @@
+"""What the journal keeps of an event besides its name, for people who ask later; it decides nothing."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from persistence.snapshots import dump_rascunho
+from state_machine.eventos import Confirmou, Informou, NotaRejeitada
+
+if TYPE_CHECKING:
+    from state_machine.eventos import Evento
+    from state_machine.sessao import Sessao
+
+
+def trace(antes: Sessao, depois: Sessao, evento: Evento) -> dict[str, Any]:
+    """Return what was read, and the draft if it changed: every revision of it can be shown again."""
+    kept: dict[str, Any] = {}
+    match evento:
+        case Informou():
+            kept["lido"] = [asdict(candidate) for candidate in evento.candidates]
+            kept["duvidas"] = [asdict(doubt) for doubt in evento.doubts]
+            kept["retirado"] = sorted(evento.clear)
+        case Confirmou():
+            kept["revisao_do_botao"] = evento.revisao
+        case NotaRejeitada():
+            kept["motivo"] = evento.motivo
+        case _:
+            pass
+    if depois.rascunho != antes.rascunho or antes.versao == 0:
+        kept["rascunho"] = dump_rascunho(depois.rascunho)
+    return kept

@@ -1,0 +1,94 @@
+"""The console as an aiohttp application to be mounted under /console: routes, locks, words for every error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import structlog
+from aiohttp import web
+
+from console.access import forms_are_ours, guarded, harden
+from console.assets import Assets
+from console.deps import DEPS, ConsoleDeps
+from console.format import environment
+from console.routes import ROTAS
+from console.visit import Visita
+from persistence.outage import is_outage
+
+if TYPE_CHECKING:
+    from aiohttp.typedefs import Handler
+
+    from persistence.backlog import Backlog
+    from persistence.engine import Database
+    from persistence.inbox import Inbox
+
+log = structlog.get_logger(__name__)
+
+HERE: Final = Path(__file__).parent
+PREFIX: Final = "/console"
+ERROS: Final = {
+    401: ("Sua sessão terminou", "Entre de novo; nada do que você enviou foi feito."),
+    403: ("Isso não é para o seu papel", "Se você precisa desta página, peça a quem administra o console."),
+    404: ("Não encontrei", "Não existe, ou é de uma empresa que você não atende."),
+    405: ("Isso não se faz por aqui", "Volte e use os botões da página."),
+    409: ("Já foi pedido de outro jeito", "Este formulário já serviu para outro pedido. Abra a página de novo."),
+    413: ("É grande demais", "O que você enviou passa do limite desta página; nada foi feito."),
+    422: ("Faltou alguma coisa", "Volte e confira os campos; nada foi feito."),
+    500: (
+        "Algo deu errado aqui",
+        "O erro foi registrado. Se você pediu uma ação, confira na conversa se ela foi feita.",
+    ),
+    503: ("O banco não respondeu", "Nada foi feito. Tente de novo em alguns segundos."),
+}
+LATE: Final = ("Já não cabe", "O caso mudou desde que você abriu a página; nada foi feito. Abra de novo e veja.")
+CSRF: Final = ("Não reconheci este formulário", "Abra a página de novo e repita; nada foi feito.")
+
+
+def create_console(database: Database, inbox: Inbox, backlog: Backlog, *, secure: bool) -> web.Application:
+    """Build the application; ``secure`` is false only where there is no https (the demo on 127.0.0.1)."""
+    app = web.Application(middlewares=[_worded, forms_are_ours])
+    app[DEPS] = ConsoleDeps(
+        database=database,
+        inbox=inbox,
+        backlog=backlog,
+        secure=secure,
+        templates=environment(HERE / "templates"),
+    )
+    for rota in ROTAS:
+        app.router.add_route(rota.metodo, rota.caminho, guarded(rota))
+    app.router.add_get("/estatico/{nome}", Assets(HERE / "static").asset)
+    app.on_response_prepare.append(harden)
+    app.on_shutdown.append(_end_streams)
+    return app
+
+
+async def _end_streams(app: web.Application) -> None:
+    app[DEPS].closing.set()
+
+
+def mount(app: web.Application, console: web.Application) -> None:
+    """Put the console under /console of another application."""
+    app.add_subapp(PREFIX, console)
+
+
+@web.middleware
+async def _worded(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Say every refusal as a page in pt-BR: what happened, what was kept, what to do next."""
+    try:
+        return await handler(request)
+    except web.HTTPRedirection:
+        raise
+    except web.HTTPException as error:
+        said = {"csrf": CSRF, "late": LATE}.get(error.text or "") or ERROS.get(error.status, ERROS[422])
+        return _page(request, error.status, *said)
+    except Exception as error:
+        if is_outage(error):
+            return _page(request, 503, *ERROS[503])
+        log.exception("console_failed", error=type(error).__name__)
+        return _page(request, 500, *ERROS[500])
+
+
+def _page(request: web.Request, status: int, titulo: str, conselho: str) -> web.Response:
+    visita = Visita(request, request.app[DEPS], "", None)
+    return visita.pagina("erro.html", status=status, titulo=titulo, conselho=conselho)

@@ -1,0 +1,144 @@
+"""One case on one page: the sentence, the path, the timeline, the facts; it only reads, and writes who saw what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from aiohttp import web
+
+from console import labels
+from console.commands import POR_NOME, available
+from console.format import Olhar
+from console.timeline import line
+from console.why import Situacao, por_que
+from persistence import audit, staff_case
+from state_machine.emission import StatusEmissao
+from state_machine.estado import Estado
+
+if TYPE_CHECKING:
+    from console.visit import Visita
+    from persistence.staff_case import Caso, Registro
+
+REVEAL_SECONDS = 60  # then the page masks itself again
+
+
+async def show(visita: Visita) -> web.StreamResponse:
+    """One session, masked."""
+    return await _page(visita, visita.request.match_info["sessao_id"], Olhar())
+
+
+async def reveal(visita: Visita) -> web.StreamResponse:
+    """The same page unmasked for a minute, for a reason that the audit keeps."""
+    sessao_id = visita.request.match_info["sessao_id"]
+    motivo = await visita.campo("motivo")
+    if not motivo:
+        raise web.HTTPUnprocessableEntity
+    async with visita.deps.database.transaction() as connection:
+        caso = await staff_case.session(connection, visita.staff.alcance, sessao_id)
+        if caso is None:
+            raise web.HTTPNotFound
+        await audit.write(
+            connection,
+            staff_id=visita.staff.id,
+            quem=visita.staff.nome,
+            acao="mostrou dados",
+            alvo=sessao_id,
+            empresa_id=caso.sessao.empresa_id,
+            motivo=motivo,
+        )
+    response = await _page(visita, sessao_id, Olhar(revelado=True))
+    response.headers["Refresh"] = f"{REVEAL_SECONDS}; url={visita.request.path.removesuffix('/mostrar')}"
+    return response
+
+
+async def contact(visita: Visita) -> web.StreamResponse:
+    """A conversation without looking at one session: somebody we don't know, or all of somebody's sessions."""
+    alcance = visita.staff.alcance
+    try:
+        codigo = UUID(visita.request.match_info["codigo"])
+    except ValueError:
+        raise web.HTTPNotFound from None
+    async with visita.deps.database.transaction() as connection:
+        conversa = await staff_case.contact(connection, alcance, codigo)
+        if conversa is None:
+            raise web.HTTPNotFound
+        sessoes = await staff_case.sessions_of(connection, alcance, conversa.conversa)
+        registro = await staff_case.record(connection, conversa.conversa)
+    olhar = Olhar()
+    return visita.pagina(
+        "contato.html",
+        conversa=conversa,
+        sessoes=sessoes,
+        linha=line(registro, olhar),
+        olhar=olhar,
+        estado=labels.estado,
+    )
+
+
+async def _page(visita: Visita, sessao_id: str, olhar: Olhar) -> web.Response:
+    async with visita.deps.database.transaction() as connection:
+        caso = await staff_case.session(connection, visita.staff.alcance, sessao_id)
+        if caso is None:
+            raise web.HTTPNotFound
+        registro = await staff_case.record(connection, caso.sessao.conversa, caso)
+    return visita.pagina(
+        "sessao.html",
+        caso=caso,
+        s=caso.sessao,
+        emissao=caso.emissoes[0] if caso.emissoes else None,
+        frase=por_que(situation(caso, registro)),
+        caminho_estados=path(registro, caso.sessao.estado),
+        linha=line(registro, olhar),
+        acoes=available(caso, visita.staff),
+        olhar=olhar,
+        estado=labels.estado,
+        motivos=labels.MOTIVOS,
+        segundos=REVEAL_SECONDS,
+        feito=_done(visita.request.query.get("feito", "")),
+    )
+
+
+def _done(acao: str) -> str:
+    """Return what an action that was just taken says; the address only names it."""
+    return POR_NOME[acao].feito if acao in POR_NOME else ""
+
+
+def situation(caso: Caso, registro: Registro) -> Situacao:
+    """Gather what the sentence needs."""
+    s = caso.sessao
+    emissao: Any = caso.emissoes[0] if caso.emissoes else None
+    campos = ((nome, lido) for nome, lido in s.rascunho.items() if isinstance(lido, dict))
+    duvidas = tuple((nome, lido["motivo"]) for nome, lido in campos if lido.get("motivo"))
+    last = registro.saidas[0] if registro.saidas else None
+    return Situacao(
+        estado=Estado(s.estado),
+        idade=(s.agora - s.updated_at).total_seconds(),
+        faltam=tuple(s.missing_fields),
+        duvidas=duvidas,
+        status=StatusEmissao(emissao.status) if emissao else None,
+        envios=emissao.envios if emissao else 0,
+        ausente=bool(emissao and emissao.ausente_desde),
+        numero=emissao.numero if emissao else None,
+        motivo=_reason(registro) or labels.motivo(emissao.erro_mensagem if emissao else None),
+        suspensa=s.envio_suspenso,
+        atendente=s.atendente,
+        nao_entregue=(labels.motivo(last.erro) or "sem detalhe")
+        if last is not None and last.status == "falhou"
+        else None,
+    )
+
+
+def _reason(registro: Registro) -> str | None:
+    """Return what the authority said when it refused, in the words that the person read."""
+    said = (row.detalhe.get("motivo") for row in registro.passos if row.detalhe and row.evento == "NotaRejeitada")
+    return next(said, None)
+
+
+def path(registro: Registro, estado: str) -> list[str]:
+    """Return the states that the session went through, the present one last."""
+    walked = [row for row in reversed(registro.passos) if row.de != row.para or row.evento == "Abriu"]
+    states = [row.para for row in walked]
+    if walked and walked[0].de != states[0]:
+        states.insert(0, walked[0].de)
+    return states if states and states[-1] == estado else [*states, estado]

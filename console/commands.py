@@ -1,0 +1,148 @@
+"""The safe actions: what each does, its consequence in one sentence, whose it is and when it makes sense; does none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from persistence.staff import Papel
+from state_machine.emission import StatusEmissao
+from state_machine.estado import ESPERAM_USUARIO, FINAIS, Estado
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from persistence.staff import Staff
+    from persistence.staff_case import Caso
+
+TEXTO_MAX: Final = 3500  # characters; with the name in front it stays below WhatsApp's 4,096
+
+_ABERTAS: Final = frozenset(
+    {StatusEmissao.ENVIADO, StatusEmissao.DESCONHECIDO, StatusEmissao.ERRO, StatusEmissao.CONFLITO}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Acao:
+    """One action. ``comando`` is what goes into the inbox; ``None``: it changes no conversation (a note).
+
+    ``cabe`` tells whether it makes sense for this case and person now; it is asked again in the transaction.
+    """
+
+    nome: str
+    titulo: str
+    consequencia: str
+    feito: str
+    papel: Papel
+    cabe: Callable[[Caso, Staff], bool]
+    comando: str | None = None
+    texto: str | None = None  # the label of a text to write, where there is one
+    no_menu: bool = True
+    perigo: bool = False
+
+
+def _open_emission(caso: Caso, _: Staff) -> bool:
+    return any(emissao.status in _ABERTAS for emissao in caso.emissoes)
+
+
+def _mine(caso: Caso, quem: Staff) -> bool:
+    return bool(caso.sessao.atendente_id == quem.id)
+
+
+def _closable(caso: Caso, _: Staff) -> bool:
+    estado = Estado(caso.sessao.estado)
+    return estado in ESPERAM_USUARIO or (estado in FINAIS and caso.sessao.resolvida_em is None)
+
+
+ACOES: Final[tuple[Acao, ...]] = (
+    Acao(
+        "consultar",
+        "Consultar no gateway",
+        "A Prosa pergunta agora ao gateway por esta nota. Não emite outra nota: é só uma pergunta, pela mesma "
+        "referência. O que voltar segue o caminho de sempre.",
+        "Pergunta pedida. A resposta aparece na linha do tempo.",
+        Papel.SUPORTE,
+        _open_emission,
+        comando="consultar",
+    ),
+    Acao(
+        "assumir",
+        "Assumir a conversa",
+        "A Prosa fica em silêncio e avisa a pessoa que agora é você. Os resumos já mostrados deixam de valer: nada é "
+        "emitido até você devolver. Uma nota que já está na prefeitura segue, e o resultado chega à pessoa.",
+        "A conversa é sua assim que a Prosa terminar o que estava fazendo nela.",
+        Papel.SUPORTE,
+        lambda caso, quem: not _mine(caso, quem),
+        comando="assumir",
+    ),
+    Acao(
+        "escrever",
+        "Escrever para a pessoa",
+        "Sua mensagem sai pelo WhatsApp, com o seu nome. A Meta só deixa escrever até 24 horas depois da última "
+        "mensagem da pessoa.",
+        "A mensagem está na fila de envio.",
+        Papel.SUPORTE,
+        lambda caso, quem: _mine(caso, quem) and bool(caso.sessao.janela_aberta),
+        comando="escrever",
+        texto="Mensagem",
+    ),
+    Acao(
+        "devolver",
+        "Devolver para a Prosa",
+        "A Prosa avisa que voltou e mostra de novo o que está guardado. O que vocês combinaram ela não leu: a pessoa "
+        "precisa dizer de novo o que mudou, e só o resumo novo pode ser confirmado.",
+        "A Prosa volta a atender em instantes.",
+        Papel.SUPORTE,
+        lambda caso, _: caso.sessao.atendente_id is not None,
+        comando="devolver",
+    ),
+    Acao(
+        "reenviar",
+        "Reenviar mensagem",
+        "A mesma mensagem sai outra vez, do jeito que está guardada. Não emite nada. Se a primeira chegou, a pessoa "
+        "recebe duas, e a Meta cobra as duas.",
+        "A mensagem está na fila de envio.",
+        Papel.SUPORTE,
+        lambda caso, _: bool(caso.sessao.janela_aberta),
+        comando="reenviar",
+        no_menu=False,
+    ),
+    Acao(
+        "anotar",
+        "Anotar",
+        "Fica na linha do tempo, só para a equipe. A pessoa não vê.",
+        "Anotado.",
+        Papel.SUPORTE,
+        lambda _caso, _quem: True,
+        texto="Anotação",
+    ),
+    Acao(
+        "encerrar",
+        "Encerrar",
+        "Se a nota espera a pessoa, ela é desistida e a pessoa é avisada; nada é emitido. Se já terminou, só sai da "
+        "fila. Volta para a fila se algo mudar.",
+        "Encerrada.",
+        Papel.SUPERVISOR,
+        _closable,
+        comando="encerrar",
+        perigo=True,
+    ),
+)
+POR_NOME: Final = {acao.nome: acao for acao in ACOES}
+
+
+def available(caso: Caso, quem: Staff) -> list[Acao]:
+    """Return what this person can do to this case now."""
+    return [acao for acao in ACOES if quem.papel.alcanca(acao.papel) and acao.cabe(caso, quem)]
+
+
+def payload(acao: Acao, quem: Staff, sessao_id: str, motivo: str, campos: dict[str, Any]) -> dict[str, Any]:
+    """Return the inbox row's content; see ``bot.staff``."""
+    return {
+        "comando": acao.comando,
+        "staff_id": quem.id,
+        "quem": quem.nome,
+        "sessao_id": sessao_id,
+        "motivo": motivo,
+        **campos,
+    }

@@ -1,0 +1,39 @@
+"""What the console needs, handed in by the composition root."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+
+from console.credentials import Passwords
+
+if TYPE_CHECKING:
+    import jinja2
+
+    from persistence.backlog import Backlog
+    from persistence.engine import Database
+    from persistence.inbox import Inbox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsoleDeps:
+    """``secure``: behind https, where cookies may be ``__Host-`` ones; only the demo on 127.0.0.1 goes without."""
+
+    database: Database
+    inbox: Inbox
+    backlog: Backlog
+    secure: bool
+    templates: jinja2.Environment
+    passwords: Passwords = field(default_factory=Passwords)
+    closing: asyncio.Event = field(default_factory=asyncio.Event)  # set when the house stops: streams end
+
+    @property
+    def cookie(self) -> str:
+        """The name of the session cookie."""
+        return "__Host-prosa" if self.secure else "prosa-console"
+
+
+DEPS = web.AppKey("CONSOLE", ConsoleDeps)

@@ -1,0 +1,77 @@
+"""The pages of counts: groups of failures, the dashboard, the house's health; they only read."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from console import labels
+from console.charts import bars, columns
+from persistence import staff_figures
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from console.visit import Visita
+
+DAYS: Final = (7, 30, 90)
+
+
+async def failures(visita: Visita) -> web.StreamResponse:
+    """Same code, status and city is one group."""
+    days = _days(visita)
+    async with visita.deps.database.transaction() as connection:
+        groups = await staff_figures.failure_groups(connection, visita.staff.alcance, timedelta(days=days))
+    return visita.pagina("falhas.html", grupos=groups, dias=days, opcoes=DAYS, motivo=labels.motivo)
+
+
+async def dashboard(visita: Visita) -> web.StreamResponse:
+    """From the first word to the invoice, in numbers."""
+    days = _days(visita)
+    since, alcance = timedelta(days=days), visita.staff.alcance
+    async with visita.deps.database.transaction() as connection:
+        way = await staff_figures.way(connection, alcance, since)
+        per_day = await staff_figures.per_day(connection, alcance, since)
+        refusals = await staff_figures.refusals(connection, alcance, since)
+    funnel = [
+        ("abriram uma nota", way.abertas),
+        ("deram todos os dados", way.completas),
+        ("confirmaram", way.confirmadas),
+        ("tiveram a nota autorizada", way.autorizadas),
+    ]
+    return visita.pagina(
+        "painel.html",
+        dias=days,
+        opcoes=DAYS,
+        caminho_nota=way,
+        funil=funnel,
+        por_dia=per_day,
+        recusas=refusals,
+        grafico_funil=bars(funnel, de=way.abertas or None),
+        grafico_dias=columns(per_day),
+        grafico_recusas=bars(refusals),
+    )
+
+
+async def health(visita: Visita) -> web.StreamResponse:
+    """What waits, for how long, and what the gateway answered in the last hour."""
+    alcance = visita.staff.alcance
+    counts = await visita.deps.backlog.pending()
+    async with visita.deps.database.transaction() as connection:
+        waiting = await staff_figures.emissions_waiting(connection, alcance)
+        lately = await staff_figures.gateway_lately(connection, alcance)
+        suspended = await staff_figures.suspended(connection, alcance)
+    return visita.pagina(
+        "saude.html",
+        c=counts,
+        emissoes=waiting,
+        chamadas=lately,
+        suspensas=suspended,
+        operacao=labels.operacao,
+        resultado=labels.resultado,
+    )
+
+
+def _days(visita: Visita) -> int:
+    asked = visita.request.query.get("dias", "")
+    return int(asked) if asked in {str(days) for days in DAYS} else 30

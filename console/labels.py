@@ -1,0 +1,125 @@
+"""What states, reasons, events and outcomes are called on the staff's pages, and how each is coloured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from state_machine.estado import Estado, SnapshotReason
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ESTADOS: Final[Mapping[str, tuple[str, str]]] = {
+    Estado.COLETA: ("começou", "off"),
+    Estado.DADOS_INCOMPLETOS: ("faltam dados", "busy"),
+    Estado.AGUARDANDO_CONFIRMACAO: ("espera o sim", "busy"),
+    Estado.PROCESSANDO: ("na prefeitura", "busy"),
+    Estado.APROVADO: ("autorizada", "good"),
+    Estado.REJEITADO: ("recusada", "bad"),
+    Estado.ERRO: ("erro", "bad"),
+    Estado.CANCELADO_USUARIO: ("desistência", "off"),
+    Estado.EXPIRADO: ("expirada", "off"),
+}
+MOTIVOS: Final[Mapping[str, str]] = {
+    SnapshotReason.MANUAL: "aberta",
+    SnapshotReason.DATA_COMPLETE: "dados completos",
+    SnapshotReason.CONFIRMED: "confirmada",
+    SnapshotReason.CANCELLED: "desistiu",
+    SnapshotReason.EXPIRED: "expirou",
+    SnapshotReason.ERROR: "erro",
+    SnapshotReason.WEBHOOK_SUCCESS: "autorizada",
+    SnapshotReason.WEBHOOK_REJECTED: "recusada",
+}
+CAUSAS: Final[Mapping[str, tuple[str, str]]] = {
+    "erro": ("com a equipe", "bad"),
+    "desconhecido": ("resposta perdida", "busy"),
+    "conflito": ("conflito no gateway", "bad"),
+    "demora": ("prefeitura demora", "busy"),
+    "nao_entregue": ("mensagem não chegou", "bad"),
+    "assumida": ("assumida", "busy"),
+}
+TIQUES: Final[Mapping[str, tuple[str, str]]] = {
+    "pendente": ("na fila de envio", ""),
+    "enviando": ("saindo", ""),
+    "incerto": ("pode ter saído", ""),
+    "enviado": ("✓ enviada", ""),
+    "entregue": ("✓✓ entregue", ""),
+    "lido": ("✓✓ lida", "read-tick"),
+    "falhou": ("não entregue", "failed"),
+}
+EVENTOS: Final[Mapping[str, str]] = {
+    "Abriu": "abriu a nota",
+    "Informou": "deu dados",
+    "Confirmou": "confirmou",
+    "Negou": "disse não",
+    "Cancelou": "desistiu",
+    "PediuCorrecao": "quis corrigir",
+    "Conversou": "conversou",
+    "PediuAjuda": "pediu ajuda",
+    "MandouArquivo": "mandou um arquivo",
+    "PerdeuMensagem": "uma mensagem foi para a quarentena",
+    "PrazoVencido": "o prazo venceu",
+    "NotaAutorizada": "a prefeitura autorizou",
+    "NotaRejeitada": "a prefeitura recusou",
+    "EmissaoFalhou": "a emissão ficou com a equipe",
+    "EmissaoDemorou": "a prefeitura demora",
+    "EquipeAssumiu": "a equipe assumiu",
+    "EquipeDevolveu": "a equipe devolveu",
+    "EquipeEncerrou": "a equipe encerrou",
+}
+RESULTADOS: Final[Mapping[str, tuple[str, bool]]] = {
+    "Accepted": ("recebida, em processamento", False),
+    "NotSent": ("não saiu daqui", True),
+    "Postponed": ("pediu para esperar", True),
+    "Misconfigured": ("recusou as nossas credenciais", True),
+    "Unknown": ("a resposta se perdeu", True),
+    "Rejected": ("recusou", True),
+    "Duplicate": ("já existia sob esta referência", False),
+    "Found": ("encontrada", False),
+    "Absent": ("não existe lá", True),
+    "CannotTell": ("não soube dizer", True),
+}
+OPERACOES: Final[Mapping[str, str]] = {"submit": "envio", "find": "consulta", "cancel": "cancelamento"}
+
+# What the program notes about itself in English, as staff read it; anything else is somebody's own words.
+_NOTADOS: Final[Mapping[str, str]] = {
+    "no result within 24 h": "24 horas sem resultado",
+    "24 h window closed": "a janela de 24 horas da Meta fechou",
+    "too many tries": "tentativas demais",
+    "absent at the gateway": "não existe no gateway",
+    "absent once": "o gateway disse uma vez que não existe",
+    "absent": "o gateway diz que não existe",
+    "absent twice: sending the stored bytes again": "não existe, com certeza: os mesmos dados saem de novo",
+    "the note was cancelled outside of Prosa": "a nota foi cancelada por fora da Prosa",
+    "the gateway gave this note's id to another invoice": "o gateway deu o número desta nota a outra",
+}
+_DIFERE: Final = "the gateway's note under our key differs in "
+
+
+def motivo(texto: str | None) -> str | None:
+    """Return a stored reason in pt-BR where it is one of the program's own."""
+    if texto is None:
+        return None
+    if texto.startswith(_DIFERE):
+        return f"a nota no gateway tem outro {texto.removeprefix(_DIFERE)}"
+    return _NOTADOS.get(texto, texto)
+
+
+def estado(nome: str) -> tuple[str, str]:
+    """Return a state's label and tone; an unknown one is called by its name."""
+    return ESTADOS.get(nome, (nome.replace("_", " "), "off"))
+
+
+def evento(nome: str) -> str:
+    """Return what an event is called."""
+    return EVENTOS.get(nome, nome)
+
+
+def resultado(nome: str) -> tuple[str, bool]:
+    """Return what a gateway's outcome is called, and whether it is bad news."""
+    return RESULTADOS.get(nome, (nome, False))
+
+
+def operacao(nome: str) -> str:
+    """Return what a gateway call is called."""
+    return OPERACOES.get(nome, nome)

@@ -1,0 +1,87 @@
+"""Hides what identifies a person, and keeps enough to tell two of them apart; it decides nobody's right to see more."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+DOT: Final = "•"
+_LONG: Final = 8  # digits; an amount or a date has fewer, a phone, a CPF and a CNPJ have more
+_SHOWN: Final = r"\d{6}-[0-9a-f]{8}(?:-r\d+-\d+)?(?!\w)|(?<!\d)\d{2}/\d{2}/\d{4}(?!\d)"  # our own ids; dates
+_CNPJ_TEXT: Final = r"(?<!\w)[0-9A-Z]{2}\.?[0-9A-Z]{3}\.?[0-9A-Z]{3}/?[0-9A-Z]{4}-?[0-9]{2}(?!\w)"
+_DIGITS: Final = r"\(?[0-9](?:[ .()/\-]{0,2}[0-9])*"
+_RUN = re.compile(f"({_SHOWN})|{_CNPJ_TEXT}|{_DIGITS}", re.IGNORECASE | re.ASCII)
+_EMAIL = re.compile(r"([A-Za-z0-9._%+-])[A-Za-z0-9._%+-]*(@[A-Za-z0-9.-]+\.[A-Za-z]{2,})")
+_WAMID = re.compile(r"\bwamid\.[A-Za-z0-9+/=_-]+")  # base64 around the phone number
+_CNPJ = 14
+
+
+def phone(numero: str | None) -> str:
+    """Return a phone as ``+55 11 •••••-4321``."""
+    if not numero:
+        return "sem número"
+    digits = "".join(c for c in numero if c.isdecimal())
+    if len(digits) < _LONG:
+        return DOT * 6
+    return f"+{digits[:2]} {digits[2:4]} {DOT * 5}-{digits[-4:]}"
+
+
+def document(numero: str | None) -> str:
+    """Return a bare CNPJ as ``12.•••.•••/0001-95``, a CPF as ``•••.•••.789-09``."""
+    if not numero:
+        return ""
+    if len(numero) == _CNPJ:
+        return f"{numero[:2]}.{DOT * 3}.{DOT * 3}/{numero[8:12]}-{numero[12:]}"
+    return f"{DOT * 3}.{DOT * 3}.{numero[6:9]}-{numero[9:]}" if len(numero) == len("12345678909") else DOT * 6
+
+
+def person(nome: str | None) -> str:
+    """Return a person's first name and the initials of the others."""
+    first, *others = (nome or "").split() or [""]
+    return " ".join([first, *(f"{other[0]}." for other in others if other[0].isalpha())])
+
+
+def text(texto: str | None) -> str:
+    """Hide phones, documents, e-mail addresses and wamids inside free text; amounts and dates stay."""
+    shown = _WAMID.sub(f"wamid.{DOT * 6}", texto or "")
+    shown = _EMAIL.sub(lambda found: f"{found[1]}{DOT * 3}{found[2]}", shown)
+    return _RUN.sub(_run, shown)
+
+
+def tree(valor: Any) -> Any:
+    """Hide the same in JSON of any shape, and whole names and addresses under the keys that hold them."""
+    match valor:
+        case dict():
+            return {text(str(chave)): _under(str(chave), item) for chave, item in valor.items()}
+        case list():
+            return [tree(item) for item in valor]
+        case str():
+            return text(valor)
+        case int() if not isinstance(valor, bool) and len(str(abs(valor))) >= _LONG:
+            return _run_text(str(valor))
+        case _:
+            return valor
+
+
+_NAMED: Final = frozenset({"name", "nome", "nome_perfil", "profile", "username"})
+_HIDDEN: Final = frozenset({"logradouro", "numero_endereco", "complemento", "bairro", "cep", "telefone", "wa_id"})
+
+
+def _under(chave: str, valor: Any) -> Any:
+    if isinstance(valor, str) and chave.lower() in _NAMED:
+        return person(text(valor))
+    if isinstance(valor, str) and chave.lower() in _HIDDEN:
+        return DOT * 6
+    return tree(valor)
+
+
+def _run(found: re.Match[str]) -> str:
+    return found[0] if found[1] else _run_text(found[0])
+
+
+def _run_text(run: str) -> str:
+    """Hide the digits of one run but the last four, if there are enough of them to name somebody."""
+    if sum(c.isdecimal() for c in run) < _LONG and not (len(run) >= _CNPJ and any(c.isdecimal() for c in run[:-2])):
+        return run
+    keep = len(run) - 4
+    return "".join(DOT if place < keep and c.isalnum() else c for place, c in enumerate(run))

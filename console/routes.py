@@ -1,0 +1,33 @@
+"""Every route of the console and the least role that passes it, in one table; docs and tests are made from it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from console import actions, audits, case, export, figures, live, login, quarantine, queue, search, snapshot
+from console.access import Rota
+from persistence.staff import Papel
+
+ROTAS: Final[tuple[Rota, ...]] = (
+    Rota("GET", "/entrar", None, "formulário de entrada", login.show),
+    Rota("POST", "/entrar", None, "entrar", login.enter),
+    Rota("POST", "/sair", Papel.LEITURA, "sair", login.leave, provisoria=True),
+    Rota("GET", "/senha", Papel.LEITURA, "formulário da senha", login.show_password, provisoria=True),
+    Rota("POST", "/senha", Papel.LEITURA, "trocar a senha", login.set_password, provisoria=True),
+    Rota("GET", "", Papel.LEITURA, "fila, desconhecidas, quarentena", queue.show),
+    Rota("GET", "/busca", Papel.LEITURA, "busca", search.show),
+    Rota("GET", "/sessoes/{sessao_id}", Papel.LEITURA, "uma nota e a sua conversa", case.show),
+    Rota("POST", "/sessoes/{sessao_id}/mostrar", Papel.SUPORTE, "mostrar dados sem máscara, com motivo", case.reveal),
+    Rota("GET", "/sessoes/{sessao_id}/snapshot", Papel.LEITURA, "snapshot, revisões, envios", snapshot.show),
+    Rota("GET", "/sessoes/{sessao_id}/acoes/{acao}", Papel.SUPORTE, "o que uma ação faz", actions.form),
+    Rota("POST", "/sessoes/{sessao_id}/acoes/{acao}", Papel.SUPORTE, "uma ação (encerrar: supervisor)", actions.act),
+    Rota("GET", "/quarentena/{numero}", Papel.LEITURA, "uma linha da quarentena", quarantine.show),
+    Rota("POST", "/quarentena/{numero}", Papel.SUPERVISOR, "reprocessar da quarentena", quarantine.replay),
+    Rota("GET", "/falhas", Papel.LEITURA, "grupos de falha", figures.failures),
+    Rota("GET", "/painel", Papel.LEITURA, "painel", figures.dashboard),
+    Rota("GET", "/saude", Papel.LEITURA, "saúde", figures.health),
+    Rota("GET", "/exportar.{formato}", Papel.SUPERVISOR, "a lista como CSV ou JSON, mascarada", export.show),
+    Rota("GET", "/eventos", Papel.LEITURA, "novidades", live.stream, sozinha=True),
+    Rota("GET", "/auditoria", Papel.SUPERVISOR, "auditoria", audits.show),
+    Rota("GET", "/contatos/{codigo}", Papel.LEITURA, "uma conversa inteira", case.contact),
+)

@@ -1,0 +1,65 @@
+"""The search: one box for everything that people have in hand; a single find opens at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, assert_never
+
+from aiohttp import web
+
+from console.format import Olhar
+from console.labels import CAUSAS, ESTADOS
+from console.terms import Tipo, terms
+from persistence import staff_search
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from console.visit import Visita
+    from persistence.staff import Alcance
+
+
+async def show(visita: Visita) -> web.StreamResponse:
+    """Show what was found, or the one case itself."""
+    q = visita.request.query.get("q", "").strip()[:200]
+    found: dict[str, Any] = {}
+    contacts: dict[Any, Any] = {}
+    wanted = terms(q)
+    async with visita.deps.database.transaction() as connection:
+        for tipo, value in wanted:
+            rows = await _find(connection, visita.staff.alcance, tipo, value)
+            found |= {row.sessao_id: row for row in rows if row.sessao_id not in found}
+            if tipo is Tipo.TELEFONE:
+                people = await staff_search.contacts_by_phone(connection, visita.staff.alcance, value)
+                contacts |= {row.codigo: row for row in people}
+    if len(found) == 1 and not contacts:
+        raise web.HTTPSeeOther(f"/console/sessoes/{next(iter(found))}")
+    if len(contacts) == 1 and not found:
+        raise web.HTTPSeeOther(f"/console/contatos/{next(iter(contacts))}")
+    return visita.pagina(
+        "busca.html",
+        busca=q,
+        tipos=[tipo for tipo, _ in wanted],
+        linhas=list(found.values()),
+        contatos=list(contacts.values()),
+        estados=ESTADOS,
+        causas=CAUSAS,
+        olhar=Olhar(),
+    )
+
+
+async def _find(connection: AsyncConnection, alcance: Alcance, tipo: Tipo, value: str) -> list[Any]:
+    match tipo:
+        case Tipo.SESSAO:
+            return await staff_search.by_session(connection, alcance, value)
+        case Tipo.REFERENCIA:
+            return await staff_search.by_reference(connection, alcance, value)
+        case Tipo.WAMID:
+            return await staff_search.by_wamid(connection, alcance, value)
+        case Tipo.DOCUMENTO:
+            return await staff_search.by_document(connection, alcance, value)
+        case Tipo.TELEFONE:
+            return await staff_search.by_phone(connection, alcance, value)
+        case Tipo.NOTA:
+            return await staff_search.by_note(connection, alcance, value)
+        case _:
+            assert_never(tipo)

@@ -1,0 +1,87 @@
+// Keys, and news without reloading. Without this script every page works the same, by links and forms.
+const $ = (selector, root = document) => root.querySelector(selector);
+const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+const typing = (element) => element?.matches?.("input, textarea, select, [contenteditable]");
+
+let after = null; // a key waits for its second one: g f
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || $("dialog[open]")) return;
+  const prefix = after;
+  after = null;
+  if (prefix === "g") {
+    const link = $(`.sections [data-key="${CSS.escape(event.key)}"]`);
+    if (link) location.href = link.href;
+    return;
+  }
+  const act = {
+    g: () => { after = "g"; setTimeout(() => { after = null; }, 1500); },
+    j: () => step(1),
+    k: () => step(-1),
+    "/": () => $(".search input")?.focus(),
+    "?": () => $("#teclas")?.showModal(),
+  }[event.key];
+  if (!act) return;
+  event.preventDefault();
+  act();
+});
+
+function step(by) {
+  const leads = $$(".lead, .line [data-stop]");
+  if (!leads.length) return;
+  const at = leads.indexOf(document.activeElement);
+  const next = leads[Math.max(0, Math.min(leads.length - 1, at < 0 ? (by > 0 ? 0 : leads.length - 1) : at + by))];
+  next.focus();
+  next.scrollIntoView({ block: "nearest" });
+}
+
+// News: the page is fetched again when something changed. Rows that are shown change in place and never move; what is
+// new or gone is announced by a link, so that nothing jumps under a finger.
+const live = document.body.dataset.vivo;
+let known = null;
+let busy = false;
+
+async function refresh() {
+  if (busy || document.hidden || typing(document.activeElement)) return;
+  busy = true;
+  try {
+    const answer = await fetch(location.href, { headers: { "X-Prosa-Auto": "1" }, redirect: "error" });
+    if (answer.ok) apply(new DOMParser().parseFromString(await answer.text(), "text/html"));
+  } catch { /* the next event tries again */ }
+  busy = false;
+}
+
+function apply(page) {
+  const changed = live === "fila" ? list(page) : $("main").textContent !== $("main", page).textContent;
+  const news = $("[data-news]");
+  if (live === "saude" && changed) $("main").replaceChildren(...$("main", page).childNodes);
+  else if (news) news.hidden = !changed;
+}
+
+function list(page) {
+  const now = new Map($$("[data-rows] [data-id]", page).map((row) => [row.dataset.id, row]));
+  const shown = $$("[data-rows] [data-id]");
+  for (const row of shown) {
+    const next = now.get(row.dataset.id);
+    if (!next) row.classList.add("gone");
+    else if (next.innerHTML !== row.innerHTML && !row.contains(document.activeElement)) row.innerHTML = next.innerHTML;
+  }
+  return now.size !== shown.length || shown.some((row) => !now.has(row.dataset.id));
+}
+
+function heard(pulse) {
+  if (known !== null && pulse !== known) refresh();
+  known = pulse;
+}
+
+if (live && window.EventSource) {
+  const source = new EventSource("/console/eventos");
+  source.addEventListener("mudou", (event) => heard(event.data));
+  let polling = null;
+  source.addEventListener("open", () => { clearInterval(polling); polling = null; });
+  source.addEventListener("error", () => {
+    polling ??= setInterval(async () => {
+      try { heard((await (await fetch("/console/eventos?agora=1")).json()).pulso); } catch { /* again later */ }
+    }, 10000);
+  });
+  addEventListener("pagehide", () => source.close());
+}

@@ -1,0 +1,149 @@
+"""Counts for staff: failures of one kind together, the way from first word to invoice, what waits; inside companies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from persistence.tables import empresa, gateway_tentativas, nfse_emissao, nfse_processada, outbox, resolvida
+from persistence.tables import session_snapshot as snapshot
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from persistence.staff import Alcance
+
+GROUPS = 100  # of failures; more than that many kinds is one big failure
+_E = nfse_emissao.c
+_answer = _E.resposta_gateway
+_code = sa.func.coalesce(
+    _answer[("codigos", "0")].astext,
+    _answer[("nota", "codigos", "0")].astext,
+    sa.func.left(_E.erro_mensagem, 80),
+    "sem código",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Caminho:
+    """How far the sessions of a time came; seconds from the first word to the invoice, and messages for each."""
+
+    abertas: int
+    completas: int
+    confirmadas: int
+    autorizadas: int
+    mediana: float | None
+    p95: float | None
+    mensagens: int
+
+
+async def failure_groups(connection: AsyncConnection, alcance: Alcance, since: timedelta) -> list[Any]:
+    """List failures by the gateway's code, status and city: count, open ones, first and last seen, one sample.
+
+    ``voltou``: somebody had resolved one of this kind, and another came later.
+    """
+    joined = nfse_emissao.join(empresa, empresa.c.id == _E.prestador_id)
+    joined = joined.outerjoin(resolvida, resolvida.c.sessao_id == _E.sessao_id)
+    last, solved = sa.func.max(_E.criado_em), sa.func.max(resolvida.c.em)
+    statement = (
+        sa.select(
+            _code.label("codigo"),
+            _E.status,
+            empresa.c.municipio_ibge,
+            sa.func.count().label("quantas"),
+            sa.func.count().filter(resolvida.c.em.is_(None)).label("abertas"),
+            sa.func.min(_E.criado_em).label("primeira"),
+            last.label("ultima"),
+            sa.func.max(_E.sessao_id).label("exemplo"),
+            sa.func.max(_E.erro_mensagem).label("mensagem"),
+            sa.func.coalesce(solved < last, sa.false()).label("voltou"),
+        )
+        .select_from(joined)
+        .where(_E.status.in_(("rejeitado", "conflito", "erro", "desconhecido")), alcance.em(_E.prestador_id))
+        .where(_E.criado_em > sa.func.now() - since)
+        .group_by(_code, _E.status, empresa.c.municipio_ibge)
+        .order_by(last.desc())
+        .limit(GROUPS)
+    )
+    return list(await connection.execute(statement))
+
+
+async def way(connection: AsyncConnection, alcance: Alcance, since: timedelta) -> Caminho:
+    """Count how far sessions came, and how long an invoice took."""
+    s = snapshot.c
+    recent = sa.and_(s.created_at > sa.func.now() - since, alcance.em(s.empresa_id))
+    counts = sa.select(
+        sa.func.count().label("abertas"),
+        sa.func.count().filter(s.resumos > 0).label("completas"),
+        sa.func.count().filter(s.id_integracao.is_not(None)).label("confirmadas"),
+        sa.func.count().filter(s.estado == "aprovado").label("autorizadas"),
+    ).where(recent)
+    took = sa.func.extract("epoch", nfse_processada.c.criado_em - s.created_at)
+    times = sa.select(
+        sa.func.percentile_cont(0.5).within_group(took).label("mediana"),
+        sa.func.percentile_cont(0.95).within_group(took).label("p95"),
+    ).select_from(
+        nfse_processada.join(nfse_emissao, _E.id == nfse_processada.c.emissao_id).join(snapshot, s.id == _E.session_id)
+    )
+    sent = sa.select(sa.func.count()).select_from(outbox.join(snapshot, s.sessao_id == outbox.c.sessao_id))
+    sent = sent.where(recent, outbox.c.enviado_em.is_not(None))
+    a = (await connection.execute(counts)).one()
+    b = (await connection.execute(times.where(recent))).one()
+    mensagens = (await connection.execute(sent)).scalar_one()
+    return Caminho(
+        a.abertas,
+        a.completas,
+        a.confirmadas,
+        a.autorizadas,
+        float(b.mediana) if b.mediana is not None else None,
+        float(b.p95) if b.p95 is not None else None,
+        mensagens,
+    )
+
+
+async def per_day(connection: AsyncConnection, alcance: Alcance, since: timedelta) -> list[tuple[str, int]]:
+    """Count authorised invoices by day in Brazil, the oldest first, days without any included."""
+    local = sa.func.timezone("America/Sao_Paulo", nfse_processada.c.criado_em)
+    day = sa.func.to_char(local, "YYYY-MM-DD")
+    joined = nfse_processada.join(nfse_emissao, _E.id == nfse_processada.c.emissao_id)
+    statement = sa.select(day, sa.func.count()).select_from(joined)
+    statement = statement.where(nfse_processada.c.criado_em > sa.func.now() - since, alcance.em(_E.prestador_id))
+    rows = await connection.execute(statement.group_by(day).order_by(day))
+    return [(str(row[0]), int(row[1])) for row in rows]
+
+
+async def refusals(connection: AsyncConnection, alcance: Alcance, since: timedelta) -> list[tuple[str, int]]:
+    """Count what the authority refused, by its code, the commonest first."""
+    statement = sa.select(_code, sa.func.count()).where(_E.status == "rejeitado", alcance.em(_E.prestador_id))
+    statement = statement.where(_E.criado_em > sa.func.now() - since)
+    rows = await connection.execute(statement.group_by(_code).order_by(sa.func.count().desc()).limit(8))
+    return [(str(row[0]), int(row[1])) for row in rows]
+
+
+async def emissions_waiting(connection: AsyncConnection, alcance: Alcance) -> list[Any]:
+    """Count emissions without an end, by status, with the oldest one's age in seconds."""
+    oldest = sa.func.extract("epoch", sa.func.now() - sa.func.min(_E.criado_em))
+    statement = sa.select(_E.status, sa.func.count().label("quantas"), oldest.label("idade"))
+    waits = sa.or_(_E.proxima_acao_em.is_not(None), _E.status.in_(("conflito", "erro")))
+    return list(await connection.execute(statement.where(waits, alcance.em(_E.prestador_id)).group_by(_E.status)))
+
+
+async def gateway_lately(connection: AsyncConnection, alcance: Alcance) -> list[Any]:
+    """Count the last hour's gateway calls by outcome, with their median time in milliseconds."""
+    t = gateway_tentativas.c
+    took = sa.func.percentile_cont(0.5).within_group(t.latencia_ms)
+    statement = sa.select(t.operacao, t.resultado, sa.func.count().label("quantas"), took.label("mediana"))
+    statement = statement.select_from(gateway_tentativas.join(nfse_emissao, _E.id == t.emissao_id))
+    statement = statement.where(t.em > sa.func.now() - sa.text("interval '1 hour'"), alcance.em(_E.prestador_id))
+    return list(await connection.execute(statement.group_by(t.operacao, t.resultado).order_by(t.operacao)))
+
+
+async def suspended(connection: AsyncConnection, alcance: Alcance) -> list[Any]:
+    """List companies for which the gateway refuses our credentials."""
+    statement = sa.select(empresa.c.razao_social, empresa.c.envio_suspenso, empresa.c.atualizado_em)
+    statement = statement.where(empresa.c.envio_suspenso.is_not(None), alcance.em(empresa.c.id))
+    return list(await connection.execute(statement.order_by(empresa.c.razao_social).limit(100)))

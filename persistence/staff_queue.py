@@ -1,0 +1,182 @@
+"""Finds what staff must look at: sessions, contacts nobody knows, quarantined rows; only inside their companies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal  # noqa: TC003 - part of a record that is built at run time
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from persistence.tables import conversas, empresa, inbox, session_snapshot, staff, usuario
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from persistence.staff import Alcance
+
+
+@dataclass(frozen=True, slots=True)
+class Filtros:
+    """What the list is narrowed to; values in BRL. ``antes`` is the id that the next page continues from."""
+
+    estado: str | None = None
+    motivo: str | None = None
+    empresa_id: int | None = None
+    atendente: str | None = None
+    valor_de: Decimal | None = None
+    valor_ate: Decimal | None = None
+    antes: int | None = None
+
+
+# Each source has an index of its own, so that the list costs what needs eyes, not what was ever done.
+_EYES = """
+WITH olhos AS (
+    SELECT id, 'erro' AS causa FROM session_snapshot WHERE estado = 'erro'
+    UNION ALL
+    SELECT session_id, status FROM nfse_emissao WHERE status IN ('desconhecido', 'conflito', 'erro')
+        AND (status <> 'desconhecido' OR criado_em < now() - interval '2 minutes')
+    UNION ALL
+    SELECT id, 'demora' FROM session_snapshot
+        WHERE estado = 'processando' AND updated_at < now() - interval '10 minutes'
+    UNION ALL
+    SELECT s.id, 'nao_entregue' FROM outbox o JOIN session_snapshot s ON s.sessao_id = o.sessao_id
+        WHERE o.status = 'falhou' AND o.criado_em > now() - interval '7 days'
+    UNION ALL
+    SELECT s.id, 'assumida' FROM conversas c CROSS JOIN LATERAL (
+        SELECT id FROM session_snapshot WHERE conversa = c.conversa ORDER BY id DESC LIMIT 1) s
+        WHERE c.atendente_id IS NOT NULL
+)
+SELECT o.id, array_agg(DISTINCT o.causa) AS causas FROM olhos o JOIN session_snapshot s ON s.id = o.id
+    LEFT JOIN resolvida r ON r.sessao_id = s.sessao_id
+WHERE r.em IS NULL OR r.em < s.updated_at OR o.causa = 'assumida'
+GROUP BY o.id
+"""
+_S = session_snapshot.c
+_eyes = sa.text(_EYES).columns(sa.column("id", sa.BigInteger), sa.column("causas", sa.ARRAY(sa.Text))).cte("olhos")
+_COLUMNS = (
+    _S.id,
+    _S.sessao_id,
+    _S.estado,
+    _S.snapshot_reason,
+    _S.valor,
+    _S.cnpj,
+    _S.cnpj_razao_social,
+    _S.created_at,
+    _S.updated_at,
+    _S.empresa_id,
+    empresa.c.razao_social,
+    conversas.c.wa_id,
+    conversas.c.nome_perfil,
+    staff.c.nome.label("atendente"),
+    sa.func.extract("epoch", sa.func.now() - _S.created_at).label("idade"),
+)
+
+
+def listing(*more: Any) -> sa.Select[Any]:
+    """Return the columns of a list of sessions, and the joins that they need."""
+    joined = session_snapshot.join(empresa, empresa.c.id == _S.empresa_id)
+    joined = joined.join(conversas, conversas.c.conversa == _S.conversa)
+    joined = joined.outerjoin(staff, staff.c.id == conversas.c.atendente_id)
+    return sa.select(*_COLUMNS, *more).select_from(joined)
+
+
+async def needing_eyes(connection: AsyncConnection, alcance: Alcance, filtros: Filtros, limite: int) -> list[Any]:
+    """List sessions that somebody must look at, who waits longest first; ``causas`` says why each is here."""
+    statement = listing(_eyes.c.causas).join(_eyes, _eyes.c.id == _S.id)
+    statement = _narrowed(statement, alcance, filtros).order_by(_S.id).limit(limite)
+    if filtros.antes is not None:
+        statement = statement.where(_S.id > filtros.antes)
+    return list(await connection.execute(statement))
+
+
+async def all_sessions(connection: AsyncConnection, alcance: Alcance, filtros: Filtros, limite: int) -> list[Any]:
+    """List sessions, the newest first."""
+    statement = _narrowed(listing(sa.literal([], sa.ARRAY(sa.Text)).label("causas")), alcance, filtros)
+    if filtros.antes is not None:
+        statement = statement.where(_S.id < filtros.antes)
+    return list(await connection.execute(statement.order_by(_S.id.desc()).limit(limite)))
+
+
+def _narrowed(statement: sa.Select[Any], alcance: Alcance, filtros: Filtros) -> sa.Select[Any]:
+    statement = statement.where(alcance.em(_S.empresa_id))
+    for column, wanted in (
+        (_S.estado, filtros.estado),
+        (_S.snapshot_reason, filtros.motivo),
+        (_S.empresa_id, filtros.empresa_id),
+        (staff.c.nome, filtros.atendente),
+    ):
+        if wanted is not None:
+            statement = statement.where(column == wanted)
+    if filtros.valor_de is not None:
+        statement = statement.where(_S.valor >= filtros.valor_de)
+    if filtros.valor_ate is not None:
+        statement = statement.where(_S.valor <= filtros.valor_ate)
+    return statement
+
+
+async def unknown_contacts(connection: AsyncConnection, alcance: Alcance, antes: Any | None, limite: int) -> list[Any]:
+    """List conversations of numbers that no company knows, the most recent first; only for who sees everything."""
+    if not alcance.todas:
+        return []
+    c = conversas.c
+    statement = sa.select(c.codigo, c.wa_id, c.endereco, c.nome_perfil, c.mensagens, c.criado_em, c.ultima_entrada_em)
+    statement = statement.where(c.usuario_id.is_(None)).order_by(c.ultima_entrada_em.desc()).limit(limite)
+    if antes is not None:
+        statement = statement.where(c.ultima_entrada_em < antes)
+    return list(await connection.execute(statement))
+
+
+async def quarantined(connection: AsyncConnection, alcance: Alcance, antes: int | None, limite: int) -> list[Any]:
+    """List rows that failed five times, with whose conversation it was, the newest first."""
+    statement = _aside(alcance).order_by(inbox.c.id.desc()).limit(limite)
+    if antes is not None:
+        statement = statement.where(inbox.c.id < antes)
+    return list(await connection.execute(statement))
+
+
+async def quarantined_row(connection: AsyncConnection, alcance: Alcance, row_id: int) -> Any | None:
+    """Return one of them."""
+    return (await connection.execute(_aside(alcance).where(inbox.c.id == row_id))).one_or_none()
+
+
+def _aside(alcance: Alcance) -> sa.Select[Any]:
+    joined = inbox.outerjoin(conversas, conversas.c.conversa == inbox.c.lane)
+    joined = joined.outerjoin(usuario, usuario.c.id == conversas.c.usuario_id)
+    joined = joined.outerjoin(empresa, empresa.c.id == usuario.c.empresa_id)
+    statement = sa.select(
+        inbox.c.id,
+        inbox.c.tipo,
+        inbox.c.tentativas,
+        inbox.c.erro,
+        inbox.c.recebido_em,
+        inbox.c.correlacao,
+        inbox.c.payload,
+        conversas.c.codigo,
+        conversas.c.wa_id,
+        conversas.c.nome_perfil,
+        empresa.c.id.label("empresa_id"),
+        empresa.c.razao_social,
+    ).select_from(joined)
+    return statement.where(inbox.c.estado == 2, alcance.em(empresa.c.id))  # noqa: PLR2004 - 2 is quarantined
+
+
+async def counts(connection: AsyncConnection, alcance: Alcance) -> dict[str, int]:
+    """Count what each tab of the queue holds."""
+    eyes = sa.select(sa.func.count()).select_from(_eyes.join(session_snapshot, _S.id == _eyes.c.id))
+    held = inbox.outerjoin(conversas, conversas.c.conversa == inbox.c.lane)
+    held = held.outerjoin(usuario, usuario.c.id == conversas.c.usuario_id)
+    aside = sa.select(sa.func.count()).select_from(held)
+    aside = aside.where(inbox.c.estado == 2, alcance.em(usuario.c.empresa_id))  # noqa: PLR2004 - 2 is quarantined
+    unknown = sa.select(sa.func.count()).select_from(conversas).where(conversas.c.usuario_id.is_(None))
+    return {
+        "atencao": (await connection.execute(eyes.where(alcance.em(_S.empresa_id)))).scalar_one(),
+        "quarentena": (await connection.execute(aside)).scalar_one(),
+        "desconhecidas": (await connection.execute(unknown)).scalar_one() if alcance.todas else 0,
+    }
+
+
+async def companies(connection: AsyncConnection, alcance: Alcance) -> list[Any]:
+    """List the companies that somebody may see, by name."""
+    statement = sa.select(empresa.c.id, empresa.c.razao_social).where(alcance.em(empresa.c.id))
+    return list(await connection.execute(statement.order_by(empresa.c.razao_social).limit(500)))

@@ -1,0 +1,90 @@
+"""Staff: who may enter the console, their sessions and attempts, their notes, and the audit of what they did."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
+
+from persistence.tables.base import MOMENT, id_, metadata, now
+
+staff = sa.Table(
+    "staff",
+    metadata,
+    id_(),
+    sa.Column("nome", sa.Text, nullable=False, unique=True),  # the login, lower case
+    sa.Column("papel", sa.Text, nullable=False),
+    sa.Column("senha_hash", sa.Text, nullable=False),  # argon2id
+    sa.Column("senha_provisoria", sa.Boolean, nullable=False, server_default="true"),  # good for one login
+    sa.Column("totp_segredo", sa.Text, nullable=False),  # base32
+    sa.Column("totp_passo", sa.BigInteger, nullable=False, server_default="0"),  # the last step whose code was used
+    sa.Column("todas_empresas", sa.Boolean, nullable=False),
+    sa.Column("desativado_em", MOMENT),
+    now("criado_em"),
+    sa.CheckConstraint("papel IN ('leitura', 'suporte', 'supervisor', 'admin')", name="papel"),
+)
+
+staff_empresa = sa.Table(
+    "staff_empresa",
+    metadata,
+    sa.Column("staff_id", sa.ForeignKey("staff.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("empresa_id", sa.ForeignKey("empresa.id"), primary_key=True),
+)
+
+staff_sessao = sa.Table(
+    "staff_sessao",
+    metadata,
+    sa.Column("token_hash", sa.LargeBinary, primary_key=True),  # SHA-256: who reads the table gets no session
+    sa.Column("staff_id", sa.ForeignKey("staff.id", ondelete="CASCADE"), nullable=False, index=True),
+    now("criado_em"),
+    now("visto_em"),  # idle since
+    sa.Column("expira_em", MOMENT, nullable=False),  # whatever happens
+)
+
+staff_tentativa = sa.Table(
+    "staff_tentativa",
+    metadata,
+    id_(),
+    sa.Column("conta", sa.Text, nullable=False),
+    sa.Column("endereco", sa.Text, nullable=False),
+    now("em"),
+    sa.Index("ix_staff_tentativa_conta", "conta", "em"),
+    sa.Index("ix_staff_tentativa_endereco", "endereco", "em"),
+)
+
+auditoria = sa.Table(
+    "auditoria",
+    metadata,
+    id_(),  # a trigger refuses UPDATE, DELETE and TRUNCATE
+    sa.Column("staff_id", sa.BigInteger),  # no foreign key: what was done outlives who did it; null: before a login
+    sa.Column("quem", sa.Text, nullable=False),
+    sa.Column("acao", sa.Text, nullable=False),
+    sa.Column("alvo", sa.Text),  # sessao_id, a conversation's codigo, an inbox row: never a person's data
+    sa.Column("empresa_id", sa.BigInteger),
+    sa.Column("motivo", sa.Text),
+    sa.Column("detalhe", JSONB),
+    sa.Column("correlacao", sa.Text),
+    now("em"),
+    sa.Index("ix_auditoria_alvo", "alvo", "id", postgresql_where=sa.text("alvo IS NOT NULL")),
+    sa.Index("ix_auditoria_staff", "staff_id", "id"),
+)
+
+anotacao = sa.Table(
+    "anotacao",
+    metadata,
+    id_(),
+    sa.Column("conversa", sa.ForeignKey("conversas.conversa"), nullable=False),
+    sa.Column("sessao_id", sa.Text),
+    sa.Column("quem", sa.Text, nullable=False),
+    sa.Column("texto", sa.Text, nullable=False),
+    now("em"),
+    sa.Index("ix_anotacao_conversa", "conversa", "em"),
+)
+
+resolvida = sa.Table(
+    "resolvida",
+    metadata,
+    sa.Column("sessao_id", sa.Text, primary_key=True),
+    sa.Column("quem", sa.Text, nullable=False),
+    sa.Column("motivo", sa.Text, nullable=False),
+    now("em"),  # what changes after this needs eyes again
+)

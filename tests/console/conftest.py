@@ -1,0 +1,132 @@
+"""The console on a real database, and people who are logged in to it with their own browsers' cookies."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import sys
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyotp
+import pytest
+from aiohttp import ClientSession, CookieJar, web
+from aiohttp.test_utils import TestServer
+
+from bot.company import CompanyForm, add_company
+from console.accounts import Enrolment, enrol
+from console.app import create_console, mount
+from console.credentials import new_secret
+from persistence.backlog import Backlog
+from persistence.engine import Database
+from persistence.inbox import Inbox
+from persistence.staff import Papel
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from road_people import Road
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "road"))  # the road's people are ours too
+
+SENHA = "uma-senha-bem-comprida"
+COMPANIES = ("11.222.333/0001-81", "12.345.678/0001-95")
+_names = itertools.count(1)
+_CSRF = re.compile(r'name="csrf" value="([0-9a-f]+)"')
+_KEY = re.compile(r'name="chave" value="([^"]+)"')
+
+
+@dataclass
+class Browser:
+    """One browser: keeps cookies, sends forms as a page would."""
+
+    session: ClientSession
+    base: str
+    who: Enrolment
+
+    async def get(self, path: str, **options: Any) -> tuple[int, str]:
+        """Open a page."""
+        async with self.session.get(f"{self.base}{path}", **options) as answer:
+            return answer.status, await answer.text()
+
+    async def post(self, path: str, fields: dict[str, str], *, form: str | None = None) -> tuple[int, str, str]:
+        """Open the page with the form (``form``, else any page), and send it; returns status, text, where it led."""
+        page = (await self.get(form or "/console/entrar"))[1] if "csrf" not in fields else ""
+        own = {"csrf": _CSRF.search(page)[1]} if page else {}
+        if key := _KEY.search(page):
+            own["chave"] = key[1]
+        url = f"{self.base}{path}"
+        async with self.session.post(url, data={**own, **fields}, allow_redirects=False) as answer:
+            return answer.status, await answer.text(), answer.headers.get("Location", "")
+
+    async def enter(self, **changes: str) -> tuple[int, str, str]:
+        """Log in with the code of now."""
+        fields = {"nome": self.who.nome, "senha": self.who.senha, "codigo": pyotp.TOTP(self.who.segredo).now()}
+        return await self.post("/console/entrar", {**fields, **changes}, form="/console/entrar")
+
+
+@dataclass
+class Office:
+    """The console, its database, and whoever works at it."""
+
+    database: Database
+    base: str
+    companies: tuple[int, ...]
+
+    async def account(self, papel: Papel = Papel.SUPORTE, companies: tuple[str, ...] = ()) -> Enrolment:
+        """Return a new account that has chosen its password."""
+        known = Enrolment(f"pessoa{next(_names)}", SENHA, new_secret())
+        return await enrol(self.database, known.nome, papel, companies, known=known)
+
+    @asynccontextmanager
+    async def browser(self, who: Enrolment | None = None) -> AsyncIterator[Browser]:
+        """Open a browser that has not logged in yet."""
+        async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as session:
+            yield Browser(session, self.base, who or await self.account())
+
+    @asynccontextmanager
+    async def at_work(self, papel: Papel = Papel.SUPORTE, companies: tuple[str, ...] = ()) -> AsyncIterator[Browser]:
+        """Open a browser of somebody who is logged in."""
+        async with self.browser(await self.account(papel, companies)) as browser:
+            assert (await browser.enter())[0] == 303
+            yield browser
+
+
+@pytest.fixture(scope="module")
+async def office(database_url: str) -> AsyncIterator[Office]:
+    database = await Database.open(database_url)
+    inbox = Inbox(database, 0.0)
+    ids = []
+    for number, cnpj in enumerate(COMPANIES):
+        form = CompanyForm(cnpj, f"EMPRESA {number} LTDA", "123", "3550308", (f"551198765432{number}",))
+        ids.append(await add_company(database, form))
+    app = web.Application()
+    mount(app, create_console(database, inbox, Backlog(database), secure=False))
+    async with TestServer(app) as server:
+        yield Office(database, str(server.make_url("")).rstrip("/"), tuple(ids))
+    await inbox.close()
+    await database.close()
+
+
+@dataclass
+class Desk:
+    """A whole house on a simulated world, and the console beside it."""
+
+    road: Road
+    office: Office
+
+
+@pytest.fixture(scope="module")
+async def desk(database_url: str, redis_url: str) -> AsyncIterator[Desk]:
+    from road_people import open_road  # noqa: PLC0415 - found by the path above
+
+    async with open_road(database_url, redis_url) as road:
+        await road.person()  # the demo's company
+        form = CompanyForm(COMPANIES[1], "OUTRA LTDA", "123", "3550308", ("5511955554444",))
+        other = await add_company(road.database, form)
+        app = web.Application()
+        mount(app, create_console(road.database, road.house.inbox, road.house.backlog, secure=False))
+        async with TestServer(app) as server:
+            yield Desk(road, Office(road.database, str(server.make_url("")).rstrip("/"), (1, other)))

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from console.access import HEADERS
+from console.route_table import COMMAND, refreshed
+from console.routes import ROTAS
+from persistence.staff import Papel
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from conftest import Browser, Office
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "console.md"
+NAMES = [f"{rota.metodo} {rota.caminho or '/'}" for rota in ROTAS]
+UNSAFE = [rota for rota in ROTAS if rota.metodo == "POST"]
+STREAM = "/eventos"
+SOMETHING = "00000000-0000-4000-8000-000000000000"
+
+
+def _path(caminho: str) -> str:
+    """A path of this route that leads to nothing that exists."""
+    return "/console" + re.sub(r"\{numero[^}]*\}", "999999999", re.sub(r"\{(?!numero)[^}]*\}", SOMETHING, caminho))
+
+
+@pytest.fixture(scope="module")
+async def everybody(office: Office) -> AsyncIterator[dict[Papel, Browser]]:
+    """One person of each role, logged in."""
+    async with (
+        office.at_work(Papel.LEITURA) as leitura,
+        office.at_work(Papel.SUPORTE) as suporte,
+        office.at_work(Papel.SUPERVISOR) as supervisor,
+        office.at_work(Papel.ADMIN) as admin,
+    ):
+        yield dict(zip(Papel, (leitura, suporte, supervisor, admin), strict=True))
+
+
+@pytest.mark.parametrize("papel", Papel)
+@pytest.mark.parametrize("rota", [r for r in ROTAS if r.caminho not in {"/sair", STREAM}], ids=str)
+async def test_a_route_admits_its_role_and_those_above(
+    everybody: dict[Papel, Browser], rota: object, papel: Papel
+) -> None:
+    """Every route refuses every role below its own, and no other."""
+    who = everybody[papel]
+    if rota.metodo == "GET":
+        status, page = await who.get(_path(rota.caminho), allow_redirects=False)
+    else:
+        status, page, _ = await who.post(_path(rota.caminho), {}, form="/console/senha")
+    refused = rota.papel is not None and not papel.alcanca(rota.papel)
+    assert (status == 403) is refused, page
+    assert status < 500
+    assert "Não reconheci este formulário" not in page
+
+
+@pytest.mark.parametrize("rota", [r for r in ROTAS if r.papel is not None], ids=str)
+async def test_nobody_passes_without_a_login(office: Office, rota: object) -> None:
+    """Without a session every page leads to the login, and every action is refused."""
+    async with office.browser() as nobody:
+        if rota.metodo == "GET":
+            async with nobody.session.get(nobody.base + _path(rota.caminho), allow_redirects=False) as answer:
+                assert (answer.status, answer.headers["Location"].partition("?")[0]) == (303, "/console/entrar")
+        else:
+            assert (await nobody.post(_path(rota.caminho), {}, form="/console/entrar"))[0] == 401
+
+
+@pytest.mark.parametrize("rota", UNSAFE, ids=str)
+async def test_a_form_of_another_site_does_nothing(everybody: dict[Papel, Browser], rota: object) -> None:
+    """Every unsafe route refuses a form without the page's token, and one that another origin sends."""
+    admin = everybody[Papel.ADMIN]
+    status, page, _ = await admin.post(_path(rota.caminho), {"csrf": "0" * 32})
+    assert (status, "Não reconheci este formulário" in page) == (403, True)
+    admin.session.headers["Origin"] = "https://mal.example"
+    try:
+        assert (await admin.post(_path(rota.caminho), {}, form="/console/senha"))[0] == 403
+    finally:
+        del admin.session.headers["Origin"]
+
+
+@pytest.mark.parametrize("rota", [r for r in ROTAS if r.caminho != "/sair"], ids=str)
+async def test_every_answer_is_hardened(everybody: dict[Papel, Browser], rota: object) -> None:
+    """Pages, refusals, redirects and streams carry the same headers, and none may be cached."""
+    admin = everybody[Papel.ADMIN]
+    async with admin.session.request(rota.metodo, admin.base + _path(rota.caminho), allow_redirects=False) as answer:
+        assert {name: answer.headers.get(name) for name in HEADERS} == HEADERS
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert "unsafe" not in answer.headers["Content-Security-Policy"]
+
+
+async def test_the_policy_itself(everybody: dict[Papel, Browser]) -> None:
+    """Nothing but our own files: no inline script or style, no frame, no form to elsewhere."""
+    assert HEADERS["Content-Security-Policy"] == (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    )
+
+
+async def test_a_page_that_does_not_exist_says_so_in_words(everybody: dict[Papel, Browser]) -> None:
+    """A mistyped address gets a page in Portuguese with the same headers."""
+    admin = everybody[Papel.ADMIN]
+    async with admin.session.get(f"{admin.base}/console/nada") as answer:
+        assert answer.status == 404
+        assert "Não encontrei" in await answer.text()
+        assert answer.headers["Content-Security-Policy"] == HEADERS["Content-Security-Policy"]
+
+
+async def test_a_form_that_is_too_big_is_not_read(everybody: dict[Papel, Browser]) -> None:
+    """Beyond 64 KiB nothing of a form is looked at."""
+    admin = everybody[Papel.ADMIN]
+    assert (await admin.post("/console/senha", {"csrf": "x", "nova": "x" * 70_000}))[0] == 413
+
+
+def test_the_documentation_has_the_table_of_today() -> None:
+    """Whoever changes a route or its role runs the generator."""
+    page = DOCS.read_text()
+    assert refreshed(page) == page, COMMAND

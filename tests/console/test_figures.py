@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from road_people import FULL
+
+from console.charts import bars, columns
+from persistence.staff import Papel
+
+if TYPE_CHECKING:
+    from conftest import Desk
+
+
+@pytest.fixture(scope="module")
+async def history(desk: Desk) -> str:
+    """One invoice issued and one refused; returns the refused session's id."""
+    ana = await desk.road.person()
+    await ana.issue()
+    desk.road.world.plugnotas.faults.set("rejeitar", times=1)
+    await ana.say(FULL.replace("1500", "700"))
+    await ana.touch("Confirmar")
+    await ana.expect("não aceitou")
+    await desk.road.settled()
+    desk.road.world.plugnotas.faults.clear()
+    return str((await desk.road.session(ana))["sessao_id"])
+
+
+async def test_failures_of_one_kind_are_one_group(desk: Desk, history: str) -> None:
+    """Code, status and city make a group, with how often, how many are open, and one to look at."""
+    pool = desk.office.database.pool
+    async with desk.office.at_work(Papel.LEITURA) as sara:
+        page = (await sara.get("/console/falhas?dias=7"))[1]
+        assert page.count('data-testid="grupo"') == 1
+        assert history in page
+        assert "voltou" not in page
+        await pool.execute(
+            "INSERT INTO resolvida (sessao_id, quem, motivo, em) VALUES ($1, 'x', 'y', now() - interval '1 hour')",
+            history,
+        )
+        assert "voltou" in (await sara.get("/console/falhas?dias=7"))[1]
+    async with desk.office.at_work(Papel.LEITURA, ("12.345.678/0001-95",)) as other:
+        assert "Nenhuma falha" in (await other.get("/console/falhas"))[1]
+
+
+async def test_the_dashboard_counts_the_way_to_the_invoice(desk: Desk, history: str) -> None:
+    """Two began, gave all, and confirmed; one was authorised; each only for their companies."""
+    async with desk.office.at_work(Papel.LEITURA) as sara:
+        page = (await sara.get("/console/painel?dias=7"))[1]
+    rows = {"abriram uma nota": 2, "deram todos os dados": 2, "confirmaram": 2, "tiveram a nota autorizada": 1}
+    for label, count in rows.items():
+        assert f'<th scope="row">{label}</th><td class="num">{count}</td>' in page
+    async with desk.office.at_work(Papel.LEITURA, ("12.345.678/0001-95",)) as other:
+        assert "Nenhuma conversa neste período" in (await other.get("/console/painel"))[1]
+    assert history
+
+
+async def test_health_says_what_waits(desk: Desk, history: str) -> None:
+    """Lags, the oldest unknown, refused credentials and the gateway's last hour, on one page."""
+    pool = desk.office.database.pool
+    async with desk.office.at_work(Papel.LEITURA) as sara:
+        page = (await sara.get("/console/saude"))[1]
+        assert "Todas terminaram." in page
+        assert "recebida, em processamento" in page
+        await pool.execute("UPDATE empresa SET envio_suspenso = 'token vencido' WHERE id = 1")
+        await pool.execute("UPDATE nfse_emissao SET status = 'conflito' WHERE sessao_id = $1", history)
+        page = (await sara.get("/console/saude"))[1]
+        assert "token vencido" in page
+        assert "conflito" in page
+        await pool.execute("UPDATE empresa SET envio_suspenso = NULL")
+        await pool.execute("UPDATE nfse_emissao SET status = 'rejeitado' WHERE sessao_id = $1", history)
+
+
+async def test_a_list_leaves_masked_and_audited(desk: Desk, history: str) -> None:
+    """CSV and JSON hold what the page shows, masked, for supervisors; the audit knows who took how many."""
+    async with desk.office.at_work(Papel.SUPERVISOR) as rita:
+        text = (await rita.get("/console/exportar.json?ver=todas&estado=rejeitado"))[1]
+        [row] = json.loads(text)
+        assert row["sessao_id"] == history
+        assert "•" in row["telefone"]
+        assert "•" in row["cliente"]
+        csv = (await rita.get("/console/exportar.csv?ver=todas"))[1]
+        assert csv.splitlines()[0].lstrip("\ufeff").startswith("sessao_id;estado;")
+        assert ";'+55" in csv  # no cell is a formula
+        last = await desk.office.database.pool.fetchrow("SELECT * FROM auditoria ORDER BY id DESC LIMIT 1")
+        assert (last["acao"], last["quem"]) == ("exportou", rita.who.nome)
+    async with desk.office.at_work(Papel.SUPERVISOR, ("12.345.678/0001-95",)) as other:
+        assert json.loads((await other.get("/console/exportar.json?ver=todas"))[1]) == []
+
+
+async def test_an_open_page_is_no_person(desk: Desk) -> None:
+    """News that a page fetches by itself do not keep a session alive; a person's own look does."""
+    pool = desk.office.database.pool
+    async with desk.office.at_work() as sara:
+        back = (
+            "UPDATE staff_sessao SET visto_em = now() - interval '20 minutes' "
+            "WHERE staff_id = (SELECT id FROM staff WHERE nome = $1)"
+        )
+        seen = (
+            "SELECT now() - visto_em < interval '1 minute' FROM staff_sessao "
+            "JOIN staff s ON s.id = staff_id WHERE nome = $1"
+        )
+        await pool.execute(back, sara.who.nome)
+        assert "pulso" in (await sara.get("/console/eventos?agora=1"))[1]
+        await sara.get("/console", headers={"X-Prosa-Auto": "1"})
+        assert not await pool.fetchval(seen, sara.who.nome)
+        await sara.get("/console")
+        assert await pool.fetchval(seen, sara.who.nome)
+
+
+async def test_the_stream_tells_that_something_happened(desk: Desk) -> None:
+    """An event comes when a person writes, without the page asking."""
+    async with desk.office.at_work() as sara, sara.session.get(f"{sara.base}/console/eventos") as stream:
+        assert stream.content_type == "text/event-stream"
+        first = await _event(stream)
+        ana = await desk.road.person()
+        await ana.say("oi")
+        assert await _event(stream) != first
+
+
+async def _event(stream: object) -> bytes:
+    while True:
+        line = await stream.content.readline()
+        if line.startswith(b"data:"):
+            return line
+
+
+def test_charts_say_their_figures() -> None:
+    """Every bar has its label and figure as text; labels are escaped; nothing is a bar of nothing."""
+    svg = str(bars([("<b>", 3), ("dois", 1), ("nada", 0)], de=4))
+    assert "&lt;b&gt;" in svg
+    assert "3 · 75%" in svg
+    assert 'width="0"' in svg
+    assert "style=" not in svg + str(columns([("2026-11-21", 2)]))
+    assert str(columns([])).startswith("<svg")

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import pytest
+
+from console.why import Situacao, por_que
+from state_machine.emission import StatusEmissao
+from state_machine.estado import Estado
+
+SAYS = {
+    Estado.COLETA: "ainda não deu nenhum dado",
+    Estado.DADOS_INCOMPLETOS: "Espera a pessoa há 3 min: CNPJ ou CPF do cliente: o dígito verificador não bate; "
+    "falta o valor e o serviço.",
+    Estado.AGUARDANDO_CONFIRMACAO: "falta o sim",
+    Estado.PROCESSANDO: "Está saindo agora para o gateway.",
+    Estado.APROVADO: "A nota 1042 foi autorizada.",
+    Estado.REJEITADO: "A prefeitura recusou: item não confere. Nenhuma nota existe.",
+    Estado.ERRO: "Não se sabe se a nota existe: item não confere.",
+    Estado.CANCELADO_USUARIO: "desistida antes de ser emitida",
+    Estado.EXPIRADO: "Passou do prazo",
+}
+
+
+def _situation(estado: Estado, **changes: object) -> Situacao:
+    known = {
+        "faltam": ("cnpj", "valor", "descricao"),
+        "duvidas": (("documento", "digito_nao_bate"),),
+        "status": StatusEmissao.ENVIANDO,
+        "numero": "1042",
+        "motivo": "item não confere",
+    }
+    return Situacao(estado, 180.0, **{**known, **changes})
+
+
+@pytest.mark.parametrize("estado", Estado)
+def test_every_state_has_its_sentence(estado: Estado) -> None:
+    """Whoever opens a case reads in one sentence where it stands and why, and in another what follows."""
+    frase = por_que(_situation(estado))
+    assert SAYS[estado] in frase.texto
+    assert frase.conselho.endswith(".")
+    assert "None" not in frase.texto + frase.conselho
+
+
+@pytest.mark.parametrize("status", [None, *StatusEmissao])
+@pytest.mark.parametrize("estado", [Estado.PROCESSANDO, Estado.ERRO])
+def test_every_status_of_an_emission_has_its_sentence(estado: Estado, status: StatusEmissao | None) -> None:
+    """Whatever became of the emission, the sentence speaks of it."""
+    assert por_que(_situation(estado, status=status)).texto.endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"status": StatusEmissao.DESCONHECIDO}, "A resposta do gateway se perdeu"),
+        ({"status": StatusEmissao.DESCONHECIDO, "ausente": True}, "O gateway disse que não a tem"),
+        ({"status": StatusEmissao.PENDENTE, "envios": 1}, "vai sair de novo com os mesmos dados"),
+        ({"suspensa": "401"}, "recusa as credenciais desta empresa"),
+    ],
+)
+def test_a_wait_says_what_is_waited_for(changes: dict[str, object], said: str) -> None:
+    """An unknown outcome is never called a failure, and nobody is told to repeat."""
+    frase = por_que(_situation(Estado.PROCESSANDO, **changes))
+    assert said in frase.texto
+    assert "fal" not in frase.texto.replace("falta", "")
+
+
+def test_a_conversation_in_hand_says_in_whose() -> None:
+    """Who takes over sees that the bot is silent."""
+    frase = por_que(_situation(Estado.COLETA, atendente="ana"))
+    assert frase.texto.startswith("ana assumiu esta conversa e a Prosa está em silêncio.")
+
+
+def test_a_message_that_did_not_arrive_is_told() -> None:
+    """An issued invoice that the person never got is not over."""
+    frase = por_que(_situation(Estado.APROVADO, nao_entregue="24 h window closed"))
+    assert "não chegou: 24 h window closed" in frase.texto
+    assert frase.tom == "bad"
