@@ -66,7 +66,7 @@ async def cancel(database: Database, ordem: Ordem) -> Feito:
         nota = await _find(connection, ordem)
         match await begin(connection, await _operation(connection, ordem, nota, motivo)):
             case Started() as started:
-                feito = Feito(nota.emissao_id, await _order(connection, nota, motivo))
+                feito = Feito(nota.emissao_id, await order(connection, nota, motivo))
                 await succeed(connection, started, asdict(feito))
                 return feito
             case Replay(result):
@@ -115,7 +115,8 @@ async def _operation(connection: AsyncConnection, ordem: Ordem, nota: NotaEmitid
         raise CancelError("A chave tem de 1 a 255 letras. Nada foi pedido.") from error
 
 
-async def _order(connection: AsyncConnection, nota: NotaEmitida, motivo: Motivo) -> str:
+async def order(connection: AsyncConnection, nota: NotaEmitida, motivo: Motivo) -> str:
+    """Ask for a locked note's cancellation, in the caller's transaction; returns what was done, in a sentence."""
     if nota.status is StatusNota.CANCELADO:
         return f"A nota {nota.numero} já estava cancelada."
     if nota.status is StatusNota.CANCELAMENTO_PENDENTE:

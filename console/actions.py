@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
+from bot.cancel_command import order
 from console.access import see_other
 from console.commands import POR_NOME, TEXTO_MAX, Acao, payload
 from console.format import Olhar
-from persistence import audit, handoff, idempotency, staff_case
+from persistence import audit, handoff, idempotency, issued, staff_case
 from persistence.idempotency import Replay, Started
 from persistence.idempotency_key import Operation
 from persistence.inbox import Arrival
+from state_machine.cancelamento import Codigo, StatusNota, motivo_de
 
 if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
@@ -86,18 +88,36 @@ async def _store(
         detalhe=detalhe,
         correlacao=correlacao,
     )
-    if acao.comando is None:
-        await handoff.note(connection, s.conversa, s.sessao_id, quem.nome, campos["texto"])
-        return
-    arrival = Arrival(
-        chave=f"equipe:{chave}",
-        lane=s.conversa,
-        tipo="equipe",
-        payload=payload(acao, quem, s.sessao_id, motivo, campos),
-        correlacao=correlacao,
-        imediato=True,
-    )
+    match acao.comando:
+        case None:
+            await handoff.note(connection, s.conversa, s.sessao_id, quem.nome, campos["texto"])
+        case "cancelar":
+            await _cancel(connection, caso, motivo)
+        case "reprocessar":  # the same row as `prosa reprocessar` puts: an attempt is made anew once
+            key = caso.emissoes[0].id_integracao
+            ordem = {"ordem": "reprocessar", "sessao_id": s.sessao_id, "id_integracao": key}
+            await _put(
+                connection, visita, Arrival(f"reprocessar:{key}", s.conversa, "ordem", ordem, correlacao, imediato=True)
+            )
+        case _:
+            pedido = payload(acao, quem, s.sessao_id, motivo, campos)
+            await _put(
+                connection, visita, Arrival(f"equipe:{chave}", s.conversa, "equipe", pedido, correlacao, imediato=True)
+            )
+
+
+async def _put(connection: AsyncConnection, visita: Visita, arrival: Arrival) -> None:
     await visita.deps.inbox.put_in(connection, [arrival])
+
+
+async def _cancel(connection: AsyncConnection, caso: Caso, motivo: str) -> None:
+    """Ask for the cancellation by the same rules as in the chat; the authority wants a reason of some length."""
+    razao = motivo_de(Codigo.OUTROS, motivo)
+    emissao = next(e for e in caso.emissoes if e.nota_status == StatusNota.AUTORIZADO)
+    nota = await issued.locked(connection, emissao.id)
+    if razao is None or nota is None:
+        raise web.HTTPUnprocessableEntity
+    await order(connection, nota, razao)
 
 
 def _action(visita: Visita) -> Acao:

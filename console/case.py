@@ -120,6 +120,7 @@ def situation(caso: Caso, registro: Registro) -> Situacao:
         envios=emissao.envios if emissao else 0,
         ausente=bool(emissao and emissao.ausente_desde),
         numero=emissao.numero if emissao else None,
+        nota=emissao.nota_status if emissao else None,
         motivo=_reason(registro) or labels.motivo(emissao.erro_mensagem if emissao else None),
         suspensa=s.envio_suspenso,
         atendente=s.atendente,

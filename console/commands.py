@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from persistence.staff import Papel
+from state_machine.cancelamento import StatusNota
 from state_machine.emission import StatusEmissao
 from state_machine.estado import ESPERAM_USUARIO, FINAIS, Estado
 
@@ -52,6 +53,17 @@ def _mine(caso: Caso, quem: Staff) -> bool:
 def _closable(caso: Caso, _: Staff) -> bool:
     estado = Estado(caso.sessao.estado)
     return estado in ESPERAM_USUARIO or (estado in FINAIS and caso.sessao.resolvida_em is None)
+
+
+def _refused_for_us(caso: Caso, _: Staff) -> bool:
+    """The authority refused the newest attempt, and blamed nothing that the person said."""
+    s = caso.sessao
+    newest = caso.emissoes[0].status if caso.emissoes else None
+    return bool(s.estado == Estado.REJEITADO and newest == StatusEmissao.REJEITADO and s.pendente is None)
+
+
+def _issued(caso: Caso, _: Staff) -> bool:
+    return any(emissao.nota_status == StatusNota.AUTORIZADO for emissao in caso.emissoes)
 
 
 ACOES: Final[tuple[Acao, ...]] = (
@@ -115,6 +127,28 @@ ACOES: Final[tuple[Acao, ...]] = (
         Papel.SUPORTE,
         lambda _caso, _quem: True,
         texto="Anotação",
+    ),
+    Acao(
+        "reprocessar",
+        "Reprocessar",
+        "Tenta de novo a mesma confirmação, com outra referência, depois que o cadastro ou o código do serviço foi "
+        "acertado. Antes de enviar, a Prosa pergunta ao gateway por todas as tentativas anteriores: se uma saiu, vale "
+        "ela e nada é enviado.",
+        "Pedido registrado. Primeiro a Prosa pergunta pelas tentativas anteriores.",
+        Papel.SUPERVISOR,
+        _refused_for_us,
+        comando="reprocessar",
+    ),
+    Acao(
+        "cancelar",
+        "Cancelar a nota",
+        "Pede à prefeitura o cancelamento desta nota. O motivo vai para a prefeitura e precisa de 15 letras ou mais. "
+        "Enquanto ela não responde, a nota fica como cancelamento pendente; se recusar, a nota continua valendo.",
+        "Cancelamento pedido. A resposta da prefeitura aparece aqui.",
+        Papel.SUPERVISOR,
+        _issued,
+        comando="cancelar",
+        perigo=True,
     ),
     Acao(
         "encerrar",

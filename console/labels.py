@@ -63,6 +63,7 @@ EVENTOS: Final[Mapping[str, str]] = {
     "NotaRejeitada": "a prefeitura recusou",
     "EmissaoFalhou": "a emissão ficou com a equipe",
     "EmissaoDemorou": "a prefeitura demora",
+    "Reprocessou": "a equipe mandou tentar de novo",
     "EquipeAssumiu": "a equipe assumiu",
     "EquipeDevolveu": "a equipe devolveu",
     "EquipeEncerrou": "a equipe encerrou",

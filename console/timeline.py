@@ -46,6 +46,7 @@ class Item:
     leituras: tuple[Leitura, ...] = ()
     detalhe: str = ""
     ruim: bool = False
+    corpos: tuple[tuple[str, str], ...] = ()
     outbox_id: int | None = None
     numero: int = 0
 
@@ -158,5 +159,10 @@ def shown(campo: str, valor: str | None, olhar: Olhar) -> str:
 
 def _attempt(row: Any, olhar: Olhar) -> Item:
     resultado, ruim = labels.resultado(row.resultado)
-    titulo = f"Gateway: {labels.operacao(row.operacao)} · {resultado} · {row.latencia_ms} ms"
-    return Item("gate", row.em, titulo, olhar.texto(labels.motivo(row.detalhe)), ruim=ruim, numero=row.id)
+    http = f" · HTTP {row.http_status}" if row.http_status else ""
+    titulo = f"Gateway: {labels.operacao(row.operacao)} · {resultado}{http} · {row.latencia_ms} ms"
+    bodies = (("o que foi", row.pedido), ("o que voltou", row.resposta))
+    corpos = tuple((rotulo, olhar.texto(corpo)) for rotulo, corpo in bodies if corpo)
+    return Item(
+        "gate", row.em, titulo, olhar.texto(labels.motivo(row.detalhe)), ruim=ruim, corpos=corpos, numero=row.id
+    )

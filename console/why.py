@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, assert_never
 
 from console.format import duration
+from state_machine.cancelamento import StatusNota
 from state_machine.emission import StatusEmissao
 from state_machine.estado import Estado
 
@@ -63,6 +64,7 @@ class Situacao:
     envios: int = 0
     ausente: bool = False
     numero: str | None = None
+    nota: str | None = None  # how the issued note stands: see ``StatusNota``
     motivo: str | None = None
     suspensa: str | None = None
     atendente: str | None = None
@@ -92,7 +94,7 @@ def _por_estado(s: Situacao) -> Frase:
         case Estado.PROCESSANDO:
             return _processando(s)
         case Estado.APROVADO:
-            return Frase(f"A nota {s.numero or ''} foi autorizada.".replace("  ", " "), "Nada a fazer.", "good")
+            return _aprovado(s)
         case Estado.REJEITADO:
             texto = f"A prefeitura recusou: {s.motivo or 'sem explicar'}. Nenhuma nota existe."
             return Frase(texto, "A pessoa pode tocar em Corrigir nota; os dados estão guardados.", "bad")
@@ -105,6 +107,18 @@ def _por_estado(s: Situacao) -> Frase:
             return Frase(texto, "Os dados estão guardados; ela pode retomar.", "off")
         case _:
             assert_never(s.estado)
+
+
+def _aprovado(s: Situacao) -> Frase:
+    nota = f"A nota {s.numero}" if s.numero else "A nota"
+    match s.nota:
+        case StatusNota.CANCELADO:
+            return Frase(f"{nota} foi autorizada e depois cancelada.", "Nada a fazer.", "off")
+        case StatusNota.CANCELAMENTO_PENDENTE:
+            texto = f"{nota} foi autorizada; o cancelamento está com a prefeitura."
+            return Frase(texto, "Até ela responder, a nota vale.", "busy")
+        case _:
+            return Frase(f"{nota} foi autorizada.", "Nada a fazer.", "good")
 
 
 def _processando(s: Situacao) -> Frase:
@@ -126,7 +140,13 @@ def _processando(s: Situacao) -> Frase:
             onde = "O gateway disse que não a tem; falta confirmar" if s.ausente else "A resposta do gateway se perdeu"
             texto = f"{onde}: a Prosa está perguntando antes de qualquer reenvio."
             return Frase(texto, "Não peça à pessoa para repetir; consultar agora é seguro.", "busy")
-        case StatusEmissao.CONCLUIDO | StatusEmissao.REJEITADO | StatusEmissao.CONFLITO | StatusEmissao.ERRO:
+        case (
+            StatusEmissao.CONCLUIDO
+            | StatusEmissao.REJEITADO
+            | StatusEmissao.CONFLITO
+            | StatusEmissao.ERRO
+            | StatusEmissao.DISPENSADO
+        ):
             return Frase("A emissão terminou; a conversa recebe a notícia em instantes.", "Espere.", "busy")
         case _:
             assert_never(s.status)

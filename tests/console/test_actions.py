@@ -261,3 +261,44 @@ async def test_the_audit_shows_who_did_what(desk: Desk) -> None:
         assert "registro" in page
     async with desk.office.at_work(Papel.SUPERVISOR, ("12.345.678/0001-95",)) as other:
         assert sessao_id + "</a>" not in (await other.get(f"/console/auditoria?alvo={sessao_id}"))[1]
+
+
+async def test_an_issued_invoice_is_cancelled_once(desk: Desk) -> None:
+    """*Cancelar a nota* asks the authority by the chat's own rules, with a reason long enough for it."""
+    ana, sessao_id = await _summary(desk)
+    await ana.touch("Confirmar")
+    await ana.files()
+    await desk.road.settled()
+    pool = desk.office.database.pool
+    status = "SELECT p.status FROM nfse_processada p JOIN nfse_emissao e ON e.id = p.emissao_id WHERE e.sessao_id = $1"
+    async with desk.office.at_work(Papel.SUPERVISOR) as rita:
+        assert await _acts(rita, sessao_id, "cancelar", "curto") == 422
+        assert await _acts(rita, sessao_id, "cancelar", "serviço não foi prestado ao cliente") == 303
+
+        async def cancelled() -> bool:
+            return bool(await pool.fetchval(status, sessao_id) == "cancelado")
+
+        await until(cancelled)
+        assert (await rita.get(f"/console/sessoes/{sessao_id}/acoes/cancelar"))[0] == 409
+    assert await _audited(desk, sessao_id) == [("cancelar", "serviço não foi prestado ao cliente")]
+
+
+async def test_a_refusal_that_was_our_fault_is_tried_again(desk: Desk) -> None:
+    """*Reprocessar* makes one new attempt of the same confirmation after asking about the first; one note exists."""
+    ana, sessao_id = await _summary(desk)
+    desk.road.world.plugnotas.faults.set("rejeitar", times=1)
+    await ana.touch("Confirmar")
+    await ana.expect("não aceitou")
+    await desk.road.settled()
+    desk.road.world.plugnotas.faults.clear()
+    await desk.office.database.pool.execute(
+        "UPDATE session_snapshot SET pendente = NULL, versao = versao + 1 WHERE sessao_id = $1", sessao_id
+    )
+    async with desk.office.at_work(Papel.SUPERVISOR) as rita:
+        assert await _acts(rita, sessao_id, "reprocessar", "código do serviço acertado") == 303
+
+        async def issued() -> bool:
+            return len(await desk.road.notes(ana)) == 1
+
+        await until(issued)
+        assert (await rita.get(f"/console/sessoes/{sessao_id}"))[0] == 200

@@ -34,7 +34,8 @@ async def test_a_case_tells_the_whole_story(desk: Desk) -> None:
         "leu <b>valor</b> em “1.800”",
         "✓ R$ 1.800,00",
         "confirmou · espera o sim → na prefeitura · confirmada · revisão 2",
-        "Gateway: envio · recebida, em processamento",
+        "Gateway: envio · recebida, em processamento · HTTP 200",
+        "<summary>o que foi</summary>",
         "✓✓",
         "[toque] Confirmar",
     ):

@@ -74,3 +74,11 @@ def test_a_message_that_did_not_arrive_is_told() -> None:
     frase = por_que(_situation(Estado.APROVADO, nao_entregue="24 h window closed"))
     assert "não chegou: 24 h window closed" in frase.texto
     assert frase.tom == "bad"
+
+
+@pytest.mark.parametrize(
+    ("nota", "said"), [("cancelado", "depois cancelada"), ("cancelamento_pendente", "com a prefeitura")]
+)
+def test_a_cancelled_invoice_is_not_called_fine(nota: str, said: str) -> None:
+    """An invoice that was issued and cancelled since is told as that."""
+    assert said in por_que(_situation(Estado.APROVADO, nota=nota)).texto
