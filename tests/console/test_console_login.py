@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 import pyotp
@@ -183,8 +184,9 @@ async def test_a_login_leads_nowhere_else(office: Office, volta: str) -> None:
 async def test_a_login_leads_back_to_the_page_that_was_asked_for(office: Office) -> None:
     """A link from a colleague opens after the login."""
     async with office.browser() as ana:
-        async with ana.session.get(f"{ana.base}/console/busca?q=ana", allow_redirects=False) as answer:
-            assert answer.headers["Location"] == "/console/entrar?volta=/console/busca%3Fq%3Dana"
+        async with ana.session.get(f"{ana.base}/console/busca?q=ana&x=1", allow_redirects=False) as answer:
+            led = urlsplit(answer.headers["Location"])
+            assert (led.path, parse_qs(led.query)) == ("/console/entrar", {"volta": ["/console/busca?q=ana&x=1"]})
         assert (await ana.enter(volta="/console/busca?q=ana"))[2] == "/console/busca?q=ana"
 
 
