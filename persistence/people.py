@@ -146,7 +146,9 @@ async def find_conversation(connection: AsyncConnection, contato: Contato) -> Co
     telefone = _canonical_or_none(contato.wa_id)
     values = {"b_conversa": contato.conversa, "b_telefone": telefone}
     row = (await connection.execute(_FIND[telefone is not None], values)).one()
-    return Conversa(contato.conversa, contato.endereco, _empresa(row) if row.id else None, row.orientada_em, row.agora, row.atendida)
+    return Conversa(
+        contato.conversa, contato.endereco, _empresa(row) if row.id else None, row.orientada_em, row.agora, row.atendida
+    )
 
 
 def _find(*, by_phone: bool) -> Any:

@@ -34,7 +34,9 @@ FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 SQL = re.compile(r"^```sql\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"^```(?:sh)?\n(.*?)^```$|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"(?:^|\s)(?:\./)?prosa ([a-z]+)(?: ([a-z]+))?")
-MODULE = re.compile(r"`((?:bench|bot|console|extractor|gateway|persistence|sandbox|state_machine|webhooks)/[\w/]+\.py)`")
+MODULE = re.compile(
+    r"`((?:bench|bot|console|extractor|gateway|persistence|sandbox|state_machine|webhooks)/[\w/]+\.py)`"
+)
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 MACHINE = re.compile(r"(?<![\w.])/(?:home|Users|work|mnt)/\w")  # an absolute path of somebody's machine
 REGISTRY = re.compile(r"https?://[^\s'\"]*(?:/simple\b|pypi|pythonhosted)|--(?:extra-)?index-url[ =]")

@@ -19,7 +19,18 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 LONGEST = 300  # lines; a module beyond it holds two nouns
-PACKAGES = ("bench", "bot", "console", "extractor", "gateway", "persistence", "sandbox", "state_machine", "storm", "webhooks")
+PACKAGES = (
+    "bench",
+    "bot",
+    "console",
+    "extractor",
+    "gateway",
+    "persistence",
+    "sandbox",
+    "state_machine",
+    "storm",
+    "webhooks",
+)
 
 
 @pytest.mark.parametrize("package", PACKAGES)

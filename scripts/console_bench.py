@@ -1,4 +1,4 @@
-"""Measures the console on an invented history: ``python bench/console.py 210000`` makes a million journal rows.
+"""Measures the console on an invented history: ``python scripts/console_bench.py 210000`` makes a million journal rows.
 
 Each page is asked for over real HTTP by somebody who sees every company; figures are milliseconds as the browser waits.
 """
