@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 REGIMES = ("mei", "simples", "normal")
 # Most of our users are MEI; 170101 is "assessoria ou consultoria de qualquer natureza" of the national list.
 DEFAULTS = {"regime": "mei", "codigo_servico": "170101"}
-_IBGE = re.compile(r"[1-5]\d{6}")
+_IBGE = re.compile(r"(?:1[1-7]|2[1-9]|3[1235]|4[1-3]|5[0-3])\d{5}")  # the first two digits are the state's
 _SERVICE = re.compile(r"\d{6}|\d{1,2}\.\d{2}")
 _SERIES = re.compile(r"[A-Za-z0-9]{1,5}")
 _CNAE = re.compile(r"\d{7}")
-MAX_RATE = Decimal(100)  # percent
+MAX_RATE = Decimal(5)  # percent; the ceiling of the ISS (LC 116/2003, art. 8, II)
 
 
 class CompanyError(ValueError):
@@ -58,7 +58,10 @@ def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
         raise _refusal(f"--cnpj {form.cnpj}: its check digits don't fit, or characters are missing") from error
     _require(bool(form.razao_social.strip()), "--razao-social is empty")
     _require(bool(form.inscricao_municipal.strip()), "--inscricao-municipal is empty")
-    _require(bool(_IBGE.fullmatch(form.municipio)), "--municipio is the city's IBGE code: 7 digits, e.g. 3550308")
+    _require(
+        bool(_IBGE.fullmatch(form.municipio)),
+        "--municipio is the city's IBGE code: 7 digits that begin with the state's, e.g. 3550308",
+    )
     _require(form.regime in {None, *REGIMES}, f"--regime is one of {', '.join(REGIMES)}")
     _require(
         form.codigo_servico is None or bool(_SERVICE.fullmatch(form.codigo_servico)),
@@ -104,7 +107,10 @@ def _rate(texto: str | None) -> Decimal | None:
         rate = Decimal(texto.replace(",", "."))
     except InvalidOperation as error:
         raise _refusal("--aliquota is a percentage, such as 2.5") from error
-    _require(rate.is_finite() and Decimal(0) <= rate <= MAX_RATE, "--aliquota is a percentage between 0 and 100")
+    _require(
+        rate.is_finite() and Decimal(0) <= rate <= MAX_RATE,
+        "--aliquota is a percentage between 0 and 5, the ceiling of the ISS",
+    )
     return rate
 
 
