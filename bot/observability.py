@@ -49,7 +49,7 @@ def _allowlist(_logger: object, _name: str, event: MutableMapping[str, Any]) -> 
 def _masked(value: Any) -> Any:
     match value:
         case str():
-            return PERSONAL.sub(MASK, value)
+            return value if value.replace("_", "").isalpha() else PERSONAL.sub(MASK, value)  # a word hides nobody
         case dict():
             return {key: _masked(inner) for key, inner in value.items()}
         case list() | tuple() | set() | frozenset():

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from persistence.inbox import Arrival
     from webhooks.deps import WebhookDeps
 
+STORED = b'{"status": "ok"}'
 RETRY_AFTER = "5"  # seconds; a restarting database is back by then
 
 READ_SECONDS = 10.0  # 3 MiB on a slow line; a sender that stalls must not hold a connection
@@ -35,11 +36,13 @@ async def store(deps: WebhookDeps, origem: str, arrivals: Sequence[Arrival]) -> 
     for arrival in arrivals:
         deps.metrics.arrivals.labels(arrival.tipo).inc()
     log.info("arrived", origem=origem, novas=new, correlacoes=[arrival.correlacao for arrival in arrivals])
-    return web.json_response({"status": "ok"})
+    return web.Response(body=STORED, content_type="application/json")
 
 
 async def read_body(request: web.Request) -> bytes:
     """Return the whole body. Raises 413 beyond the application's limit and 408 when it does not come."""
+    if request.content.is_eof():  # nearly always it came with its headers
+        return await request.read()
     try:
         async with asyncio.timeout(READ_SECONDS):
             return await request.read()
