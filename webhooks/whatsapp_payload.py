@@ -6,6 +6,7 @@ import hashlib
 import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -22,6 +23,7 @@ KNOWN_TYPES = frozenset((
     "contacts", "order", "unsupported", "edit", "revoke", "system",
 ))  # Meta's message types; others are stored just the same
 # fmt: on
+TICK_LANES = 32  # a person's ticks keep their order, and under load many people's are written down together
 _LONGEST_KEY = 200  # characters; a wamid has about 60, an index row takes 2,700 bytes
 _LONGEST_ID = 140  # characters; a BSUID has at most 131
 
@@ -157,7 +159,7 @@ def _status(value: dict[str, Any], received: Any) -> Arrival:
     recipient = status.recipient_user_id or status.recipient_id or "desconhecido"
     return Arrival(
         chave=_bounded(f"status:{status.id}:{status.status}", _LONGEST_KEY),
-        lane=f"entrega:{_bounded(metadata.phone_number_id, _LONGEST_ID)}:{_bounded(recipient, _LONGEST_ID)}",
+        lane=f"entrega:{_bounded(metadata.phone_number_id, _LONGEST_ID)}:{crc32(recipient.encode()) % TICK_LANES}",
         tipo="status",
         payload={
             "phone_number_id": metadata.phone_number_id,

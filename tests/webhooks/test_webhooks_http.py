@@ -189,7 +189,8 @@ async def test_a_batch_delivered_twice_is_one_row_each_in_order(database: Databa
     for user in users:
         assert seen[f"{PHONE}:{user}"] == [f"wamid.{user}.{number}" for number in range(4)]
         steps = [f"status:wamid.out.{user}:{status}" for status in ("sent", "delivered", "read")]
-        assert seen[f"entrega:{PHONE}:{user}"] == steps
+        [told] = [keys for lane, keys in seen.items() if lane.startswith("entrega:") and steps[0] in keys]
+        assert [key for key in told if key in steps] == steps
 
 
 async def test_a_signed_body_that_nobody_can_read_is_kept(database: Database, client: httpx.AsyncClient) -> None:

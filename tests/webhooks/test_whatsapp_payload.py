@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from webhooks.whatsapp_payload import KNOWN_TYPES, read_notification
+from webhooks.whatsapp_payload import KNOWN_TYPES, TICK_LANES, read_notification
 
 PHONE = "106540352242922"
 WA = "5516992318222"
@@ -141,12 +141,15 @@ def test_everything_in_a_batch_is_found_in_order() -> None:
     assert [arrival.chave for arrival in found] == keys
 
 
-def test_statuses_wait_in_the_recipients_lane() -> None:
-    """A status is an arrival of its own for each step of a message, apart from the conversation."""
+def test_a_persons_statuses_wait_in_one_lane() -> None:
+    """A status is an arrival of its own for each step of a message, apart from the conversation, always in one lane."""
     read = status(name="read", recipient_user_id=BSUID, pricing={"billable": True})
     one, two = read_notification(body(value(statuses=[status(), read]))).arrivals
-    assert (one.tipo, one.lane, one.imediato) == ("status", f"entrega:{PHONE}:{WA}", True)
-    assert (two.chave, two.lane) == ("status:wamid.OUT:read", f"entrega:{PHONE}:{BSUID}")
+    [again] = read_notification(body(value(statuses=[status(name="delivered")]))).arrivals
+    lanes = {f"entrega:{PHONE}:{number}" for number in range(TICK_LANES)}
+    assert (one.tipo, one.lane, one.imediato) == ("status", again.lane, True)
+    assert two.chave == "status:wamid.OUT:read"
+    assert {one.lane, two.lane} <= lanes
     assert two.payload["status"] == read
 
 
