@@ -6,11 +6,13 @@ import asyncio
 import logging
 import time
 from dataclasses import dataclass
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Self
 
 import httpx
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Mapping
     from types import TracebackType
 
@@ -20,6 +22,7 @@ CONNECT_SECONDS = 5.0  # a healthy TLS handshake takes well under one second, al
 POOL_SECONDS = 5.0  # longer means that we are the bottleneck, and nothing was sent: say so early
 MAX_CONNECTIONS = 20  # per destination and process: the gateways throttle long before this
 SERVER_ERROR = 500
+ADDRESSES = 64  # parsed ones kept: most calls go to the same few
 MAX_BODY = 8 * 1024 * 1024  # JSON answers and rendered notes are far smaller; a runaway body must not eat the memory
 
 
@@ -94,22 +97,25 @@ class Destination:
                     f"the value of header {name} has characters that HTTP cannot carry (a pasted line end?)"
                 )
         _keep_urls_out_of_the_logs()
+        self._address = lru_cache(ADDRESSES)(partial(_address, base_url.rstrip("/")))
         self._allowed = frozenset({origin(url), *(origin(httpx.URL(other)) for other in also_allowed)})
         self._guard = guard
         self._timeout = timeout
         self._observe = observe
         self._breaker = breaker
         # pool, TCP and TLS get a quarter each at most: "certainly not sent" must be seen before the deadline hides it
+        self._transport = httpx.AsyncHTTPTransport(
+            verify=_trust(),
+            limits=httpx.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS),
+            trust_env=False,  # no proxy and no .netrc by accident
+        )
         self._client = httpx.AsyncClient(
-            base_url=url,
+            transport=self._transport,
             headers={"accept-encoding": "identity", **(headers or {})},  # no decompression bombs
             timeout=httpx.Timeout(
                 timeout, connect=min(CONNECT_SECONDS, timeout / 4), pool=min(POOL_SECONDS, timeout / 4)
             ),
-            limits=httpx.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS),
-            follow_redirects=False,  # a redirect would carry our token somewhere else
-            trust_env=False,  # no proxy and no .netrc by accident
-            event_hooks={"request": [self._check]},
+            trust_env=False,
         )
 
     async def __aenter__(self) -> Self:
@@ -140,7 +146,7 @@ class Destination:
         error for what we did wrong.
         """
         started = time.monotonic()
-        request = self._client.build_request(method, path, content=content, headers=headers)
+        request = self._client.build_request(method, self._address(path), content=content, headers=headers)
         status, body, failure = None, b"", None
         try:
             async with asyncio.timeout(self._timeout):
@@ -167,7 +173,10 @@ class Destination:
             self._breaker.succeeded()
 
     async def _exchange(self, request: httpx.Request, max_body: int) -> Answer:
-        response = await self._client.send(request, stream=True)
+        self._check(request)
+        # Straight to the wire: the client's own round (cookies, redirects, which would carry our token somewhere else,
+        # authentication) is nothing that we want, and costs as much as the wire.
+        response = await self._transport.handle_async_request(request)
         try:
             chunks, size = [], 0
             async for chunk in response.aiter_bytes():
@@ -181,10 +190,21 @@ class Destination:
             await response.aclose()
         return Answer(response.status_code, {k.lower(): v for k, v in response.headers.items()}, b"".join(chunks))
 
-    async def _check(self, request: httpx.Request) -> None:
+    def _check(self, request: httpx.Request) -> None:
         if origin(request.url) not in self._allowed:
             raise ForbiddenDestinationError(origin(request.url))
         self._guard()
+
+
+def _address(base: str, path: str) -> httpx.URL:
+    """Join as httpx does; an absolute address stays what it is, and is refused later if it leads elsewhere."""
+    return httpx.URL(path if "://" in path else f"{base}/{path.lstrip('/')}" if path.strip("/") else f"{base}/")
+
+
+@cache
+def _trust() -> ssl.SSLContext:
+    """Return the certificates that we trust; reading them takes a while, so all destinations share them."""
+    return httpx.create_ssl_context(trust_env=False)
 
 
 def _keep_urls_out_of_the_logs() -> None:
