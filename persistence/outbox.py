@@ -43,6 +43,10 @@ class Saida:
     tomada_em: float  # our monotonic clock when we took it, to notice that we were frozen
 
 
+# Statements are composed once: that costs more than running them.
+_ENQUEUE = insert(outbox).on_conflict_do_nothing(index_elements=[outbox.c.chave])
+
+
 async def enqueue(
     connection: AsyncConnection,
     *,
@@ -58,16 +62,16 @@ async def enqueue(
 
     ``resumo_de`` is the revision whose summary this message shows; ``bloqueia``: later ones wait until it has left.
     """
-    statement = insert(outbox).values(
-        conversa=conversa,
-        mensagem=mensagem,
-        sessao_id=sessao_id,
-        chave=chave,
-        resumo_de=resumo_de,
-        bloqueia=bloqueia,
-        correlacao=correlacao,
-    )
-    await connection.execute(statement.on_conflict_do_nothing(index_elements=[outbox.c.chave]))
+    values = {
+        "conversa": conversa,
+        "mensagem": mensagem,
+        "sessao_id": sessao_id,
+        "chave": chave,
+        "resumo_de": resumo_de,
+        "bloqueia": bloqueia,
+        "correlacao": correlacao,
+    }
+    await connection.execute(_ENQUEUE, values)
 
 
 _CLAIM = sa.text("""
@@ -109,18 +113,7 @@ async def renew(connection: AsyncConnection, saida: Saida) -> bool:
 
 async def sent(connection: AsyncConnection, saida: Saida, wamid: str) -> None:
     """Meta took it. A status webhook may have said so before us; then its tick stands."""
-    await connection.execute(
-        outbox.update()
-        .where(outbox.c.id == saida.id)
-        .values(
-            wamid=wamid,
-            status=_forward("enviado"),
-            enviado_em=sa.func.coalesce(outbox.c.enviado_em, sa.func.now()),
-            run_at=None,
-            lease_until=None,
-            tentativas=outbox.c.tentativas + 1,
-        )
-    )
+    await connection.execute(_SENT, {"_id": saida.id, "_wamid": wamid})
 
 
 async def again(
@@ -183,22 +176,8 @@ async def tick(
     Our id counts only for a message that may have left and whose wamid we don't know: numbers start again in a restored
     or second database, and Meta repeats its webhooks for seven days.
     """
-    lost_answer = sa.and_(
-        outbox.c.id == (outbox_id or 0), outbox.c.wamid.is_(None), outbox.c.status.in_(("enviando", "incerto"))
-    )
-    changed = await connection.execute(
-        outbox.update()
-        .where(sa.or_(outbox.c.wamid == wamid, lost_answer))
-        .values(
-            wamid=wamid,
-            status=_forward(status),
-            enviado_em=sa.func.coalesce(outbox.c.enviado_em, sa.func.now()),
-            run_at=None,
-            erro_codigo=codigo if codigo is not None else outbox.c.erro_codigo,
-            erro=erro if erro is not None else outbox.c.erro,
-        )
-    )
-    return bool(changed.rowcount)
+    values = {"_id": outbox_id or 0, "_wamid": wamid, "_codigo": codigo, "_erro": erro}
+    return bool((await connection.execute(_TICK[status], values)).rowcount)
 
 
 async def retry_failed(connection: AsyncConnection, wamid: str, seconds: float, max_tries: int) -> bool:
@@ -235,3 +214,34 @@ async def spoke_aside(connection: AsyncConnection, conversa: str, momento: datet
 def _forward(status: str) -> Any:
     rank = sa.case(ORDEM, value=outbox.c.status, else_=0)
     return sa.case((rank < ORDEM[status], status), else_=outbox.c.status)
+
+
+_WAMID = sa.bindparam("_wamid", type_=sa.Text)
+_SENT = (
+    outbox.update()
+    .where(outbox.c.id == sa.bindparam("_id"))
+    .values(
+        wamid=_WAMID,
+        status=_forward("enviado"),
+        enviado_em=sa.func.coalesce(outbox.c.enviado_em, sa.func.now()),
+        run_at=None,
+        lease_until=None,
+        tentativas=outbox.c.tentativas + 1,
+    )
+)
+_LOST_ANSWER = sa.and_(
+    outbox.c.id == sa.bindparam("_id"), outbox.c.wamid.is_(None), outbox.c.status.in_(("enviando", "incerto"))
+)
+_TICK = {
+    status: outbox.update()
+    .where(sa.or_(outbox.c.wamid == _WAMID, _LOST_ANSWER))
+    .values(
+        wamid=_WAMID,
+        status=_forward(status),
+        enviado_em=sa.func.coalesce(outbox.c.enviado_em, sa.func.now()),
+        run_at=None,
+        erro_codigo=sa.func.coalesce(sa.bindparam("_codigo", type_=sa.Integer), outbox.c.erro_codigo),
+        erro=sa.func.coalesce(sa.bindparam("_erro", type_=sa.Text), outbox.c.erro),
+    )
+    for status in ORDEM
+}

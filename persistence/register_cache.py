@@ -24,10 +24,14 @@ class Entrada:
     dados: dict[str, Any] | None
 
 
+_GET = sa.select(cnpj_cache.c.dados).where(
+    cnpj_cache.c.cnpj == sa.bindparam("_cnpj"), cnpj_cache.c.valido_ate > sa.func.now()
+)
+
+
 async def get(connection: AsyncConnection, cnpj: str) -> Entrada | None:
     """Return what is remembered and still good, or ``None``."""
-    statement = sa.select(cnpj_cache.c.dados).where(cnpj_cache.c.cnpj == cnpj, cnpj_cache.c.valido_ate > sa.func.now())
-    row = (await connection.execute(statement)).one_or_none()
+    row = (await connection.execute(_GET, {"_cnpj": cnpj})).one_or_none()
     return Entrada(row.dados) if row else None
 
 

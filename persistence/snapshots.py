@@ -130,29 +130,26 @@ def _sessao(row: sa.Row[Any]) -> Sessao:
     )
 
 
-_SELECT = sa.select(session_snapshot, empresa.c.razao_social).join(empresa)
+_THIS = session_snapshot.c.conversa == sa.bindparam("_conversa")
+_SELECT = sa.select(session_snapshot, empresa.c.razao_social).join(empresa).where(_THIS)
+_ACTIVE = _SELECT.where(session_snapshot.c.estado.in_(ESPERAM_USUARIO))
+_ONE = _SELECT.where(session_snapshot.c.sessao_id == sa.bindparam("_sessao"))
+_LATEST = _SELECT.order_by(session_snapshot.c.id.desc()).limit(1)
 
 
 async def active(connection: AsyncConnection, conversa: str) -> Sessao | None:
     """Return the conversation's session that waits for the user; there is one at most."""
-    return await _one(
-        connection,
-        _SELECT.where(session_snapshot.c.conversa == conversa, session_snapshot.c.estado.in_(ESPERAM_USUARIO)),
-    )
+    return await _one(connection, _ACTIVE, {"_conversa": conversa})
 
 
 async def load(connection: AsyncConnection, conversa: str, sessao_id: str) -> Sessao | None:
     """Return one session of this conversation; another conversation's session is never found."""
-    return await _one(
-        connection,
-        _SELECT.where(session_snapshot.c.sessao_id == sessao_id, session_snapshot.c.conversa == conversa),
-    )
+    return await _one(connection, _ONE, {"_conversa": conversa, "_sessao": sessao_id})
 
 
 async def latest(connection: AsyncConnection, conversa: str) -> tuple[Sessao, datetime] | None:
     """Return the conversation's newest session and when it last changed."""
-    statement = _SELECT.where(session_snapshot.c.conversa == conversa).order_by(session_snapshot.c.id.desc()).limit(1)
-    row = (await connection.execute(statement)).one_or_none()
+    row = (await connection.execute(_LATEST, {"_conversa": conversa})).one_or_none()
     return (_sessao(row), row.updated_at) if row else None
 
 
@@ -180,6 +177,6 @@ async def overdue(connection: AsyncConnection, limit: int) -> list[tuple[str, st
     return [(row.sessao_id, row.conversa, row.versao) for row in await connection.execute(statement)]
 
 
-async def _one(connection: AsyncConnection, statement: sa.Select[Any]) -> Sessao | None:
-    row = (await connection.execute(statement)).one_or_none()
+async def _one(connection: AsyncConnection, statement: sa.Select[Any], values: dict[str, str]) -> Sessao | None:
+    row = (await connection.execute(statement, values)).one_or_none()
     return _sessao(row) if row else None
