@@ -36,6 +36,8 @@ def run(names: Sequence[str], plan: Plan, json_file: Path | None, report: Path |
 
         def step(name: str, what: str) -> None:
             progress.update(bar, description=f"{name}: {what}")
+            if not console.is_terminal:  # a log has no bar
+                console.print(f"{name}: {what}", markup=False)
 
         figures, broken = uvloop.run(_measure(place, names, plan, step, lambda: progress.advance(bar)))
     Console(width=None if Console().is_terminal else 160).print(table(figures))

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import asyncpg
+
 from bench.figure import Figure, at_least, at_most, percentile
 from bench.town import open_town, person
 from storm.person import brl, customers
@@ -41,6 +43,7 @@ class Ran:
     taken: tuple[float, ...]
     messages: tuple[int, ...]
     cpu: dict[str, float]
+    stored: float  # bytes that the database grew by, per note
 
     def cost(self, *prefixes: str) -> float:
         """CPU milliseconds per conversation of the roles that begin so."""
@@ -54,6 +57,8 @@ async def measure(place: Place, plan: Plan) -> list[Figure]:
     for ran in runs:
         if ran.duplicates or ran.notes != ran.begun:
             raise RuntimeError(f"{ran.begun} confirmed, {ran.notes} notes, {ran.duplicates} duplicates")
+    if not all(ran.done for ran in runs):
+        raise RuntimeError("nobody ended within the counted seconds (though all notes came): give it more --seconds")
     parts = {role: round(runs[-1].cost(role), 2) for role in runs[-1].cpu}
     told = tuple(sum(ran.messages) / max(1, len(ran.messages)) for ran in runs)
     return [
@@ -65,6 +70,8 @@ async def measure(place: Place, plan: Plan) -> list[Figure]:
         Figure(row=ROW, name="first message to PDF and XML, p50", unit="s",
                ours=tuple(percentile(list(ran.taken), 0.5) for ran in runs),
                note="with the simulated city's and renderer's own waits"),
+        Figure(row=ROW, name="database per issued invoice", unit="KB", ours=tuple(ran.stored / 1000 for ran in runs),
+               note="PDF and XML of the simulator included"),
         Figure(row=ROW, name="outbound messages per issued invoice", unit="", ours=told, reach=at_most(3)),
     ]  # fmt: skip
 
@@ -75,6 +82,7 @@ async def talk(place: Place, seconds: float, *, at_once: int = AT_ONCE, warm: fl
     tomadores = itertools.cycle(customers())
     numbers = iter(range(people))
     async with open_town(place, people=people, workers=WORKERS, with_gateway=True) as town:
+        size = await _size(town.database_url)
         begun = time.perf_counter()
         end = begun + warm + seconds
         finished: list[tuple[float, float]] = []
@@ -98,9 +106,18 @@ async def talk(place: Place, seconds: float, *, at_once: int = AT_ONCE, warm: fl
         cpu = await metered
         told = tuple(len(town.line.phone(person(number)).messages) for number in used)
         notes = await town.book("note.created", "note.settled")
+        grown = await _size(town.database_url) - size
     counted = [taken for at, taken in finished if begun + warm < at <= end]
     numbered, doubles = _notes(notes)
-    return Ran(len(counted), seconds, len(used), numbered, doubles, tuple(counted), told, cpu)
+    return Ran(len(counted), seconds, len(used), numbered, doubles, tuple(counted), told, cpu, grown / max(1, numbered))
+
+
+async def _size(url: str) -> int:
+    connection = await asyncpg.connect(url)
+    try:
+        return int(await connection.fetchval("SELECT pg_database_size(current_database())"))
+    finally:
+        await connection.close()
 
 
 async def one(town: Town, who: str, number: int, tomador: str) -> None:

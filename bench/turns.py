@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from bench.figure import Figure, at_least, at_most, percentile
+from bench.profile import profiled
 from bench.town import open_town, person
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ ROW = "turns"
 IDLE_PAUSE = 0.05  # seconds between the messages of an idle house
 PEOPLE = 40  # talking at the same time, each waiting for an answer before the next message
 WORKERS = 2
+PROFILE_SECONDS = 10.0
 FIRST = "nota de {} pra 12.345.678/0001-95, consultoria de marketing"
 THEN = ("na verdade o valor é {}", "muda o valor para {}", "o valor certo é {} reais")
 
@@ -33,6 +35,7 @@ class Ran:
     latencies: tuple[float, ...]
     cpu: dict[str, float]
     wrong: int
+    shares: dict[str, float] = field(default_factory=dict)  # of one worker's time, by part; empty without py-spy
 
     @property
     def rate(self) -> float:
@@ -50,7 +53,9 @@ async def measure(place: Place, plan: Plan) -> list[Figure]:
     found = await plan.in_turns(
         {"idle": lambda: idle(place, plan.seconds), "loaded": lambda: loaded(place, plan.seconds)}
     )
-    for ran in (*found["idle"], *found["loaded"]):
+    plan.step("profile")
+    seen = await watched(place, min(plan.seconds, PROFILE_SECONDS))
+    for ran in (*found["idle"], *found["loaded"], seen):
         if ran.wrong:
             raise RuntimeError(f"{ran.wrong} answers too many or too few in {ran.turns} turns")
     quiet, busy = found["idle"], found["loaded"]
@@ -68,7 +73,16 @@ async def measure(place: Place, plan: Plan) -> list[Figure]:
             row=ROW, name="CPU of ours per turn (web + workers)", unit="ms",
             ours=tuple(ran.cost("web", "worker") for ran in busy), reach=at_most(3), parts=parts,
         ),
+        Figure(
+            row=ROW, name="CPU of the workers per turn, by part", unit="ms", ours=_of_workers(busy),
+            parts={name: round(share * _of_workers(busy)[-1], 3) for name, share in seen.shares.items()},
+            note="shares from py-spy's samples of one worker" if seen.shares else "no profile: py-spy is not installed",
+        ),
     ]  # fmt: skip
+
+
+def _of_workers(runs: list[Ran]) -> tuple[float, ...]:
+    return tuple(ran.cost("worker") for ran in runs)
 
 
 async def idle(place: Place, seconds: float) -> Ran:
@@ -81,6 +95,14 @@ async def loaded(place: Place, seconds: float) -> Ran:
     """``PEOPLE`` at once without pauses."""
     async with open_town(place, people=PEOPLE, workers=WORKERS) as town:
         return await talk(town, seconds, people=PEOPLE, pause=0)
+
+
+async def watched(place: Place, seconds: float) -> Ran:
+    """The same under the eyes of py-spy, which slows it down: only its shares count."""
+    async with open_town(place, people=PEOPLE, workers=WORKERS) as town:
+        seen = asyncio.create_task(profiled(town.workers[0].pid, seconds, place.home))
+        ran = await talk(town, seconds, people=PEOPLE, pause=0)
+        return replace(ran, shares=await seen)
 
 
 async def talk(town: Town, seconds: float, *, people: int, pause: float, first: int = 0, warm: float = 1.0) -> Ran:
