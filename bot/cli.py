@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot import cli_fiscal
+from bot.cli_audit import conferir
 from bot.cli_bench import bench
 from bot.cli_cancel import cancelar
 from bot.cli_demo import chat, demo
@@ -213,6 +214,7 @@ def evaluate(
 
 
 app.command()(cancelar)
+app.command()(conferir)
 app.command()(storm)
 app.command()(bench)
 cli_fiscal.add_to(app, empresa)

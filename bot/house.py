@@ -11,6 +11,7 @@ from redis.asyncio import Redis
 
 from bot import cancellation, delivery, emission
 from bot.attachments import Attachments
+from bot.audit import Audit
 from bot.cancellation import Cancellations
 from bot.cancelling import Cancelling
 from bot.carry_out import Hands
@@ -78,6 +79,7 @@ class House:
     cancellations: Pump[TarefaDeCancelamento]
     deliveries: Pump[Saida]
     schedule: Schedule
+    audit: Audit
 
     def web_app(self, *, https: bool = True) -> web.Application:
         """Return the machines' entrance and the console; pages may be added to it before it starts."""
@@ -242,7 +244,20 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             metrics,
             set_aside=Quarantine(database, lanes, live, conversations, ring).set_aside,
         )
-        schedule = Schedule(database, inbox, backlog)
+        audit = Audit(database, gateway, breaker, metrics, ring=ring)
+        schedule = Schedule(database, inbox, backlog, audit.daily)
         yield House(
-            settings, database, redis, metrics, inbox, lanes, backlog, worker, emissions, cancels, deliveries, schedule
+            settings,
+            database,
+            redis,
+            metrics,
+            inbox,
+            lanes,
+            backlog,
+            worker,
+            emissions,
+            cancels,
+            deliveries,
+            schedule,
+            audit,
         )

@@ -84,6 +84,12 @@ class Metrics:
         self.emissions_held = self._gauge(
             "prosa_emissions_held", "Emissions that wait without a call to the gateway, by why.", "retida"
         )
+        self.audits = self._counter(
+            "prosa_audits", "Companies compared with the gateway's listing, by whether it could tell.", "resultado"
+        )
+        self.audit_differences = self._counter(
+            "prosa_audit_differences", "Differences that the daily audit found, by kind, each day anew.", "tipo"
+        )
         self.inbox_open = self._gauge("prosa_inbox_open", "Inbox rows not yet processed.")
         self.inbox_in_quarantine = self._gauge("prosa_inbox_in_quarantine", "Inbox rows in quarantine now.")
         self.inbox_lag_seconds = self._gauge(

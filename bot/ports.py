@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from extractor.contract import Extractor
-from gateway.port import FiscalGateway
+from gateway.port import FiscalGateway, ListingGateway
 
 if TYPE_CHECKING:
     from gateway.cnpj_register import Consulta
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gateway.whatsapp_media import Uploaded
     from gateway.whatsapp_messages import Mensagem
 
-__all__ = ["Extractor", "FiscalGateway", "Messenger", "Register"]
+__all__ = ["Extractor", "FiscalGateway", "ListingGateway", "Messenger", "Register"]
 
 
 class Messenger(Protocol):

@@ -26,6 +26,7 @@ EXPIRY_SECONDS = 5  # how late a deadline may be noticed
 SLEEPERS_SECONDS = 60  # safety net for a lane that nobody woke
 WATCH_SECONDS = 300  # how often an overdue emission is named in the log
 OPERATOR_AFTER_SECONDS = 3600.0  # an hour without an answer is no longer the city being slow
+AUDIT_SECONDS = 3600  # how often is looked whose audit of the day is missing: a gateway may be away for hours
 SLOTS_KEPT = timedelta(days=1)
 EXPIRY_BATCH = 500
 
@@ -35,10 +36,13 @@ log = structlog.get_logger(__name__)
 class Schedule:
     """APScheduler with an in-memory store; PostgreSQL decides which replica runs a slot."""
 
-    def __init__(self, database: Database, inbox: Inbox, backlog: Backlog) -> None:
+    def __init__(
+        self, database: Database, inbox: Inbox, backlog: Backlog, audit: Callable[[], Awaitable[int]] | None = None
+    ) -> None:
         self._database = database
         self._inbox = inbox
         self._backlog = backlog
+        self._audit = audit
         self._scheduler = AsyncIOScheduler(timezone=UTC, job_defaults={"coalesce": True, "max_instances": 1})
 
     def start(self) -> None:
@@ -50,6 +54,8 @@ class Schedule:
         self._every(3600, "slots", self._forget_slots)
         self._every(3600, "prune", self._backlog.prune)
         self._every(3600, "idempotency", self._forget_idempotency)
+        if self._audit is not None:
+            self._every(AUDIT_SECONDS, "audit", self._audit)
         self._scheduler.start()
 
     def stop(self) -> None:

@@ -40,10 +40,14 @@ def parse_nota(data: Any) -> Nota | None:
 
     An authorised note without a number is reported as still in process: the word alone proves nothing.
     """
-    if not isinstance(data, dict):
-        return None
-    id_externo, id_integracao = text(data.get("id")), text(data.get("idIntegracao"))
-    if id_externo is None or id_integracao is None:
+    nota = parse_any_nota(data)
+    return nota if nota and nota.id_integracao else None
+
+
+def parse_any_nota(data: Any) -> Nota | None:
+    """Do the same for a note that may have been made without a reference: its ``id_integracao`` is then empty."""
+    id_externo = text(data.get("id")) if isinstance(data, dict) else None
+    if id_externo is None:
         return None
     retorno = as_dict(data.get("retorno"))
     numero = _first(data, "numeroNfse") or _first(retorno, "numeroNfse")
@@ -53,7 +57,7 @@ def parse_nota(data: Any) -> Nota | None:
     mensagem = _mensagem(data.get("mensagem")) or _mensagem(retorno.get("mensagemRetorno"))
     return Nota(
         id_externo=id_externo,
-        id_integracao=id_integracao,
+        id_integracao=text(data.get("idIntegracao")) or "",
         situacao=situacao,
         prestador=_documento(data.get("prestador")),
         tomador=_documento(data.get("tomador")),

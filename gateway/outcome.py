@@ -51,12 +51,12 @@ def submit_outcome(result: Answer | httpx.HTTPError, key: NaturalKey) -> Outcome
         kind = NotSent if isinstance(result, BEFORE_SENDING) else Unknown
         return kind(type(result).__name__)
     if result.status in _OURS:
-        return Misconfigured(_says(result))
+        return Misconfigured(says(result))
     if result.status in _LATER:
-        return Postponed(retry_after(result.headers), _says(result))
+        return Postponed(retry_after(result.headers), says(result))
     body = json_object(result.body)
     if not body:
-        return Unknown(f"{_says(result)} without a JSON object")
+        return Unknown(f"{says(result)} without a JSON object")
     outcome: Outcome | None = None
     if _OK <= result.status < _REDIRECT:
         outcome = _accepted(body, key)
@@ -64,17 +64,17 @@ def submit_outcome(result: Answer | httpx.HTTPError, key: NaturalKey) -> Outcome
         outcome = _duplicate(body, key) or _accepted_despite_400(body, key) or _rejected(body, key)
     elif result.status == _CONFLICT:
         outcome = _duplicate(body, key)
-    return outcome or Unknown(f"{_says(result)} that does not speak of our note")
+    return outcome or Unknown(f"{says(result)} that does not speak of our note")
 
 
 def finding(result: Answer | httpx.HTTPError, key: NaturalKey) -> Finding:
     """Classify the answer to "what stands under ``key``?"; absence is only believed when said in so many words."""
     if not isinstance(result, Answer):
         return CannotTell(type(result).__name__)
-    if result.status == _NOT_FOUND and _says_absent(json_object(result.body)):
+    if result.status == _NOT_FOUND and says_absent(json_object(result.body)):
         return Absent()
     if result.status != _OK:
-        return CannotTell(_says(result), retry_after(result.headers))
+        return CannotTell(says(result), retry_after(result.headers))
     nota = _only_ours(_json(result), key)
     return Found(nota) if nota else CannotTell("the answer does not describe our note")
 
@@ -84,7 +84,7 @@ def download_of(result: Answer | httpx.HTTPError, formato: Literal["pdf", "xml"]
     if not isinstance(result, Answer):
         return NotReady(type(result).__name__)
     if result.status != _OK:
-        return NotReady("not rendered yet" if result.status == _ACCEPTED_LATER else _says(result))
+        return NotReady("not rendered yet" if result.status == _ACCEPTED_LATER else says(result))
     if formato == "pdf" and result.body.startswith(b"%PDF-"):
         return Documento(result.body, "application/pdf")
     if formato == "xml" and _looks_like_xml(result.body):
@@ -105,7 +105,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return min(max((aware - datetime.now(UTC)).total_seconds(), 0.0), _MAX_WAIT)
 
 
-def _says(answer: Answer) -> str:
+def says(answer: Answer) -> str:
     """Name an answer without repeating any of it."""
     return f"HTTP {answer.status}"
 
@@ -168,7 +168,7 @@ def _only_ours(answer: Any, key: NaturalKey) -> Nota | None:
     return ours[0] if len(ours) == 1 else None
 
 
-def _says_absent(body: dict[str, Any]) -> bool:
+def says_absent(body: dict[str, Any]) -> bool:
     """Tell PlugNotas' own "not found" from that of a proxy, a wrong path or an empty host."""
     error = as_dict(body.get("error"))
     message, data = text(error.get("message")), as_dict(error.get("data"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from typing import TYPE_CHECKING, Self
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import httpx
 
@@ -13,16 +13,19 @@ from gateway import payload as bodies
 from gateway import tape
 from gateway.cancellation import cancel_finding, cancel_outcome
 from gateway.http import Destination
+from gateway.listing import listing_of
 from gateway.outcome import download_of, finding, submit_outcome
 from state_machine.emission import NotReady
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import date
     from types import TracebackType
     from typing import Literal
 
     from gateway.http import Answer, Exchange
     from gateway.port import Intent
+    from state_machine.audit import Listagem
     from state_machine.breaker import Breaker
     from state_machine.cancelamento import Motivo
     from state_machine.cancelamento_envio import CancelFinding, CancelOutcome
@@ -110,6 +113,13 @@ class PlugNotas:
             asked = await _call(self._questions, "GET", path)
         note = await _call(self._questions, "GET", _by_key(key))
         return cancel_finding(asked, note, key, id_externo)
+
+    async def listing(self, prestador: str, inicio: date, fim: date, cursor: str | None = None) -> Listagem:
+        """Ask for one page of a prestador's notes of some days, both included."""
+        query = {"cpfCnpj": prestador, "dataInicial": inicio.isoformat(), "dataFinal": fim.isoformat()}
+        if cursor is not None:
+            query["hashProximaPagina"] = cursor
+        return listing_of(await _call(self._questions, "GET", f"/nfse/consultar/periodo?{urlencode(query)}"))
 
 
 def _by_key(key: NaturalKey) -> str:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from datetime import date
     from decimal import Decimal
 
+    from state_machine.audit import Listagem
     from state_machine.cancelamento import Motivo
     from state_machine.cancelamento_envio import CancelFinding, CancelOutcome
     from state_machine.emission import Download, Finding, NaturalKey, Outcome
@@ -103,4 +104,12 @@ class FiscalGateway(Protocol):
 
     async def cancellation(self, key: NaturalKey, id_externo: str, protocolo: str | None) -> CancelFinding:
         """Say what became of a request to cancel (``protocolo``: as far as its answer reached us) and of the note."""
+        ...
+
+
+class ListingGateway(Protocol):
+    """A gateway that can list what it holds; apart, since an authority may do so by another order than by days."""
+
+    async def listing(self, prestador: str, inicio: date, fim: date, cursor: str | None = None) -> Listagem:
+        """Return one page of a prestador's notes of some days (both included, São Paulo), from ``cursor`` on."""
         ...

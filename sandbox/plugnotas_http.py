@@ -145,7 +145,9 @@ class _Api:
         ]
         ids = [note.id for note in notes]
         cursor = query.get("hashProximaPagina")
-        start = ids.index(cursor) if cursor in ids else 0
+        if cursor and cursor not in ids:
+            return _error(400, "hashProximaPagina inválido")
+        start = ids.index(cursor) if cursor else 0
         end = start + self.gateway.config.page
         following = ids[end] if end < len(ids) else None
         return answer({"notas": [self._summary(note) for note in notes[start:end]], "hashProximaPagina": following})
