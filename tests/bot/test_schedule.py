@@ -60,3 +60,16 @@ async def test_nothing_overdue_is_no_work(database: Database) -> None:
     """A sweep over an empty house puts nothing into the inbox."""
     assert await scheduler(database).expire() == 0
     assert await database.pool.fetchval("SELECT count(*) FROM inbox") == 0
+
+
+async def test_the_audit_is_one_of_the_jobs(database: Database) -> None:
+    """A house with an audit has it looked at hourly; one without has no such job."""
+
+    async def audit() -> int:
+        return 0
+
+    audited = Schedule(database, Inbox(database, 0), Backlog(database), audit)
+    for replica, there in ((audited, True), (scheduler(database), False)):
+        replica.start()
+        assert (replica._scheduler.get_job("audit") is not None) is there
+        replica.stop()

@@ -80,7 +80,7 @@ async def test_the_question_is_the_documented_one(server: Scripted, free) -> Non
         await gateway.listing("11222333000181", date(2026, 11, 20), date(2026, 11, 22), "a+b/c=&d")
     assert server.received[0].path == (
         "/nfse/consultar/periodo?cpfCnpj=11222333000181&dataInicial=2026-11-20&dataFinal=2026-11-22"
-        "&hashProximaPagina=a%2Bb/c%3D%26d"
+        "&hashProximaPagina=a%2Bb%2Fc%3D%26d"
     )
 
 
