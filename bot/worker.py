@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 import structlog
 
 from bot.rounds import Round
-from persistence.lanes import ALONE_FROM, DIED, MAX_ATTEMPTS, InboxRow, Lease, LeaseLost
+from persistence.lanes import ALONE_FROM, DIED, MAX_ATTEMPTS, MAX_DEATHS, InboxRow, Lease, LeaseLost
 from persistence.outage import is_outage
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ class LaneWorker:
 
     async def _spared(self, lease: Lease, row: InboxRow) -> bool:
         """Keep a lane whose owners keep dying from the others: apart in time, and quarantined in the end."""
-        if row.tentativas >= MAX_ATTEMPTS:
+        if row.tentativas >= MAX_DEATHS:
             await self._bury(lease, row)
         elif row.tentativas >= ALONE_FROM:
             await self._insist(lambda: self._lanes.back_off(lease, row))

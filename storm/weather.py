@@ -100,6 +100,7 @@ class Weather:
         self._servers = servers
         self._processes = processes
         self._tasks: set[asyncio.Task[None]] = set()
+        self._recovering = False  # the database, from a crash
         self._turn = 0
 
     async def rage(self) -> None:
@@ -141,7 +142,13 @@ class Weather:
     async def _hit(self, blow: Blow) -> str:
         match blow.kind:
             case Kind.DATABASE:
-                await self._servers.crash_database()
+                if self._recovering:
+                    return ""  # it is down already
+                self._recovering = True
+                try:
+                    await self._servers.crash_database()
+                finally:
+                    self._recovering = False
                 return "postgresql"
             case Kind.FLUSH:
                 await self._servers.flush_cache()
