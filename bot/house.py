@@ -23,7 +23,7 @@ from bot.metrics import Metrics
 from bot.notices import Notices
 from bot.orders import Orders
 from bot.outcomes import Outcomes
-from bot.policy import open_breaker, politica_of
+from bot.policy import open_breaker, politica_of, prazos_of
 from bot.pump import Pump
 from bot.quarantine import Quarantine
 from bot.rps import Numbers
@@ -245,7 +245,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             set_aside=Quarantine(database, lanes, live, conversations, ring).set_aside,
         )
         audit = Audit(database, gateway, breaker, metrics, ring=ring)
-        schedule = Schedule(database, inbox, backlog, audit.daily)
+        schedule = Schedule(database, inbox, backlog, audit.daily, prazos_of(settings))
         yield House(
             settings,
             database,

@@ -68,6 +68,11 @@ class Settings(BaseSettings):
     slow_notice_seconds: float = Field(default=30.0, gt=0)  # "typing…" dies after 25 s: then people want a word
     metrics_token: SecretStr = SecretStr("")  # opens /metrics to other machines, as a Bearer token
     probe_port: int = 0  # `prosa worker` answers /healthz, /readyz and /metrics here; 0: nowhere
+    retention_messages_days: int = Field(default=365, ge=0)  # a complaint about an invoice comes within its fiscal year
+    retention_drafts_days: int = Field(default=90, ge=0)  # of invoices that never were: who comes back, comes in weeks
+    retention_strangers_days: int = Field(default=90, ge=0)  # long enough to be registered after having written
+    retention_calls_days: int = Field(default=365, ge=0)  # the masked bodies of gateway calls: as long as the messages
+    retention_logins_days: int = Field(default=30, ge=0)  # attempts to enter the console: an attack is looked at sooner
     master_key: SecretStr = SecretStr("")
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"

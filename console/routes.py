@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from console import actions, audits, case, export, figures, live, login, quarantine, queue, search, snapshot
+from console import actions, audits, case, export, figures, live, login, people, quarantine, queue, search, snapshot
 from console.access import Rota
 from persistence.staff import Papel
 
@@ -30,4 +30,8 @@ ROTAS: Final[tuple[Rota, ...]] = (
     Rota("GET", "/eventos", Papel.LEITURA, "novidades", live.stream, sozinha=True),
     Rota("GET", "/auditoria", Papel.SUPERVISOR, "auditoria", audits.show),
     Rota("GET", "/contatos/{codigo}", Papel.LEITURA, "uma conversa inteira", case.contact),
+    Rota("GET", "/pessoas", Papel.ADMIN, "pedidos da LGPD", people.show),
+    Rota("POST", "/pessoas/ensaio", Papel.ADMIN, "o que está guardado sobre uma pessoa", people.rehearsal),
+    Rota("POST", "/pessoas/exportar", Papel.ADMIN, "a cópia dos dados de uma pessoa, com motivo", people.export),
+    Rota("POST", "/pessoas/apagar", Papel.ADMIN, "apagar os dados de uma pessoa, com motivo", people.erase),
 )
