@@ -19,6 +19,7 @@ from bot.customers import Customers
 from bot.delivery import Delivery
 from bot.emission import Emissions
 from bot.extraction import open_extractor
+from bot.keys import vault_of
 from bot.metrics import Metrics
 from bot.notices import Notices
 from bot.orders import Orders
@@ -84,7 +85,7 @@ class House:
     def web_app(self, *, https: bool = True) -> web.Application:
         """Return the machines' entrance and the console; pages may be added to it before it starts."""
         app = create_app(self._web_deps())
-        mount(app, create_console(self.database, self.inbox, self.backlog, secure=https))
+        mount(app, create_console(self.database, self.inbox, self.backlog, vault_of(self.settings), secure=https))
         return app
 
     def probe_app(self) -> web.Application:

@@ -73,7 +73,7 @@ class Settings(BaseSettings):
     retention_strangers_days: int = Field(default=90, ge=0)  # long enough to be registered after having written
     retention_calls_days: int = Field(default=365, ge=0)  # the masked bodies of gateway calls: as long as the messages
     retention_logins_days: int = Field(default=30, ge=0)  # attempts to enter the console: an attack is looked at sooner
-    master_key: SecretStr = SecretStr("")
+    master_key: SecretStr = SecretStr("")  # base64 of 32 bytes; one, or the new and the old with a comma
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["json", "console"] = "json"
@@ -103,6 +103,15 @@ class Settings(BaseSettings):
         secret = value.get_secret_value()
         if not (secret.isascii() and secret.isprintable()) or secret != secret.strip():
             raise ValueError("holds a space, a line end or another character that no HTTP header may carry")
+        return value
+
+    @field_validator("master_key")
+    @classmethod
+    def _keys(cls, value: SecretStr) -> SecretStr:
+        from persistence.crypto import parse_keys  # noqa: PLC0415 - only where a key is set
+
+        if value.get_secret_value():
+            parse_keys(value.get_secret_value())
         return value
 
     @field_validator("whatsapp_api_url", "plugnotas_url", "cnpj_api_url", "openai_base_url")

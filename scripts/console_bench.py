@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import secrets
 import shutil
 import sys
 import tempfile
@@ -24,6 +25,7 @@ from console.accounts import Enrolment, enrol
 from console.app import create_console, mount
 from console.credentials import new_secret
 from persistence.backlog import Backlog
+from persistence.crypto import KEY_BYTES, Vault
 from persistence.embedded import Embedded
 from persistence.engine import Database
 from persistence.history import invent
@@ -46,9 +48,10 @@ async def measure(url: str, sessions: int) -> None:
     )
     app = web.Application()
     inbox = Inbox(database, 0.0)
-    mount(app, create_console(database, inbox, Backlog(database), secure=False))
+    cofre = Vault((secrets.token_bytes(KEY_BYTES),))
+    mount(app, create_console(database, inbox, Backlog(database), cofre, secure=False))
     login = Enrolment("medida", "uma-senha-bem-comprida", new_secret())
-    await enrol(database, login.nome, Papel.ADMIN, known=login)
+    await enrol(database, cofre, login.nome, Papel.ADMIN, known=login)
     async with TestServer(app) as server, ClientSession(cookie_jar=CookieJar(unsafe=True)) as browser:
         base = f"{server.make_url('')}console"
         form = re.search(r'name="csrf" value="(\w+)"', await (await browser.get(f"{base}/entrar")).text())

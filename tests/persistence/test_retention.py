@@ -36,11 +36,13 @@ async def database(database_url: str) -> AsyncIterator[Database]:
     database = await Database.open(database_url)
     await invent(database, 400)  # over 60 days
     await database.pool.execute(
-        f"INSERT INTO staff_tentativa (conta, endereco, em) VALUES ('x', 'y', {OLD} - interval '1 day'), ('x', 'y', now())"
+        "INSERT INTO staff_tentativa (conta, endereco, em) "
+        f"VALUES ('x', 'y', {OLD} - interval '1 day'), ('x', 'y', now())"
     )
     await database.pool.execute(
         "INSERT INTO conversas (conversa, phone_number_id, endereco, ultima_entrada_em) VALUES "
-        f"('1:old', '1', '1', {OLD} - interval '1 day'), ('1:new', '1', '2', now()), ('1:waits', '1', '3', {OLD} - interval '1 day')"
+        f"('1:old', '1', '1', {OLD} - interval '1 day'), ('1:new', '1', '2', now()), "
+        f"('1:waits', '1', '3', {OLD} - interval '1 day')"
     )
     await database.pool.execute(
         "INSERT INTO outbox (conversa, mensagem, run_at) VALUES ('1:old', '{}', NULL), ('1:waits', '{}', now())"
