@@ -10,6 +10,8 @@ from console.charts import bars, columns
 from persistence import staff_figures
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from aiohttp import web
 
     from console.visit import Visita
@@ -19,7 +21,7 @@ DAYS: Final = (7, 30, 90)
 
 async def failures(visita: Visita) -> web.StreamResponse:
     """Same code, status and city is one group."""
-    days = _days(visita)
+    days = days_of(visita.request.query)
     async with visita.deps.database.transaction() as connection:
         groups = await staff_figures.failure_groups(connection, visita.staff.alcance, timedelta(days=days))
     return visita.pagina("falhas.html", grupos=groups, dias=days, opcoes=DAYS, motivo=labels.motivo)
@@ -27,7 +29,7 @@ async def failures(visita: Visita) -> web.StreamResponse:
 
 async def dashboard(visita: Visita) -> web.StreamResponse:
     """From the first word to the invoice, in numbers."""
-    days = _days(visita)
+    days = days_of(visita.request.query)
     since, alcance = timedelta(days=days), visita.staff.alcance
     async with visita.deps.database.transaction() as connection:
         way = await staff_figures.way(connection, alcance, since)
@@ -60,6 +62,8 @@ async def health(visita: Visita) -> web.StreamResponse:
     async with visita.deps.database.transaction() as connection:
         waiting = await staff_figures.emissions_waiting(connection, alcance)
         lately = await staff_figures.gateway_lately(connection, alcance)
+        held = await staff_figures.held(connection, alcance)
+        answered = await staff_figures.last_answer(connection)
         suspended = await staff_figures.suspended(connection, alcance)
     return visita.pagina(
         "saude.html",
@@ -67,11 +71,16 @@ async def health(visita: Visita) -> web.StreamResponse:
         emissoes=waiting,
         chamadas=lately,
         suspensas=suspended,
+        retidas=held,
+        resposta=answered,
+        desconhecida=max((row.idade for row in waiting if row.status == "desconhecido"), default=None),
+        retencao=labels.RETIDAS,
         operacao=labels.operacao,
         resultado=labels.resultado,
     )
 
 
-def _days(visita: Visita) -> int:
-    asked = visita.request.query.get("dias", "")
-    return int(asked) if asked in {str(days) for days in DAYS} else 30
+def days_of(fields: Mapping[str, str], otherwise: int = 30) -> int:
+    """Return the period that was chosen."""
+    asked = fields.get("dias", "")
+    return int(asked) if asked in {str(days) for days in DAYS} else otherwise
