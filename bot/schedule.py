@@ -11,7 +11,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 from sqlalchemy.dialects.postgresql import insert
 
-from persistence import cancellations, idempotency, retention, snapshots
+from persistence import cancellations, dashboard, idempotency, retention, snapshots
 from persistence.inbox import Arrival
 from persistence.tables import job_slots
 
@@ -28,6 +28,7 @@ SLEEPERS_SECONDS = 60  # safety net for a lane that nobody woke
 WATCH_SECONDS = 300  # how often an overdue emission is named in the log
 OPERATOR_AFTER_SECONDS = 3600.0  # an hour without an answer is no longer the city being slow
 AUDIT_SECONDS = 3600  # how often is looked whose audit of the day is missing: a gateway may be away for hours
+DASHBOARD_SECONDS = 600  # three sums of the whole period take some seconds at a million journal rows
 SLOTS_KEPT = timedelta(days=1)
 EXPIRY_BATCH = 500
 
@@ -61,6 +62,7 @@ class Schedule:
         self._every(3600, "slots", self._forget_slots)
         self._every(3600, "prune", self._backlog.prune)
         self._every(3600, "idempotency", self._forget_idempotency)
+        self._every(DASHBOARD_SECONDS, "dashboard", self._count_dashboard)
         if self._audit is not None:
             self._every(AUDIT_SECONDS, "audit", self._audit)
         if self._prazos is not None:  # the first of a day's hours does it
@@ -119,6 +121,9 @@ class Schedule:
     async def _forget_idempotency(self) -> int:
         async with self._database.transaction() as connection:
             return await idempotency.cleanup(connection)
+
+    async def _count_dashboard(self) -> int:
+        return await dashboard.refresh(self._database)
 
     async def _forget_people(self) -> int:
         return await retention.sweep(self._database, self._prazos) if self._prazos else 0

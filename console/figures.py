@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from console import labels
 from console.charts import bars, columns
+from persistence import dashboard as kept
 from persistence import staff_figures
+from persistence.dashboard import DAYS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,8 +17,6 @@ if TYPE_CHECKING:
     from aiohttp import web
 
     from console.visit import Visita
-
-DAYS: Final = (7, 30, 90)
 
 
 async def failures(visita: Visita) -> web.StreamResponse:
@@ -30,11 +30,9 @@ async def failures(visita: Visita) -> web.StreamResponse:
 async def dashboard(visita: Visita) -> web.StreamResponse:
     """From the first word to the invoice, in numbers."""
     days = days_of(visita.request.query)
-    since, alcance = timedelta(days=days), visita.staff.alcance
     async with visita.deps.database.transaction() as connection:
-        way = await staff_figures.way(connection, alcance, since)
-        per_day = await staff_figures.per_day(connection, alcance, since)
-        refusals = await staff_figures.refusals(connection, alcance, since)
+        painel = await kept.read(connection, visita.staff.alcance, days)
+    way, per_day, refusals = painel.caminho, painel.por_dia, painel.recusas
     funnel = [
         ("abriram uma nota", way.abertas),
         ("deram todos os dados", way.completas),
@@ -45,6 +43,7 @@ async def dashboard(visita: Visita) -> web.StreamResponse:
         "painel.html",
         dias=days,
         opcoes=DAYS,
+        contado_em=painel.contado_em,
         caminho_nota=way,
         funil=funnel,
         por_dia=per_day,

@@ -12,8 +12,9 @@ from aiohttp import web
 
 from console import labels
 from console.access import see_other
-from console.figures import DAYS, days_of
+from console.figures import days_of
 from persistence import audit, idempotency
+from persistence.dashboard import DAYS
 from persistence.idempotency import Replay, Started
 from persistence.idempotency_key import Operation
 from persistence.inbox import Arrival

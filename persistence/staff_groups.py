@@ -57,7 +57,11 @@ async def members(connection: AsyncConnection, alcance: Alcance, grupo: Grupo, l
             sa.exists().where(again.c.origem == e.sessao_id).label("retomada"),
         )
         .select_from(joined)
-        .where(e.status == grupo.status, empresa.c.municipio_ibge == grupo.municipio, CODE.is_not_distinct_from(grupo.codigo))
+        .where(
+            e.status == grupo.status,
+            empresa.c.municipio_ibge == grupo.municipio,
+            CODE.is_not_distinct_from(grupo.codigo),
+        )
         .where(e.criado_em > sa.func.now() - grupo.desde, resolvida.c.em.is_(None), alcance.em(e.prestador_id))
         .order_by(e.id)
         .limit(limite)

@@ -24,6 +24,7 @@ from aiohttp.test_utils import TestServer
 from console.accounts import Enrolment, enrol
 from console.app import create_console, mount
 from console.credentials import new_secret
+from persistence import dashboard
 from persistence.backlog import Backlog
 from persistence.crypto import KEY_BYTES, Vault
 from persistence.embedded import Embedded
@@ -46,6 +47,9 @@ async def measure(url: str, sessions: int) -> None:
         "WHERE id_integracao IS NOT NULL ORDER BY random() LIMIT $1",
         SAMPLES,
     )
+    began = time.monotonic()
+    await dashboard.refresh(database)  # as a worker does every ten minutes
+    print(f"dashboard counted in {time.monotonic() - began:.1f} s")
     app = web.Application()
     inbox = Inbox(database, 0.0)
     cofre = Vault((secrets.token_bytes(KEY_BYTES),))
@@ -53,7 +57,7 @@ async def measure(url: str, sessions: int) -> None:
     login = Enrolment("medida", "uma-senha-bem-comprida", new_secret())
     await enrol(database, cofre, login.nome, Papel.ADMIN, known=login)
     async with TestServer(app) as server, ClientSession(cookie_jar=CookieJar(unsafe=True)) as browser:
-        base = f"{server.make_url('')}console"
+        base = f"{server.make_url('/console')}"
         form = re.search(r'name="csrf" value="(\w+)"', await (await browser.get(f"{base}/entrar")).text())
         assert form is not None
         fields = {"csrf": form[1], "nome": login.nome, "senha": login.senha, "codigo": pyotp.TOTP(login.segredo).now()}
