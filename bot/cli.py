@@ -16,6 +16,7 @@ from bot.cli_demo import chat, demo
 from bot.cli_opening import fail as _fail
 from bot.cli_opening import settings as _settings
 from bot.cli_opening import with_storage as _with_storage
+from bot.cli_person import app as pessoa
 from bot.cli_staff import app as staff
 from bot.cli_storm import storm
 
@@ -33,6 +34,7 @@ app = typer.Typer(
 empresa = typer.Typer(no_args_is_help=True, help="Empresas que emitem, e quem pode emitir por elas.")
 app.add_typer(empresa, name="empresa")
 app.add_typer(staff, name="staff")
+app.add_typer(pessoa, name="pessoa")
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from bot.storage import Storage
     from console.accounts import Enrolment
+    from persistence.crypto import Vault
     from persistence.engine import Database
 
 app = typer.Typer(no_args_is_help=True, help="Quem atende: contas do console, com papel e empresas.")
@@ -33,7 +34,7 @@ def add(
 
     async def work(database: Database) -> None:
         try:
-            show(await enrol(database, nome, Papel(papel), empresa or ()))
+            show(await enrol(database, _vault(), nome, Papel(papel), empresa or ()))
         except AccountError as error:
             fail(str(error))
 
@@ -75,6 +76,30 @@ def off(nome: Annotated[str, typer.Argument(help="Nome de entrada.")]) -> None:
     _with_database(work)
 
 
+@app.command("rekey")
+def rekey() -> None:
+    """Cifra de novo os segredos dos autenticadores com a chave mais nova de PROSA_MASTER_KEY."""
+    from console.accounts import rekey as seal_anew
+    from persistence import audit
+    from persistence.crypto import NoMasterKeyError
+
+    async def work(database: Database) -> None:
+        try:
+            done, lost = await seal_anew(database, _vault())
+        except NoMasterKeyError:
+            fail("Falta PROSA_MASTER_KEY. Nada mudou.")
+        async with database.transaction() as connection:
+            detalhe = {"refeitos": done, "ilegiveis": len(lost)}
+            await audit.write(
+                connection, staff_id=None, quem="linha de comando", acao="trocou a chave", detalhe=detalhe
+            )
+        typer.echo(f"{done} cifrados de novo.")
+        if lost:
+            fail(f"Sem a chave antiga não se leem os de: {', '.join(lost)}. Refaça com prosa staff add.")
+
+    _with_database(work)
+
+
 @app.command("code")
 def code(segredo: Annotated[str, typer.Argument(help="O segredo em base32 que a conta mostrou.")]) -> None:
     """Mostra o código deste momento, para quem experimenta sem um autenticador."""
@@ -100,6 +125,12 @@ def show(enrolment: Enrolment) -> None:
     typer.echo(
         "\nIsto não será mostrado de novo. Leia o QR com um autenticador e entregue a senha por um canal seguro."
     )
+
+
+def _vault() -> Vault:
+    from bot.keys import vault_of
+
+    return vault_of(settings(quiet=True))
 
 
 def _with_database(work: Callable[[Database], Awaitable[Any]]) -> None:

@@ -15,6 +15,7 @@ from pydantic import SecretStr
 from bot.company import CompanyForm, add_company
 from bot.house import House, open_house
 from bot.inside import Inside
+from bot.keys import keep_demo_key, vault_of
 from bot.run import serving
 from console.accounts import Enrolment, enrol
 from console.credentials import new_password, new_secret
@@ -122,10 +123,11 @@ async def open_demo(settings: Settings, storage: Storage) -> AsyncIterator[Demo]
     async with AsyncExitStack() as stack:
         world = await stack.enter_async_context(World(home / "sandbox", config=demo_secrets(home)))
         configured = demo_settings(settings, world, settings.port)
+        keep_demo_key(home)
         house = await stack.enter_async_context(open_house(configured, storage.database_url, storage.redis_url))
         await add_company(house.database, COMPANY)
         login = demo_login(home)
-        await enrol(house.database, STAFF, Papel.ADMIN, known=login)
+        await enrol(house.database, vault_of(configured), STAFF, Papel.ADMIN, known=login)
         app = house.web_app(https=False)
         app.middlewares.append(_page_guard)
         app.on_response_prepare.append(_page_headers)

@@ -19,11 +19,12 @@ from bot.customers import Customers
 from bot.delivery import Delivery
 from bot.emission import Emissions
 from bot.extraction import open_extractor
+from bot.keys import vault_of
 from bot.metrics import Metrics
 from bot.notices import Notices
 from bot.orders import Orders
 from bot.outcomes import Outcomes
-from bot.policy import open_breaker, politica_of
+from bot.policy import open_breaker, politica_of, prazos_of
 from bot.pump import Pump
 from bot.quarantine import Quarantine
 from bot.rps import Numbers
@@ -84,7 +85,7 @@ class House:
     def web_app(self, *, https: bool = True) -> web.Application:
         """Return the machines' entrance and the console; pages may be added to it before it starts."""
         app = create_app(self._web_deps())
-        mount(app, create_console(self.database, self.inbox, self.backlog, secure=https))
+        mount(app, create_console(self.database, self.inbox, self.backlog, vault_of(self.settings), secure=https))
         return app
 
     def probe_app(self) -> web.Application:
@@ -245,7 +246,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             set_aside=Quarantine(database, lanes, live, conversations, ring).set_aside,
         )
         audit = Audit(database, gateway, breaker, metrics, ring=ring)
-        schedule = Schedule(database, inbox, backlog, audit.daily)
+        schedule = Schedule(database, inbox, backlog, audit.daily, prazos_of(settings))
         yield House(
             settings,
             database,

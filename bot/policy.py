@@ -1,4 +1,4 @@
-"""Turns the operator's settings into the patience with a gateway: retries, the ladder, the circuit breaker."""
+"""Turns the operator's settings into policies: retries, the ladder, the circuit breaker, how long data are kept."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from persistence.retention import Prazos
 from state_machine.breaker import Breaker
 from state_machine.reconciliation import Politica
 from state_machine.retry import Retentativas
@@ -49,4 +50,15 @@ def open_breaker(settings: Settings, metrics: Metrics) -> Breaker:
         threshold=settings.gateway_breaker_failures,
         cooldown=settings.gateway_breaker_seconds,
         on_change=changed,
+    )
+
+
+def prazos_of(settings: Settings) -> Prazos:
+    """Return how many days each kind of data is kept."""
+    return Prazos(
+        mensagens=settings.retention_messages_days,
+        rascunhos=settings.retention_drafts_days,
+        estranhos=settings.retention_strangers_days,
+        chamadas=settings.retention_calls_days,
+        entradas=settings.retention_logins_days,
     )

@@ -11,7 +11,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 from sqlalchemy.dialects.postgresql import insert
 
-from persistence import cancellations, idempotency, snapshots
+from persistence import cancellations, dashboard, idempotency, retention, snapshots
 from persistence.inbox import Arrival
 from persistence.tables import job_slots
 
@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from persistence.backlog import Backlog
     from persistence.engine import Database
     from persistence.inbox import Inbox
+    from persistence.retention import Prazos
 
 EXPIRY_SECONDS = 5  # how late a deadline may be noticed
 SLEEPERS_SECONDS = 60  # safety net for a lane that nobody woke
 WATCH_SECONDS = 300  # how often an overdue emission is named in the log
 OPERATOR_AFTER_SECONDS = 3600.0  # an hour without an answer is no longer the city being slow
 AUDIT_SECONDS = 3600  # how often is looked whose audit of the day is missing: a gateway may be away for hours
+DASHBOARD_SECONDS = 600  # three sums of the whole period take some seconds at a million journal rows
 SLOTS_KEPT = timedelta(days=1)
 EXPIRY_BATCH = 500
 
@@ -37,9 +39,15 @@ class Schedule:
     """APScheduler with an in-memory store; PostgreSQL decides which replica runs a slot."""
 
     def __init__(
-        self, database: Database, inbox: Inbox, backlog: Backlog, audit: Callable[[], Awaitable[int]] | None = None
+        self,
+        database: Database,
+        inbox: Inbox,
+        backlog: Backlog,
+        audit: Callable[[], Awaitable[int]] | None = None,
+        prazos: Prazos | None = None,
     ) -> None:
         self._database = database
+        self._prazos = prazos
         self._inbox = inbox
         self._backlog = backlog
         self._audit = audit
@@ -54,8 +62,11 @@ class Schedule:
         self._every(3600, "slots", self._forget_slots)
         self._every(3600, "prune", self._backlog.prune)
         self._every(3600, "idempotency", self._forget_idempotency)
+        self._every(DASHBOARD_SECONDS, "dashboard", self._count_dashboard)
         if self._audit is not None:
             self._every(AUDIT_SECONDS, "audit", self._audit)
+        if self._prazos is not None:  # the first of a day's hours does it
+            self._every(3600, "retention", self._forget_people, slot_seconds=86_400)
         self._scheduler.start()
 
     def stop(self) -> None:
@@ -111,14 +122,24 @@ class Schedule:
         async with self._database.transaction() as connection:
             return await idempotency.cleanup(connection)
 
+    async def _count_dashboard(self) -> int:
+        return await dashboard.refresh(self._database)
+
+    async def _forget_people(self) -> int:
+        return await retention.sweep(self._database, self._prazos) if self._prazos else 0
+
     async def _forget_slots(self) -> int:
         async with self._database.transaction() as connection:
             old = job_slots.delete().where(job_slots.c.slot < sa.func.now() - SLOTS_KEPT)
             return (await connection.execute(old)).rowcount
 
-    def _every(self, seconds: int, job: str, work: Callable[[], Awaitable[int]]) -> None:
+    def _every(
+        self, seconds: int, job: str, work: Callable[[], Awaitable[int]], *, slot_seconds: int | None = None
+    ) -> None:
+        length = slot_seconds or seconds
+
         async def run() -> None:
-            moment = int(datetime.now(UTC).timestamp()) // seconds * seconds
+            moment = int(datetime.now(UTC).timestamp()) // length * length
             try:
                 if await self._take_slot(job, datetime.fromtimestamp(moment, UTC)):
                     done = await work()

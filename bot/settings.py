@@ -68,7 +68,12 @@ class Settings(BaseSettings):
     slow_notice_seconds: float = Field(default=30.0, gt=0)  # "typing…" dies after 25 s: then people want a word
     metrics_token: SecretStr = SecretStr("")  # opens /metrics to other machines, as a Bearer token
     probe_port: int = 0  # `prosa worker` answers /healthz, /readyz and /metrics here; 0: nowhere
-    master_key: SecretStr = SecretStr("")
+    retention_messages_days: int = Field(default=365, ge=0)  # a complaint about an invoice comes within its fiscal year
+    retention_drafts_days: int = Field(default=90, ge=0)  # of invoices that never were: who comes back, comes in weeks
+    retention_strangers_days: int = Field(default=90, ge=0)  # long enough to be registered after having written
+    retention_calls_days: int = Field(default=365, ge=0)  # the masked bodies of gateway calls: as long as the messages
+    retention_logins_days: int = Field(default=30, ge=0)  # attempts to enter the console: an attack is looked at sooner
+    master_key: SecretStr = SecretStr("")  # base64 of 32 bytes; one, or the new and the old with a comma
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["json", "console"] = "json"
@@ -98,6 +103,15 @@ class Settings(BaseSettings):
         secret = value.get_secret_value()
         if not (secret.isascii() and secret.isprintable()) or secret != secret.strip():
             raise ValueError("holds a space, a line end or another character that no HTTP header may carry")
+        return value
+
+    @field_validator("master_key")
+    @classmethod
+    def _keys(cls, value: SecretStr) -> SecretStr:
+        from persistence.crypto import parse_keys  # noqa: PLC0415 - only where a key is set
+
+        if value.get_secret_value():
+            parse_keys(value.get_secret_value())
         return value
 
     @field_validator("whatsapp_api_url", "plugnotas_url", "cnpj_api_url", "openai_base_url")

@@ -7,6 +7,8 @@ import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import structlog
+
 from console.credentials import (
     NOBODY,
     SENHA_MAX,
@@ -18,13 +20,17 @@ from console.credentials import (
     step_of,
 )
 from persistence import audit, staff, staff_sessions
+from persistence.crypto import UnreadableSecretError
 from state_machine.documents import CNPJ, DocumentoInvalido
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from persistence.crypto import Vault
     from persistence.engine import Database
     from persistence.staff import Conta, Papel, Staff
+
+log = structlog.get_logger(__name__)
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9._-]{1,39}")
 
@@ -49,6 +55,7 @@ class Enrolment:
 
 async def enrol(
     database: Database,
+    cofre: Vault,
     nome: str,
     papel: Papel,
     cnpjs: Sequence[str] = (),
@@ -59,6 +66,8 @@ async def enrol(
 
     Raises ``AccountError``.
     """
+    if not cofre:
+        raise AccountError("Falta PROSA_MASTER_KEY, a chave que cifra o segredo do autenticador. Nada mudou.")
     nome = nome.strip().lower()
     if not _NAME.fullmatch(nome):
         raise AccountError("O nome tem de 2 a 40 letras minúsculas, números, ponto, hífen ou sublinhado. Nada mudou.")
@@ -68,9 +77,10 @@ async def enrol(
         raise AccountError("--empresa: um destes CNPJs não confere. Nada mudou.") from error
     given = known or Enrolment(nome, new_password(), new_secret())
     senha_hash = await Passwords().hashed(given.senha)
+    sealed = cofre.seal(given.segredo, staff.totp_place(nome))
     try:
         async with database.transaction() as connection:
-            await staff.save(connection, nome, papel, senha_hash, given.segredo, bare, provisoria=known is None)
+            await staff.save(connection, nome, papel, senha_hash, sealed, bare, provisoria=known is None)
             await audit.write(
                 connection,
                 staff_id=None,
@@ -86,15 +96,21 @@ async def enrol(
 
 @dataclass(frozen=True, slots=True)
 class Recusa:
-    """Why nobody was let in; ``demais``: too many attempts. It does not say what was wrong."""
+    """Why nobody was let in; ``demais``: too many attempts. It does not say what was wrong.
+
+    ``sem_chave``: the house has no master key, so that nobody's code can be checked.
+    """
 
     demais: bool = False
+    sem_chave: bool = False
 
 
 async def log_in(
-    database: Database, passwords: Passwords, nome: str, senha: str, codigo: str, endereco: str
+    database: Database, cofre: Vault, passwords: Passwords, nome: str, senha: str, codigo: str, endereco: str
 ) -> str | Recusa:
     """Return the token of a new session, never one that the browser brought; or a refusal."""
+    if not cofre:
+        return Recusa(sem_chave=True)
     nome = nome.strip().lower()[:40]
     async with database.transaction() as connection:
         await staff_sessions.attempt(connection, nome, endereco)
@@ -103,18 +119,49 @@ async def log_in(
             return Recusa(demais=True)
         conta = await staff.account(connection, nome)
     fits = await passwords.fits(conta.senha_hash if conta else NOBODY, senha)
-    passo = step_of(conta.totp_segredo, codigo, conta.agora) if conta else None
-    if conta is None or not fits or passo is None:
+    segredo = _opened(cofre, conta) if conta else None
+    passo = step_of(segredo, codigo, conta.agora) if conta and segredo else None
+    if conta is None or segredo is None or not fits or passo is None:
         await _note_refusal(database, conta)
         return Recusa()
     token = secrets.token_urlsafe(32)
     async with database.transaction() as connection:
         if not await staff.use_code(connection, conta.staff.id, passo):
             return Recusa()
+        if cofre.is_stale(conta.totp_segredo):
+            place = staff.totp_place(conta.staff.nome)
+            await staff.reseal(connection, conta.staff.id, conta.totp_segredo, cofre.seal(segredo, place))
         await staff_sessions.open_session(connection, token, conta.staff.id)
         await staff_sessions.forgive(connection, nome)
         await audit.write(connection, staff_id=conta.staff.id, quem=conta.staff.nome, acao="entrou")
     return token
+
+
+async def rekey(database: Database, cofre: Vault) -> tuple[int, list[str]]:
+    """Seal every authenticator's secret under the newest key; returns how many, and whose could not be opened.
+
+    Raises ``NoMasterKeyError``.
+    """
+    done, lost = 0, []
+    async with database.transaction() as connection:
+        for row in await staff.everybody(connection):
+            place = staff.totp_place(row.nome)
+            try:
+                segredo = cofre.open(row.totp_segredo, place)
+            except UnreadableSecretError:
+                lost.append(row.nome)
+                continue
+            if cofre.is_stale(row.totp_segredo):
+                done += await staff.reseal(connection, row.id, row.totp_segredo, cofre.seal(segredo, place))
+    return done, lost
+
+
+def _opened(cofre: Vault, conta: Conta) -> str | None:
+    try:
+        return cofre.open(conta.totp_segredo, staff.totp_place(conta.staff.nome))
+    except UnreadableSecretError as error:
+        log.error("staff_secret_unreadable", staff_id=conta.staff.id, why=str(error))  # noqa: TRY400 - no trace needed
+        return None
 
 
 async def _note_refusal(database: Database, conta: Conta | None) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from aiohttp.typedefs import Handler
 
     from persistence.backlog import Backlog
+    from persistence.crypto import Vault
     from persistence.engine import Database
     from persistence.inbox import Inbox
 
@@ -45,13 +46,16 @@ LATE: Final = ("Já não cabe", "O caso mudou desde que você abriu a página; n
 CSRF: Final = ("Não reconheci este formulário", "Abra a página de novo e repita; nada foi feito.")
 
 
-def create_console(database: Database, inbox: Inbox, backlog: Backlog, *, secure: bool) -> web.Application:
+def create_console(
+    database: Database, inbox: Inbox, backlog: Backlog, cofre: Vault, *, secure: bool
+) -> web.Application:
     """Build the application; ``secure`` is false only where there is no https (the demo on 127.0.0.1)."""
     app = web.Application(middlewares=[_worded, forms_are_ours])
     app[DEPS] = ConsoleDeps(
         database=database,
         inbox=inbox,
         backlog=backlog,
+        cofre=cofre,
         secure=secure,
         templates=environment(HERE / "templates"),
     )

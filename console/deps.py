@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import jinja2
 
     from persistence.backlog import Backlog
+    from persistence.crypto import Vault
     from persistence.engine import Database
     from persistence.inbox import Inbox
 
@@ -25,6 +26,7 @@ class ConsoleDeps:
     database: Database
     inbox: Inbox
     backlog: Backlog
+    cofre: Vault
     secure: bool
     templates: jinja2.Environment
     passwords: Passwords = field(default_factory=Passwords)

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from console import labels
 from console.charts import bars, columns
+from persistence import dashboard as kept
 from persistence import staff_figures
+from persistence.dashboard import DAYS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from aiohttp import web
 
     from console.visit import Visita
 
-DAYS: Final = (7, 30, 90)
-
 
 async def failures(visita: Visita) -> web.StreamResponse:
     """Same code, status and city is one group."""
-    days = _days(visita)
+    days = days_of(visita.request.query)
     async with visita.deps.database.transaction() as connection:
         groups = await staff_figures.failure_groups(connection, visita.staff.alcance, timedelta(days=days))
     return visita.pagina("falhas.html", grupos=groups, dias=days, opcoes=DAYS, motivo=labels.motivo)
@@ -27,12 +29,10 @@ async def failures(visita: Visita) -> web.StreamResponse:
 
 async def dashboard(visita: Visita) -> web.StreamResponse:
     """From the first word to the invoice, in numbers."""
-    days = _days(visita)
-    since, alcance = timedelta(days=days), visita.staff.alcance
+    days = days_of(visita.request.query)
     async with visita.deps.database.transaction() as connection:
-        way = await staff_figures.way(connection, alcance, since)
-        per_day = await staff_figures.per_day(connection, alcance, since)
-        refusals = await staff_figures.refusals(connection, alcance, since)
+        painel = await kept.read(connection, visita.staff.alcance, days)
+    way, per_day, refusals = painel.caminho, painel.por_dia, painel.recusas
     funnel = [
         ("abriram uma nota", way.abertas),
         ("deram todos os dados", way.completas),
@@ -43,6 +43,7 @@ async def dashboard(visita: Visita) -> web.StreamResponse:
         "painel.html",
         dias=days,
         opcoes=DAYS,
+        contado_em=painel.contado_em,
         caminho_nota=way,
         funil=funnel,
         por_dia=per_day,
@@ -60,6 +61,8 @@ async def health(visita: Visita) -> web.StreamResponse:
     async with visita.deps.database.transaction() as connection:
         waiting = await staff_figures.emissions_waiting(connection, alcance)
         lately = await staff_figures.gateway_lately(connection, alcance)
+        held = await staff_figures.held(connection, alcance)
+        answered = await staff_figures.last_answer(connection)
         suspended = await staff_figures.suspended(connection, alcance)
     return visita.pagina(
         "saude.html",
@@ -67,11 +70,16 @@ async def health(visita: Visita) -> web.StreamResponse:
         emissoes=waiting,
         chamadas=lately,
         suspensas=suspended,
+        retidas=held,
+        resposta=answered,
+        desconhecida=max((row.idade for row in waiting if row.status == "desconhecido"), default=None),
+        retencao=labels.RETIDAS,
         operacao=labels.operacao,
         resultado=labels.resultado,
     )
 
 
-def _days(visita: Visita) -> int:
-    asked = visita.request.query.get("dias", "")
-    return int(asked) if asked in {str(days) for days in DAYS} else 30
+def days_of(fields: Mapping[str, str], otherwise: int = 30) -> int:
+    """Return the period that was chosen."""
+    asked = fields.get("dias", "")
+    return int(asked) if asked in {str(days) for days in DAYS} else otherwise

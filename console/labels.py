@@ -95,6 +95,12 @@ _NOTADOS: Final[Mapping[str, str]] = {
     "the gateway gave this note's id to another invoice": "o gateway deu o número desta nota a outra",
 }
 _DIFERE: Final = "the gateway's note under our key differs in "
+RETIDAS: Final = {
+    "circuito": "o gateway não respondia: a Prosa o deixa em paz e tenta de tempos em tempos",
+    "credencial": "o gateway recusa a credencial da empresa",
+    "tentativa_anterior": "falta saber de uma tentativa anterior",
+    "registro": "falta o registro de quem já pediu o mesmo",
+}
 
 
 def motivo(texto: str | None) -> str | None:

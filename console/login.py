@@ -29,7 +29,12 @@ async def enter(visita: Visita) -> web.StreamResponse:
     """Log in, with a fresh token: the one that the browser brought is worth nothing."""
     nome, volta = await visita.campo("nome"), _safe(await visita.campo("volta"))
     senha, codigo = await visita.campo("senha"), await visita.campo("codigo", 20)
-    answer = await log_in(visita.deps.database, visita.deps.passwords, nome, senha, codigo, visita.endereco)
+    answer = await log_in(
+        visita.deps.database, visita.deps.cofre, visita.deps.passwords, nome, senha, codigo, visita.endereco
+    )
+    if isinstance(answer, Recusa) and answer.sem_chave:
+        erro = "O console está sem a chave que confere os códigos. Quem opera precisa definir PROSA_MASTER_KEY."
+        return visita.pagina("entrar.html", status=503, erro=erro, nome=nome[:40], volta=volta)
     if isinstance(answer, Recusa):
         erro = (
             "Foram tentativas demais. Espere 15 minutos e tente de novo."

@@ -28,6 +28,7 @@ SECOES: Final = (
     Secao("Painel", "/console/painel", "p"),
     Secao("Saúde", "/console/saude", "s"),
     Secao("Auditoria", "/console/auditoria", "a", Papel.SUPERVISOR),
+    Secao("LGPD", "/console/pessoas", "l", Papel.ADMIN),
 )
 
 

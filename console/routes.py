@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from typing import Final
 
-from console import actions, audits, case, export, figures, live, login, quarantine, queue, search, snapshot
+from console import (
+    actions,
+    audits,
+    case,
+    export,
+    figures,
+    groups,
+    live,
+    login,
+    people,
+    quarantine,
+    queue,
+    search,
+    snapshot,
+)
 from console.access import Rota
 from persistence.staff import Papel
 
@@ -24,10 +38,16 @@ ROTAS: Final[tuple[Rota, ...]] = (
     Rota("GET", "/quarentena/{numero}", Papel.LEITURA, "uma linha da quarentena", quarantine.show),
     Rota("POST", "/quarentena/{numero}", Papel.SUPERVISOR, "reprocessar da quarentena", quarantine.replay),
     Rota("GET", "/falhas", Papel.LEITURA, "grupos de falha", figures.failures),
+    Rota("GET", "/falhas/grupo", Papel.SUPERVISOR, "um grupo, e o que aconteceria com cada nota", groups.show),
+    Rota("POST", "/falhas/grupo", Papel.SUPERVISOR, "tentar de novo um grupo inteiro", groups.act),
     Rota("GET", "/painel", Papel.LEITURA, "painel", figures.dashboard),
     Rota("GET", "/saude", Papel.LEITURA, "saúde", figures.health),
     Rota("GET", "/exportar.{formato}", Papel.SUPERVISOR, "a lista como CSV ou JSON, mascarada", export.show),
     Rota("GET", "/eventos", Papel.LEITURA, "novidades", live.stream, sozinha=True),
     Rota("GET", "/auditoria", Papel.SUPERVISOR, "auditoria", audits.show),
     Rota("GET", "/contatos/{codigo}", Papel.LEITURA, "uma conversa inteira", case.contact),
+    Rota("GET", "/pessoas", Papel.ADMIN, "pedidos da LGPD", people.show),
+    Rota("POST", "/pessoas/ensaio", Papel.ADMIN, "o que está guardado sobre uma pessoa", people.rehearsal),
+    Rota("POST", "/pessoas/exportar", Papel.ADMIN, "a cópia dos dados de uma pessoa, com motivo", people.export),
+    Rota("POST", "/pessoas/apagar", Papel.ADMIN, "apagar os dados de uma pessoa, com motivo", people.erase),
 )

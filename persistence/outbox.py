@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from persistence.person_parts import APAGADA
 from persistence.tables import outbox
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ async def enqueue(
 
     ``resumo_de`` is the revision whose summary this message shows; ``bloqueia``: later ones wait until it has left.
     """
+    if conversa.startswith(APAGADA):  # late news of an invoice whose person was erased: there is nobody to tell
+        return
     values = {
         "conversa": conversa,
         "mensagem": mensagem,

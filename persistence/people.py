@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 BRAZIL = "55"
+APAGADO = "apagado"  # the address of a conversation whose person was erased: nothing goes there
 OLD_MOBILE_LENGTH = 12  # country, area code and eight digits: a mobile account from before the ninth digit
 MOBILE_FIRST_DIGITS = "6789"  # landlines start with 2 to 5 and never got a ninth digit
 
@@ -253,7 +254,7 @@ async def unknown_contacts(connection: AsyncConnection, limit: int = 100) -> lis
             conversas.c.criado_em,
             conversas.c.ultima_entrada_em,
         )
-        .where(conversas.c.usuario_id.is_(None))
+        .where(conversas.c.usuario_id.is_(None), conversas.c.endereco != APAGADO)
         .order_by(conversas.c.ultima_entrada_em.desc())
         .limit(limit)
     )

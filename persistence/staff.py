@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from persistence.crypto import Lugar
 from persistence.tables import conversas, empresa, staff, staff_empresa, staff_sessao
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Staff:
 
 @dataclass(frozen=True, slots=True)
 class Conta:
-    """What a login is checked against; ``agora`` is the database's clock."""
+    """What a login is checked against; the secret is sealed, ``agora`` is the database's clock."""
 
     staff: Staff
     senha_hash: str
@@ -151,6 +152,17 @@ async def set_password(connection: AsyncConnection, staff_id: int, senha_hash: s
     """Replace a password by one that its owner chose."""
     chosen = staff.update().where(staff.c.id == staff_id).values(senha_hash=senha_hash, senha_provisoria=False)
     await connection.execute(chosen)
+
+
+def totp_place(nome: str) -> Lugar:
+    """Return the place that an account's authenticator secret is sealed for."""
+    return Lugar("staff", "totp_segredo", nome)
+
+
+async def reseal(connection: AsyncConnection, staff_id: int, antes: str, depois: str) -> int:
+    """Replace a sealed secret by the same one under another key, unless it was changed meanwhile."""
+    same = staff.update().where(staff.c.id == staff_id, staff.c.totp_segredo == antes)
+    return (await connection.execute(same.values(totp_segredo=depois))).rowcount
 
 
 async def use_code(connection: AsyncConnection, staff_id: int, passo: int) -> bool:

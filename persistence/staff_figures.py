@@ -20,12 +20,16 @@ if TYPE_CHECKING:
 GROUPS = 100  # of failures; more than that many kinds is one big failure
 _E = nfse_emissao.c
 _answer = _E.resposta_gateway
-_code = sa.func.coalesce(
+CODE: sa.ColumnElement[Any] = sa.func.coalesce(
     _answer[("codigos", "0")].astext,
     _answer[("nota", "codigos", "0")].astext,
     sa.func.left(_E.erro_mensagem, 80),
     "sem código",
 )
+
+
+# What changed after somebody had looked after it is open again.
+_OPEN = sa.or_(resolvida.c.em.is_(None), resolvida.c.em < snapshot.c.updated_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +51,16 @@ async def failure_groups(connection: AsyncConnection, alcance: Alcance, since: t
     ``voltou``: somebody had resolved one of this kind, and another came later.
     """
     joined = nfse_emissao.join(empresa, empresa.c.id == _E.prestador_id)
+    joined = joined.join(snapshot, snapshot.c.id == _E.session_id)
     joined = joined.outerjoin(resolvida, resolvida.c.sessao_id == _E.sessao_id)
     last, solved = sa.func.max(_E.criado_em), sa.func.max(resolvida.c.em)
     statement = (
         sa.select(
-            _code.label("codigo"),
+            CODE.label("codigo"),
             _E.status,
             empresa.c.municipio_ibge,
             sa.func.count().label("quantas"),
-            sa.func.count().filter(resolvida.c.em.is_(None)).label("abertas"),
+            sa.func.count().filter(_OPEN).label("abertas"),
             sa.func.min(_E.criado_em).label("primeira"),
             last.label("ultima"),
             sa.func.max(_E.sessao_id).label("exemplo"),
@@ -65,7 +70,7 @@ async def failure_groups(connection: AsyncConnection, alcance: Alcance, since: t
         .select_from(joined)
         .where(_E.status.in_(("rejeitado", "conflito", "erro", "desconhecido")), alcance.em(_E.prestador_id))
         .where(_E.criado_em > sa.func.now() - since)
-        .group_by(_code, _E.status, empresa.c.municipio_ibge)
+        .group_by(CODE, _E.status, empresa.c.municipio_ibge)
         .order_by(last.desc())
         .limit(GROUPS)
     )
@@ -118,9 +123,9 @@ async def per_day(connection: AsyncConnection, alcance: Alcance, since: timedelt
 
 async def refusals(connection: AsyncConnection, alcance: Alcance, since: timedelta) -> list[tuple[str, int]]:
     """Count what the authority refused, by its code, the commonest first."""
-    statement = sa.select(_code, sa.func.count()).where(_E.status == "rejeitado", alcance.em(_E.prestador_id))
+    statement = sa.select(CODE, sa.func.count()).where(_E.status == "rejeitado", alcance.em(_E.prestador_id))
     statement = statement.where(_E.criado_em > sa.func.now() - since)
-    rows = await connection.execute(statement.group_by(_code).order_by(sa.func.count().desc()).limit(8))
+    rows = await connection.execute(statement.group_by(CODE).order_by(sa.func.count().desc()).limit(8))
     return [(str(row[0]), int(row[1])) for row in rows]
 
 
@@ -130,6 +135,27 @@ async def emissions_waiting(connection: AsyncConnection, alcance: Alcance) -> li
     statement = sa.select(_E.status, sa.func.count().label("quantas"), oldest.label("idade"))
     waits = sa.or_(_E.proxima_acao_em.is_not(None), _E.status.in_(("conflito", "erro")))
     return list(await connection.execute(statement.where(waits, alcance.em(_E.prestador_id)).group_by(_E.status)))
+
+
+async def held(connection: AsyncConnection, alcance: Alcance) -> list[Any]:
+    """Count emissions that wait without a call, by why, with the longest wait in seconds: (retida, quantas, idade)."""
+    age = sa.func.extract("epoch", sa.func.now() - sa.func.min(_E.criado_em))
+    statement = sa.select(_E.retida, sa.func.count().label("quantas"), age.label("idade"))
+    statement = statement.where(_E.proxima_acao_em.is_not(None), _E.retida.is_not(None), alcance.em(_E.prestador_id))
+    return list(await connection.execute(statement.group_by(_E.retida).order_by(_E.retida)))
+
+
+async def last_answer(connection: AsyncConnection) -> Any:
+    """Return when the gateway last answered, and how many of its newest 20 calls had no whole answer or a 5xx."""
+    t = gateway_tentativas.c
+    newest = sa.select(t.em, t.http_status).order_by(t.id.desc()).limit(20).subquery()
+    bad = sa.or_(newest.c.http_status.is_(None), newest.c.http_status >= 500)  # noqa: PLR2004 - server errors
+    statement = sa.select(
+        sa.func.max(newest.c.em).filter(~bad).label("em"),
+        sa.func.count().filter(bad).label("ruins"),
+        sa.func.count().label("chamadas"),
+    )
+    return (await connection.execute(statement)).one()
 
 
 async def gateway_lately(connection: AsyncConnection, alcance: Alcance) -> list[Any]:
@@ -144,6 +170,8 @@ async def gateway_lately(connection: AsyncConnection, alcance: Alcance) -> list[
 
 async def suspended(connection: AsyncConnection, alcance: Alcance) -> list[Any]:
     """List companies for which the gateway refuses our credentials."""
-    statement = sa.select(empresa.c.razao_social, empresa.c.envio_suspenso, empresa.c.atualizado_em)
+    waiting = sa.select(sa.func.count()).where(_E.prestador_id == empresa.c.id, _E.proxima_acao_em.is_not(None))
+    columns = (empresa.c.razao_social, empresa.c.envio_suspenso, empresa.c.suspenso_em, empresa.c.sonda_em)
+    statement = sa.select(*columns, waiting.scalar_subquery().label("esperando"))
     statement = statement.where(empresa.c.envio_suspenso.is_not(None), alcance.em(empresa.c.id))
     return list(await connection.execute(statement.order_by(empresa.c.razao_social).limit(100)))

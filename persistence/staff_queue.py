@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from persistence.people import APAGADO
 from persistence.tables import conversas, empresa, inbox, session_snapshot, staff, usuario
 
 if TYPE_CHECKING:
@@ -121,7 +122,11 @@ async def unknown_contacts(connection: AsyncConnection, alcance: Alcance, antes:
         return []
     c = conversas.c
     statement = sa.select(c.codigo, c.wa_id, c.endereco, c.nome_perfil, c.mensagens, c.criado_em, c.ultima_entrada_em)
-    statement = statement.where(c.usuario_id.is_(None)).order_by(c.ultima_entrada_em.desc()).limit(limite)
+    statement = (
+        statement.where(c.usuario_id.is_(None), c.endereco != APAGADO)
+        .order_by(c.ultima_entrada_em.desc())
+        .limit(limite)
+    )
     if antes is not None:
         statement = statement.where(c.ultima_entrada_em < antes)
     return list(await connection.execute(statement))
@@ -168,7 +173,8 @@ async def counts(connection: AsyncConnection, alcance: Alcance) -> dict[str, int
     held = held.outerjoin(usuario, usuario.c.id == conversas.c.usuario_id)
     aside = sa.select(sa.func.count()).select_from(held)
     aside = aside.where(inbox.c.estado == 2, alcance.em(usuario.c.empresa_id))  # noqa: PLR2004 - 2 is quarantined
-    unknown = sa.select(sa.func.count()).select_from(conversas).where(conversas.c.usuario_id.is_(None))
+    unknown = sa.select(sa.func.count()).select_from(conversas)
+    unknown = unknown.where(conversas.c.usuario_id.is_(None), conversas.c.endereco != APAGADO)
     return {
         "atencao": (await connection.execute(eyes.where(alcance.em(_S.empresa_id)))).scalar_one(),
         "quarentena": (await connection.execute(aside)).scalar_one(),

@@ -3,6 +3,7 @@
 from persistence.tables.arrival import inbox, lanes
 from persistence.tables.base import metadata
 from persistence.tables.cancellations import cancelamento
+from persistence.tables.dashboard import painel
 from persistence.tables.departure import outbox
 from persistence.tables.emissions import gateway_tentativas, nfse_documento, nfse_emissao, nfse_processada
 from persistence.tables.idempotency import idempotency_records
@@ -40,6 +41,7 @@ __all__ = [
     "numeracao",
     "numeracao_uso",
     "outbox",
+    "painel",
     "resolvida",
     "session_snapshot",
     "staff",

@@ -15,7 +15,7 @@ staff = sa.Table(
     sa.Column("papel", sa.Text, nullable=False),
     sa.Column("senha_hash", sa.Text, nullable=False),  # argon2id
     sa.Column("senha_provisoria", sa.Boolean, nullable=False, server_default="true"),  # good for one login
-    sa.Column("totp_segredo", sa.Text, nullable=False),  # base32
+    sa.Column("totp_segredo", sa.Text, nullable=False),  # sealed, see persistence.crypto; older ones: base32
     sa.Column("totp_passo", sa.BigInteger, nullable=False, server_default="0"),  # the last step whose code was used
     sa.Column("todas_empresas", sa.Boolean, nullable=False),
     sa.Column("desativado_em", MOMENT),

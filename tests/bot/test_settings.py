@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 from typing import TYPE_CHECKING
 
 import pytest
@@ -68,14 +69,25 @@ def test_two_app_secrets_while_rotating(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_no_secret_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """Printing settings, or an error about them, shows no secret."""
-    for name in (*SECRETS, "PROSA_DATABASE_URL", "PROSA_REDIS_URL", "PROSA_OPENAI_API_KEY", "PROSA_MASTER_KEY"):
+    for name in (*SECRETS, "PROSA_DATABASE_URL", "PROSA_REDIS_URL", "PROSA_OPENAI_API_KEY"):
         monkeypatch.setenv(name, "106" if name.endswith("_ID") else SECRET)
+    key = base64.b64encode(SECRET.encode().ljust(32)[:32]).decode()
+    monkeypatch.setenv("PROSA_MASTER_KEY", key)
     settings = Settings()
+    assert key not in repr(settings) + settings.model_dump_json()
     assert SECRET not in repr(settings)
     assert SECRET not in str(settings)
     assert SECRET not in settings.model_dump_json()
     monkeypatch.setenv("PROSA_PLUGNOTAS_API_KEY", f"{SECRET} with space\n")
     with pytest.raises(ValidationError) as refused:
+        Settings()
+    assert SECRET not in str(refused.value)
+
+
+def test_a_wrong_master_key_is_named_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A passphrase in the place of the key is refused before anything starts, without repeating it."""
+    monkeypatch.setenv("PROSA_MASTER_KEY", SECRET)
+    with pytest.raises(ValidationError, match="master_key") as refused:
         Settings()
     assert SECRET not in str(refused.value)
 

@@ -17,6 +17,7 @@ from test_demo_page import CHROMIUM, FLAGS, FULL
 
 import bot.demo
 from bot.demo import USERS, open_demo
+from bot.keys import vault_of
 from bot.settings import Settings
 from bot.storage import Storage
 from console.accounts import Enrolment, enrol
@@ -111,7 +112,7 @@ async def at_work(
 ) -> AsyncIterator[Desk]:
     """Open a fresh profile of a fresh admin who is logged in."""
     known = Enrolment(f"pessoa{next(_names)}", SENHA, new_secret())
-    await enrol(demo.house.database, known.nome, Papel.ADMIN, known=known)
+    await enrol(demo.house.database, vault_of(demo.house.settings), known.nome, Papel.ADMIN, known=known)
     profile = await browser.new_context(
         viewport={"width": width, "height": 900},
         color_scheme=theme,

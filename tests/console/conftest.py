@@ -20,6 +20,7 @@ from console.accounts import Enrolment, enrol
 from console.app import create_console, mount
 from console.credentials import new_secret
 from persistence.backlog import Backlog
+from persistence.crypto import Vault
 from persistence.engine import Database
 from persistence.inbox import Inbox
 from persistence.staff import Papel
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "road"))  # the road's people are ours too
 
+COFRE = Vault((bytes(range(32)),))
 SENHA = "uma-senha-bem-comprida"
 COMPANIES = ("11.222.333/0001-81", "12.345.678/0001-95")
 _names = itertools.count(1)
@@ -74,11 +76,16 @@ class Office:
     database: Database
     base: str
     companies: tuple[int, ...]
+    cofre: Vault = COFRE
 
     async def account(self, papel: Papel = Papel.SUPORTE, companies: tuple[str, ...] = ()) -> Enrolment:
         """Return a new account that has chosen its password."""
         known = Enrolment(f"pessoa{next(_names)}", SENHA, new_secret())
-        return await enrol(self.database, known.nome, papel, companies, known=known)
+        return await enrol(self.database, COFRE, known.nome, papel, companies, known=known)
+
+    def stranger(self, session: ClientSession, base: str, who: Enrolment) -> Browser:
+        """Return a browser at another console."""
+        return Browser(session, base, who)
 
     @asynccontextmanager
     async def browser(self, who: Enrolment | None = None) -> AsyncIterator[Browser]:
@@ -103,7 +110,7 @@ async def office(database_url: str) -> AsyncIterator[Office]:
         form = CompanyForm(cnpj, f"EMPRESA {number} LTDA", "123", "3550308", (f"551198765432{number}",))
         ids.append(await add_company(database, form))
     app = web.Application()
-    mount(app, create_console(database, inbox, Backlog(database), secure=False))
+    mount(app, create_console(database, inbox, Backlog(database), COFRE, secure=False))
     async with TestServer(app) as server:
         yield Office(database, str(server.make_url("")).rstrip("/"), tuple(ids))
     await inbox.close()
@@ -127,6 +134,6 @@ async def desk(database_url: str, redis_url: str) -> AsyncIterator[Desk]:
         form = CompanyForm(COMPANIES[1], "OUTRA LTDA", "123", "3550308", ("5511955554444",))
         other = await add_company(road.database, form)
         app = web.Application()
-        mount(app, create_console(road.database, road.house.inbox, road.house.backlog, secure=False))
+        mount(app, create_console(road.database, road.house.inbox, road.house.backlog, COFRE, secure=False))
         async with TestServer(app) as server:
             yield Desk(road, Office(road.database, str(server.make_url("")).rstrip("/"), (1, other)))

@@ -1,26 +1,30 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 import pyotp
 import pytest
-from aiohttp import web
+from aiohttp import ClientSession, CookieJar, web
 from aiohttp.test_utils import TestServer
 
-from console.accounts import AccountError, enrol
+from console.accounts import AccountError, enrol, rekey
 from console.app import create_console, mount
 from persistence.backlog import Backlog
+from persistence.crypto import Vault
 from persistence.inbox import Inbox
-from persistence.staff import Papel
+from persistence.staff import Papel, totp_place
 from persistence.staff_sessions import PER_ACCOUNT
 
 if TYPE_CHECKING:
     from conftest import Office
 
     from persistence.engine import Database
+
+KEYLESS = Vault(())
 
 
 async def _audit(database: Database, quem: str) -> list[str]:
@@ -97,7 +101,7 @@ async def test_a_login_changes_the_cookie(office: Office) -> None:
 
 async def test_a_provisional_password_opens_only_the_form_to_replace_it(office: Office) -> None:
     """The password from the command line lets nobody work until it is replaced; then it opens nothing."""
-    given = await enrol(office.database, "novata", Papel.ADMIN)
+    given = await enrol(office.database, office.cofre, "novata", Papel.ADMIN)
     async with office.browser(given) as novata:
         assert (await novata.enter())[0] == 303
         assert "Escolha a sua senha" in (await novata.get("/console"))[1]
@@ -195,7 +199,7 @@ async def test_behind_https_the_cookie_is_bound_to_the_host(office: Office) -> N
     database = office.database
     inbox = Inbox(database, 0.0)
     app = web.Application()
-    mount(app, create_console(database, inbox, Backlog(database), secure=True))
+    mount(app, create_console(database, inbox, Backlog(database), KEYLESS, secure=True))
     async with (
         TestServer(app) as server,
         office.browser() as ana,
@@ -212,5 +216,58 @@ async def test_behind_https_the_cookie_is_bound_to_the_host(office: Office) -> N
 async def test_an_account_that_makes_no_sense_is_refused(office: Office, nome: str, cnpj: str | None) -> None:
     """A wrong name or a CNPJ whose digits do not fit stores nothing."""
     with pytest.raises(AccountError, match="Nada mudou"):
-        await enrol(office.database, nome, Papel.LEITURA, [cnpj] if cnpj else [])
+        await enrol(office.database, office.cofre, nome, Papel.LEITURA, [cnpj] if cnpj else [])
     assert await office.database.pool.fetchval("SELECT count(*) FROM staff WHERE nome = $1", nome) == 0
+
+
+async def test_the_authenticators_secret_is_sealed_in_the_database(office: Office) -> None:
+    """Who reads the table has no code; one left from before there was a key is sealed by its owner's next login."""
+    who = await office.account()
+    pool, query = office.database.pool, "SELECT totp_segredo FROM staff WHERE nome = $1"
+    assert who.segredo not in await pool.fetchval(query, who.nome)
+    await pool.execute("UPDATE staff SET totp_segredo = $2 WHERE nome = $1", who.nome, who.segredo)
+    async with office.browser(who) as browser:
+        assert (await browser.enter())[0] == 303
+    sealed = await pool.fetchval(query, who.nome)
+    assert sealed.startswith("v1.")
+    assert office.cofre.open(sealed, totp_place(who.nome)) == who.segredo
+
+
+async def test_another_accounts_secret_opens_nothing(office: Office) -> None:
+    """A seal copied from one's own row into somebody else's does not let one in as them."""
+    mine, theirs = await office.account(), await office.account()
+    await office.database.pool.execute(
+        "UPDATE staff SET totp_segredo = (SELECT totp_segredo FROM staff WHERE nome = $1) WHERE nome = $2",
+        mine.nome,
+        theirs.nome,
+    )
+    async with office.browser(replace(theirs, segredo=mine.segredo)) as browser:
+        assert (await browser.enter())[0] == 401
+
+
+async def test_all_secrets_move_to_a_new_key(office: Office) -> None:
+    """With both keys in hand every secret is sealed under the new one; then the old key is not needed."""
+    who = await office.account()
+    new = bytes(range(1, 33))
+    done, lost = await rekey(office.database, Vault((new, bytes(range(32)))))
+    assert done > 0
+    sealed = await office.database.pool.fetchval("SELECT totp_segredo FROM staff WHERE nome = $1", who.nome)
+    assert Vault((new,)).open(sealed, totp_place(who.nome)) == who.segredo
+    assert who.nome not in lost
+    await rekey(office.database, Vault((bytes(range(32)), new)))
+
+
+async def test_without_the_master_key_nobody_enters_and_the_page_says_why(office: Office) -> None:
+    """The login refuses with the setting's name before it looks at anybody; nothing else is hindered."""
+    app = web.Application()
+    mount(
+        app,
+        create_console(office.database, Inbox(office.database, 0.0), Backlog(office.database), KEYLESS, secure=False),
+    )
+    who = await office.account()
+    async with TestServer(app) as server, ClientSession(cookie_jar=CookieJar(unsafe=True)) as session:
+        browser = office.stranger(session, str(server.make_url("")).rstrip("/"), who)
+        status, page, _ = await browser.enter()
+        assert (status, "PROSA_MASTER_KEY" in page) == (503, True)
+    with pytest.raises(AccountError, match="PROSA_MASTER_KEY"):
+        await enrol(office.database, KEYLESS, "novissima", Papel.ADMIN)

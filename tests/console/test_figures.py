@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import html
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
-from road_people import FULL
+from road_people import FULL, until
 
 from console.charts import bars, columns
 from persistence.staff import Papel
@@ -134,3 +136,84 @@ def test_charts_say_their_figures() -> None:
     assert 'width="0"' in svg
     assert "style=" not in svg + str(columns([("2026-11-21", 2)]))
     assert str(columns([])).startswith("<svg")
+
+
+async def _refused(desk: Desk, valor: str) -> str:
+    ana = await desk.road.person()
+    desk.road.world.plugnotas.faults.set("rejeitar", times=1)
+    await ana.say(FULL.replace("1500", valor))
+    await ana.touch("Confirmar")
+    await ana.expect("não aceitou")
+    await desk.road.settled()
+    desk.road.world.plugnotas.faults.clear()
+    return str((await desk.road.session(ana))["sessao_id"])
+
+
+async def test_a_group_of_failures_is_tried_again_after_a_rehearsal(desk: Desk) -> None:
+    """Each member says what would happen; one press orders that once for each, audited, and the safe are issued."""
+    pool = desk.office.database.pool
+    ours, theirs = await _refused(desk, "801"), await _refused(desk, "802")
+    await pool.execute("UPDATE session_snapshot SET pendente = NULL, versao = versao + 1 WHERE sessao_id = $1", ours)
+    await pool.execute(
+        "UPDATE session_snapshot SET pendente = 'valor', versao = versao + 1 WHERE sessao_id = $1", theirs
+    )
+    async with desk.office.at_work(Papel.SUPERVISOR) as rita:
+        page = (await rita.get("/console/falhas?dias=7"))[1]
+        link = re.search(r'href="(/console/falhas/grupo\?[^"]+)"', page)[1].replace("&amp;", "&")
+        page = (await rita.get(link))[1]
+        plans = {
+            part.split('"')[0].rsplit("/", 1)[-1]: part
+            for part in page.split('data-testid="plano"><td><a class="mono" href="')
+        }
+        assert "reprocessar" in plans[ours]
+        assert "quem corrige é a pessoa" in plans[theirs]
+        fields = dict(re.findall(r'name="(csrf|chave|codigo|status|cidade|dias)" value="([^"]*)"', page))
+        fields = {name: html.unescape(value) for name, value in fields.items()}
+        path = "/console/falhas/grupo"
+        assert (await rita.post(path, fields))[0] == 422  # no reason
+        answers = [await rita.post(path, {**fields, "motivo": "código acertado"}) for _ in range(2)]
+        assert [status for status, _, _ in answers] == [303, 303]
+        assert answers[0][2] == answers[1][2]
+
+        async def issued() -> bool:
+            status = "SELECT estado FROM session_snapshot WHERE sessao_id = $1"
+            return bool(await pool.fetchval(status, ours) == "aprovado")
+
+        await until(issued)
+        await desk.road.settled()
+        rows = await pool.fetch("SELECT alvo, acao FROM auditoria WHERE motivo = 'código acertado'")
+        assert ("reprocessar") in {row["acao"] for row in rows if row["alvo"] == ours}
+        assert theirs not in {row["alvo"] for row in rows}
+        assert len(rows) == len({row["alvo"] for row in rows})
+        assert await pool.fetchval("SELECT count(*) FROM nfse_emissao WHERE sessao_id = $1", ours) == 2
+    async with desk.office.at_work(Papel.SUPERVISOR, ("12.345.678/0001-95",)) as other:
+        assert "Nada em aberto" in (await other.get(link))[1]
+
+
+async def test_what_changed_after_it_was_resolved_is_open_again(desk: Desk) -> None:
+    """A resolved failure leaves the group's open ones, and comes back when its case moves."""
+    sessao_id = await _refused(desk, "803")
+    pool, query = desk.office.database.pool, "INSERT INTO resolvida (sessao_id, quem, motivo) VALUES ($1, 'x', 'y')"
+    async with desk.office.at_work(Papel.SUPERVISOR) as rita:
+        page = (await rita.get("/console/falhas?dias=7"))[1]
+        link = re.search(r'href="(/console/falhas/grupo\?[^"]+)"', page)[1].replace("&amp;", "&")
+        assert sessao_id in (await rita.get(link))[1]
+        await pool.execute(query, sessao_id)
+        assert sessao_id not in (await rita.get(link))[1]
+        await pool.execute("UPDATE session_snapshot SET updated_at = now() WHERE sessao_id = $1", sessao_id)
+        assert sessao_id in (await rita.get(link))[1]
+
+
+async def test_health_says_what_the_database_knows_of_the_breaker(desk: Desk) -> None:
+    """Emissions held back are counted with why, and the page says that each process has a breaker of its own."""
+    sessao_id = await _refused(desk, "804")
+    pool = desk.office.database.pool
+    await pool.execute(
+        "UPDATE nfse_emissao SET proxima_acao_em = now() + interval '1 hour', retida = 'circuito' WHERE sessao_id = $1",
+        sessao_id,
+    )
+    async with desk.office.at_work(Papel.LEITURA) as sara:
+        page = (await sara.get("/console/saude"))[1]
+    await pool.execute("UPDATE nfse_emissao SET proxima_acao_em = NULL, retida = NULL WHERE sessao_id = $1", sessao_id)
+    assert "o gateway não respondia" in page
+    assert "Cada processo tem o seu disjuntor" in page

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
 
+from persistence import dashboard
 from persistence.history import HistoryExistsError, invent
-from persistence.staff import Papel
+from persistence.staff import Alcance, Papel
 from state_machine.estado import FINAIS
 
 if TYPE_CHECKING:
@@ -45,3 +48,23 @@ async def test_a_history_is_invented_once(office: Office) -> None:
 
 def _ids(page: str) -> list[str]:
     return [part.partition('"')[0] for part in page.split('data-id="')[1:]]
+
+
+async def test_the_dashboard_is_counted_once_for_everybody(office: Office) -> None:
+    """Kept sums are what a live count gives; who is bound to companies, and whoever finds them old, counts anew."""
+    pool, base = office.database.pool, datetime.now(UTC)
+    everything, one = Alcance(todas=True), Alcance(todas=False, empresas=frozenset({office.companies[0]}))
+    async with office.database.transaction() as connection:
+        live = await dashboard.read(connection, everything, 30)
+    assert live.caminho.abertas > 0
+    assert await dashboard.refresh(office.database) == len(dashboard.DAYS)
+    await pool.execute("UPDATE painel SET dados = jsonb_set(dados, '{caminho,abertas}', '123456')")
+    async with office.database.transaction() as connection:
+        kept = await dashboard.read(connection, everything, 30)
+        assert kept.caminho == replace(live.caminho, abertas=123456)
+        assert (kept.por_dia, kept.recusas) == (live.por_dia, live.recusas)
+        assert kept.contado_em >= base - timedelta(minutes=1)
+        assert (await dashboard.read(connection, one, 30)).caminho.abertas == 0
+    await pool.execute("UPDATE painel SET contado_em = now() - interval '31 minutes'")
+    async with office.database.transaction() as connection:
+        assert (await dashboard.read(connection, everything, 30)).caminho == live.caminho

@@ -1,0 +1,101 @@
+"""``prosa pessoa …``: the words by which an operator answers an LGPD request; it finds and erases nothing itself."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bot.cli_opening import fail, settings, with_storage
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from bot.person import Ensaio
+    from bot.storage import Storage
+
+app = typer.Typer(no_args_is_help=True, help="Pedidos da LGPD: a cópia e o apagamento dos dados de uma pessoa.")
+
+Quem = Annotated[str, typer.Argument(help="Telefone com país, CPF, ou o código de uma conversa.")]
+
+
+@app.command("exportar")
+def exportar(
+    quem: Quem,
+    motivo: Annotated[str, typer.Option(help="Por quê; fica na auditoria.")] = "pedido do titular",
+    arquivo: Annotated[Path | None, typer.Option(help="Onde gravar; sem isto, na tela.")] = None,
+) -> None:
+    """Mostra em JSON tudo o que está guardado sobre uma pessoa."""
+    import orjson
+
+    from bot.person import Pedinte, copy
+
+    async def work(connection: AsyncConnection) -> None:
+        text = orjson.dumps(await copy(connection, quem, motivo, Pedinte()), option=orjson.OPT_INDENT_2).decode()
+        if arquivo is None:
+            typer.echo(text)
+            return
+        arquivo.touch(mode=0o600)  # nobody else on the machine reads it
+        arquivo.write_text(text + "\n")
+        typer.echo(f"Gravado em {arquivo}.")
+
+    _with_transaction(work)
+
+
+@app.command("apagar")
+def apagar(
+    quem: Quem,
+    motivo: Annotated[str, typer.Option(help="Por quê; fica na auditoria.")],
+    sim: Annotated[bool, typer.Option("--sim", help="Não pergunta: apaga.")] = False,
+) -> None:
+    """Apaga os dados de uma pessoa; as notas fiscais ficam. Mostra antes o que fará e pergunta."""
+    from bot.person import Pedinte, rehearse, remove
+
+    async def look(connection: AsyncConnection) -> None:
+        ensaio = await rehearse(connection, quem)
+        _show(ensaio)
+        if ensaio.impedimentos:
+            fail(" ".join(("Nada foi apagado.", *ensaio.impedimentos)))
+        if ensaio.vazio:
+            typer.echo("Nada está guardado sobre esta pessoa; nada mudou.")
+            raise typer.Exit
+
+    async def work(connection: AsyncConnection) -> None:
+        await remove(connection, quem, motivo, Pedinte())
+        typer.echo("Apagado. As notas fiscais e a auditoria ficam.")
+
+    _with_transaction(look)
+    if not sim and not typer.confirm("Apagar? Não há volta"):
+        fail("Nada foi apagado.")
+    _with_transaction(work)
+
+
+def _show(ensaio: Ensaio) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("O quê", "Linhas", "O que acontece")
+    for nome, quantas, destino in ensaio.linhas:
+        if quantas:
+            table.add_row(nome, str(quantas), destino)
+    Console().print(table)
+
+
+def _with_transaction(work: Callable[[AsyncConnection], Awaitable[None]]) -> None:
+    async def run(storage: Storage) -> None:
+        from bot.person import PersonError
+        from persistence.engine import Database
+
+        database = await Database.open(storage.database_url, size=1)
+        try:
+            async with database.transaction() as connection:
+                await work(connection)
+        except PersonError as error:
+            fail(str(error))
+        finally:
+            await database.close()
+
+    with_storage(settings(quiet=True), run)

@@ -1,0 +1,144 @@
+"""Tries a whole group of failures again: first says what would happen to each, then orders just that; sends nothing."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, Literal
+from urllib.parse import urlencode
+
+from aiohttp import web
+
+from console import labels
+from console.access import see_other
+from console.figures import days_of
+from persistence import audit, idempotency
+from persistence.dashboard import DAYS
+from persistence.idempotency import Replay, Started
+from persistence.idempotency_key import Operation
+from persistence.inbox import Arrival
+from persistence.staff_groups import Grupo, members
+from state_machine.emission import StatusEmissao
+from state_machine.estado import Estado
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy.ext.asyncio import AsyncConnection
+
+    from console.visit import Visita
+    from persistence.staff import Staff
+
+AT_ONCE: Final = 200  # orders of one press; one transaction of some 100 ms, and few enough to look through
+
+
+@dataclass(frozen=True, slots=True)
+class Plano:
+    """What one press would do to one emission; ``faz`` is ``None`` where nothing safe can be done, and why."""
+
+    emissao: Any
+    faz: Literal["reprocessar", "consultar"] | None
+    frase: str
+
+
+async def show(visita: Visita) -> web.StreamResponse:
+    """The rehearsal: every open member of the group with what would happen to it."""
+    grupo = _group(visita.request.query)
+    async with visita.deps.database.transaction() as connection:
+        rows = await members(connection, visita.staff.alcance, grupo, AT_ONCE + 1)
+    planos = [plan(row) for row in rows[:AT_ONCE]]
+    return visita.pagina(
+        "grupo.html",
+        grupo=grupo,
+        dias=grupo.desde.days,
+        motivo=labels.motivo,
+        planos=planos,
+        fazem=sum(plano.faz is not None for plano in planos),
+        mais=len(rows) > AT_ONCE,
+        feito=visita.request.query.get("feito", ""),
+        chave=secrets.token_urlsafe(16),
+    )
+
+
+async def act(visita: Visita) -> web.StreamResponse:
+    """Order it: one command for each, with its own key and its own row in the audit, in one commit."""
+    posted = {name: await visita.campo(name) for name in ("codigo", "status", "cidade", "dias")}
+    chave, motivo, quem = await visita.campo("chave", 100), await visita.campo("motivo"), visita.staff
+    grupo = _group(posted)
+    if not chave or not motivo:
+        raise web.HTTPUnprocessableEntity
+    operation = Operation.named(chave, "console:grupo", f"staff:{quem.id}", "grupo", {"motivo": motivo, **posted})
+    async with visita.deps.database.transaction() as connection:
+        begun = await idempotency.begin(connection, operation)
+        match begun:
+            case Started():
+                rows = await members(connection, quem.alcance, grupo, AT_ONCE)
+                feitos = await _order(connection, visita, [plan(row) for row in rows], motivo, operation.key)
+                await idempotency.succeed(connection, begun, {"feitos": feitos})
+            case Replay(result):
+                feitos = int((result or {}).get("feitos", 0))
+            case _:
+                raise web.HTTPConflict
+    return see_other(f"/console/falhas/grupo?{urlencode({**posted, 'feito': feitos})}")
+
+
+def plan(row: Any) -> Plano:
+    """Decide what is safe: a refusal that was our fault is tried anew, an open outcome is only asked about."""
+    if row.status != StatusEmissao.REJEITADO:
+        return Plano(row, "consultar", "pergunta agora ao gateway; não emite outra nota")
+    if not row.ultima:
+        return Plano(row, None, "já tem uma tentativa mais nova")
+    if row.estado != Estado.REJEITADO:
+        return Plano(row, None, "a conversa já seguiu adiante")
+    if row.retomada:
+        return Plano(row, None, "a pessoa já retomou estes dados em outra nota, e seriam duas")
+    if row.pendente is not None:
+        return Plano(row, None, "quem corrige é a pessoa, pelo botão Corrigir nota")
+    return Plano(row, "reprocessar", "tenta de novo, depois de perguntar por todas as tentativas anteriores")
+
+
+async def _order(connection: AsyncConnection, visita: Visita, planos: list[Plano], motivo: str, chave: str) -> int:
+    quem, arrivals = visita.staff, []
+    for plano in planos:
+        if plano.faz is None:
+            continue
+        e, correlacao = plano.emissao, f"equipe-{secrets.token_hex(4)}"
+        arrivals.append(_arrival(plano, quem, motivo, chave, correlacao))
+        await audit.write(
+            connection,
+            staff_id=quem.id,
+            quem=quem.nome,
+            acao=plano.faz,
+            alvo=e.sessao_id,
+            empresa_id=e.empresa_id,
+            motivo=motivo,
+            detalhe={"em_grupo": True},
+            correlacao=correlacao,
+        )
+    if arrivals:
+        await visita.deps.inbox.put_in(connection, arrivals)
+    return len(arrivals)
+
+
+def _arrival(plano: Plano, quem: Staff, motivo: str, chave: str, correlacao: str) -> Arrival:
+    """Return the very row that the single action would put: an attempt is made anew once, whoever asks."""
+    e = plano.emissao
+    if plano.faz == "reprocessar":
+        ordem = {"ordem": "reprocessar", "sessao_id": e.sessao_id, "id_integracao": e.id_integracao}
+        return Arrival(f"reprocessar:{e.id_integracao}", e.conversa, "ordem", ordem, correlacao, imediato=True)
+    pedido = {
+        "comando": "consultar",
+        "staff_id": quem.id,
+        "quem": quem.nome,
+        "sessao_id": e.sessao_id,
+        "motivo": motivo,
+    }
+    return Arrival(f"equipe:{chave}:{e.id}", e.conversa, "equipe", pedido, correlacao, imediato=True)
+
+
+def _group(fields: Mapping[str, str]) -> Grupo:
+    status = fields.get("status", "")
+    if status not in set(StatusEmissao) or not fields.get("codigo"):
+        raise web.HTTPNotFound
+    return Grupo(fields["codigo"], status, fields.get("cidade", ""), timedelta(days=days_of(fields, DAYS[1])))

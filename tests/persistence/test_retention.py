@@ -1,0 +1,86 @@
+# ruff: noqa: S608 - every statement is made of words of ours alone
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from persistence import retention
+from persistence.engine import Database
+from persistence.history import invent
+from persistence.retention import Prazos, sweep
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+FOR_EVER = Prazos(0, 0, 0, 0, 0)
+MONTH = Prazos(30, 30, 30, 30, 30)
+OLD = "now() - interval '30 days'"
+FISCAL = """SELECT (SELECT md5(string_agg(e.payload_enviado, '' ORDER BY id)) FROM nfse_emissao e),
+    (SELECT md5(string_agg(p.numero, ',' ORDER BY id)) FROM nfse_processada p)"""
+WORDS = f"""
+SELECT (SELECT count(*) FROM inbox WHERE recebido_em < {OLD}) AS inbox,
+    (SELECT count(*) FROM outbox WHERE criado_em < {OLD}) AS outbox,
+    (SELECT count(*) FROM transicoes WHERE em < {OLD} AND detalhe <> '{{}}') AS journal,
+    (SELECT count(*) FROM session_snapshot s WHERE updated_at < {OLD} AND (telefone IS NOT NULL
+        OR cnpj_extracted IS NOT NULL OR rascunho::text LIKE '%"escrito": "%')
+        AND NOT EXISTS (SELECT FROM nfse_emissao e WHERE e.session_id = s.id AND e.status IN ('erro', 'conflito'))
+    ) AS sessions,
+    (SELECT count(*) FROM staff_tentativa WHERE em < {OLD}) AS logins
+"""
+
+
+@pytest.fixture(scope="module")
+async def database(database_url: str) -> AsyncIterator[Database]:
+    database = await Database.open(database_url)
+    await invent(database, 400)  # over 60 days
+    await database.pool.execute(
+        "INSERT INTO staff_tentativa (conta, endereco, em) "
+        f"VALUES ('x', 'y', {OLD} - interval '1 day'), ('x', 'y', now())"
+    )
+    await database.pool.execute(
+        "INSERT INTO conversas (conversa, phone_number_id, endereco, ultima_entrada_em) VALUES "
+        f"('1:old', '1', '1', {OLD} - interval '1 day'), ('1:new', '1', '2', now()), "
+        f"('1:waits', '1', '3', {OLD} - interval '1 day')"
+    )
+    await database.pool.execute(
+        "INSERT INTO outbox (conversa, mensagem, run_at) VALUES ('1:old', '{}', NULL), ('1:waits', '{}', now())"
+    )
+    yield database
+    await database.close()
+
+
+async def test_nothing_is_forgotten_without_a_term(database: Database) -> None:
+    """A term of 0 keeps that kind for ever."""
+    assert await sweep(database, FOR_EVER) == 0
+
+
+async def test_what_is_over_goes_and_invoices_stay(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the sweep no word older than its term is left, in however many batches; no fiscal row has changed."""
+    monkeypatch.setattr(retention, "BATCH", 7)
+    before, fiscal = await database.pool.fetchrow(WORDS), await database.pool.fetchrow(FISCAL)
+    assert min(before.values()) > 0
+    newer = await database.pool.fetchval(f"SELECT count(*) FROM inbox WHERE recebido_em >= {OLD}")
+    assert await sweep(database, MONTH) > sum(before.values()) - 1
+    after = await database.pool.fetchrow(WORDS)
+    assert set(after.values()) == {0}
+    assert await database.pool.fetchrow(FISCAL) == fiscal
+    assert await database.pool.fetchval(f"SELECT count(*) FROM inbox WHERE recebido_em >= {OLD}") == newer
+    assert newer > 0
+    assert await sweep(database, MONTH) == 0
+
+
+async def test_a_stranger_goes_with_their_messages(database: Database) -> None:
+    """A number that nobody registered in time is forgotten; one with a message on its way, or a recent word, stays."""
+    left = await database.pool.fetch("SELECT conversa FROM conversas WHERE phone_number_id = '1' ORDER BY 1")
+    assert [row["conversa"] for row in left] == ["1:new", "1:waits"]
+
+
+async def test_an_invoice_in_doubt_keeps_its_words(database: Database) -> None:
+    """What people still have to understand is not emptied, however old."""
+    kept = await database.pool.fetchval(
+        "SELECT bool_and(s.telefone IS NOT NULL) FROM session_snapshot s JOIN nfse_emissao e ON e.session_id = s.id "
+        "WHERE e.status IN ('erro', 'conflito')"
+    )
+    assert kept is True
