@@ -33,7 +33,7 @@ class Pessoa:
 
     conversas: tuple[str, ...] = ()
     codigos: tuple[str, ...] = ()  # of those conversations, for the audit
-    lanes: tuple[str, ...] = ()  # of the ticks of messages to them
+    destinos: tuple[str, ...] = ()  # as Meta names them in the ticks of messages to them
     sessoes: tuple[str, ...] = ()
     usuarios: tuple[int, ...] = ()
     cpf: str | None = None
@@ -48,7 +48,7 @@ class Pessoa:
         """What the conditions of ``partes`` are bound to."""
         return {
             "conversas": list(self.conversas),
-            "lanes": list(self.lanes),
+            "destinos": list(self.destinos),
             "sessoes": list(self.sessoes),
             "usuarios": list(self.usuarios),
             "cpf": self.cpf or "",
@@ -117,7 +117,7 @@ async def _writer(connection: AsyncConnection, onde: str, quem: str, telefone: s
     return Pessoa(
         conversas=tuple(all_),
         codigos=tuple(str(row.codigo) for row in all_.values()),
-        lanes=tuple(sorted({lane for row in all_.values() for lane in _tick_lanes(row)})),
+        destinos=tuple(sorted({who for row in all_.values() for who in _addresses(row)})),
         sessoes=tuple(sessions.scalars()),
         usuarios=usuarios,
     )
@@ -160,6 +160,6 @@ def _same(wa_id: str | None, telefone: str) -> bool:
         return False
 
 
-def _tick_lanes(row: Any) -> list[str]:
+def _addresses(row: Any) -> list[str]:
     user = row.conversa.removeprefix(f"{row.phone_number_id}:")
-    return [f"entrega:{row.phone_number_id}:{who}" for who in (user, row.wa_id) if who]
+    return [who for who in (user, row.wa_id) if who]

@@ -54,6 +54,8 @@ def _fiscal(emissions: str) -> tuple[Parte, ...]:
 
 
 _LANE = "t.lane = ANY(:conversas)"
+_TICKS = """t.tipo = 'status' AND t.estado <> 0 AND (t.payload -> 'status' ->> 'recipient_id' = ANY(:destinos)
+    OR t.payload -> 'status' ->> 'recipient_user_id' = ANY(:destinos))"""
 _TALK = "t.conversa = ANY(:conversas)"
 _MINE = _EMISSIONS.format("s.sessao_id = ANY(:sessoes)")
 
@@ -65,7 +67,7 @@ DO_TELEFONE: Final = (
         _delete("inbox", f"{_LANE} AND t.tipo = 'mensagem'"),
         _DELETED,
     ),
-    Parte("tiques", "inbox", "t.lane = ANY(:lanes)", _delete("inbox", "t.lane = ANY(:lanes)"), _DELETED),
+    Parte("tiques", "inbox", _TICKS, _delete("inbox", _TICKS), _DELETED),
     Parte(
         "avisos e comandos",
         "inbox",
@@ -109,8 +111,8 @@ DO_TELEFONE: Final = (
     Parte(
         "faixas",
         "lanes",
-        "t.lane = ANY(:conversas || :lanes)",
-        _delete("lanes", "t.lane = ANY(:conversas || :lanes)"),
+        "t.lane = ANY(:conversas)",
+        _delete("lanes", "t.lane = ANY(:conversas)"),
         _DELETED,
     ),
     Parte("conversas", "conversas", _TALK, _delete("conversas", _TALK), "ficam só como um código"),

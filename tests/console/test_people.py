@@ -5,7 +5,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from road_people import FULL
+from road_people import FULL, until
 
 from bot.person import Pedinte, PersonError, copy, rehearse, remove
 from persistence.staff import Papel
@@ -53,6 +53,13 @@ async def _erased(desk: Desk, whom: str) -> None:
 async def _issued(desk: Desk, words: str = FULL) -> Person:
     ana = await desk.road.person()
     await ana.issue(words)
+    conversa = desk.road.conversation(ana)
+
+    async def ticked() -> bool:  # a tick that comes after the erasure is kept for its eight days
+        waiting = "SELECT count(*) FROM outbox WHERE conversa = $1 AND status <> 'lido'"
+        return await desk.office.database.pool.fetchval(waiting, conversa) == 0
+
+    await until(ticked)
     await desk.road.settled()
     return ana
 
