@@ -31,7 +31,8 @@ FROM usuario u JOIN empresa e ON e.id = u.empresa_id WHERE e.razao_social LIKE '
 """
 _SESSIONS = """
 WITH n AS (
-    SELECT i, i * 37 % 100 AS sorte, now() - make_interval(mins => ((($1 - i)::float8 / $1) * 86400 + i % 60)::int) AS em,
+    SELECT i, i * 37 % 100 AS sorte,
+        now() - make_interval(mins => ((($1 - i)::float8 / $1) * 86400 + i % 60)::int) AS em,
         '5511' || (900000001 + i / 5 % greatest(1, $1 / 5))::text AS telefone FROM generate_series(0, $1 - 1) i
 ), s AS (
     SELECT n.*, c.conversa, u.empresa_id, CASE
