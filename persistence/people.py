@@ -219,11 +219,17 @@ async def save_company(
     """
     statement = insert(empresa).values(**{**defaults, **values})
     changed = {k: statement.excluded[k] for k in values if k != "cnpj"}
+    differs = sa.or_(sa.false(), *(empresa.c[k].is_distinct_from(novo) for k, novo in changed.items()))
     empresa_id = (
         await connection.execute(
             statement.on_conflict_do_update(
                 index_elements=[empresa.c.cnpj],
-                set_={**changed, "versao": empresa.c.versao + 1, "atualizado_em": sa.func.now()},
+                set_={
+                    **changed,
+                    "versao": empresa.c.versao + sa.case((differs, 1), else_=0),
+                    # A colleague more is no other company: the summaries that were shown stay good.
+                    "atualizado_em": sa.case((differs, sa.func.now()), else_=empresa.c.atualizado_em),
+                },
                 where=empresa.c.versao == versao if versao is not None else None,
             ).returning(empresa.c.id)
         )

@@ -60,6 +60,16 @@ async def test_a_change_of_the_company_asks_again_before_it_issues(road: Road) -
     assert len(await road.notes(ana)) == 1
 
 
+async def test_a_new_colleague_is_no_change_of_the_company(road: Road) -> None:
+    """Somebody else may issue from now on; what was shown before stays good, and its button issues."""
+    ana = await road.person()
+    summary = await ana.say(FULL)
+    await road.person()
+    await ana.touch("Confirmar", of=summary)
+    await ana.files()
+    assert len(await road.notes(ana)) == 1
+
+
 async def test_another_customer_after_a_rejection_is_another_invoice(road: Road) -> None:
     """The refused invoice's document never slips into an invoice for somebody else."""
     road.world.plugnotas.faults.set("rejeitar", times=1)
