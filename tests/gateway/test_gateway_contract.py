@@ -75,8 +75,9 @@ async def settled(city: PlugNotasSimulator) -> AsyncIterator[None]:
 @asynccontextmanager
 async def open_whatsapp(meta: MetaSimulator, free, token: str | None = None) -> AsyncIterator[WhatsApp]:
     number = meta.config.account.phone_number_id
+    # A quarter of it is for connecting; less than a busy machine needs would read as "certainly not sent".
     async with WhatsApp(
-        f"{meta.url}/v26.0", number, token or meta.config.access_token, guard=free, send_timeout=1.0
+        f"{meta.url}/v26.0", number, token or meta.config.access_token, guard=free, send_timeout=3.0
     ) as whatsapp:
         yield whatsapp
 

@@ -36,6 +36,12 @@ PHONE = "106540352242922"
 PATIENCE = 10.0
 
 
+AT_WORK = (
+    "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid() "
+    "AND backend_type = 'client backend' AND datname = current_database())"
+)
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def opened(database_url: str) -> AsyncIterator[Database]:
     database = await Database.open(database_url)
@@ -45,6 +51,9 @@ async def opened(database_url: str) -> AsyncIterator[Database]:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def database(opened: Database) -> Database:
+    async with asyncio.timeout(10):
+        while await opened.pool.fetchval(AT_WORK):  # what a test cut off may still be on its way into the table
+            await asyncio.sleep(0.01)
     await opened.pool.execute("TRUNCATE inbox, lanes")
     return opened
 
