@@ -38,7 +38,8 @@ def _draft() -> dict[str, Any]:
 
     from state_machine.rascunho import Rascunho  # noqa: PLC0415 - likewise
 
-    return json.loads(json.dumps(asdict(Rascunho()), default=str))  # type: ignore[no-any-return]
+    plain: dict[str, Any] = json.loads(json.dumps(asdict(Rascunho()), default=str))
+    return plain
 
 
 def _tables(numbers: range, empresa: int, draft: str) -> Iterator[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]]:

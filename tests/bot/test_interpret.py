@@ -74,7 +74,7 @@ async def words(memory: Remembered, intent: Intent, *candidates: Candidate, when
 )
 async def test_words_speak_to_the_open_session(intent: Intent, event: object) -> None:
     """An intent without data becomes its event; the yes carries when it was written."""
-    assert await words(Remembered(OPEN), intent, when=NOW) == Plano((event,), OPEN)  # type: ignore[arg-type]
+    assert await words(Remembered(OPEN), intent, when=NOW) == Plano((event,), OPEN)
 
 
 @pytest.mark.parametrize("intent", [i for i in Intent if i is not Intent.CANCELAR])

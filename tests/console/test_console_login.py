@@ -33,7 +33,7 @@ async def _audit(database: Database, quem: str) -> list[str]:
 
 
 def _cookie(browser: object) -> str:
-    return next(c.value for c in browser.session.cookie_jar if c.key == "prosa-console")  # type: ignore[attr-defined]
+    return next(c.value for c in browser.session.cookie_jar if c.key == "prosa-console")
 
 
 async def test_name_password_and_code_open_the_queue(office: Office) -> None:

@@ -91,7 +91,7 @@ def install() -> None:
             reach("before commit")
         reach("after commit")
 
-    Database.transaction = watched  # type: ignore[method-assign]
+    Database.transaction = watched
     around(Destination, "request")
     around(LiveSessions, "get", "put", "drop")
     around(asyncpg.Pool, "fetch", "fetchrow", "fetchval", "execute")
@@ -113,13 +113,13 @@ def shift_datetime() -> None:
     """Make ``datetime.now`` follow the shifted clock; before anybody imports the class."""
     plain = datetime
 
-    class Shifted(plain):  # type: ignore[misc, valid-type]
+    class Shifted(plain):
         @classmethod
         def now(cls, tz: Any = None) -> Any:
             return plain.now(tz) + timedelta(seconds=_shift())
 
     for module in (bot.schedule, gateway.outcome):
-        module.datetime = Shifted  # type: ignore[attr-defined]
+        module.datetime = Shifted
 
 
 def _shift() -> float:

@@ -6,20 +6,13 @@ from typing import TYPE_CHECKING
 import pytest
 from nightly import size
 from road_people import FULL
-from road_stage import ABSENCE_PASSES
+from road_stage import absences_passing
 
 if TYPE_CHECKING:
     from road_people import Person, Road
 
 PEOPLE = size(10, 500)  # for each kind of loss
 LIMIT = size(60.0, 1800.0)  # seconds
-
-
-async def absences_pass(road: Road) -> None:
-    """Let the half minute between two absences pass at once; to be cancelled."""
-    while True:
-        await asyncio.sleep(0.2)
-        await road.database.pool.execute(ABSENCE_PASSES)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +26,6 @@ async def test_every_answer_is_lost_after_acceptance(road: Road, fault: str, sec
     for person in people:
         await person.expect("R$ 1.500,00", timeout=LIMIT)
     road.world.plugnotas.faults.set(fault, seconds=seconds)
-    hurry = asyncio.create_task(absences_pass(road))
 
     async def whole(person: Person) -> None:
         await person.touch("Confirmar")
@@ -41,10 +33,8 @@ async def test_every_answer_is_lost_after_acceptance(road: Road, fault: str, sec
             person.who, lambda b: b.attachment is not None and b.attachment.filename.endswith(".pdf"), LIMIT
         )
 
-    try:
+    async with absences_passing(road):
         await asyncio.gather(*map(whole, people))
-    finally:
-        hurry.cancel()
     road.world.plugnotas.faults.clear()
     await road.settled(60.0)
     for person in people:

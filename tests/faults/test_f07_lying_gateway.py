@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from nightly import size
 from road_people import FULL
-from road_stage import ABSENCE_PASSES
+from road_stage import absences_passing
 
 if TYPE_CHECKING:
     from road_people import Road
@@ -38,17 +38,8 @@ async def test_a_lie_approves_nothing(road: Road, lie: str, setting: dict[str, N
     road.world.plugnotas.faults.clear()
     pool = road.database.pool
     await pool.execute("UPDATE nfse_emissao SET proxima_acao_em = now() WHERE proxima_acao_em IS NOT NULL")
-    hurry = asyncio.create_task(_absences(road))
-    try:
+    async with absences_passing(road):
         await road.world.meta.wait_for(ana.who, lambda b: b.attachment is not None, 20.0)
-    finally:
-        hurry.cancel()
     await road.settled()
     assert len(await road.notes(ana)) == 1
     assert (await road.session(ana))["estado"] == "aprovado"
-
-
-async def _absences(road: Road) -> None:
-    while True:
-        await asyncio.sleep(0.2)
-        await road.database.pool.execute(ABSENCE_PASSES)

@@ -32,4 +32,4 @@ async def test_a_clock_that_jumps_expires_nobody_and_steals_nothing(forks: Forks
 
 
 async def _more(stage: object, query: str, before: int) -> bool:
-    return bool(await stage.database.pool.fetchval(query) > before)  # type: ignore[attr-defined]
+    return bool(await stage.database.pool.fetchval(query) > before)

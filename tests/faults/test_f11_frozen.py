@@ -39,4 +39,4 @@ async def test_a_worker_that_wakes_up_past_its_leases_changes_nothing(stage: Sta
 
 
 async def _said(prosa: object, event: str) -> bool:
-    return any(entry.get("event") == event for entry in prosa.log)  # type: ignore[attr-defined]
+    return any(entry.get("event") == event for entry in prosa.log)

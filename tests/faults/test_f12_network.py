@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from nightly import size
 from road_people import FULL, QUICK, open_road, until
-from road_stage import ABSENCE_PASSES, DOUBTS_PASS
+from road_stage import absences_passing
 from tcp_proxy import TcpProxy
 
 if TYPE_CHECKING:
@@ -67,18 +67,7 @@ async def test_nobody_waits_past_their_timeout(
         proxy.reset()
     proxy.silent, proxy.latency = False, 0.0
     mended = time.monotonic()
-    hurry = asyncio.create_task(_hurry(road))
-    try:
+    async with absences_passing(road, doubts=True):
         await road.world.meta.wait_for(ana.who, lambda b: b.attachment is not None, LIMIT)
-    finally:
-        hurry.cancel()
     assert time.monotonic() - mended < LIMIT
     assert len(await road.notes(ana)) == 1
-
-
-async def _hurry(road: Road) -> None:
-    while True:
-        await asyncio.sleep(0.2)
-        if not road.world.meta.courier.pending:
-            await road.database.pool.execute(DOUBTS_PASS)
-        await road.database.pool.execute(ABSENCE_PASSES)

@@ -38,7 +38,7 @@ def rss() -> int:
 
 @pytest.fixture
 def small_pool(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(Database.open.__func__.__kwdefaults__, "size", POOL)  # type: ignore[attr-defined]
+    monkeypatch.setitem(Database.open.__func__.__kwdefaults__, "size", POOL)
 
 
 async def issue(road: Road) -> None:

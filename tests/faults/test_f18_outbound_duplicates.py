@@ -164,7 +164,7 @@ async def test_a_sender_frozen_before_sending_sends_nothing(road: Road) -> None:
     ana = await somebody(road)
     house: House = road.house
     pool = road.database.pool
-    sending = house.deliveries._work.__self__  # type: ignore[attr-defined]
+    sending = house.deliveries._work.__self__
     await pool.execute(HI, road.conversation(ana))
     async with road.database.transaction() as connection:
         [mine] = await outbox.claim(connection, 1)

@@ -32,6 +32,26 @@ WHERE ausente_desde > now() - interval '50 s' AND lease_until IS NULL
 BACK_OFF_PASSES = "UPDATE lanes SET ready_at = now(), backoff_until = NULL WHERE backoff_until > now()"
 ABSENT = "UPDATE nfse_emissao SET ausente_desde = ausente_desde - interval '1 min', proxima_acao_em = now()"
 
+PUSH_EVERY = 0.2  # seconds
+
+
+@asynccontextmanager
+async def absences_passing(scene: Scene, *, doubts: bool = False) -> AsyncIterator[None]:
+    """Inside, the half minute between two absences passes at once; so does that of messages in doubt, if asked."""
+
+    async def push() -> None:
+        while True:
+            if doubts and not scene.world.meta.courier.pending:  # else a tick is still on its way
+                await scene.database.pool.execute(DOUBTS_PASS)
+            await scene.database.pool.execute(ABSENCE_PASSES)
+            await asyncio.sleep(PUSH_EVERY)
+
+    pushing = asyncio.create_task(push())
+    try:
+        yield
+    finally:
+        pushing.cancel()
+
 
 @dataclass
 class Stage(Scene):

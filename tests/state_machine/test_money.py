@@ -52,7 +52,7 @@ def test_what_is_no_payable_amount_is_refused(valor):
 def test_floats_are_refused():
     """Binary fractions never become money."""
     with pytest.raises(ValorInvalido):
-        centavos(0.1)  # type: ignore[arg-type]
+        centavos(0.1)
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ async def opened(database_url: str) -> AsyncIterator[Database]:
 @pytest_asyncio.fixture(loop_scope="module")
 async def database(opened: Database) -> Database:
     async with asyncio.timeout(10):
-        while await opened.pool.fetchval(AT_WORK):  # what a test cut off may still be on its way into the table
+        while await opened.pool.fetchval(AT_WORK):  # noqa: ASYNC110 - a cut-off write may still be on its way in
             await asyncio.sleep(0.01)
     await opened.pool.execute("TRUNCATE inbox, lanes")
     return opened
