@@ -61,7 +61,7 @@ class Inside:
             "emissoes": [
                 {
                     "id_integracao": row.id_integracao,
-                    "status": row.status,
+                    "status": row.nota if row.nota not in {None, "autorizado"} else row.status,
                     "valor": str(row.valor_servico),
                     "numero": row.numero,
                 }

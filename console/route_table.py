@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Final
 
 from console.routes import ROTAS
 from persistence.staff import Papel
+from state_machine.generated import between, rewrite_pages
 
 COMMAND: Final = "python -m console.route_table docs/console.md"
 _BEGIN, _END = "<!-- rotas: gerado, não edite -->\n", "<!-- fim das rotas -->\n"
@@ -25,19 +24,8 @@ def table() -> str:
 
 def refreshed(page: str) -> str:
     """Return ``page`` with today's table between its markers; raises ``ValueError`` without markers."""
-    before, begin, rest = page.partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    if not (begin and end):
-        raise ValueError(f"no markers for the table: {_BEGIN.strip()} … {_END.strip()}")
-    return f"{before}{begin}\n{table()}\n{end}{after}"
-
-
-def main() -> None:
-    """Rewrite the table in the pages named on the command line."""
-    for name in sys.argv[1:]:
-        page = Path(name)
-        page.write_text(refreshed(page.read_text(encoding="utf-8")), encoding="utf-8")
+    return between(page, _BEGIN, _END, f"\n{table()}\n")
 
 
 if __name__ == "__main__":
-    main()
+    rewrite_pages(refreshed)

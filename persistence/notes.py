@@ -82,7 +82,7 @@ async def external_id(connection: AsyncConnection, emissao_id: int) -> str | Non
 async def of_conversation(connection: AsyncConnection, conversa: str, limit: int = 20) -> list[Any]:
     """List a conversation's emissions with their notes, newest first."""
     statement = (
-        sa.select(nfse_emissao, nfse_processada.c.numero)
+        sa.select(nfse_emissao, nfse_processada.c.numero, nfse_processada.c.status.label("nota"))
         .join(session_snapshot, session_snapshot.c.id == nfse_emissao.c.session_id)
         .outerjoin(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
         .where(session_snapshot.c.conversa == conversa)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from state_machine.estado import ESPERAM_USUARIO, FINAIS, Estado
@@ -31,6 +29,7 @@ from state_machine.eventos import (
     Reprocessou,
 )
 from state_machine.fields import Campo, Candidate
+from state_machine.generated import INICIO, between, rewrite_pages, state_diagram
 from state_machine.rascunho import Cadastro, Rascunho, aplicar
 from state_machine.sessao import Sessao
 from state_machine.transition import transition
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 
     from state_machine.eventos import Evento
 
-INICIO = "[*]"
 COMMAND = "python -m state_machine.diagram docs/estados.md"
 _BEGIN, _END = "<!-- diagrama: gerado, não edite -->\n", "<!-- fim do diagrama -->\n"
 
@@ -106,30 +104,13 @@ def arcs() -> Iterator[tuple[str, str, str]]:
 
 def mermaid() -> str:
     """Return the diagram as Mermaid text, the same for the same rules."""
-    grouped: dict[tuple[str, str], list[str]] = {}
-    for de, para, evento in arcs():
-        grouped.setdefault((de, para), []).append(evento)
-    lines = ["stateDiagram-v2"]
-    lines += [f"    {de} --> {para}: {', '.join(eventos)}" for (de, para), eventos in grouped.items()]
-    lines += [f"    {estado.value} --> {INICIO}" for estado in Estado if estado in FINAIS]
-    return "\n".join(lines) + "\n"
+    return state_diagram(arcs(), (estado.value for estado in Estado if estado in FINAIS))
 
 
 def refreshed(page: str) -> str:
     """Return ``page`` with the diagram of today's rules between its markers; raises ``ValueError`` without markers."""
-    before, begin, rest = page.partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    if not (begin and end):
-        raise ValueError(f"no markers for the diagram: {_BEGIN.strip()} … {_END.strip()}")
-    return f"{before}{begin}```mermaid\n{mermaid()}```\n{end}{after}"
-
-
-def main() -> None:
-    """Rewrite the diagram in the pages named on the command line."""
-    for name in sys.argv[1:]:
-        page = Path(name)
-        page.write_text(refreshed(page.read_text(encoding="utf-8")), encoding="utf-8")
+    return between(page, _BEGIN, _END, f"```mermaid\n{mermaid()}```\n")
 
 
 if __name__ == "__main__":
-    main()
+    rewrite_pages(refreshed)
