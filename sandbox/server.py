@@ -119,6 +119,15 @@ class Simulator(ABC):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    @property
+    def working(self) -> bool:
+        """Whether something runs in the background."""
+        return bool(self._tasks)
+
+    async def ended(self) -> None:
+        """Wait until what runs in the background now has ended."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
     async def _get_ledger(self, request: web.Request) -> web.Response:
         """``?kind=a,b&after=seq``: the facts in memory."""
         kinds = [kind for kind in request.query.get("kind", "").split(",") if kind]

@@ -14,12 +14,24 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 import redis
+import structlog
 
 from persistence.embedded import Embedded
 from persistence.migrate import upgrade
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
+
+# What the house logs in this process is captured with the test. Structlog's own default renders every traceback with
+# all its locals: seconds of one core for each, in which nothing else runs.
+structlog.configure(
+    processors=[
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="%H:%M:%S.%f"),
+        structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
+    ]
+)
 
 TEMPLATE = "prosa_template"
 LOGICAL_DATABASES = 16  # Valkey's default; modules run one after the other, so a number is free again long before

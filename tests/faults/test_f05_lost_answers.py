@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from nightly import size
 from road_people import FULL
-from road_stage import absences_passing
+from road_stage import waits_passing
 
 if TYPE_CHECKING:
     from road_people import Person, Road
@@ -33,7 +33,7 @@ async def test_every_answer_is_lost_after_acceptance(road: Road, fault: str, sec
             person.who, lambda b: b.attachment is not None and b.attachment.filename.endswith(".pdf"), LIMIT
         )
 
-    async with absences_passing(road):
+    async with waits_passing(road):
         await asyncio.gather(*map(whole, people))
     road.world.plugnotas.faults.clear()
     await road.settled(60.0)

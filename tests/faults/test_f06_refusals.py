@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from nightly import size
 from road_people import FULL
-from road_stage import absences_passing
+from road_stage import waits_passing
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -32,7 +32,7 @@ async def test_a_storm_of_429_and_500_is_sat_out(road: Road) -> None:
     begun = len(road.world.plugnotas.ledger.of())
     for person in people:
         await person.touch("Confirmar")
-    async with absences_passing(road):
+    async with waits_passing(road):
         await asyncio.sleep(STORM)  # that it lasts is the test
     refused: defaultdict[str, list[datetime]] = defaultdict(list)
     for record in road.world.plugnotas.ledger.of("fault")[-10_000:]:
@@ -43,7 +43,7 @@ async def test_a_storm_of_429_and_500_is_sat_out(road: Road) -> None:
     assert all(record.seq <= begun for record in road.world.plugnotas.ledger.of("note.created"))
     faults.clear()
     cleared = time.monotonic()
-    async with absences_passing(road):
+    async with waits_passing(road):
         for person in people:
             await road.world.meta.wait_for(person.who, lambda b: b.attachment is not None, RECOVERY)
     assert time.monotonic() - cleared < RECOVERY

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from nightly import size
 from road_people import FULL
-from road_stage import absences_passing
+from road_stage import waits_passing
 
 if TYPE_CHECKING:
     from road_people import Road
@@ -38,7 +38,7 @@ async def test_a_lie_approves_nothing(road: Road, lie: str, setting: dict[str, N
     road.world.plugnotas.faults.clear()
     pool = road.database.pool
     await pool.execute("UPDATE nfse_emissao SET proxima_acao_em = now() WHERE proxima_acao_em IS NOT NULL")
-    async with absences_passing(road):
+    async with waits_passing(road):
         await road.world.meta.wait_for(ana.who, lambda b: b.attachment is not None, 20.0)
     await road.settled()
     assert len(await road.notes(ana)) == 1

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from nightly import size
 from road_people import FULL, open_road
-from road_stage import ABSENCE_PASSES, LEASES
+from road_stage import waits_passing
 from tcp_proxy import TcpProxy
 
 if TYPE_CHECKING:
@@ -51,8 +51,9 @@ async def test_a_database_that_crashes_loses_nothing(own_servers: Servers) -> No
         for _ in range(CRASHES):
             await asyncio.sleep(CALM)
             await own_servers.crash_database()
-        await talks
-        await judged(road, people)
+        async with waits_passing(road, doubts=True):
+            await talks
+            await judged(road, people)
 
 
 @pytest.mark.parametrize("mark", [b"COMMIT;", b"BEGIN"])
@@ -67,22 +68,7 @@ async def test_a_commit_whose_reply_is_lost_counts_once(own_servers: Servers, ma
             await asyncio.sleep(0.15)
         proxy.forget = 0
         await asyncio.sleep(0)
-        hurry = asyncio.create_task(_leases(road))
-        try:
+        async with waits_passing(road, doubts=True, leases=True):
             await talks
-        finally:
-            hurry.cancel()
-        assert proxy.forgotten
-        await judged(road, people)
-
-
-async def _leases(road: Road) -> None:
-    """Work whose end was not heard of is free after its lease; let that time pass."""
-    while True:
-        await asyncio.sleep(1.0)
-        for table in LEASES:
-            await road.database.pool.execute(
-                f"UPDATE {table} SET lease_until = lease_until - interval '5 s'"  # noqa: S608 - our own constants
-                " WHERE lease_until > now()"
-            )
-        await road.database.pool.execute(ABSENCE_PASSES)
+            assert proxy.forgotten
+            await judged(road, people)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from nightly import size
 from road_people import FULL, QUICK, open_road, until
-from road_stage import absences_passing
+from road_stage import waits_passing
 from tcp_proxy import TcpProxy
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ async def test_nobody_waits_past_their_timeout(
         proxy.reset()
     proxy.silent, proxy.latency = False, 0.0
     mended = time.monotonic()
-    async with absences_passing(road, doubts=True):
+    async with waits_passing(road, doubts=True):
         await road.world.meta.wait_for(ana.who, lambda b: b.attachment is not None, LIMIT)
     assert time.monotonic() - mended < LIMIT
     assert len(await road.notes(ana)) == 1

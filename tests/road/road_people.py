@@ -178,7 +178,7 @@ class Scene:
         """Wait until nothing is under way any more, inside and outside."""
         async with asyncio.timeout(timeout):
             while True:
-                await self.world.meta.courier.drained(timeout)
+                await self.world.meta.quiet(timeout)
                 await self.world.plugnotas.courier.drained(timeout)
                 if await self.database.pool.fetchval(_IDLE):
                     return

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import asyncpg
 from road_people import QUICK, Person, Scene, until
 from road_process import Prosa, environment
 
+from bot.delivery import DEAF_AT_MOST
 from persistence.engine import Database
 from sandbox.world import World
 
@@ -24,7 +27,10 @@ if TYPE_CHECKING:
 
 # What a dead worker held is free after its lease. Tests that are not about the wait let the time pass at once.
 LEASES = ("lanes", "nfse_emissao", "idempotency_records", "cancelamento", "outbox")
-DOUBTS_PASS = "UPDATE outbox SET run_at = now() WHERE status = 'incerto' AND run_at > now()"
+DOUBTS_PASS = f"""
+UPDATE outbox SET run_at = now(), criado_em = criado_em - interval '{DEAF_AT_MOST.total_seconds()} s'
+WHERE status = 'incerto' AND run_at > now()
+"""  # noqa: S608 - our own constant
 ABSENCE_PASSES = """
 UPDATE nfse_emissao SET ausente_desde = ausente_desde - interval '1 min', proxima_acao_em = now()
 WHERE ausente_desde > now() - interval '50 s' AND lease_until IS NULL
@@ -32,18 +38,27 @@ WHERE ausente_desde > now() - interval '50 s' AND lease_until IS NULL
 BACK_OFF_PASSES = "UPDATE lanes SET ready_at = now(), backoff_until = NULL WHERE backoff_until > now()"
 ABSENT = "UPDATE nfse_emissao SET ausente_desde = ausente_desde - interval '1 min', proxima_acao_em = now()"
 
+LEASE_RUNS = "UPDATE {table} SET lease_until = lease_until - interval '1 s' WHERE lease_until > now()"
+
 PUSH_EVERY = 0.2  # seconds
 
 
 @asynccontextmanager
-async def absences_passing(scene: Scene, *, doubts: bool = False) -> AsyncIterator[None]:
-    """Inside, the half minute between two absences passes at once; so does that of messages in doubt, if asked."""
+async def waits_passing(scene: Scene, *, doubts: bool = False, leases: bool = False) -> AsyncIterator[None]:
+    """Inside, the half minute between two absences passes at once.
+
+    If asked, so does the time that a message in doubt waits for ticks, and leases run some six times as fast.
+    """
+    meta, pool = scene.world.meta, scene.database.pool
 
     async def push() -> None:
         while True:
-            if doubts and not scene.world.meta.courier.pending:  # else a tick is still on its way
-                await scene.database.pool.execute(DOUBTS_PASS)
-            await scene.database.pool.execute(ABSENCE_PASSES)
+            with contextlib.suppress(OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError):
+                if doubts and not meta.working and not meta.courier.pending:  # else a tick is still on its way
+                    await pool.execute(DOUBTS_PASS)
+                await pool.execute(ABSENCE_PASSES)
+                for table in LEASES if leases else ():
+                    await pool.execute(LEASE_RUNS.format(table=table))
             await asyncio.sleep(PUSH_EVERY)
 
     pushing = asyncio.create_task(push())
