@@ -23,8 +23,7 @@ from state_machine.cancelamento_textos import descreve
 from state_machine.documents import normaliza
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
+    from persistence.connection import Connection
     from persistence.engine import Database
     from state_machine.cancelamento import Motivo, NotaEmitida
 
@@ -91,7 +90,7 @@ async def standing(database: Database, emissao_id: int) -> str:
     return f"{descreve(nota)}: {agora[nota.status]}."
 
 
-async def _find(connection: AsyncConnection, ordem: Ordem) -> NotaEmitida:
+async def _find(connection: Connection, ordem: Ordem) -> NotaEmitida:
     cnpj = normaliza(ordem.empresa) if ordem.empresa else None
     found = await issued.referred(connection, ordem.nota.strip(), cnpj)
     if not found:
@@ -104,7 +103,7 @@ async def _find(connection: AsyncConnection, ordem: Ordem) -> NotaEmitida:
     return nota
 
 
-async def _operation(connection: AsyncConnection, ordem: Ordem, nota: NotaEmitida, motivo: Motivo) -> Operation:
+async def _operation(connection: Connection, ordem: Ordem, nota: NotaEmitida, motivo: Motivo) -> Operation:
     inputs = {"emissao": nota.emissao_id, **asdict(motivo)}
     if ordem.chave is None:
         rodada = await cancellations.ended(connection, nota.emissao_id)
@@ -115,7 +114,7 @@ async def _operation(connection: AsyncConnection, ordem: Ordem, nota: NotaEmitid
         raise CancelError("A chave tem de 1 a 255 letras. Nada foi pedido.") from error
 
 
-async def order(connection: AsyncConnection, nota: NotaEmitida, motivo: Motivo) -> str:
+async def order(connection: Connection, nota: NotaEmitida, motivo: Motivo) -> str:
     """Ask for a locked note's cancellation, in the caller's transaction; returns what was done, in a sentence."""
     if nota.status is StatusNota.CANCELADO:
         return f"A nota {nota.numero} já estava cancelada."

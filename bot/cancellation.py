@@ -24,10 +24,9 @@ from state_machine.emission import CannotTell, Unknown
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
     from bot.ports import FiscalGateway
     from persistence.cancellation_work import Tarefa
+    from persistence.connection import Connection
     from persistence.engine import Database
     from persistence.inbox import Inbox
     from persistence.lanes import InboxRow, Lanes, Lease
@@ -124,7 +123,7 @@ class Cancellations:
             latency_ms=latency,
         )
 
-    async def _conclude(self, connection: AsyncConnection, tarefa: Tarefa, passo: Passo) -> None:
+    async def _conclude(self, connection: Connection, tarefa: Tarefa, passo: Passo) -> None:
         """Move the cancellation and its note, and put the news into the lane, in the transaction that settles them."""
         if passo.aviso is None:
             return

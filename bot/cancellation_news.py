@@ -11,8 +11,7 @@ from persistence.inbox import Arrival
 from state_machine.cancelamento import StatusNota
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
+    from persistence.connection import Connection
     from persistence.inbox import Inbox
     from state_machine.emission import NaturalKey
 
@@ -20,7 +19,7 @@ log = structlog.get_logger(__name__)
 
 
 async def tell(
-    connection: AsyncConnection,
+    connection: Connection,
     inbox: Inbox,
     *,
     chave: str,
@@ -37,7 +36,7 @@ async def tell(
 
 
 async def seen_cancelled(
-    connection: AsyncConnection, inbox: Inbox, *, emissao_id: int, key: NaturalKey, conversa: str, correlacao: str
+    connection: Connection, inbox: Inbox, *, emissao_id: int, key: NaturalKey, conversa: str, correlacao: str
 ) -> None:
     """A reading shows an issued note as cancelled: whoever waits for that looks now; else the user hears it once."""
     if await cancellation_work.hint(connection, key.id_integracao, None):

@@ -47,10 +47,9 @@ from state_machine.estado import Estado
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
     from bot.inbound import Chegada
     from extractor.cancellation import Pedido
+    from persistence.connection import Connection
     from persistence.engine import Database
     from persistence.inbox import Inbox
     from persistence.lanes import InboxRow, Lanes, Lease
@@ -70,17 +69,18 @@ class Cancelling:
         self._lanes = lanes
         self._ring = ring
 
-    async def take(self, lease: Lease, chegada: Chegada, empresa: Empresa) -> Collection[int] | None:
-        """Take one turn if it is about a cancellation and return the rows consumed; ``None``: it is not ours."""
+    async def take(self, lease: Lease, chegada: Chegada, empresa: Empresa, *, talking: bool) -> Collection[int] | None:
+        """Take one turn if it is about a cancellation and return the rows consumed; ``None``: it is not ours.
+
+        ``talking``: a cancellation of this conversation waits for its next word.
+        """
         match chegada.entrada:
             case Toque(acao) if acao in CANCELAMENTO:
                 pedido = None
             case Palavras(texto):
                 pedido = request(texto)
-                async with self._database.transaction() as connection:
-                    talking = await cancellations.talking(connection, lease.lane) is not None
-                    if not talking and not await _is_ours(connection, lease.lane, empresa, pedido):
-                        return None
+                if not talking and not await self._is_ours(lease.lane, empresa, pedido):
+                    return None
                 if talking and pedido is None and begins_a_note(texto):
                     await self._put_aside(lease.lane)
                     return None
@@ -109,6 +109,21 @@ class Cancelling:
             await self._lanes.done(connection, lease, [row.id])
         return [row.id]
 
+    async def _is_ours(self, conversa: str, empresa: Empresa, pedido: Pedido | None) -> bool:
+        """Tell an issued note from the open draft, which "cancela a nota" and its own client's name mean."""
+        if pedido is None:
+            return False
+        async with self._database.transaction() as connection:
+            draft = await snapshots.active(connection, conversa)
+            if isinstance(pedido, PorNumero | Ultima) or draft is None:
+                return True
+            if isinstance(pedido, Qual):
+                return False
+            found = await choose(connection, empresa.id, pedido)
+        if isinstance(pedido, PorCliente) and similar(pedido.nome, [draft.rascunho.tomador_nome]):
+            return False
+        return found != ()
+
     async def _put_aside(self, conversa: str) -> None:
         """The user goes on with a new invoice: the question about the old one is dropped, and nothing is cancelled."""
         async with self._database.transaction() as connection:
@@ -122,9 +137,7 @@ class Cancelling:
 class _Turn:
     """One turn about a cancellation, inside its one transaction."""
 
-    def __init__(
-        self, connection: AsyncConnection, inbox: Inbox, conversa: str, empresa: Empresa, correlacao: str
-    ) -> None:
+    def __init__(self, connection: Connection, inbox: Inbox, conversa: str, empresa: Empresa, correlacao: str) -> None:
         self._connection = connection
         self._inbox = inbox
         self._conversa = conversa
@@ -239,18 +252,3 @@ def _event(texto: str) -> Evento:
 
 def _motivo(codigo: Codigo, versao: int) -> Motivou:
     return Motivou(codigo, textos.MOTIVO_DO_BOTAO[codigo][1], versao)
-
-
-async def _is_ours(connection: AsyncConnection, conversa: str, empresa: Empresa, pedido: Pedido | None) -> bool:
-    """Tell an issued note from the open draft, which "cancela a nota" and its own client's name mean."""
-    if pedido is None:
-        return False
-    draft = await snapshots.active(connection, conversa)
-    if isinstance(pedido, PorNumero | Ultima) or draft is None:
-        return True
-    if isinstance(pedido, Qual):
-        return False
-    found = await choose(connection, empresa.id, pedido)
-    if isinstance(pedido, PorCliente) and draft and similar(pedido.nome, [draft.rascunho.tomador_nome]):
-        return False
-    return found != ()

@@ -19,12 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
     from bot.ports import FiscalGateway
     from bot.rps import Numbers
     from gateway.cnpj_register import Empresa as CompanyEntry
     from gateway.port import Endereco, Rps
+    from persistence.connection import Connection
     from persistence.people import Empresa
     from state_machine.rascunho import Rascunho
     from state_machine.sessao import Sessao
@@ -66,7 +65,7 @@ class Hands:
 
     async def carry_out(
         self,
-        connection: AsyncConnection,
+        connection: Connection,
         efeitos: Iterable[Efeito],
         sessao: Sessao,
         row_id: int,
@@ -94,7 +93,7 @@ class Hands:
 
     async def _say(
         self,
-        connection: AsyncConnection,
+        connection: Connection,
         sessao: Sessao,
         mensagem: dict[str, object],
         correlacao: str,
@@ -116,7 +115,7 @@ class Hands:
 
     async def _issue(
         self,
-        connection: AsyncConnection,
+        connection: Connection,
         sessao: Sessao,
         emitir: Emitir,
         row_id: int,

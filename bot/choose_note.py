@@ -11,16 +11,15 @@ from state_machine.cancelamento import NotaEmitida, StatusNota
 from state_machine.money import formata_brl
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
     from extractor.cancellation import Pedido
+    from persistence.connection import Connection
     from state_machine.efeitos import Mensagem
 
 Escolha = NotaEmitida | tuple[NotaEmitida, ...]
 """The one note that is meant, or those that fit: none, or several."""
 
 
-async def choose(connection: AsyncConnection, empresa_id: int, pedido: Pedido) -> Escolha:
+async def choose(connection: Connection, empresa_id: int, pedido: Pedido) -> Escolha:
     """Return what the request names; a client's name counts only among notes that stand."""
     match pedido:
         case PorNumero(numero):
@@ -39,7 +38,7 @@ async def choose(connection: AsyncConnection, empresa_id: int, pedido: Pedido) -
     return found[0] if len(found) == 1 else tuple(found)
 
 
-async def ask_which(connection: AsyncConnection, empresa_id: int, pedido: Pedido, cabem: Escolha) -> Mensagem:
+async def ask_which(connection: Connection, empresa_id: int, pedido: Pedido, cabem: Escolha) -> Mensagem:
     """Ask which of those that fit; of none, say so and show the last ones."""
     if isinstance(cabem, tuple) and cabem:
         return textos.qual_nota(cabem)

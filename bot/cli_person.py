@@ -12,10 +12,9 @@ from bot.cli_opening import fail, settings, with_storage
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
     from bot.person import Ensaio
     from bot.storage import Storage
+    from persistence.connection import Connection
 
 app = typer.Typer(no_args_is_help=True, help="Pedidos da LGPD: a cópia e o apagamento dos dados de uma pessoa.")
 
@@ -33,7 +32,7 @@ def exportar(
 
     from bot.person import Pedinte, copy
 
-    async def work(connection: AsyncConnection) -> None:
+    async def work(connection: Connection) -> None:
         text = orjson.dumps(await copy(connection, quem, motivo, Pedinte()), option=orjson.OPT_INDENT_2).decode()
         if arquivo is None:
             typer.echo(text)
@@ -54,7 +53,7 @@ def apagar(
     """Apaga os dados de uma pessoa; as notas fiscais ficam. Mostra antes o que fará e pergunta."""
     from bot.person import Pedinte, rehearse, remove
 
-    async def look(connection: AsyncConnection) -> None:
+    async def look(connection: Connection) -> None:
         ensaio = await rehearse(connection, quem)
         _show(ensaio)
         if ensaio.impedimentos:
@@ -63,7 +62,7 @@ def apagar(
             typer.echo("Nada está guardado sobre esta pessoa; nada mudou.")
             raise typer.Exit
 
-    async def work(connection: AsyncConnection) -> None:
+    async def work(connection: Connection) -> None:
         await remove(connection, quem, motivo, Pedinte())
         typer.echo("Apagado. As notas fiscais e a auditoria ficam.")
 
@@ -84,7 +83,7 @@ def _show(ensaio: Ensaio) -> None:
     Console().print(table)
 
 
-def _with_transaction(work: Callable[[AsyncConnection], Awaitable[None]]) -> None:
+def _with_transaction(work: Callable[[Connection], Awaitable[None]]) -> None:
     async def run(storage: Storage) -> None:
         from bot.person import PersonError
         from persistence.engine import Database

@@ -9,15 +9,14 @@ from persistence import register_cache
 from state_machine.rascunho import Cadastro
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
     from bot.ports import Register
+    from persistence.connection import Connection
     from persistence.engine import Database
 
 CNPJ_LENGTH = 14
 
 
-async def remembered(connection: AsyncConnection, documento: str) -> Empresa | None:
+async def remembered(connection: Connection, documento: str) -> Empresa | None:
     """Return the register's entry as far as it is remembered; asks nobody."""
     entry = await register_cache.get(connection, documento)
     return company(entry.dados, documento) if entry and entry.dados else None

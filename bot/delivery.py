@@ -29,11 +29,10 @@ from persistence import doubts, outbox
 from persistence.doubts import Doubt
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
     from bot.attachments import Attachments
     from bot.metrics import Metrics
     from bot.ports import Messenger
+    from persistence.connection import Connection
     from persistence.engine import Database
     from persistence.outbox import Saida
 
@@ -78,18 +77,21 @@ class Delivery:
         async with self._database.alone() as connection:
             return await outbox.renew(connection, saida)
 
-    async def work(self, saida: Saida) -> None:
-        """Send one message once, and settle what came of it; never raises."""
+    async def work(self, saida: Saida) -> bool:
+        """Send one message once, and settle what came of it; never raises. False: none waits behind it."""
         with structlog.contextvars.bound_contextvars(correlacao=saida.correlacao, outbox_id=saida.id):
             try:
                 result = await self._attempt(saida)
                 if result is None:
                     log.warning("message_not_ours")  # frozen or slow: taken over, or its tick came
-                    return
+                    return True
+                if isinstance(result, Sent):
+                    return await self._sent(saida, result)
                 await self._settle(saida, result)
             except Exception as error:
                 # It may have left: its status webhook will tell, else it counts as interrupted when the lease runs out.
                 log.exception("delivery_unsettled", error=type(error).__name__)
+            return True
 
     async def _attempt(self, saida: Saida) -> SendResult | NotYet | InDoubt | None:
         if saida.era == "enviando":
@@ -162,7 +164,14 @@ class Delivery:
             seconds = NOT_READY_WAIT if idade < CAPTION_AFTER else HALTED_WAIT
             await outbox.again(connection, saida, seconds, erro=later.motivo, conta=False)
 
-    async def _settle(self, saida: Saida, result: SendResult | NotYet | InDoubt) -> None:
+    async def _sent(self, saida: Saida, result: Sent) -> bool:
+        async with self._database.alone() as connection:
+            more = await outbox.sent(connection, saida, result.wamid)
+        self._metrics.messages_out.labels(type(result).__name__).inc()
+        log.info("message_sent", resultado=type(result).__name__)
+        return more
+
+    async def _settle(self, saida: Saida, result: Failure | Ambiguous | NotYet | InDoubt) -> None:
         if isinstance(result, NotYet):
             await self._postpone(saida, result)
             return
@@ -171,25 +180,18 @@ class Delivery:
                 await outbox.again(connection, saida, DOUBT_WAIT, erro=result.motivo, incerto=True, conta=False)
             log.info("message_in_doubt", motivo=result.motivo)
             return
-        opened = self._database.alone if isinstance(result, Sent) else self._database.transaction  # one statement
-        async with opened() as connection:
+        async with self._database.transaction() as connection:
             gave_up = await _settle(connection, saida, result)
         name = type(result).__name__
         self._metrics.messages_out.labels(name).inc()
-        if isinstance(result, Sent):
-            log.info("message_sent", resultado=name)
-        else:
-            write = log.error if gave_up or isinstance(result, Halted) else log.warning
-            write("message_given_up" if gave_up else "message_not_sent", resultado=name)
+        write = log.error if gave_up or isinstance(result, Halted) else log.warning
+        write("message_given_up" if gave_up else "message_not_sent", resultado=name)
 
 
-async def _settle(connection: AsyncConnection, saida: Saida, result: SendResult) -> bool:
+async def _settle(connection: Connection, saida: Saida, result: Failure | Ambiguous) -> bool:
     """Store what followed; true when the message will not be tried again."""
     more = saida.tentativas < MAX_TRIES
     match result:
-        case Sent(wamid):
-            await outbox.sent(connection, saida, wamid)
-            return False
         case Halted(code):
             await outbox.again(connection, saida, HALTED_WAIT, erro="halted", codigo=code, conta=False)
             return False

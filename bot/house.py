@@ -222,6 +222,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             ttl_seconds=settings.session_ttl_seconds,
             repeat_seconds=settings.repeat_window_seconds,
             ring=ring,
+            ring_delivery=deliveries.ring,
         )
         stack.push_async_callback(conversations.close)
         outcomes = Outcomes(conversations)

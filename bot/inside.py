@@ -15,8 +15,7 @@ from state_machine.fields import Campo
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
+    from persistence.connection import Connection
     from persistence.engine import Database
 
 JOURNAL_ROWS = 100  # of one session; more than any conversation of a demo has
@@ -72,12 +71,12 @@ class Inside:
         }
 
 
-async def _newest(connection: AsyncConnection, conversa: str) -> Any:
+async def _newest(connection: Connection, conversa: str) -> Any:
     statement = session_snapshot.select().where(session_snapshot.c.conversa == conversa)
     return (await connection.execute(statement.order_by(session_snapshot.c.id.desc()).limit(1))).one_or_none()
 
 
-async def _journal(connection: AsyncConnection, sessao_id: str) -> list[dict[str, Any]]:
+async def _journal(connection: Connection, sessao_id: str) -> list[dict[str, Any]]:
     statement = transicoes.select().where(transicoes.c.sessao_id == sessao_id).order_by(transicoes.c.id)
     return [
         {

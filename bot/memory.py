@@ -11,8 +11,7 @@ from persistence import notes, snapshots
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
+    from persistence.connection import Connection
     from persistence.engine import Database
     from state_machine.pedidos import NotaListada
     from state_machine.sessao import Sessao
@@ -47,7 +46,7 @@ class ConversationMemory:
             return await notes.listed(connection, self._conversa, limit, numero=numero, autorizadas=autorizadas)
 
 
-async def database_now(connection: AsyncConnection) -> datetime:
+async def database_now(connection: Connection) -> datetime:
     """The moment of the transaction, by the database's clock (aware UTC)."""
     agora: datetime = (await connection.execute(sa.select(sa.func.now()))).scalar_one()
     return agora

@@ -15,9 +15,8 @@ from state_machine.eventos import Reprocessou
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
     from bot.turn import Conversations
+    from persistence.connection import Connection
     from persistence.engine import Database
     from persistence.lanes import InboxRow, Lanes, Lease
     from state_machine.sessao import Sessao
@@ -55,7 +54,7 @@ class Orders:
         return [row.id]
 
 
-async def _next_attempt(connection: AsyncConnection, sessao: Sessao, id_integracao: str) -> int | None:
+async def _next_attempt(connection: Connection, sessao: Sessao, id_integracao: str) -> int | None:
     """Return the new attempt's number while the named one is the newest and stands refused; ``None`` otherwise.
 
     The attempt's row stays locked until the commit, so that no late truth slips in between.

@@ -12,7 +12,7 @@ from persistence.person_erase import Impedimentos, erase, obstacles
 from persistence.person_export import export
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
+    from persistence.connection import Connection
 
 SEM_REDE = "linha de comando"  # who asks, where no account of the console does
 
@@ -42,7 +42,7 @@ class Ensaio:
         return not any(quantas for _, quantas, _ in self.linhas)
 
 
-async def copy(connection: AsyncConnection, texto: str, motivo: str, quem: Pedinte) -> dict[str, Any]:
+async def copy(connection: Connection, texto: str, motivo: str, quem: Pedinte) -> dict[str, Any]:
     """Return everything held about a person, and note in the audit that it was taken. Raises ``PersonError``."""
     pessoa = await _person(connection, texto)
     partes = await export(connection, pessoa)
@@ -51,12 +51,12 @@ async def copy(connection: AsyncConnection, texto: str, motivo: str, quem: Pedin
     return {"gerado_em": (await database_now(connection)).isoformat(), "dados": partes}
 
 
-async def rehearse(connection: AsyncConnection, texto: str) -> Ensaio:
+async def rehearse(connection: Connection, texto: str) -> Ensaio:
     """Return what an erasure would do now. Raises ``PersonError``."""
     return await _rehearsal(connection, await _person(connection, texto))
 
 
-async def remove(connection: AsyncConnection, texto: str, motivo: str, quem: Pedinte) -> Ensaio:
+async def remove(connection: Connection, texto: str, motivo: str, quem: Pedinte) -> Ensaio:
     """Erase the person and write the audit in the same transaction; returns what was done. Raises ``PersonError``."""
     pessoa = await _person(connection, texto)
     ensaio = await _rehearsal(connection, pessoa)
@@ -68,7 +68,7 @@ async def remove(connection: AsyncConnection, texto: str, motivo: str, quem: Ped
     return ensaio
 
 
-async def _person(connection: AsyncConnection, texto: str) -> Pessoa:
+async def _person(connection: Connection, texto: str) -> Pessoa:
     try:
         return await find(connection, texto)
     except UnreadablePersonError as error:
@@ -77,7 +77,7 @@ async def _person(connection: AsyncConnection, texto: str) -> Pessoa:
         ) from error
 
 
-async def _rehearsal(connection: AsyncConnection, pessoa: Pessoa) -> Ensaio:
+async def _rehearsal(connection: Connection, pessoa: Pessoa) -> Ensaio:
     counted = await count(connection, pessoa)
     linhas = tuple((parte.nome, counted[parte.nome], parte.destino) for parte in pessoa.partes)
     return Ensaio(linhas, tuple(_words(await obstacles(connection, pessoa))))
@@ -100,7 +100,7 @@ def _words(entre: Impedimentos) -> list[str]:
 
 
 async def _audit(
-    connection: AsyncConnection, pessoa: Pessoa, acao: str, motivo: str, quem: Pedinte, partes: dict[str, int]
+    connection: Connection, pessoa: Pessoa, acao: str, motivo: str, quem: Pedinte, partes: dict[str, int]
 ) -> None:
     """Write who asked for what and how much it was; a code names the conversation, and nothing names a customer."""
     await audit.write(

@@ -24,6 +24,8 @@ log = structlog.get_logger(__name__)
 class Pump(Generic[T]):
     """Claims with ``claim(limit)`` and hands each piece to ``work``, which settles it and never raises.
 
+    ``work`` returns False when it knows that nothing became due by what it did; else we look again at once.
+
     ``renew`` extends the lease of a piece, and says whether it is still ours; it is called every third of
     ``lease_seconds`` while the piece is worked on, so that a dead worker's pieces are free after one short lease
     although the work itself may take a minute.
@@ -33,7 +35,7 @@ class Pump(Generic[T]):
         self,
         name: str,
         claim: Callable[[int], Awaitable[Sequence[T]]],
-        work: Callable[[T], Awaitable[None]],
+        work: Callable[[T], Awaitable[bool | None]],
         renew: Callable[[T], Awaitable[bool]],
         *,
         lease_seconds: float,
@@ -48,6 +50,7 @@ class Pump(Generic[T]):
         self._running: set[asyncio.Task[None]] = set()
         self._bell = asyncio.Event()
         self._stopping = False
+        self._full = False  # the last claim left no slot free: more may be due
 
     def ring(self) -> None:
         """Look for work now."""
@@ -90,13 +93,15 @@ class Pump(Generic[T]):
             task = asyncio.create_task(self._piece(piece), name=self._name)
             self._running.add(task)
             task.add_done_callback(self._ended)
-        if len(claimed) < free or not free:
+        self._full = len(claimed) == free
+        if not free or not self._full:
             await self._nap(POLL_SECONDS)
 
     async def _piece(self, piece: T) -> None:
         keeper = asyncio.create_task(self._keep(piece), name=f"{self._name}:lease")
         try:
-            await self._work(piece)
+            if await self._work(piece) is not False:
+                self._bell.set()  # the next of the same conversation may be free now
         finally:
             keeper.cancel()
 
@@ -113,7 +118,8 @@ class Pump(Generic[T]):
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
-        self._bell.set()  # the next of the same conversation may be free now
+        if self._full:
+            self._bell.set()
 
     async def _nap(self, seconds: float) -> None:
         try:

@@ -14,9 +14,8 @@ from state_machine.eventos import PerdeuMensagem
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
     from bot.turn import Conversations
+    from persistence.connection import Connection
     from persistence.engine import Database
     from persistence.lanes import InboxRow, Lanes, Lease
     from persistence.sessions import LiveSessions
@@ -51,7 +50,7 @@ class Quarantine:
         if sessao is not None:
             await self._live.put(sessao)
 
-    async def _tell(self, connection: AsyncConnection, lease: Lease, row: InboxRow) -> Sessao | None:
+    async def _tell(self, connection: Connection, lease: Lease, row: InboxRow) -> Sessao | None:
         await people.greet(connection, next_arrival(lease.lane, (row,)).contato, 0)
         ativa = await snapshots.active(connection, lease.lane)
         if ativa is None:

@@ -9,8 +9,7 @@ from persistence import attempts, numbering
 from persistence.numbering import Sequencia
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
+    from persistence.connection import Connection
     from persistence.numbering import Ambiente
     from persistence.people import Empresa
     from state_machine.sessao import Sessao
@@ -23,7 +22,7 @@ class Numbers:
         self._ambiente = ambiente
 
     async def take(
-        self, connection: AsyncConnection, empresa: Empresa, sessao: Sessao, revisao: int, tentativa: int
+        self, connection: Connection, empresa: Empresa, sessao: Sessao, revisao: int, tentativa: int
     ) -> Rps | None:
         """Return the next number of the company's series, or ``None`` where the gateway numbers.
 
@@ -37,7 +36,7 @@ class Numbers:
         sequencia = self._sequence(empresa, empresa.serie_rps)
         return Rps(empresa.serie_rps, await numbering.allocate(connection, sequencia, primeiro=empresa.primeiro_rps))
 
-    async def bind(self, connection: AsyncConnection, empresa: Empresa, rps: Rps | None, emissao_id: int) -> None:
+    async def bind(self, connection: Connection, empresa: Empresa, rps: Rps | None, emissao_id: int) -> None:
         """Tie the number to the stored intent. Raises ``NumeroOcupadoError``."""
         if rps is not None:
             await numbering.bind(connection, self._sequence(empresa, rps.serie), rps.numero, emissao_id)

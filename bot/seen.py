@@ -13,8 +13,7 @@ from state_machine.eventos import Confirmou
 from state_machine.fields import Campo
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
+    from persistence.connection import Connection
     from persistence.people import Empresa
     from state_machine.eventos import Evento
     from state_machine.sessao import Sessao
@@ -23,7 +22,7 @@ CLOCKS_APART = timedelta(seconds=2)  # Meta's clock tells whole seconds, and is 
 
 
 async def as_seen(
-    connection: AsyncConnection, sessao: Sessao, empresa: Empresa, evento: Evento, repeat: timedelta
+    connection: Connection, sessao: Sessao, empresa: Empresa, evento: Evento, repeat: timedelta
 ) -> Evento:
     """Return a yes with its circumstances, and any other event as it is.
 

@@ -29,9 +29,8 @@ from state_machine.emission import (
 from state_machine.reconciliation import SUSPENDED_PROBE, apos_consulta, apos_envio, em_conflito, sem_chamada
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
     from gateway.tape import Recorded
+    from persistence.connection import Connection
     from persistence.emissions import Tarefa
     from persistence.engine import Database
     from persistence.inbox import Inbox
@@ -93,7 +92,7 @@ class Settlement:
         self._log(tarefa, passo, operacao, type(answer).__name__, latency)
 
     async def _close_record(
-        self, connection: AsyncConnection, tarefa: Tarefa, passo: Passo, answer: Outcome | Finding
+        self, connection: Connection, tarefa: Tarefa, passo: Passo, answer: Outcome | Finding
     ) -> None:
         """Let the idempotency record say what the emission's row says."""
         operation, status = tarefa.operation, passo.andamento.status
@@ -109,7 +108,7 @@ class Settlement:
             case _:
                 await gateway_operations.leave_open(connection, operation, passo.motivo)
 
-    async def _stop_or_go(self, connection: AsyncConnection, tarefa: Tarefa, answer: Outcome | Finding) -> None:
+    async def _stop_or_go(self, connection: Connection, tarefa: Tarefa, answer: Outcome | Finding) -> None:
         """Stop the company's submissions when the gateway refuses us, and let them go when it no longer does."""
         if isinstance(answer, Misconfigured):
             nova = await suspension.suspend(connection, tarefa.prestador_id, answer.motivo, SUSPENDED_PROBE)
@@ -119,7 +118,7 @@ class Settlement:
             waiting = await suspension.lift(connection, tarefa.prestador_id, tarefa.suspenso)
             log.info("company_resumed", emissao_id=tarefa.id, count=waiting)
 
-    async def _tell(self, connection: AsyncConnection, tarefa: Tarefa, passo: Passo) -> None:
+    async def _tell(self, connection: Connection, tarefa: Tarefa, passo: Passo) -> None:
         """Store the note, and put the news into the conversation's lane, in the transaction that settles them."""
         if passo.nota and passo.nota.situacao is Situacao.AUTORIZADA and passo.aviso == "autorizada":
             await notes.record_note(connection, tarefa.id, passo.nota)

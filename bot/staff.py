@@ -15,9 +15,8 @@ from state_machine.eventos import EquipeAssumiu, EquipeDevolveu, EquipeEncerrou
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
     from bot.turn import Conversations
+    from persistence.connection import Connection
     from persistence.engine import Database
     from persistence.lanes import InboxRow, Lanes, Lease
     from persistence.sessions import LiveSessions
@@ -57,7 +56,7 @@ class StaffCommands:
         log.info("staff_command", tipo=row.payload["comando"], sessao_id=row.payload.get("sessao_id"))
         return [row.id]
 
-    async def _obey(self, connection: AsyncConnection, conversa: str, row: InboxRow) -> Sessao | None:
+    async def _obey(self, connection: Connection, conversa: str, row: InboxRow) -> Sessao | None:
         pedido = row.payload
         quem, staff_id = str(pedido["quem"]), int(pedido["staff_id"])
         atendente, janela = await handoff.holder(connection, conversa)
@@ -96,7 +95,7 @@ class StaffCommands:
         return None
 
     async def _step(
-        self, connection: AsyncConnection, conversa: str, evento: Evento, sem_nota: Mensagem, row: InboxRow
+        self, connection: Connection, conversa: str, evento: Evento, sem_nota: Mensagem, row: InboxRow
     ) -> Sessao | None:
         """Take the active session through ``transition``; without one, only say it."""
         ativa = await snapshots.active(connection, conversa)
@@ -106,13 +105,13 @@ class StaffCommands:
         await outbox.enqueue(connection, conversa=conversa, mensagem=mensagem, correlacao=row.correlacao)
         return None
 
-    async def _close(self, connection: AsyncConnection, conversa: str, sessao_id: str, row: InboxRow) -> Sessao | None:
+    async def _close(self, connection: Connection, conversa: str, sessao_id: str, row: InboxRow) -> Sessao | None:
         sessao = await snapshots.load(connection, conversa, sessao_id)
         if sessao is None or not sessao.espera_usuario:
             return None
         return await self._apply(connection, sessao, EquipeEncerrou(), row)
 
-    async def _apply(self, connection: AsyncConnection, sessao: Sessao, evento: Evento, row: InboxRow) -> Sessao:
+    async def _apply(self, connection: Connection, sessao: Sessao, evento: Evento, row: InboxRow) -> Sessao:
         empresa = await people.get_company(connection, sessao.empresa_id)
         agora = await database_now(connection)
         return await self._conversations.apply(

@@ -35,13 +35,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from datetime import datetime
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
     from bot.cancelling import Cancelling
     from bot.customers import Customers
     from bot.inbound import Chegada
     from bot.ports import Extractor, Messenger
     from extractor.contract import Extraction
+    from persistence.connection import Connection
     from persistence.engine import Database
     from persistence.lanes import InboxRow, Lanes, Lease
     from persistence.people import Conversa, Empresa
@@ -73,6 +72,7 @@ class Conversations:
         ttl_seconds: int,
         repeat_seconds: int,
         ring: Callable[[], None],
+        ring_delivery: Callable[[], None],
     ) -> None:
         self._database = database
         self._lanes = lanes
@@ -85,6 +85,7 @@ class Conversations:
         self._ttl = timedelta(seconds=ttl_seconds)
         self._repeat = timedelta(seconds=repeat_seconds)
         self._ring = ring
+        self._ring_delivery = ring_delivery
         self._courtesies: set[asyncio.Task[bool]] = set()
 
     async def on_messages(self, lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:
@@ -98,7 +99,7 @@ class Conversations:
             return await self._unknown(lease, chegada, conversa)
         if chegada.rows[-1].tentativas == 0:
             self._read_mark(chegada.wamid)
-        if taken := await self._cancelling.take(lease, chegada, conversa.empresa):
+        if taken := await self._cancelling.take(lease, chegada, conversa.empresa, talking=conversa.cancelando):
             return taken
         ativa = await self._live.get(lease.lane) or await self._stored(lease.lane)
         for attempt in range(1, REPLANS + 1):
@@ -160,14 +161,17 @@ class Conversations:
                     connection, conversa=lease.lane, mensagem=arquivo, chave=key, bloqueia=False, correlacao=correlacao
                 )
             await self._lanes.done(connection, lease, ids)
-        self._ring()
+        if sessao is None or sessao.espera_usuario:  # nothing is to be issued
+            self._ring_delivery()
+        else:
+            self._ring()
         if sessao is not None:
             await self._remember(sessao, plano)
         return ids
 
     async def apply(
         self,
-        connection: AsyncConnection,
+        connection: Connection,
         sessao: Sessao,
         eventos: Sequence[Evento],
         empresa: Empresa,

@@ -116,7 +116,7 @@ class LaneWorker:
             claimed = await self._lanes.claim(self.owner, free)
             for lease, rows in claimed:
                 self._start(lease, rows)
-            if not claimed:
+            if len(claimed) < free:  # all that is due has been taken
                 await self._lanes.wait_for_work(IDLE_SECONDS)
         except Exception as error:  # noqa: BLE001 - the loop must outlive whatever happens to the database
             log.warning("worker_waits", erro=type(error).__name__, outage=is_outage(error))
@@ -140,7 +140,6 @@ class LaneWorker:
         self._running.discard(task)
         self._metrics.lanes_running.set(len(self._running))
         self._changed.set()
-        self._lanes.ring()  # the lane may be due again, and its slot is free
 
     async def _lane(self, lease: Lease, rows: tuple[InboxRow, ...]) -> int:
         work = Round(rows)
@@ -158,6 +157,8 @@ class LaneWorker:
         except asyncio.CancelledError:
             await self._give_back(lease)
             raise
+        if not work.over:
+            self._lanes.ring()  # the lane is due again, now or later
         return work.completed
 
     async def _keep(self, lease: Lease) -> None:
@@ -202,7 +203,7 @@ class LaneWorker:
             except Exception as error:  # noqa: BLE001 - whatever a handler does wrong stays in its lane
                 await self._after_failure(lease, run, error)
                 return
-        await self._insist(lambda: self._lanes.release(lease, more=bool(work.open) or work.truncated))
+        work.over = not await self._insist(lambda: self._lanes.release(lease, more=bool(work.open) or work.truncated))
 
     async def _handle(self, lease: Lease, work: Round, run: Sequence[InboxRow]) -> None:
         tipo = run[0].tipo

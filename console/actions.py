@@ -18,9 +18,8 @@ from persistence.inbox import Arrival
 from state_machine.cancelamento import Codigo, StatusNota, motivo_de
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
     from console.visit import Visita
+    from persistence.connection import Connection
     from persistence.staff_case import Caso
 
 
@@ -66,7 +65,7 @@ async def act(visita: Visita) -> web.StreamResponse:
 
 
 async def _store(
-    connection: AsyncConnection,
+    connection: Connection,
     visita: Visita,
     acao: Acao,
     caso: Caso,
@@ -106,11 +105,11 @@ async def _store(
             )
 
 
-async def _put(connection: AsyncConnection, visita: Visita, arrival: Arrival) -> None:
+async def _put(connection: Connection, visita: Visita, arrival: Arrival) -> None:
     await visita.deps.inbox.put_in(connection, [arrival])
 
 
-async def _cancel(connection: AsyncConnection, caso: Caso, motivo: str) -> None:
+async def _cancel(connection: Connection, caso: Caso, motivo: str) -> None:
     """Ask for the cancellation by the same rules as in the chat; the authority wants a reason of some length."""
     razao = motivo_de(Codigo.OUTROS, motivo)
     emissao = next(e for e in caso.emissoes if e.nota_status == StatusNota.AUTORIZADO)
@@ -129,7 +128,7 @@ def _action(visita: Visita) -> Acao:
     return acao
 
 
-async def _case(connection: AsyncConnection, visita: Visita) -> Caso:
+async def _case(connection: Connection, visita: Visita) -> Caso:
     sessao_id = visita.request.match_info["sessao_id"]
     caso = await staff_case.session(connection, visita.staff.alcance, sessao_id)
     if caso is None:
@@ -137,7 +136,7 @@ async def _case(connection: AsyncConnection, visita: Visita) -> Caso:
     return caso
 
 
-async def _message(connection: AsyncConnection, visita: Visita, caso: Caso) -> Any:
+async def _message(connection: Connection, visita: Visita, caso: Caso) -> Any:
     """Return the message to send again; one of another conversation does not exist."""
     wanted = visita.request.query.get("mensagem") or await _posted(visita)
     row = await staff_case.message(connection, caso.sessao.conversa, int(wanted)) if wanted.isdecimal() else None

@@ -25,9 +25,8 @@ from state_machine.estado import Estado
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
     from console.visit import Visita
+    from persistence.connection import Connection
     from persistence.staff import Staff
 
 AT_ONCE: Final = 200  # orders of one press; one transaction of some 100 ms, and few enough to look through
@@ -98,7 +97,7 @@ def plan(row: Any) -> Plano:
     return Plano(row, "reprocessar", "tenta de novo, depois de perguntar por todas as tentativas anteriores")
 
 
-async def _order(connection: AsyncConnection, visita: Visita, planos: list[Plano], motivo: str, chave: str) -> int:
+async def _order(connection: Connection, visita: Visita, planos: list[Plano], motivo: str, chave: str) -> int:
     quem, arrivals = visita.staff, []
     for plano in planos:
         if plano.faz is None:

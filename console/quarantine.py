@@ -14,9 +14,8 @@ from persistence.idempotency import Replay, Started
 from persistence.idempotency_key import Operation
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
     from console.visit import Visita
+    from persistence.connection import Connection
 
 
 async def show(visita: Visita) -> web.StreamResponse:
@@ -58,7 +57,7 @@ async def replay(visita: Visita) -> web.StreamResponse:
     return see_other("/console?ver=quarentena")
 
 
-async def _row(connection: AsyncConnection, visita: Visita) -> Any:
+async def _row(connection: Connection, visita: Visita) -> Any:
     numero = visita.request.match_info["numero"]
     wanted = int(numero) if numero.isascii() and numero.isdigit() and len(numero) < 19 else -1  # noqa: PLR2004 - bigint
     row = await staff_queue.quarantined_row(connection, visita.staff.alcance, wanted)

@@ -12,9 +12,8 @@ from console.terms import Tipo, terms
 from persistence import staff_search
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
     from console.visit import Visita
+    from persistence.connection import Connection
     from persistence.staff import Alcance
 
 
@@ -47,7 +46,7 @@ async def show(visita: Visita) -> web.StreamResponse:
     )
 
 
-async def _find(connection: AsyncConnection, alcance: Alcance, tipo: Tipo, value: str) -> list[Any]:
+async def _find(connection: Connection, alcance: Alcance, tipo: Tipo, value: str) -> list[Any]:
     match tipo:
         case Tipo.SESSAO:
             return await staff_search.by_session(connection, alcance, value)

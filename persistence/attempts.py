@@ -9,10 +9,10 @@ import sqlalchemy as sa
 from persistence.tables import nfse_emissao, session_snapshot
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
+    from persistence.connection import Connection
 
 
-async def newest(connection: AsyncConnection, sessao_id: str, revisao: int) -> Any | None:
+async def newest(connection: Connection, sessao_id: str, revisao: int) -> Any | None:
     """Return the newest attempt's row, locked until the transaction ends; ``None`` before the first."""
     statement = (
         nfse_emissao.select()
@@ -24,7 +24,7 @@ async def newest(connection: AsyncConnection, sessao_id: str, revisao: int) -> A
     return (await connection.execute(statement)).one_or_none()
 
 
-async def named(connection: AsyncConnection, id_integracao: str) -> Any | None:
+async def named(connection: Connection, id_integracao: str) -> Any | None:
     """Return an attempt with its session's ``conversa``, ``estado`` and ``pendente``; ``None`` if there is none."""
     statement = (
         sa.select(nfse_emissao, session_snapshot.c.conversa, session_snapshot.c.estado, session_snapshot.c.pendente)

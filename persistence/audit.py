@@ -9,15 +9,14 @@ import sqlalchemy as sa
 from persistence.tables import auditoria
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
+    from persistence.connection import Connection
     from persistence.staff import Alcance
 
 MOTIVO_MAX = 500  # characters; a reason is a sentence or two
 
 
 async def write(
-    connection: AsyncConnection,
+    connection: Connection,
     *,
     staff_id: int | None,
     quem: str,
@@ -43,7 +42,7 @@ async def write(
 
 
 async def page(
-    connection: AsyncConnection,
+    connection: Connection,
     alcance: Alcance,
     *,
     antes: int | None,

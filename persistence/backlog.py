@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from persistence.inbox import CHANNEL
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
+    from persistence.connection import Connection
     from persistence.engine import Database
 
 _COUNTS = """
@@ -124,7 +123,7 @@ class Backlog:
             await connection.execute("SELECT pg_notify($1, '')", CHANNEL)
         return True
 
-    async def replay_in(self, connection: AsyncConnection, row_id: int) -> bool:
+    async def replay_in(self, connection: Connection, row_id: int) -> bool:
         """Do the same inside an open transaction."""
         lane = (await connection.exec_driver_sql(_REOPEN, (row_id,))).scalar_one_or_none()
         if lane is None:

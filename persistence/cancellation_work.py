@@ -14,8 +14,7 @@ from state_machine.cancelamento_envio import Andamento, Envio
 from state_machine.emission import NaturalKey
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
+    from persistence.connection import Connection
     from state_machine.cancelamento_envio import Passo
 
 LEASE_SECONDS = 15.0  # renewed while a gateway call lasts; a dead worker's cancellations wait this long
@@ -56,7 +55,7 @@ RETURNING c.*, due.envio AS era, e.prestador_cnpj, e.id_integracao, p.id_externo
 """)
 
 
-async def claim(connection: AsyncConnection, limit: int, lease_seconds: float) -> list[Tarefa]:
+async def claim(connection: Connection, limit: int, lease_seconds: float) -> list[Tarefa]:
     """Take what is due. One to be sent is stored as ``enviando`` before anybody may send it."""
     tomada_em = time.monotonic()
     rows = await connection.execute(_CLAIM, {"limit": limit, "lease": lease_seconds})
@@ -99,19 +98,19 @@ def _in_seconds(seconds: float) -> Any:
     return sa.func.now() + sa.func.make_interval(0, 0, 0, 0, 0, 0, seconds)
 
 
-async def renew(connection: AsyncConnection, tarefa: Tarefa) -> bool:
+async def renew(connection: Connection, tarefa: Tarefa) -> bool:
     """Extend the lease from now; False when it was given back or is another's."""
     held = _ours(tarefa).where(cancelamento.c.lease_until.is_not(None))
     return (await connection.execute(held.values(lease_until=_in_seconds(LEASE_SECONDS)))).rowcount == 1
 
 
-async def give_back(connection: AsyncConnection, tarefa: Tarefa) -> None:
+async def give_back(connection: Connection, tarefa: Tarefa) -> None:
     """Return one that was taken and not sent: it is due again as it was."""
     back = {"envio": tarefa.andamento.envio, "lease_until": None, "proxima_acao_em": sa.func.now()}
     await connection.execute(_ours(tarefa).values(**back))
 
 
-async def settle(connection: AsyncConnection, tarefa: Tarefa, passo: Passo, resposta: Any) -> None:
+async def settle(connection: Connection, tarefa: Tarefa, passo: Passo, resposta: Any) -> None:
     """Store what followed and give the lease back. Raises ``CancellationLeaseLostError`` for a late commit."""
     novo = passo.andamento
     daqui = sa.null() if passo.daqui is None else _in_seconds(passo.daqui)
@@ -144,7 +143,7 @@ async def settle(connection: AsyncConnection, tarefa: Tarefa, passo: Passo, resp
         )
 
 
-async def hint(connection: AsyncConnection, id_integracao: str | None, id_externo: str | None) -> int:
+async def hint(connection: Connection, id_integracao: str | None, id_externo: str | None) -> int:
     """A webhook spoke of a note: whoever waits for its cancellation looks at once; returns how many that were."""
     key = (
         nfse_emissao.c.id_integracao == id_integracao

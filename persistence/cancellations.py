@@ -23,7 +23,7 @@ from state_machine.cancelamento_envio import Envio
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
+    from persistence.connection import Connection
 
 
 class StaleCancellationError(Exception):
@@ -35,16 +35,18 @@ def _cancelamento(row: Any, nota: NotaEmitida) -> Cancelamento:
     return Cancelamento(row.id, nota, EstadoCancelamento(row.estado), row.versao, motivo, row.expira_em)
 
 
-async def talking(connection: AsyncConnection, conversa: str) -> tuple[int, int] | None:
+_TALKING = sa.select(cancelamento.c.id, cancelamento.c.versao).where(  # asked in every turn: composed once
+    cancelamento.c.conversa == sa.bindparam("_conversa"), cancelamento.c.estado.in_(CONVERSANDO)
+)
+
+
+async def talking(connection: Connection, conversa: str) -> tuple[int, int] | None:
     """Return (id, versao) of the cancellation that waits for this conversation's next word."""
-    statement = sa.select(cancelamento.c.id, cancelamento.c.versao).where(
-        cancelamento.c.conversa == conversa, cancelamento.c.estado.in_(CONVERSANDO)
-    )
-    row = (await connection.execute(statement)).one_or_none()
+    row = (await connection.execute(_TALKING, {"_conversa": conversa})).one_or_none()
     return (row.id, row.versao) if row else None
 
 
-async def locked(connection: AsyncConnection, cancelamento_id: int, conversa: str | None = None) -> Cancelamento | None:
+async def locked(connection: Connection, cancelamento_id: int, conversa: str | None = None) -> Cancelamento | None:
     """Return a cancellation (of this conversation, if named), its note's row locked until our transaction ends."""
     emissao = sa.select(cancelamento.c.emissao_id).where(cancelamento.c.id == cancelamento_id)
     emissao_id = (await connection.execute(emissao)).scalar_one_or_none()
@@ -58,7 +60,7 @@ async def locked(connection: AsyncConnection, cancelamento_id: int, conversa: st
     return _cancelamento(row, nota) if row else None
 
 
-async def live(connection: AsyncConnection, nota: NotaEmitida, conversa: str | None) -> list[Cancelamento]:
+async def live(connection: Connection, nota: NotaEmitida, conversa: str | None) -> list[Cancelamento]:
     """Return what is live of this note, and what else this conversation is asked about; the note must be locked."""
     mine = sa.and_(cancelamento.c.conversa == conversa, cancelamento.c.estado.in_(CONVERSANDO))
     statement = cancelamento.select().where(
@@ -73,7 +75,7 @@ async def live(connection: AsyncConnection, nota: NotaEmitida, conversa: str | N
 
 
 async def open_row(
-    connection: AsyncConnection, nota: NotaEmitida, conversa: str, pedido_por: str, correlacao: str, expira_em: datetime
+    connection: Connection, nota: NotaEmitida, conversa: str, pedido_por: str, correlacao: str, expira_em: datetime
 ) -> int:
     """Store a new cancellation and return its id; a second live one of the note is refused by the database."""
     statement = (
@@ -92,7 +94,7 @@ async def open_row(
     return int((await connection.execute(statement)).scalar_one())
 
 
-async def save(connection: AsyncConnection, antes: Cancelamento, depois: Cancelamento) -> None:
+async def save(connection: Connection, antes: Cancelamento, depois: Cancelamento) -> None:
     """Store a decision, and the note's status with it. Raises ``StaleCancellationError``.
 
     Entering ``pendente`` makes it due for the gateway in the same commit: stored first, sent after.
@@ -130,7 +132,7 @@ def _on_entry(estado: EstadoCancelamento) -> dict[str, Any]:
     return {}
 
 
-async def conversation_of(connection: AsyncConnection, emissao_id: int) -> str:
+async def conversation_of(connection: Connection, emissao_id: int) -> str:
     """Return the conversation in which a note was issued."""
     statement = (
         sa.select(session_snapshot.c.conversa)
@@ -140,7 +142,7 @@ async def conversation_of(connection: AsyncConnection, emissao_id: int) -> str:
     return str((await connection.execute(statement)).scalar_one())
 
 
-async def ended(connection: AsyncConnection, emissao_id: int) -> int:
+async def ended(connection: Connection, emissao_id: int) -> int:
     """Count the cancellations of a note that have come to an end."""
     statement = (
         sa.select(sa.func.count())
@@ -150,7 +152,7 @@ async def ended(connection: AsyncConnection, emissao_id: int) -> int:
     return int((await connection.execute(statement)).scalar_one())
 
 
-async def overdue(connection: AsyncConnection, limit: int) -> list[tuple[int, str, int]]:
+async def overdue(connection: Connection, limit: int) -> list[tuple[int, str, int]]:
     """Return (id, conversa, versao) of those whose deadline has passed, each once, by the database's clock."""
     told = sa.literal("prazo_cancelamento:") + sa.cast(cancelamento.c.id, sa.Text) + ":"
     told += sa.cast(cancelamento.c.versao, sa.Text)

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Collection
     from datetime import datetime
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
+    from persistence.connection import Connection
 
 _JOB = "conferencia"
 
 
-async def companies(connection: AsyncConnection, cnpj: str | None = None) -> list[Any]:
+async def companies(connection: Connection, cnpj: str | None = None) -> list[Any]:
     """Return ``id``, ``cnpj`` and ``razao_social`` of all companies, or of one."""
     statement = sa.select(empresa.c.id, empresa.c.cnpj, empresa.c.razao_social).order_by(empresa.c.id)
     if cnpj is not None:
@@ -30,7 +30,7 @@ async def companies(connection: AsyncConnection, cnpj: str | None = None) -> lis
 
 
 async def held(
-    connection: AsyncConnection,
+    connection: Connection,
     empresa_id: int,
     desde: datetime,
     ate: datetime,
@@ -80,7 +80,7 @@ async def held(
     ]
 
 
-async def look_again(connection: AsyncConnection, ids: Collection[int]) -> int:
+async def look_again(connection: Connection, ids: Collection[int]) -> int:
     """Make emissions due for an ordinary question, as after a webhook; what may be sent keeps its time."""
     due = (
         nfse_emissao.update()
@@ -90,13 +90,13 @@ async def look_again(connection: AsyncConnection, ids: Collection[int]) -> int:
     return (await connection.execute(due)).rowcount
 
 
-async def audited(connection: AsyncConnection, slot: datetime) -> set[int]:
+async def audited(connection: Connection, slot: datetime) -> set[int]:
     """Return the ids of the companies whose audit of ``slot`` is done."""
     done = sa.select(job_slots.c.job).where(job_slots.c.job.like(f"{_JOB}:%"), job_slots.c.slot == slot)
     return {int(job.partition(":")[2]) for job in (await connection.execute(done)).scalars()}
 
 
-async def set_audited(connection: AsyncConnection, empresa_id: int, slot: datetime) -> bool:
+async def set_audited(connection: Connection, empresa_id: int, slot: datetime) -> bool:
     """Keep that a company's audit of ``slot`` is done; False when another replica was quicker."""
     values = {"job": f"{_JOB}:{empresa_id}", "slot": slot}
     return (await connection.execute(insert(job_slots).values(**values).on_conflict_do_nothing())).rowcount == 1

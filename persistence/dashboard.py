@@ -15,8 +15,7 @@ from persistence.staff_figures import Caminho
 from persistence.tables import painel
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
+    from persistence.connection import Connection
     from persistence.engine import Database
 
 DAYS: Final = (7, 30, 90)
@@ -33,7 +32,7 @@ class Painel:
     contado_em: datetime
 
 
-async def read(connection: AsyncConnection, alcance: Alcance, days: int) -> Painel:
+async def read(connection: Connection, alcance: Alcance, days: int) -> Painel:
     """Return the kept sums for who sees every company; else, and without fresh ones, count now."""
     if alcance.todas:
         fresh = painel.c.contado_em > sa.func.now() - FRESH
@@ -61,7 +60,7 @@ async def refresh(database: Database) -> int:
     return len(DAYS)
 
 
-async def _count(connection: AsyncConnection, alcance: Alcance, days: int) -> Painel:
+async def _count(connection: Connection, alcance: Alcance, days: int) -> Painel:
     since = timedelta(days=days)
     return Painel(
         await staff_figures.way(connection, alcance, since),

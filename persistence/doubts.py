@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
+    from persistence.connection import Connection
 
 TICK_LAG = 20.0  # seconds; a road on which Meta's newest tick is older than this is blocked, or nobody uses it
 NEWEST_ROWS = 300  # arrivals looked through for that tick: some seconds of a busy house, days of a quiet one
@@ -40,7 +40,7 @@ SELECT
 """)
 
 
-async def ask(connection: AsyncConnection, outbox_id: int) -> Doubt:
+async def ask(connection: Connection, outbox_id: int) -> Doubt:
     """Return what is known of a message that was handed over at least ``TICK_LAG`` ago, without an answer.
 
     Meta stamps a tick when it happens. One stamped within the last ``TICK_LAG`` seconds proves that the ticks of that

@@ -15,8 +15,7 @@ from state_machine.reconciliation import Andamento
 from state_machine.reprocessing import Anterior
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
+    from persistence.connection import Connection
     from persistence.idempotency_key import Operation
     from state_machine.reconciliation import Passo
 
@@ -99,7 +98,7 @@ WHERE id = :id AND epoch = :epoch AND status = 'pendente'
 """)
 
 
-async def claim(connection: AsyncConnection, limit: int, lease_seconds: float, *, enviar: bool = True) -> list[Tarefa]:
+async def claim(connection: Connection, limit: int, lease_seconds: float, *, enviar: bool = True) -> list[Tarefa]:
     """Take due emissions. One that may be sent is stored as ``enviando``, under its record, before anybody sends it.
 
     Without ``enviar`` nothing is made ready: the gateway is left alone, and people are only told what they wait for.
@@ -148,7 +147,7 @@ def _andamento(row: Any, status: StatusEmissao) -> Andamento:
     )
 
 
-async def start_sending(connection: AsyncConnection, tarefa: Tarefa, lease_seconds: float) -> Tarefa | None:
+async def start_sending(connection: Connection, tarefa: Tarefa, lease_seconds: float) -> Tarefa | None:
     """Make ready what was looked at first; ``None`` when its record is another's or has other bytes.
 
     Raises ``EmissionLeaseLostError``.
@@ -162,7 +161,7 @@ async def start_sending(connection: AsyncConnection, tarefa: Tarefa, lease_secon
     return replace(tarefa, pronta=True, tomada_em=tomada_em)
 
 
-async def earlier_attempts(connection: AsyncConnection, tarefa: Tarefa) -> list[Anterior]:
+async def earlier_attempts(connection: Connection, tarefa: Tarefa) -> list[Anterior]:
     """Return the attempts at the same revision before this one, oldest first."""
     statement = (
         nfse_emissao.select()
@@ -177,7 +176,7 @@ async def earlier_attempts(connection: AsyncConnection, tarefa: Tarefa) -> list[
     return [Anterior(row.id, _andamento(row, StatusEmissao(row.status)), row.id_externo) for row in rows]
 
 
-async def look_at(connection: AsyncConnection, emissao_id: int) -> None:
+async def look_at(connection: Connection, emissao_id: int) -> None:
     """Ask the gateway about this emission now, as after a webhook."""
     await connection.execute(
         nfse_emissao.update()
@@ -186,7 +185,7 @@ async def look_at(connection: AsyncConnection, emissao_id: int) -> None:
     )
 
 
-async def renew(connection: AsyncConnection, tarefa: Tarefa, lease_seconds: float) -> bool:
+async def renew(connection: Connection, tarefa: Tarefa, lease_seconds: float) -> bool:
     """Extend the lease from now; False when it was given back or is another's."""
     held = _ours(tarefa).where(nfse_emissao.c.lease_until.is_not(None))
     ours = (await connection.execute(held.values(lease_until=_in_seconds(lease_seconds)))).rowcount == 1
@@ -195,14 +194,14 @@ async def renew(connection: AsyncConnection, tarefa: Tarefa, lease_seconds: floa
     return ours
 
 
-async def give_back(connection: AsyncConnection, tarefa: Tarefa) -> None:
+async def give_back(connection: Connection, tarefa: Tarefa) -> None:
     """Return an emission that was taken and not sent: it is due again as it was. Nothing happens if it is another's."""
     back = _ours(tarefa).values(status=tarefa.era, lease_until=None, proxima_acao_em=sa.func.now())
     if (await connection.execute(back)).rowcount == 1 and tarefa.pronta:
         await gateway_operations.leave_open(connection, tarefa.operation, None)
 
 
-async def settle(connection: AsyncConnection, tarefa: Tarefa, passo: Passo, *, resposta: Any = None) -> None:
+async def settle(connection: Connection, tarefa: Tarefa, passo: Passo, *, resposta: Any = None) -> None:
     """Store what followed and give the lease back. Raises ``EmissionLeaseLostError`` for a late commit."""
     novo, antes = passo.andamento, tarefa.andamento
     values: dict[str, Any] = {
@@ -243,12 +242,12 @@ def _in_seconds(seconds: float | None) -> Any:
     return sa.func.now() + sa.func.make_interval(0, 0, 0, 0, 0, 0, seconds)
 
 
-async def record_attempt(connection: AsyncConnection, emissao_id: int, chamada: Chamada) -> None:
+async def record_attempt(connection: Connection, emissao_id: int, chamada: Chamada) -> None:
     """Append one gateway call to the record."""
     await connection.execute(gateway_tentativas.insert().values(emissao_id=emissao_id, **asdict(chamada)))
 
 
-async def hint(connection: AsyncConnection, id_integracao: str | None, id_externo: str | None, corpo: Any) -> int:
+async def hint(connection: Connection, id_integracao: str | None, id_externo: str | None, corpo: Any) -> int:
     """A webhook spoke of a note: store it and look at once. Returns how many emissions it concerns."""
     key = (
         nfse_emissao.c.id_integracao == id_integracao

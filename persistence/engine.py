@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import asyncpg
 import orjson
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from persistence.dsn import for_asyncpg, for_sqlalchemy
+from persistence.connection import Connection, Row
+from persistence.dsn import for_asyncpg
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -36,55 +36,40 @@ def _dumps(value: object) -> str:
 
 
 class Database:
-    """One PostgreSQL: SQLAlchemy Core for turns, a bare asyncpg pool for arrival and lanes."""
+    """One PostgreSQL in two pools: one for turns, and one for arrival and lanes, which must not wait for turns."""
 
-    def __init__(self, engine: AsyncEngine, pool: asyncpg.Pool[asyncpg.Record]) -> None:
-        self.engine = engine
-        self._each_by_itself = engine.execution_options(isolation_level="AUTOCOMMIT")  # the same pool
+    def __init__(self, turns: asyncpg.Pool[Row], pool: asyncpg.Pool[asyncpg.Record]) -> None:
+        self._turns = turns
         self.pool = pool
 
     @classmethod
     async def open(cls, dsn: str, *, size: int = 8) -> Database:
         """Connect to ``postgresql://…``; ``size`` connections at most in each of the two pools."""
-        url = for_sqlalchemy(dsn)
-        engine = create_async_engine(
-            url,
-            pool_size=size,
-            max_overflow=0,
-            hide_parameters=True,  # errors are logged, and parameters are people's data
-            pool_pre_ping=False,  # a dead connection fails the turn, which is retried anyway
-            json_serializer=_dumps,
-            json_deserializer=orjson.loads,
-            connect_args={"command_timeout": COMMAND_TIMEOUT, "timeout": CONNECT_TIMEOUT},
-        )
-        pool = await asyncpg.create_pool(
-            for_asyncpg(dsn),
-            min_size=1,
-            max_size=size,
-            command_timeout=COMMAND_TIMEOUT,
-            timeout=CONNECT_TIMEOUT,
-            init=_codecs,
-            reset=_as_it_is,
-        )
-        return cls(engine, pool)
+        turns = await _pool(dsn, size, Row)
+        try:
+            return cls(turns, await _pool(dsn, size, asyncpg.Record))
+        except BaseException:
+            await turns.close()
+            raise
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[AsyncConnection]:
+    async def transaction(self) -> AsyncIterator[Connection]:
         """Open one transaction: committed at the end, rolled back on any exception."""
-        async with self.engine.begin() as connection:
+        async with self._turns.acquire(timeout=COMMAND_TIMEOUT) as driver:
             token = _in_transaction.set(True)
             try:
-                yield connection
+                async with driver.transaction():
+                    yield Connection(driver)
             finally:
                 _in_transaction.reset(token)
 
     @asynccontextmanager
-    async def alone(self) -> AsyncIterator[AsyncConnection]:
+    async def alone(self) -> AsyncIterator[Connection]:
         """Run single statements, each committed by itself: one round trip instead of the three of a transaction."""
-        async with self._each_by_itself.connect() as connection:
+        async with self._turns.acquire(timeout=COMMAND_TIMEOUT) as driver:
             token = _in_transaction.set(True)  # a connection of the pool must not wait for the network either
             try:
-                yield connection
+                yield Connection(driver)
             finally:
                 _in_transaction.reset(token)
 
@@ -94,8 +79,21 @@ class Database:
 
     async def close(self) -> None:
         """Give all connections back."""
-        await self.engine.dispose()
+        await self._turns.close()
         await self.pool.close()
+
+
+async def _pool(dsn: str, size: int, record: type[Any]) -> asyncpg.Pool[Any]:
+    return await asyncpg.create_pool(
+        for_asyncpg(dsn),
+        min_size=1,
+        max_size=size,
+        command_timeout=COMMAND_TIMEOUT,
+        timeout=CONNECT_TIMEOUT,
+        init=_codecs,
+        reset=_as_it_is,
+        record_class=record,
+    )
 
 
 async def _as_it_is(_: Any) -> None:

@@ -18,7 +18,7 @@ from persistence.jsontext import clean, storable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
+    from persistence.connection import Connection
 
 ISSUE: Final = "emitir_nfse"
 
@@ -57,7 +57,7 @@ RETURNING idempotency_key
 """)
 _SETTLE = sa.text("""
 UPDATE idempotency_records SET status = CAST(:status AS text),
-    result_data = coalesce(CAST(:result AS jsonb), result_data),
+    result_data = coalesce(CAST(CAST(:result AS text) AS jsonb), result_data),
     error_message = :error, updated_at = now(), lease_until = CASE WHEN CAST(:status AS text) = 'PENDING' THEN now() END
 WHERE idempotency_key = :key AND input_hash = :input
 RETURNING retry_count
@@ -72,7 +72,7 @@ FROM idempotency_records WHERE idempotency_key = :key
 """)
 
 
-async def begin(connection: AsyncConnection, operations: Sequence[Operation], lease_seconds: float) -> set[str]:
+async def begin(connection: Connection, operations: Sequence[Operation], lease_seconds: float) -> set[str]:
     """Take these operations, all of one name and activity; returns the keys taken.
 
     Refused is one under another's live lease, and one whose key was used with other bytes (``why_refused`` tells).
@@ -91,35 +91,35 @@ async def begin(connection: AsyncConnection, operations: Sequence[Operation], le
     return set((await connection.execute(_BEGIN, values)).scalars())
 
 
-async def why_refused(connection: AsyncConnection, operation: Operation) -> Conflict | InProgress:
+async def why_refused(connection: Connection, operation: Operation) -> Conflict | InProgress:
     """Say why ``begin`` did not take it: other bytes under its key, or another's lease and for how long still."""
     values = {"key": operation.key, "input": operation.input_hash}
     row = (await connection.execute(_REFUSAL, values)).one_or_none()
     return Conflict() if row and not row.mesma else InProgress(row.restam if row else 0.0)
 
 
-async def renew(connection: AsyncConnection, operation: Operation, lease_seconds: float) -> None:
+async def renew(connection: Connection, operation: Operation, lease_seconds: float) -> None:
     """Keep it while the call lasts."""
     await connection.execute(_RENEW, {"key": operation.key, "input": operation.input_hash, "lease": lease_seconds})
 
 
-async def succeed(connection: AsyncConnection, operation: Operation, result: dict[str, Any]) -> None:
+async def succeed(connection: Connection, operation: Operation, result: dict[str, Any]) -> None:
     """Keep what came of it: ids and states."""
     await _settle(connection, operation, "SUCCESS", storable(result), None)
 
 
-async def fail(connection: AsyncConnection, operation: Operation, error: str) -> int:
+async def fail(connection: Connection, operation: Operation, error: str) -> int:
     """Note that nothing happened, for certain; returns how many tries before this one failed so too."""
     return await _settle(connection, operation, "FAILED", None, error)
 
 
-async def leave_open(connection: AsyncConnection, operation: Operation, why: str | None) -> None:
+async def leave_open(connection: Connection, operation: Operation, why: str | None) -> None:
     """Nobody knows how it ended: the record stays PENDING without a holder, to be taken over after asking."""
     await _settle(connection, operation, "PENDING", None, why)
 
 
 async def _settle(
-    connection: AsyncConnection, operation: Operation, status: str, result: str | None, error: str | None
+    connection: Connection, operation: Operation, status: str, result: str | None, error: str | None
 ) -> int:
     values = {
         "key": operation.key,

@@ -13,10 +13,10 @@ from state_machine.emission import StatusEmissao
 from state_machine.reconciliation import ASSENTADOS
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
+    from persistence.connection import Connection
 
 
-async def holder(connection: AsyncConnection, conversa: str) -> tuple[int | None, bool]:
+async def holder(connection: Connection, conversa: str) -> tuple[int | None, bool]:
     """Return who holds the conversation, and whether Meta's 24 h window is open; by the database's clock."""
     window = sa.func.now() - conversas.c.ultima_entrada_em < WINDOW
     statement = sa.select(conversas.c.atendente_id, window.label("aberta")).where(conversas.c.conversa == conversa)
@@ -24,32 +24,32 @@ async def holder(connection: AsyncConnection, conversa: str) -> tuple[int | None
     return row.atendente_id, bool(row.aberta)
 
 
-async def take(connection: AsyncConnection, conversa: str, staff_id: int) -> None:
+async def take(connection: Connection, conversa: str, staff_id: int) -> None:
     """Give the conversation to somebody."""
     held = conversas.update().where(conversas.c.conversa == conversa)
     await connection.execute(held.values(atendente_id=staff_id, assumida_em=sa.func.now()))
 
 
-async def give_back(connection: AsyncConnection, conversa: str) -> None:
+async def give_back(connection: Connection, conversa: str) -> None:
     """Give the conversation to the bot."""
     held = conversas.update().where(conversas.c.conversa == conversa)
     await connection.execute(held.values(atendente_id=None, assumida_em=None))
 
 
-async def resolve(connection: AsyncConnection, sessao_id: str, quem: str, motivo: str) -> None:
+async def resolve(connection: Connection, sessao_id: str, quem: str, motivo: str) -> None:
     """Note that somebody looked after a session; whatever changes in it later brings it back to the queue."""
     values = {"quem": quem, "motivo": motivo, "em": sa.func.now()}
     statement = insert(resolvida).values(sessao_id=sessao_id, **values)
     await connection.execute(statement.on_conflict_do_update(index_elements=[resolvida.c.sessao_id], set_=values))
 
 
-async def note(connection: AsyncConnection, conversa: str, sessao_id: str | None, quem: str, texto: str) -> None:
+async def note(connection: Connection, conversa: str, sessao_id: str | None, quem: str, texto: str) -> None:
     """Keep a note of somebody's, for the staff only."""
     values = {"conversa": conversa, "sessao_id": sessao_id, "quem": quem, "texto": texto}
     await connection.execute(anotacao.insert().values(**values))
 
 
-async def ask_now(connection: AsyncConnection, sessao_id: str) -> int:
+async def ask_now(connection: Connection, sessao_id: str) -> int:
     """Make the session's open emissions due for a question; what waits to be sent is sent in its own time."""
     waiting = nfse_emissao.c.status.not_in({*ASSENTADOS - {StatusEmissao.CONFLITO}, StatusEmissao.PENDENTE})
     due = nfse_emissao.update().where(nfse_emissao.c.sessao_id == sessao_id, waiting)
@@ -57,7 +57,7 @@ async def ask_now(connection: AsyncConnection, sessao_id: str) -> int:
     return (await connection.execute(asked)).rowcount
 
 
-async def copy_message(connection: AsyncConnection, conversa: str, outbox_id: int, chave: str) -> bool:
+async def copy_message(connection: Connection, conversa: str, outbox_id: int, chave: str) -> bool:
     """Put a message of ours into the outbox again, once for each ``chave``; False when there is none of this id."""
     o = outbox.c
     names = ("conversa", "sessao_id", "mensagem", "resumo_de", "bloqueia", "correlacao")

@@ -11,8 +11,8 @@ from persistence.jsontext import clean, storable
 
 if TYPE_CHECKING:
     from sqlalchemy import Row
-    from sqlalchemy.ext.asyncio import AsyncConnection
 
+    from persistence.connection import Connection
     from persistence.idempotency_key import Operation
 
 ERROR_LENGTH: Final = 500  # characters kept of an error: enough for a sentence, too little for a dump
@@ -100,7 +100,8 @@ UPDATE idempotency_records SET status = 'PENDING', epoch = epoch + 1, retry_coun
 WHERE id = :id RETURNING id, epoch
 """)
 _SETTLE = sa.text("""
-UPDATE idempotency_records SET status = :status, result_data = CAST(:result AS jsonb), error_message = :error,
+UPDATE idempotency_records SET status = :status, error_message = :error,
+    result_data = CAST(CAST(:result AS text) AS jsonb),
     lease_until = NULL, updated_at = clock_timestamp()
 WHERE id = :id AND epoch = :epoch AND status = 'PENDING'
 """)
@@ -116,7 +117,7 @@ ORDER BY created_at LIMIT :limit
 """)
 
 
-async def begin(connection: AsyncConnection, operation: Operation, policy: Policy = DEFAULT) -> Beginning:
+async def begin(connection: Connection, operation: Operation, policy: Policy = DEFAULT) -> Beginning:
     """Take the operation, or learn why not. A caller of the same key waits until our transaction ends.
 
     Commit before the work when it leaves the database; work that stays in it belongs into this very transaction.
@@ -138,7 +139,7 @@ async def begin(connection: AsyncConnection, operation: Operation, policy: Polic
             return await _continue(connection, found, values, policy)
 
 
-async def _continue(connection: AsyncConnection, found: Row[Any], values: dict[str, Any], policy: Policy) -> Beginning:
+async def _continue(connection: Connection, found: Row[Any], values: dict[str, Any], policy: Policy) -> Beginning:
     """Decide what a repetition is told; the record is locked."""
 
     async def again(retry_count: int, *, resumed: bool) -> Started:
@@ -162,7 +163,7 @@ async def _continue(connection: AsyncConnection, found: Row[Any], values: dict[s
             return Failed(found.error_message or "", 0)
 
 
-async def succeed(connection: AsyncConnection, started: Started, result: Any) -> None:
+async def succeed(connection: Connection, started: Started, result: Any) -> None:
     """Keep the result for repetitions, in the transaction that holds it. Raises ``StaleAttemptError``.
 
     ``result`` is JSON without secrets; where what it speaks of lives on, its id is enough.
@@ -170,30 +171,28 @@ async def succeed(connection: AsyncConnection, started: Started, result: Any) ->
     await _settle(connection, started, "SUCCESS", storable(result), None)
 
 
-async def fail(connection: AsyncConnection, started: Started, error: str) -> None:
+async def fail(connection: Connection, started: Started, error: str) -> None:
     """Note that nothing happened, for certain; the next one tries again. Raises ``StaleAttemptError``."""
     await _settle(connection, started, "FAILED", None, clean(error)[:ERROR_LENGTH])
 
 
-async def _settle(
-    connection: AsyncConnection, started: Started, status: str, result: str | None, error: str | None
-) -> None:
+async def _settle(connection: Connection, started: Started, status: str, result: str | None, error: str | None) -> None:
     values = {"id": started.id, "epoch": started.epoch, "status": status, "result": result, "error": error}
     if (await connection.execute(_SETTLE, values)).rowcount != 1:
         raise StaleAttemptError(started.id)
 
 
-async def renew(connection: AsyncConnection, started: Started, lease_seconds: float) -> bool:
+async def renew(connection: Connection, started: Started, lease_seconds: float) -> bool:
     """Let the lease end so many seconds from now (0: at once, the outcome unknown); False when it is another's."""
     values = {"id": started.id, "epoch": started.epoch, "lease_seconds": lease_seconds}
     return (await connection.execute(_LEASE, values)).rowcount == 1
 
 
-async def cleanup(connection: AsyncConnection) -> int:
+async def cleanup(connection: Connection) -> int:
     """Forget what has expired, save outcomes that nobody knows; returns how many. For an hourly job."""
     return (await connection.execute(_CLEANUP)).rowcount
 
 
-async def unknown(connection: AsyncConnection, limit: int = 100) -> list[str]:
+async def unknown(connection: Connection, limit: int = 100) -> list[str]:
     """List the keys of operations begun and abandoned, oldest first: somebody must ask what became of them."""
     return list((await connection.execute(_UNKNOWN, {"limit": limit})).scalars())

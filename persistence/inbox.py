@@ -15,8 +15,7 @@ from persistence.outage import DatabaseAwayError, is_objection, is_outage
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
+    from persistence.connection import Connection
     from persistence.engine import Database
 
 CHANNEL = "prosa_inbox"
@@ -108,7 +107,7 @@ class Inbox:
             flusher.add_done_callback(self._flushers.discard)
         return await caller.stored
 
-    async def put_in(self, connection: AsyncConnection, arrivals: Sequence[Arrival]) -> int:
+    async def put_in(self, connection: Connection, arrivals: Sequence[Arrival]) -> int:
         """Do the same inside an open transaction: stored, and announced, if and when that one commits."""
         if not arrivals:
             return 0

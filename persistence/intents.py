@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import date
     from decimal import Decimal
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
+    from persistence.connection import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def fingerprint(nova: NovaEmissao) -> str:
     return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-async def upsert_tomador(connection: AsyncConnection, empresa_id: int, values: dict[str, Any]) -> int:
+async def upsert_tomador(connection: Connection, empresa_id: int, values: dict[str, Any]) -> int:
     """Create or refresh the company's customer (``cnpj`` and any other column) and return its id."""
     statement = insert(cliente_tomador).values(empresa_id=empresa_id, **values)
     known = {k: statement.excluded[k] for k, v in values.items() if v is not None and k != "cnpj"}
@@ -80,7 +80,7 @@ async def upsert_tomador(connection: AsyncConnection, empresa_id: int, values: d
     )
 
 
-async def create(connection: AsyncConnection, nova: NovaEmissao) -> int:
+async def create(connection: Connection, nova: NovaEmissao) -> int:
     """Store the intent, due at once; the database refuses the same attempt twice, and two of a revision under way."""
     statement = (
         nfse_emissao.insert()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from decimal import Decimal
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
+    from persistence.connection import Connection
 
 RECENT = 300  # notes among which a client's name is looked for: a busy month of a small company
 
@@ -52,34 +52,34 @@ def _nota(row: Any) -> NotaEmitida:
     )
 
 
-async def _all(connection: AsyncConnection, statement: sa.Select[Any]) -> list[NotaEmitida]:
+async def _all(connection: Connection, statement: sa.Select[Any]) -> list[NotaEmitida]:
     return [_nota(row) for row in await connection.execute(statement)]
 
 
-async def by_number(connection: AsyncConnection, empresa_id: int, numero: str) -> list[NotaEmitida]:
+async def by_number(connection: Connection, empresa_id: int, numero: str) -> list[NotaEmitida]:
     """Return the company's notes of this number, leading zeros aside, the newest first."""
     same = sa.func.ltrim(nfse_processada.c.numero, "0") == numero.lstrip("0")
     return await _all(connection, _SELECT.where(nfse_emissao.c.prestador_id == empresa_id, same))
 
 
-async def by_value(connection: AsyncConnection, empresa_id: int, valor: Decimal) -> list[NotaEmitida]:
+async def by_value(connection: Connection, empresa_id: int, valor: Decimal) -> list[NotaEmitida]:
     """Return the company's notes of exactly this value (BRL) that stand, the newest first."""
     mine = _SELECT.where(nfse_emissao.c.prestador_id == empresa_id, nfse_emissao.c.valor_servico == valor)
     return await _all(connection, mine.where(nfse_processada.c.status == StatusNota.AUTORIZADO).limit(RECENT))
 
 
-async def recent(connection: AsyncConnection, empresa_id: int) -> list[NotaEmitida]:
+async def recent(connection: Connection, empresa_id: int) -> list[NotaEmitida]:
     """Return the company's newest notes, cancelled ones too."""
     return await _all(connection, _SELECT.where(nfse_emissao.c.prestador_id == empresa_id).limit(RECENT))
 
 
-async def of_company(connection: AsyncConnection, empresa_id: int, emissao_id: int) -> NotaEmitida | None:
+async def of_company(connection: Connection, empresa_id: int, emissao_id: int) -> NotaEmitida | None:
     """Return one note if it is this company's."""
     mine = _SELECT.where(nfse_emissao.c.prestador_id == empresa_id, nfse_emissao.c.id == emissao_id)
     return next(iter(await _all(connection, mine)), None)
 
 
-async def locked(connection: AsyncConnection, emissao_id: int) -> NotaEmitida | None:
+async def locked(connection: Connection, emissao_id: int) -> NotaEmitida | None:
     """Return a note and keep everybody else from changing it until our transaction ends."""
     lock = sa.select(nfse_processada.c.id).where(nfse_processada.c.emissao_id == emissao_id).with_for_update()
     if (await connection.execute(lock)).one_or_none() is None:
@@ -87,7 +87,7 @@ async def locked(connection: AsyncConnection, emissao_id: int) -> NotaEmitida | 
     return next(iter(await _all(connection, _SELECT.where(nfse_emissao.c.id == emissao_id))), None)
 
 
-async def in_flight(connection: AsyncConnection, empresa_id: int) -> bool:
+async def in_flight(connection: Connection, empresa_id: int) -> bool:
     """Tell whether the company's newest emission is still at the authority."""
     newest = (
         sa.select(nfse_emissao.c.status)
@@ -98,7 +98,7 @@ async def in_flight(connection: AsyncConnection, empresa_id: int) -> bool:
     return (await connection.execute(newest)).scalar_one_or_none() in _IN_FLIGHT
 
 
-async def referred(connection: AsyncConnection, referencia: str, cnpj: str | None) -> list[int]:
+async def referred(connection: Connection, referencia: str, cnpj: str | None) -> list[int]:
     """Return the emissions that a number, our reference or the gateway's id names, of one company if ``cnpj``."""
     named = sa.or_(
         nfse_emissao.c.id_integracao == referencia,
@@ -115,7 +115,7 @@ async def referred(connection: AsyncConnection, referencia: str, cnpj: str | Non
     return list((await connection.execute(statement)).scalars())
 
 
-async def mark(connection: AsyncConnection, emissao_id: int, de: Iterable[StatusNota], para: StatusNota) -> bool:
+async def mark(connection: Connection, emissao_id: int, de: Iterable[StatusNota], para: StatusNota) -> bool:
     """Move a note's status if it is one of ``de``; False when it was not."""
     values: dict[str, Any] = {"status": para}
     if para is StatusNota.CANCELADO:

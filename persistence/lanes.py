@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -19,8 +20,7 @@ from persistence.tables import inbox, lanes
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
+    from persistence.connection import Connection
     from persistence.engine import Database
 
 ROWS_PER_CLAIM = 50  # of one lane; bounds memory and the length of a lease
@@ -44,10 +44,15 @@ WITH devidas AS (
     SELECT lane, lease_until IS NOT NULL AS herdada FROM lanes
     WHERE ready_at <= now() AND (lease_until IS NULL OR lease_until <= now())
     ORDER BY ready_at LIMIT $2 FOR NO KEY UPDATE SKIP LOCKED
+), tomadas AS (
+    UPDATE lanes AS l SET owner = $1, epoch = l.epoch + 1, lease_until = now() + $3::interval, pending_since = NULL
+    FROM devidas WHERE l.lane = devidas.lane
+    RETURNING l.lane, l.epoch, devidas.herdada
 )
-UPDATE lanes AS l SET owner = $1, epoch = l.epoch + 1, lease_until = now() + $3::interval, pending_since = NULL
-FROM devidas WHERE l.lane = devidas.lane
-RETURNING l.lane, l.epoch, devidas.herdada
+SELECT lane, epoch, herdada, NULL::float8 AS proxima FROM tomadas
+UNION ALL
+SELECT NULL, NULL, NULL, extract(epoch FROM min(greatest(ready_at, lease_until)) - now())::float8
+FROM lanes WHERE ready_at IS NOT NULL AND greatest(ready_at, lease_until) > now()
 """
 _ROWS = """
 SELECT r.* FROM unnest($1::text[]) AS l(lane) CROSS JOIN LATERAL (
@@ -79,6 +84,7 @@ UPDATE lanes SET owner = NULL, lease_until = NULL, backoff_until = NULL,
     ready_at = CASE WHEN $3 THEN least(ready_at, now()) WHEN pending_since IS NOT NULL THEN ready_at END,
     pending_since = CASE WHEN $3 THEN coalesce(pending_since, now()) ELSE pending_since END
 WHERE lane = $1 AND epoch = $2 AND owner IS NOT NULL
+RETURNING ready_at IS NOT NULL
 """
 _BACK_OFF = """
 UPDATE lanes SET owner = NULL, lease_until = NULL, backoff_until = now() + $3::interval,
@@ -102,9 +108,6 @@ RETURNING id, estado, tentativas, random() AS acaso
 """
 _INTERPRETATION = """
 UPDATE inbox SET interpretacao = coalesce(interpretacao, $2::text::jsonb) WHERE id = $1 RETURNING interpretacao
-"""
-_NEXT = """
-SELECT extract(epoch FROM min(greatest(ready_at, lease_until)) - now())::float8 FROM lanes WHERE ready_at IS NOT NULL
 """
 
 
@@ -147,11 +150,15 @@ class Lanes:
         self._lease = timedelta(seconds=lease_seconds)
         self._database = database
         self._bell = Bell(database, CHANNEL)
+        self._due_at: float | None = None  # our monotonic clock when the next lane will be due, as the last claim saw
 
     async def claim(self, owner: str, limit: int) -> list[tuple[Lease, tuple[InboxRow, ...]]]:
         """Lease up to ``limit`` lanes that are due, each with its first 50 open rows in order (possibly none)."""
         pool = self._database.pool
-        taken = await pool.fetch(_CLAIM, owner, limit, self._lease)
+        found = await pool.fetch(_CLAIM, owner, limit, self._lease)
+        taken = [record for record in found if record["lane"] is not None]
+        later = next(record["proxima"] for record in found if record["lane"] is None)
+        self._due_at = None if later is None else time.monotonic() + later
         if not taken:
             return []
         inherited = [record["lane"] for record in taken if record["herdada"]]
@@ -168,7 +175,7 @@ class Lanes:
         status = await self._database.pool.execute(_RENEW, lease.lane, lease.epoch, self._lease)
         return bool(status == "UPDATE 1")
 
-    async def fence(self, connection: AsyncConnection, lease: Lease) -> None:
+    async def fence(self, connection: Connection, lease: Lease) -> None:
         """Lock the lane until the transaction ends; raise ``LeaseLost`` when the lease is no longer ours.
 
         Arrivals of this lane wait behind the lock: call it late in the transaction.
@@ -177,7 +184,7 @@ class Lanes:
         if await connection.scalar(held.with_for_update(key_share=True)) != lease.epoch:
             raise LeaseLost
 
-    async def done(self, connection: AsyncConnection, lease: Lease, ids: Collection[int]) -> None:
+    async def done(self, connection: Connection, lease: Lease, ids: Collection[int]) -> None:
         """Mark rows as done together with everything else in the transaction, fenced; raises ``LeaseLost``."""
         if not ids:
             await self.fence(connection, lease)
@@ -190,7 +197,7 @@ class Lanes:
         """Give the lane back for as long as a failure of this row would; nothing is counted."""
         await self.postpone(lease, backoff(min(row.tentativas, DEATHS_APART), random.random()))  # noqa: S311 - jitter
 
-    async def set_aside(self, connection: AsyncConnection, lease: Lease, row_id: int, error: BaseException) -> None:
+    async def set_aside(self, connection: Connection, lease: Lease, row_id: int, error: BaseException) -> None:
         """Quarantine a row together with everything else in the transaction, fenced; raises ``LeaseLost``."""
         await self.fence(connection, lease)
         aside = (
@@ -205,11 +212,15 @@ class Lanes:
         if (await connection.execute(aside)).rowcount != 1:
             raise LeaseLost
 
-    async def release(self, lease: Lease, *, more: bool = False) -> None:
-        """Give the lane back; with ``more`` (open rows are left) it is due at once. A lost lease is no error."""
-        await self._database.pool.execute(_RELEASE, lease.lane, lease.epoch, more)
+    async def release(self, lease: Lease, *, more: bool = False) -> bool:
+        """Give the lane back; with ``more`` (open rows are left) it is due at once. A lost lease is no error.
+
+        Says whether something waits in it, due now or later.
+        """
+        waits = await self._database.pool.fetchval(_RELEASE, lease.lane, lease.epoch, more)
         if more:
             await self._database.pool.execute("SELECT pg_notify($1, '')", CHANNEL)
+        return bool(waits)
 
     async def postpone(self, lease: Lease, seconds: float) -> None:
         """Give the lane back and leave it alone for a while; the rows are not to blame, so nothing is counted."""
@@ -237,13 +248,13 @@ class Lanes:
         return await self._database.pool.fetchval(_INTERPRETATION, row_id, storable(data))
 
     async def wait_for_work(self, timeout: float) -> None:  # noqa: ASYNC109 - the caller's patience, not a deadline
-        """Return when lanes may be due: at a NOTIFY, when the earliest one is due, or after a short while anyway."""
-        self._bell.listen()
+        """Return when lanes may be due: at a NOTIFY, when the next one will be, or after a short while anyway.
+
+        What will be due is what the last ``claim`` saw; whatever has arrived since has rung.
+        """
         nap = min(timeout, POLL_SECONDS)
-        if not self._bell.rung:
-            due = await self._database.pool.fetchval(_NEXT)
-            if due is not None:
-                nap = min(nap, max(due, SHORTEST_NAP))
+        if self._due_at is not None:
+            nap = min(nap, max(self._due_at - time.monotonic(), SHORTEST_NAP))
         await self._bell.wait(nap)
 
     def ring(self) -> None:

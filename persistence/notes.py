@@ -13,12 +13,11 @@ from state_machine.emission import Documento, StatusEmissao
 from state_machine.pedidos import NotaListada
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
+    from persistence.connection import Connection
     from state_machine.emission import Nota
 
 
-async def record_note(connection: AsyncConnection, emissao_id: int, nota: Nota) -> None:
+async def record_note(connection: Connection, emissao_id: int, nota: Nota) -> None:
     """Store the authorised note once, with the webhook that announced it, if one did."""
     corpo = sa.select(nfse_emissao.c.webhook_payload).where(nfse_emissao.c.id == emissao_id).scalar_subquery()
     await connection.execute(
@@ -40,7 +39,7 @@ async def record_note(connection: AsyncConnection, emissao_id: int, nota: Nota) 
     )
 
 
-async def belongs_to_another(connection: AsyncConnection, emissao_id: int, id_externo: str) -> bool:
+async def belongs_to_another(connection: Connection, emissao_id: int, id_externo: str) -> bool:
     """Tell whether the gateway's id already names another invoice's note: a gateway that reuses ids is lying."""
     statement = sa.select(
         sa.exists().where(nfse_processada.c.id_externo == id_externo, nfse_processada.c.emissao_id != emissao_id)
@@ -48,7 +47,7 @@ async def belongs_to_another(connection: AsyncConnection, emissao_id: int, id_ex
     return bool((await connection.execute(statement)).scalar_one())
 
 
-async def document(connection: AsyncConnection, emissao_id: int, formato: str) -> Documento | None:
+async def document(connection: Connection, emissao_id: int, formato: str) -> Documento | None:
     """Return a stored PDF or XML."""
     statement = sa.select(nfse_documento.c.conteudo, nfse_documento.c.mime).where(
         nfse_documento.c.emissao_id == emissao_id, nfse_documento.c.formato == formato
@@ -57,7 +56,7 @@ async def document(connection: AsyncConnection, emissao_id: int, formato: str) -
     return Documento(row.conteudo, row.mime) if row else None
 
 
-async def store_document(connection: AsyncConnection, emissao_id: int, formato: str, documento: Documento) -> None:
+async def store_document(connection: Connection, emissao_id: int, formato: str, documento: Documento) -> None:
     """Keep a PDF or XML for good; the first one stays."""
     await connection.execute(
         insert(nfse_documento)
@@ -72,14 +71,15 @@ async def store_document(connection: AsyncConnection, emissao_id: int, formato: 
     )
 
 
-async def external_id(connection: AsyncConnection, emissao_id: int) -> str | None:
+async def external_id(connection: Connection, emissao_id: int) -> str | None:
     """Return the gateway's own id of the note, as far as we know it."""
-    return (
-        await connection.execute(sa.select(nfse_emissao.c.id_externo).where(nfse_emissao.c.id == emissao_id))
-    ).scalar_one_or_none()
+    found: str | None = await connection.scalar(
+        sa.select(nfse_emissao.c.id_externo).where(nfse_emissao.c.id == emissao_id)
+    )
+    return found
 
 
-async def of_conversation(connection: AsyncConnection, conversa: str, limit: int = 20) -> list[Any]:
+async def of_conversation(connection: Connection, conversa: str, limit: int = 20) -> list[Any]:
     """List a conversation's emissions with their notes, newest first."""
     statement = (
         sa.select(nfse_emissao, nfse_processada.c.numero, nfse_processada.c.status.label("nota"))
@@ -93,7 +93,7 @@ async def of_conversation(connection: AsyncConnection, conversa: str, limit: int
 
 
 async def listed(
-    connection: AsyncConnection, conversa: str, limit: int, *, numero: str | None = None, autorizadas: bool = True
+    connection: Connection, conversa: str, limit: int, *, numero: str | None = None, autorizadas: bool = True
 ) -> list[NotaListada]:
     """List a conversation's newest invoices as people speak of them; with ``numero`` only those of that number."""
     statement = (

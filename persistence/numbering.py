@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from state_machine.emission import StatusEmissao
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
+    from persistence.connection import Connection
 
 
 class Ambiente(StrEnum):
@@ -98,7 +98,7 @@ SELECT min(numero) AS de, max(numero) AS ate, motivo FROM (
 """)  # noqa: S608 - the part is a constant of this module
 
 
-async def allocate(connection: AsyncConnection, sequencia: Sequencia, *, primeiro: int = 1) -> int:
+async def allocate(connection: Connection, sequencia: Sequencia, *, primeiro: int = 1) -> int:
     """Take the next number, in the transaction that stores the intent; a rollback gives it back.
 
     ``primeiro`` is where a sequence begins that is not known yet: after the last number of the customer's former
@@ -108,7 +108,7 @@ async def allocate(connection: AsyncConnection, sequencia: Sequencia, *, primeir
     return int(row.scalar_one())
 
 
-async def bind(connection: AsyncConnection, sequencia: Sequencia, numero: int, emissao_id: int) -> None:
+async def bind(connection: Connection, sequencia: Sequencia, numero: int, emissao_id: int) -> None:
     """Record which intent took the number; again for a new attempt after a rejection, under the same number.
 
     Raises ``NumeroOcupadoError``: a number stands for one living intent at most.
@@ -118,7 +118,7 @@ async def bind(connection: AsyncConnection, sequencia: Sequencia, numero: int, e
         raise NumeroOcupadoError(numero)
 
 
-async def void(connection: AsyncConnection, sequencia: Sequencia, numeros: range, motivo: str) -> None:
+async def void(connection: Connection, sequencia: Sequencia, numeros: range, motivo: str) -> None:
     """Explain a gap: the authority voided these numbers, or they can never be used. They are listed no more.
 
     Raises ``NumeroOcupadoError`` when a note exists or may still come of one of them.
@@ -129,7 +129,7 @@ async def void(connection: AsyncConnection, sequencia: Sequencia, numeros: range
         raise NumeroOcupadoError(numeros)
 
 
-async def gaps(connection: AsyncConnection, sequencia: Sequencia) -> list[range]:
+async def gaps(connection: Connection, sequencia: Sequencia) -> list[range]:
     """List the numbers given out of which no note came, nor can come, nor was it explained; in order.
 
     A number whose intent is still on its way, unknown or in conflict is no gap: a note may stand under it.
@@ -138,7 +138,7 @@ async def gaps(connection: AsyncConnection, sequencia: Sequencia) -> list[range]
     return [range(row.de, row.ate + 1) for row in rows]
 
 
-async def sequences(connection: AsyncConnection) -> list[Conhecida]:
+async def sequences(connection: Connection) -> list[Conhecida]:
     """List the sequences that have given a number, by company."""
     return [
         Conhecida(
@@ -152,7 +152,7 @@ async def sequences(connection: AsyncConnection) -> list[Conhecida]:
     ]
 
 
-async def explained(connection: AsyncConnection, sequencia: Sequencia) -> list[tuple[range, str]]:
+async def explained(connection: Connection, sequencia: Sequencia) -> list[tuple[range, str]]:
     """List the gaps that staff explained, with why; in order."""
     rows = await connection.execute(_EXPLAINED, asdict(sequencia))
     return [(range(row.de, row.ate + 1), row.motivo or "") for row in rows]

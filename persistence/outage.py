@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncpg
-from sqlalchemy import exc
 
 _PASSING = (
     "08",  # connection lost or refused
@@ -24,18 +23,15 @@ class DatabaseAwayError(ConnectionError):
 
 def is_objection(error: BaseException) -> bool:
     """True when the database refuses these very data: sending them again would end the same way."""
-    state = getattr(getattr(error, "orig", None) or error, "sqlstate", None)
+    state = getattr(error, "sqlstate", None)
     return isinstance(state, str) and state.startswith(_OBJECTIONS)
 
 
 def is_outage(error: BaseException) -> bool:
     """True when trying the same again later may succeed although nothing about the data changes."""
-    match error:
-        case exc.DBAPIError():
-            return error.connection_invalidated or (error.orig is not None and is_outage(error.orig))
-        case exc.TimeoutError() | TimeoutError() | OSError():  # OSError: no route, no such host, refused, reset
-            return True
-    state = getattr(error, "sqlstate", None)  # asyncpg's own errors, and SQLAlchemy's thin copies of them
+    if isinstance(error, (TimeoutError, OSError)):  # OSError: no route, no such host, refused, reset
+        return True
+    state = getattr(error, "sqlstate", None)
     if isinstance(state, str):
         return state.startswith(_PASSING)
     return isinstance(error, (asyncpg.InterfaceError, asyncpg.InternalClientError)) or (  # met in mid-operation

@@ -14,7 +14,7 @@ from persistence.person_parts import APAGADA
 from persistence.tables import outbox
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
+    from persistence.connection import Connection
 
 LEASE_SECONDS = 15.0  # renewed while a file is fetched, uploaded and sent; a dead worker's messages wait this long
 
@@ -49,7 +49,7 @@ _ENQUEUE = insert(outbox).on_conflict_do_nothing(index_elements=[outbox.c.chave]
 
 
 async def enqueue(
-    connection: AsyncConnection,
+    connection: Connection,
     *,
     conversa: str,
     mensagem: dict[str, Any],
@@ -96,14 +96,14 @@ RETURNING o.id, o.epoch, due.status AS era, o.mensagem, o.tentativas, o.criado_e
 """)
 
 
-async def claim(connection: AsyncConnection, limit: int) -> list[Saida]:
+async def claim(connection: Connection, limit: int) -> list[Saida]:
     """Take due messages; of one conversation only the oldest, so that its messages leave in order."""
     tomada_em = time.monotonic()
     rows = await connection.execute(_CLAIM, {"limit": limit, "lease": LEASE_SECONDS})
-    return [Saida(**row._mapping, tomada_em=tomada_em) for row in rows]  # noqa: SLF001 - SQLAlchemy's public name
+    return [Saida(**row, tomada_em=tomada_em) for row in rows]
 
 
-async def renew(connection: AsyncConnection, saida: Saida) -> bool:
+async def renew(connection: Connection, saida: Saida) -> bool:
     """Extend the lease from now; False when it was given back, is another's, or its tick says that it has left."""
     open_ = outbox.c.lease_until.is_not(None), outbox.c.run_at.is_not(None)
     changed = await connection.execute(
@@ -114,13 +114,16 @@ async def renew(connection: AsyncConnection, saida: Saida) -> bool:
     return changed.rowcount == 1
 
 
-async def sent(connection: AsyncConnection, saida: Saida, wamid: str) -> None:
-    """Meta took it. A status webhook may have said so before us; then its tick stands."""
-    await connection.execute(_SENT, {"_id": saida.id, "_wamid": wamid})
+async def sent(connection: Connection, saida: Saida, wamid: str) -> bool:
+    """Meta took it. A status webhook may have said so before us; then its tick stands.
+
+    Says whether another message of the conversation waits behind it.
+    """
+    return bool(await connection.scalar(_SENT, {"_id": saida.id, "_wamid": wamid}))
 
 
 async def again(
-    connection: AsyncConnection,
+    connection: Connection,
     saida: Saida,
     seconds: float,
     *,
@@ -155,7 +158,7 @@ async def again(
     )
 
 
-async def give_up(connection: AsyncConnection, saida: Saida, *, erro: str, codigo: int | None) -> None:
+async def give_up(connection: Connection, saida: Saida, *, erro: str, codigo: int | None) -> None:
     """It can't be sent; it stays on record for people."""
     await connection.execute(
         outbox.update()
@@ -164,7 +167,7 @@ async def give_up(connection: AsyncConnection, saida: Saida, *, erro: str, codig
     )
 
 
-async def without_caption(connection: AsyncConnection, saida: Saida) -> None:
+async def without_caption(connection: Connection, saida: Saida) -> None:
     """Take the caption off a document whose result had to be told before it was ready."""
     await connection.execute(
         outbox.update().where(outbox.c.id == saida.id).values(mensagem={**saida.mensagem, "legenda": None})
@@ -172,18 +175,18 @@ async def without_caption(connection: AsyncConnection, saida: Saida) -> None:
 
 
 async def tick(
-    connection: AsyncConnection, *, outbox_id: int | None, wamid: str, status: str, codigo: int | None, erro: str | None
+    connection: Connection, *, outbox_id: int, wamid: str, status: str, codigo: int | None, erro: str | None
 ) -> bool:
     """Apply a status webhook; an older tick than the one we have changes nothing. Says whether it was ours.
 
     Our id counts only for a message that may have left and whose wamid we don't know: numbers start again in a restored
     or second database, and Meta repeats its webhooks for seven days.
     """
-    values = {"_id": outbox_id or 0, "_wamid": wamid, "_codigo": codigo, "_erro": erro}
+    values = {"_id": outbox_id, "_wamid": wamid, "_codigo": codigo, "_erro": erro}
     return bool((await connection.execute(_TICK[status], values)).rowcount)
 
 
-async def retry_failed(connection: AsyncConnection, wamid: str, seconds: float, max_tries: int) -> bool:
+async def retry_failed(connection: Connection, wamid: str, seconds: float, max_tries: int) -> bool:
     """Send again what Meta took and then failed to deliver for a passing reason; the old wamid is forgotten."""
     changed = await connection.execute(
         outbox.update()
@@ -198,7 +201,7 @@ async def retry_failed(connection: AsyncConnection, wamid: str, seconds: float, 
     return bool(changed.rowcount)
 
 
-async def shown_at(connection: AsyncConnection, sessao_id: str, revisao: int) -> datetime | None:
+async def shown_at(connection: Connection, sessao_id: str, revisao: int) -> datetime | None:
     """Return when a summary of this revision first left for the user; ``None``: none has."""
     statement = sa.select(sa.func.min(outbox.c.enviado_em)).where(
         outbox.c.sessao_id == sessao_id, outbox.c.resumo_de == revisao, outbox.c.status != "falhou"
@@ -207,7 +210,7 @@ async def shown_at(connection: AsyncConnection, sessao_id: str, revisao: int) ->
     return moment
 
 
-async def spoke_aside(connection: AsyncConnection, conversa: str, momento: datetime) -> bool:
+async def spoke_aside(connection: Connection, conversa: str, momento: datetime) -> bool:
     """Tell whether we answered about something that is no session after ``momento``: a yes may be meant for that."""
     aside = sa.and_(outbox.c.sessao_id.is_(None), outbox.c.chave.is_(None))
     statement = sa.select(sa.exists().where(outbox.c.conversa == conversa, aside, outbox.c.criado_em > momento))
@@ -220,6 +223,7 @@ def _forward(status: str) -> Any:
 
 
 _WAMID = sa.bindparam("_wamid", type_=sa.Text)
+_NEXT = outbox.alias()
 _SENT = (
     outbox.update()
     .where(outbox.c.id == sa.bindparam("_id"))
@@ -230,6 +234,9 @@ _SENT = (
         run_at=None,
         lease_until=None,
         tentativas=outbox.c.tentativas + 1,
+    )
+    .returning(
+        sa.exists().where(_NEXT.c.conversa == outbox.c.conversa, _NEXT.c.id > outbox.c.id, _NEXT.c.run_at.is_not(None))
     )
 )
 _LOST_ANSWER = sa.and_(

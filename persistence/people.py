@@ -10,13 +10,14 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from persistence import suspension
-from persistence.tables import conversas, empresa, usuario
+from persistence.tables import cancelamento, conversas, empresa, usuario
+from state_machine.cancelamento import CONVERSANDO
 
 if TYPE_CHECKING:
     from datetime import datetime
     from decimal import Decimal
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
+    from persistence.connection import Connection
 
 BRAZIL = "55"
 APAGADO = "apagado"  # the address of a conversation whose person was erased: nothing goes there
@@ -87,6 +88,7 @@ class Conversa:
     orientada_em: datetime | None
     agora: datetime
     atendida: bool = False  # by staff: the bot is silent
+    cancelando: bool = False  # a cancellation waits for its next word
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ class Contato:
     nome_perfil: str | None
 
 
-async def greet(connection: AsyncConnection, contato: Contato, mensagens: int) -> datetime:
+async def greet(connection: Connection, contato: Contato, mensagens: int) -> datetime:
     """Note that this conversation spoke; its person is found by phone, or stays the one that it was.
 
     Returns the moment of the transaction, by the database's clock (aware UTC).
@@ -142,13 +144,19 @@ def _greet(*, by_phone: bool) -> Any:
 _GREET = {by_phone: _greet(by_phone=by_phone) for by_phone in (True, False)}
 
 
-async def find_conversation(connection: AsyncConnection, contato: Contato) -> Conversa:
+async def find_conversation(connection: Connection, contato: Contato) -> Conversa:
     """Return what we know of who writes: by phone when Meta gives one, else by what the conversation was before."""
     telefone = _canonical_or_none(contato.wa_id)
     values = {"b_conversa": contato.conversa, "b_telefone": telefone}
     row = (await connection.execute(_FIND[telefone is not None], values)).one()
     return Conversa(
-        contato.conversa, contato.endereco, _empresa(row) if row.id else None, row.orientada_em, row.agora, row.atendida
+        contato.conversa,
+        contato.endereco,
+        _empresa(row) if row.id else None,
+        row.orientada_em,
+        row.agora,
+        row.atendida,
+        row.cancelando,
     )
 
 
@@ -159,7 +167,15 @@ def _find(*, by_phone: bool) -> Any:
     orientada = sa.select(conversas.c.orientada_em).where(this).scalar_subquery()
     atendida = sa.exists().where(this, conversas.c.atendente_id.is_not(None))
     one = sa.select(sa.literal(1).label("one")).subquery()
-    columns = (orientada.label("orientada_em"), atendida.label("atendida"), sa.func.now().label("agora"))
+    cancelando = sa.exists().where(
+        cancelamento.c.conversa == sa.bindparam("b_conversa"), cancelamento.c.estado.in_(CONVERSANDO)
+    )
+    columns = (
+        orientada.label("orientada_em"),
+        atendida.label("atendida"),
+        cancelando.label("cancelando"),
+        sa.func.now().label("agora"),
+    )
     return sa.select(*columns, empresa).select_from(
         one.outerjoin(usuario, quem).outerjoin(empresa, empresa.c.id == usuario.c.empresa_id)
     )
@@ -192,20 +208,20 @@ def _canonical_or_none(wa_id: str | None) -> str | None:
         return None
 
 
-async def mark_oriented(connection: AsyncConnection, conversa: str) -> None:
+async def mark_oriented(connection: Connection, conversa: str) -> None:
     """Note that an unknown number got its kind answer just now."""
     await connection.execute(
         conversas.update().where(conversas.c.conversa == conversa).values(orientada_em=sa.func.now())
     )
 
 
-async def get_company(connection: AsyncConnection, empresa_id: int) -> Empresa:
+async def get_company(connection: Connection, empresa_id: int) -> Empresa:
     """Return a company that is known to exist."""
     return _empresa((await connection.execute(empresa.select().where(empresa.c.id == empresa_id))).one())
 
 
 async def save_company(
-    connection: AsyncConnection,
+    connection: Connection,
     values: dict[str, Any],
     defaults: dict[str, Any],
     telefones: list[str],
@@ -249,7 +265,7 @@ async def save_company(
     return int(empresa_id)
 
 
-async def unknown_contacts(connection: AsyncConnection, limit: int = 100) -> list[Any]:
+async def unknown_contacts(connection: Connection, limit: int = 100) -> list[Any]:
     """List conversations of numbers that belong to no company, the most recent first."""
     statement = (
         sa.select(

@@ -16,8 +16,7 @@ from persistence.person_parts import DO_CPF, DO_TELEFONE
 from state_machine.documents import CPF, DocumentoInvalido
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
+    from persistence.connection import Connection
     from persistence.person_parts import Parte
 
 END_OF_A_PHONE = 8  # digits; what every way of writing one number has in common, and what the index holds
@@ -66,7 +65,7 @@ def statement(texto: str, valores: dict[str, Any]) -> sa.TextClause:
     return sa.text(texto).bindparams(*binds)
 
 
-async def find(connection: AsyncConnection, texto: str) -> Pessoa:
+async def find(connection: Connection, texto: str) -> Pessoa:
     """Return whose rows these are; one without any is nobody that we know. Raises ``UnreadablePersonError``."""
     limpo = texto.strip()
     try:
@@ -84,7 +83,7 @@ async def find(connection: AsyncConnection, texto: str) -> Pessoa:
     return await _writer(connection, "right(wa_id, 8) = :quem", telefone[-END_OF_A_PHONE:], telefone)
 
 
-async def count(connection: AsyncConnection, pessoa: Pessoa) -> dict[str, int]:
+async def count(connection: Connection, pessoa: Pessoa) -> dict[str, int]:
     """Count the rows of each part, those that stay too."""
     counted = {}
     for parte in pessoa.partes:
@@ -93,7 +92,7 @@ async def count(connection: AsyncConnection, pessoa: Pessoa) -> dict[str, int]:
     return counted
 
 
-async def _writer(connection: AsyncConnection, onde: str, quem: str, telefone: str | None) -> Pessoa:
+async def _writer(connection: Connection, onde: str, quem: str, telefone: str | None) -> Pessoa:
     rows = await connection.execute(
         sa.text(f"SELECT conversa, codigo, phone_number_id, wa_id, usuario_id FROM conversas WHERE {onde}"),
         {"quem": quem},
@@ -123,7 +122,7 @@ async def _writer(connection: AsyncConnection, onde: str, quem: str, telefone: s
     )
 
 
-async def _customer(connection: AsyncConnection, cpf: str) -> Pessoa:
+async def _customer(connection: Connection, cpf: str) -> Pessoa:
     values = {"cpf": cpf, "escrito": _written(cpf)}
     # Reads every message once: somebody may have been named without any invoice having come of it.
     found = await connection.execute(

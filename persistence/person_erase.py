@@ -11,8 +11,7 @@ from persistence.person import statement
 from persistence.person_parts import APAGADA
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
+    from persistence.connection import Connection
     from persistence.person import Pessoa
 
 _IN_PROCESS = """
@@ -58,7 +57,7 @@ class Impedimentos:
         return bool(self.em_emissao or self.cancelando or self.abertas or self.ocupada)
 
 
-async def obstacles(connection: AsyncConnection, pessoa: Pessoa) -> Impedimentos:
+async def obstacles(connection: Connection, pessoa: Pessoa) -> Impedimentos:
     """Return what must end first. The conversations stay locked, so that no turn begins before the commit."""
     values = pessoa.valores
     await connection.execute(statement(_LOCK, values))
@@ -74,7 +73,7 @@ async def obstacles(connection: AsyncConnection, pessoa: Pessoa) -> Impedimentos
     )
 
 
-async def erase(connection: AsyncConnection, pessoa: Pessoa) -> None:
+async def erase(connection: Connection, pessoa: Pessoa) -> None:
     """Erase, or strip of the person, every row that the law does not want kept; a second time changes nothing more."""
     if not pessoa.cpf:
         await connection.execute(statement(_STAND_INS, pessoa.valores))

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from persistence.person import statement
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
+    from persistence.connection import Connection
     from persistence.person import Pessoa
 
 # Bytes leave as what they are: the request as its JSON text, a file in base64.
@@ -18,7 +17,7 @@ _ROW = {
 }
 
 
-async def export(connection: AsyncConnection, pessoa: Pessoa) -> dict[str, list[Any]]:
+async def export(connection: Connection, pessoa: Pessoa) -> dict[str, list[Any]]:
     """Return the rows of each part, by its name."""
     copied: dict[str, list[Any]] = {}
     for parte in pessoa.partes:

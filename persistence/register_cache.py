@@ -11,7 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 from persistence.tables import cnpj_cache
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
+    from persistence.connection import Connection
 
 KNOWN_DAYS = 30  # the public register is a monthly copy
 UNKNOWN_DAYS = 1  # a company opened last week may appear tomorrow
@@ -29,13 +29,13 @@ _GET = sa.select(cnpj_cache.c.dados).where(
 )
 
 
-async def get(connection: AsyncConnection, cnpj: str) -> Entrada | None:
+async def get(connection: Connection, cnpj: str) -> Entrada | None:
     """Return what is remembered and still good, or ``None``."""
     row = (await connection.execute(_GET, {"_cnpj": cnpj})).one_or_none()
     return Entrada(row.dados) if row else None
 
 
-async def put(connection: AsyncConnection, cnpj: str, dados: dict[str, Any] | None) -> None:
+async def put(connection: Connection, cnpj: str, dados: dict[str, Any] | None) -> None:
     """Remember an answer (``None``: the register does not know it)."""
     days = KNOWN_DAYS if dados is not None else UNKNOWN_DAYS
     values = {

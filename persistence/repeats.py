@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from datetime import timedelta
     from decimal import Decimal
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
+    from persistence.connection import Connection
 
 CANDIDATES = 50  # newest invoices of one amount to one customer that are compared by their texts
 
 
 async def equal_invoice(
-    connection: AsyncConnection,
+    connection: Connection,
     empresa_id: int,
     sessao_id: str,
     documento: str,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
+    from persistence.connection import Connection, Row
 
 _RASCUNHO = TypeAdapter(Rascunho)
 _IGUAL = TypeAdapter(NotaIgual | None)
@@ -82,7 +82,7 @@ _RECORD = transicoes.insert()
 
 
 async def save(
-    connection: AsyncConnection, sessao: Sessao, *, telefone: str | None = None, id_integracao: str | None = None
+    connection: Connection, sessao: Sessao, *, telefone: str | None = None, id_integracao: str | None = None
 ) -> tuple[Sessao, int]:
     """Write the snapshot and return the session with its new ``versao``, and the row's id.
 
@@ -103,13 +103,13 @@ async def save(
     return replace(sessao, versao=sessao.versao + 1), row_id
 
 
-async def record(connection: AsyncConnection, steps: Sequence[dict[str, Any]]) -> None:
+async def record(connection: Connection, steps: Sequence[dict[str, Any]]) -> None:
     """Append transitions to the journal: dicts with the columns of ``transicoes``."""
     if steps:
         await connection.execute(_RECORD, list(steps))
 
 
-def _sessao(row: sa.Row[Any]) -> Sessao:
+def _sessao(row: Row) -> Sessao:
     return Sessao(
         sessao_id=row.sessao_id,
         conversa=row.conversa,
@@ -137,23 +137,23 @@ _ONE = _SELECT.where(session_snapshot.c.sessao_id == sa.bindparam("_sessao"))
 _LATEST = _SELECT.order_by(session_snapshot.c.id.desc()).limit(1)
 
 
-async def active(connection: AsyncConnection, conversa: str) -> Sessao | None:
+async def active(connection: Connection, conversa: str) -> Sessao | None:
     """Return the conversation's session that waits for the user; there is one at most."""
     return await _one(connection, _ACTIVE, {"_conversa": conversa})
 
 
-async def load(connection: AsyncConnection, conversa: str, sessao_id: str) -> Sessao | None:
+async def load(connection: Connection, conversa: str, sessao_id: str) -> Sessao | None:
     """Return one session of this conversation; another conversation's session is never found."""
     return await _one(connection, _ONE, {"_conversa": conversa, "_sessao": sessao_id})
 
 
-async def latest(connection: AsyncConnection, conversa: str) -> tuple[Sessao, datetime] | None:
+async def latest(connection: Connection, conversa: str) -> tuple[Sessao, datetime] | None:
     """Return the conversation's newest session and when it last changed."""
     row = (await connection.execute(_LATEST, {"_conversa": conversa})).one_or_none()
     return (_sessao(row), row.updated_at) if row else None
 
 
-async def repaired(connection: AsyncConnection, sessao_id: str) -> bool:
+async def repaired(connection: Connection, sessao_id: str) -> bool:
     """Tell whether a later session has already taken up this one's data."""
     statement = sa.select(sa.exists().where(session_snapshot.c.origem == sessao_id))
     return bool((await connection.execute(statement)).scalar_one())
@@ -164,7 +164,7 @@ def deadline_key(sessao_id: Any, versao: Any) -> Any:
     return sa.literal("prazo:") + sessao_id + ":" + sa.cast(versao, sa.Text)
 
 
-async def overdue(connection: AsyncConnection, limit: int) -> list[tuple[str, str, int]]:
+async def overdue(connection: Connection, limit: int) -> list[tuple[str, str, int]]:
     """Return (sessao_id, conversa, versao) of sessions whose deadline has passed, by the database's clock."""
     told = deadline_key(session_snapshot.c.sessao_id, session_snapshot.c.versao)
     statement = (
@@ -177,6 +177,6 @@ async def overdue(connection: AsyncConnection, limit: int) -> list[tuple[str, st
     return [(row.sessao_id, row.conversa, row.versao) for row in await connection.execute(statement)]
 
 
-async def _one(connection: AsyncConnection, statement: sa.Select[Any], values: dict[str, str]) -> Sessao | None:
+async def _one(connection: Connection, statement: sa.Select[Any], values: dict[str, str]) -> Sessao | None:
     row = (await connection.execute(statement, values)).one_or_none()
     return _sessao(row) if row else None

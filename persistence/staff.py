@@ -16,7 +16,7 @@ from persistence.tables import conversas, empresa, staff, staff_empresa, staff_s
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
+    from persistence.connection import Connection
 
 
 class Papel(StrEnum):
@@ -88,7 +88,7 @@ def as_staff(row: Any) -> Staff:
     return Staff(row.id, row.nome, Papel(row.papel), alcance, row.senha_provisoria)
 
 
-async def account(connection: AsyncConnection, nome: str) -> Conta | None:
+async def account(connection: Connection, nome: str) -> Conta | None:
     """Return an account that is not switched off."""
     statement = SELECT.where(staff.c.nome == nome.strip().lower(), staff.c.desativado_em.is_(None))
     row = (await connection.execute(statement)).one_or_none()
@@ -96,7 +96,7 @@ async def account(connection: AsyncConnection, nome: str) -> Conta | None:
 
 
 async def save(
-    connection: AsyncConnection,
+    connection: Connection,
     nome: str,
     papel: Papel,
     senha_hash: str,
@@ -134,7 +134,7 @@ async def save(
     return staff_id
 
 
-async def switch_off(connection: AsyncConnection, nome: str) -> bool:
+async def switch_off(connection: Connection, nome: str) -> bool:
     """Close an account, end its sessions and give its conversations back; False when there is none of this name."""
     off = staff.update().where(staff.c.nome == nome, staff.c.desativado_em.is_(None))
     found = (
@@ -148,7 +148,7 @@ async def switch_off(connection: AsyncConnection, nome: str) -> bool:
     return True
 
 
-async def set_password(connection: AsyncConnection, staff_id: int, senha_hash: str) -> None:
+async def set_password(connection: Connection, staff_id: int, senha_hash: str) -> None:
     """Replace a password by one that its owner chose."""
     chosen = staff.update().where(staff.c.id == staff_id).values(senha_hash=senha_hash, senha_provisoria=False)
     await connection.execute(chosen)
@@ -159,19 +159,19 @@ def totp_place(nome: str) -> Lugar:
     return Lugar("staff", "totp_segredo", nome)
 
 
-async def reseal(connection: AsyncConnection, staff_id: int, antes: str, depois: str) -> int:
+async def reseal(connection: Connection, staff_id: int, antes: str, depois: str) -> int:
     """Replace a sealed secret by the same one under another key, unless it was changed meanwhile."""
     same = staff.update().where(staff.c.id == staff_id, staff.c.totp_segredo == antes)
     return (await connection.execute(same.values(totp_segredo=depois))).rowcount
 
 
-async def use_code(connection: AsyncConnection, staff_id: int, passo: int) -> bool:
+async def use_code(connection: Connection, staff_id: int, passo: int) -> bool:
     """Use up the code of one 30-second step; False when it, or a later one, was used before."""
     used = staff.update().where(staff.c.id == staff_id, staff.c.totp_passo < passo).values(totp_passo=passo)
     return (await connection.execute(used)).rowcount == 1
 
 
-async def everybody(connection: AsyncConnection) -> list[Any]:
+async def everybody(connection: Connection) -> list[Any]:
     """List all accounts with their companies' CNPJ, by name."""
     names = (
         sa.select(sa.func.array_agg(empresa.c.cnpj))

@@ -28,8 +28,7 @@ from persistence.tables import (
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
+    from persistence.connection import Connection
     from persistence.staff import Alcance
 
 MESSAGES = 300  # of a kind in one timeline; the newest ones
@@ -86,7 +85,7 @@ _SESSION = (
 )
 
 
-async def session(connection: AsyncConnection, alcance: Alcance, sessao_id: str) -> Caso | None:
+async def session(connection: Connection, alcance: Alcance, sessao_id: str) -> Caso | None:
     """Return one session, if it is of a company that somebody may see."""
     statement = _SESSION.where(_S.sessao_id == sessao_id, alcance.em(_S.empresa_id))
     row = (await connection.execute(statement)).one_or_none()
@@ -114,7 +113,7 @@ async def session(connection: AsyncConnection, alcance: Alcance, sessao_id: str)
     )
 
 
-async def contact(connection: AsyncConnection, alcance: Alcance, codigo: UUID) -> Any | None:
+async def contact(connection: Connection, alcance: Alcance, codigo: UUID) -> Any | None:
     """Return one conversation; without a company it is only for who sees everything."""
     c = conversas.c
     joined = conversas.outerjoin(usuario, usuario.c.id == c.usuario_id)
@@ -131,14 +130,14 @@ async def contact(connection: AsyncConnection, alcance: Alcance, codigo: UUID) -
     return (await connection.execute(statement)).one_or_none()
 
 
-async def sessions_of(connection: AsyncConnection, alcance: Alcance, conversa: str) -> list[Any]:
+async def sessions_of(connection: Connection, alcance: Alcance, conversa: str) -> list[Any]:
     """List a conversation's sessions, the newest first."""
     columns = sa.select(_S.sessao_id, _S.estado, _S.created_at, _S.valor)
     statement = columns.where(_S.conversa == conversa, alcance.em(_S.empresa_id)).order_by(_S.id.desc()).limit(50)
     return list(await connection.execute(statement))
 
 
-async def record(connection: AsyncConnection, conversa: str, caso: Caso | None = None) -> Registro:
+async def record(connection: Connection, conversa: str, caso: Caso | None = None) -> Registro:
     """Return what happened in a conversation, or in one session of it; the caller has seen that it may be shown.
 
     A turn's messages are marked as done by the very commit that opens a session: that moment is where it begins.
@@ -176,13 +175,13 @@ def _within(caso: Caso, moment: Any) -> sa.ColumnElement[bool]:
     return since if caso.seguinte_em is None else sa.and_(since, moment < caso.seguinte_em)
 
 
-async def message(connection: AsyncConnection, conversa: str, outbox_id: int) -> Any | None:
+async def message(connection: Connection, conversa: str, outbox_id: int) -> Any | None:
     """Return one message of ours in this conversation."""
     statement = outbox.select().where(outbox.c.id == outbox_id, outbox.c.conversa == conversa)
     return (await connection.execute(statement)).one_or_none()
 
 
-async def revisions(connection: AsyncConnection, sessao_id: str) -> list[Any]:
+async def revisions(connection: Connection, sessao_id: str) -> list[Any]:
     """List the journal's drafts: (revisao, em, evento, rascunho), the oldest first, the last of each revision."""
     t = transicoes.c
     draft = t.detalhe["rascunho"]
@@ -191,7 +190,7 @@ async def revisions(connection: AsyncConnection, sessao_id: str) -> list[Any]:
     return list(await connection.execute(statement))
 
 
-async def summaries(connection: AsyncConnection, sessao_id: str) -> list[Any]:
+async def summaries(connection: Connection, sessao_id: str) -> list[Any]:
     """List the summaries that were sent: (resumo_de, texto, status, enviado_em), the oldest first."""
     o = outbox.c
     statement = sa.select(o.resumo_de, o.mensagem["texto"].astext.label("texto"), o.status, o.enviado_em)
@@ -199,7 +198,7 @@ async def summaries(connection: AsyncConnection, sessao_id: str) -> list[Any]:
     return list(await connection.execute(statement))
 
 
-async def confirmation(connection: AsyncConnection, sessao_id: str) -> Any | None:
+async def confirmation(connection: Connection, sessao_id: str) -> Any | None:
     """Return the journal's row of the yes that started an emission."""
     t = transicoes.c
     statement = transicoes.select().where(t.sessao_id == sessao_id, t.evento == "Confirmou", t.para == "processando")

@@ -13,8 +13,7 @@ from persistence.tables import session_snapshot as snapshot
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
+    from persistence.connection import Connection
     from persistence.staff import Alcance
 
 GROUPS = 100  # of failures; more than that many kinds is one big failure
@@ -45,7 +44,7 @@ class Caminho:
     mensagens: int
 
 
-async def failure_groups(connection: AsyncConnection, alcance: Alcance, since: timedelta) -> list[Any]:
+async def failure_groups(connection: Connection, alcance: Alcance, since: timedelta) -> list[Any]:
     """List failures by the gateway's code, status and city: count, open ones, first and last seen, one sample.
 
     ``voltou``: somebody had resolved one of this kind, and another came later.
@@ -77,7 +76,7 @@ async def failure_groups(connection: AsyncConnection, alcance: Alcance, since: t
     return list(await connection.execute(statement))
 
 
-async def way(connection: AsyncConnection, alcance: Alcance, since: timedelta) -> Caminho:
+async def way(connection: Connection, alcance: Alcance, since: timedelta) -> Caminho:
     """Count how far sessions came, and how long an invoice took."""
     s = snapshot.c
     recent = sa.and_(s.created_at > sa.func.now() - since, alcance.em(s.empresa_id))
@@ -110,7 +109,7 @@ async def way(connection: AsyncConnection, alcance: Alcance, since: timedelta) -
     )
 
 
-async def per_day(connection: AsyncConnection, alcance: Alcance, since: timedelta) -> list[tuple[str, int]]:
+async def per_day(connection: Connection, alcance: Alcance, since: timedelta) -> list[tuple[str, int]]:
     """Count authorised invoices by day in Brazil, the oldest first, days without any included."""
     local = sa.func.timezone("America/Sao_Paulo", nfse_processada.c.criado_em)
     day = sa.func.to_char(local, "YYYY-MM-DD")
@@ -121,7 +120,7 @@ async def per_day(connection: AsyncConnection, alcance: Alcance, since: timedelt
     return [(str(row[0]), int(row[1])) for row in rows]
 
 
-async def refusals(connection: AsyncConnection, alcance: Alcance, since: timedelta) -> list[tuple[str, int]]:
+async def refusals(connection: Connection, alcance: Alcance, since: timedelta) -> list[tuple[str, int]]:
     """Count what the authority refused, by its code, the commonest first."""
     statement = sa.select(CODE, sa.func.count()).where(_E.status == "rejeitado", alcance.em(_E.prestador_id))
     statement = statement.where(_E.criado_em > sa.func.now() - since)
@@ -129,7 +128,7 @@ async def refusals(connection: AsyncConnection, alcance: Alcance, since: timedel
     return [(str(row[0]), int(row[1])) for row in rows]
 
 
-async def emissions_waiting(connection: AsyncConnection, alcance: Alcance) -> list[Any]:
+async def emissions_waiting(connection: Connection, alcance: Alcance) -> list[Any]:
     """Count emissions without an end, by status, with the oldest one's age in seconds."""
     oldest = sa.func.extract("epoch", sa.func.now() - sa.func.min(_E.criado_em))
     statement = sa.select(_E.status, sa.func.count().label("quantas"), oldest.label("idade"))
@@ -137,7 +136,7 @@ async def emissions_waiting(connection: AsyncConnection, alcance: Alcance) -> li
     return list(await connection.execute(statement.where(waits, alcance.em(_E.prestador_id)).group_by(_E.status)))
 
 
-async def held(connection: AsyncConnection, alcance: Alcance) -> list[Any]:
+async def held(connection: Connection, alcance: Alcance) -> list[Any]:
     """Count emissions that wait without a call, by why, with the longest wait in seconds: (retida, quantas, idade)."""
     age = sa.func.extract("epoch", sa.func.now() - sa.func.min(_E.criado_em))
     statement = sa.select(_E.retida, sa.func.count().label("quantas"), age.label("idade"))
@@ -145,7 +144,7 @@ async def held(connection: AsyncConnection, alcance: Alcance) -> list[Any]:
     return list(await connection.execute(statement.group_by(_E.retida).order_by(_E.retida)))
 
 
-async def last_answer(connection: AsyncConnection) -> Any:
+async def last_answer(connection: Connection) -> Any:
     """Return when the gateway last answered, and how many of its newest 20 calls had no whole answer or a 5xx."""
     t = gateway_tentativas.c
     newest = sa.select(t.em, t.http_status).order_by(t.id.desc()).limit(20).subquery()
@@ -158,7 +157,7 @@ async def last_answer(connection: AsyncConnection) -> Any:
     return (await connection.execute(statement)).one()
 
 
-async def gateway_lately(connection: AsyncConnection, alcance: Alcance) -> list[Any]:
+async def gateway_lately(connection: Connection, alcance: Alcance) -> list[Any]:
     """Count the last hour's gateway calls by outcome, with their median time in milliseconds."""
     t = gateway_tentativas.c
     took = sa.func.percentile_cont(0.5).within_group(t.latencia_ms)
@@ -168,7 +167,7 @@ async def gateway_lately(connection: AsyncConnection, alcance: Alcance) -> list[
     return list(await connection.execute(statement.group_by(t.operacao, t.resultado).order_by(t.operacao)))
 
 
-async def suspended(connection: AsyncConnection, alcance: Alcance) -> list[Any]:
+async def suspended(connection: Connection, alcance: Alcance) -> list[Any]:
     """List companies for which the gateway refuses our credentials."""
     waiting = sa.select(sa.func.count()).where(_E.prestador_id == empresa.c.id, _E.proxima_acao_em.is_not(None))
     columns = (empresa.c.razao_social, empresa.c.envio_suspenso, empresa.c.suspenso_em, empresa.c.sonda_em)

@@ -13,8 +13,7 @@ from persistence.tables import empresa, nfse_emissao, resolvida, session_snapsho
 if TYPE_CHECKING:
     from datetime import timedelta
 
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
+    from persistence.connection import Connection
     from persistence.staff import Alcance
 
 
@@ -28,7 +27,7 @@ class Grupo:
     desde: timedelta
 
 
-async def members(connection: AsyncConnection, alcance: Alcance, grupo: Grupo, limite: int) -> list[Any]:
+async def members(connection: Connection, alcance: Alcance, grupo: Grupo, limite: int) -> list[Any]:
     """List emissions of the group that nobody has resolved, the oldest first.
 
     ``ultima``: no later attempt exists; ``retomada``: its person took the data up in another session.

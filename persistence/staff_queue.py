@@ -12,8 +12,7 @@ from persistence.people import APAGADO
 from persistence.tables import conversas, empresa, inbox, session_snapshot, staff, usuario
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
+    from persistence.connection import Connection
     from persistence.staff import Alcance
 
 
@@ -82,7 +81,7 @@ def listing(*more: Any) -> sa.Select[Any]:
     return sa.select(*_COLUMNS, *more).select_from(joined)
 
 
-async def needing_eyes(connection: AsyncConnection, alcance: Alcance, filtros: Filtros, limite: int) -> list[Any]:
+async def needing_eyes(connection: Connection, alcance: Alcance, filtros: Filtros, limite: int) -> list[Any]:
     """List sessions that somebody must look at, who waits longest first; ``causas`` says why each is here."""
     statement = listing(_eyes.c.causas).join(_eyes, _eyes.c.id == _S.id)
     statement = _narrowed(statement, alcance, filtros).order_by(_S.id).limit(limite)
@@ -91,7 +90,7 @@ async def needing_eyes(connection: AsyncConnection, alcance: Alcance, filtros: F
     return list(await connection.execute(statement))
 
 
-async def all_sessions(connection: AsyncConnection, alcance: Alcance, filtros: Filtros, limite: int) -> list[Any]:
+async def all_sessions(connection: Connection, alcance: Alcance, filtros: Filtros, limite: int) -> list[Any]:
     """List sessions, the newest first."""
     statement = _narrowed(listing(sa.literal([], sa.ARRAY(sa.Text)).label("causas")), alcance, filtros)
     if filtros.antes is not None:
@@ -116,7 +115,7 @@ def _narrowed(statement: sa.Select[Any], alcance: Alcance, filtros: Filtros) -> 
     return statement
 
 
-async def unknown_contacts(connection: AsyncConnection, alcance: Alcance, antes: Any | None, limite: int) -> list[Any]:
+async def unknown_contacts(connection: Connection, alcance: Alcance, antes: Any | None, limite: int) -> list[Any]:
     """List conversations of numbers that no company knows, the most recent first; only for who sees everything."""
     if not alcance.todas:
         return []
@@ -132,7 +131,7 @@ async def unknown_contacts(connection: AsyncConnection, alcance: Alcance, antes:
     return list(await connection.execute(statement))
 
 
-async def quarantined(connection: AsyncConnection, alcance: Alcance, antes: int | None, limite: int) -> list[Any]:
+async def quarantined(connection: Connection, alcance: Alcance, antes: int | None, limite: int) -> list[Any]:
     """List rows that failed five times, with whose conversation it was, the newest first."""
     statement = _aside(alcance).order_by(inbox.c.id.desc()).limit(limite)
     if antes is not None:
@@ -140,7 +139,7 @@ async def quarantined(connection: AsyncConnection, alcance: Alcance, antes: int 
     return list(await connection.execute(statement))
 
 
-async def quarantined_row(connection: AsyncConnection, alcance: Alcance, row_id: int) -> Any | None:
+async def quarantined_row(connection: Connection, alcance: Alcance, row_id: int) -> Any | None:
     """Return one of them."""
     return (await connection.execute(_aside(alcance).where(inbox.c.id == row_id))).one_or_none()
 
@@ -166,7 +165,7 @@ def _aside(alcance: Alcance) -> sa.Select[Any]:
     return statement.where(inbox.c.estado == 2, alcance.em(empresa.c.id))  # noqa: PLR2004 - 2 is quarantined
 
 
-async def counts(connection: AsyncConnection, alcance: Alcance) -> dict[str, int]:
+async def counts(connection: Connection, alcance: Alcance) -> dict[str, int]:
     """Count what each tab of the queue holds."""
     eyes = sa.select(sa.func.count()).select_from(_eyes.join(session_snapshot, _S.id == _eyes.c.id))
     held = inbox.outerjoin(conversas, conversas.c.conversa == inbox.c.lane)
@@ -182,7 +181,7 @@ async def counts(connection: AsyncConnection, alcance: Alcance) -> dict[str, int
     }
 
 
-async def companies(connection: AsyncConnection, alcance: Alcance) -> list[Any]:
+async def companies(connection: Connection, alcance: Alcance) -> list[Any]:
     """List the companies that somebody may see, by name."""
     statement = sa.select(empresa.c.id, empresa.c.razao_social).where(alcance.em(empresa.c.id))
     return list(await connection.execute(statement.order_by(empresa.c.razao_social).limit(500)))

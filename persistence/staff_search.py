@@ -11,8 +11,7 @@ from persistence.staff_queue import listing
 from persistence.tables import conversas, inbox, nfse_emissao, nfse_processada, outbox, session_snapshot, usuario
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
+    from persistence.connection import Connection
     from persistence.staff import Alcance
 
 LIMIT = 50  # more is no answer
@@ -21,29 +20,29 @@ END_OF_A_PHONE = 8  # digits that every way of writing a Brazilian number shares
 _S = session_snapshot.c
 
 
-async def by_session(connection: AsyncConnection, alcance: Alcance, sessao_id: str) -> list[Any]:
+async def by_session(connection: Connection, alcance: Alcance, sessao_id: str) -> list[Any]:
     """The session of this id."""
     return await _sessions(connection, alcance, _S.sessao_id == sessao_id)
 
 
-async def by_reference(connection: AsyncConnection, alcance: Alcance, id_integracao: str) -> list[Any]:
+async def by_reference(connection: Connection, alcance: Alcance, id_integracao: str) -> list[Any]:
     """The session whose emission has this reference at the gateway."""
     found = sa.select(nfse_emissao.c.session_id).where(nfse_emissao.c.id_integracao == id_integracao)
     return await _sessions(connection, alcance, _S.id.in_(found))
 
 
-async def by_note(connection: AsyncConnection, alcance: Alcance, numero: str) -> list[Any]:
+async def by_note(connection: Connection, alcance: Alcance, numero: str) -> list[Any]:
     """Sessions whose note has this number; each company counts for itself, so there may be several."""
     found = sa.select(nfse_emissao.c.session_id).join(nfse_processada)
     return await _sessions(connection, alcance, _S.id.in_(found.where(nfse_processada.c.numero == numero)))
 
 
-async def by_document(connection: AsyncConnection, alcance: Alcance, documento: str) -> list[Any]:
+async def by_document(connection: Connection, alcance: Alcance, documento: str) -> list[Any]:
     """Sessions whose customer has this CNPJ or CPF, bare."""
     return await _sessions(connection, alcance, _S.cnpj == documento)
 
 
-async def by_wamid(connection: AsyncConnection, alcance: Alcance, wamid: str) -> list[Any]:
+async def by_wamid(connection: Connection, alcance: Alcance, wamid: str) -> list[Any]:
     """The session that one message, theirs or ours, belongs to: the conversation's newest one at that moment."""
     ours = sa.select(outbox.c.conversa, outbox.c.criado_em.label("em")).where(outbox.c.wamid == wamid)
     theirs = sa.select(inbox.c.lane.label("conversa"), inbox.c.recebido_em.label("em")).where(inbox.c.chave == wamid)
@@ -61,12 +60,12 @@ async def by_wamid(connection: AsyncConnection, alcance: Alcance, wamid: str) ->
     return await _sessions(connection, alcance, _S.id.in_(one))
 
 
-async def by_phone(connection: AsyncConnection, alcance: Alcance, digits: str) -> list[Any]:
+async def by_phone(connection: Connection, alcance: Alcance, digits: str) -> list[Any]:
     """Sessions of whoever has this number: with or without country, area code and ninth digit."""
     return await _sessions(connection, alcance, _S.conversa.in_(sa.select(conversas.c.conversa).where(_phone(digits))))
 
 
-async def contacts_by_phone(connection: AsyncConnection, alcance: Alcance, digits: str) -> list[Any]:
+async def contacts_by_phone(connection: Connection, alcance: Alcance, digits: str) -> list[Any]:
     """Conversations of this number that have no session: somebody we don't know, or who only said hello."""
     c = conversas.c
     none = ~sa.exists().where(_S.conversa == c.conversa)
@@ -85,7 +84,7 @@ def _phone(digits: str) -> sa.ColumnElement[bool]:
     return sa.and_(ends_alike, conversas.c.wa_id.like(f"55{area}%")) if area else ends_alike
 
 
-async def _sessions(connection: AsyncConnection, alcance: Alcance, condition: Any) -> list[Any]:
+async def _sessions(connection: Connection, alcance: Alcance, condition: Any) -> list[Any]:
     statement = listing(sa.literal([], sa.ARRAY(sa.Text)).label("causas"))
     statement = statement.where(condition, alcance.em(_S.empresa_id)).order_by(_S.id.desc()).limit(LIMIT)
     return list(await connection.execute(statement))

@@ -12,8 +12,7 @@ from persistence.staff import SELECT, as_staff
 from persistence.tables import staff, staff_sessao, staff_tentativa
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
-
+    from persistence.connection import Connection
     from persistence.staff import Staff
 
 IDLE = timedelta(minutes=30)  # a desk left open
@@ -28,14 +27,14 @@ def _hash(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
 
 
-async def open_session(connection: AsyncConnection, token: str, staff_id: int) -> None:
+async def open_session(connection: Connection, token: str, staff_id: int) -> None:
     """Begin a session under a fresh ``token``; those that have run out are forgotten."""
     await connection.execute(staff_sessao.delete().where(staff_sessao.c.expira_em < sa.func.now()))
     values = {"token_hash": _hash(token), "staff_id": staff_id, "expira_em": sa.func.now() + ABSOLUTE}
     await connection.execute(staff_sessao.insert().values(**values))
 
 
-async def find(connection: AsyncConnection, token: str, *, seen: bool = True) -> Staff | None:
+async def find(connection: Connection, token: str, *, seen: bool = True) -> Staff | None:
     """Return whose session this is, unless it is over; ``seen``: a person looked, not only their open page."""
     ours = staff_sessao.c.token_hash == _hash(token)
     live = sa.and_(ours, staff_sessao.c.expira_em > sa.func.now(), staff_sessao.c.visto_em > sa.func.now() - IDLE)
@@ -48,22 +47,22 @@ async def find(connection: AsyncConnection, token: str, *, seen: bool = True) ->
     return as_staff(row)
 
 
-async def close_session(connection: AsyncConnection, token: str) -> None:
+async def close_session(connection: Connection, token: str) -> None:
     """End a session."""
     await connection.execute(staff_sessao.delete().where(staff_sessao.c.token_hash == _hash(token)))
 
 
-async def close_all(connection: AsyncConnection, staff_id: int) -> None:
+async def close_all(connection: Connection, staff_id: int) -> None:
     """End all sessions of somebody."""
     await connection.execute(staff_sessao.delete().where(staff_sessao.c.staff_id == staff_id))
 
 
-async def attempt(connection: AsyncConnection, conta: str, endereco: str) -> None:
+async def attempt(connection: Connection, conta: str, endereco: str) -> None:
     """Note an attempt to log in; committed before the password is looked at, so that parallel guesses count."""
     await connection.execute(staff_tentativa.insert().values(conta=conta, endereco=endereco))
 
 
-async def too_many(connection: AsyncConnection, conta: str, endereco: str) -> bool:
+async def too_many(connection: Connection, conta: str, endereco: str) -> bool:
     """Tell whether this account or this address tried too often lately."""
     lately = staff_tentativa.c.em > sa.func.now() - WINDOW
     for column, value, limit in (
@@ -76,7 +75,7 @@ async def too_many(connection: AsyncConnection, conta: str, endereco: str) -> bo
     return False
 
 
-async def forgive(connection: AsyncConnection, conta: str) -> None:
+async def forgive(connection: Connection, conta: str) -> None:
     """Forget the attempts of an account that has just logged in, and everybody's that no longer count."""
     old = staff_tentativa.c.em < sa.func.now() - WINDOW
     await connection.execute(staff_tentativa.delete().where(sa.or_(staff_tentativa.c.conta == conta, old)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncConnection
+    from persistence.connection import Connection
 
 _SUSPEND = sa.text("""
 WITH antes AS (SELECT id, envio_suspenso FROM empresa WHERE id = :empresa_id FOR NO KEY UPDATE)
@@ -43,19 +43,19 @@ FROM empresa e WHERE e.envio_suspenso IS NOT NULL ORDER BY e.suspenso_em
 """)
 
 
-async def suspend(connection: AsyncConnection, empresa_id: int, motivo: str, probe_seconds: float) -> bool:
+async def suspend(connection: Connection, empresa_id: int, motivo: str, probe_seconds: float) -> bool:
     """Stop the company's submissions; True when they were not stopped before."""
     values = {"empresa_id": empresa_id, "motivo": motivo, "probe": probe_seconds}
     return bool((await connection.execute(_SUSPEND, values)).scalar_one())
 
 
-async def take_probe(connection: AsyncConnection, empresa_id: int, probe_seconds: float) -> bool:
+async def take_probe(connection: Connection, empresa_id: int, probe_seconds: float) -> bool:
     """Let one emission try whether we are still refused; True also when the company is no longer stopped."""
     values = {"empresa_id": empresa_id, "probe": probe_seconds}
     return (await connection.execute(_PROBE, values)).rowcount == 1
 
 
-async def lift(connection: AsyncConnection, empresa_id: int, motivo: str | None = None) -> int:
+async def lift(connection: Connection, empresa_id: int, motivo: str | None = None) -> int:
     """Let the company send again; what waited for it is due now. Returns how many that were.
 
     ``motivo``: companies that were stopped for the same reason get their probe now.
@@ -66,6 +66,6 @@ async def lift(connection: AsyncConnection, empresa_id: int, motivo: str | None 
     return (await connection.execute(_DUE, {"empresa_id": empresa_id})).rowcount
 
 
-async def suspended(connection: AsyncConnection) -> list[Any]:
+async def suspended(connection: Connection) -> list[Any]:
     """List stopped companies, the longest first: why, since when, and how many emissions wait (``esperando``)."""
     return list(await connection.execute(_LIST))

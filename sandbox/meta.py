@@ -290,13 +290,6 @@ class MetaSimulator(Simulator):
     def _learn(self, record: Record) -> None:
         self.phones.apply(record)
 
-    async def quiet(self, timeout: float = 10.0) -> None:  # noqa: ASYNC109 - test helper
-        """Return when every message has its ticks and all are delivered; raises ``TimeoutError``."""
-        async with asyncio.timeout(timeout):
-            while self.working or self.courier.pending:
-                await self.ended()
-                await self.courier.drained(timeout)
-
     async def _progress(self, wamid: str) -> None:
         """Tell the bot how its message fares, from where it is now."""
         for status in self.config.statuses:

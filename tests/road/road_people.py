@@ -178,7 +178,9 @@ class Scene:
         """Wait until nothing is under way any more, inside and outside."""
         async with asyncio.timeout(timeout):
             while True:
-                await self.world.meta.quiet(timeout)
+                while self.world.meta.working or self.world.meta.courier.pending:  # ticks are made one after another
+                    await self.world.meta.ended()
+                    await self.world.meta.courier.drained(timeout)
                 await self.world.plugnotas.courier.drained(timeout)
                 if await self.database.pool.fetchval(_IDLE):
                     return

@@ -1,0 +1,191 @@
+"""One connection to the database: SQLAlchemy Core composes the statements, asyncpg runs them.
+
+SQLAlchemy's own execution costs some three times what asyncpg needs for the same statement (docs/performance.md), so
+each statement is compiled once, for as long as it lives, and only its parameters change hands afterwards.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import asyncpg
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from sqlalchemy.sql.base import Executable
+    from sqlalchemy.sql.compiler import SQLCompiler
+
+_DIALECT = PGDialect_asyncpg()  # type: ignore[no-untyped-call]
+_WORDS = re.compile(r"[()]|'(?:[^']|'')*'|\b(?:SELECT|VALUES|INSERT|UPDATE|DELETE|RETURNING)\b")
+
+
+class Row(asyncpg.Record):  # type: ignore[misc]
+    """A record whose columns are attributes too: ``row.id``, ``row["id"]`` or ``row[0]``."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+class RowCountError(LookupError):
+    """A statement gave another number of rows than there must be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a statement gave: all its rows, and how many it touched."""
+
+    rows: Sequence[Row]
+    rowcount: int
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def all(self) -> list[Row]:
+        """Return every row."""
+        return list(self.rows)
+
+    def first(self) -> Row | None:
+        """Return the first row, ``None`` if there is none."""
+        return self.rows[0] if self.rows else None
+
+    def one(self) -> Row:
+        """Return the only row; raises ``RowCountError``."""
+        if len(self.rows) != 1:
+            raise RowCountError(f"{len(self.rows)} rows where there must be one")
+        return self.rows[0]
+
+    def one_or_none(self) -> Row | None:
+        """Return the only row, ``None`` if there is none; raises ``RowCountError`` if there are more."""
+        return self.one() if self.rows else None
+
+    def scalar_one(self) -> Any:
+        """Return the first column of the only row; raises ``RowCountError``."""
+        return self.one()[0]
+
+    def scalar_one_or_none(self) -> Any:
+        """Return the first column of the only row, ``None`` if there is none; raises ``RowCountError``."""
+        return self.one()[0] if self.rows else None
+
+    def scalars(self) -> list[Any]:
+        """Return the first column of every row."""
+        return [row[0] for row in self.rows]
+
+
+class Connection:
+    """What a transaction, or single statements, are run on."""
+
+    __slots__ = ("_driver",)
+
+    def __init__(self, driver: Any) -> None:
+        self._driver = driver
+
+    async def execute(
+        self, statement: Executable, values: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
+    ) -> Result:
+        """Run a statement of SQLAlchemy Core; a list of ``values`` runs it once for each.
+
+        Raises what asyncpg raises, ``KeyError`` for a parameter without a value.
+        """
+        if isinstance(values, list | tuple):
+            for each in values:
+                await self.execute(statement, each)
+            return Result((), len(values))
+        given: Mapping[str, Any] = values or {}  # type: ignore[assignment]
+        compiled = _compiled(statement, given)
+        return await self._run(compiled.sql, compiled.arguments(given), rows=compiled.rows)
+
+    async def scalar(self, statement: Executable, values: Mapping[str, Any] | None = None) -> Any:
+        """Return the first column of the first row, ``None`` without rows."""
+        row = (await self.execute(statement, values)).first()
+        return row[0] if row is not None else None
+
+    async def exec_driver_sql(self, sql: str, arguments: Sequence[Any] = ()) -> Result:
+        """Run PostgreSQL's own text with ``$1`` … in it."""
+        rows = _SQL_ROWS.get(sql)
+        if rows is None:
+            rows = _SQL_ROWS[sql] = _gives_rows(sql)
+        return await self._run(sql, arguments, rows=rows)
+
+    async def _run(self, sql: str, arguments: Sequence[Any], *, rows: bool) -> Result:
+        if rows:
+            found = await self._driver.fetch(sql, *arguments)
+            return Result(found, len(found))
+        status: str = await self._driver.execute(sql, *arguments)
+        count = status.rpartition(" ")[2]
+        return Result((), int(count) if count.isdigit() else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """``names`` and ``fixed`` hold each parameter in order: its name, and its value unless it is given each time."""
+
+    sql: str
+    rows: bool
+    names: tuple[str, ...]
+    fixed: Mapping[str, Any]
+    processors: Mapping[str, Callable[[Any], Any]]
+
+    def arguments(self, given: Mapping[str, Any]) -> list[Any]:
+        fixed = self.fixed
+        values = [given[name] if name in given else fixed[name] for name in self.names]
+        if self.processors:
+            for position, name in enumerate(self.names):
+                if process := self.processors.get(name):
+                    values[position] = process(values[position])
+        return values
+
+
+_STATEMENTS: WeakKeyDictionary[Executable, dict[tuple[str, ...], _Compiled]] = WeakKeyDictionary()
+_SQL_ROWS: dict[str, bool] = {}  # texts of exec_driver_sql: constants of ours
+
+
+def _compiled(statement: Executable, given: Mapping[str, Any]) -> _Compiled:
+    variants = _STATEMENTS.setdefault(statement, {})
+    columns = tuple(given)
+    found = variants.get(columns)
+    if found is None:
+        found = variants[columns] = _compile(statement, columns)
+    return found
+
+
+def _compile(statement: Any, columns: Sequence[str]) -> _Compiled:
+    compiled: SQLCompiler = statement.compile(dialect=_DIALECT, column_keys=list(columns) or None)
+    given = {name for name, bind in compiled.binds.items() if bind.required}
+    if any(compiled.binds[name].expanding for name in given):
+        raise NotImplementedError("a list that is given each time is compared with = ANY(…), not with IN (…)")
+    state = compiled.construct_expanded_state(dict.fromkeys(given))  # IN (…) gets one parameter for each value
+    names = tuple(state.positiontup or ())
+    fixed = {name: value for name, value in state.parameters.items() if name not in given}
+    processors = {name: process for name in names if (process := _processor(compiled.binds.get(name)))}
+    return _Compiled(state.statement, _gives_rows(state.statement), names, fixed, processors)
+
+
+def _processor(bind: sa.BindParameter[Any] | None) -> Callable[[Any], Any] | None:
+    if bind is None or isinstance(bind.type, sa.JSON):  # one of a list; or written by asyncpg's codec
+        return None
+    return bind.type.dialect_impl(_DIALECT).bind_processor(_DIALECT)
+
+
+def _gives_rows(sql: str) -> bool:
+    """Whether a statement gives rows: the verb outside all parentheses selects, or something is returned there."""
+    depth = 0
+    verb = ""
+    for word in _WORDS.findall(sql):
+        if word in "()":
+            depth += 1 if word == "(" else -1
+        elif not depth and not word.startswith("'"):
+            if word == "RETURNING":
+                return True
+            verb = verb or word
+    return verb in {"SELECT", "VALUES"}

@@ -1,0 +1,72 @@
+"""Applies Meta's ticks to messages, many at once, and marks their arrivals as done; it never looks at failures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from persistence.lanes import LeaseLost
+from persistence.outbox import ORDEM
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from persistence.engine import Database
+    from persistence.lanes import Lease
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """How far a message has come. ``outbox_id`` is our own number for it, as Meta gives it back; 0: none."""
+
+    wamid: str
+    outbox_id: int
+    status: str  # of ``outbox.ORDEM``
+
+
+# One statement, committed by itself: a tick is applied again without harm, so only the lane's lock must hold. A message
+# is found by its wamid; by our number only if it may have left and its wamid is not known: numbers start again in a
+# restored or second database, and Meta repeats its webhooks for seven days.
+_RANK = "CASE o.status " + " ".join(f"WHEN '{status}' THEN {posto}" for status, posto in ORDEM.items()) + " ELSE 0 END"
+_APPLY = f"""
+WITH nossa AS MATERIALIZED (
+    SELECT FROM lanes WHERE lane = $1 AND epoch = $2 AND owner IS NOT NULL FOR NO KEY UPDATE
+), entrada AS MATERIALIZED (
+    SELECT * FROM unnest($4::text[], $5::bigint[], $6::text[], $7::int[]) AS e(wamid, outbox_id, status, posto)
+), alvo AS MATERIALIZED (
+    SELECT o.id, e.* FROM entrada e JOIN outbox o ON o.wamid = e.wamid
+    UNION ALL
+    SELECT o.id, e.* FROM entrada e JOIN outbox o ON o.id = e.outbox_id
+    WHERE o.wamid IS NULL AND o.status IN ('enviando', 'incerto')
+), contadas AS (
+    UPDATE outbox o SET wamid = alvo.wamid, run_at = NULL, enviado_em = coalesce(o.enviado_em, now()),
+        status = CASE WHEN {_RANK} < alvo.posto THEN alvo.status ELSE o.status END
+    FROM alvo WHERE o.id = alvo.id AND EXISTS (SELECT FROM nossa)
+    RETURNING alvo.wamid
+), feitas AS (
+    UPDATE inbox SET estado = 1, feito_em = now()
+    WHERE lane = $1 AND id = ANY($3::bigint[]) AND estado = 0 AND EXISTS (SELECT FROM nossa)
+    RETURNING id
+)
+SELECT (SELECT count(*) FROM feitas) AS feitas, (SELECT count(DISTINCT wamid) FROM contadas) AS contadas
+"""  # noqa: S608 - our own constants
+
+
+async def apply(database: Database, lease: Lease, ids: Collection[int], ticks: Sequence[Tick]) -> int:
+    """Apply ``ticks`` (of one message only the furthest counts) and finish the rows ``ids`` of the lane, fenced.
+
+    Returns how many of the messages are ours. Raises ``LeaseLost``.
+    """
+    furthest: dict[str, Tick] = {}
+    for tick in ticks:
+        known = furthest.get(tick.wamid)
+        if known is None or ORDEM[known.status] < ORDEM[tick.status]:
+            furthest[tick.wamid] = tick
+    columns = [(t.wamid, t.outbox_id, t.status, ORDEM[t.status]) for t in furthest.values()]
+    wamids, numbers, statuses, ranks = zip(*columns, strict=True) if columns else ((), (), (), ())
+    row = await database.pool.fetchrow(
+        _APPLY, lease.lane, lease.epoch, list(ids), list(wamids), list(numbers), list(statuses), list(ranks)
+    )
+    if row is None or row["feitas"] != len(ids):
+        raise LeaseLost  # or somebody finished one of them already
+    return int(row["contadas"])
