@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import time
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,8 @@ WORKERS = 2
 class Ran:
     """``done`` conversations in the counted ``seconds``; ``begun`` and ``notes`` over the whole run.
 
-    ``duplicates`` are notes with a number beyond one per confirmation, ``messages`` what each person was told.
+    ``duplicates`` are notes with a number beyond one per confirmation, ``messages`` what each person was told,
+    ``taken`` the seconds of whole conversations, ``answered`` those from the first message to its summary.
     """
 
     done: int
@@ -41,6 +43,7 @@ class Ran:
     notes: int
     duplicates: int
     taken: tuple[float, ...]
+    answered: tuple[float, ...]
     messages: tuple[int, ...]
     cpu: dict[str, float]
     stored: float  # bytes that the database grew by, per note
@@ -53,12 +56,8 @@ class Ran:
 
 async def measure(place: Place, plan: Plan) -> list[Figure]:
     """Return the row's figures; raises ``RuntimeError`` for a duplicate or a missing note."""
-    runs = (await plan.in_turns({"conversations": lambda: talk(place, plan.seconds)}))["conversations"]
-    for ran in runs:
-        if ran.duplicates or ran.notes != ran.begun:
-            raise RuntimeError(f"{ran.begun} confirmed, {ran.notes} notes, {ran.duplicates} duplicates")
-    if not all(ran.done for ran in runs):
-        raise RuntimeError("nobody ended within the counted seconds (though all notes came): give it more --seconds")
+    sides = {"conversations": lambda: talk(place, plan.seconds, kept_busy(AT_ONCE))}
+    runs = checked((await plan.in_turns(sides))["conversations"])
     parts = {role: round(runs[-1].cost(role), 2) for role in runs[-1].cpu}
     told = tuple(sum(ran.messages) / max(1, len(ran.messages)) for ran in runs)
     return [
@@ -76,24 +75,54 @@ async def measure(place: Place, plan: Plan) -> list[Figure]:
     ]  # fmt: skip
 
 
-async def talk(place: Place, seconds: float, *, at_once: int = AT_ONCE, warm: float = 3.0) -> Ran:
-    """Keep ``at_once`` people talking for ``warm + seconds``, then let everybody finish."""
-    people = int((warm + seconds) * MOST_PER_SECOND) + at_once
+def checked(runs: list[Ran]) -> list[Ran]:
+    """Return ``runs``; raises ``RuntimeError`` for a duplicate, a missing note, or nothing to count."""
+    for ran in runs:
+        if ran.duplicates or ran.notes != ran.begun:
+            raise RuntimeError(f"{ran.begun} confirmed, {ran.notes} notes, {ran.duplicates} duplicates")
+    if not all(ran.done for ran in runs):
+        raise RuntimeError("nobody ended within the counted seconds (though all notes came): give it more --seconds")
+    return runs
+
+
+Crowd = Callable[[Callable[[], Awaitable[None]], float], Awaitable[None]]
+"""Calls the first argument, one whole conversation, again and again until ``perf_counter`` reaches the second."""
+
+
+def kept_busy(at_once: int) -> Crowd:
+    """So many people at a time, each beginning anew when done: what the house can do."""
+
+    async def crowd(one: Callable[[], Awaitable[None]], end: float) -> None:
+        async def walk() -> None:
+            while time.perf_counter() < end:
+                await one()
+
+        await asyncio.gather(*(walk() for _ in range(at_once)))
+
+    return crowd
+
+
+async def talk(
+    place: Place, seconds: float, crowd: Crowd, *, most_per_second: float = MOST_PER_SECOND, warm: float = 3.0
+) -> Ran:
+    """Let ``crowd`` talk for ``warm + seconds``, then let everybody finish."""
+    people = int((warm + seconds) * most_per_second) + AT_ONCE
     tomadores = itertools.cycle(customers())
-    numbers = iter(range(people))
+    numbers = itertools.count()
     async with open_town(place, people=people, workers=WORKERS, with_gateway=True) as town:
         size = await _size(town.database_url)
         begun = time.perf_counter()
         end = begun + warm + seconds
-        finished: list[tuple[float, float]] = []
+        finished: list[tuple[float, float, float]] = []
         used: list[int] = []
 
-        async def walk() -> None:
-            while time.perf_counter() < end and (number := next(numbers, None)) is not None:
-                used.append(number)
-                started = time.perf_counter()
-                await one(town, person(number), number, next(tomadores))
-                finished.append((time.perf_counter(), time.perf_counter() - started))
+        async def one() -> None:
+            number = next(numbers)
+            used.append(number)
+            started = time.perf_counter()
+            answered = await converse(town, person(number), number, next(tomadores))
+            ended = time.perf_counter()
+            finished.append((ended, ended - started, answered - started))
 
         async def meter() -> dict[str, float]:
             await asyncio.sleep(begun + warm - time.perf_counter())
@@ -102,14 +131,25 @@ async def talk(place: Place, seconds: float, *, at_once: int = AT_ONCE, warm: fl
             return town.meter.read()
 
         metered = asyncio.create_task(meter())
-        await asyncio.gather(*(walk() for _ in range(at_once)))
+        await crowd(one, end)
         cpu = await metered
         told = tuple(len(town.line.phone(person(number)).messages) for number in used)
         notes = await town.book("note.created", "note.settled")
         grown = await _size(town.database_url) - size
-    counted = [taken for at, taken in finished if begun + warm < at <= end]
+    counted = [(taken, answered) for at, taken, answered in finished if begun + warm < at <= end]
     numbered, doubles = _notes(notes)
-    return Ran(len(counted), seconds, len(used), numbered, doubles, tuple(counted), told, cpu, grown / max(1, numbered))
+    return Ran(
+        done=len(counted),
+        seconds=seconds,
+        begun=len(used),
+        notes=numbered,
+        duplicates=doubles,
+        taken=tuple(taken for taken, _ in counted),
+        answered=tuple(answered for _, answered in counted),
+        messages=told,
+        cpu=cpu,
+        stored=grown / max(1, numbered),
+    )
 
 
 async def _size(url: str) -> int:
@@ -120,15 +160,16 @@ async def _size(url: str) -> int:
         await connection.close()
 
 
-async def one(town: Town, who: str, number: int, tomador: str) -> None:
-    """One conversation; raises ``TimeoutError`` when it stands still."""
+async def converse(town: Town, who: str, number: int, tomador: str) -> float:
+    """One conversation; returns when its summary came. Raises ``TimeoutError`` when it stands still."""
     phone = town.line.phone(who)
     valor = brl(Decimal(100_000 + number * 7) / 100)
     await town.line.text(who, f"faz uma nota de {valor} pra {tomador}, consultoria de marketing")
-    _, summary = await phone.hear(0)
+    answered, summary = await phone.hear(0)
     buttons = [button["reply"] for button in summary["interactive"]["action"]["buttons"]]
     await town.line.tap(who, next(button for button in buttons if button["id"].startswith("confirmar:")))
     await _files(phone)
+    return answered
 
 
 async def _files(phone: Phone) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bench import ack, conversations, engine, extraction, growth, replicas, start, turns
+from bench import ack, conversations, engine, extraction, growth, month, replicas, start, turns
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -13,6 +13,5 @@ if TYPE_CHECKING:
     from bench.place import Place
     from bench.plan import Plan
 
-ROWS: dict[str, Callable[[Place, Plan], Awaitable[list[Figure]]]] = {
-    module.ROW: module.measure for module in (ack, turns, engine, replicas, conversations, growth, start, extraction)
-}
+_MODULES = (ack, turns, engine, replicas, conversations, month, growth, start, extraction)
+ROWS: dict[str, Callable[[Place, Plan], Awaitable[list[Figure]]]] = {module.ROW: module.measure for module in _MODULES}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ import asyncpg
 import pytest
 
 from bench.conversations import _notes
+from bench.month import arriving
 from bench.rows import ROWS
 from bench.seed import TABLES, seed
 from bench.town import admit
@@ -57,6 +60,31 @@ def test_growth_compares_a_full_database_with_an_empty_one(tmp_path: Path) -> No
     result, _ = measured(("growth",), tmp_path, "--sessions=2000", "--live=500")
     redis = next(figure for figure in result["figures"] if figure["unit"] == "bytes")
     assert 100 < redis["median"] < 20_000
+
+
+def test_a_months_peak_is_talked_through_to_the_last_note(tmp_path: Path) -> None:
+    """People keep arriving at the rate that is told, and each of them ends with one note."""
+    result, _ = measured(("month",), tmp_path, "--seconds=4")
+    told = {figure["name"]: figure for figure in result["figures"]}
+    assert "0 duplicates" in told["conversations ended per second"]["note"]
+    assert told["of one core: web and workers"]["parts"].keys() > {"web", "worker 1", "postgres", "simulators"}
+
+
+async def test_people_arrive_whether_or_not_others_are_done() -> None:
+    """Nobody ends before the tenth has begun: a crowd that waited for its first would never see the end."""
+    enough = asyncio.Event()
+    count = 0
+
+    async def one() -> None:
+        nonlocal count
+        count += 1
+        if count == 10:
+            enough.set()
+        await enough.wait()
+
+    async with asyncio.timeout(LIMIT):
+        await arriving(200.0)(one, time.perf_counter() + 0.1)
+    assert count >= 10
 
 
 def test_a_row_that_does_not_exist_is_named(tmp_path: Path) -> None:
