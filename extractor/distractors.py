@@ -85,6 +85,10 @@ YEAR: Final = re.compile(
     r"\b(?:ano|em|de|exercicio|safra|desde|ate|calendario|copa|irpf|ir|imposto de renda) (?:19|"
     r"20)\d{2}\b(?![.,]\d|\s*reais)|(?<![\w.,$/-])20[12]\d/(?:20)?[123]\d(?![\w/])"
 )
+# "valor de 2024" names a price; "nota de 1950" does too, but "nota de 2024" may be one of that year.
+PRICED: Final = re.compile(r"\b(?:valor|total|preco|quantia|custo|custou)(?: (?:total|final|bruto|liquido))? $")
+NOTE_OF: Final = re.compile(r"\b(?:notas?|nf|nfs-?e|recibo|fatura)(?: fiscal)?(?: de servicos?)? $")
+LATE_YEARS: Final = range(2015, 2041)
 RESOLUTION: Final = re.compile(
     r"\b(?:em|video|videos|tv|monitor|camera|cameras|resolucao|qualidade|ultra ?hd|corrida|"
     r"prova|maratona|de)\s+(?:em\s+)?(?:4|8|5|10|21|42)k\b"
@@ -112,8 +116,20 @@ def mark_named_numbers(canvas: Canvas) -> None:
         canvas.add(Mark(Kind.PERCENT, *match.span()))
     if ABOUT_A_NOTE.search(canvas.masked):
         _identify(canvas, NOTE_NUMBER)
-    for pattern in (SERVICE_CODE, NAMED, REGISTRATION, HASHED, YEAR, RESOLUTION):
+    for pattern in (SERVICE_CODE, NAMED, REGISTRATION, HASHED, RESOLUTION):
         _identify(canvas, pattern)
+    for match in YEAR.finditer(canvas.masked):
+        if not _is_price(canvas.masked, match):
+            canvas.add(Mark(Kind.IDENTIFIER, *match.span()))
+
+
+def _is_price(text: str, match: re.Match[str]) -> bool:
+    """Whether "de 2000" says what an invoice is worth, not when something was."""
+    if not match[0].startswith("de "):
+        return False
+    before = text[: match.start()]
+    named = NOTE_OF.search(before) is not None and int(match[0][3:]) not in LATE_YEARS
+    return named or PRICED.search(before) is not None
 
 
 def _identify(canvas: Canvas, pattern: re.Pattern[str]) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from extractor.amount_patterns import Role
 from extractor.amount_roles import roles_of
+from extractor.distractors import LATE_YEARS
 from extractor.marks import Kind
 from extractor.quoted import counted_span, lone_number
 from extractor.reading import Reading
@@ -38,7 +39,7 @@ IN_PARTS: Final = re.compile(
 )
 CENTS: Final = re.compile(r",\d\d$")  # nobody counts things in hundredths
 COUNTS: Final = frozenset({Role.QUANTITY, Role.STRAY, Role.PLURAL})  # they stay in the description
-YEARS: Final = range(2015, 2041)  # a bare "2026" is a year as often as a price
+YEARS: Final = LATE_YEARS  # a bare "2026" is a year as often as a price
 NAMES_BELOW: Final = Decimal(100)  # beside a price, "aula 3" and "nível dois" are names in the service, not prices
 SIGN: Final = re.compile(r"(?:-|\b(?:menos|negativ[oa]))\s*(?:r\$\s*)?$")
 SINGLE_DIGIT: Final = Decimal(10)  # "2" or "dois" for a service is short for two thousand, or a slip

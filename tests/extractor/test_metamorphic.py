@@ -33,6 +33,8 @@ ORDERS = [
     "oi bom dia, preciso emitir uma nota no valor de {valor} para o cnpj {doc} referente a {servico}",
 ]
 
+PLACES = ["nota de {n} pra {doc}, aula", "{doc} aula no valor de {n}"]
+
 amounts = st.integers(1000, 99_999_999).map(lambda c: Decimal(c) / 100)
 documents = st.text("0123456789", min_size=12, max_size=12).filter(lambda b: len(set(b)) > 1).map(
     lambda b: b + stdnum_cnpj.calc_check_digits(b)
@@ -55,6 +57,18 @@ def test_the_order_of_fields_changes_nothing(order, amount, document, service):
     got = filled(text)
     assert (got[Campo.DOCUMENTO], got[Campo.VALOR]) == (document, f"{amount:.2f}")
     assert fold(service) in fold(got[Campo.DESCRICAO])
+
+
+@settings(max_examples=150)
+@given(
+    st.sampled_from(["nota de {n} pra {doc}, aula", "{doc} aula no valor de {n}"]), st.integers(1900, 2099), documents
+)
+def test_a_price_that_looks_like_a_year_is_a_price_in_a_prices_place(order, number, document):
+    """Two thousand is the commonest price of all; only a bare late year in "nota de 2024" is asked about."""
+    got = filled(order.format(n=number, doc=CNPJ(document).formatado))
+    late = order.startswith("nota") and 2015 <= number <= 2040
+    assert got.get(Campo.VALOR) == (None if late else f"{number}.00")
+    assert got[Campo.DOCUMENTO] == document
 
 
 CHANGES = {
