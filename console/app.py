@@ -15,6 +15,7 @@ from console.format import environment
 from console.routes import ROTAS
 from console.visit import Visita
 from persistence.outage import is_outage
+from persistence.staff_views import AT_MOST
 
 if TYPE_CHECKING:
     from aiohttp.typedefs import Handler
@@ -43,6 +44,7 @@ ERROS: Final = {
     503: ("O banco não respondeu", "Nada foi feito. Tente de novo em alguns segundos."),
 }
 LATE: Final = ("Já não cabe", "O caso mudou desde que você abriu a página; nada foi feito. Abra de novo e veja.")
+VIEWS: Final = (f"Você já tem {AT_MOST} abas", "Apague uma das suas antes de salvar outra; nada mudou.")
 CSRF: Final = ("Não reconheci este formulário", "Abra a página de novo e repita; nada foi feito.")
 
 
@@ -84,7 +86,7 @@ async def _worded(request: web.Request, handler: Handler) -> web.StreamResponse:
     except web.HTTPRedirection:
         raise
     except web.HTTPException as error:
-        said = {"csrf": CSRF, "late": LATE}.get(error.text or "") or ERROS.get(error.status, ERROS[422])
+        said = {"csrf": CSRF, "late": LATE, "views": VIEWS}.get(error.text or "") or ERROS.get(error.status, ERROS[422])
         return _page(request, error.status, *said)
     except Exception as error:
         if is_outage(error):

@@ -18,6 +18,7 @@ from console import (
     queue,
     search,
     snapshot,
+    views,
 )
 from console.access import Rota
 from persistence.staff import Papel
@@ -29,6 +30,8 @@ ROTAS: Final[tuple[Rota, ...]] = (
     Rota("GET", "/senha", Papel.LEITURA, "formulário da senha", login.show_password, provisoria=True),
     Rota("POST", "/senha", Papel.LEITURA, "trocar a senha", login.set_password, provisoria=True),
     Rota("GET", "", Papel.LEITURA, "fila, desconhecidas, quarentena", queue.show),
+    Rota("POST", "/vistas", Papel.LEITURA, "salvar uma vista da fila, como aba sua", views.save),
+    Rota("POST", "/vistas/{numero}/apagar", Papel.LEITURA, "apagar uma vista sua", views.forget),
     Rota("GET", "/busca", Papel.LEITURA, "busca", search.show),
     Rota("GET", "/sessoes/{sessao_id}", Papel.LEITURA, "uma nota e a sua conversa", case.show),
     Rota("POST", "/sessoes/{sessao_id}/mostrar", Papel.SUPORTE, "mostrar dados sem máscara, com motivo", case.reveal),

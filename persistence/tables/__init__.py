@@ -19,6 +19,7 @@ from persistence.tables.staff import (
     staff_empresa,
     staff_sessao,
     staff_tentativa,
+    staff_vista,
 )
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "staff_empresa",
     "staff_sessao",
     "staff_tentativa",
+    "staff_vista",
     "transicoes",
     "usuario",
 ]

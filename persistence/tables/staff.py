@@ -1,4 +1,4 @@
-"""Staff: who may enter the console, their sessions and attempts, their notes, and the audit of what they did."""
+"""Staff: who may enter the console, their sessions, attempts and saved views, their notes, and the audit of it all."""
 
 from __future__ import annotations
 
@@ -38,6 +38,17 @@ staff_sessao = sa.Table(
     now("criado_em"),
     now("visto_em"),  # idle since
     sa.Column("expira_em", MOMENT, nullable=False),  # whatever happens
+)
+
+staff_vista = sa.Table(
+    "staff_vista",
+    metadata,
+    id_(),
+    sa.Column("staff_id", sa.ForeignKey("staff.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("nome", sa.Text, nullable=False),
+    sa.Column("filtros", JSONB, nullable=False),  # as the queue's address has them: {"ver": "todas", "estado": "erro"}
+    now("criado_em"),
+    sa.UniqueConstraint("staff_id", "nome"),
 )
 
 staff_tentativa = sa.Table(
