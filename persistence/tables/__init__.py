@@ -14,6 +14,7 @@ from persistence.tables.sessions import session_snapshot, transicoes
 from persistence.tables.staff import (
     anotacao,
     auditoria,
+    grupo_resolvido,
     resolvida,
     staff,
     staff_empresa,
@@ -31,6 +32,7 @@ __all__ = [
     "conversas",
     "empresa",
     "gateway_tentativas",
+    "grupo_resolvido",
     "idempotency_records",
     "inbox",
     "job_slots",

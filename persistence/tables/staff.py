@@ -99,3 +99,14 @@ resolvida = sa.Table(
     sa.Column("motivo", sa.Text, nullable=False),
     now("em"),  # what changes after this needs eyes again
 )
+
+grupo_resolvido = sa.Table(
+    "grupo_resolvido",
+    metadata,
+    sa.Column("empresa_id", sa.ForeignKey("empresa.id"), primary_key=True),  # whose failures of the group: its city's
+    sa.Column("status", sa.Text, primary_key=True),  # of the emissions
+    sa.Column("grupo", sa.Text, primary_key=True),  # MD5 of the gateway's code or words, which may name a person
+    sa.Column("quem", sa.Text, nullable=False),
+    sa.Column("motivo", sa.Text, nullable=False),
+    sa.Column("em", MOMENT, nullable=False),  # what fails after this brings the group back
+)

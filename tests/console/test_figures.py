@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from road_people import FULL, until
+from road_people import until
 
 from console.charts import bars, columns
 from persistence.staff import Papel
@@ -20,13 +20,7 @@ async def history(desk: Desk) -> str:
     """One invoice issued and one refused; returns the refused session's id."""
     ana = await desk.road.person()
     await ana.issue()
-    desk.road.world.plugnotas.faults.set("rejeitar", times=1)
-    await ana.say(FULL.replace("1500", "700"))
-    await ana.touch("Confirmar")
-    await ana.expect("não aceitou")
-    await desk.road.settled()
-    desk.road.world.plugnotas.faults.clear()
-    return str((await desk.road.session(ana))["sessao_id"])
+    return await desk.refused("700")
 
 
 async def test_failures_of_one_kind_are_one_group(desk: Desk, history: str) -> None:
@@ -138,21 +132,10 @@ def test_charts_say_their_figures() -> None:
     assert str(columns([])).startswith("<svg")
 
 
-async def _refused(desk: Desk, valor: str) -> str:
-    ana = await desk.road.person()
-    desk.road.world.plugnotas.faults.set("rejeitar", times=1)
-    await ana.say(FULL.replace("1500", valor))
-    await ana.touch("Confirmar")
-    await ana.expect("não aceitou")
-    await desk.road.settled()
-    desk.road.world.plugnotas.faults.clear()
-    return str((await desk.road.session(ana))["sessao_id"])
-
-
 async def test_a_group_of_failures_is_tried_again_after_a_rehearsal(desk: Desk) -> None:
     """Each member says what would happen; one press orders that once for each, audited, and the safe are issued."""
     pool = desk.office.database.pool
-    ours, theirs = await _refused(desk, "801"), await _refused(desk, "802")
+    ours, theirs = await desk.refused("801"), await desk.refused("802")
     await pool.execute("UPDATE session_snapshot SET pendente = NULL, versao = versao + 1 WHERE sessao_id = $1", ours)
     await pool.execute(
         "UPDATE session_snapshot SET pendente = 'valor', versao = versao + 1 WHERE sessao_id = $1", theirs
@@ -192,7 +175,7 @@ async def test_a_group_of_failures_is_tried_again_after_a_rehearsal(desk: Desk) 
 
 async def test_what_changed_after_it_was_resolved_is_open_again(desk: Desk) -> None:
     """A resolved failure leaves the group's open ones, and comes back when its case moves."""
-    sessao_id = await _refused(desk, "803")
+    sessao_id = await desk.refused("803")
     pool, query = desk.office.database.pool, "INSERT INTO resolvida (sessao_id, quem, motivo) VALUES ($1, 'x', 'y')"
     async with desk.office.at_work(Papel.SUPERVISOR) as rita:
         page = (await rita.get("/console/falhas?dias=7"))[1]
@@ -206,7 +189,7 @@ async def test_what_changed_after_it_was_resolved_is_open_again(desk: Desk) -> N
 
 async def test_health_says_what_the_database_knows_of_the_breaker(desk: Desk) -> None:
     """Emissions held back are counted with why, and the page says that each process has a breaker of its own."""
-    sessao_id = await _refused(desk, "804")
+    sessao_id = await desk.refused("804")
     pool = desk.office.database.pool
     await pool.execute(
         "UPDATE nfse_emissao SET proxima_acao_em = now() + interval '1 hour', retida = 'circuito' WHERE sessao_id = $1",
