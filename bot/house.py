@@ -12,6 +12,7 @@ from redis.asyncio import Redis
 from bot import cancellation, delivery, emission
 from bot.attachments import Attachments
 from bot.audit import Audit
+from bot.breakers import Breakers
 from bot.cancellation import Cancellations
 from bot.cancelling import Cancelling
 from bot.carry_out import Hands
@@ -32,7 +33,7 @@ from bot.schedule import Schedule
 from bot.staff import StaffCommands
 from bot.ticks import Ticks
 from bot.turn import Conversations
-from bot.worker import LaneWorker
+from bot.worker import LaneWorker, process_name
 from console.app import create_console, mount
 from gateway.cnpj_register import CNPJRegister
 from gateway.hint import hinted_keys
@@ -81,6 +82,7 @@ class House:
     deliveries: Pump[Saida]
     schedule: Schedule
     audit: Audit
+    breakers: Breakers
 
     def web_app(self, *, https: bool = True) -> web.Application:
         """Return the machines' entrance and the console; pages may be added to it before it starts."""
@@ -117,6 +119,7 @@ class House:
             asyncio.create_task(self.emissions.run(), name="emissions"),
             asyncio.create_task(self.cancellations.run(), name="cancellations"),
             asyncio.create_task(self.deliveries.run(), name="deliveries"),
+            asyncio.create_task(self.breakers.run(), name="breakers"),
         ]
         stopped = asyncio.create_task(stop.wait(), name="stop")
         # A loop that ends by itself is a bug: then everything stops, loudly.
@@ -126,6 +129,7 @@ class House:
         self.emissions.stop()
         self.cancellations.stop()
         self.deliveries.stop()
+        self.breakers.stop()
         await self.worker.drain()
         await asyncio.gather(*loops)
 
@@ -151,7 +155,8 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
         stack.push_async_callback(lanes.close)
         backlog = Backlog(database)
 
-        breaker = open_breaker(settings, metrics)
+        breakers = Breakers(database, process_name())
+        breaker = open_breaker(settings, metrics, breakers.watch("gateway"))
         gateway = await stack.enter_async_context(
             PlugNotas(
                 settings.plugnotas_url,
@@ -207,7 +212,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             concurrency=delivery.CONCURRENCY,
         )
 
-        extractor = await stack.enter_async_context(open_extractor(settings, refuse_in_transaction))
+        extractor = await stack.enter_async_context(open_extractor(settings, refuse_in_transaction, breakers.watch))
         live = LiveSessions(redis, settings.session_ttl_seconds)
         desk = Cancelling(database, inbox, lanes, ring=ring)
         conversations = Conversations(
@@ -261,4 +266,5 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             deliveries,
             schedule,
             audit,
+            breakers,
         )

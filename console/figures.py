@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from console import labels
 from console.charts import bars, columns
+from persistence import breakers, staff_figures
 from persistence import dashboard as kept
-from persistence import staff_figures
 from persistence.dashboard import DAYS
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ async def health(visita: Visita) -> web.StreamResponse:
         lately = await staff_figures.gateway_lately(connection, alcance)
         held = await staff_figures.held(connection, alcance)
         answered = await staff_figures.last_answer(connection)
+        circuits = await breakers.alive(connection)
         suspended = await staff_figures.suspended(connection, alcance)
     return visita.pagina(
         "saude.html",
@@ -71,9 +72,11 @@ async def health(visita: Visita) -> web.StreamResponse:
         chamadas=lately,
         suspensas=suspended,
         retidas=held,
+        disjuntores=circuits,
         resposta=answered,
         desconhecida=max((row.idade for row in waiting if row.status == "desconhecido"), default=None),
         retencao=labels.RETIDAS,
+        destinos=labels.DESTINOS,
         operacao=labels.operacao,
         resultado=labels.resultado,
     )

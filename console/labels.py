@@ -102,6 +102,8 @@ RETIDAS: Final = {
     "registro": "falta o registro de quem já pediu o mesmo",
 }
 
+DESTINOS: Final[Mapping[str, str]] = {"gateway": "gateway fiscal", "modelo": "modelo de linguagem"}
+
 
 def motivo(texto: str | None) -> str | None:
     """Return a stored reason in pt-BR where it is one of the program's own."""

@@ -9,6 +9,7 @@ from persistence.tables.emissions import gateway_tentativas, nfse_documento, nfs
 from persistence.tables.idempotency import idempotency_records
 from persistence.tables.numbering import numeracao, numeracao_uso
 from persistence.tables.people import cliente_tomador, cnpj_cache, conversas, empresa, usuario
+from persistence.tables.processes import disjuntor
 from persistence.tables.schedule import job_slots
 from persistence.tables.sessions import session_snapshot, transicoes
 from persistence.tables.staff import (
@@ -30,6 +31,7 @@ __all__ = [
     "cliente_tomador",
     "cnpj_cache",
     "conversas",
+    "disjuntor",
     "empresa",
     "gateway_tentativas",
     "grupo_resolvido",

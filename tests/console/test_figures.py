@@ -199,4 +199,26 @@ async def test_health_says_what_the_database_knows_of_the_breaker(desk: Desk) ->
         page = (await sara.get("/console/saude"))[1]
     await pool.execute("UPDATE nfse_emissao SET proxima_acao_em = NULL, retida = NULL WHERE sessao_id = $1", sessao_id)
     assert "o gateway não respondia" in page
-    assert "Cada processo tem o seu disjuntor" in page
+    assert "Cada processo tem os seus" in page
+
+
+async def test_health_shows_every_process_that_speaks(desk: Desk) -> None:
+    """Open and closed breakers stand with their process; who fell silent is left out, and a change is news."""
+    pool = desk.office.database.pool
+    async with desk.office.at_work(Papel.LEITURA) as sara:
+        before = (await sara.get("/console/eventos?agora=1"))[1]
+        await pool.execute(
+            "INSERT INTO disjuntor (processo, destino, aberto, mudou_em, visto_em) VALUES "
+            "('maquina-a:77:abc', 'gateway', true, now() + interval '1 second', now()), "
+            "('maquina-b:78:abc', 'modelo', false, now(), now()), "
+            "('maquina-c:79:abc', 'gateway', true, now(), now() - interval '3 minutes')"
+        )
+        page = (await sara.get("/console/saude"))[1]
+        assert (await sara.get("/console/eventos?agora=1"))[1] != before
+    await pool.execute("DELETE FROM disjuntor WHERE processo LIKE 'maquina-%'")
+    rows = re.findall(
+        r'data-testid="disjuntor"><td>([^<]*)</td><td class="mono">([^<]*)</td><td><span[^>]*>(\w+)', page
+    )
+    assert ("gateway fiscal", "maquina-a:77", "aberto") in rows
+    assert ("modelo de linguagem", "maquina-b:78", "fechado") in rows
+    assert "maquina-c" not in page
