@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from console import labels
 from console.charts import bars, columns
-from persistence import breakers, staff_figures
+from persistence import breakers, certificates, staff_figures
 from persistence import dashboard as kept
 from persistence.dashboard import DAYS
 
@@ -64,6 +64,8 @@ async def health(visita: Visita) -> web.StreamResponse:
         held = await staff_figures.held(connection, alcance)
         answered = await staff_figures.last_answer(connection)
         circuits = await breakers.alive(connection)
+        ending = await certificates.expiring(connection, alcance)
+        undated = await certificates.undated(connection, alcance)
         suspended = await staff_figures.suspended(connection, alcance)
     return visita.pagina(
         "saude.html",
@@ -73,6 +75,8 @@ async def health(visita: Visita) -> web.StreamResponse:
         suspensas=suspended,
         retidas=held,
         disjuntores=circuits,
+        certificados=[(row.razao_social, row.certificado_vence, labels.certificado(row.dias)) for row in ending],
+        sem_data=undated,
         resposta=answered,
         desconhecida=max((row.idade for row in waiting if row.status == "desconhecido"), default=None),
         retencao=labels.RETIDAS,

@@ -222,3 +222,37 @@ async def test_health_shows_every_process_that_speaks(desk: Desk) -> None:
     assert ("gateway fiscal", "maquina-a:77", "aberto") in rows
     assert ("modelo de linguagem", "maquina-b:78", "fechado") in rows
     assert "maquina-c" not in page
+
+
+@pytest.mark.parametrize(
+    ("dias", "said"),
+    [
+        (31, None),
+        (30, ("busy", "vence em 30 dias")),
+        (8, ("busy", "vence em 8 dias")),
+        (7, ("bad", "vence em 7 dias")),
+        (1, ("bad", "vence em 1 dia")),
+        (0, ("bad", "vence hoje")),
+        (-1, ("bad", "venceu há 1 dia")),
+        (-400, ("bad", "venceu há 400 dias")),
+    ],
+)
+async def test_health_warns_before_a_certificate_ends(desk: Desk, dias: int, said: tuple[str, str] | None) -> None:
+    """At thirty days and at seven, and after the end; by the day in Brazil, and only of one's own companies."""
+    pool = desk.office.database.pool
+    ends = (
+        "UPDATE empresa SET certificado_vence = (now() AT TIME ZONE 'America/Sao_Paulo')::date + $1::int WHERE id = 1"
+    )
+    await pool.execute(ends, dias)
+    async with (
+        desk.office.at_work(Papel.LEITURA) as sara,
+        desk.office.at_work(Papel.LEITURA, ("12.345.678/0001-95",)) as other,
+    ):
+        page, elsewhere = (await sara.get("/console/saude"))[1], (await other.get("/console/saude"))[1]
+    await pool.execute("UPDATE empresa SET certificado_vence = NULL")
+    found = re.findall(
+        r'data-testid="certificado"><td>[^<]*</td><td>[^<]*</td><td><span class="badge (\w+)">([^<]+)', page
+    )
+    assert found == ([said] if said else [])
+    assert 'data-testid="certificado"' not in elsewhere
+    assert "Sem data anotada: 1 empresa." in page  # the other one
