@@ -22,6 +22,7 @@ from bot.emission import Emissions
 from bot.extraction import open_extractor
 from bot.keys import vault_of
 from bot.metrics import Metrics
+from bot.model_use import Counted
 from bot.notices import Notices
 from bot.orders import Orders
 from bot.outcomes import Outcomes
@@ -35,6 +36,7 @@ from bot.ticks import Ticks
 from bot.turn import Conversations
 from bot.worker import LaneWorker, process_name
 from console.app import create_console, mount
+from console.model_spend import Preco
 from gateway.cnpj_register import CNPJRegister
 from gateway.hint import hinted_keys
 from gateway.plugnotas import PlugNotas
@@ -87,7 +89,10 @@ class House:
     def web_app(self, *, https: bool = True) -> web.Application:
         """Return the machines' entrance and the console; pages may be added to it before it starts."""
         app = create_app(self._web_deps())
-        mount(app, create_console(self.database, self.inbox, self.backlog, vault_of(self.settings), secure=https))
+        settings = self.settings
+        price = Preco(settings.openai_model, *settings.openai_price) if settings.openai_price else None
+        console = create_console(self.database, self.inbox, self.backlog, vault_of(settings), secure=https, preco=price)
+        mount(app, console)
         return app
 
     def probe_app(self) -> web.Application:
@@ -219,7 +224,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             database,
             lanes,
             live,
-            extractor,
+            Counted(extractor, database, settings.openai_model),
             Customers(database, register),
             whatsapp,
             Hands(gateway, Numbers(Ambiente(settings.fiscal_environment))),

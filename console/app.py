@@ -20,6 +20,7 @@ from persistence.staff_views import AT_MOST
 if TYPE_CHECKING:
     from aiohttp.typedefs import Handler
 
+    from console.model_spend import Preco
     from persistence.backlog import Backlog
     from persistence.crypto import Vault
     from persistence.engine import Database
@@ -49,9 +50,12 @@ CSRF: Final = ("Não reconheci este formulário", "Abra a página de novo e repi
 
 
 def create_console(
-    database: Database, inbox: Inbox, backlog: Backlog, cofre: Vault, *, secure: bool
+    database: Database, inbox: Inbox, backlog: Backlog, cofre: Vault, *, secure: bool, preco: Preco | None = None
 ) -> web.Application:
-    """Build the application; ``secure`` is false only where there is no https (the demo on 127.0.0.1)."""
+    """Build the application; ``secure`` is false only where there is no https (the demo on 127.0.0.1).
+
+    ``preco``: what the model costs, where the operator said it.
+    """
     app = web.Application(middlewares=[_worded, forms_are_ours])
     app[DEPS] = ConsoleDeps(
         database=database,
@@ -60,6 +64,7 @@ def create_console(
         cofre=cofre,
         secure=secure,
         templates=environment(HERE / "templates"),
+        preco=preco,
     )
     for rota in ROTAS:
         app.router.add_route(rota.metodo, rota.caminho, guarded(rota))

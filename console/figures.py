@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from console import labels
 from console.charts import bars, columns
-from persistence import breakers, certificates, staff_figures
+from console.model_spend import spend
+from persistence import breakers, certificates, model_use, staff_figures
 from persistence import dashboard as kept
 from persistence.dashboard import DAYS
 
@@ -32,6 +33,8 @@ async def dashboard(visita: Visita) -> web.StreamResponse:
     days = days_of(visita.request.query)
     async with visita.deps.database.transaction() as connection:
         painel = await kept.read(connection, visita.staff.alcance, days)
+        every = visita.staff.alcance.todas  # a question to the model is no company's
+        asked = await model_use.per_day(connection, days) if every else []
     way, per_day, refusals = painel.caminho, painel.por_dia, painel.recusas
     funnel = [
         ("abriram uma nota", way.abertas),
@@ -44,6 +47,7 @@ async def dashboard(visita: Visita) -> web.StreamResponse:
         dias=days,
         opcoes=DAYS,
         contado_em=painel.contado_em,
+        modelo=spend(asked, visita.deps.preco) if every else None,
         caminho_nota=way,
         funil=funnel,
         por_dia=per_day,

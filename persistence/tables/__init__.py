@@ -7,6 +7,7 @@ from persistence.tables.dashboard import painel
 from persistence.tables.departure import outbox
 from persistence.tables.emissions import gateway_tentativas, nfse_documento, nfse_emissao, nfse_processada
 from persistence.tables.idempotency import idempotency_records
+from persistence.tables.model import modelo_uso
 from persistence.tables.numbering import numeracao, numeracao_uso
 from persistence.tables.people import cliente_tomador, cnpj_cache, conversas, empresa, usuario
 from persistence.tables.processes import disjuntor
@@ -40,6 +41,7 @@ __all__ = [
     "job_slots",
     "lanes",
     "metadata",
+    "modelo_uso",
     "nfse_documento",
     "nfse_emissao",
     "nfse_processada",
