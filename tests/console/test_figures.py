@@ -217,7 +217,7 @@ async def test_health_shows_every_process_that_speaks(desk: Desk) -> None:
         assert (await sara.get("/console/eventos?agora=1"))[1] != before
     await pool.execute("DELETE FROM disjuntor WHERE processo LIKE 'maquina-%'")
     rows = re.findall(
-        r'data-testid="disjuntor"><td>([^<]*)</td><td class="mono">([^<]*)</td><td><span[^>]*>(\w+)', page
+        r'data-testid="disjuntor"><td>([^<]*)<br><small[^>]*>([^<]*)</small></td><td><span[^>]*>(\w+)', page
     )
     assert ("gateway fiscal", "maquina-a:77", "aberto") in rows
     assert ("modelo de linguagem", "maquina-b:78", "fechado") in rows
@@ -250,9 +250,7 @@ async def test_health_warns_before_a_certificate_ends(desk: Desk, dias: int, sai
     ):
         page, elsewhere = (await sara.get("/console/saude"))[1], (await other.get("/console/saude"))[1]
     await pool.execute("UPDATE empresa SET certificado_vence = NULL")
-    found = re.findall(
-        r'data-testid="certificado"><td>[^<]*</td><td>[^<]*</td><td><span class="badge (\w+)">([^<]+)', page
-    )
+    found = re.findall(r'data-testid="certificado"><td>[^<]*</td><td><span class="badge (\w+)">([^<]+)', page)
     assert found == ([said] if said else [])
     assert 'data-testid="certificado"' not in elsewhere
     assert "Sem data anotada: 1 empresa." in page  # the other one
