@@ -35,7 +35,13 @@ ASSETS = Path(__file__).resolve().parents[2] / "docs" / "assets"
 SENHA = "uma-senha-bem-comprida"
 PATIENCE = 30.0  # seconds for anything to appear: browser, demo and database share two cores with other tests
 Theme = Literal["light", "dark"]
-SHOTS = {"console-sessao-light-1440.png", "console-sessao-dark-360.png", "console-fila-dark-1440.png"}
+SHOTS = {
+    "console-sessao-light-1440.png",
+    "console-sessao-dark-360.png",
+    "console-fila-dark-1440.png",
+    "console-grupo-light-1440.png",
+    "console-saude-dark-1440.png",
+}
 _names = itertools.count()
 _amounts = itertools.count(3001)  # no two invoices are alike, and none looks like a year
 expect.set_options(timeout=PATIENCE * 1000)
@@ -201,6 +207,13 @@ async def some_refusal(demo: Demo) -> str:
     """Return the first invoice that was refused; a new one, if there was none."""
     first = await row(demo, "SELECT sessao_id FROM session_snapshot WHERE estado = 'rejeitado' ORDER BY id LIMIT 1")
     return str(first[0]) if first else await concluded(demo, "rejeitado")
+
+
+async def warnings(demo: Demo) -> None:
+    """Let there be something to say of certificates and of the model, which the demo has not."""
+    await row(demo, "UPDATE empresa SET certificado_vence = current_date + 5")
+    used = "INSERT INTO modelo_uso SELECT current_date - n, 'um-modelo', 40 + n, n % 3, 90000 + n * 4000, 9000 "
+    await row(demo, used + "FROM generate_series(0, 20) n ON CONFLICT DO NOTHING")
 
 
 async def newest_emission(demo: Demo) -> int:

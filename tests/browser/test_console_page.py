@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from console_desk import PATIENCE, THEMES, WIDTHS, at_work, say, shot, some_refusal, some_session, stuck, until
+from console_desk import (
+    PATIENCE,
+    THEMES,
+    WIDTHS,
+    at_work,
+    say,
+    shot,
+    some_refusal,
+    some_session,
+    stuck,
+    until,
+    warnings,
+)
 from playwright.async_api import expect
 
 from bot.demo import USERS
@@ -80,19 +92,19 @@ async def test_every_page_fits_and_is_accessible(
         0
     ] and theme == "light" else None
     sessao_id, refused = await some_session(demo), await some_refusal(demo)
+    await warnings(demo)
     async with at_work(browser, demo, width, theme) as sara:
         lists = ("", "?ver=todas", "?ver=desconhecidas", "?ver=quarentena", "?ver=todas&estado=erro")
         pages = ("/busca", "/busca?q=nada", "/falhas", "/painel", "/saude", "/auditoria", "/senha", "/nada")
         for path in (*lists, *pages, f"/sessoes/{sessao_id}/snapshot", f"/sessoes/{sessao_id}/acoes/anotar"):
             await sara.open(path)
             await sara.check()
-            if path in {"?ver=todas", "/painel"}:
-                name = {"?ver=todas": "fila", "/painel": "painel"}[path]
+            if name := {"?ver=todas": "fila", "/painel": "painel", "/saude": "saude"}.get(path):
                 await shot(sara.page, f"console-{name}-{theme}-{width}.png", tmp_path)
         await sara.open("/falhas")
-        await shot(sara.page, f"console-falhas-{theme}-{width}.png", tmp_path)
         await sara.page.get_by_test_id("abrir-grupo").first.click()
         await expect(sara.page.get_by_test_id("plano").filter(has_text=refused)).to_be_visible()
+        await shot(sara.page, f"console-grupo-{theme}-{width}.png", tmp_path)
         await sara.check()
         await sara.keep_view("?ver=todas&estado=rejeitado", "Recusadas-que-ninguém-olhou-esta-semana")
         await sara.page.get_by_test_id("filtros").click()
