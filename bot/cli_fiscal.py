@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 def add_to(app: typer.Typer, empresa: typer.Typer) -> None:
     """Put the commands of this module where they belong."""
     empresa.command("liberar")(liberar)
+    empresa.command("certificado")(certificado)
     app.command()(reprocessar)
     app.command()(numeracao)
 
@@ -48,6 +49,16 @@ def liberar(
     from bot.protocol_commands import release
 
     _on_database(lambda database: release(database, cnpj))
+
+
+def certificado(
+    cnpj: Annotated[str, typer.Argument(help="CNPJ da empresa.")],
+    vence: Annotated[str, typer.Argument(help='Último dia em que o certificado vale, como 2027-03-14; "" esquece.')],
+) -> None:
+    """Anota até quando vale o certificado que a empresa tem no gateway; o console avisa antes."""
+    from bot.certificate import note_expiry
+
+    _on_database(lambda database: note_expiry(database, cnpj, vence))
 
 
 def reprocessar(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from extractor.rules import RulesExtractor
+from state_machine.breaker import Breaker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -15,8 +17,13 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def open_extractor(settings: Settings, guard: Callable[[], None]) -> AsyncIterator[Extractor]:
-    """Open the extractor of these settings; ``guard`` is called before anything leaves for a model."""
+async def open_extractor(
+    settings: Settings, guard: Callable[[], None], watch: Callable[[str], Callable[[bool], None]]
+) -> AsyncIterator[Extractor]:
+    """Open the extractor of these settings; ``guard`` is called before anything leaves for a model.
+
+    ``watch`` returns what the model's breaker, where there is one, tells its changes to.
+    """
     key = settings.openai_api_key.get_secret_value()
     if not key:
         yield RulesExtractor()
@@ -24,6 +31,10 @@ async def open_extractor(settings: Settings, guard: Callable[[], None]) -> Async
     from extractor.hybrid import HybridExtractor  # noqa: PLC0415 - the SDK takes most of a second to import
 
     async with HybridExtractor(
-        api_key=key, base_url=settings.openai_base_url, model=settings.openai_model, before_request=guard
+        api_key=key,
+        base_url=settings.openai_base_url,
+        model=settings.openai_model,
+        before_request=guard,
+        breaker=Breaker(clock=time.monotonic, on_change=watch("modelo")),
     ) as extractor:
         yield extractor

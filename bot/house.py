@@ -12,6 +12,7 @@ from redis.asyncio import Redis
 from bot import cancellation, delivery, emission
 from bot.attachments import Attachments
 from bot.audit import Audit
+from bot.breakers import Breakers
 from bot.cancellation import Cancellations
 from bot.cancelling import Cancelling
 from bot.carry_out import Hands
@@ -21,6 +22,7 @@ from bot.emission import Emissions
 from bot.extraction import open_extractor
 from bot.keys import vault_of
 from bot.metrics import Metrics
+from bot.model_use import Counted
 from bot.notices import Notices
 from bot.orders import Orders
 from bot.outcomes import Outcomes
@@ -32,8 +34,9 @@ from bot.schedule import Schedule
 from bot.staff import StaffCommands
 from bot.ticks import Ticks
 from bot.turn import Conversations
-from bot.worker import LaneWorker
+from bot.worker import LaneWorker, process_name
 from console.app import create_console, mount
+from console.model_spend import Preco
 from gateway.cnpj_register import CNPJRegister
 from gateway.hint import hinted_keys
 from gateway.plugnotas import PlugNotas
@@ -81,11 +84,15 @@ class House:
     deliveries: Pump[Saida]
     schedule: Schedule
     audit: Audit
+    breakers: Breakers
 
     def web_app(self, *, https: bool = True) -> web.Application:
         """Return the machines' entrance and the console; pages may be added to it before it starts."""
         app = create_app(self._web_deps())
-        mount(app, create_console(self.database, self.inbox, self.backlog, vault_of(self.settings), secure=https))
+        settings = self.settings
+        price = Preco(settings.openai_model, *settings.openai_price) if settings.openai_price else None
+        console = create_console(self.database, self.inbox, self.backlog, vault_of(settings), secure=https, preco=price)
+        mount(app, console)
         return app
 
     def probe_app(self) -> web.Application:
@@ -117,6 +124,7 @@ class House:
             asyncio.create_task(self.emissions.run(), name="emissions"),
             asyncio.create_task(self.cancellations.run(), name="cancellations"),
             asyncio.create_task(self.deliveries.run(), name="deliveries"),
+            asyncio.create_task(self.breakers.run(), name="breakers"),
         ]
         stopped = asyncio.create_task(stop.wait(), name="stop")
         # A loop that ends by itself is a bug: then everything stops, loudly.
@@ -126,6 +134,7 @@ class House:
         self.emissions.stop()
         self.cancellations.stop()
         self.deliveries.stop()
+        self.breakers.stop()
         await self.worker.drain()
         await asyncio.gather(*loops)
 
@@ -151,7 +160,8 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
         stack.push_async_callback(lanes.close)
         backlog = Backlog(database)
 
-        breaker = open_breaker(settings, metrics)
+        breakers = Breakers(database, process_name())
+        breaker = open_breaker(settings, metrics, breakers.watch("gateway"))
         gateway = await stack.enter_async_context(
             PlugNotas(
                 settings.plugnotas_url,
@@ -207,14 +217,14 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             concurrency=delivery.CONCURRENCY,
         )
 
-        extractor = await stack.enter_async_context(open_extractor(settings, refuse_in_transaction))
+        extractor = await stack.enter_async_context(open_extractor(settings, refuse_in_transaction, breakers.watch))
         live = LiveSessions(redis, settings.session_ttl_seconds)
         desk = Cancelling(database, inbox, lanes, ring=ring)
         conversations = Conversations(
             database,
             lanes,
             live,
-            extractor,
+            Counted(extractor, database, settings.openai_model),
             Customers(database, register),
             whatsapp,
             Hands(gateway, Numbers(Ambiente(settings.fiscal_environment))),
@@ -262,4 +272,5 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             deliveries,
             schedule,
             audit,
+            breakers,
         )

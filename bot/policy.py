@@ -14,6 +14,8 @@ from state_machine.reconciliation import Politica
 from state_machine.retry import Retentativas
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bot.metrics import Metrics
     from bot.settings import Settings
 
@@ -35,11 +37,12 @@ def politica_of(settings: Settings) -> Politica:
     )
 
 
-def open_breaker(settings: Settings, metrics: Metrics) -> Breaker:
+def open_breaker(settings: Settings, metrics: Metrics, heard: Callable[[bool], None]) -> Breaker:
     """Return this process's breaker for the fiscal gateway; each replica judges by its own calls."""
 
     def changed(opened: bool) -> None:
         metrics.gateway_circuit_open.set(opened)
+        heard(opened)
         if opened:
             log.error("gateway_circuit_open", seconds=settings.gateway_breaker_seconds)
         else:

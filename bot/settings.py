@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal  # noqa: TC003 - pydantic reads annotations at run time
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -60,6 +61,7 @@ class Settings(BaseSettings):
     openai_api_key: SecretStr = SecretStr("")  # none: rules only
     openai_base_url: str = "https://api.openai.com/v1"
     openai_model: str = ""
+    openai_price: Annotated[tuple[Decimal, Decimal] | None, NoDecode] = None  # R$ per million tokens read, written
 
     session_ttl_seconds: int = Field(default=3600, gt=0)
     repeat_window_seconds: int = Field(default=86400, ge=0)  # asks before a second equal invoice; 0: never
@@ -82,6 +84,22 @@ class Settings(BaseSettings):
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(float(part) for part in value.split(",")) if isinstance(value, str) else value
+
+    @field_validator("openai_price", mode="before")
+    @classmethod
+    def _two_prices(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        return tuple(value.split(",")) if value.strip() else None
+
+    @field_validator("openai_price")
+    @classmethod
+    def _a_price(cls, value: tuple[Decimal, Decimal] | None) -> tuple[Decimal, Decimal] | None:
+        if value is not None and not all(part.is_finite() and part >= 0 for part in value):
+            raise ValueError(
+                "two prices in R$ per million tokens, of what is read and what is written, such as 0.80,3.20"
+            )
+        return value
 
     @field_validator("reconcile_ladder")
     @classmethod

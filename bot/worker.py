@@ -52,6 +52,11 @@ class DeadlyRowError(RuntimeError):
     """Worker after worker ended with this row in hand."""
 
 
+def process_name() -> str:
+    """Return ``host:pid:hex``: a name for what works here that nothing else has, nor will have."""
+    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
+
+
 class LaneWorker:
     """Up to ``concurrency`` lanes at once, each in order; a failing lane delays no other one."""
 
@@ -65,7 +70,7 @@ class LaneWorker:
         drain_seconds: float = DRAIN_SECONDS,
         set_aside: SetAside | None = None,
     ) -> None:
-        self.owner = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
+        self.owner = process_name()
         self._lanes = lanes
         self._handlers = handlers
         self._metrics = metrics

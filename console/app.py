@@ -15,10 +15,12 @@ from console.format import environment
 from console.routes import ROTAS
 from console.visit import Visita
 from persistence.outage import is_outage
+from persistence.staff_views import AT_MOST
 
 if TYPE_CHECKING:
     from aiohttp.typedefs import Handler
 
+    from console.model_spend import Preco
     from persistence.backlog import Backlog
     from persistence.crypto import Vault
     from persistence.engine import Database
@@ -43,13 +45,17 @@ ERROS: Final = {
     503: ("O banco não respondeu", "Nada foi feito. Tente de novo em alguns segundos."),
 }
 LATE: Final = ("Já não cabe", "O caso mudou desde que você abriu a página; nada foi feito. Abra de novo e veja.")
+VIEWS: Final = (f"Você já tem {AT_MOST} abas", "Apague uma das suas antes de salvar outra; nada mudou.")
 CSRF: Final = ("Não reconheci este formulário", "Abra a página de novo e repita; nada foi feito.")
 
 
 def create_console(
-    database: Database, inbox: Inbox, backlog: Backlog, cofre: Vault, *, secure: bool
+    database: Database, inbox: Inbox, backlog: Backlog, cofre: Vault, *, secure: bool, preco: Preco | None = None
 ) -> web.Application:
-    """Build the application; ``secure`` is false only where there is no https (the demo on 127.0.0.1)."""
+    """Build the application; ``secure`` is false only where there is no https (the demo on 127.0.0.1).
+
+    ``preco``: what the model costs, where the operator said it.
+    """
     app = web.Application(middlewares=[_worded, forms_are_ours])
     app[DEPS] = ConsoleDeps(
         database=database,
@@ -58,6 +64,7 @@ def create_console(
         cofre=cofre,
         secure=secure,
         templates=environment(HERE / "templates"),
+        preco=preco,
     )
     for rota in ROTAS:
         app.router.add_route(rota.metodo, rota.caminho, guarded(rota))
@@ -84,7 +91,7 @@ async def _worded(request: web.Request, handler: Handler) -> web.StreamResponse:
     except web.HTTPRedirection:
         raise
     except web.HTTPException as error:
-        said = {"csrf": CSRF, "late": LATE}.get(error.text or "") or ERROS.get(error.status, ERROS[422])
+        said = {"csrf": CSRF, "late": LATE, "views": VIEWS}.get(error.text or "") or ERROS.get(error.status, ERROS[422])
         return _page(request, error.status, *said)
     except Exception as error:
         if is_outage(error):

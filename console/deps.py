@@ -13,6 +13,7 @@ from console.credentials import Passwords
 if TYPE_CHECKING:
     import jinja2
 
+    from console.model_spend import Preco
     from persistence.backlog import Backlog
     from persistence.crypto import Vault
     from persistence.engine import Database
@@ -29,6 +30,7 @@ class ConsoleDeps:
     cofre: Vault
     secure: bool
     templates: jinja2.Environment
+    preco: Preco | None = None
     passwords: Passwords = field(default_factory=Passwords)
     closing: asyncio.Event = field(default_factory=asyncio.Event)  # set when the house stops: streams end
 

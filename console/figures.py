@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from console import labels
 from console.charts import bars, columns
+from console.model_spend import spend
+from persistence import breakers, certificates, model_use, staff_figures
 from persistence import dashboard as kept
-from persistence import staff_figures
 from persistence.dashboard import DAYS
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ async def dashboard(visita: Visita) -> web.StreamResponse:
     days = days_of(visita.request.query)
     async with visita.deps.database.transaction() as connection:
         painel = await kept.read(connection, visita.staff.alcance, days)
+        every = visita.staff.alcance.todas  # a question to the model is no company's
+        asked = await model_use.per_day(connection, days) if every else []
     way, per_day, refusals = painel.caminho, painel.por_dia, painel.recusas
     funnel = [
         ("abriram uma nota", way.abertas),
@@ -44,6 +47,7 @@ async def dashboard(visita: Visita) -> web.StreamResponse:
         dias=days,
         opcoes=DAYS,
         contado_em=painel.contado_em,
+        modelo=spend(asked, visita.deps.preco) if every else None,
         caminho_nota=way,
         funil=funnel,
         por_dia=per_day,
@@ -63,6 +67,9 @@ async def health(visita: Visita) -> web.StreamResponse:
         lately = await staff_figures.gateway_lately(connection, alcance)
         held = await staff_figures.held(connection, alcance)
         answered = await staff_figures.last_answer(connection)
+        circuits = await breakers.alive(connection)
+        ending = await certificates.expiring(connection, alcance)
+        undated = await certificates.undated(connection, alcance)
         suspended = await staff_figures.suspended(connection, alcance)
     return visita.pagina(
         "saude.html",
@@ -71,9 +78,13 @@ async def health(visita: Visita) -> web.StreamResponse:
         chamadas=lately,
         suspensas=suspended,
         retidas=held,
+        disjuntores=circuits,
+        certificados=[(row.razao_social, row.certificado_vence, labels.certificado(row.dias)) for row in ending],
+        sem_data=undated,
         resposta=answered,
         desconhecida=max((row.idade for row in waiting if row.status == "desconhecido"), default=None),
         retencao=labels.RETIDAS,
+        destinos=labels.DESTINOS,
         operacao=labels.operacao,
         resultado=labels.resultado,
     )

@@ -12,6 +12,7 @@ import jinja2
 from markupsafe import Markup
 
 from console import masks
+from persistence.staff_queue import COUNTED
 from state_machine.documents import formata_documento
 from state_machine.money import formata_brl
 
@@ -65,6 +66,11 @@ def brl(value: Decimal | str | None) -> str:
 def number(value: float) -> str:
     """Return a count with dots for thousands."""
     return f"{value:,.0f}".replace(",", ".")
+
+
+def count(value: int) -> str:
+    """Return a count that is only counted up to 1,000."""
+    return number(value) if value < COUNTED else f"{COUNTED - 1}+"
 
 
 _EMPHASIS: Final = re.compile(r"(?<![\w*])\*(?=\S)([^*\n]+?)(?<=\S)\*(?![\w*])|(?<!\w)_(?=\S)([^_\n]+?)(?<=\S)_(?!\w)")
@@ -124,6 +130,7 @@ def environment(folder: Path) -> jinja2.Environment:
         "duracao": duration,
         "brl": brl,
         "numero": number,
+        "contagem": count,
         "whatsapp": whatsapp,
     }
     return env

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal
 from urllib.parse import urlencode
 
+import sqlalchemy as sa
 from aiohttp import web
 
 from console import labels
@@ -18,7 +19,7 @@ from persistence.dashboard import DAYS
 from persistence.idempotency import Replay, Started
 from persistence.idempotency_key import Operation
 from persistence.inbox import Arrival
-from persistence.staff_groups import Grupo, members
+from persistence.staff_groups import Grupo, members, resolution
 from state_machine.emission import StatusEmissao
 from state_machine.estado import Estado
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from persistence.connection import Connection
     from persistence.staff import Staff
 
+NAMED_BY: Final = ("codigo", "status", "cidade", "dias")
 AT_ONCE: Final = 200  # orders of one press; one transaction of some 100 ms, and few enough to look through
 
 
@@ -43,9 +45,11 @@ class Plano:
 
 async def show(visita: Visita) -> web.StreamResponse:
     """The rehearsal: every open member of the group with what would happen to it."""
-    grupo = _group(visita.request.query)
+    grupo = group_of(visita.request.query)
     async with visita.deps.database.transaction() as connection:
+        seen = (await connection.execute(sa.select(sa.func.now()))).scalar_one()
         rows = await members(connection, visita.staff.alcance, grupo, AT_ONCE + 1)
+        resolved = await resolution(connection, visita.staff.alcance, grupo)
     planos = [plan(row) for row in rows[:AT_ONCE]]
     return visita.pagina(
         "grupo.html",
@@ -55,6 +59,8 @@ async def show(visita: Visita) -> web.StreamResponse:
         planos=planos,
         fazem=sum(plano.faz is not None for plano in planos),
         mais=len(rows) > AT_ONCE,
+        resolvido=resolved,
+        visto=seen.isoformat(),
         feito=visita.request.query.get("feito", ""),
         chave=secrets.token_urlsafe(16),
     )
@@ -62,9 +68,9 @@ async def show(visita: Visita) -> web.StreamResponse:
 
 async def act(visita: Visita) -> web.StreamResponse:
     """Order it: one command for each, with its own key and its own row in the audit, in one commit."""
-    posted = {name: await visita.campo(name) for name in ("codigo", "status", "cidade", "dias")}
+    posted = {name: await visita.campo(name) for name in NAMED_BY}
     chave, motivo, quem = await visita.campo("chave", 100), await visita.campo("motivo"), visita.staff
-    grupo = _group(posted)
+    grupo = group_of(posted)
     if not chave or not motivo:
         raise web.HTTPUnprocessableEntity
     operation = Operation.named(chave, "console:grupo", f"staff:{quem.id}", "grupo", {"motivo": motivo, **posted})
@@ -79,7 +85,7 @@ async def act(visita: Visita) -> web.StreamResponse:
                 feitos = int((result or {}).get("feitos", 0))
             case _:
                 raise web.HTTPConflict
-    return see_other(f"/console/falhas/grupo?{urlencode({**posted, 'feito': feitos})}")
+    return see_other(address({**posted, "feito": feitos}))
 
 
 def plan(row: Any) -> Plano:
@@ -136,7 +142,13 @@ def _arrival(plano: Plano, quem: Staff, motivo: str, chave: str, correlacao: str
     return Arrival(f"equipe:{chave}:{e.id}", e.conversa, "equipe", pedido, correlacao, imediato=True)
 
 
-def _group(fields: Mapping[str, str]) -> Grupo:
+def address(fields: Mapping[str, object]) -> str:
+    """Return where a group's page is."""
+    return f"/console/falhas/grupo?{urlencode(fields)}"
+
+
+def group_of(fields: Mapping[str, str]) -> Grupo:
+    """Return the group that a page's address or form names; raises 404."""
     status = fields.get("status", "")
     if status not in set(StatusEmissao) or not fields.get("codigo"):
         raise web.HTTPNotFound

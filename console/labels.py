@@ -102,6 +102,18 @@ RETIDAS: Final = {
     "registro": "falta o registro de quem já pediu o mesmo",
 }
 
+DESTINOS: Final[Mapping[str, str]] = {"gateway": "gateway fiscal", "modelo": "modelo de linguagem"}
+URGENT_DAYS: Final = 7  # before a certificate ends: less than it takes to get a new one
+
+
+def certificado(dias: int) -> tuple[str, str]:
+    """Return how a certificate stands that ends in so many days, and its tone."""
+    if dias < 0:
+        return (f"venceu há {-dias} {'dia' if dias == -1 else 'dias'}", "bad")
+    if dias == 0:
+        return ("vence hoje", "bad")
+    return (f"vence em {dias} {'dia' if dias == 1 else 'dias'}", "bad" if dias <= URGENT_DAYS else "busy")
+
 
 def motivo(texto: str | None) -> str | None:
     """Return a stored reason in pt-BR where it is one of the program's own."""

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from console.format import Olhar
 from console.labels import CAUSAS, ESTADOS, MOTIVOS
-from persistence import staff_queue
+from persistence import staff_queue, staff_views
 from persistence.staff_queue import Filtros
 from state_machine.estado import Estado, SnapshotReason
 
@@ -28,6 +28,8 @@ TABS: Final = {
     "desconhecidas": "Desconhecidas",
     "quarentena": "Quarentena",
 }
+FILTERED: Final = ("atencao", "todas")  # the lists of sessions
+FILTERS: Final = ("estado", "motivo", "empresa", "de", "ate", "atendente")  # as the address calls them
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ async def show(visita: Visita) -> web.StreamResponse:
                 rows = await staff_queue.quarantined(connection, alcance, filtros.antes, PAGE + 1)
         counts = await staff_queue.counts(connection, alcance)
         companies = await staff_queue.companies(connection, alcance)
+        views = await staff_views.views_of(connection, visita.staff.id)
+    here = chosen(query) if ver in FILTERED else {}
     lista = page(rows, query, "ultima_entrada_em" if ver == "desconhecidas" else "id")
     tabs = {name: title for name, title in TABS.items() if name != "desconhecidas" or alcance.todas}
     return visita.pagina(
@@ -69,7 +73,11 @@ async def show(visita: Visita) -> web.StreamResponse:
         empresas=companies,
         filtros=query,
         consulta=visita.request.query_string,
-        filtrada=any(query.get(name) for name in ("estado", "motivo", "empresa", "de", "ate", "atendente", "antes")),
+        filtrada=any(query.get(name) for name in (*FILTERS, "antes")),
+        escolhidos=here,
+        nome_max=staff_views.NAME_LENGTH,
+        vistas=[(vista, address(vista.filtros)) for vista in views],
+        vista=next((vista for vista in views if vista.filtros == here), None),
         estados=ESTADOS,
         motivos=MOTIVOS,
         causas=CAUSAS,
@@ -83,12 +91,26 @@ def filters(query: Mapping[str, str]) -> Filtros:
     return Filtros(
         estado=estado if estado in set(Estado) else None,
         motivo=motivo if motivo in set(SnapshotReason) else None,
-        empresa_id=_whole(query.get("empresa")),
+        empresa_id=whole(query.get("empresa")),
         atendente=query.get("atendente") or None,
         valor_de=_amount(query.get("de")),
         valor_ate=_amount(query.get("ate")),
-        antes=_whole(query.get("antes")),
+        antes=whole(query.get("antes")),
     )
+
+
+def chosen(query: Mapping[str, str]) -> dict[str, str]:
+    """Return the list and what narrows it, as an address has them; what makes no sense and paging are left out."""
+    given, ver = filters(query), query.get("ver", "atencao")
+    read = (given.estado, given.motivo, given.empresa_id, given.valor_de, given.valor_ate, given.atendente)
+    said = {name: query[name].strip() for name, value in zip(FILTERS, read, strict=True) if value is not None}
+    return {"ver": ver if ver in FILTERED else "atencao", **{name: text for name, text in said.items() if text}}
+
+
+def address(filtros: Mapping[str, str]) -> str:
+    """Return where the queue shows these filters."""
+    given = {name: filtros[name] for name in ("ver", *FILTERS) if name in filtros}
+    return f"/console?{urlencode(given)}" if given else "/console"
 
 
 def page(rows: list[Any], query: Mapping[str, str], cursor: str) -> Lista:
@@ -102,7 +124,8 @@ def page(rows: list[Any], query: Mapping[str, str], cursor: str) -> Lista:
     return Lista(rows, f"?{urlencode({**kept, 'antes': value})}")
 
 
-def _whole(text: str | None) -> int | None:
+def whole(text: str | None) -> int | None:
+    """Read a row's id; what is none is ``None``."""
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else None  # noqa: PLR2004 - bigint
 
 

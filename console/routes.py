@@ -10,6 +10,7 @@ from console import (
     case,
     export,
     figures,
+    group_resolution,
     groups,
     live,
     login,
@@ -18,6 +19,7 @@ from console import (
     queue,
     search,
     snapshot,
+    views,
 )
 from console.access import Rota
 from persistence.staff import Papel
@@ -29,6 +31,8 @@ ROTAS: Final[tuple[Rota, ...]] = (
     Rota("GET", "/senha", Papel.LEITURA, "formulário da senha", login.show_password, provisoria=True),
     Rota("POST", "/senha", Papel.LEITURA, "trocar a senha", login.set_password, provisoria=True),
     Rota("GET", "", Papel.LEITURA, "fila, desconhecidas, quarentena", queue.show),
+    Rota("POST", "/vistas", Papel.LEITURA, "salvar uma vista da fila, como aba sua", views.save),
+    Rota("POST", "/vistas/{numero}/apagar", Papel.LEITURA, "apagar uma vista sua", views.forget),
     Rota("GET", "/busca", Papel.LEITURA, "busca", search.show),
     Rota("GET", "/sessoes/{sessao_id}", Papel.LEITURA, "uma nota e a sua conversa", case.show),
     Rota("POST", "/sessoes/{sessao_id}/mostrar", Papel.SUPORTE, "mostrar dados sem máscara, com motivo", case.reveal),
@@ -40,6 +44,7 @@ ROTAS: Final[tuple[Rota, ...]] = (
     Rota("GET", "/falhas", Papel.LEITURA, "grupos de falha", figures.failures),
     Rota("GET", "/falhas/grupo", Papel.SUPERVISOR, "um grupo, e o que aconteceria com cada nota", groups.show),
     Rota("POST", "/falhas/grupo", Papel.SUPERVISOR, "tentar de novo um grupo inteiro", groups.act),
+    Rota("POST", "/falhas/grupo/resolver", Papel.SUPERVISOR, "resolver ou reabrir um grupo", group_resolution.act),
     Rota("GET", "/painel", Papel.LEITURA, "painel", figures.dashboard),
     Rota("GET", "/saude", Papel.LEITURA, "saúde", figures.health),
     Rota("GET", "/exportar.{formato}", Papel.SUPERVISOR, "a lista como CSV ou JSON, mascarada", export.show),

@@ -45,14 +45,28 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
+class Uso:
+    """What asking a model took: requests, those of them that told no count, and the tokens that the others counted."""
+
+    chamadas: int
+    sem_conta: int
+    entrada: int
+    saida: int
+
+
+@dataclass(frozen=True, slots=True)
 class Extraction:
-    """What one turn says: fields it fills, fields it puts in doubt, fields it takes back, and an intent."""
+    """What one turn says: fields it fills, fields it puts in doubt, fields it takes back, and an intent.
+
+    ``uso`` is what a model took for it, whether its answer was of use or not; it is no part of what was said.
+    """
 
     intent: Intent
     candidates: tuple[Candidate, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     clear: frozenset[Campo] = frozenset()
     modelo_usado: bool = False
+    uso: Uso | None = field(default=None, compare=False)
 
 
 class Extractor(Protocol):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from extractor.contract import Extraction, Intent
 from extractor.grounding import ground, intent_of
 from extractor.merge import merge
+from extractor.meter import Meter
 from extractor.model_openai import ModelClient
 from extractor.prompt import ask
 from extractor.rules import read_turn
@@ -61,11 +63,12 @@ class HybridExtractor(_WithModel):
         reading = read_turn(texto, contexto)
         if not needs_model(reading, contexto):
             return reading.extraction
-        question = ask(reading.skeleton, contexto)
-        resposta = await self.client.propose(question)
+        question, meter = ask(reading.skeleton, contexto), Meter()
+        resposta = await self.client.propose(question, meter)
         if resposta is None:
-            return reading.extraction
-        return merge(reading, ground(resposta, question, reading, contexto), intent_of(resposta), contexto)
+            return replace(reading.extraction, uso=meter.uso)
+        merged = merge(reading, ground(resposta, question, reading, contexto), intent_of(resposta), contexto)
+        return replace(merged, uso=meter.uso)
 
 
 class ModelExtractor(_WithModel):

@@ -8,9 +8,17 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 import httpx2
-from openai import APIConnectionError, APIStatusError, AsyncOpenAI, DefaultAsyncHttpx2Client, OpenAIError
+from openai import (
+    APIConnectionError,
+    APIStatusError,
+    AsyncOpenAI,
+    DefaultAsyncHttpx2Client,
+    LengthFinishReasonError,
+    OpenAIError,
+)
 from pydantic import ValidationError
 
+from extractor.meter import Meter
 from extractor.prompt import Resposta
 from state_machine.breaker import Breaker
 
@@ -74,13 +82,16 @@ class ModelClient:
         """Close the connections."""
         await self._client.close()
 
-    async def propose(self, question: Question) -> Resposta | None:
-        """Ask once, within the deadline; ``None`` when there is no usable answer for whatever reason."""
+    async def propose(self, question: Question, meter: Meter | None = None) -> Resposta | None:
+        """Ask once, within the deadline; ``None`` when there is no usable answer for whatever reason.
+
+        ``meter`` hears what it took, in either case.
+        """
         if self.mode is None or not self._breaker.allows():
             return None
         try:
             async with asyncio.timeout(self._deadline):
-                answer = await self._by_modes(question)
+                answer = await self._by_modes(question, meter or Meter())
         except FAILURES:
             answer = None
             self._breaker.failed()
@@ -88,14 +99,14 @@ class ModelClient:
             self._breaker.succeeded()
         return answer
 
-    async def _by_modes(self, question: Question) -> Resposta | None:
+    async def _by_modes(self, question: Question, meter: Meter) -> Resposta | None:
         """Try the remembered mode, then the lesser ones; remember the first that this server honours."""
         modes = list(Mode)
         first = modes.index(self.mode or Mode.JSON_SCHEMA)
         unusable: Exception | None = None
         for mode in modes[first:]:
             try:
-                answer = await self._with_retry(question, mode)
+                answer = await self._with_retry(question, mode, meter)
             except APIStatusError as e:
                 if not _refuses_shape(e):
                     raise
@@ -109,18 +120,18 @@ class ModelClient:
             self.mode = None
         raise unusable or ValueError("no mode left")
 
-    async def _with_retry(self, question: Question, mode: Mode) -> Resposta | None:
+    async def _with_retry(self, question: Question, mode: Mode, meter: Meter) -> Resposta | None:
         try:
-            return await self._once(question, mode)
+            return await self._once(question, mode, meter)
         except APIConnectionError:
             pass
         except APIStatusError as e:
             if e.status_code not in RETRIED or _refuses_shape(e):
                 raise
         await asyncio.sleep(RETRY_PAUSE_SECONDS)
-        return await self._once(question, mode)
+        return await self._once(question, mode, meter)
 
-    async def _once(self, question: Question, mode: Mode) -> Resposta | None:
+    async def _once(self, question: Question, mode: Mode, meter: Meter) -> Resposta | None:
         if self._before_request is not None:
             self._before_request()
         common: dict[str, Any] = {
@@ -130,9 +141,15 @@ class ModelClient:
         }
         if self._temperature is not None:
             common["temperature"] = self._temperature
+        meter.asked()
         match mode:
             case Mode.JSON_SCHEMA:
-                parsed = await self._client.chat.completions.parse(**common, response_format=Resposta)
+                try:
+                    parsed = await self._client.chat.completions.parse(**common, response_format=Resposta)
+                except LengthFinishReasonError as error:  # cut off, and billed
+                    meter.told(error.completion.usage)
+                    raise
+                meter.told(parsed.usage)
                 message = parsed.choices[0].message
                 if message.refusal:
                     return None
@@ -142,6 +159,7 @@ class ModelClient:
             case Mode.JSON_OBJECT:
                 shape: Any = {"type": "json_object", "schema": Resposta.model_json_schema()}
                 made = await self._client.chat.completions.create(**common, response_format=shape)
+                meter.told(made.usage)
                 return (
                     None
                     if made.choices[0].message.refusal
@@ -154,6 +172,7 @@ class ModelClient:
                 }
                 choice: Any = {"type": "function", "function": {"name": TOOL}}
                 made = await self._client.chat.completions.create(**common, tools=[tool], tool_choice=choice)
+                meter.told(made.usage)
                 calls = made.choices[0].message.tool_calls
                 if not calls:
                     raise ValueError("no tool call")

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from persistence.tables import empresa, gateway_tentativas, nfse_emissao, nfse_processada, outbox, resolvida
+from persistence.staff_groups import CODE, GROUP_RESOLVED, LOOKED_AFTER, WHEN, last_resolution
+from persistence.tables import (
+    empresa,
+    gateway_tentativas,
+    grupo_resolvido,
+    nfse_emissao,
+    nfse_processada,
+    outbox,
+    resolvida,
+)
 from persistence.tables import session_snapshot as snapshot
 
 if TYPE_CHECKING:
@@ -18,17 +27,6 @@ if TYPE_CHECKING:
 
 GROUPS = 100  # of failures; more than that many kinds is one big failure
 _E = nfse_emissao.c
-_answer = _E.resposta_gateway
-CODE: sa.ColumnElement[Any] = sa.func.coalesce(
-    _answer[("codigos", "0")].astext,
-    _answer[("nota", "codigos", "0")].astext,
-    sa.func.left(_E.erro_mensagem, 80),
-    "sem código",
-)
-
-
-# What changed after somebody had looked after it is open again.
-_OPEN = sa.or_(resolvida.c.em.is_(None), resolvida.c.em < snapshot.c.updated_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,33 +45,40 @@ class Caminho:
 async def failure_groups(connection: Connection, alcance: Alcance, since: timedelta) -> list[Any]:
     """List failures by the gateway's code, status and city: count, open ones, first and last seen, one sample.
 
-    ``voltou``: somebody had resolved one of this kind, and another came later.
+    Those with something open come first. ``voltou``: somebody had resolved the group, or one of it, and it failed again
+    later. ``resolvido_em``, ``resolvido_quem`` and ``resolvido_motivo`` are of the whole group's last resolution.
     """
     joined = nfse_emissao.join(empresa, empresa.c.id == _E.prestador_id)
-    joined = joined.join(snapshot, snapshot.c.id == _E.session_id)
-    joined = joined.outerjoin(resolvida, resolvida.c.sessao_id == _E.sessao_id)
-    last, solved = sa.func.max(_E.criado_em), sa.func.max(resolvida.c.em)
-    statement = (
+    seen = resolvida.join(snapshot, snapshot.c.sessao_id == resolvida.c.sessao_id)  # few: no need of every session
+    joined = joined.outerjoin(seen, resolvida.c.sessao_id == _E.sessao_id)
+    joined = joined.outerjoin(grupo_resolvido, GROUP_RESOLVED)
+    solved = sa.func.greatest(sa.func.max(resolvida.c.em), sa.func.max(grupo_resolvido.c.em))
+    last, opened = sa.func.max(_E.criado_em), sa.func.count().filter(~LOOKED_AFTER)
+    counted = (
         sa.select(
             CODE.label("codigo"),
             _E.status,
             empresa.c.municipio_ibge,
             sa.func.count().label("quantas"),
-            sa.func.count().filter(_OPEN).label("abertas"),
+            opened.label("abertas"),
             sa.func.min(_E.criado_em).label("primeira"),
             last.label("ultima"),
             sa.func.max(_E.sessao_id).label("exemplo"),
             sa.func.max(_E.erro_mensagem).label("mensagem"),
-            sa.func.coalesce(solved < last, sa.false()).label("voltou"),
+            sa.func.coalesce(solved < sa.func.max(WHEN), sa.false()).label("voltou"),
         )
         .select_from(joined)
         .where(_E.status.in_(("rejeitado", "conflito", "erro", "desconhecido")), alcance.em(_E.prestador_id))
         .where(_E.criado_em > sa.func.now() - since)
         .group_by(CODE, _E.status, empresa.c.municipio_ibge)
-        .order_by(last.desc())
+        .order_by((opened > 0).desc(), last.desc())
         .limit(GROUPS)
+        .subquery()
     )
-    return list(await connection.execute(statement))
+    resolved = last_resolution(alcance, counted.c.codigo, counted.c.status, counted.c.municipio_ibge).lateral()
+    said = (resolved.c[name].label(f"resolvido_{name}") for name in ("em", "quem", "motivo"))
+    statement = sa.select(counted, *said).select_from(counted.outerjoin(resolved, sa.true()))
+    return list(await connection.execute(statement.order_by((counted.c.abertas > 0).desc(), counted.c.ultima.desc())))
 
 
 async def way(connection: Connection, alcance: Alcance, since: timedelta) -> Caminho:

@@ -12,7 +12,8 @@ _PULSE: Final = """
 SELECT concat_ws('.',
     (SELECT max(id) FROM transicoes), (SELECT max(id) FROM outbox), (SELECT max(id) FROM gateway_tentativas),
     (SELECT max(id) FROM inbox WHERE tipo = 'mensagem' AND id > (SELECT coalesce(max(id), 0) - 1000 FROM inbox)),
-    (SELECT count(*) FROM inbox WHERE estado = 2), (SELECT max(id) FROM auditoria), (SELECT max(id) FROM anotacao))
+    (SELECT count(*) FROM inbox WHERE estado = 2), (SELECT max(id) FROM auditoria), (SELECT max(id) FROM anotacao),
+    (SELECT max(mudou_em) FROM disjuntor))
 """
 
 

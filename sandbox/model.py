@@ -65,6 +65,7 @@ class ModelSimulator(Simulator):
         super().__init__(**server)
         self.model = model
         self.asked: list[Asked] = []
+        self.usage: tuple[int, int] | None = (1, 1)  # tokens that every answer tells; None: it tells none
         self._queue: deque[Reply] = deque()
         self._function: Callable[[Asked], Reply] | None = None
 
@@ -155,5 +156,11 @@ class ModelSimulator(Simulator):
             "created": 0,
             "model": self.model,
             "choices": [] if reply.shape == "no_choices" else [choice],
-            "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+            **self._usage(),
         }
+
+    def _usage(self) -> dict[str, Any]:
+        if self.usage is None:
+            return {}
+        read, written = self.usage
+        return {"usage": {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}}

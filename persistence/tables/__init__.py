@@ -7,18 +7,22 @@ from persistence.tables.dashboard import painel
 from persistence.tables.departure import outbox
 from persistence.tables.emissions import gateway_tentativas, nfse_documento, nfse_emissao, nfse_processada
 from persistence.tables.idempotency import idempotency_records
+from persistence.tables.model import modelo_uso
 from persistence.tables.numbering import numeracao, numeracao_uso
 from persistence.tables.people import cliente_tomador, cnpj_cache, conversas, empresa, usuario
+from persistence.tables.processes import disjuntor
 from persistence.tables.schedule import job_slots
 from persistence.tables.sessions import session_snapshot, transicoes
 from persistence.tables.staff import (
     anotacao,
     auditoria,
+    grupo_resolvido,
     resolvida,
     staff,
     staff_empresa,
     staff_sessao,
     staff_tentativa,
+    staff_vista,
 )
 
 __all__ = [
@@ -28,13 +32,16 @@ __all__ = [
     "cliente_tomador",
     "cnpj_cache",
     "conversas",
+    "disjuntor",
     "empresa",
     "gateway_tentativas",
+    "grupo_resolvido",
     "idempotency_records",
     "inbox",
     "job_slots",
     "lanes",
     "metadata",
+    "modelo_uso",
     "nfse_documento",
     "nfse_emissao",
     "nfse_processada",
@@ -48,6 +55,7 @@ __all__ = [
     "staff_empresa",
     "staff_sessao",
     "staff_tentativa",
+    "staff_vista",
     "transicoes",
     "usuario",
 ]

@@ -24,6 +24,7 @@ empresa = sa.Table(
     sa.Column("envio_suspenso", sa.Text),  # why sending is stopped (401, 403), null when it is not
     sa.Column("suspenso_em", MOMENT),
     sa.Column("sonda_em", MOMENT),  # when one emission may try whether we are still refused
+    sa.Column("certificado_vence", sa.Date),  # of the certificate at the gateway, as the operator read it there
     sa.Column("versao", sa.Integer, nullable=False, server_default="1"),
     now("criado_em"),
     now("atualizado_em"),

@@ -1,4 +1,4 @@
-"""Staff: who may enter the console, their sessions and attempts, their notes, and the audit of what they did."""
+"""Staff: who may enter the console, their sessions, attempts and saved views, their notes, and the audit of it all."""
 
 from __future__ import annotations
 
@@ -38,6 +38,17 @@ staff_sessao = sa.Table(
     now("criado_em"),
     now("visto_em"),  # idle since
     sa.Column("expira_em", MOMENT, nullable=False),  # whatever happens
+)
+
+staff_vista = sa.Table(
+    "staff_vista",
+    metadata,
+    id_(),
+    sa.Column("staff_id", sa.ForeignKey("staff.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("nome", sa.Text, nullable=False),
+    sa.Column("filtros", JSONB, nullable=False),  # as the queue's address has them: {"ver": "todas", "estado": "erro"}
+    now("criado_em"),
+    sa.UniqueConstraint("staff_id", "nome"),
 )
 
 staff_tentativa = sa.Table(
@@ -87,4 +98,15 @@ resolvida = sa.Table(
     sa.Column("quem", sa.Text, nullable=False),
     sa.Column("motivo", sa.Text, nullable=False),
     now("em"),  # what changes after this needs eyes again
+)
+
+grupo_resolvido = sa.Table(
+    "grupo_resolvido",
+    metadata,
+    sa.Column("empresa_id", sa.ForeignKey("empresa.id"), primary_key=True),  # whose failures of the group: its city's
+    sa.Column("status", sa.Text, primary_key=True),  # of the emissions
+    sa.Column("grupo", sa.Text, primary_key=True),  # MD5 of the gateway's code or words, which may name a person
+    sa.Column("quem", sa.Text, nullable=False),
+    sa.Column("motivo", sa.Text, nullable=False),
+    sa.Column("em", MOMENT, nullable=False),  # what fails after this brings the group back
 )

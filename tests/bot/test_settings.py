@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -126,5 +127,22 @@ def test_the_ladder_is_a_list_of_seconds(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_wrong_setting_is_refused(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing senseless is started with."""
     monkeypatch.setenv(f"PROSA_{name}", value)
+    with pytest.raises(ValidationError):
+        Settings()
+
+
+def test_a_models_price_is_two_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """R$ per million tokens, read and written; nothing, or an empty value, is no price."""
+    assert Settings().openai_price is None
+    monkeypatch.setenv("PROSA_OPENAI_PRICE", "")
+    assert Settings().openai_price is None
+    monkeypatch.setenv("PROSA_OPENAI_PRICE", "0.80, 3.20")
+    assert Settings().openai_price == (Decimal("0.80"), Decimal("3.20"))
+
+
+@pytest.mark.parametrize("wrong", ["0.80", "1,2,3", "-1,2", "NaN,1", "um,dois"])
+def test_a_price_that_makes_no_sense_is_refused(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One number, three, or none that can be a price."""
+    monkeypatch.setenv("PROSA_OPENAI_PRICE", wrong)
     with pytest.raises(ValidationError):
         Settings()

@@ -124,6 +124,19 @@ class Desk:
     road: Road
     office: Office
 
+    async def refused(self, valor: str) -> str:
+        """Somebody's invoice of ``valor`` reais that the city refuses; returns its session's id."""
+        from road_people import FULL  # noqa: PLC0415 - found by the path above
+
+        ana, faults = await self.road.person(), self.road.world.plugnotas.faults
+        faults.set("rejeitar", times=1)
+        await ana.say(FULL.replace("1500", valor))
+        await ana.touch("Confirmar")
+        await ana.expect("não aceitou")
+        await self.road.settled()
+        faults.clear()
+        return str((await self.road.session(ana))["sessao_id"])
+
 
 @pytest.fixture(scope="module")
 async def desk(database_url: str, redis_url: str) -> AsyncIterator[Desk]:

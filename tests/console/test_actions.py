@@ -302,3 +302,23 @@ async def test_a_refusal_that_was_our_fault_is_tried_again(desk: Desk) -> None:
 
         await until(issued)
         assert (await rita.get(f"/console/sessoes/{sessao_id}"))[0] == 200
+
+
+async def test_a_conversation_is_taken_over_from_the_queue_and_from_its_own_page(desk: Desk) -> None:
+    """Both lead to the same question; who already holds it, and who only reads, is offered nothing."""
+    ana, sessao_id = await _summary(desk)
+    pool, path = desk.office.database.pool, f"/console/sessoes/{sessao_id}/acoes/assumir"
+    await pool.execute(
+        "UPDATE session_snapshot SET estado = 'erro', versao = versao + 1 WHERE sessao_id = $1", sessao_id
+    )
+    codigo = await pool.fetchval("SELECT c.codigo FROM conversas c WHERE c.wa_id = $1", ana.who)
+    pages = ("/console", f"/console/contatos/{codigo}")
+    async with desk.office.at_work() as sara, desk.office.at_work(Papel.LEITURA) as leo:
+        for page in pages:
+            assert f'href="{path}"' in (await sara.get(page))[1]
+            assert f'href="{path}"' not in (await leo.get(page))[1]
+        assert f'href="{path}"' not in (await sara.get("/console?ver=todas"))[1]
+        assert await _acts(sara, sessao_id, "assumir") == 303
+        await ana.expect("da equipe")
+        for page in pages:
+            assert f'href="{path}"' not in (await sara.get(page))[1]

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from road_people import FULL, until
+from road_people import until
 
 from console.charts import bars, columns
 from persistence.staff import Papel
@@ -20,13 +20,7 @@ async def history(desk: Desk) -> str:
     """One invoice issued and one refused; returns the refused session's id."""
     ana = await desk.road.person()
     await ana.issue()
-    desk.road.world.plugnotas.faults.set("rejeitar", times=1)
-    await ana.say(FULL.replace("1500", "700"))
-    await ana.touch("Confirmar")
-    await ana.expect("não aceitou")
-    await desk.road.settled()
-    desk.road.world.plugnotas.faults.clear()
-    return str((await desk.road.session(ana))["sessao_id"])
+    return await desk.refused("700")
 
 
 async def test_failures_of_one_kind_are_one_group(desk: Desk, history: str) -> None:
@@ -138,21 +132,10 @@ def test_charts_say_their_figures() -> None:
     assert str(columns([])).startswith("<svg")
 
 
-async def _refused(desk: Desk, valor: str) -> str:
-    ana = await desk.road.person()
-    desk.road.world.plugnotas.faults.set("rejeitar", times=1)
-    await ana.say(FULL.replace("1500", valor))
-    await ana.touch("Confirmar")
-    await ana.expect("não aceitou")
-    await desk.road.settled()
-    desk.road.world.plugnotas.faults.clear()
-    return str((await desk.road.session(ana))["sessao_id"])
-
-
 async def test_a_group_of_failures_is_tried_again_after_a_rehearsal(desk: Desk) -> None:
     """Each member says what would happen; one press orders that once for each, audited, and the safe are issued."""
     pool = desk.office.database.pool
-    ours, theirs = await _refused(desk, "801"), await _refused(desk, "802")
+    ours, theirs = await desk.refused("801"), await desk.refused("802")
     await pool.execute("UPDATE session_snapshot SET pendente = NULL, versao = versao + 1 WHERE sessao_id = $1", ours)
     await pool.execute(
         "UPDATE session_snapshot SET pendente = 'valor', versao = versao + 1 WHERE sessao_id = $1", theirs
@@ -192,7 +175,7 @@ async def test_a_group_of_failures_is_tried_again_after_a_rehearsal(desk: Desk) 
 
 async def test_what_changed_after_it_was_resolved_is_open_again(desk: Desk) -> None:
     """A resolved failure leaves the group's open ones, and comes back when its case moves."""
-    sessao_id = await _refused(desk, "803")
+    sessao_id = await desk.refused("803")
     pool, query = desk.office.database.pool, "INSERT INTO resolvida (sessao_id, quem, motivo) VALUES ($1, 'x', 'y')"
     async with desk.office.at_work(Papel.SUPERVISOR) as rita:
         page = (await rita.get("/console/falhas?dias=7"))[1]
@@ -206,7 +189,7 @@ async def test_what_changed_after_it_was_resolved_is_open_again(desk: Desk) -> N
 
 async def test_health_says_what_the_database_knows_of_the_breaker(desk: Desk) -> None:
     """Emissions held back are counted with why, and the page says that each process has a breaker of its own."""
-    sessao_id = await _refused(desk, "804")
+    sessao_id = await desk.refused("804")
     pool = desk.office.database.pool
     await pool.execute(
         "UPDATE nfse_emissao SET proxima_acao_em = now() + interval '1 hour', retida = 'circuito' WHERE sessao_id = $1",
@@ -216,4 +199,58 @@ async def test_health_says_what_the_database_knows_of_the_breaker(desk: Desk) ->
         page = (await sara.get("/console/saude"))[1]
     await pool.execute("UPDATE nfse_emissao SET proxima_acao_em = NULL, retida = NULL WHERE sessao_id = $1", sessao_id)
     assert "o gateway não respondia" in page
-    assert "Cada processo tem o seu disjuntor" in page
+    assert "Cada processo tem os seus" in page
+
+
+async def test_health_shows_every_process_that_speaks(desk: Desk) -> None:
+    """Open and closed breakers stand with their process; who fell silent is left out, and a change is news."""
+    pool = desk.office.database.pool
+    async with desk.office.at_work(Papel.LEITURA) as sara:
+        before = (await sara.get("/console/eventos?agora=1"))[1]
+        await pool.execute(
+            "INSERT INTO disjuntor (processo, destino, aberto, mudou_em, visto_em) VALUES "
+            "('maquina-a:77:abc', 'gateway', true, now() + interval '1 second', now()), "
+            "('maquina-b:78:abc', 'modelo', false, now(), now()), "
+            "('maquina-c:79:abc', 'gateway', true, now(), now() - interval '3 minutes')"
+        )
+        page = (await sara.get("/console/saude"))[1]
+        assert (await sara.get("/console/eventos?agora=1"))[1] != before
+    await pool.execute("DELETE FROM disjuntor WHERE processo LIKE 'maquina-%'")
+    rows = re.findall(
+        r'data-testid="disjuntor"><td>([^<]*)<br><small[^>]*>([^<]*)</small></td><td><span[^>]*>(\w+)', page
+    )
+    assert ("gateway fiscal", "maquina-a:77", "aberto") in rows
+    assert ("modelo de linguagem", "maquina-b:78", "fechado") in rows
+    assert "maquina-c" not in page
+
+
+@pytest.mark.parametrize(
+    ("dias", "said"),
+    [
+        (31, None),
+        (30, ("busy", "vence em 30 dias")),
+        (8, ("busy", "vence em 8 dias")),
+        (7, ("bad", "vence em 7 dias")),
+        (1, ("bad", "vence em 1 dia")),
+        (0, ("bad", "vence hoje")),
+        (-1, ("bad", "venceu há 1 dia")),
+        (-400, ("bad", "venceu há 400 dias")),
+    ],
+)
+async def test_health_warns_before_a_certificate_ends(desk: Desk, dias: int, said: tuple[str, str] | None) -> None:
+    """At thirty days and at seven, and after the end; by the day in Brazil, and only of one's own companies."""
+    pool = desk.office.database.pool
+    ends = (
+        "UPDATE empresa SET certificado_vence = (now() AT TIME ZONE 'America/Sao_Paulo')::date + $1::int WHERE id = 1"
+    )
+    await pool.execute(ends, dias)
+    async with (
+        desk.office.at_work(Papel.LEITURA) as sara,
+        desk.office.at_work(Papel.LEITURA, ("12.345.678/0001-95",)) as other,
+    ):
+        page, elsewhere = (await sara.get("/console/saude"))[1], (await other.get("/console/saude"))[1]
+    await pool.execute("UPDATE empresa SET certificado_vence = NULL")
+    found = re.findall(r'data-testid="certificado"><td>[^<]*</td><td><span class="badge (\w+)">([^<]+)', page)
+    assert found == ([said] if said else [])
+    assert 'data-testid="certificado"' not in elsewhere
+    assert "Sem data anotada: 1 empresa." in page  # the other one

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from extractor.contract import Context, Intent
+from extractor.contract import Context, Intent, Uso
 from extractor.hybrid import HybridExtractor, ModelExtractor
 from extractor.rules import extract
 from sandbox.model import ModelSimulator, Reply
@@ -49,6 +49,15 @@ async def test_the_model_fills_what_the_rules_left(server, hybrid, fresh):
     assert got[Campo.VALOR] == ("500.00", Origem.REGRAS)
     assert got[Campo.DESCRICAO] == ("lance maneiro", Origem.MODELO)
     assert extraction.modelo_usado
+
+
+async def test_a_reading_says_what_its_model_took(server, hybrid, fresh):
+    """Useful or not, an answer was paid for; what the rules read whole took nothing."""
+    server.usage = (200, 40)
+    server.say(answer(descricao="lance maneiro"), Reply(shape="refusal"))
+    assert (await hybrid.extract(UNREAD, fresh)).uso == Uso(1, 0, 200, 40)
+    assert (await hybrid.extract(UNREAD, fresh)).uso == Uso(1, 0, 200, 40)
+    assert (await hybrid.extract("ajuda", fresh)).uso is None
 
 
 @pytest.mark.parametrize(

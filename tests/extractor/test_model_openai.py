@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from aiohttp import web
 
+from extractor.contract import Uso
+from extractor.meter import Meter
 from extractor.model_openai import MAX_TOKENS, Mode, ModelClient
 from extractor.prompt import Question, Resposta, ask
 from extractor.rules import recognise
@@ -211,4 +213,46 @@ async def test_the_environment_redirects_nothing(server, fresh, monkeypatch):
     client = client_of(server)
     assert await client.propose(question("oi", fresh)) is not None
     assert not any("someone" in v for v in server.asked[0].headers.values())
+    await client.aclose()
+
+
+@pytest.mark.parametrize(
+    ("replies", "took"),
+    [
+        ([Reply(GOOD)], Uso(1, 0, 120, 30)),
+        ([Reply(status=500), Reply(GOOD)], Uso(2, 1, 120, 30)),
+        ([REFUSES_SCHEMA, Reply(GOOD)], Uso(2, 1, 120, 30)),
+        ([Reply(shape="refusal")], Uso(1, 0, 120, 30)),
+        ([Reply(GOOD, shape="length")], Uso(1, 0, 120, 30)),
+        ([Reply(shape="reset"), Reply(shape="reset")], Uso(2, 2, 0, 0)),
+    ],
+    ids=["good", "retried", "stepped down", "refused", "cut off", "never answered"],
+)
+async def test_what_a_question_takes_is_counted(server, fresh, replies, took):
+    """Every request counts, useful or not; tokens are those that the server told, and what told none is said apart."""
+    server.usage = (120, 30)
+    server.say(*replies)
+    client, meter = client_of(server), Meter()
+    await client.propose(question("bolo", fresh), meter)
+    assert meter.uso == took
+    await client.aclose()
+
+
+async def test_a_server_without_counts_is_no_failure(server, fresh):
+    """Some servers tell no usage: the answer is taken all the same."""
+    server.usage = None
+    server.say(GOOD)
+    client, meter = client_of(server), Meter()
+    assert await client.propose(question("bolo", fresh), meter) is not None
+    assert meter.uso == Uso(1, 1, 0, 0)
+    await client.aclose()
+
+
+async def test_a_question_that_was_not_asked_takes_nothing(server, fresh):
+    """While the circuit is open no request leaves, and none is counted."""
+    breaker = Breaker(clock=time.monotonic, threshold=1)
+    breaker.failed()
+    client, meter = client_of(server, breaker=breaker), Meter()
+    assert await client.propose(question("bolo", fresh), meter) is None
+    assert meter.uso is None
     await client.aclose()

@@ -55,6 +55,22 @@ async def modelled(database_url: str, redis_url: str) -> AsyncIterator[Road]:
         yield road
 
 
+async def test_what_was_asked_is_counted(modelled: Road) -> None:
+    """Every request that reached the model stands in the day's count, with its tokens."""
+    pool, model = modelled.database.pool, modelled.world.model
+    counts = "SELECT coalesce(sum(chamadas), 0) AS chamadas, coalesce(sum(entrada), 0) AS entrada FROM modelo_uso"
+    asked, before = len(model.asked), await pool.fetchrow(counts)
+    model.usage = (150, 40)
+    model.answer_with(lambda _: Reply({"intent": "conversa", **NOTHING}))
+    ana = await modelled.person()
+    await ana.say("bom dia, então, queria ver com vocês aquela história da nota")
+    await modelled.settled()
+    after, new = await pool.fetchrow(counts), len(model.asked) - asked
+    assert new > 0
+    assert (after["chamadas"] - before["chamadas"], after["entrada"] - before["entrada"]) == (new, 150 * new)
+    model.usage = (1, 1)
+
+
 @pytest.mark.parametrize("trouble", TROUBLES)
 async def test_whatever_the_model_does_the_rules_finish_the_conversation(modelled: Road, trouble: str) -> None:
     """Down, slow, refusing or lying: the invoice is that which its user said and confirmed, and nothing else."""

@@ -130,6 +130,12 @@ async def test_while_the_gateway_is_down_due_invoices_wait_without_an_attempt(ro
         return gauge._value.get() == 1
 
     await until(is_open)
+
+    async def told(*, aberto: bool) -> bool:
+        stands = "SELECT aberto FROM disjuntor WHERE destino = 'gateway' AND visto_em > now() - interval '2 minutes'"
+        return [row["aberto"] for row in await road.database.pool.fetch(stands)] == [aberto]
+
+    await until(lambda: told(aberto=True))
     key = await _confirmed(road, rui)
     await _held(road, key, "circuito")
     waiting = await _row(road, key)
@@ -140,3 +146,4 @@ async def test_while_the_gateway_is_down_due_invoices_wait_without_an_attempt(ro
         await person.files()
         assert len(await road.notes(person)) == 1
     assert gauge._value.get() == 0
+    await until(lambda: told(aberto=False))

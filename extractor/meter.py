@@ -1,0 +1,33 @@
+"""Counts what one question to a model takes, over its retries and step-downs; it knows no price."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from extractor.contract import Uso
+
+if TYPE_CHECKING:
+    from openai.types import CompletionUsage
+
+
+class Meter:
+    """One question's. A request counts when it leaves: what died on the way may have been billed, and told no count."""
+
+    def __init__(self) -> None:
+        self._asked = self._told = self._in = self._out = 0
+
+    @property
+    def uso(self) -> Uso | None:
+        """What it took; ``None``: nothing was asked."""
+        return Uso(self._asked, self._asked - self._told, self._in, self._out) if self._asked else None
+
+    def asked(self) -> None:
+        """A request leaves."""
+        self._asked += 1
+
+    def told(self, usage: CompletionUsage | None) -> None:
+        """An answer came; some servers count nothing."""
+        if usage is not None:
+            self._told += 1
+            self._in += usage.prompt_tokens
+            self._out += usage.completion_tokens

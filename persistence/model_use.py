@@ -1,0 +1,30 @@
+"""Adds up what asking the model takes, by day in Brazil and model; it keeps no words and knows no price."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from persistence.tables import modelo_uso
+
+if TYPE_CHECKING:
+    from persistence.connection import Connection
+
+_M = modelo_uso.c
+_TODAY = sa.cast(sa.func.timezone("America/Sao_Paulo", sa.func.now()), sa.Date)
+
+
+async def add(connection: Connection, modelo: str, *, chamadas: int, sem_conta: int, entrada: int, saida: int) -> None:
+    """Add to today's counts: requests, those of them without a count, tokens read and written by the model."""
+    counts = {"chamadas": chamadas, "sem_conta": sem_conta, "entrada": entrada, "saida": saida}
+    statement = insert(modelo_uso).values(dia=_TODAY, modelo=modelo, **counts)
+    sums = {name: _M[name] + statement.excluded[name] for name in counts}
+    await connection.execute(statement.on_conflict_do_update(index_elements=[_M.dia, _M.modelo], set_=sums))
+
+
+async def per_day(connection: Connection, days: int) -> list[Any]:
+    """List (dia, modelo, chamadas, sem_conta, entrada, saida) of so many days, today included, the oldest first."""
+    before = _TODAY - sa.literal(days, sa.Integer)
+    return list(await connection.execute(modelo_uso.select().where(_M.dia > before).order_by(_M.dia, _M.modelo)))

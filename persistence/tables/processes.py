@@ -1,0 +1,17 @@
+"""Processes: what each one that works says of itself, for the console's page of health."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from persistence.tables.base import metadata, now
+
+disjuntor = sa.Table(
+    "disjuntor",
+    metadata,
+    sa.Column("processo", sa.Text, primary_key=True),  # host:pid:hex
+    sa.Column("destino", sa.Text, primary_key=True),  # gateway | modelo
+    sa.Column("aberto", sa.Boolean, nullable=False),
+    now("mudou_em"),
+    now("visto_em"),  # the process was alive then; long ago: it is not any more
+)

@@ -1,0 +1,41 @@
+"""Chromium and the demo, for the modules that walk the console."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.async_api import async_playwright
+from test_demo_page import CHROMIUM, FLAGS
+
+import bot.demo
+from bot.demo import open_demo
+from bot.settings import Settings
+from bot.storage import Storage
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from playwright.async_api import Browser
+
+    from bot.demo import Demo
+
+
+@pytest.fixture(scope="module")
+async def browser() -> AsyncIterator[Browser]:
+    if CHROMIUM is None:
+        pytest.fail("This test walks the console and needs Chromium: install the package `chromium` (.ci/run does).")
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        await browser.close()
+
+
+@pytest.fixture(scope="module")
+async def demo(database_url: str, redis_url: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Demo]:
+    """The demo as the command opens it, with a city that decides faster."""
+    settings = Settings(home=tmp_path_factory.mktemp("demo"), port=0, debounce_seconds=0.1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bot.demo, "PROCESSING_SECONDS", 0.3)
+        async with open_demo(settings, Storage(database_url, redis_url, embedded=False)) as demo:
+            yield demo
