@@ -83,6 +83,17 @@ class Desk:
         await self.page.get_by_test_id("confirmar").click()
         await expect(self.page.get_by_test_id("feito")).to_be_visible()
 
+    async def send_again(self, sessao_id: str) -> None:
+        """Send the summary of a session again, which never arrived; wait until it is on the phone."""
+        await undelivered(self.demo, sessao_id)
+        await self.open(f"/sessoes/{sessao_id}")
+        newest = self.demo.world.meta.bubbles(USERS[0].wa_id)[-1].id
+        await self.page.get_by_test_id("reenviar").click()
+        await expect(self.page.get_by_test_id("consequencia")).to_contain_text("Não emite nada")
+        await self.check()
+        await self.confirm("não chegou")
+        await self.demo.world.meta.wait_for(USERS[0].wa_id, lambda b: "Confere" in b.text, PATIENCE, after=newest)
+
     async def keep_view(self, path: str, name: str) -> None:
         """Open a filtered list and save it as a tab."""
         await self.open(path)
@@ -187,6 +198,12 @@ async def stuck(demo: Demo) -> str:
     )
     faults.clear("erro_500")
     return str((await row(demo, "SELECT sessao_id FROM nfse_emissao ORDER BY id DESC LIMIT 1"))[0])
+
+
+async def undelivered(demo: Demo, sessao_id: str) -> None:
+    """Let Meta have told that the summary of this session never arrived."""
+    lost = "UPDATE outbox SET status = 'falhou', erro = 'sem WhatsApp', wamid = NULL "
+    await row(demo, lost + "WHERE sessao_id = $1 AND resumo_de IS NOT NULL RETURNING id", sessao_id)
 
 
 async def concluded(demo: Demo, estado: str = "aprovado") -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from console_desk import PATIENCE, at_work, concluded, row, some_session, until
+import pytest
+from console_desk import PATIENCE, THEMES, WIDTHS, at_work, concluded, row, some_session, until
 from playwright.async_api import expect
 
 from bot.demo import USERS
@@ -13,15 +14,19 @@ from bot.demo import USERS
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from console_desk import Theme
     from playwright.async_api import Browser
 
     from bot.demo import Demo
 
 
-async def test_a_note_is_cancelled(browser: Browser, demo: Demo) -> None:
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+async def test_a_note_is_cancelled(browser: Browser, demo: Demo, width: int, theme: Theme) -> None:
     """The authority gets the reason, the case says that the note is void, and the person is told."""
     sessao_id = await concluded(demo)
-    async with at_work(browser, demo) as sara:
+    newest = demo.world.meta.bubbles(USERS[0].wa_id)[-1].id
+    async with at_work(browser, demo, width, theme) as sara:
         page = sara.page
         await sara.open(f"/sessoes/{sessao_id}")
         await page.get_by_test_id("acao-cancelar").click()
@@ -30,7 +35,10 @@ async def test_a_note_is_cancelled(browser: Browser, demo: Demo) -> None:
         await sara.confirm("emitida em duplicidade, por engano")
         noted = "SELECT p.status = 'cancelado' FROM nfse_processada p JOIN nfse_emissao e ON e.id = p.emissao_id "
         await until(demo, noted + "WHERE e.sessao_id = $1", sessao_id)
-        await demo.world.meta.wait_for(USERS[0].wa_id, lambda b: b.side == "bot" and "cancelada" in b.text, PATIENCE)
+        told = demo.world.meta.wait_for(
+            USERS[0].wa_id, lambda b: b.side == "bot" and "cancelada" in b.text, PATIENCE, after=newest
+        )
+        await told
         await sara.open(f"/sessoes/{sessao_id}")
         await expect(page.get_by_test_id("por-que")).to_contain_text("depois cancelada")
         await expect(page.get_by_test_id("acao-cancelar")).to_have_count(0)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 async def test_a_stuck_invoice_is_found_understood_and_moved(
     browser: Browser, demo: Demo, width: int, theme: Theme, tmp_path: Path
 ) -> None:
-    """Log in, find by phone, understand, ask the gateway, take over and hand back, reveal, see the audit."""
+    """Log in, find by phone, understand, ask the gateway, resend, take over and hand back, reveal, see the audit."""
     sessao_id = await stuck(demo)
     async with at_work(browser, demo, width, theme) as sara:
         page = sara.page
@@ -58,6 +58,8 @@ async def test_a_stuck_invoice_is_found_understood_and_moved(
         await until(demo, "SELECT estado = 'aprovado' FROM session_snapshot WHERE sessao_id = $1", sessao_id)
         await sara.open(f"/sessoes/{sessao_id}")
         await expect(page.get_by_test_id("por-que")).to_contain_text("foi autorizada")
+        await sara.send_again(sessao_id)
+        await sara.open(f"/sessoes/{sessao_id}")
         await sara.act("assumir", "explicar a demora")
         await until(demo, "SELECT atendente_id IS NOT NULL FROM conversas WHERE wa_id = $1", USERS[0].wa_id)
         await sara.open(f"/sessoes/{sessao_id}")
@@ -75,7 +77,7 @@ async def test_a_stuck_invoice_is_found_understood_and_moved(
         await expect(page.get_by_test_id("telefone")).to_have_text("+5511987654321")
         await sara.check()
         await sara.open(f"/auditoria?alvo={sessao_id}")
-        for acao in ("consultar", "assumir", "escrever", "devolver", "mostrou dados"):
+        for acao in ("consultar", "reenviar", "assumir", "escrever", "devolver", "mostrou dados"):
             row = page.get_by_test_id("linha").filter(has_text=sara.who.nome).filter(has_text=acao)
             await expect(row).to_have_count(1)
         await sara.check()
