@@ -25,7 +25,7 @@ def complaint(error: BaseException) -> str | None:
             return f"PostgreSQL refused the user or password. {_DATABASE}{_KEPT}"
         case asyncpg.InvalidCatalogNameError():
             return f"PostgreSQL has no database of that name. {_DATABASE}{_KEPT}"
-        case asyncpg.PostgresError() | SQLAlchemyError():
+        case asyncpg.PostgresError() | asyncpg.InterfaceError() | asyncpg.InternalClientError() | SQLAlchemyError():
             return f"The database does not work with us ({type(error).__name__}). {_DATABASE}{_KEPT}"
         case RedisError():
             return f"Redis does not work with us ({type(error).__name__}). Check PROSA_REDIS_URL. {_KEPT}"

@@ -47,20 +47,22 @@ class Pump(Generic[T]):
         self._renew = renew
         self._lease_seconds = lease_seconds
         self._concurrency = concurrency
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: set[asyncio.Task[bool]] = set()
         self._bell = asyncio.Event()
+        self._rings = 0
         self._stopping = False
         self._full = False  # the last claim left no slot free: more may be due
 
     def ring(self) -> None:
         """Look for work now."""
+        self._rings += 1
         self._bell.set()
 
     async def run_once(self) -> int:
         """Work on everything that is due, and what becomes due meanwhile; returns how many pieces that was."""
         total = 0
         while claimed := await self._claim(self._concurrency):
-            await asyncio.gather(*map(self._piece, claimed))
+            await asyncio.gather(*(self._piece(piece, self._rings) for piece in claimed))
             total += len(claimed)
         return total
 
@@ -83,6 +85,7 @@ class Pump(Generic[T]):
     async def _step(self) -> None:
         free = self._concurrency - len(self._running)
         claimed: Sequence[T] = ()
+        rings = self._rings
         try:
             claimed = await self._claim(free) if free else ()
         except Exception as error:  # noqa: BLE001 - the loop must outlive whatever happens to the database
@@ -90,20 +93,21 @@ class Pump(Generic[T]):
             await self._nap(OUTAGE_SECONDS)
             return
         for piece in claimed:
-            task = asyncio.create_task(self._piece(piece), name=self._name)
+            task = asyncio.create_task(self._piece(piece, rings), name=self._name)
             self._running.add(task)
             task.add_done_callback(self._ended)
         self._full = len(claimed) == free
         if not free or not self._full:
             await self._nap(POLL_SECONDS)
 
-    async def _piece(self, piece: T) -> None:
+    async def _piece(self, piece: T, rings: int) -> bool:
+        """Work on it, and say whether more may be due now; somebody had rung ``rings`` times before it was claimed."""
         keeper = asyncio.create_task(self._keep(piece), name=f"{self._name}:lease")
         try:
-            if await self._work(piece) is not False:
-                self._bell.set()  # the next of the same conversation may be free now
+            follows = await self._work(piece) is not False
         finally:
             keeper.cancel()
+        return follows or rings != self._rings  # whoever rang meanwhile may have found the way blocked by this piece
 
     async def _keep(self, piece: T) -> None:
         while True:
@@ -116,9 +120,9 @@ class Pump(Generic[T]):
             if not held:  # settled just now, or another's: a late commit is refused by its epoch
                 return
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _ended(self, task: asyncio.Task[bool]) -> None:
         self._running.discard(task)
-        if self._full:
+        if self._full or task.cancelled() or task.exception() or task.result():
             self._bell.set()
 
     async def _nap(self, seconds: float) -> None:

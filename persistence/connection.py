@@ -93,7 +93,7 @@ class Connection:
     async def execute(
         self, statement: Executable, values: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
     ) -> Result:
-        """Run a statement of SQLAlchemy Core; a list of ``values`` runs it once for each.
+        """Run a statement of SQLAlchemy Core; a list of ``values`` runs it once for each, an empty one never.
 
         Raises what asyncpg raises, ``KeyError`` for a parameter without a value.
         """

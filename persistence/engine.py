@@ -57,9 +57,18 @@ class Database:
         """Open one transaction: committed at the end, rolled back on any exception."""
         async with self._turns.acquire(timeout=COMMAND_TIMEOUT) as driver:
             token = _in_transaction.set(True)
+            cause: BaseException | None = None
             try:
                 async with driver.transaction():
-                    yield Connection(driver)
+                    try:
+                        yield Connection(driver)
+                    except BaseException as error:
+                        cause = error
+                        raise
+            except asyncpg.InterfaceError:
+                if cause is None:
+                    raise
+                raise cause from None  # the connection died too: nothing to roll back, and that is not what happened
             finally:
                 _in_transaction.reset(token)
 

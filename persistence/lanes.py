@@ -52,7 +52,7 @@ WITH devidas AS (
 SELECT lane, epoch, herdada, NULL::float8 AS proxima FROM tomadas
 UNION ALL
 SELECT NULL, NULL, NULL, extract(epoch FROM min(greatest(ready_at, lease_until)) - now())::float8
-FROM lanes WHERE ready_at IS NOT NULL AND greatest(ready_at, lease_until) > now()
+FROM lanes WHERE ready_at IS NOT NULL AND NOT EXISTS (SELECT FROM devidas WHERE devidas.lane = lanes.lane)
 """
 _ROWS = """
 SELECT r.* FROM unnest($1::text[]) AS l(lane) CROSS JOIN LATERAL (

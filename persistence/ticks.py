@@ -34,14 +34,16 @@ WITH nossa AS MATERIALIZED (
 ), entrada AS MATERIALIZED (
     SELECT * FROM unnest($4::text[], $5::bigint[], $6::text[], $7::int[]) AS e(wamid, outbox_id, status, posto)
 ), alvo AS MATERIALIZED (
-    SELECT o.id, e.* FROM entrada e JOIN outbox o ON o.wamid = e.wamid
-    UNION ALL
-    SELECT o.id, e.* FROM entrada e JOIN outbox o ON o.id = e.outbox_id
-    WHERE o.wamid IS NULL AND o.status IN ('enviando', 'incerto')
+    SELECT DISTINCT ON (id) * FROM (
+        SELECT o.id, e.* FROM entrada e JOIN outbox o ON o.wamid = e.wamid
+        UNION ALL
+        SELECT o.id, e.* FROM entrada e JOIN outbox o ON o.id = e.outbox_id
+        WHERE o.wamid IS NULL AND o.status IN ('enviando', 'incerto')
+    ) t ORDER BY id, posto DESC
 ), contadas AS (
     UPDATE outbox o SET wamid = alvo.wamid, run_at = NULL, enviado_em = coalesce(o.enviado_em, now()),
         status = CASE WHEN {_RANK} < alvo.posto THEN alvo.status ELSE o.status END
-    FROM alvo WHERE o.id = alvo.id AND EXISTS (SELECT FROM nossa)
+    FROM alvo WHERE o.id = alvo.id AND (o.wamid IS NULL OR o.wamid = alvo.wamid) AND EXISTS (SELECT FROM nossa)
     RETURNING alvo.wamid
 ), feitas AS (
     UPDATE inbox SET estado = 1, feito_em = now()
@@ -64,9 +66,9 @@ async def apply(database: Database, lease: Lease, ids: Collection[int], ticks: S
             furthest[tick.wamid] = tick
     columns = [(t.wamid, t.outbox_id, t.status, ORDEM[t.status]) for t in furthest.values()]
     wamids, numbers, statuses, ranks = zip(*columns, strict=True) if columns else ((), (), (), ())
-    row = await database.pool.fetchrow(
-        _APPLY, lease.lane, lease.epoch, list(ids), list(wamids), list(numbers), list(statuses), list(ranks)
-    )
-    if row is None or row["feitas"] != len(ids):
+    arguments = (lease.lane, lease.epoch, list(ids), list(wamids), list(numbers), list(statuses), list(ranks))
+    async with database.alone() as connection:  # of the turns' pool: a message's row may be locked by a turn
+        row = (await connection.exec_driver_sql(_APPLY, arguments)).one()
+    if row.feitas != len(ids):
         raise LeaseLost  # or somebody finished one of them already
-    return int(row["contadas"])
+    return int(row.contadas)

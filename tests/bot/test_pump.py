@@ -25,6 +25,7 @@ class Quarry:
     lost: set[int] = field(default_factory=set)
     slow: dict[int, asyncio.Event] = field(default_factory=dict)
     away: int = 0
+    follows: bool | None = None
     claims: list[int] = field(default_factory=list)
     news: asyncio.Condition = field(default_factory=asyncio.Condition)
 
@@ -38,12 +39,13 @@ class Quarry:
         await self._tell()
         return taken
 
-    async def work(self, piece: int) -> None:
+    async def work(self, piece: int) -> bool | None:
         """Do it."""
         if piece in self.slow:
             await self.slow[piece].wait()
         self.done.append(piece)
         await self._tell()
+        return self.follows
 
     async def renew(self, piece: int) -> bool:
         """Keep it."""
@@ -58,6 +60,10 @@ class Quarry:
     async def until_renewed(self, count: int) -> None:
         """Wait for that many renewals."""
         await self._until(lambda: len(self.renewed) >= count)
+
+    async def until_claims(self, count: int) -> None:
+        """Wait for that many claims."""
+        await self._until(lambda: len(self.claims) >= count)
 
     async def until_claimed(self) -> None:
         """Wait for the first claim, and for all to be taken."""
@@ -109,6 +115,27 @@ async def test_a_ring_is_heard_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     await quarry.until_done(1)
     pump.stop()
     await running
+
+
+@pytest.mark.parametrize("rung", [True, False])
+async def test_what_was_rung_for_while_a_piece_was_worked_on_is_looked_for_after_it(
+    monkeypatch: pytest.MonkeyPatch, rung: bool
+) -> None:
+    """A claim in between may have been blocked by that very piece; one that nothing follows costs no claim."""
+    monkeypatch.setattr(bot.pump, "POLL_SECONDS", PATIENCE * 10)
+    quarry = Quarry(waiting=[1], slow={1: asyncio.Event()}, follows=False)
+    pump = quarry.pump()
+    running = asyncio.create_task(pump.run())
+    await quarry.until_claimed()
+    if rung:
+        pump.ring()
+        await quarry.until_claims(2)  # blocked: nothing is handed out
+        quarry.waiting.append(2)
+    quarry.slow[1].set()
+    await quarry.until_done(2 if rung else 1)
+    pump.stop()
+    await running
+    assert len(quarry.claims) == (3 if rung else 1)
 
 
 async def test_a_database_that_is_away_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+from contextlib import suppress
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from persistence import connection as module
 from persistence.connection import RowCountError
 from persistence.engine import Database
+from persistence.outage import is_objection, is_outage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -114,6 +116,28 @@ async def test_an_exception_takes_everything_back_and_a_refusal_is_asyncpgs(data
         async with database.transaction() as connection:
             await connection.execute(things.insert(), [{"id": 1, "name": "a"}, {"id": 1, "name": "b"}])
     assert await database.pool.fetchval("SELECT count(*) FROM things") == 0
+
+
+async def test_what_failed_is_told_although_the_connection_died_with_it(database: Database) -> None:
+    """Not that there was nothing left to roll back: a cancelled lane, or a bug, must be seen as that."""
+
+    async def dies() -> None:
+        async with database.transaction() as connection:
+            with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError):
+                await connection.exec_driver_sql("SELECT pg_terminate_backend(pg_backend_pid())")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await dies()
+
+
+async def test_a_value_that_is_no_json_is_an_objection_and_no_outage(database: Database) -> None:
+    """An outage would be tried again for ever."""
+    async with database.transaction() as connection:
+        with pytest.raises(asyncpg.DataError) as refused:
+            await connection.execute(things.insert(), {"data": {"a": object()}})
+    assert is_objection(refused.value)
+    assert not is_outage(refused.value)
 
 
 async def test_a_statement_is_compiled_once_and_forgotten_with_its_owner(database: Database) -> None:

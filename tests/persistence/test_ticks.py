@@ -79,6 +79,15 @@ async def test_a_message_whose_answer_was_lost_is_found_by_our_number(
 
 
 @pytest.mark.asyncio(loop_scope="module")
+async def test_two_copies_of_one_message_are_one_message(database: Database) -> None:
+    """Its answer was lost twice and both ticks come together: the furthest counts, and its wamid stays."""
+    lost = await message(database, None, "incerto")
+    lease, ids = await held(database, rows=2)
+    assert await apply(database, lease, ids, [Tick("x", lost, "lido"), Tick("y", lost, "enviado")]) == 1
+    assert await state(database, lost) == ("x", "lido", True)
+
+
+@pytest.mark.asyncio(loop_scope="module")
 async def test_whoever_lost_the_lane_changes_nothing(database: Database) -> None:
     """A frozen worker wakes up: neither its ticks nor its rows are touched."""
     sent = await message(database, "a", "enviado")
