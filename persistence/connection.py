@@ -7,6 +7,7 @@ each statement is compiled once, for as long as it lives, and only its parameter
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -16,16 +17,16 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from sqlalchemy.sql.base import Executable
     from sqlalchemy.sql.compiler import SQLCompiler
 
-_DIALECT = PGDialect_asyncpg()  # type: ignore[no-untyped-call]
+_DIALECT = PGDialect_asyncpg()  # type: ignore[no-untyped-call] # SQLAlchemy types no dialect
 _WORDS = re.compile(r"[()]|'(?:[^']|'')*'|\b(?:SELECT|VALUES|INSERT|UPDATE|DELETE|RETURNING)\b")
 
 
-class Row(asyncpg.Record):  # type: ignore[misc]
+class Row(asyncpg.Record):  # type: ignore[misc] # asyncpg ships no types
     """A record whose columns are attributes too: ``row.id``, ``row["id"]`` or ``row[0]``."""
 
     __slots__ = ()
@@ -95,13 +96,14 @@ class Connection:
     ) -> Result:
         """Run a statement of SQLAlchemy Core; a list of ``values`` runs it once for each, an empty one never.
 
-        Raises what asyncpg raises, ``KeyError`` for a parameter without a value.
+        Raises what asyncpg raises, ``KeyError`` for a parameter without a value, ``TypeError`` for a list that is to
+        be given to ``IN (…)``.
         """
-        if isinstance(values, list | tuple):
+        if values is not None and not isinstance(values, Mapping):
             for each in values:
                 await self.execute(statement, each)
             return Result((), len(values))
-        given: Mapping[str, Any] = values or {}  # type: ignore[assignment]
+        given = values or {}
         compiled = _compiled(statement, given)
         return await self._run(compiled.sql, compiled.arguments(given), rows=compiled.rows)
 
@@ -163,7 +165,7 @@ def _compile(statement: Any, columns: Sequence[str]) -> _Compiled:
     compiled: SQLCompiler = statement.compile(dialect=_DIALECT, column_keys=list(columns) or None)
     given = {name for name, bind in compiled.binds.items() if bind.required}
     if any(compiled.binds[name].expanding for name in given):
-        raise NotImplementedError("a list that is given each time is compared with = ANY(…), not with IN (…)")
+        raise TypeError("a list that is given each time is compared with = ANY(…), not with IN (…)")
     state = compiled.construct_expanded_state(dict.fromkeys(given))  # IN (…) gets one parameter for each value
     names = tuple(state.positiontup or ())
     fixed = {name: value for name, value in state.parameters.items() if name not in given}

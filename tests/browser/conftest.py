@@ -1,4 +1,4 @@
-"""Chromium and the demo, for the modules that walk the console."""
+"""Chromium for all modules here, and the demo for those that walk the console."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 async def browser() -> AsyncIterator[Browser]:
     if CHROMIUM is None:
-        pytest.fail("This test walks the console and needs Chromium: install the package `chromium` (.ci/run does).")
+        pytest.fail("This test walks the pages and needs Chromium: install the package `chromium` (.ci/run does).")
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import pytest
-from playwright.async_api import async_playwright, expect
+from playwright.async_api import expect
 
 import bot.demo
 from bot.demo import USERS, open_demo
@@ -88,18 +88,6 @@ class Visit:
         before = await self.answers.count()
         await act()
         await expect(self.answers.nth(before)).to_contain_text(shown)
-
-
-@pytest.fixture(scope="module")
-async def browser() -> AsyncIterator[Browser]:
-    if CHROMIUM is None:
-        pytest.fail(
-            "This test walks the demo's page and needs Chromium: install the package `chromium` (.ci/run does)."
-        )
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield browser
-        await browser.close()
 
 
 @pytest.fixture(scope="module")
