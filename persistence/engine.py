@@ -11,6 +11,7 @@ import orjson
 
 from persistence.connection import Connection, Row
 from persistence.dsn import for_asyncpg
+from persistence.pool import Pool
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -38,7 +39,7 @@ def _dumps(value: object) -> str:
 class Database:
     """One PostgreSQL in two pools: one for turns, and one for arrival and lanes, which must not wait for turns."""
 
-    def __init__(self, turns: asyncpg.Pool[Row], pool: asyncpg.Pool[asyncpg.Record]) -> None:
+    def __init__(self, turns: Pool, pool: Pool) -> None:
         self._turns = turns
         self.pool = pool
 
@@ -55,7 +56,7 @@ class Database:
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
         """Open one transaction: committed at the end, rolled back on any exception."""
-        async with self._turns.acquire(timeout=COMMAND_TIMEOUT) as driver:
+        async with self._turns.acquire() as driver:
             token = _in_transaction.set(True)
             cause: BaseException | None = None
             try:
@@ -75,7 +76,7 @@ class Database:
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[Connection]:
         """Run single statements, each committed by itself: one round trip instead of the three of a transaction."""
-        async with self._turns.acquire(timeout=COMMAND_TIMEOUT) as driver:
+        async with self._turns.acquire() as driver:
             token = _in_transaction.set(True)  # a connection of the pool must not wait for the network either
             try:
                 yield Connection(driver)
@@ -92,22 +93,18 @@ class Database:
         await self.pool.close()
 
 
-async def _pool(dsn: str, size: int, record: type[Any]) -> asyncpg.Pool[Any]:
-    return await asyncpg.create_pool(
-        for_asyncpg(dsn),
-        min_size=1,
-        max_size=size,
-        command_timeout=COMMAND_TIMEOUT,
-        timeout=CONNECT_TIMEOUT,
-        init=_codecs,
-        reset=_as_it_is,
-        record_class=record,
-    )
+async def _pool(dsn: str, size: int, record: type[Any]) -> Pool:
+    address = for_asyncpg(dsn)
 
+    async def connect() -> Any:
+        connection = await asyncpg.connect(
+            address, command_timeout=COMMAND_TIMEOUT, timeout=CONNECT_TIMEOUT, record_class=record
+        )
+        try:
+            await connection.set_type_codec("jsonb", encoder=_dumps, decoder=orjson.loads, schema="pg_catalog")
+        except BaseException:
+            connection.terminate()
+            raise
+        return connection
 
-async def _as_it_is(_: Any) -> None:
-    """Spare the round trip of asyncpg's reset: nobody here changes a session (the bell takes back its own LISTEN)."""
-
-
-async def _codecs(connection: Any) -> None:
-    await connection.set_type_codec("jsonb", encoder=_dumps, decoder=orjson.loads, schema="pg_catalog")
+    return await Pool.open(connect, size, timeout=COMMAND_TIMEOUT)

@@ -18,13 +18,12 @@ from datetime import datetime, timedelta
 from functools import wraps
 from typing import Any
 
-import asyncpg
-
 import bot.schedule
 import bot.turn
 import gateway.outcome
 from gateway.http import Destination
 from persistence.engine import Database
+from persistence.pool import Pool
 from persistence.sessions import LiveSessions
 from storm.zygote import main
 
@@ -94,7 +93,7 @@ def install() -> None:
     Database.transaction = watched
     around(Destination, "request")
     around(LiveSessions, "get", "put", "drop")
-    around(asyncpg.Pool, "fetch", "fetchrow", "fetchval", "execute")
+    around(Pool, "fetch", "fetchrow", "fetchval", "execute")
 
     read = bot.turn.read
 
