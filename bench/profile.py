@@ -16,6 +16,7 @@ RATE = 100  # samples a second: enough for percents, too few to slow the process
 PARTS = (
     ("sqlalchemy/", "SQLAlchemy"),
     ("asyncpg/", "asyncpg"),
+    ("aiohttp/", "aiohttp"),
     ("httpx/", "httpx"),
     ("httpcore/", "httpx"),
     ("anyio/", "httpx"),

@@ -6,11 +6,11 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
-from gateway.http import Answer
 from gateway.json_body import as_dict, json_object, text
 from gateway.nota import codes, parse_nota
 from gateway.outcome import BEFORE_SENDING, finding, retry_after
 from gateway.scrub import scrub
+from gateway.wire import Answer
 from state_machine.cancelamento_envio import (
     AlreadyCancelled,
     CancelFinding,

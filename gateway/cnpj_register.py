@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from gateway.http import Answer, Exchange
+    from gateway.http import Exchange
+    from gateway.wire import Answer
 
 _CNPJ = re.compile(r"[0-9A-Z]{12}[0-9]{2}")
 _PATH = "/api/cnpj/v1"

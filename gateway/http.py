@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Self
 
 import httpx
+from yarl import URL
+
+from gateway.wire import Answer, Wire
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import Callable, Mapping
     from types import TracebackType
 
@@ -28,19 +29,6 @@ MAX_BODY = 8 * 1024 * 1024  # JSON answers and rendered notes are far smaller; a
 
 class ForbiddenDestinationError(Exception):
     """A request was about to leave for a host that this client was not made for."""
-
-
-class BodyTooLargeError(httpx.RemoteProtocolError):
-    """The answer is longer than we are willing to read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A whole HTTP answer: ``headers`` with lower-case names, ``body`` decoded from its transfer encoding."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +51,9 @@ def _unobserved(exchange: Exchange) -> None:
     """Drop the record: who wants it passes an observer."""
 
 
-def origin(url: httpx.URL) -> str:
+def origin(url: URL) -> str:
     """Return ``scheme://host:port`` with the port always written, so that two spellings compare equal."""
-    return f"{url.scheme}://{url.host}:{url.port or {'http': 80, 'https': 443}.get(url.scheme)}"
+    return f"{url.scheme}://{url.host}:{url.port}"
 
 
 class Destination:
@@ -87,8 +75,9 @@ class Destination:
         observe: Callable[[Exchange], None] = _unobserved,
         breaker: Breaker | None = None,
     ) -> None:
-        url = httpx.URL(base_url)
-        if url.scheme not in {"http", "https"} or not url.host or url.userinfo or url.query or url.fragment:
+        url = URL(base_url)
+        known = url.scheme in {"http", "https"} and url.host
+        if not known or url.user or url.password or url.query_string or url.fragment:
             msg = "a destination is http(s)://host[:port][/path], without credentials, query or fragment"
             raise ValueError(msg)
         for name, value in (headers or {}).items():
@@ -96,26 +85,17 @@ class Destination:
                 raise ValueError(
                     f"the value of header {name} has characters that HTTP cannot carry (a pasted line end?)"
                 )
-        _keep_urls_out_of_the_logs()
         self._address = lru_cache(ADDRESSES)(partial(_address, base_url.rstrip("/")))
-        self._allowed = frozenset({origin(url), *(origin(httpx.URL(other)) for other in also_allowed)})
+        self._allowed = frozenset({origin(url), *(origin(URL(other)) for other in also_allowed)})
         self._guard = guard
         self._timeout = timeout
         self._observe = observe
         self._breaker = breaker
-        # pool, TCP and TLS get a quarter each at most: "certainly not sent" must be seen before the deadline hides it
-        self._transport = httpx.AsyncHTTPTransport(
-            verify=_trust(),
-            limits=httpx.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS),
-            trust_env=False,  # no proxy and no .netrc by accident
-        )
-        self._client = httpx.AsyncClient(
-            transport=self._transport,
-            headers={"accept-encoding": "identity", **(headers or {})},  # no decompression bombs
-            timeout=httpx.Timeout(
-                timeout, connect=min(CONNECT_SECONDS, timeout / 4), pool=min(POOL_SECONDS, timeout / 4)
-            ),
-            trust_env=False,
+        self._wire = Wire(
+            headers or {},
+            connections=MAX_CONNECTIONS,
+            connect_seconds=min(CONNECT_SECONDS, timeout / 4),
+            pool_seconds=min(POOL_SECONDS, timeout / 4),
         )
 
     async def __aenter__(self) -> Self:
@@ -128,7 +108,7 @@ class Destination:
 
     async def aclose(self) -> None:
         """Close all connections."""
-        await self._client.aclose()
+        await self._wire.aclose()
 
     async def request(
         self,
@@ -146,15 +126,14 @@ class Destination:
         error for what we did wrong.
         """
         started = time.monotonic()
-        request = self._client.build_request(method, self._address(path), content=content, headers=headers)
         status, body, failure = None, b"", None
         try:
             async with asyncio.timeout(self._timeout):
-                answer = await self._exchange(request, max_body)
+                answer = await self._exchange(method, self._address(path), content, headers, max_body)
             status, body = answer.status, answer.body
         except TimeoutError as error:
             failure = "Deadline"
-            raise httpx.ReadTimeout("the whole call took too long", request=request) from error
+            raise httpx.ReadTimeout("the whole call took too long") from error
         except httpx.HTTPError as error:
             failure = type(error).__name__
             raise
@@ -172,43 +151,19 @@ class Destination:
         elif status is not None:  # neither: we were cancelled, or refused the call ourselves
             self._breaker.succeeded()
 
-    async def _exchange(self, request: httpx.Request, max_body: int) -> Answer:
-        self._check(request)
-        # Straight to the wire: the client's own round (cookies, redirects, which would carry our token somewhere else,
-        # authentication) is nothing that we want, and costs as much as the wire.
-        response = await self._transport.handle_async_request(request)
-        try:
-            chunks, size = [], 0
-            async for chunk in response.aiter_bytes():
-                size += len(chunk)
-                if size > max_body:
-                    raise BodyTooLargeError(f"more than {max_body} bytes", request=request)
-                chunks.append(chunk)
-        except httpx.DecodingError as error:
-            raise httpx.RemoteProtocolError("undecodable body", request=request) from error
-        finally:
-            await response.aclose()
-        return Answer(response.status_code, {k.lower(): v for k, v in response.headers.items()}, b"".join(chunks))
-
-    def _check(self, request: httpx.Request) -> None:
-        if origin(request.url) not in self._allowed:
-            raise ForbiddenDestinationError(origin(request.url))
+    async def _exchange(
+        self, method: str, url: URL, content: bytes | None, headers: Mapping[str, str] | None, max_body: int
+    ) -> Answer:
+        if origin(url) not in self._allowed:
+            raise ForbiddenDestinationError(origin(url))
         self._guard()
+        return await self._wire.exchange(method, url, content, headers, max_body)
 
 
-def _address(base: str, path: str) -> httpx.URL:
-    """Join as httpx does; an absolute address stays what it is, and is refused later if it leads elsewhere."""
-    return httpx.URL(path if "://" in path else f"{base}/{path.lstrip('/')}" if path.strip("/") else f"{base}/")
-
-
-@cache
-def _trust() -> ssl.SSLContext:
-    """Return the certificates that we trust; reading them takes a while, so all destinations share them."""
-    return httpx.create_ssl_context(trust_env=False)
-
-
-def _keep_urls_out_of_the_logs() -> None:
-    """Silence the loggers of httpx and httpcore: they print URLs, and ours hold CNPJ, CPF and media ids."""
-    for name in ("httpx", "httpcore"):
-        logger = logging.getLogger(name)
-        logger.setLevel(max(logger.level, logging.WARNING))
+def _address(base: str, path: str) -> URL:
+    """Join the two; an absolute address stays what it is, and is refused later if it leads elsewhere."""
+    whole = path if "://" in path else f"{base}/{path.lstrip('/')}" if path.strip("/") else f"{base}/"
+    try:
+        return URL(whole, encoded=whole.isascii() and whole.isprintable() and " " not in whole)  # nothing rewritten
+    except ValueError as error:
+        raise httpx.InvalidURL(str(error)) from error

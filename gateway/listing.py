@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gateway.http import Answer
 from gateway.json_body import as_dict, json_object, parse_json, text
 from gateway.nota import parse_any_nota
 from gateway.outcome import retry_after, says, says_absent
+from gateway.wire import Answer
 from state_machine.audit import Pagina
 from state_machine.emission import CannotTell
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from gateway.http import Answer
 from gateway.json_body import as_dict, json_object, parse_json, text
 from gateway.nota import codes, parse_nota
 from gateway.scrub import scrub
+from gateway.wire import Answer
 from state_machine.emission import (
     Absent,
     Accepted,

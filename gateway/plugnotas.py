@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Literal
 
-    from gateway.http import Answer, Exchange
+    from gateway.http import Exchange
     from gateway.port import Intent
+    from gateway.wire import Answer
     from state_machine.audit import Listagem
     from state_machine.breaker import Breaker
     from state_machine.cancelamento import Motivo

@@ -8,11 +8,12 @@ import httpx
 import orjson
 
 from gateway import whatsapp_media as media
-from gateway.http import Answer, Destination, Exchange
+from gateway.http import Destination, Exchange
 from gateway.json_body import json_object
 from gateway.outcome import BEFORE_SENDING, retry_after
 from gateway.whatsapp_errors import Ambiguous, Broken, Halted, RetryLater, SendResult, Sent, classify
 from gateway.whatsapp_messages import to_json
+from gateway.wire import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from gateway.http import BodyTooLargeError, Destination, ForbiddenDestinationError
+from gateway.http import Destination, ForbiddenDestinationError
 from gateway.json_body import json_object
+from gateway.wire import BodyTooLargeError
 
 if TYPE_CHECKING:
-    from gateway.http import Answer
+    from gateway.wire import Answer
 
 MAX_BYTES = 16 * 1024 * 1024  # Meta's own limit for voice; documents of a conversation are far smaller
 _MEDIA_ID = re.compile(r"[\w-]{1,128}")

@@ -9,7 +9,8 @@ import time
 import httpx
 import pytest
 
-from gateway.http import BodyTooLargeError, Destination, Exchange, ForbiddenDestinationError
+from gateway.http import Destination, Exchange, ForbiddenDestinationError
+from gateway.wire import BodyTooLargeError
 
 
 class TransactionOpenError(RuntimeError):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from gateway.http import Answer
 from gateway.listing import listing_of
 from gateway.plugnotas import PlugNotas
+from gateway.wire import Answer
 from sandbox.faults import Fault
 from sandbox.plugnotas import PlugNotasConfig, PlugNotasSimulator
 from state_machine.audit import Pagina
