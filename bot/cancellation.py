@@ -156,7 +156,7 @@ class Cancellations:
             nota = await issued.locked(connection, row.payload["emissao_id"])
             if nota is not None:
                 mensagem = text_message(_news(nota, row.payload))
-                await outbox.enqueue(
+                outbox.enqueue(
                     connection, conversa=lease.lane, mensagem=mensagem, chave=row.chave, correlacao=row.correlacao
                 )
             await self._lanes.done(connection, lease, [row.id])

@@ -146,7 +146,7 @@ class _Turn:
 
     async def say(self, mensagem: Mensagem) -> None:
         """Answer."""
-        await outbox.enqueue(
+        outbox.enqueue(
             self._connection, conversa=self._conversa, mensagem=text_message(mensagem), correlacao=self._correlacao
         )
 

@@ -102,7 +102,7 @@ class Hands:
         resumo_de: int | None = None,
         bloqueia: bool = True,
     ) -> None:
-        await outbox.enqueue(
+        outbox.enqueue(
             connection,
             conversa=sessao.conversa,
             mensagem=mensagem,

@@ -152,7 +152,7 @@ class Delivery:
             legenda = saida.mensagem.get("legenda")
             if idade > CAPTION_AFTER and legenda:
                 texto = {"tipo": "texto", "texto": f"{legenda}\nO PDF chega em seguida.", "botoes": []}
-                await outbox.enqueue(
+                outbox.enqueue(
                     connection,
                     conversa=saida.conversa,
                     mensagem=texto,

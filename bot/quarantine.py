@@ -55,7 +55,7 @@ class Quarantine:
         ativa = await snapshots.active(connection, lease.lane)
         if ativa is None:
             mensagem = text_message(messages.quarentena())
-            await outbox.enqueue(connection, conversa=lease.lane, mensagem=mensagem, correlacao=row.correlacao)
+            outbox.enqueue(connection, conversa=lease.lane, mensagem=mensagem, correlacao=row.correlacao)
             return None
         empresa = await people.get_company(connection, ativa.empresa_id)
         agora = await database_now(connection)

@@ -73,7 +73,7 @@ class StaffCommands:
             ):
                 said = staff_messages.da_equipe(quem, texto)
                 mensagem_json = {"tipo": "texto", "texto": said, "botoes": [], "de": quem}
-                await outbox.enqueue(
+                outbox.enqueue(
                     connection,
                     conversa=conversa,
                     mensagem=mensagem_json,
@@ -102,7 +102,7 @@ class StaffCommands:
         if ativa is not None:
             return await self._apply(connection, ativa, evento, row)
         mensagem: dict[str, Any] = text_message(sem_nota)
-        await outbox.enqueue(connection, conversa=conversa, mensagem=mensagem, correlacao=row.correlacao)
+        outbox.enqueue(connection, conversa=conversa, mensagem=mensagem, correlacao=row.correlacao)
         return None
 
     async def _close(self, connection: Connection, conversa: str, sessao_id: str, row: InboxRow) -> Sessao | None:

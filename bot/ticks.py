@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -10,7 +9,8 @@ import structlog
 from bot.delivery import MAX_TRIES, backoff
 from gateway.whatsapp_errors import RetryLater, RetryPair, classify
 from persistence import outbox
-from persistence.ticks import Tick, apply
+from persistence.tick import Tick, number_of
+from persistence.ticks import apply
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -22,31 +22,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-_TICKS = {"sent": "enviado", "delivered": "entregue", "read": "lido", "played": "lido", "failed": "falhou"}
-
-
-FAILED = "falhou"
-DIGITS = 18  # of a number of ours; longer ones don't fit into the database's
-
-
-@dataclass(frozen=True, slots=True)
-class _Told:
-    """What one status webhook says; ``tick`` is ``None`` for what we don't keep."""
-
-    wamid: str
-    outbox_id: int
-    tick: str | None
-    error: dict[str, Any]
-
-    @classmethod
-    def of(cls, status: dict[str, Any]) -> _Told:
-        ours = str(status.get("biz_opaque_callback_data") or "")
-        return cls(
-            wamid=str(status.get("id")),
-            outbox_id=int(ours) if ours.isascii() and ours.isdigit() and len(ours) <= DIGITS else 0,
-            tick=_TICKS.get(str(status.get("status"))),
-            error=next((e for e in status.get("errors") or () if isinstance(e, dict)), {}),
-        )
+FAILED = "failed"  # Meta's word
+FALHOU = "falhou"  # ours
 
 
 class Ticks:
@@ -60,35 +37,38 @@ class Ticks:
     async def on_status(self, lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:
         """Apply them in order; what a later one already said stays."""
         ids = [row.id for row in rows]
-        told = [_Told.of(row.payload["status"]) for row in rows]
-        if any(each.tick == FAILED for each in told):
+        told = [row.payload["status"] for row in rows]
+        if any(status.get("status") == FAILED for status in told):
             async with self._database.transaction() as connection:
-                for each in told:
-                    await self._one(connection, each)
+                for status in told:
+                    await self._one(connection, status)
                 await self._lanes.done(connection, lease, ids)
             return ids
-        known = [Tick(each.wamid, each.outbox_id, each.tick) for each in told if each.tick]
+        known = [tick for status in told if (tick := Tick.of(status))]
         ours = await apply(self._database, lease, ids, known)
         if others := len({tick.wamid for tick in known}) - ours:
             log.info("status_of_unknown_message", rows=others)
         return ids
 
-    async def _one(self, connection: Connection, told: _Told) -> None:
-        if told.tick is None:
+    async def _one(self, connection: Connection, status: dict[str, Any]) -> None:
+        failed, tick = status.get("status") == FAILED, Tick.of(status)
+        if tick is None and not failed:
             return
-        code = told.error.get("code")
+        wamid = str(status.get("id"))
+        error = next((e for e in status.get("errors") or () if isinstance(e, dict)), {})
+        code = error.get("code")
         known = await outbox.tick(
             connection,
-            outbox_id=told.outbox_id,
-            wamid=told.wamid,
-            status=told.tick,
+            outbox_id=number_of(status),
+            wamid=wamid,
+            status=tick.status if tick else FALHOU,
             codigo=code if isinstance(code, int) else None,
-            erro=str(told.error.get("title") or "") or None,
+            erro=str(error.get("title") or "") or None,
         )
         if not known:
             log.info("status_of_unknown_message", rows=1)
-        elif told.tick == FAILED:
-            await self._failed(connection, told.wamid, told.error)
+        elif failed:
+            await self._failed(connection, wamid, error)
 
     async def _failed(self, connection: Connection, wamid: str, error: dict[str, Any]) -> None:
         failure = classify(error)

@@ -16,7 +16,7 @@ from bot.evidence import evidence
 from bot.hearing import hear
 from bot.inbound import Palavras, next_arrival
 from bot.interpret import Plano, plan, read
-from bot.memory import ConversationMemory, database_now
+from bot.memory import ConversationMemory, DatabaseClock, database_now
 from bot.readings import dump_reading, load_reading
 from bot.seen import as_seen
 from bot.trace import trace
@@ -93,6 +93,7 @@ class Conversations:
         chegada = next_arrival(lease.lane, rows)
         async with self._database.alone() as connection:
             conversa = await people.find_conversation(connection, chegada.contato)
+        clock = DatabaseClock(conversa.agora)
         if conversa.atendida:
             return await hear(self._database, self._lanes, lease, chegada)
         if conversa.empresa is None:
@@ -104,7 +105,7 @@ class Conversations:
         ativa = await self._live.get(lease.lane) or await self._stored(lease.lane)
         for attempt in range(1, REPLANS + 1):
             try:
-                return await self._turn(lease, chegada, conversa.empresa, ativa, conversa.agora)
+                return await self._turn(lease, chegada, conversa.empresa, ativa, clock)
             except StaleSessionError:  # the snapshot is the truth, also while Redis can't be written
                 log.info("turn_replanned", attempt=attempt)
                 ativa = await self._stored(lease.lane)
@@ -136,8 +137,9 @@ class Conversations:
         return [row.id]
 
     async def _turn(
-        self, lease: Lease, chegada: Chegada, empresa: Empresa, ativa: Sessao | None, agora: datetime
+        self, lease: Lease, chegada: Chegada, empresa: Empresa, ativa: Sessao | None, clock: DatabaseClock
     ) -> Collection[int]:
+        agora = clock.now()
         memory = ConversationMemory(self._database, lease.lane, ativa)
         leitura = await self._reading(chegada, memory.ativa, empresa, agora)
         plano = await plan(chegada.entrada, leitura, memory, agora)
@@ -145,8 +147,9 @@ class Conversations:
         ids = [row.id for row in chegada.rows]
         correlacao = chegada.rows[-1].correlacao
         sessao = None
+        agora = clock.now()  # a model or the register may have taken their time
         async with self._database.transaction() as connection:
-            agora = await people.greet(connection, chegada.contato, len(ids))
+            people.greet_later(connection, chegada.contato, len(ids))
             if eventos:
                 alvo = plano.alvo or _new_session(lease.lane, empresa, plano, agora)
                 eventos = [await as_seen(connection, alvo, empresa, evento, self._repeat) for evento in eventos]
@@ -154,10 +157,10 @@ class Conversations:
                 sessao = await self.apply(connection, alvo, eventos, empresa, agora, correlacao, telefone=telefone)
             elif plano.resposta:
                 mensagem = text_message(plano.resposta)
-                await outbox.enqueue(connection, conversa=lease.lane, mensagem=mensagem, correlacao=correlacao)
+                outbox.enqueue(connection, conversa=lease.lane, mensagem=mensagem, correlacao=correlacao)
             if plano.arquivo:  # a key of this very request: asked again, it is sent again
                 arquivo, key = file_message(plano.arquivo), f"pedido:{ids[-1]}"
-                await outbox.enqueue(
+                outbox.enqueue(
                     connection, conversa=lease.lane, mensagem=arquivo, chave=key, bloqueia=False, correlacao=correlacao
                 )
             await self._lanes.done(connection, lease, ids)
@@ -184,6 +187,7 @@ class Conversations:
         efeitos: list[Efeito] = []
         steps: list[dict[str, Any]] = []
         antes = sessao
+        row_id = 0
         for evento in eventos:
             decision = transition(sessao, evento, agora)
             if not decision.aplicado:
@@ -194,11 +198,11 @@ class Conversations:
             efeitos += decision.efeitos
         sessao = replace(sessao, expira_em=agora + self._ttl if sessao.espera_usuario else None)
         if sessao != antes:
-            emissao = _issues(efeitos, sessao)
-            sessao, row_id = await snapshots.save(connection, sessao, telefone=telefone, id_integracao=emissao)
-        else:
-            row_id = 0
-        await snapshots.record(connection, steps)
+            if emissao := _issues(efeitos, sessao):
+                sessao, row_id = await snapshots.save(connection, sessao, telefone=telefone, id_integracao=emissao)
+            else:
+                sessao = snapshots.save_later(connection, sessao, telefone=telefone)
+        snapshots.record(connection, steps)
         await self._hands.carry_out(connection, one_reply(efeitos), sessao, row_id, empresa, agora, correlacao)
         for step in steps:
             log.info("transition", sessao_id=sessao.sessao_id, evento=step["evento"], estado=step["para"])
@@ -248,7 +252,7 @@ class Conversations:
             if conversa.orientada_em is None or agora - conversa.orientada_em > ORIENT_AGAIN:
                 mensagem = text_message(messages.desconhecido())
                 correlacao = chegada.rows[-1].correlacao
-                await outbox.enqueue(connection, conversa=lease.lane, mensagem=mensagem, correlacao=correlacao)
+                outbox.enqueue(connection, conversa=lease.lane, mensagem=mensagem, correlacao=correlacao)
                 await people.mark_oriented(connection, lease.lane)
             await self._lanes.done(connection, lease, ids)
         self._ring()

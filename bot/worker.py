@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import structlog
 
+from bot.kept import kept
 from bot.rounds import Round
 from persistence.lanes import ALONE_FROM, DIED, MAX_ATTEMPTS, MAX_DEATHS, InboxRow, Lease, LeaseLost
 from persistence.outage import is_outage
@@ -151,9 +152,8 @@ class LaneWorker:
         try:
             try:
                 async with asyncio.TaskGroup() as group:
-                    renewal = group.create_task(self._keep(lease))
-                    await self._work(lease, work)
-                    renewal.cancel()
+                    with kept(self._lanes.lease_seconds, lambda: group.create_task(self._keep(lease))):
+                        await self._work(lease, work)
             except* LeaseLost:
                 self._metrics.leases_lost.inc()
                 log.warning("lease_lost", lane=tag(lease.lane), epoch=lease.epoch)
@@ -168,15 +168,15 @@ class LaneWorker:
 
     async def _keep(self, lease: Lease) -> None:
         while True:
-            await asyncio.sleep(self._lanes.lease_seconds / 3)  # two renewals may fail before the lease runs out
             try:
                 held = await self._lanes.renew(lease)
             except Exception as error:
                 if not is_outage(error) and not isinstance(error, TimeoutError):
                     raise
-                continue
-            if not held:
-                raise LeaseLost
+            else:
+                if not held:
+                    raise LeaseLost
+            await asyncio.sleep(self._lanes.lease_seconds / 3)  # two renewals may fail before the lease runs out
 
     async def _spared(self, lease: Lease, row: InboxRow) -> bool:
         """Keep a lane whose owners keep dying from the others: apart in time, and quarantined in the end."""

@@ -1,7 +1,8 @@
 """One connection to the database: SQLAlchemy Core composes the statements, asyncpg runs them.
 
 SQLAlchemy's own execution costs some three times what asyncpg needs for the same statement (docs/performance.md), so
-each statement is compiled once, for as long as it lives, and only its parameters change hands afterwards.
+each statement is compiled once, for as long as it lives, and only its parameters change hands afterwards. A round trip
+is what costs most: writes that nobody waits for are kept, and go out together.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from weakref import WeakKeyDictionary
 import asyncpg
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
+
+from persistence.together import REFUSED, Write, one_statement
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -84,12 +87,57 @@ class Result:
 
 
 class Connection:
-    """What a transaction, or single statements, are run on."""
+    """What a transaction, or single statements, are run on.
 
-    __slots__ = ("_driver",)
+    With ``atomic`` its statements are one transaction, which begins with the first of them and ends with ``finish`` or
+    ``abandon``; without, each is committed by itself.
+    """
 
-    def __init__(self, driver: Any) -> None:
+    __slots__ = ("_atomic", "_begun", "_driver", "_later")
+
+    def __init__(self, driver: Any, *, atomic: bool = False) -> None:
         self._driver = driver
+        self._atomic = atomic
+        self._begun = False
+        self._later: list[Write] = []
+
+    def later(
+        self,
+        statement: Executable,
+        values: Mapping[str, Any] | None = None,
+        *,
+        rows: int | None = None,
+        otherwise: Exception | None = None,
+    ) -> None:
+        """Write this before whatever is executed next, or at the end; ``otherwise`` is raised then.
+
+        Raises what composing a statement raises.
+        """
+        given = values or {}
+        compiled = _compiled(statement, given)
+        table: Any = statement
+        self.later_write(
+            Write(compiled.sql, compiled.arguments(given), table.table.name, compiled.rows, rows, otherwise)
+        )
+
+    def later_write(self, write: Write) -> None:
+        """Do the same with PostgreSQL's own text."""
+        self._later.append(write)
+
+    async def finish(self) -> None:
+        """Write what waits and commit; raises what the writes raise, and then nothing of them stands."""
+        if not self._begun and not _apart(self._later):
+            await self._write()  # one statement commits itself
+            return
+        await self._ready()
+        if self._begun:
+            await self._driver.execute("COMMIT")
+
+    async def abandon(self) -> None:
+        """Undo everything; what waits is not written."""
+        self._later = []
+        if self._begun:
+            await self._driver.execute("ROLLBACK")
 
     async def execute(
         self, statement: Executable, values: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None
@@ -120,12 +168,47 @@ class Connection:
         return await self._run(sql, arguments, rows=rows)
 
     async def _run(self, sql: str, arguments: Sequence[Any], *, rows: bool) -> Result:
+        if self._later or (self._atomic and not self._begun):
+            await self._ready()
         if rows:
             found = await self._driver.fetch(sql, *arguments)
             return Result(found, len(found))
         status: str = await self._driver.execute(sql, *arguments)
         count = status.rpartition(" ")[2]
         return Result((), int(count) if count.isdigit() else 0)
+
+    async def _ready(self) -> None:
+        """Begin, and write what waits."""
+        if self._atomic and not self._begun:
+            self._begun = True  # also if we never hear that it did
+            await self._driver.execute("BEGIN")
+        while self._later:
+            await self._write()
+
+    async def _write(self) -> None:
+        """Write what waits, up to the second write onto a table: one statement keeps no order of its own."""
+        count = _apart(self._later) or len(self._later)
+        now, self._later = self._later[:count], self._later[count:]
+        if not now:
+            return
+        sql, arguments = one_statement(now)
+        try:
+            await self._driver.fetch(sql, *arguments)
+        except asyncpg.PostgresError as error:
+            refused = now[int(str(error))].otherwise if error.sqlstate == REFUSED else None
+            if refused is None:
+                raise
+            raise refused from None
+
+
+def _apart(writes: Sequence[Write]) -> int:
+    """Return the place of the first write onto a table that an earlier one is onto, 0 for none."""
+    seen: set[str] = set()
+    for place, write in enumerate(writes):
+        if write.onto in seen:
+            return place
+        seen.add(write.onto)
+    return 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,18 +58,16 @@ class Database:
         """Open one transaction: committed at the end, rolled back on any exception."""
         async with self._turns.acquire() as driver:
             token = _in_transaction.set(True)
-            cause: BaseException | None = None
+            connection = Connection(driver, atomic=True)
             try:
-                async with driver.transaction():
-                    try:
-                        yield Connection(driver)
-                    except BaseException as error:
-                        cause = error
-                        raise
-            except asyncpg.InterfaceError:
-                if cause is None:
-                    raise
-                raise cause from None  # the connection died too: nothing to roll back, and that is not what happened
+                yield connection
+                await connection.finish()
+            except BaseException as cause:
+                try:
+                    await connection.abandon()
+                except Exception:  # noqa: BLE001 - the connection died too: nothing is left to undo
+                    raise cause from None  # and that is what happened
+                raise
             finally:
                 _in_transaction.reset(token)
 
@@ -78,8 +76,10 @@ class Database:
         """Run single statements, each committed by itself: one round trip instead of the three of a transaction."""
         async with self._turns.acquire() as driver:
             token = _in_transaction.set(True)  # a connection of the pool must not wait for the network either
+            connection = Connection(driver)
             try:
-                yield Connection(driver)
+                yield connection
+                await connection.finish()
             finally:
                 _in_transaction.reset(token)
 

@@ -16,6 +16,7 @@ from persistence.bell import Bell
 from persistence.inbox import CHANNEL
 from persistence.jsontext import clean, storable
 from persistence.tables import inbox, lanes
+from persistence.together import Write
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -185,13 +186,15 @@ class Lanes:
             raise LeaseLost
 
     async def done(self, connection: Connection, lease: Lease, ids: Collection[int]) -> None:
-        """Mark rows as done together with everything else in the transaction, fenced; raises ``LeaseLost``."""
+        """Mark rows as done together with everything else in the transaction, fenced.
+
+        Its end raises ``LeaseLost`` then, also when somebody finished one of them already.
+        """
         if not ids:
             await self.fence(connection, lease)
             return
-        finished = await connection.exec_driver_sql(_DONE, (lease.lane, lease.epoch, list(ids)))
-        if finished.rowcount != len(ids):
-            raise LeaseLost  # or somebody finished one of them already
+        arguments = (lease.lane, lease.epoch, list(ids))
+        connection.later_write(Write(_DONE, arguments, "inbox", returns=False, rows=len(ids), otherwise=LeaseLost()))
 
     async def back_off(self, lease: Lease, row: InboxRow) -> None:
         """Give the lane back for as long as a failure of this row would; nothing is counted."""

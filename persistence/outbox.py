@@ -48,7 +48,7 @@ class Saida:
 _ENQUEUE = insert(outbox).on_conflict_do_nothing(index_elements=[outbox.c.chave])
 
 
-async def enqueue(
+def enqueue(
     connection: Connection,
     *,
     conversa: str,
@@ -74,7 +74,7 @@ async def enqueue(
         "bloqueia": bloqueia,
         "correlacao": correlacao,
     }
-    await connection.execute(_ENQUEUE, values)
+    connection.later(_ENQUEUE, values)
 
 
 _CLAIM = sa.text("""

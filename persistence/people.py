@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import phonenumbers
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 BRAZIL = "55"
 APAGADO = "apagado"  # the address of a conversation whose person was erased: nothing goes there
 OLD_MOBILE_LENGTH = 12  # country, area code and eight digits: a mobile account from before the ninth digit
+PHONES = 4096  # numbers remembered: each turn asks twice what its own is called
 MOBILE_FIRST_DIGITS = "6789"  # landlines start with 2 to 5 and never got a ninth digit
 
 
@@ -107,8 +109,18 @@ async def greet(connection: Connection, contato: Contato, mensagens: int) -> dat
 
     Returns the moment of the transaction, by the database's clock (aware UTC).
     """
+    agora: datetime = (await connection.execute(*_greeting(contato, mensagens))).scalar_one()
+    return agora
+
+
+def greet_later(connection: Connection, contato: Contato, mensagens: int) -> None:
+    """Do the same at the end of the transaction."""
+    connection.later(*_greeting(contato, mensagens))
+
+
+def _greeting(contato: Contato, mensagens: int) -> tuple[Any, dict[str, Any]]:
     telefone = _canonical_or_none(contato.wa_id)
-    values = {
+    return _GREET[telefone is not None], {
         "b_conversa": contato.conversa,
         "b_phone_number_id": contato.phone_number_id,
         "b_endereco": contato.endereco,
@@ -117,8 +129,6 @@ async def greet(connection: Connection, contato: Contato, mensagens: int) -> dat
         "b_mensagens": mensagens,
         "b_telefone": telefone,
     }
-    agora: datetime = (await connection.execute(_GREET[telefone is not None], values)).scalar_one()
-    return agora
 
 
 def _greet(*, by_phone: bool) -> Any:
@@ -201,6 +211,7 @@ def _empresa(row: Any) -> Empresa:
     )
 
 
+@lru_cache(PHONES)
 def _canonical_or_none(wa_id: str | None) -> str | None:
     try:
         return canonical_phone(wa_id) if wa_id else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 _RASCUNHO = TypeAdapter(Rascunho)
 _IGUAL = TypeAdapter(NotaIgual | None)
+STEP = frozenset(
+    {"sessao_id", "de", "para", "evento", "snapshot_reason", "revisao", "detalhe", "correlacao"}
+)  # the columns of ``transicoes`` that its writer gives
 SPEC_NAME = {Campo.DOCUMENTO: "cnpj"}  # the specification calls the document by its commonest kind
 
 
@@ -78,7 +82,14 @@ _UPDATE = (
     .values(updated_at=sa.func.now(), id_integracao=sa.func.coalesce(_GIVEN, session_snapshot.c.id_integracao))
     .returning(session_snapshot.c.id)
 )
-_RECORD = transicoes.insert()
+
+
+@cache
+def _record(count: int) -> Any:
+    """The insertion of so many steps, numbered in their order."""
+    names = [column.name for column in transicoes.columns if column.name in STEP]
+    rows: list[dict[str, Any]] = [{name: sa.bindparam(f"{name}_{row}") for name in names} for row in range(count)]
+    return transicoes.insert().values(rows)
 
 
 async def save(
@@ -88,25 +99,33 @@ async def save(
 
     Raises ``StaleSessionError`` when somebody else wrote since it was loaded, or opened another session meanwhile.
     """
-    columns = _columns(sessao)
-    if sessao.versao == 0:
-        names = ("sessao_id", "conversa", "empresa_id", "origem")
-        columns |= {name: getattr(sessao, name) for name in names}
-        columns |= {"telefone": telefone, "id_integracao": id_integracao}
-        result = await connection.execute(_INSERT, columns)
-    else:
-        columns |= {"_sessao": sessao.sessao_id, "_versao": sessao.versao, "_integracao": id_integracao}
-        result = await connection.execute(_UPDATE, columns)
-    row_id = result.scalar_one_or_none()
+    statement, columns = _saving(sessao, telefone, id_integracao)
+    row_id = (await connection.execute(statement, columns)).scalar_one_or_none()
     if row_id is None:
         raise StaleSessionError(sessao.sessao_id)
     return replace(sessao, versao=sessao.versao + 1), row_id
 
 
-async def record(connection: Connection, steps: Sequence[dict[str, Any]]) -> None:
-    """Append transitions to the journal: dicts with the columns of ``transicoes``."""
+def save_later(connection: Connection, sessao: Sessao, *, telefone: str | None = None) -> Sessao:
+    """Do the same at the end of the transaction, whose end raises then, for a session whose row nothing refers to."""
+    connection.later(*_saving(sessao, telefone, None), rows=1, otherwise=StaleSessionError(sessao.sessao_id))
+    return replace(sessao, versao=sessao.versao + 1)
+
+
+def _saving(sessao: Sessao, telefone: str | None, id_integracao: str | None) -> tuple[Any, dict[str, Any]]:
+    columns = _columns(sessao)
+    if sessao.versao == 0:
+        names = ("sessao_id", "conversa", "empresa_id", "origem")
+        columns |= {name: getattr(sessao, name) for name in names}
+        return _INSERT, columns | {"telefone": telefone, "id_integracao": id_integracao}
+    return _UPDATE, columns | {"_sessao": sessao.sessao_id, "_versao": sessao.versao, "_integracao": id_integracao}
+
+
+def record(connection: Connection, steps: Sequence[dict[str, Any]]) -> None:
+    """Append transitions to the journal at the end of the transaction: dicts with the columns ``STEP``."""
     if steps:
-        await connection.execute(_RECORD, list(steps))
+        values = {f"{name}_{row}": value for row, step in enumerate(steps) for name, value in step.items()}
+        connection.later(_record(len(steps)), values)
 
 
 def _sessao(row: Row) -> Sessao:

@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from persistence.lanes import LeaseLost
 from persistence.outbox import ORDEM
+from persistence.tick import RANK
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from persistence.engine import Database
     from persistence.lanes import Lease
-
-
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """How far a message has come. ``outbox_id`` is our own number for it, as Meta gives it back; 0: none."""
-
-    wamid: str
-    outbox_id: int
-    status: str  # of ``outbox.ORDEM``
+    from persistence.tick import Tick
 
 
 # One statement, committed by itself: a tick is applied again without harm, so only the lane's lock must hold. A message
 # is found by its wamid; by our number only if it may have left and its wamid is not known: numbers start again in a
 # restored or second database, and Meta repeats its webhooks for seven days.
-_RANK = "CASE o.status " + " ".join(f"WHEN '{status}' THEN {posto}" for status, posto in ORDEM.items()) + " ELSE 0 END"
 _APPLY = f"""
 WITH nossa AS MATERIALIZED (
     SELECT FROM lanes WHERE lane = $1 AND epoch = $2 AND owner IS NOT NULL FOR NO KEY UPDATE
@@ -42,7 +33,7 @@ WITH nossa AS MATERIALIZED (
     ) t ORDER BY id, posto DESC
 ), contadas AS (
     UPDATE outbox o SET wamid = alvo.wamid, run_at = NULL, enviado_em = coalesce(o.enviado_em, now()),
-        status = CASE WHEN {_RANK} < alvo.posto THEN alvo.status ELSE o.status END
+        status = CASE WHEN {RANK} < alvo.posto THEN alvo.status ELSE o.status END
     FROM alvo WHERE o.id = alvo.id AND (o.wamid IS NULL OR o.wamid = alvo.wamid) AND EXISTS (SELECT FROM nossa)
     RETURNING alvo.wamid
 ), feitas AS (

@@ -255,6 +255,7 @@ async def test_order_and_exclusion_hold_under_concurrency(
         if dice.random() < 0.03:
             await database.pool.execute("UPDATE lanes SET lease_until = now() WHERE lane = $1", lease.lane)
         async with database.transaction() as connection:
+            await lanes.fence(connection, lease)
             await lanes.done(connection, lease, ids)
             inside[lease.lane] += 1  # the fence is held from here to the commit
             if inside[lease.lane] != 1:

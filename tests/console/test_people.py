@@ -178,7 +178,7 @@ async def test_late_truth_about_an_erased_persons_invoice_is_stored_and_told_to_
         sessao = await snapshots.load(connection, key, sessao_id)
         assert sessao is not None
         transition(sessao, NotaAutorizada("9", 1), sessao.mostrado_em)
-        await outbox.enqueue(connection, conversa=key, mensagem={"tipo": "texto", "texto": "x", "botoes": []})
+        outbox.enqueue(connection, conversa=key, mensagem={"tipo": "texto", "texto": "x", "botoes": []})
     assert await desk.office.database.pool.fetchval("SELECT count(*) FROM outbox WHERE conversa = $1", key) == 0
 
 

@@ -35,7 +35,8 @@ things = sa.Table(
 async def opened(database_url: str) -> AsyncIterator[Database]:
     database = await Database.open(database_url)
     await database.pool.execute(
-        "CREATE TABLE things (id serial PRIMARY KEY, name text, price numeric(12,2), data jsonb)"
+        "CREATE TABLE things (id serial PRIMARY KEY, name text, price numeric(12,2), data jsonb);"
+        "CREATE TABLE others (id serial PRIMARY KEY, name text)"
     )
     yield database
     await database.close()
@@ -43,7 +44,7 @@ async def opened(database_url: str) -> AsyncIterator[Database]:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def database(opened: Database) -> Database:
-    await opened.pool.execute("TRUNCATE things")
+    await opened.pool.execute("TRUNCATE things, others")
     return opened
 
 
@@ -174,3 +175,74 @@ async def test_a_statement_is_compiled_once_and_forgotten_with_its_owner(databas
 async def test_whether_a_statement_gives_rows_is_read_from_its_outermost_verb(sql: str, rows: bool) -> None:
     """A wrong guess would lose either the rows or the count."""
     assert module._gives_rows(sql) is rows
+
+
+others = sa.Table("others", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True), sa.Column("name", sa.Text))
+
+
+async def test_writes_nobody_waits_for_go_out_as_one_statement(database: Database) -> None:
+    """One transaction id for all of them, and no second one: they committed themselves."""
+    async with database.transaction() as connection:
+        connection.later(things.insert(), {"name": "a", "price": None, "data": {"x": 1}}, rows=1)
+        connection.later(others.insert(), {"name": "b"})
+    rows = await database.pool.fetch(
+        "SELECT name, xmin::text FROM things UNION ALL SELECT name, xmin::text FROM others"
+    )
+    assert [row["name"] for row in rows] == ["a", "b"]
+    assert len({row["xmin"] for row in rows}) == 1
+
+
+async def test_what_is_executed_afterwards_sees_what_was_to_be_written_later(database: Database) -> None:
+    """Later means before the next statement, so that a program reads what it wrote; and in its order."""
+    async with database.transaction() as connection:
+        for name in "abc":
+            connection.later(things.insert(), {"name": name})
+        seen = (await connection.execute(sa.select(things.c.name).order_by(things.c.id))).scalars()
+    async with database.alone() as connection:
+        connection.later(things.insert(), {"name": "d"})
+        connection.later(things.insert(), {"name": "e"})
+    assert seen == ["a", "b", "c"]
+    assert await database.pool.fetchval("SELECT string_agg(name, '' ORDER BY id) FROM things") == "abcde"
+
+
+@pytest.mark.parametrize("read_first", [True, False])
+async def test_a_write_that_finds_other_rows_than_it_must_undoes_all(database: Database, read_first: bool) -> None:
+    """Whether or not a transaction had begun, nothing of it stands, and the caller hears its own error."""
+    await database.pool.execute("INSERT INTO things (name) VALUES ('kept'), ('kept')")
+    change = things.update().where(things.c.name == sa.bindparam("b_name")).values(price=1)
+    for name, rows in (("nobody", 1), ("kept", 1), ("kept", 3)):
+        with pytest.raises(LookupError, match="mine"):  # noqa: PT012 - the end of the transaction raises
+            async with database.transaction() as connection:
+                if read_first:
+                    await connection.scalar(sa.select(sa.func.count()).select_from(things))
+                connection.later(others.insert(), {"name": "lost"})
+                connection.later(change, {"b_name": name}, rows=rows, otherwise=LookupError("mine"))
+    assert await database.pool.fetchval("SELECT count(*) FROM others WHERE name = 'lost'") == 0
+    assert await database.pool.fetchval("SELECT count(price) FROM things") == 0
+    async with database.transaction() as connection:
+        connection.later(change, {"b_name": "kept"}, rows=2, otherwise=LookupError("mine"))
+    assert await database.pool.fetchval("SELECT count(price) FROM things") == 2
+
+
+async def test_what_was_to_be_written_later_is_dropped_with_the_transaction(database: Database) -> None:
+    """An exception before the end leaves no trace, with or without a statement before it."""
+    for read_first in (True, False):
+        with pytest.raises(ValueError, match="ours"):  # noqa: PT012 - the end of the transaction raises
+            async with database.transaction() as connection:
+                if read_first:
+                    await connection.execute(things.insert(), {"name": "undone"})
+                connection.later(things.insert(), {"name": "never"})
+                raise ValueError("ours")
+    assert await database.pool.fetchval("SELECT count(*) FROM things") == 0
+
+
+async def test_a_transaction_without_statements_asks_nothing(database: Database) -> None:
+    """What has nothing to write costs no round trip, and what fails at the end says what failed."""
+    async with database.transaction():
+        pass
+    with pytest.raises(asyncpg.UniqueViolationError):  # noqa: PT012 - the end of the transaction raises
+        async with database.transaction() as connection:
+            connection.later(things.insert(), {"id": 1, "name": "a"})
+            connection.later(others.insert(), {"name": "b"})
+            connection.later(things.insert(), {"id": 1, "name": "c"})
+    assert await database.pool.fetchval("SELECT count(*) FROM things") == 0

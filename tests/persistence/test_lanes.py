@@ -230,6 +230,7 @@ async def test_a_claim_waits_out_a_commit_in_progress(database: Database, lanes:
     lease, rows = await claim_one(lanes)
     await expire(database)
     async with database.transaction() as connection:
+        await lanes.fence(connection, lease)
         await lanes.done(connection, lease, [rows[0].id])
         assert await lanes.claim("other", 10) == []
     assert (await claim_one(lanes, "other"))[1] == ()

@@ -8,7 +8,8 @@ import pytest_asyncio
 from persistence.engine import Database
 from persistence.inbox import Arrival, Inbox
 from persistence.lanes import Lanes, Lease, LeaseLost
-from persistence.ticks import Tick, apply
+from persistence.tick import Tick
+from persistence.ticks import apply
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
