@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import uvloop
 
 from bot.observability import configure
-from bot.run import serving, stop_on_signals
+from bot.run import serving, settle, stop_on_signals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,6 +59,7 @@ async def verify() -> None:
         ping_redis=ping,
     )
     stop = stop_on_signals()
+    settle()  # as `prosa web` does
     async with serving(create_app(deps), "127.0.0.1", 0) as address:
         started(address)
         await stop.wait()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from bot.house import House
 
 SHUTDOWN_SECONDS = 5.0  # for requests in progress; each takes milliseconds
+
+# Objects made before the cycle collector looks at the young ones, and looks at these before at older ones. Requests
+# and turns leave few cycles behind: with Python's own (700, 10, 10) it looks every four requests and finds nothing.
+COLLECT = (50_000, 20, 100)
 
 log = structlog.get_logger(__name__)
 
@@ -41,9 +46,19 @@ async def serving(app: web.Application, host: str, port: int) -> AsyncIterator[s
         await runner.cleanup()
 
 
+def settle() -> None:
+    """Tell the cycle collector that what is loaded stays: going through it again took 50 ms each time.
+
+    Called once by each process that runs for long, when it has opened everything.
+    """
+    gc.freeze()
+    gc.set_threshold(*COLLECT)
+
+
 async def run(house: House, stop: asyncio.Event, *, with_web: bool, with_worker: bool) -> None:
     """Run the chosen parts until ``stop``; the web closes its doors before the worker is drained."""
     settings = house.settings
+    settle()
     if not with_web:
         async with AsyncExitStack() as stack:
             if settings.probe_port:

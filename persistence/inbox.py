@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from persistence.jsontext import clean, storable
 from persistence.outage import DatabaseAwayError, is_objection, is_outage
+from persistence.patience import Patience
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,6 +23,7 @@ CHANNEL = "prosa_inbox"
 FLUSHERS = 2  # one writes while the other waits for the disk; more only split the batches
 MAX_ROWS = 400  # measured: a bigger batch gains nothing and makes its callers wait for each other
 MAX_WAITING = 20_000  # arrivals held in memory; beyond it the sender keeps them (503)
+PUT_SECONDS = 10.0  # Meta gives up after 5 to 20 s by various accounts; later than this is as good as never
 FLUSH_SECONDS = 10.0  # a database slower than this is away
 TRIES = 3  # after a deadlock (the same keys in two orders), or on connections that a restart of the database cut
 MAX_DEBOUNCE_FACTOR = 4  # somebody who never stops typing is answered after this many quiet times
@@ -81,9 +83,10 @@ class _Caller:
 class Inbox:
     """The inbox table's entrance; concurrent callers share one INSERT and one commit (group commit, no added delay)."""
 
-    def __init__(self, database: Database, debounce_seconds: float) -> None:
+    def __init__(self, database: Database, debounce_seconds: float, *, put_seconds: float = PUT_SECONDS) -> None:
         self._database = database
         self._debounce = timedelta(seconds=debounce_seconds)
+        self._patience = Patience(put_seconds)
         self._waiting: deque[_Caller] = deque()
         self._waiting_rows = 0
         self._flushers: set[asyncio.Task[None]] = set()
@@ -92,6 +95,7 @@ class Inbox:
         """Store ``arrivals`` in list order and return how many were new; returns only after the commit.
 
         Raises ``DatabaseAwayError`` (send again later), ``UnstorableError``, or what the database objects to in them.
+        Nobody waits longer than ``put_seconds``; what was being written then may still be stored.
         """
         if not arrivals:
             return 0
@@ -105,6 +109,7 @@ class Inbox:
             flusher = asyncio.create_task(self._flush(), name="inbox:flush")
             self._flushers.add(flusher)
             flusher.add_done_callback(self._flushers.discard)
+        self._patience.watch(caller.stored)
         return await caller.stored
 
     async def put_in(self, connection: Connection, arrivals: Sequence[Arrival]) -> int:

@@ -34,6 +34,7 @@ def create_app(deps: WebhookDeps) -> web.Application:
     )
     app.on_response_prepare.append(_no_sniffing)
     app.on_shutdown.append(close_doors)
+    app.on_cleanup.append(_tell)
     return app
 
 
@@ -58,6 +59,10 @@ async def close_doors(app: web.Application) -> None:
     app[DEPS].doors.closed = True
 
 
+async def _tell(app: web.Application) -> None:
+    app[DEPS].figures.tell()
+
+
 @web.middleware
 async def _entrance(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Closed doors, figures and the size limit, in one: aiohttp takes its time for each middleware."""
@@ -72,8 +77,7 @@ async def _entrance(request: web.Request, handler: Handler) -> web.StreamRespons
         return await _bounded(request, handler)
     began = perf_counter()
     response = await _bounded(request, handler)
-    deps.metrics.webhook_seconds.labels(origem).observe(perf_counter() - began)
-    deps.metrics.webhook_requests.labels(origem, str(response.status)).inc()
+    deps.figures.answered(origem, response.status, perf_counter() - began)
     return response
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from aiohttp import web
 
+from webhooks.figures import Figures
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
@@ -58,13 +60,14 @@ class WebhookDeps:
     read_hints: Callable[[bytes], Sequence[Hint]]
     ping_redis: Callable[[], Awaitable[object]]
     metrics_token: bytes | None = None
-    put_seconds: float = 10.0  # Meta gives up after 5 to 20 s by various accounts; later than this is as good as never
     doors: Doors = field(default_factory=Doors)
+    figures: Figures = field(init=False)
 
     def __post_init__(self) -> None:
         needed = (self.whatsapp_verify_token, *self.whatsapp_secrets, *self.gateway_paths, *self.gateway_headers)
         if not self.whatsapp_secrets or not self.gateway_paths or not all(needed):
             raise ValueError("webhooks need a WhatsApp app secret, a verify token and a gateway secret, none empty")
+        object.__setattr__(self, "figures", Figures(self.metrics))  # once, as any field of a frozen class
 
 
 DEPS = web.AppKey("DEPS", WebhookDeps)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,13 +20,24 @@ def signed_by_any(raw: bytes, signature: str | None, secrets: Sequence[bytes]) -
     if signature is None or not signature.startswith(_SCHEME):
         return False
     presented = _bytes(signature.removeprefix(_SCHEME))
-    expected = (hmac.new(secret, raw, hashlib.sha256).hexdigest().encode() for secret in secrets if secret)
+    expected = (_digest(secret, raw) for secret in secrets if secret)
     return _any_equal(presented, expected)
 
 
 def is_any(presented: str | None, secrets: Sequence[bytes]) -> bool:
     """True when ``presented`` is one of ``secrets``."""
     return presented is not None and _any_equal(_bytes(presented), (secret for secret in secrets if secret))
+
+
+def _digest(secret: bytes, raw: bytes) -> bytes:
+    made = _keyed(secret).copy()
+    made.update(raw)
+    return made.hexdigest().encode()
+
+
+@lru_cache(maxsize=8)  # two while rotating; a key is worked in once, which takes as long as a body
+def _keyed(secret: bytes) -> hmac.HMAC:
+    return hmac.new(secret, digestmod="sha256")
 
 
 def _any_equal(presented: bytes, expected: Iterable[bytes]) -> bool:

@@ -27,15 +27,11 @@ log = structlog.get_logger()
 async def store(deps: WebhookDeps, origem: str, arrivals: Sequence[Arrival]) -> web.Response:
     """Store and answer. Raises ``UnstorableError``, and what the database objects to in the arrivals."""
     try:
-        async with asyncio.timeout(deps.put_seconds):
-            new = await deps.inbox.put(arrivals)
-    except (DatabaseAwayError, TimeoutError) as error:
+        new = await deps.inbox.put(arrivals)
+    except DatabaseAwayError as error:
         log.warning("arrival_refused", origem=origem, quantos=len(arrivals), erro=type(error).__name__)
         return unavailable()
-    deps.metrics.arrivals_stored.labels(origem).inc(new)
-    for arrival in arrivals:
-        deps.metrics.arrivals.labels(arrival.tipo).inc()
-    log.info("arrived", origem=origem, novas=new, correlacoes=[arrival.correlacao for arrival in arrivals])
+    deps.figures.stored(origem, new, arrivals)
     return web.Response(body=STORED, content_type="application/json")
 
 

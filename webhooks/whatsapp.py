@@ -67,6 +67,5 @@ async def _store_singly(deps: WebhookDeps, notification: Notification) -> web.Re
 
 async def _store(deps: WebhookDeps, notification: Notification) -> web.Response:
     response = await store(deps, ORIGEM, notification.arrivals)
-    for name in notification.message_types():
-        deps.metrics.messages.labels(name).inc()
+    deps.figures.messages(notification.message_types())
     return response

@@ -192,6 +192,23 @@ async def test_a_database_that_is_away_is_named_as_such(database_url: str) -> No
     assert [type(answer) for answer in answers] == [DatabaseAwayError] * 3
 
 
+async def test_no_caller_waits_longer_than_it_was_promised(database: Database) -> None:
+    """Behind a lock callers learn ``DatabaseAwayError`` in time, those in the queue too; then it goes on."""
+    inbox = Inbox(database, debounce_seconds=0, put_seconds=0.2)
+    async with asyncio.timeout(PATIENCE), database.pool.acquire() as rival:
+        async with rival.transaction():
+            await rival.execute("LOCK TABLE inbox")
+            calls = []
+            for number in range(6):
+                calls.append(asyncio.create_task(inbox.put([arrival(str(number))])))
+                await asyncio.sleep(0.01)
+            answers = await asyncio.gather(*calls, return_exceptions=True)
+            assert [type(answer) for answer in answers] == [DatabaseAwayError] * 6
+        assert await inbox.put([arrival("after")]) == 1
+    await inbox.close()
+    assert "after" in await stored(database)
+
+
 async def test_a_caller_that_gives_up_disturbs_nobody(database: Database, inbox: Inbox) -> None:
     """A cancelled request leaves the flusher and the other callers as they were."""
     calls = [asyncio.create_task(inbox.put([arrival(str(number))])) for number in range(10)]

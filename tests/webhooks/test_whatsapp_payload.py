@@ -176,6 +176,17 @@ def test_a_malformed_message_does_not_touch_its_siblings(bad: object) -> None:
     assert odd.payload["bruto"] == bad
 
 
+def test_ids_may_be_numbers_and_must_be_whole() -> None:
+    """An id sent as a number is its text; a truth value or half a character is none, and costs nobody an answer."""
+    numbered = message() | {"id": 17, "from_user_id": None, "from": 5511}
+    (arrival,) = read_notification(body(value(numbered, contacts=None))).arrivals
+    assert (arrival.chave, arrival.lane) == ("17", f"{PHONE}:5511")
+    for odd in (True, "MARK"):
+        raw = body(value(message(from_user_id=odd), statuses=[status(recipient_user_id=odd)]))
+        found = read_notification(raw.replace(b"MARK", b"\\ud83d")).arrivals
+        assert [arrival.tipo for arrival in found] == ["ilegivel", "ilegivel"]
+
+
 def test_a_message_from_nobody_is_illegible() -> None:
     """Without BSUID and number there is no conversation to put it in."""
     (arrival,) = read_notification(body(value({"id": "wamid.1", "type": "text"}, contacts=None))).arrivals

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot.metrics import Metrics
+from bot.observability import ALLOWED
+from persistence.inbox import Arrival
+from webhooks.figures import IDS_PER_LINE, Figures
+
+
+def arrivals(*ids: str, tipo: str = "mensagem") -> list[Arrival]:
+    return [Arrival(f"key-{name}", "lane", tipo, {}, name, imediato=True) for name in ids]
+
+
+def told(logs: list[Any]) -> list[dict[str, Any]]:
+    return [dict(line) for line in logs if line["event"] == "arrived"]
+
+
+async def a_round() -> None:
+    """Let the loop run what is ready, and what that makes ready."""
+    for _ in range(2):
+        await asyncio.sleep(0)
+
+
+async def test_what_arrives_together_is_one_line_with_every_id() -> None:
+    """Webhooks of one moment share a line, each sender its own; no correlation id is missing: each can be followed."""
+    figures = Figures(Metrics())
+    with capture_logs() as logs:
+        figures.stored("whatsapp", 2, arrivals("a", "b"))
+        figures.stored("gateway", 1, arrivals("g", tipo="gateway"))
+        figures.stored("whatsapp", 0, arrivals("c"))
+        assert told(logs) == []
+        await a_round()
+        figures.stored("whatsapp", 1, arrivals("d"))
+        await a_round()
+    assert [(line["origem"], line["novas"], line["correlacoes"]) for line in told(logs)] == [
+        ("whatsapp", 2, ["a", "b", "c"]),
+        ("gateway", 1, ["g"]),
+        ("whatsapp", 1, ["d"]),
+    ]
+    assert all(line.keys() - {"log_level"} <= ALLOWED for line in told(logs))
+
+
+async def test_a_line_stays_short_enough_for_a_pipe() -> None:
+    """Many webhooks of one moment are told in several lines, each of which a pipe takes whole; nothing is left out."""
+    figures = Figures(Metrics())
+    ids = [f"{number:012x}" for number in range(3 * IDS_PER_LINE)]
+    with capture_logs() as logs:
+        for place in range(0, len(ids), 3):
+            figures.stored("whatsapp", 3, arrivals(*ids[place : place + 3]))
+        await a_round()
+    assert [name for line in told(logs) for name in line["correlacoes"]] == ids
+    assert sum(line["novas"] for line in told(logs)) == len(ids)
+    assert all(len(json.dumps(line["correlacoes"])) < 3_900 for line in told(logs))
+
+
+async def test_the_end_of_the_application_tells_what_is_left() -> None:
+    """What was noted in the last moment is told at once when the loop is about to stop, and only once."""
+    figures = Figures(Metrics())
+    with capture_logs() as logs:
+        figures.stored("whatsapp", 1, arrivals("last"))
+        figures.tell()
+        assert [line["correlacoes"] for line in told(logs)] == [["last"]]
+        await a_round()
+    assert len(told(logs)) == 1
+
+
+async def test_figures_told_together_are_those_told_one_by_one() -> None:
+    """Counters and the histogram have every webhook, whatever was summed before."""
+    metrics = Metrics()
+    figures = Figures(metrics)
+    for status, seconds in ((200, 0.002), (200, 0.2), (503, 20.0)):
+        figures.answered("whatsapp", status, seconds)
+    figures.messages(["text", "audio", "text"])
+    figures.stored("whatsapp", 1, [*arrivals("a"), *arrivals("b", tipo="status")])
+    await a_round()
+    lines = metrics.expose().decode().splitlines()
+    for expected in (
+        'prosa_webhook_requests_total{origem="whatsapp",status="200"} 2.0',
+        'prosa_webhook_requests_total{origem="whatsapp",status="503"} 1.0',
+        'prosa_webhook_seconds_bucket{le="0.0025",origem="whatsapp"} 1.0',
+        'prosa_webhook_seconds_count{origem="whatsapp"} 3.0',
+        'prosa_messages_total{type="text"} 2.0',
+        'prosa_messages_total{type="audio"} 1.0',
+        'prosa_arrivals_total{tipo="mensagem"} 1.0',
+        'prosa_arrivals_total{tipo="status"} 1.0',
+        'prosa_arrivals_stored_total{origem="whatsapp"} 1.0',
+    ):
+        assert expected in lines
+    sums = [float(line.split()[-1]) for line in lines if line.startswith("prosa_webhook_seconds_sum")]
+    assert sums == [pytest.approx(20.202)]
