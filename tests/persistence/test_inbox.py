@@ -183,6 +183,24 @@ async def test_a_deadlock_is_tried_again(database: Database, inbox: Inbox) -> No
     assert await stored(database) == ["2", "1", "3"]
 
 
+async def test_a_connection_that_is_cut_costs_nobody_an_answer(database: Database, inbox: Inbox) -> None:
+    """A writer keeps its connection while more comes; when that one dies it goes on with another."""
+    waiting = "SELECT DISTINCT pid FROM pg_locks WHERE NOT granted"
+    async with asyncio.timeout(PATIENCE), database.pool.acquire() as rival:
+        async with rival.transaction():
+            await rival.execute("LOCK TABLE inbox")
+            calls = []
+            for number in range(6):  # the first two are being written, the others wait for them
+                calls.append(asyncio.create_task(inbox.put([arrival(str(number))])))
+                await asyncio.sleep(0)
+            while len(await rival.fetch(waiting)) < 2:
+                pass
+            await rival.fetch(f"SELECT pg_terminate_backend(pid) FROM ({waiting}) AS w")  # noqa: S608 - ours
+        assert await asyncio.gather(*calls) == [1] * 6
+    await inbox.close()
+    assert sorted(await stored(database)) == [str(number) for number in range(6)]
+
+
 async def test_a_database_that_is_away_is_named_as_such(database_url: str) -> None:
     """Callers learn ``DatabaseAwayError``, so that senders are asked to keep what they sent."""
     database = await Database.open(database_url)
