@@ -57,6 +57,7 @@ async def measure(place: Place, plan: Plan) -> list[Figure]:
             plan.step(f"{name} left out: install requirements-bench.lock")
     sides["empty"] = lambda: pressed(place, "empty", min(plan.seconds, 3))
     sides["idle"] = lambda: pressed(place, "ours", plan.seconds, connections=1, pause=IDLE_PAUSE)
+    sides["idle-empty"] = lambda: pressed(place, "empty", plan.seconds, connections=1, pause=IDLE_PAUSE)
     found = await plan.in_turns(sides)
     return figures(found)
 
@@ -87,8 +88,13 @@ def figures(found: dict[str, list[Pressed]]) -> list[Figure]:
                        reference=_of(found[peer], "cpu_us"), against=what)
             )  # fmt: skip
     made += [
-        Figure(row=ROW, name="p50, idle", unit="ms", ours=_of(found["idle"], "p50_ms")),
-        Figure(row=ROW, name="p99, idle", unit="ms", ours=_of(found["idle"], "p99_ms"), reach=at_most(3)),
+        *(
+            Figure(
+                row=ROW, name=f"{name}, idle", unit="ms", ours=_of(found["idle"], f"{name}_ms"),
+                reference=_of(found["idle-empty"], f"{name}_ms"), against="a server that looks at nothing", reach=reach,
+            )
+            for name, reach in (("p50", None), ("p99", at_most(3)))
+        ),
         Figure(
             row=ROW, name="CPU of the server per request", unit="µs", ours=_of(ours, "cpu_us"),
             reference=_of(verify, "cpu_us"), against="verifying only",

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 SHUTDOWN_SECONDS = 5.0  # for requests in progress; each takes milliseconds
 
-# Objects made before the cycle collector looks at the young ones, and looks at these before at older ones. Requests
-# and turns leave few cycles behind: with Python's own (700, 10, 10) it looks every four requests and finds nothing.
+# How many objects are made before the cycle collector looks at them, and how often before it looks at older ones too.
+# With Python's own (700, 10, 10) it looked 111 times during 40,000 webhooks, 0.8 ms each, and found nothing.
 COLLECT = (50_000, 20, 100)
 
 log = structlog.get_logger(__name__)
@@ -47,7 +47,7 @@ async def serving(app: web.Application, host: str, port: int) -> AsyncIterator[s
 
 
 def settle() -> None:
-    """Tell the cycle collector that what is loaded stays: going through it again took 50 ms each time.
+    """Tell the cycle collector that what is loaded stays: going through it took 90 ms each time (134,000 objects).
 
     Called once by each process that runs for long, when it has opened everything.
     """

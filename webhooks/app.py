@@ -15,20 +15,18 @@ if TYPE_CHECKING:
     from aiohttp.typedefs import Handler
 
 MAX_BODY = 3 * 1024 * 1024 + 64 * 1024  # Meta sends up to 3 MiB; the margin spares us an argument about the last byte
-ORIGINS = {"/webhooks/whatsapp": whatsapp.ORIGEM, gateway.PATH: gateway.ORIGEM}
-PROBES = frozenset({"/healthz", "/readyz", "/metrics"})  # answered to the end
 
 
 def create_app(deps: WebhookDeps) -> web.Application:
     """Build the application; further routes (console, API) may be added to it before it starts."""
-    app = web.Application(middlewares=[_entrance], client_max_size=MAX_BODY)
+    app = web.Application(client_max_size=MAX_BODY)
     app[DEPS] = deps
     app.add_routes(
         [
-            web.get(whatsapp.PATH, whatsapp.verify),
-            web.post(whatsapp.PATH, whatsapp.receive),
-            web.get(gateway.PATH, gateway.verify),
-            web.post(gateway.PATH, gateway.receive),
+            web.get(whatsapp.PATH, _entrance(whatsapp.ORIGEM, whatsapp.verify)),
+            web.post(whatsapp.PATH, _entrance(whatsapp.ORIGEM, whatsapp.receive)),
+            web.get(gateway.PATH, _entrance(gateway.ORIGEM, gateway.verify)),
+            web.post(gateway.PATH, _entrance(gateway.ORIGEM, gateway.receive)),
             *_probes(),
         ]
     )
@@ -55,7 +53,7 @@ def _probes() -> list[web.RouteDef]:
 
 
 async def close_doors(app: web.Application) -> None:
-    """Answer 503 to whatever comes from now on, on connections that are still open too."""
+    """Answer 503 to every webhook from now on, on connections that are still open too."""
     app[DEPS].doors.closed = True
 
 
@@ -63,31 +61,25 @@ async def _tell(app: web.Application) -> None:
     app[DEPS].figures.tell()
 
 
-@web.middleware
-async def _entrance(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Closed doors, figures and the size limit, in one: aiohttp takes its time for each middleware."""
-    deps = request.app[DEPS]
-    if deps.doors.closed and request.path not in PROBES:
-        response: web.StreamResponse = unavailable()
-        response.force_close()
-        return response
-    resource = request.match_info.route.resource
-    origem = ORIGINS.get(resource.canonical) if resource else None
-    if origem is None:
-        return await _bounded(request, handler)
-    began = perf_counter()
-    response = await _bounded(request, handler)
-    deps.figures.answered(origem, response.status, perf_counter() - began)
-    return response
+def _entrance(origem: str, handler: Handler) -> Handler:
+    """Put closed doors, figures and the size limit around a webhook; aiohttp takes its time for a middleware."""
 
-
-async def _bounded(request: web.Request, handler: Handler) -> web.StreamResponse:
-    try:
-        return await handler(request)
-    except web.HTTPRequestEntityTooLarge:
-        response = web.json_response({"erro": "corpo grande demais", "limite_bytes": MAX_BODY}, status=413)
-        response.force_close()  # the rest of the body is not worth reading
+    async def enter(request: web.Request) -> web.StreamResponse:
+        deps = request.app[DEPS]
+        if deps.doors.closed:
+            refusal = unavailable()
+            refusal.force_close()
+            return refusal
+        began = perf_counter()
+        try:
+            response = await handler(request)
+        except web.HTTPRequestEntityTooLarge:
+            response = web.json_response({"erro": "corpo grande demais", "limite_bytes": MAX_BODY}, status=413)
+            response.force_close()  # the rest of the body is not worth reading
+        deps.figures.answered(origem, response.status, perf_counter() - began)
         return response
+
+    return enter
 
 
 async def _no_sniffing(_: web.Request, response: web.StreamResponse) -> None:

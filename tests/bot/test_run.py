@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import asyncio
+import gc
+import weakref
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from bot.run import COLLECT, run, settle
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bot.house import House
+
+
+@pytest.fixture(autouse=True)
+def _collector() -> Iterator[None]:
+    """The collector as it was, for the other tests."""
+    before = gc.get_threshold()
+    yield
+    gc.unfreeze()
+    gc.set_threshold(*before)
+
+
+class Knot:
+    """Something that refers to itself."""
+
+    def __init__(self) -> None:
+        self.me = self
+
+
+async def test_a_process_that_runs_for_long_lets_the_collector_leave_alone_what_is_loaded() -> None:
+    """Once it works, modules and classes are out of the collector's reach: it stops for nothing that stays anyway."""
+
+    async def work(_: asyncio.Event) -> None:
+        assert gc.get_freeze_count() > 10_000
+        assert gc.get_threshold() == COLLECT
+
+    house: Any = SimpleNamespace(settings=SimpleNamespace(probe_port=None), work=work)
+    assert gc.get_freeze_count() < 10_000
+    await run(cast("House", house), asyncio.Event(), with_web=False, with_worker=True)
+    assert gc.get_freeze_count() > 10_000
+
+
+def test_what_comes_later_is_still_collected() -> None:
+    """Cycles that requests and turns leave behind are found as always, so memory stays flat."""
+    settle()
+    seen = weakref.ref(Knot())
+    kept = [Knot() for _ in range(2 * COLLECT[0])]
+    assert seen() is None
+    assert len(kept) == 2 * COLLECT[0]
