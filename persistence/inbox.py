@@ -16,9 +16,6 @@ from persistence.patience import Patience
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import asyncpg
-    from asyncpg.pool import PoolConnectionProxy
-
     from persistence.connection import Connection
     from persistence.engine import Database
 
@@ -83,35 +80,6 @@ class _Caller:
     stored: asyncio.Future[int] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
-class _Loan:
-    """A connection of the pool, borrowed at its first use and kept until it fails or nothing is left to write.
-
-    To borrow one for each batch takes Python as long as the batch itself.
-    """
-
-    def __init__(self, pool: asyncpg.Pool[asyncpg.Record]) -> None:
-        self._pool = pool
-        self._driver: PoolConnectionProxy[asyncpg.Record] | None = None
-
-    async def put(self, columns: tuple[Any, ...]) -> list[str]:
-        """Run the statement and return the keys that were new."""
-        try:
-            async with asyncio.timeout(FLUSH_SECONDS):
-                if self._driver is None:
-                    self._driver = await self._pool.acquire()
-                record = await self._driver.fetchrow(_PUT, *columns)
-        except BaseException:
-            await self.back()  # the next one is another, or made anew
-            raise
-        return list(record["novas"]) if record else []
-
-    async def back(self) -> None:
-        """Give it back."""
-        driver, self._driver = self._driver, None
-        if driver is not None:
-            await self._pool.release(driver)
-
-
 class Inbox:
     """The inbox table's entrance; concurrent callers share one INSERT and one commit (group commit, no added delay)."""
 
@@ -156,13 +124,8 @@ class Inbox:
         await asyncio.gather(*self._flushers, return_exceptions=True)
 
     async def _flush(self) -> None:
-        loan = _Loan(self._database.pool)
-        while self._waiting:  # somebody may have come while the connection was given back
-            try:
-                while batch := self._take():
-                    await self._settle(batch, loan)
-            finally:
-                await loan.back()
+        while batch := self._take():
+            await self._settle(batch)
 
     def _take(self) -> list[_Caller]:
         batch: list[_Caller] = []
@@ -175,13 +138,13 @@ class Inbox:
                 rows += len(caller.rows)
         return batch
 
-    async def _settle(self, batch: list[_Caller], loan: _Loan) -> None:
+    async def _settle(self, batch: list[_Caller]) -> None:
         try:
-            new = set(await self._insert(_merged(batch), loan))
+            new = set(await self._insert(_merged(batch)))
         except Exception as error:  # noqa: BLE001 - every caller is told, none may wait for ever
             if len(batch) > 1 and is_objection(error):  # somebody's data: the others must not suffer for it
                 for caller in batch:
-                    await self._settle([caller], loan)
+                    await self._settle([caller])
                 return
             for caller in batch:
                 _fail(caller, error)
@@ -196,15 +159,18 @@ class Inbox:
             if not caller.stored.done():
                 caller.stored.set_result(len(mine))
 
-    async def _insert(self, rows: Iterable[_Row], loan: _Loan) -> list[str]:
+    async def _insert(self, rows: Iterable[_Row]) -> list[str]:
         columns = self._columns(rows)
         for attempt in range(1, TRIES + 1):
             try:
-                return await loan.put(columns)
+                async with asyncio.timeout(FLUSH_SECONDS):
+                    record = await self._database.pool.fetchrow(_PUT, *columns)
             except Exception as error:
                 if attempt == TRIES or not is_outage(error):
                     raise
                 await asyncio.sleep(random.uniform(0, 0.05))  # noqa: S311 - only so that two rivals don't meet again
+            else:
+                return list(record["novas"]) if record else []
         raise AssertionError("unreachable")
 
     def _columns(self, rows: Iterable[_Row]) -> tuple[Any, ...]:

@@ -184,7 +184,7 @@ async def test_a_deadlock_is_tried_again(database: Database, inbox: Inbox) -> No
 
 
 async def test_a_connection_that_is_cut_costs_nobody_an_answer(database: Database, inbox: Inbox) -> None:
-    """A writer keeps its connection while more comes; when that one dies it goes on with another."""
+    """When the connection that writes a batch dies, the batch goes over another, and so do those behind it."""
     waiting = "SELECT DISTINCT pid FROM pg_locks WHERE NOT granted"
     async with asyncio.timeout(PATIENCE), database.pool.acquire() as rival:
         async with rival.transaction():
