@@ -12,7 +12,8 @@ import asyncpg
 from bench.cpu import Meter
 from bench.figure import Figure
 from persistence.engine import Database
-from persistence.inbox import CHANNEL, Arrival, Inbox
+from persistence.entrance import CHANNEL
+from persistence.inbox import Arrival, Inbox
 
 if TYPE_CHECKING:
     from bench.place import Place

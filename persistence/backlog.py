@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from persistence.inbox import CHANNEL
+from persistence.entrance import CHANNEL
 
 if TYPE_CHECKING:
     from persistence.connection import Connection

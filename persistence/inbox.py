@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from persistence.entrance import PUT, PUT_WITH_TICKS
 from persistence.jsontext import clean, storable
 from persistence.outage import DatabaseAwayError, is_objection, is_outage
 from persistence.patience import Patience
@@ -18,42 +19,14 @@ if TYPE_CHECKING:
 
     from persistence.connection import Connection
     from persistence.engine import Database
+    from persistence.tick import Tick
 
-CHANNEL = "prosa_inbox"
 FLUSHERS = 2  # one writes while the other waits for the disk; more only split the batches
 MAX_ROWS = 400  # measured: a bigger batch gains nothing and makes its callers wait for each other
 MAX_WAITING = 20_000  # arrivals held in memory; beyond it the sender keeps them (503)
 PUT_SECONDS = 10.0  # Meta gives up after 5 to 20 s by various accounts; later than this is as good as never
 FLUSH_SECONDS = 10.0  # a database slower than this is away
 TRIES = 3  # after a deadlock (the same keys in two orders), or on connections that a restart of the database cut
-MAX_DEBOUNCE_FACTOR = 4  # somebody who never stops typing is answered after this many quiet times
-
-# A lane that is already due stays due, with its place in the queue. ``pending_since`` is null from a claim until the
-# next arrival. The rows of one lane keep the order of the list: the identity is drawn after the sort.
-_PUT = f"""
-WITH entrada AS MATERIALIZED (
-    SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[])
-        WITH ORDINALITY AS e(chave, lane, tipo, payload, correlacao, imediato, posicao)
-), novas AS (
-    INSERT INTO inbox (chave, lane, tipo, payload, correlacao)
-    SELECT chave, lane, tipo, payload::jsonb, correlacao FROM entrada ORDER BY posicao
-    ON CONFLICT (chave) DO NOTHING
-    RETURNING chave
-), acordadas AS (
-    INSERT INTO lanes AS l (lane, ready_at, pending_since)
-    SELECT lane, CASE WHEN bool_or(imediato) THEN now() ELSE now() + $7::interval END, now()
-    FROM entrada JOIN novas USING (chave) GROUP BY lane ORDER BY lane
-    ON CONFLICT (lane) DO UPDATE SET
-        pending_since = coalesce(l.pending_since, now()),
-        ready_at = greatest(l.backoff_until, CASE
-            WHEN l.pending_since IS NOT NULL AND l.ready_at <= now() THEN l.ready_at
-            WHEN excluded.ready_at <= now() THEN now()
-            ELSE least(excluded.ready_at, coalesce(l.pending_since, now()) + {MAX_DEBOUNCE_FACTOR} * $7::interval)
-        END)
-)
-SELECT coalesce(array_agg(chave), '{{}}') AS novas, CASE WHEN count(*) > 0 THEN pg_notify('{CHANNEL}', '') END
-FROM novas
-"""  # noqa: S608 - our own constants only
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +34,7 @@ class Arrival:
     """One thing that came in. ``chave`` is what makes it unique for ever, ``lane`` the line in which it waits.
 
     ``payload`` is JSON. ``imediato``: processed at once, without waiting for the sender to finish typing.
+    ``tick``: what it tells of a message of ours; applied as it is stored, so that nobody needs to look at it.
     """
 
     chave: str
@@ -69,9 +43,11 @@ class Arrival:
     payload: Mapping[str, Any]
     correlacao: str
     imediato: bool
+    tick: Tick | None = None
 
 
-_Row = tuple[str, str, str, str, str, bool]
+_Row = tuple[str, str, str, str, str, bool, "Tick | None"]
+_NO_TICK = (None, None, None, None)
 
 
 @dataclass(slots=True)
@@ -116,8 +92,8 @@ class Inbox:
         """Do the same inside an open transaction: stored, and announced, if and when that one commits."""
         if not arrivals:
             return 0
-        result = await connection.exec_driver_sql(_PUT, self._columns(_rows(arrivals).values()))
-        return len(result.one().novas)
+        sql, arguments = self._statement(_rows(arrivals).values())
+        return len((await connection.exec_driver_sql(sql, arguments)).one().novas)
 
     async def close(self) -> None:
         """Wait until everything that was handed in is decided."""
@@ -160,11 +136,11 @@ class Inbox:
                 caller.stored.set_result(len(mine))
 
     async def _insert(self, rows: Iterable[_Row]) -> list[str]:
-        columns = self._columns(rows)
+        sql, arguments = self._statement(rows)
         for attempt in range(1, TRIES + 1):
             try:
                 async with asyncio.timeout(FLUSH_SECONDS):
-                    record = await self._database.pool.fetchrow(_PUT, *columns)
+                    record = await self._database.pool.fetchrow(sql, *arguments)
             except Exception as error:
                 if attempt == TRIES or not is_outage(error):
                     raise
@@ -173,8 +149,12 @@ class Inbox:
                 return list(record["novas"]) if record else []
         raise AssertionError("unreachable")
 
-    def _columns(self, rows: Iterable[_Row]) -> tuple[Any, ...]:
-        return (*(list(column) for column in zip(*rows, strict=True)), self._debounce)
+    def _statement(self, rows: Iterable[_Row]) -> tuple[str, tuple[Any, ...]]:
+        *columns, ticks = (list(column) for column in zip(*rows, strict=True))
+        if not any(ticks):
+            return PUT, (self._debounce, *columns)
+        told = [tick.columns() if tick else _NO_TICK for tick in ticks]
+        return PUT_WITH_TICKS, (self._debounce, *columns, *(list(column) for column in zip(*told, strict=True)))
 
 
 def _rows(arrivals: Sequence[Arrival]) -> dict[str, _Row]:
@@ -182,7 +162,7 @@ def _rows(arrivals: Sequence[Arrival]) -> dict[str, _Row]:
     for arrival in arrivals:
         chave = clean(arrival.chave)
         payload = storable(arrival.payload)
-        row = (chave, clean(arrival.lane), arrival.tipo, payload, arrival.correlacao, arrival.imediato)
+        row = (chave, clean(arrival.lane), arrival.tipo, payload, arrival.correlacao, arrival.imediato, arrival.tick)
         rows.setdefault(chave, row)  # the first of two equal keys counts
     return rows
 

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 import structlog
 
 from persistence.bell import Bell
-from persistence.inbox import CHANNEL
+from persistence.entrance import CHANNEL
 from persistence.jsontext import clean, storable
 from persistence.tables import inbox, lanes
 from persistence.together import Write

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from persistence.jsontext import clean
 from persistence.outbox import ORDEM
 
 if TYPE_CHECKING:
@@ -29,7 +30,11 @@ class Tick:
     def of(cls, status: Mapping[str, Any]) -> Tick | None:
         """Read Meta's ``statuses[]`` object; ``None`` for a failure, and for what we don't keep."""
         step = _STEPS.get(str(status.get("status")))
-        return cls(str(status.get("id")), number_of(status), step) if step else None
+        return cls(clean(str(status.get("id"))), number_of(status), step) if step else None
+
+    def columns(self) -> tuple[str, int, str, int]:
+        """Return its fields and its rank, as statements take them."""
+        return self.wamid, self.outbox_id, self.status, ORDEM[self.status]
 
 
 def number_of(status: Mapping[str, Any]) -> int:

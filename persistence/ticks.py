@@ -55,7 +55,7 @@ async def apply(database: Database, lease: Lease, ids: Collection[int], ticks: S
         known = furthest.get(tick.wamid)
         if known is None or ORDEM[known.status] < ORDEM[tick.status]:
             furthest[tick.wamid] = tick
-    columns = [(t.wamid, t.outbox_id, t.status, ORDEM[t.status]) for t in furthest.values()]
+    columns = [tick.columns() for tick in furthest.values()]
     wamids, numbers, statuses, ranks = zip(*columns, strict=True) if columns else ((), (), (), ())
     arguments = (lease.lane, lease.epoch, list(ids), list(wamids), list(numbers), list(statuses), list(ranks))
     async with database.alone() as connection:  # of the turns' pool: a message's row may be locked by a turn

@@ -12,6 +12,7 @@ import orjson
 
 from persistence import jsontext
 from persistence.inbox import Arrival
+from persistence.tick import Tick
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,6 +150,7 @@ def _status(value: dict[str, Any], received: Any) -> Arrival:
         },
         correlacao=correlation(),
         imediato=True,
+        tick=Tick.of(received),
     )
 
 
