@@ -49,6 +49,7 @@ class Wire:
         self._places = asyncio.Semaphore(connections)
         self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_seconds)
         self._pool_seconds = pool_seconds
+        self._trust = _trust()  # now: the first message must not wait for it
         self._session: aiohttp.ClientSession | None = None
 
     async def exchange(
@@ -110,7 +111,7 @@ class Wire:
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:  # within the loop that will use it
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, ssl=_trust(), keepalive_timeout=KEEP_SECONDS),
+                connector=aiohttp.TCPConnector(limit=0, ssl=self._trust, keepalive_timeout=KEEP_SECONDS),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 headers=self._headers,
                 timeout=self._timeout,

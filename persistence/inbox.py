@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from persistence.engine import Database
     from persistence.tick import Tick
 
-FLUSHERS = 2  # one writes while the other waits for the disk; more only split the batches
+FLUSHERS = 2  # more only split the batches, and smaller batches cost more of everything
+HELP_SECONDS = 0.01  # a write that takes longer waits for the disk or for a lock: the others do not wait behind it
 MAX_ROWS = 400  # measured: a bigger batch gains nothing and makes its callers wait for each other
 MAX_WAITING = 20_000  # arrivals held in memory; beyond it the sender keeps them (503)
 PUT_SECONDS = 10.0  # Meta gives up after 5 to 20 s by various accounts; later than this is as good as never
@@ -66,6 +67,7 @@ class Inbox:
         self._waiting: deque[_Caller] = deque()
         self._waiting_rows = 0
         self._flushers: set[asyncio.Task[None]] = set()
+        self._help: asyncio.TimerHandle | None = None
 
     async def put(self, arrivals: Sequence[Arrival]) -> int:
         """Store ``arrivals`` in list order and return how many were new; returns only after the commit.
@@ -80,11 +82,10 @@ class Inbox:
             raise DatabaseAwayError("too many arrivals are waiting for the database")
         self._waiting.append(caller)
         self._waiting_rows += len(caller.rows)
-        active = sum(not flusher.done() for flusher in self._flushers)  # a finished one leaves the set a moment later
-        if active < FLUSHERS:
-            flusher = asyncio.create_task(self._flush(), name="inbox:flush")
-            self._flushers.add(flusher)
-            flusher.add_done_callback(self._flushers.discard)
+        if not self._active:
+            self._start()
+        elif self._help is None:
+            self._help = asyncio.get_running_loop().call_later(HELP_SECONDS, self._send_help)
         self._patience.watch(caller.stored)
         return await caller.stored
 
@@ -98,6 +99,20 @@ class Inbox:
     async def close(self) -> None:
         """Wait until everything that was handed in is decided."""
         await asyncio.gather(*self._flushers, return_exceptions=True)
+
+    def _send_help(self) -> None:
+        self._help = None
+        if self._waiting and self._active < FLUSHERS:
+            self._start()
+
+    @property
+    def _active(self) -> int:
+        return sum(not flusher.done() for flusher in self._flushers)  # a finished one leaves the set a moment later
+
+    def _start(self) -> None:
+        flusher = asyncio.create_task(self._flush(), name="inbox:flush")
+        self._flushers.add(flusher)
+        flusher.add_done_callback(self._flushers.discard)
 
     async def _flush(self) -> None:
         while batch := self._take():
@@ -150,11 +165,11 @@ class Inbox:
         raise AssertionError("unreachable")
 
     def _statement(self, rows: Iterable[_Row]) -> tuple[str, tuple[Any, ...]]:
-        *columns, ticks = (list(column) for column in zip(*rows, strict=True))
+        *columns, ticks = zip(*rows, strict=True)
         if not any(ticks):
             return PUT, (self._debounce, *columns)
         told = [tick.columns() if tick else _NO_TICK for tick in ticks]
-        return PUT_WITH_TICKS, (self._debounce, *columns, *(list(column) for column in zip(*told, strict=True)))
+        return PUT_WITH_TICKS, (self._debounce, *columns, *zip(*told, strict=True))
 
 
 def _rows(arrivals: Sequence[Arrival]) -> dict[str, _Row]:

@@ -237,3 +237,17 @@ async def test_a_caller_that_gives_up_disturbs_nobody(database: Database, inbox:
     assert answers[1::2] == [1] * 5
     await inbox.close()
     assert {"1", "3", "5", "7", "9"} <= set(await stored(database))
+
+
+async def test_a_write_that_waits_for_a_lock_does_not_hold_up_the_others(database: Database, inbox: Inbox) -> None:
+    """Somebody at work on one lane delays its own arrivals only: another writer takes what came behind."""
+    await inbox.put([arrival("1", lane="held")])
+    async with asyncio.timeout(PATIENCE), database.pool.acquire() as rival:
+        async with rival.transaction():
+            await rival.execute("SELECT FROM lanes WHERE lane = 'held' FOR UPDATE")
+            stuck = asyncio.create_task(inbox.put([arrival("2", lane="held")]))
+            while not await database.pool.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+                pass
+            assert await inbox.put([arrival("3", lane="free")]) == 1
+            assert not stuck.done()
+        assert await stuck == 1
