@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from extractor.lexicon import canonical
 
+FOLDED: Final = 4096  # characters whose plain form is remembered: people write with a few hundred
 MAX_CHARS: Final = 1500  # an order fits in a tenth of this; longer text is pasted matter that only costs time
 KEEP_AS_TYPED: Final = frozenset("ºª°²³¹½¼¾")  # NFKC would turn "nº" into "no" and "m²" into "m2"
 DASHES: Final = frozenset("‐‑‒–—―−﹘﹣－")
@@ -59,6 +61,7 @@ def _clusters(original: str) -> list[tuple[int, int]]:
     return list(zip(bounds, [*bounds[1:], len(original)], strict=False))  # the last one ends where the text ends
 
 
+@lru_cache(FOLDED)
 def _fold(cluster: str) -> str:
     first = cluster[0]
     if first in KEEP_AS_TYPED:

@@ -12,6 +12,7 @@ from persistence.engine import Database
 from persistence.inbox import Arrival, Inbox
 from persistence.jsontext import UnstorableError
 from persistence.outage import DatabaseAwayError
+from persistence.tick import Tick
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -251,3 +252,25 @@ async def test_a_write_that_waits_for_a_lock_does_not_hold_up_the_others(databas
             assert await inbox.put([arrival("3", lane="free")]) == 1
             assert not stuck.done()
         assert await stuck == 1
+
+
+async def test_ticks_wait_a_moment_for_company_and_words_do_not(database: Database, inbox: Inbox) -> None:
+    """Ticks of one moment share a commit with each other, or with the message that comes meanwhile; closing ends it."""
+
+    def tick(number: int) -> Arrival:
+        told = Tick("wamid", number, "lido")
+        return Arrival(f"t{number}", "entrega:1:0", "status", {}, "c0", imediato=True, tick=told)
+
+    ticks = []
+    for number in range(5):
+        ticks.append(asyncio.create_task(inbox.put([tick(number)])))
+        await asyncio.sleep(0)
+    await inbox.put([arrival("1")])
+    assert [task.done() and task.result() for task in ticks] == [1] * 5
+    assert await database.pool.fetchval("SELECT count(DISTINCT xmin::text) FROM inbox") == 1
+    last = asyncio.create_task(inbox.put([tick(9)]))
+    await asyncio.sleep(0)
+    await inbox.close()
+    await asyncio.sleep(0)
+    assert last.done()
+    assert await inbox.put([tick(10)]) == 1
