@@ -43,8 +43,7 @@ class Attachments:
 
     async def _fetch(self, emissao_id: int, formato: Any) -> Documento | NotYet:
         async with self._database.alone() as connection:
-            kept = await notes.document(connection, emissao_id, formato)
-            id_externo = await notes.external_id(connection, emissao_id)
+            kept, id_externo = await notes.document(connection, emissao_id, formato)
         if kept is not None:
             return kept
         if id_externo is None:
@@ -52,6 +51,6 @@ class Attachments:
         fetched = await self._gateway.download(id_externo, formato)
         if not isinstance(fetched, Documento):
             return NotYet(fetched.motivo)
-        async with self._database.transaction() as connection:
+        async with self._database.alone() as connection:
             await notes.store_document(connection, emissao_id, formato, fetched)
         return fetched

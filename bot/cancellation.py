@@ -68,7 +68,7 @@ class Cancellations:
 
     async def renew(self, tarefa: Tarefa) -> bool:
         """Keep one whose gateway call takes long."""
-        async with self._database.transaction() as connection:
+        async with self._database.alone() as connection:
             return await work.renew(connection, tarefa)
 
     async def work(self, tarefa: Tarefa) -> None:

@@ -40,7 +40,7 @@ class Customers:
         answer = await self._register.lookup(documento)
         found = answer if isinstance(answer, Empresa) else None
         if found or isinstance(answer, NotFound):
-            async with self._database.transaction() as connection:
+            async with self._database.alone() as connection:
                 await register_cache.put(connection, documento, found.raw if found else None)
         return found
 

@@ -122,7 +122,7 @@ class Delivery:
 
     async def _doubt(self, saida: Saida) -> InDoubt | None:
         """Say why an earlier copy's tick may still come; ``None`` when its silence means that nothing had left."""
-        async with self._database.transaction() as connection:
+        async with self._database.alone() as connection:
             found = await doubts.ask(connection, saida.id)
         match found:
             case Doubt.TICK_WAITS:

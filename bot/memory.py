@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from state_machine.pedidos import NotaListada
     from state_machine.sessao import Sessao
 
+_NOW = sa.select(sa.func.now())
+
 
 class ConversationMemory:
     """What ``plan`` may ask about a conversation, one statement each."""
@@ -44,7 +46,7 @@ class ConversationMemory:
 
     async def notes(self, limit: int, *, numero: str | None = None, autorizadas: bool = True) -> list[NotaListada]:
         """This conversation's newest invoices, newest first; nobody else's."""
-        async with self._database.transaction() as connection:
+        async with self._database.alone() as connection:
             return await notes.listed(connection, self._conversa, limit, numero=numero, autorizadas=autorizadas)
 
 
@@ -62,5 +64,5 @@ class DatabaseClock:
 
 async def database_now(connection: Connection) -> datetime:
     """The moment of the transaction, by the database's clock (aware UTC)."""
-    agora: datetime = (await connection.execute(sa.select(sa.func.now()))).scalar_one()
+    agora: datetime = (await connection.execute(_NOW)).scalar_one()
     return agora

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from bot.memory import database_now
 from persistence import attempts, people, snapshots
 from state_machine.emission import StatusEmissao
 from state_machine.estado import Estado
@@ -44,8 +43,7 @@ class Orders:
             if sessao is None or tentativa is None:
                 log.warning("order_refused", sessao_id=row.payload["sessao_id"])
             else:
-                empresa = await people.get_company(connection, sessao.empresa_id)
-                agora = await database_now(connection)
+                empresa, agora = await people.get_company(connection, sessao.empresa_id)
                 await self._conversations.apply(
                     connection, sessao, (Reprocessou(tentativa),), empresa, agora, row.correlacao, telefone=None
                 )

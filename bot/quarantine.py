@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from bot.carry_out import text_message
 from bot.inbound import next_arrival
-from bot.memory import database_now
 from persistence import outbox, people, snapshots
 from state_machine import messages
 from state_machine.eventos import PerdeuMensagem
@@ -57,8 +56,7 @@ class Quarantine:
             mensagem = text_message(messages.quarentena())
             outbox.enqueue(connection, conversa=lease.lane, mensagem=mensagem, correlacao=row.correlacao)
             return None
-        empresa = await people.get_company(connection, ativa.empresa_id)
-        agora = await database_now(connection)
+        empresa, agora = await people.get_company(connection, ativa.empresa_id)
         return await self._conversations.apply(
             connection, ativa, (PerdeuMensagem(),), empresa, agora, row.correlacao, telefone=None
         )

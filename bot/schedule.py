@@ -31,6 +31,7 @@ AUDIT_SECONDS = 3600  # how often is looked whose audit of the day is missing: a
 DASHBOARD_SECONDS = 600  # three sums of the whole period take some seconds at a million journal rows
 SLOTS_KEPT = timedelta(days=1)
 EXPIRY_BATCH = 500
+_TAKE = insert(job_slots).on_conflict_do_nothing()
 
 log = structlog.get_logger(__name__)
 
@@ -152,5 +153,4 @@ class Schedule:
 
     async def _take_slot(self, job: str, slot: datetime) -> bool:
         async with self._database.transaction() as connection:
-            taken = await connection.execute(insert(job_slots).values(job=job, slot=slot).on_conflict_do_nothing())
-            return taken.rowcount == 1
+            return (await connection.execute(_TAKE, {"job": job, "slot": slot})).rowcount == 1

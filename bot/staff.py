@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from bot.carry_out import text_message
-from bot.memory import database_now
 from persistence import handoff, outbox, people, snapshots
 from state_machine import staff_messages
 from state_machine.eventos import EquipeAssumiu, EquipeDevolveu, EquipeEncerrou
@@ -112,8 +111,7 @@ class StaffCommands:
         return await self._apply(connection, sessao, EquipeEncerrou(), row)
 
     async def _apply(self, connection: Connection, sessao: Sessao, evento: Evento, row: InboxRow) -> Sessao:
-        empresa = await people.get_company(connection, sessao.empresa_id)
-        agora = await database_now(connection)
+        empresa, agora = await people.get_company(connection, sessao.empresa_id)
         return await self._conversations.apply(
             connection, sessao, (evento,), empresa, agora, row.correlacao, telefone=None
         )

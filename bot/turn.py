@@ -16,7 +16,7 @@ from bot.evidence import evidence
 from bot.hearing import hear
 from bot.inbound import Palavras, next_arrival
 from bot.interpret import Plano, plan, read
-from bot.memory import ConversationMemory, DatabaseClock, database_now
+from bot.memory import ConversationMemory, DatabaseClock
 from bot.readings import dump_reading, load_reading
 from bot.seen import as_seen
 from bot.trace import trace
@@ -127,8 +127,7 @@ class Conversations:
                 log.error("session_missing", sessao_id=sessao_id)
                 await self._lanes.done(connection, lease, [row.id])
                 return [row.id]
-            empresa = await people.get_company(connection, sessao.empresa_id)
-            agora = await database_now(connection)
+            empresa, agora = await people.get_company(connection, sessao.empresa_id)
             sessao = await self.apply(connection, sessao, (evento,), empresa, agora, row.correlacao, telefone=None)
             await self._lanes.done(connection, lease, [row.id])
         self._ring()
@@ -253,7 +252,7 @@ class Conversations:
                 mensagem = text_message(messages.desconhecido())
                 correlacao = chegada.rows[-1].correlacao
                 outbox.enqueue(connection, conversa=lease.lane, mensagem=mensagem, correlacao=correlacao)
-                await people.mark_oriented(connection, lease.lane)
+                people.mark_oriented(connection, lease.lane)
             await self._lanes.done(connection, lease, ids)
         self._ring()
         log.info("unknown_number", rows=len(ids))

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
 
+from persistence.moments import in_seconds
 from persistence.tables import cancelamento, nfse_emissao, nfse_processada
 from state_machine.cancelamento import Codigo, EstadoCancelamento, Motivo
 from state_machine.cancelamento_envio import Andamento, Envio
@@ -85,79 +87,76 @@ async def claim(connection: Connection, limit: int, lease_seconds: float) -> lis
     ]
 
 
-def _ours(tarefa: Tarefa) -> sa.Update:
-    """Change it only while nobody else took it over since: the epoch is the fence."""
-    return cancelamento.update().where(
-        cancelamento.c.id == tarefa.id,
-        cancelamento.c.epoch == tarefa.epoch,
-        cancelamento.c.estado == EstadoCancelamento.PENDENTE,
-    )
+_C = cancelamento.c
+# Changes it only while nobody else took it over since: the epoch is the fence.
+_OURS = cancelamento.update().where(
+    _C.id == sa.bindparam("b_id"), _C.epoch == sa.bindparam("b_epoch"), _C.estado == EstadoCancelamento.PENDENTE
+)
+_RENEW = _OURS.where(_C.lease_until.is_not(None)).values(lease_until=in_seconds("b_seconds"))
+_GIVE_BACK = _OURS.values(lease_until=None, proxima_acao_em=sa.func.now())
+_SETTLE = _OURS.values(
+    lease_until=None,
+    # A hint that came while we were at work asks for one more look; it is no reason to send earlier.
+    proxima_acao_em=sa.case(
+        (sa.and_(sa.bindparam("b_atenta", type_=sa.Boolean), _C.dica_em.is_not(None)), sa.func.now()),
+        else_=in_seconds("b_seconds"),
+    ),
+    erro_mensagem=sa.func.coalesce(sa.bindparam("b_motivo", type_=sa.Text), _C.erro_mensagem),
+    resposta_gateway=sa.func.coalesce(sa.bindparam("b_resposta", type_=JSONB), _C.resposta_gateway),
+    avisado_em=sa.case((sa.bindparam("b_avisado", type_=sa.Boolean), sa.func.now()), else_=_C.avisado_em),
+)
+_PROTOCOL = nfse_processada.update().where(nfse_processada.c.emissao_id == sa.bindparam("b_emissao"))
 
 
-def _in_seconds(seconds: float) -> Any:
-    return sa.func.now() + sa.func.make_interval(0, 0, 0, 0, 0, 0, seconds)
+def _hint(key: sa.Column[Any]) -> sa.Update:
+    concerned = sa.select(nfse_emissao.c.id).where(key == sa.bindparam("b_nota"))
+    waits = _C.estado == EstadoCancelamento.PENDENTE, _C.envio != Envio.A_ENVIAR
+    seen = cancelamento.update().where(_C.emissao_id.in_(concerned), *waits)
+    return seen.values(dica_em=sa.func.now(), proxima_acao_em=sa.func.now())
+
+
+_HINT = {True: _hint(nfse_emissao.c.id_integracao), False: _hint(nfse_emissao.c.id_externo)}
+
+
+def _ours(tarefa: Tarefa) -> dict[str, Any]:
+    return {"b_id": tarefa.id, "b_epoch": tarefa.epoch}
 
 
 async def renew(connection: Connection, tarefa: Tarefa) -> bool:
     """Extend the lease from now; False when it was given back or is another's."""
-    held = _ours(tarefa).where(cancelamento.c.lease_until.is_not(None))
-    return (await connection.execute(held.values(lease_until=_in_seconds(LEASE_SECONDS)))).rowcount == 1
+    return (await connection.execute(_RENEW, {**_ours(tarefa), "b_seconds": LEASE_SECONDS})).rowcount == 1
 
 
 async def give_back(connection: Connection, tarefa: Tarefa) -> None:
     """Return one that was taken and not sent: it is due again as it was."""
-    back = {"envio": tarefa.andamento.envio, "lease_until": None, "proxima_acao_em": sa.func.now()}
-    await connection.execute(_ours(tarefa).values(**back))
+    await connection.execute(_GIVE_BACK, {**_ours(tarefa), "envio": tarefa.andamento.envio})
 
 
 async def settle(connection: Connection, tarefa: Tarefa, passo: Passo, resposta: Any) -> None:
     """Store what followed and give the lease back. Raises ``CancellationLeaseLostError`` for a late commit."""
     novo = passo.andamento
-    daqui = sa.null() if passo.daqui is None else _in_seconds(passo.daqui)
     values: dict[str, Any] = {
+        **_ours(tarefa),
         "envio": novo.envio,
         "consultas": novo.consultas,
         "envios": novo.envios,
         "vigente_desde": novo.vigente_desde,
         "protocolo": novo.protocolo,
         "recusa": novo.recusa,
-        "lease_until": None,
-        # A hint that came while we were at work asks for one more look; it is no reason to send earlier.
-        "proxima_acao_em": daqui
-        if passo.daqui is None or novo.envio is Envio.A_ENVIAR
-        else sa.case((cancelamento.c.dica_em.is_not(None), sa.func.now()), else_=daqui),
+        "b_atenta": passo.daqui is not None and novo.envio is not Envio.A_ENVIAR,
+        "b_seconds": passo.daqui,
+        "b_motivo": passo.motivo,
+        "b_resposta": resposta,
+        "b_avisado": novo.avisado and not tarefa.andamento.avisado,
     }
-    if passo.motivo is not None:
-        values["erro_mensagem"] = passo.motivo
-    if resposta is not None:
-        values["resposta_gateway"] = resposta
-    if novo.avisado and not tarefa.andamento.avisado:
-        values["avisado_em"] = sa.func.now()
-    if (await connection.execute(_ours(tarefa).values(**values))).rowcount != 1:
+    if (await connection.execute(_SETTLE, values)).rowcount != 1:
         raise CancellationLeaseLostError(tarefa.id)
     if novo.protocolo and novo.protocolo != tarefa.andamento.protocolo:
-        await connection.execute(
-            nfse_processada.update()
-            .where(nfse_processada.c.emissao_id == tarefa.emissao_id)
-            .values(protocolo_cancelamento=novo.protocolo)
-        )
+        protocol = {"b_emissao": tarefa.emissao_id, "protocolo_cancelamento": novo.protocolo}
+        await connection.execute(_PROTOCOL, protocol)
 
 
 async def hint(connection: Connection, id_integracao: str | None, id_externo: str | None) -> int:
     """A webhook spoke of a note: whoever waits for its cancellation looks at once; returns how many that were."""
-    key = (
-        nfse_emissao.c.id_integracao == id_integracao
-        if id_integracao
-        else nfse_emissao.c.id_externo == (id_externo or "")
-    )
-    concerned = sa.select(nfse_emissao.c.id).where(key)
-    changed = await connection.execute(
-        cancelamento.update()
-        .where(
-            cancelamento.c.emissao_id.in_(concerned),
-            cancelamento.c.estado == EstadoCancelamento.PENDENTE,
-            cancelamento.c.envio != Envio.A_ENVIAR,
-        )
-        .values(dica_em=sa.func.now(), proxima_acao_em=sa.func.now())
-    )
-    return changed.rowcount
+    nota = {"b_nota": id_integracao or id_externo or ""}
+    return (await connection.execute(_HINT[bool(id_integracao)], nota)).rowcount

@@ -35,7 +35,8 @@ def _cancelamento(row: Any, nota: NotaEmitida) -> Cancelamento:
     return Cancelamento(row.id, nota, EstadoCancelamento(row.estado), row.versao, motivo, row.expira_em)
 
 
-_TALKING = sa.select(cancelamento.c.id, cancelamento.c.versao).where(  # asked in every turn: composed once
+# Statements are composed once: that costs more than running them.
+_TALKING = sa.select(cancelamento.c.id, cancelamento.c.versao).where(
     cancelamento.c.conversa == sa.bindparam("_conversa"), cancelamento.c.estado.in_(CONVERSANDO)
 )
 
@@ -48,25 +49,18 @@ async def talking(connection: Connection, conversa: str) -> tuple[int, int] | No
 
 async def locked(connection: Connection, cancelamento_id: int, conversa: str | None = None) -> Cancelamento | None:
     """Return a cancellation (of this conversation, if named), its note's row locked until our transaction ends."""
-    emissao = sa.select(cancelamento.c.emissao_id).where(cancelamento.c.id == cancelamento_id)
-    emissao_id = (await connection.execute(emissao)).scalar_one_or_none()
+    this = {"_id": cancelamento_id}
+    emissao_id = (await connection.execute(_EMISSAO, this)).scalar_one_or_none()
     nota = await issued.locked(connection, emissao_id) if emissao_id is not None else None
     if nota is None:
         return None
-    statement = cancelamento.select().where(cancelamento.c.id == cancelamento_id)
-    if conversa is not None:
-        statement = statement.where(cancelamento.c.conversa == conversa)
-    row = (await connection.execute(statement)).one_or_none()
-    return _cancelamento(row, nota) if row else None
+    row = (await connection.execute(_ONE, this)).one_or_none()
+    return _cancelamento(row, nota) if row and conversa in {None, row.conversa} else None
 
 
 async def live(connection: Connection, nota: NotaEmitida, conversa: str | None) -> list[Cancelamento]:
     """Return what is live of this note, and what else this conversation is asked about; the note must be locked."""
-    mine = sa.and_(cancelamento.c.conversa == conversa, cancelamento.c.estado.in_(CONVERSANDO))
-    statement = cancelamento.select().where(
-        sa.or_(sa.and_(cancelamento.c.emissao_id == nota.emissao_id, cancelamento.c.estado.in_(VIVOS)), mine)
-    )
-    rows = list(await connection.execute(statement))
+    rows = list(await connection.execute(_LIVE, {"_conversa": conversa, "_emissao": nota.emissao_id}))
     found = [_cancelamento(row, nota) for row in rows if row.emissao_id == nota.emissao_id]
     for row in rows:
         outra = await issued.locked(connection, row.emissao_id) if row.emissao_id != nota.emissao_id else None
@@ -78,20 +72,14 @@ async def open_row(
     connection: Connection, nota: NotaEmitida, conversa: str, pedido_por: str, correlacao: str, expira_em: datetime
 ) -> int:
     """Store a new cancellation and return its id; a second live one of the note is refused by the database."""
-    statement = (
-        cancelamento.insert()
-        .values(
-            emissao_id=nota.emissao_id,
-            conversa=conversa,
-            pedido_por=pedido_por,
-            estado=EstadoCancelamento.AGUARDANDO_MOTIVO,
-            versao=1,
-            expira_em=expira_em,
-            correlacao=correlacao,
-        )
-        .returning(cancelamento.c.id)
-    )
-    return int((await connection.execute(statement)).scalar_one())
+    values = {
+        "emissao_id": nota.emissao_id,
+        "conversa": conversa,
+        "pedido_por": pedido_por,
+        "expira_em": expira_em,
+        "correlacao": correlacao,
+    }
+    return int((await connection.execute(_OPEN, values)).scalar_one())
 
 
 async def save(connection: Connection, antes: Cancelamento, depois: Cancelamento) -> None:
@@ -100,16 +88,16 @@ async def save(connection: Connection, antes: Cancelamento, depois: Cancelamento
     Entering ``pendente`` makes it due for the gateway in the same commit: stored first, sent after.
     """
     values: dict[str, Any] = {
+        "_id": antes.id,
+        "_versao": antes.versao,
         "estado": depois.estado,
         "versao": depois.versao,
         "codigo": depois.motivo.codigo if depois.motivo else None,
         "motivo": depois.motivo.texto if depois.motivo else None,
         "expira_em": depois.expira_em,
     }
-    if depois.estado is not antes.estado:
-        values |= _on_entry(depois.estado)
-    statement = cancelamento.update().where(cancelamento.c.id == antes.id, cancelamento.c.versao == antes.versao)
-    if (await connection.execute(statement.values(**values))).rowcount != 1:
+    entered = depois.estado if depois.estado is not antes.estado else None
+    if (await connection.execute(_SAVE[entered], values)).rowcount != 1:
         raise StaleCancellationError(antes.id)
     if depois.estado is antes.estado:
         return
@@ -124,43 +112,59 @@ async def save(connection: Connection, antes: Cancelamento, depois: Cancelamento
         await issued.mark(connection, emissao_id, {StatusNota.CANCELAMENTO_PENDENTE}, StatusNota.AUTORIZADO)
 
 
-def _on_entry(estado: EstadoCancelamento) -> dict[str, Any]:
+def _on_entry(estado: EstadoCancelamento | None) -> dict[str, Any]:
     if estado is EstadoCancelamento.PENDENTE:
         return {"envio": Envio.A_ENVIAR, "confirmado_em": sa.func.now(), "proxima_acao_em": sa.func.now()}
-    if estado not in VIVOS:
+    if estado is not None and estado not in VIVOS:
         return {"encerrado_em": sa.func.now(), "proxima_acao_em": None}
     return {}
 
 
+_EMISSAO = sa.select(cancelamento.c.emissao_id).where(cancelamento.c.id == sa.bindparam("_id"))
+_ONE = cancelamento.select().where(cancelamento.c.id == sa.bindparam("_id"))
+_LIVE = cancelamento.select().where(
+    sa.or_(
+        sa.and_(cancelamento.c.emissao_id == sa.bindparam("_emissao"), cancelamento.c.estado.in_(VIVOS)),
+        sa.and_(cancelamento.c.conversa == sa.bindparam("_conversa"), cancelamento.c.estado.in_(CONVERSANDO)),
+    )
+)
+_OPEN = cancelamento.insert().values(estado=EstadoCancelamento.AGUARDANDO_MOTIVO, versao=1).returning(cancelamento.c.id)
+_SAVE = {
+    estado: cancelamento.update()
+    .where(cancelamento.c.id == sa.bindparam("_id"), cancelamento.c.versao == sa.bindparam("_versao"))
+    .values(**_on_entry(estado))
+    for estado in (None, *EstadoCancelamento)
+}
+_CONVERSATION = (
+    sa.select(session_snapshot.c.conversa)
+    .join(nfse_emissao, nfse_emissao.c.session_id == session_snapshot.c.id)
+    .where(nfse_emissao.c.id == sa.bindparam("_emissao"))
+)
+_ENDED = (
+    sa.select(sa.func.count())
+    .select_from(cancelamento)
+    .where(cancelamento.c.emissao_id == sa.bindparam("_emissao"), cancelamento.c.estado.not_in(VIVOS))
+)
+_KEY = sa.literal("prazo_cancelamento:") + sa.cast(cancelamento.c.id, sa.Text) + ":"
+_OVERDUE = (
+    sa.select(cancelamento.c.id, cancelamento.c.conversa, cancelamento.c.versao)
+    .where(cancelamento.c.estado.in_(CONVERSANDO), cancelamento.c.expira_em < sa.func.now())
+    .where(~sa.exists().where(inbox.c.chave == _KEY + sa.cast(cancelamento.c.versao, sa.Text)))
+    .order_by(cancelamento.c.expira_em)
+    .limit(sa.bindparam("_limit", type_=sa.Integer))
+)
+
+
 async def conversation_of(connection: Connection, emissao_id: int) -> str:
     """Return the conversation in which a note was issued."""
-    statement = (
-        sa.select(session_snapshot.c.conversa)
-        .join(nfse_emissao, nfse_emissao.c.session_id == session_snapshot.c.id)
-        .where(nfse_emissao.c.id == emissao_id)
-    )
-    return str((await connection.execute(statement)).scalar_one())
+    return str((await connection.execute(_CONVERSATION, {"_emissao": emissao_id})).scalar_one())
 
 
 async def ended(connection: Connection, emissao_id: int) -> int:
     """Count the cancellations of a note that have come to an end."""
-    statement = (
-        sa.select(sa.func.count())
-        .select_from(cancelamento)
-        .where(cancelamento.c.emissao_id == emissao_id, cancelamento.c.estado.not_in(VIVOS))
-    )
-    return int((await connection.execute(statement)).scalar_one())
+    return int((await connection.execute(_ENDED, {"_emissao": emissao_id})).scalar_one())
 
 
 async def overdue(connection: Connection, limit: int) -> list[tuple[int, str, int]]:
     """Return (id, conversa, versao) of those whose deadline has passed, each once, by the database's clock."""
-    told = sa.literal("prazo_cancelamento:") + sa.cast(cancelamento.c.id, sa.Text) + ":"
-    told += sa.cast(cancelamento.c.versao, sa.Text)
-    statement = (
-        sa.select(cancelamento.c.id, cancelamento.c.conversa, cancelamento.c.versao)
-        .where(cancelamento.c.estado.in_(CONVERSANDO), cancelamento.c.expira_em < sa.func.now())
-        .where(~sa.exists().where(inbox.c.chave == told))
-        .order_by(cancelamento.c.expira_em)
-        .limit(limit)
-    )
-    return [(row.id, row.conversa, row.versao) for row in await connection.execute(statement)]
+    return [(row.id, row.conversa, row.versao) for row in await connection.execute(_OVERDUE, {"_limit": limit})]

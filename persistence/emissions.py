@@ -7,8 +7,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
 
 from persistence import gateway_operations
+from persistence.moments import in_seconds
 from persistence.tables import gateway_tentativas, nfse_emissao, nfse_processada
 from state_machine.emission import StatusEmissao
 from state_machine.reconciliation import Andamento
@@ -163,32 +165,19 @@ async def start_sending(connection: Connection, tarefa: Tarefa, lease_seconds: f
 
 async def earlier_attempts(connection: Connection, tarefa: Tarefa) -> list[Anterior]:
     """Return the attempts at the same revision before this one, oldest first."""
-    statement = (
-        nfse_emissao.select()
-        .where(
-            nfse_emissao.c.sessao_id == tarefa.sessao_id,
-            nfse_emissao.c.revisao == tarefa.revisao,
-            nfse_emissao.c.tentativa < tarefa.tentativa,
-        )
-        .order_by(nfse_emissao.c.tentativa)
-    )
-    rows = await connection.execute(statement)
+    values = {"b_sessao": tarefa.sessao_id, "b_revisao": tarefa.revisao, "b_tentativa": tarefa.tentativa}
+    rows = await connection.execute(_EARLIER, values)
     return [Anterior(row.id, _andamento(row, StatusEmissao(row.status)), row.id_externo) for row in rows]
 
 
 async def look_at(connection: Connection, emissao_id: int) -> None:
     """Ask the gateway about this emission now, as after a webhook."""
-    await connection.execute(
-        nfse_emissao.update()
-        .where(nfse_emissao.c.id == emissao_id)
-        .values(dica_em=sa.func.now(), proxima_acao_em=sa.func.now())
-    )
+    await connection.execute(_LOOK_AT, {"b_id": emissao_id})
 
 
 async def renew(connection: Connection, tarefa: Tarefa, lease_seconds: float) -> bool:
     """Extend the lease from now; False when it was given back or is another's."""
-    held = _ours(tarefa).where(nfse_emissao.c.lease_until.is_not(None))
-    ours = (await connection.execute(held.values(lease_until=_in_seconds(lease_seconds)))).rowcount == 1
+    ours = (await connection.execute(_RENEW, {**_ours(tarefa), "b_seconds": lease_seconds})).rowcount == 1
     if ours and tarefa.pronta:
         await gateway_operations.renew(connection, tarefa.operation, lease_seconds)
     return ours
@@ -196,8 +185,8 @@ async def renew(connection: Connection, tarefa: Tarefa, lease_seconds: float) ->
 
 async def give_back(connection: Connection, tarefa: Tarefa) -> None:
     """Return an emission that was taken and not sent: it is due again as it was. Nothing happens if it is another's."""
-    back = _ours(tarefa).values(status=tarefa.era, lease_until=None, proxima_acao_em=sa.func.now())
-    if (await connection.execute(back)).rowcount == 1 and tarefa.pronta:
+    values = {**_ours(tarefa), "status": tarefa.era}
+    if (await connection.execute(_GIVE_BACK, values)).rowcount == 1 and tarefa.pronta:
         await gateway_operations.leave_open(connection, tarefa.operation, None)
 
 
@@ -205,70 +194,95 @@ async def settle(connection: Connection, tarefa: Tarefa, passo: Passo, *, respos
     """Store what followed and give the lease back. Raises ``EmissionLeaseLostError`` for a late commit."""
     novo, antes = passo.andamento, tarefa.andamento
     values: dict[str, Any] = {
+        **_ours(tarefa),
         "status": novo.status,
         "consultas": novo.consultas,
         "envios": novo.envios,
         "ausente_desde": novo.ausente_desde,
-        # A hint that came while we were at work asks for one more look; it is no reason to send earlier.
-        "proxima_acao_em": _in_seconds(passo.daqui)
-        if novo.status is StatusEmissao.PENDENTE
-        else sa.case((nfse_emissao.c.dica_em.is_not(None), sa.func.now()), else_=_in_seconds(passo.daqui)),
         "retida": passo.retida,
-        "lease_until": None,
-        "versao": nfse_emissao.c.versao + 1,
+        "b_atenta": novo.status is not StatusEmissao.PENDENTE,
+        "b_seconds": passo.daqui,
+        "b_fim": passo.daqui is None,
+        "b_concluido": novo.status is StatusEmissao.CONCLUIDO,
+        "b_motivo": passo.motivo,
+        "b_resposta": resposta,
+        "b_avisado": novo.avisado and not antes.avisado,
+        "b_id_externo": (passo.nota.id_externo or None) if passo.nota else None,
     }
-    if passo.motivo is not None or novo.status is StatusEmissao.CONCLUIDO:
-        values["erro_mensagem"] = passo.motivo
-    if resposta is not None:
-        values["resposta_gateway"] = resposta
-    if novo.avisado and not antes.avisado:
-        values["avisado_em"] = sa.func.now()
-    if passo.nota and passo.nota.id_externo:
-        values["id_externo"] = passo.nota.id_externo
-    if passo.daqui is None:
-        values["processado_em"] = sa.func.now()
-    if (await connection.execute(_ours(tarefa).values(**values))).rowcount != 1:
+    if (await connection.execute(_SETTLE, values)).rowcount != 1:
         raise EmissionLeaseLostError(tarefa.andamento.id_integracao)
 
 
-def _ours(tarefa: Tarefa) -> sa.Update:
-    """Change the emission only while nobody else took it over since: the epoch is the fence."""
-    return nfse_emissao.update().where(nfse_emissao.c.id == tarefa.id, nfse_emissao.c.epoch == tarefa.epoch)
-
-
-def _in_seconds(seconds: float | None) -> Any:
-    if seconds is None:
-        return sa.null()
-    return sa.func.now() + sa.func.make_interval(0, 0, 0, 0, 0, 0, seconds)
+def _ours(tarefa: Tarefa) -> dict[str, Any]:
+    return {"b_id": tarefa.id, "b_epoch": tarefa.epoch}
 
 
 async def record_attempt(connection: Connection, emissao_id: int, chamada: Chamada) -> None:
     """Append one gateway call to the record."""
-    await connection.execute(gateway_tentativas.insert().values(emissao_id=emissao_id, **asdict(chamada)))
+    await connection.execute(_ATTEMPT, {"emissao_id": emissao_id, **asdict(chamada)})
 
 
 async def hint(connection: Connection, id_integracao: str | None, id_externo: str | None, corpo: Any) -> int:
     """A webhook spoke of a note: store it and look at once. Returns how many emissions it concerns."""
-    key = (
-        nfse_emissao.c.id_integracao == id_integracao
-        if id_integracao
-        else nfse_emissao.c.id_externo == (id_externo or "")
-    )
+    values = {"b_nota": id_integracao or id_externo or "", "webhook_payload": corpo}
+    ids = (await connection.execute(_HINT[bool(id_integracao)], values)).scalars()
+    if ids:
+        connection.later(_ANNOUNCED, {"b_ids": ids, "webhook_payload": corpo})
+    return len(ids)
+
+
+def _hint(key: sa.Column[Any]) -> Any:
     pendente = nfse_emissao.c.status == StatusEmissao.PENDENTE  # nothing was sent, or its time was set by the gateway
-    found = await connection.execute(
+    return (
         nfse_emissao.update()
-        .where(key)
+        .where(key == sa.bindparam("b_nota"))
         .values(
             dica_em=sa.func.now(),
             proxima_acao_em=sa.case((pendente, nfse_emissao.c.proxima_acao_em), else_=sa.func.now()),
-            webhook_payload=corpo,
         )
         .returning(nfse_emissao.c.id)
     )
-    ids = list(found.scalars())
-    await connection.execute(
-        nfse_processada.update()
-        .where(nfse_processada.c.emissao_id.in_(ids), nfse_processada.c.webhook_payload.is_(None))
-        .values(webhook_payload=corpo)
-    )
-    return len(ids)
+
+
+def _if(name: str, then: Any, otherwise: Any) -> Any:
+    return sa.case((sa.bindparam(name, type_=sa.Boolean), then), else_=otherwise)
+
+
+# Statements are composed once: that costs more than running them.
+_E = nfse_emissao.c
+_MOTIVO = sa.bindparam("b_motivo", type_=sa.Text)
+_LOOK_AT = (
+    nfse_emissao.update()
+    .where(_E.id == sa.bindparam("b_id"))
+    .values(dica_em=sa.func.now(), proxima_acao_em=sa.func.now())
+)
+_EARLIER = (
+    nfse_emissao.select()
+    .where(_E.sessao_id == sa.bindparam("b_sessao"), _E.revisao == sa.bindparam("b_revisao"))
+    .where(_E.tentativa < sa.bindparam("b_tentativa"))
+    .order_by(_E.tentativa)
+)
+# Changes the emission only while nobody else took it over since: the epoch is the fence.
+_OURS = nfse_emissao.update().where(_E.id == sa.bindparam("b_id"), _E.epoch == sa.bindparam("b_epoch"))
+_RENEW = _OURS.where(_E.lease_until.is_not(None)).values(lease_until=in_seconds("b_seconds"))
+_GIVE_BACK = _OURS.values(lease_until=None, proxima_acao_em=sa.func.now())
+_SETTLE = _OURS.values(
+    # A hint that came while we were at work asks for one more look; it is no reason to send earlier.
+    proxima_acao_em=sa.case(
+        (sa.and_(sa.bindparam("b_atenta", type_=sa.Boolean), _E.dica_em.is_not(None)), sa.func.now()),
+        else_=in_seconds("b_seconds"),
+    ),
+    lease_until=None,
+    versao=_E.versao + 1,
+    erro_mensagem=_if("b_concluido", _MOTIVO, sa.func.coalesce(_MOTIVO, _E.erro_mensagem)),
+    resposta_gateway=sa.func.coalesce(sa.bindparam("b_resposta", type_=JSONB), _E.resposta_gateway),
+    avisado_em=_if("b_avisado", sa.func.now(), _E.avisado_em),
+    id_externo=sa.func.coalesce(sa.bindparam("b_id_externo", type_=sa.Text), _E.id_externo),
+    processado_em=_if("b_fim", sa.func.now(), _E.processado_em),
+)
+_ATTEMPT = gateway_tentativas.insert()
+_HINT = {True: _hint(_E.id_integracao), False: _hint(_E.id_externo)}
+_ANNOUNCED = nfse_processada.update().where(
+    nfse_processada.c.emissao_id == sa.any_(sa.bindparam("b_ids", type_=sa.ARRAY(sa.BigInteger))),
+    nfse_processada.c.webhook_payload.is_(None),
+)

@@ -64,48 +64,52 @@ def fingerprint(nova: NovaEmissao) -> str:
     return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
+def _upsert_tomador() -> Any:
+    new = insert(cliente_tomador)
+    told = {name: sa.func.coalesce(new.excluded[name], cliente_tomador.c[name]) for name in _TOLD}
+    return new.on_conflict_do_update(
+        index_elements=[cliente_tomador.c.empresa_id, cliente_tomador.c.cnpj],
+        set_={**told, "atualizado_em": sa.func.now()},
+    ).returning(cliente_tomador.c.id)
+
+
+# Statements are composed once: that costs more than running them.
+_KEPT = {"id", "empresa_id", "cnpj", "criado_em", "atualizado_em"}
+_TOLD = tuple(column.name for column in cliente_tomador.columns if column.name not in _KEPT)  # may be missing
+_UPSERT_TOMADOR = _upsert_tomador()
+_CREATE = (
+    nfse_emissao.insert()
+    .values(status=StatusEmissao.PENDENTE, proxima_acao_em=sa.func.now())
+    .returning(nfse_emissao.c.id)
+)
+
+
 async def upsert_tomador(connection: Connection, empresa_id: int, values: dict[str, Any]) -> int:
     """Create or refresh the company's customer (``cnpj`` and any other column) and return its id."""
-    statement = insert(cliente_tomador).values(empresa_id=empresa_id, **values)
-    known = {k: statement.excluded[k] for k, v in values.items() if v is not None and k != "cnpj"}
-    return int(
-        (
-            await connection.execute(
-                statement.on_conflict_do_update(
-                    index_elements=[cliente_tomador.c.empresa_id, cliente_tomador.c.cnpj],
-                    set_={**known, "atualizado_em": sa.func.now()},
-                ).returning(cliente_tomador.c.id)
-            )
-        ).scalar_one()
-    )
+    given = {**dict.fromkeys(_TOLD), **values, "empresa_id": empresa_id}
+    return int((await connection.execute(_UPSERT_TOMADOR, given)).scalar_one())
 
 
 async def create(connection: Connection, nova: NovaEmissao) -> int:
     """Store the intent, due at once; the database refuses the same attempt twice, and two of a revision under way."""
-    statement = (
-        nfse_emissao.insert()
-        .values(
-            session_id=nova.session_id,
-            sessao_id=nova.sessao_id,
-            revisao=nova.revisao,
-            tentativa=nova.tentativa,
-            prestador_id=nova.prestador_id,
-            prestador_cnpj=nova.prestador_cnpj,
-            tomador_id=nova.tomador_id,
-            tomador_documento=nova.tomador_documento,
-            id_integracao=nova.id_integracao,
-            status=StatusEmissao.PENDENTE,
-            valor_servico=nova.valor,
-            descricao_servico=nova.descricao,
-            codigo_servico=nova.codigo_servico,
-            competencia=nova.competencia,
-            impressao=fingerprint(nova),
-            payload_enviado=nova.payload,
-            proxima_acao_em=sa.func.now(),
-            correlacao=nova.correlacao,
-            serie_rps=nova.serie_rps,
-            numero_rps=nova.numero_rps,
-        )
-        .returning(nfse_emissao.c.id)
-    )
-    return int((await connection.execute(statement)).scalar_one())
+    values = {
+        "session_id": nova.session_id,
+        "sessao_id": nova.sessao_id,
+        "revisao": nova.revisao,
+        "tentativa": nova.tentativa,
+        "prestador_id": nova.prestador_id,
+        "prestador_cnpj": nova.prestador_cnpj,
+        "tomador_id": nova.tomador_id,
+        "tomador_documento": nova.tomador_documento,
+        "id_integracao": nova.id_integracao,
+        "valor_servico": nova.valor,
+        "descricao_servico": nova.descricao,
+        "codigo_servico": nova.codigo_servico,
+        "competencia": nova.competencia,
+        "impressao": fingerprint(nova),
+        "payload_enviado": nova.payload,
+        "correlacao": nova.correlacao,
+        "serie_rps": nova.serie_rps,
+        "numero_rps": nova.numero_rps,
+    }
+    return int((await connection.execute(_CREATE, values)).scalar_one())

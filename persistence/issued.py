@@ -39,6 +39,36 @@ _IN_FLIGHT = (
     StatusEmissao.DESCONHECIDO,
 )
 
+# Statements are composed once: that costs more than running them.
+_THIS = nfse_emissao.c.id == sa.bindparam("b_emissao")
+_MINE = _SELECT.where(nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"))
+_BY_NUMBER = _MINE.where(sa.func.ltrim(nfse_processada.c.numero, "0") == sa.bindparam("b_numero"))
+_BY_VALUE = _MINE.where(
+    nfse_emissao.c.valor_servico == sa.bindparam("b_valor"), nfse_processada.c.status == StatusNota.AUTORIZADO
+).limit(RECENT)
+_RECENT = _MINE.limit(RECENT)
+_OF_COMPANY = _MINE.where(_THIS)
+# Whoever had to wait for the lock reads the note's row as it is then.
+_LOCKED = _SELECT.where(_THIS).with_for_update(of=nfse_processada)
+_LATEST = (
+    sa.select(nfse_emissao.c.status)
+    .where(nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"))
+    .order_by(nfse_emissao.c.id.desc())
+    .limit(1)
+)
+
+
+def _mark(para: StatusNota) -> sa.Update:
+    values: dict[str, Any] = {"status": para}
+    if para is StatusNota.CANCELADO:
+        values["cancelado_em"] = sa.func.now()
+    de = sa.any_(sa.bindparam("b_de", type_=sa.ARRAY(sa.Text)))
+    this = nfse_processada.c.emissao_id == sa.bindparam("b_emissao")
+    return nfse_processada.update().where(this, nfse_processada.c.status == de).values(**values)
+
+
+_MARK = {para: _mark(para) for para in StatusNota}
+
 
 def _nota(row: Any) -> NotaEmitida:
     return NotaEmitida(
@@ -52,50 +82,38 @@ def _nota(row: Any) -> NotaEmitida:
     )
 
 
-async def _all(connection: Connection, statement: sa.Select[Any]) -> list[NotaEmitida]:
-    return [_nota(row) for row in await connection.execute(statement)]
+async def _all(connection: Connection, statement: sa.Select[Any], values: dict[str, Any]) -> list[NotaEmitida]:
+    return [_nota(row) for row in await connection.execute(statement, values)]
 
 
 async def by_number(connection: Connection, empresa_id: int, numero: str) -> list[NotaEmitida]:
     """Return the company's notes of this number, leading zeros aside, the newest first."""
-    same = sa.func.ltrim(nfse_processada.c.numero, "0") == numero.lstrip("0")
-    return await _all(connection, _SELECT.where(nfse_emissao.c.prestador_id == empresa_id, same))
+    return await _all(connection, _BY_NUMBER, {"b_empresa": empresa_id, "b_numero": numero.lstrip("0")})
 
 
 async def by_value(connection: Connection, empresa_id: int, valor: Decimal) -> list[NotaEmitida]:
     """Return the company's notes of exactly this value (BRL) that stand, the newest first."""
-    mine = _SELECT.where(nfse_emissao.c.prestador_id == empresa_id, nfse_emissao.c.valor_servico == valor)
-    return await _all(connection, mine.where(nfse_processada.c.status == StatusNota.AUTORIZADO).limit(RECENT))
+    return await _all(connection, _BY_VALUE, {"b_empresa": empresa_id, "b_valor": valor})
 
 
 async def recent(connection: Connection, empresa_id: int) -> list[NotaEmitida]:
     """Return the company's newest notes, cancelled ones too."""
-    return await _all(connection, _SELECT.where(nfse_emissao.c.prestador_id == empresa_id).limit(RECENT))
+    return await _all(connection, _RECENT, {"b_empresa": empresa_id})
 
 
 async def of_company(connection: Connection, empresa_id: int, emissao_id: int) -> NotaEmitida | None:
     """Return one note if it is this company's."""
-    mine = _SELECT.where(nfse_emissao.c.prestador_id == empresa_id, nfse_emissao.c.id == emissao_id)
-    return next(iter(await _all(connection, mine)), None)
+    return next(iter(await _all(connection, _OF_COMPANY, {"b_empresa": empresa_id, "b_emissao": emissao_id})), None)
 
 
 async def locked(connection: Connection, emissao_id: int) -> NotaEmitida | None:
     """Return a note and keep everybody else from changing it until our transaction ends."""
-    lock = sa.select(nfse_processada.c.id).where(nfse_processada.c.emissao_id == emissao_id).with_for_update()
-    if (await connection.execute(lock)).one_or_none() is None:
-        return None
-    return next(iter(await _all(connection, _SELECT.where(nfse_emissao.c.id == emissao_id))), None)
+    return next(iter(await _all(connection, _LOCKED, {"b_emissao": emissao_id})), None)
 
 
 async def in_flight(connection: Connection, empresa_id: int) -> bool:
     """Tell whether the company's newest emission is still at the authority."""
-    newest = (
-        sa.select(nfse_emissao.c.status)
-        .where(nfse_emissao.c.prestador_id == empresa_id)
-        .order_by(nfse_emissao.c.id.desc())
-        .limit(1)
-    )
-    return (await connection.execute(newest)).scalar_one_or_none() in _IN_FLIGHT
+    return (await connection.execute(_LATEST, {"b_empresa": empresa_id})).scalar_one_or_none() in _IN_FLIGHT
 
 
 async def referred(connection: Connection, referencia: str, cnpj: str | None) -> list[int]:
@@ -117,12 +135,5 @@ async def referred(connection: Connection, referencia: str, cnpj: str | None) ->
 
 async def mark(connection: Connection, emissao_id: int, de: Iterable[StatusNota], para: StatusNota) -> bool:
     """Move a note's status if it is one of ``de``; False when it was not."""
-    values: dict[str, Any] = {"status": para}
-    if para is StatusNota.CANCELADO:
-        values["cancelado_em"] = sa.func.now()
-    changed = await connection.execute(
-        nfse_processada.update()
-        .where(nfse_processada.c.emissao_id == emissao_id, nfse_processada.c.status.in_(list(de)))
-        .values(**values)
-    )
+    changed = await connection.execute(_MARK[para], {"b_emissao": emissao_id, "b_de": list(de)})
     return changed.rowcount == 1

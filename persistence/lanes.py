@@ -9,13 +9,11 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-import sqlalchemy as sa
 import structlog
 
 from persistence.bell import Bell
 from persistence.entrance import CHANNEL
 from persistence.jsontext import clean, storable
-from persistence.tables import inbox, lanes
 from persistence.together import Write
 
 if TYPE_CHECKING:
@@ -107,6 +105,10 @@ UPDATE inbox SET tentativas = tentativas + 1, erro = $3,
 WHERE lane = $1 AND id = ANY($2::bigint[]) AND estado = 0
 RETURNING id, estado, tentativas, random() AS acaso
 """
+_SET_ASIDE = """
+UPDATE inbox SET estado = 2, tentativas = greatest(tentativas, least(tentativas + 1, $4)), erro = $3
+WHERE lane = $1 AND id = $2 AND estado = 0
+"""
 _INTERPRETATION = """
 UPDATE inbox SET interpretacao = coalesce(interpretacao, $2::text::jsonb) WHERE id = $1 RETURNING interpretacao
 """
@@ -181,8 +183,7 @@ class Lanes:
 
         Arrivals of this lane wait behind the lock: call it late in the transaction.
         """
-        held = sa.select(lanes.c.epoch).where(lanes.c.lane == lease.lane, lanes.c.owner.is_not(None))
-        if await connection.scalar(held.with_for_update(key_share=True)) != lease.epoch:
+        if not (await connection.exec_driver_sql(_LOCK, (lease.lane, lease.epoch))).rows:
             raise LeaseLost
 
     async def done(self, connection: Connection, lease: Lease, ids: Collection[int]) -> None:
@@ -203,16 +204,8 @@ class Lanes:
     async def set_aside(self, connection: Connection, lease: Lease, row_id: int, error: BaseException) -> None:
         """Quarantine a row together with everything else in the transaction, fenced; raises ``LeaseLost``."""
         await self.fence(connection, lease)
-        aside = (
-            sa.update(inbox)
-            .where(inbox.c.id == row_id, inbox.c.lane == lease.lane, inbox.c.estado == 0)
-            .values(
-                estado=2,
-                tentativas=sa.func.greatest(inbox.c.tentativas, sa.func.least(inbox.c.tentativas + 1, MAX_ATTEMPTS)),
-                erro=_short(error),
-            )
-        )
-        if (await connection.execute(aside)).rowcount != 1:
+        arguments = (lease.lane, row_id, _short(error), MAX_ATTEMPTS)
+        if (await connection.exec_driver_sql(_SET_ASIDE, arguments)).rowcount != 1:
             raise LeaseLost
 
     async def release(self, lease: Lease, *, more: bool = False) -> bool:

@@ -15,13 +15,17 @@ if TYPE_CHECKING:
 _M = modelo_uso.c
 _TODAY = sa.cast(sa.func.timezone("America/Sao_Paulo", sa.func.now()), sa.Date)
 
+_NEW = insert(modelo_uso).values(dia=_TODAY)
+_ADD = _NEW.on_conflict_do_update(
+    index_elements=[_M.dia, _M.modelo],
+    set_={name: _M[name] + _NEW.excluded[name] for name in ("chamadas", "sem_conta", "entrada", "saida")},
+)
+
 
 async def add(connection: Connection, modelo: str, *, chamadas: int, sem_conta: int, entrada: int, saida: int) -> None:
     """Add to today's counts: requests, those of them without a count, tokens read and written by the model."""
     counts = {"chamadas": chamadas, "sem_conta": sem_conta, "entrada": entrada, "saida": saida}
-    statement = insert(modelo_uso).values(dia=_TODAY, modelo=modelo, **counts)
-    sums = {name: _M[name] + statement.excluded[name] for name in counts}
-    await connection.execute(statement.on_conflict_do_update(index_elements=[_M.dia, _M.modelo], set_=sums))
+    await connection.execute(_ADD, {"modelo": modelo, **counts})
 
 
 async def per_day(connection: Connection, days: int) -> list[Any]:

@@ -17,100 +17,113 @@ if TYPE_CHECKING:
     from state_machine.emission import Nota
 
 
+# Statements are composed once: that costs more than running them.
+_RECORD = (
+    insert(nfse_processada)
+    .values(
+        status="autorizado",
+        webhook_payload=sa.select(nfse_emissao.c.webhook_payload)
+        .where(nfse_emissao.c.id == sa.bindparam("b_emissao"))
+        .scalar_subquery(),
+    )
+    .on_conflict_do_nothing(index_elements=[nfse_processada.c.emissao_id])
+)
+_ANOTHER = sa.select(
+    sa.exists().where(
+        nfse_processada.c.id_externo == sa.bindparam("b_id_externo"),
+        nfse_processada.c.emissao_id != sa.bindparam("b_emissao"),
+    )
+)
+_KEPT = (
+    sa.select(nfse_emissao.c.id_externo, nfse_documento.c.conteudo, nfse_documento.c.mime)
+    .outerjoin(
+        nfse_documento,
+        sa.and_(
+            nfse_documento.c.emissao_id == nfse_emissao.c.id, nfse_documento.c.formato == sa.bindparam("b_formato")
+        ),
+    )
+    .where(nfse_emissao.c.id == sa.bindparam("b_emissao"))
+)
+_STORE = insert(nfse_documento).on_conflict_do_nothing()
+_NEWEST = (
+    sa.select(
+        nfse_emissao,
+        nfse_processada.c.numero,
+        nfse_processada.c.status.label("nota"),
+        session_snapshot.c.cnpj_razao_social,
+    )
+    .join(session_snapshot, session_snapshot.c.id == nfse_emissao.c.session_id)
+    .outerjoin(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
+    .where(session_snapshot.c.conversa == sa.bindparam("b_conversa"))
+    .order_by(nfse_emissao.c.id.desc())
+    .limit(sa.bindparam("b_limit", type_=sa.Integer))
+)
+
+
+def _listed(*, by_number: bool, autorizadas: bool) -> Any:
+    # Where an attempt was dispensed with, an earlier one is the invoice.
+    statement = _NEWEST.where(nfse_emissao.c.status != StatusEmissao.DISPENSADO)
+    if by_number:
+        statement = statement.where(sa.func.ltrim(nfse_processada.c.numero, "0") == sa.bindparam("b_numero"))
+    return statement.where(nfse_processada.c.numero.is_not(None)) if autorizadas else statement
+
+
+_LISTED = {(n, a): _listed(by_number=n, autorizadas=a) for n in (True, False) for a in (True, False)}
+
+
 async def record_note(connection: Connection, emissao_id: int, nota: Nota) -> None:
     """Store the authorised note once, with the webhook that announced it, if one did."""
-    corpo = sa.select(nfse_emissao.c.webhook_payload).where(nfse_emissao.c.id == emissao_id).scalar_subquery()
-    await connection.execute(
-        insert(nfse_processada)
-        .values(
-            emissao_id=emissao_id,
-            id_externo=nota.id_externo,
-            numero=nota.numero,
-            chave=nota.chave,
-            protocolo=nota.protocolo,
-            status="autorizado",
-            c_stat=nota.c_stat,
-            url_xml=nota.url_xml,
-            url_pdf=nota.url_pdf,
-            data_emissao=nota.data_emissao,
-            webhook_payload=corpo,
-        )
-        .on_conflict_do_nothing(index_elements=[nfse_processada.c.emissao_id])
-    )
+    values = {
+        "b_emissao": emissao_id,
+        "emissao_id": emissao_id,
+        "id_externo": nota.id_externo,
+        "numero": nota.numero,
+        "chave": nota.chave,
+        "protocolo": nota.protocolo,
+        "c_stat": nota.c_stat,
+        "url_xml": nota.url_xml,
+        "url_pdf": nota.url_pdf,
+        "data_emissao": nota.data_emissao,
+    }
+    await connection.execute(_RECORD, values)
 
 
 async def belongs_to_another(connection: Connection, emissao_id: int, id_externo: str) -> bool:
     """Tell whether the gateway's id already names another invoice's note: a gateway that reuses ids is lying."""
-    statement = sa.select(
-        sa.exists().where(nfse_processada.c.id_externo == id_externo, nfse_processada.c.emissao_id != emissao_id)
-    )
-    return bool((await connection.execute(statement)).scalar_one())
+    values = {"b_emissao": emissao_id, "b_id_externo": id_externo}
+    return bool((await connection.execute(_ANOTHER, values)).scalar_one())
 
 
-async def document(connection: Connection, emissao_id: int, formato: str) -> Documento | None:
-    """Return a stored PDF or XML."""
-    statement = sa.select(nfse_documento.c.conteudo, nfse_documento.c.mime).where(
-        nfse_documento.c.emissao_id == emissao_id, nfse_documento.c.formato == formato
-    )
-    row = (await connection.execute(statement)).one_or_none()
-    return Documento(row.conteudo, row.mime) if row else None
+async def document(connection: Connection, emissao_id: int, formato: str) -> tuple[Documento | None, str | None]:
+    """Return a stored PDF or XML, and the gateway's own id of the note as far as we know it."""
+    row = (await connection.execute(_KEPT, {"b_emissao": emissao_id, "b_formato": formato})).one_or_none()
+    if row is None:
+        return None, None
+    return Documento(row.conteudo, row.mime) if row.conteudo is not None else None, row.id_externo
 
 
 async def store_document(connection: Connection, emissao_id: int, formato: str, documento: Documento) -> None:
     """Keep a PDF or XML for good; the first one stays."""
-    await connection.execute(
-        insert(nfse_documento)
-        .values(
-            emissao_id=emissao_id,
-            formato=formato,
-            mime=documento.mime,
-            sha256=hashlib.sha256(documento.conteudo).hexdigest(),
-            conteudo=documento.conteudo,
-        )
-        .on_conflict_do_nothing()
-    )
-
-
-async def external_id(connection: Connection, emissao_id: int) -> str | None:
-    """Return the gateway's own id of the note, as far as we know it."""
-    found: str | None = await connection.scalar(
-        sa.select(nfse_emissao.c.id_externo).where(nfse_emissao.c.id == emissao_id)
-    )
-    return found
+    values = {
+        "emissao_id": emissao_id,
+        "formato": formato,
+        "mime": documento.mime,
+        "sha256": hashlib.sha256(documento.conteudo).hexdigest(),
+        "conteudo": documento.conteudo,
+    }
+    await connection.execute(_STORE, values)
 
 
 async def of_conversation(connection: Connection, conversa: str, limit: int = 20) -> list[Any]:
     """List a conversation's emissions with their notes, newest first."""
-    statement = (
-        sa.select(nfse_emissao, nfse_processada.c.numero, nfse_processada.c.status.label("nota"))
-        .join(session_snapshot, session_snapshot.c.id == nfse_emissao.c.session_id)
-        .outerjoin(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
-        .where(session_snapshot.c.conversa == conversa)
-        .order_by(nfse_emissao.c.id.desc())
-        .limit(limit)
-    )
-    return list(await connection.execute(statement))
+    return list(await connection.execute(_NEWEST, {"b_conversa": conversa, "b_limit": limit}))
 
 
 async def listed(
     connection: Connection, conversa: str, limit: int, *, numero: str | None = None, autorizadas: bool = True
 ) -> list[NotaListada]:
     """List a conversation's newest invoices as people speak of them; with ``numero`` only those of that number."""
-    statement = (
-        sa.select(nfse_emissao, nfse_processada.c.numero, session_snapshot.c.cnpj_razao_social)
-        .join(session_snapshot, session_snapshot.c.id == nfse_emissao.c.session_id)
-        .outerjoin(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
-        .where(
-            session_snapshot.c.conversa == conversa,
-            nfse_emissao.c.status != StatusEmissao.DISPENSADO,  # an earlier attempt is the invoice
-        )
-        .order_by(nfse_emissao.c.id.desc())
-        .limit(limit)
-    )
-    if numero is not None:
-        statement = statement.where(sa.func.ltrim(nfse_processada.c.numero, "0") == numero)
-    if autorizadas:
-        statement = statement.where(nfse_processada.c.numero.is_not(None))
+    values = {"b_conversa": conversa, "b_limit": limit, "b_numero": numero}
     return [
         NotaListada(
             emissao_id=row.id,
@@ -122,5 +135,5 @@ async def listed(
             descricao=row.descricao_servico,
             em=row.criado_em,
         )
-        for row in await connection.execute(statement)
+        for row in await connection.execute(_LISTED[numero is not None, autorizadas], values)
     ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from persistence.moments import in_seconds
 from persistence.person_parts import APAGADA
 from persistence.tables import outbox
 
@@ -105,13 +106,8 @@ async def claim(connection: Connection, limit: int) -> list[Saida]:
 
 async def renew(connection: Connection, saida: Saida) -> bool:
     """Extend the lease from now; False when it was given back, is another's, or its tick says that it has left."""
-    open_ = outbox.c.lease_until.is_not(None), outbox.c.run_at.is_not(None)
-    changed = await connection.execute(
-        outbox.update()
-        .where(outbox.c.id == saida.id, outbox.c.epoch == saida.epoch, *open_)
-        .values(lease_until=sa.func.now() + sa.func.make_interval(0, 0, 0, 0, 0, 0, LEASE_SECONDS))
-    )
-    return changed.rowcount == 1
+    values = {"_id": saida.id, "_epoch": saida.epoch, "_seconds": LEASE_SECONDS}
+    return (await connection.execute(_RENEW, values)).rowcount == 1
 
 
 async def sent(connection: Connection, saida: Saida, wamid: str) -> bool:
@@ -136,42 +132,29 @@ async def again(
 
     A message that was in doubt stays so, whatever became of a later try: the first copy's tick may still come.
     """
-    quando = sa.func.now() + sa.func.make_interval(0, 0, 0, 0, 0, 0, seconds)
-    await connection.execute(
-        outbox.update()
-        .where(outbox.c.id == saida.id, outbox.c.epoch == saida.epoch, outbox.c.run_at.is_not(None))
-        .values(
-            status="incerto" if incerto or saida.era == "incerto" else "pendente",
-            run_at=quando,
-            lease_until=None,
-            tentativas=outbox.c.tentativas + (1 if conta else 0),
-            erro=erro,
-            erro_codigo=codigo,
-        )
-    )
+    values = {
+        "_id": saida.id,
+        "_epoch": saida.epoch,
+        "_seconds": seconds,
+        "_conta": int(conta),
+        "status": "incerto" if incerto or saida.era == "incerto" else "pendente",
+        "erro": erro,
+        "erro_codigo": codigo,
+    }
+    await connection.execute(_AGAIN, values)
     # Its followers can't leave before it: due at every claim, they would be looked at in vain.
-    await connection.execute(
-        outbox.update()
-        .where(outbox.c.conversa == saida.conversa, outbox.c.id > saida.id, outbox.c.run_at < quando)
-        .where(sa.select(outbox.c.bloqueia).where(outbox.c.id == saida.id).scalar_subquery())
-        .values(run_at=quando)
-    )
+    await connection.execute(_FOLLOWERS, {"_id": saida.id, "_conversa": saida.conversa, "_seconds": seconds})
 
 
 async def give_up(connection: Connection, saida: Saida, *, erro: str, codigo: int | None) -> None:
     """It can't be sent; it stays on record for people."""
-    await connection.execute(
-        outbox.update()
-        .where(outbox.c.id == saida.id, outbox.c.epoch == saida.epoch)
-        .values(status="falhou", run_at=None, lease_until=None, erro=erro, erro_codigo=codigo)
-    )
+    values = {"_id": saida.id, "_epoch": saida.epoch, "erro": erro, "erro_codigo": codigo}
+    await connection.execute(_GIVE_UP, values)
 
 
 async def without_caption(connection: Connection, saida: Saida) -> None:
     """Take the caption off a document whose result had to be told before it was ready."""
-    await connection.execute(
-        outbox.update().where(outbox.c.id == saida.id).values(mensagem={**saida.mensagem, "legenda": None})
-    )
+    await connection.execute(_REWORD, {"_id": saida.id, "mensagem": {**saida.mensagem, "legenda": None}})
 
 
 async def tick(
@@ -188,33 +171,20 @@ async def tick(
 
 async def retry_failed(connection: Connection, wamid: str, seconds: float, max_tries: int) -> bool:
     """Send again what Meta took and then failed to deliver for a passing reason; the old wamid is forgotten."""
-    changed = await connection.execute(
-        outbox.update()
-        .where(outbox.c.wamid == wamid, outbox.c.status == "falhou", outbox.c.tentativas < max_tries)
-        .values(
-            status="pendente",
-            wamid=None,
-            run_at=sa.func.now() + sa.func.make_interval(0, 0, 0, 0, 0, 0, seconds),
-            lease_until=None,
-        )
-    )
-    return bool(changed.rowcount)
+    values = {"_wamid": wamid, "_seconds": seconds, "_tries": max_tries}
+    return bool((await connection.execute(_RETRY, values)).rowcount)
 
 
 async def shown_at(connection: Connection, sessao_id: str, revisao: int) -> datetime | None:
     """Return when a summary of this revision first left for the user; ``None``: none has."""
-    statement = sa.select(sa.func.min(outbox.c.enviado_em)).where(
-        outbox.c.sessao_id == sessao_id, outbox.c.resumo_de == revisao, outbox.c.status != "falhou"
-    )
-    moment: datetime | None = (await connection.execute(statement)).scalar_one()
+    values = {"_sessao": sessao_id, "_revisao": revisao}
+    moment: datetime | None = (await connection.execute(_SHOWN, values)).scalar_one()
     return moment
 
 
 async def spoke_aside(connection: Connection, conversa: str, momento: datetime) -> bool:
     """Tell whether we answered about something that is no session after ``momento``: a yes may be meant for that."""
-    aside = sa.and_(outbox.c.sessao_id.is_(None), outbox.c.chave.is_(None))
-    statement = sa.select(sa.exists().where(outbox.c.conversa == conversa, aside, outbox.c.criado_em > momento))
-    return bool((await connection.execute(statement)).scalar_one())
+    return bool((await connection.execute(_ASIDE, {"_conversa": conversa, "_momento": momento})).scalar_one())
 
 
 def _forward(status: str) -> Any:
@@ -223,10 +193,41 @@ def _forward(status: str) -> Any:
 
 
 _WAMID = sa.bindparam("_wamid", type_=sa.Text)
+_THIS = outbox.c.id == sa.bindparam("_id")
+_IN_HAND = outbox.update().where(_THIS, outbox.c.epoch == sa.bindparam("_epoch"))
+_RENEW = _IN_HAND.where(outbox.c.lease_until.is_not(None), outbox.c.run_at.is_not(None)).values(
+    lease_until=in_seconds("_seconds")
+)
+_AGAIN = _IN_HAND.where(outbox.c.run_at.is_not(None)).values(
+    run_at=in_seconds("_seconds"), lease_until=None, tentativas=outbox.c.tentativas + sa.bindparam("_conta")
+)
+_FOLLOWERS = (
+    outbox.update()
+    .where(outbox.c.conversa == sa.bindparam("_conversa"), outbox.c.id > sa.bindparam("_id"))
+    .where(outbox.c.run_at < in_seconds("_seconds"), sa.select(outbox.c.bloqueia).where(_THIS).scalar_subquery())
+    .values(run_at=in_seconds("_seconds"))
+)
+_GIVE_UP = _IN_HAND.values(status="falhou", run_at=None, lease_until=None)
+_REWORD = outbox.update().where(_THIS)
+_RETRY = (
+    outbox.update()
+    .where(outbox.c.wamid == _WAMID, outbox.c.status == "falhou", outbox.c.tentativas < sa.bindparam("_tries"))
+    .values(status="pendente", wamid=None, run_at=in_seconds("_seconds"), lease_until=None)
+)
+_SHOWN = sa.select(sa.func.min(outbox.c.enviado_em)).where(
+    outbox.c.sessao_id == sa.bindparam("_sessao"),
+    outbox.c.resumo_de == sa.bindparam("_revisao"),
+    outbox.c.status != "falhou",
+)
+_ASIDE = sa.select(
+    sa.exists()
+    .where(outbox.c.conversa == sa.bindparam("_conversa"), outbox.c.criado_em > sa.bindparam("_momento"))
+    .where(outbox.c.sessao_id.is_(None), outbox.c.chave.is_(None))
+)
 _NEXT = outbox.alias()
 _SENT = (
     outbox.update()
-    .where(outbox.c.id == sa.bindparam("_id"))
+    .where(_THIS)
     .values(
         wamid=_WAMID,
         status=_forward("enviado"),
@@ -239,9 +240,7 @@ _SENT = (
         sa.exists().where(_NEXT.c.conversa == outbox.c.conversa, _NEXT.c.id > outbox.c.id, _NEXT.c.run_at.is_not(None))
     )
 )
-_LOST_ANSWER = sa.and_(
-    outbox.c.id == sa.bindparam("_id"), outbox.c.wamid.is_(None), outbox.c.status.in_(("enviando", "incerto"))
-)
+_LOST_ANSWER = sa.and_(_THIS, outbox.c.wamid.is_(None), outbox.c.status.in_(("enviando", "incerto")))
 _TICK = {
     status: outbox.update()
     .where(sa.or_(outbox.c.wamid == _WAMID, _LOST_ANSWER))

@@ -193,6 +193,11 @@ def _find(*, by_phone: bool) -> Any:
 
 _FIND = {by_phone: _find(by_phone=by_phone) for by_phone in (True, False)}
 
+_ORIENTED = (
+    conversas.update().where(conversas.c.conversa == sa.bindparam("b_conversa")).values(orientada_em=sa.func.now())
+)
+_COMPANY = sa.select(empresa, sa.func.now().label("agora")).where(empresa.c.id == sa.bindparam("b_empresa"))
+
 
 def _empresa(row: Any) -> Empresa:
     return Empresa(
@@ -219,16 +224,15 @@ def _canonical_or_none(wa_id: str | None) -> str | None:
         return None
 
 
-async def mark_oriented(connection: Connection, conversa: str) -> None:
-    """Note that an unknown number got its kind answer just now."""
-    await connection.execute(
-        conversas.update().where(conversas.c.conversa == conversa).values(orientada_em=sa.func.now())
-    )
+def mark_oriented(connection: Connection, conversa: str) -> None:
+    """Note at the end of the transaction that an unknown number got its kind answer just now."""
+    connection.later(_ORIENTED, {"b_conversa": conversa})
 
 
-async def get_company(connection: Connection, empresa_id: int) -> Empresa:
-    """Return a company that is known to exist."""
-    return _empresa((await connection.execute(empresa.select().where(empresa.c.id == empresa_id))).one())
+async def get_company(connection: Connection, empresa_id: int) -> tuple[Empresa, datetime]:
+    """Return a company that is known to exist, and the moment of the transaction (aware UTC)."""
+    row = (await connection.execute(_COMPANY, {"b_empresa": empresa_id})).one()
+    return _empresa(row), row.agora
 
 
 async def save_company(

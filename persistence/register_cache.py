@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from persistence.moments import in_days
 from persistence.tables import cnpj_cache
 
 if TYPE_CHECKING:
@@ -28,6 +29,12 @@ _GET = sa.select(cnpj_cache.c.dados).where(
     cnpj_cache.c.cnpj == sa.bindparam("_cnpj"), cnpj_cache.c.valido_ate > sa.func.now()
 )
 
+_NEW = insert(cnpj_cache).values(valido_ate=in_days("b_days"))
+_PUT = _NEW.on_conflict_do_update(
+    index_elements=[cnpj_cache.c.cnpj],
+    set_={"dados": _NEW.excluded.dados, "valido_ate": _NEW.excluded.valido_ate},
+)
+
 
 async def get(connection: Connection, cnpj: str) -> Entrada | None:
     """Return what is remembered and still good, or ``None``."""
@@ -38,12 +45,4 @@ async def get(connection: Connection, cnpj: str) -> Entrada | None:
 async def put(connection: Connection, cnpj: str, dados: dict[str, Any] | None) -> None:
     """Remember an answer (``None``: the register does not know it)."""
     days = KNOWN_DAYS if dados is not None else UNKNOWN_DAYS
-    values = {
-        "dados": dados if dados is not None else sa.null(),
-        "valido_ate": sa.func.now() + sa.func.make_interval(0, 0, 0, days),
-    }
-    await connection.execute(
-        insert(cnpj_cache)
-        .values(cnpj=cnpj, **values)
-        .on_conflict_do_update(index_elements=[cnpj_cache.c.cnpj], set_=values)
-    )
+    await connection.execute(_PUT, {"cnpj": cnpj, "dados": dados, "b_days": days})

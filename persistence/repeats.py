@@ -18,6 +18,24 @@ if TYPE_CHECKING:
 
 CANDIDATES = 50  # newest invoices of one amount to one customer that are compared by their texts
 
+# Statements are composed once: that costs more than running them.
+_LOCK = sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(sa.bindparam("b_content", type_=sa.Text), 0)))
+_CANDIDATES = (
+    sa.select(nfse_emissao.c.id_integracao, nfse_emissao.c.criado_em, nfse_emissao.c.descricao_servico)
+    .outerjoin(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
+    .where(
+        nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"),
+        nfse_emissao.c.tomador_documento == sa.bindparam("b_documento"),
+        nfse_emissao.c.valor_servico == sa.bindparam("b_valor"),
+        nfse_emissao.c.criado_em > sa.func.now() - sa.bindparam("b_window", type_=sa.Interval),
+        nfse_emissao.c.sessao_id != sa.bindparam("b_sessao"),
+        nfse_emissao.c.status.not_in([StatusEmissao.REJEITADO, StatusEmissao.DISPENSADO]),
+        sa.func.coalesce(nfse_processada.c.status, "autorizado") != "cancelado",
+    )
+    .order_by(nfse_emissao.c.id.desc())
+    .limit(CANDIDATES)
+)
+
 
 async def equal_invoice(
     connection: Connection,
@@ -34,24 +52,15 @@ async def equal_invoice(
     Two confirmations of the same customer and amount at the same moment wait for each other until the commit, so that
     the second one sees the first.
     """
-    content = f"{empresa_id}:{documento}:{valor}"
-    await connection.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(content, 0))))
-    statement = (
-        sa.select(nfse_emissao.c.id_integracao, nfse_emissao.c.criado_em, nfse_emissao.c.descricao_servico)
-        .outerjoin(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
-        .where(
-            nfse_emissao.c.prestador_id == empresa_id,
-            nfse_emissao.c.tomador_documento == documento,
-            nfse_emissao.c.valor_servico == valor,
-            nfse_emissao.c.criado_em > sa.func.now() - window,
-            nfse_emissao.c.sessao_id != sessao_id,
-            nfse_emissao.c.status.not_in([StatusEmissao.REJEITADO, StatusEmissao.DISPENSADO]),
-            sa.func.coalesce(nfse_processada.c.status, "autorizado") != "cancelado",
-        )
-        .order_by(nfse_emissao.c.id.desc())
-        .limit(CANDIDATES)
-    )
-    for row in await connection.execute(statement):
+    await connection.execute(_LOCK, {"b_content": f"{empresa_id}:{documento}:{valor}"})
+    values = {
+        "b_empresa": empresa_id,
+        "b_sessao": sessao_id,
+        "b_documento": documento,
+        "b_valor": valor,
+        "b_window": window,
+    }
+    for row in await connection.execute(_CANDIDATES, values):
         if mesmo_texto(row.descricao_servico, descricao):
             return NotaIgual(row.id_integracao, row.criado_em)
     return None

@@ -154,6 +154,7 @@ _SELECT = sa.select(session_snapshot, empresa.c.razao_social).join(empresa).wher
 _ACTIVE = _SELECT.where(session_snapshot.c.estado.in_(ESPERAM_USUARIO))
 _ONE = _SELECT.where(session_snapshot.c.sessao_id == sa.bindparam("_sessao"))
 _LATEST = _SELECT.order_by(session_snapshot.c.id.desc()).limit(1)
+_REPAIRED = sa.select(sa.exists().where(session_snapshot.c.origem == sa.bindparam("_sessao")))
 
 
 async def active(connection: Connection, conversa: str) -> Sessao | None:
@@ -174,8 +175,7 @@ async def latest(connection: Connection, conversa: str) -> tuple[Sessao, datetim
 
 async def repaired(connection: Connection, sessao_id: str) -> bool:
     """Tell whether a later session has already taken up this one's data."""
-    statement = sa.select(sa.exists().where(session_snapshot.c.origem == sessao_id))
-    return bool((await connection.execute(statement)).scalar_one())
+    return bool((await connection.execute(_REPAIRED, {"_sessao": sessao_id})).scalar_one())
 
 
 def deadline_key(sessao_id: Any, versao: Any) -> Any:
@@ -183,17 +183,19 @@ def deadline_key(sessao_id: Any, versao: Any) -> Any:
     return sa.literal("prazo:") + sessao_id + ":" + sa.cast(versao, sa.Text)
 
 
+_OVERDUE = (
+    sa.select(session_snapshot.c.sessao_id, session_snapshot.c.conversa, session_snapshot.c.versao)
+    .where(session_snapshot.c.estado.in_(ESPERAM_USUARIO), session_snapshot.c.expira_em < sa.func.now())
+    .where(~sa.exists().where(inbox.c.chave == deadline_key(session_snapshot.c.sessao_id, session_snapshot.c.versao)))
+    .order_by(session_snapshot.c.expira_em)
+    .limit(sa.bindparam("_limit", type_=sa.Integer))
+)
+
+
 async def overdue(connection: Connection, limit: int) -> list[tuple[str, str, int]]:
     """Return (sessao_id, conversa, versao) of sessions whose deadline has passed, by the database's clock."""
-    told = deadline_key(session_snapshot.c.sessao_id, session_snapshot.c.versao)
-    statement = (
-        sa.select(session_snapshot.c.sessao_id, session_snapshot.c.conversa, session_snapshot.c.versao)
-        .where(session_snapshot.c.estado.in_(ESPERAM_USUARIO), session_snapshot.c.expira_em < sa.func.now())
-        .where(~sa.exists().where(inbox.c.chave == told))
-        .order_by(session_snapshot.c.expira_em)
-        .limit(limit)
-    )
-    return [(row.sessao_id, row.conversa, row.versao) for row in await connection.execute(statement)]
+    rows = await connection.execute(_OVERDUE, {"_limit": limit})
+    return [(row.sessao_id, row.conversa, row.versao) for row in rows]
 
 
 async def _one(connection: Connection, statement: sa.Select[Any], values: dict[str, str]) -> Sessao | None:
