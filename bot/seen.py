@@ -33,11 +33,9 @@ async def as_seen(
     if sessao.mostrado_em and empresa.atualizado_em > sessao.mostrado_em:
         return replace(evento, emitente=empresa.razao_social)
     if evento.revisao is None:  # a button is itself the proof that its summary arrived
-        shown = await outbox.shown_at(connection, sessao.sessao_id, sessao.revisao)
+        shown, aside = await outbox.seen(connection, sessao)
         visto = shown is not None and evento.escrita_em is not None and evento.escrita_em >= shown - CLOCKS_APART
-        if sessao.mostrado_em and await outbox.spoke_aside(connection, sessao.conversa, sessao.mostrado_em):
-            visto = False  # such as a question about an issued note: the yes may be meant for that
-        evento = replace(evento, visto=visto)
+        evento = replace(evento, visto=visto and not aside)  # of an issued note, say: the yes may be for that
     documento, descricao = sessao.rascunho.validado(Campo.DOCUMENTO), sessao.rascunho.validado(Campo.DESCRICAO)
     if not repeat or not sessao.rascunho.completo or documento is None or descricao is None:
         return evento

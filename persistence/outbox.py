@@ -16,6 +16,7 @@ from persistence.tables import outbox
 
 if TYPE_CHECKING:
     from persistence.connection import Connection
+    from state_machine.sessao import Sessao
 
 LEASE_SECONDS = 15.0  # renewed while a file is fetched, uploaded and sent; a dead worker's messages wait this long
 
@@ -175,16 +176,19 @@ async def retry_failed(connection: Connection, wamid: str, seconds: float, max_t
     return bool((await connection.execute(_RETRY, values)).rowcount)
 
 
-async def shown_at(connection: Connection, sessao_id: str, revisao: int) -> datetime | None:
-    """Return when a summary of this revision first left for the user; ``None``: none has."""
-    values = {"_sessao": sessao_id, "_revisao": revisao}
-    moment: datetime | None = (await connection.execute(_SHOWN, values)).scalar_one()
-    return moment
+async def seen(connection: Connection, sessao: Sessao) -> tuple[datetime | None, bool]:
+    """Return when the summary of the session's revision first left for the user, ``None`` if none has.
 
-
-async def spoke_aside(connection: Connection, conversa: str, momento: datetime) -> bool:
-    """Tell whether we answered about something that is no session after ``momento``: a yes may be meant for that."""
-    return bool((await connection.execute(_ASIDE, {"_conversa": conversa, "_momento": momento})).scalar_one())
+    And whether we answered about something that is no session since it was decided: a yes may be meant for that.
+    """
+    values = {
+        "_sessao": sessao.sessao_id,
+        "_revisao": sessao.revisao,
+        "_conversa": sessao.conversa,
+        "_momento": sessao.mostrado_em,
+    }
+    row = (await connection.execute(_SEEN, values)).one()
+    return row.left_at, row.aside
 
 
 def _forward(status: str) -> Any:
@@ -214,16 +218,17 @@ _RETRY = (
     .where(outbox.c.wamid == _WAMID, outbox.c.status == "falhou", outbox.c.tentativas < sa.bindparam("_tries"))
     .values(status="pendente", wamid=None, run_at=in_seconds("_seconds"), lease_until=None)
 )
-_SHOWN = sa.select(sa.func.min(outbox.c.enviado_em)).where(
+_LEFT_AT = sa.select(sa.func.min(outbox.c.enviado_em)).where(
     outbox.c.sessao_id == sa.bindparam("_sessao"),
     outbox.c.resumo_de == sa.bindparam("_revisao"),
     outbox.c.status != "falhou",
 )
-_ASIDE = sa.select(
+_ASIDE = (
     sa.exists()
     .where(outbox.c.conversa == sa.bindparam("_conversa"), outbox.c.criado_em > sa.bindparam("_momento"))
     .where(outbox.c.sessao_id.is_(None), outbox.c.chave.is_(None))
 )
+_SEEN = sa.select(_LEFT_AT.scalar_subquery().label("left_at"), _ASIDE.label("aside"))
 _NEXT = outbox.alias()
 _SENT = (
     outbox.update()
