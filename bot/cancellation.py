@@ -111,7 +111,7 @@ class Cancellations:
             operacao = "cancel" if sending else "find"
             # 401 and 403 here stop no submissions: leave to cancel is another matter, and a submission tells of itself
             chamada = Chamada(operacao, type(answer).__name__, passo.motivo, latency, **asdict(tape))
-            await emissions.record_attempt(connection, tarefa.emissao_id, chamada)
+            emissions.record_attempt(connection, tarefa.emissao_id, chamada)
             await self._conclude(connection, tarefa, passo)
         write = log.error if passo.suspender or passo.aviso == "falhou" else log.info
         write(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
@@ -48,18 +46,6 @@ class ConversationMemory:
         """This conversation's newest invoices, newest first; nobody else's."""
         async with self._database.alone() as connection:
             return await notes.listed(connection, self._conversa, limit, numero=numero, autorizadas=autorizadas)
-
-
-class DatabaseClock:
-    """The database's clock, going on since it was read: a turn needs no round trip to know what time it is."""
-
-    def __init__(self, agora: datetime) -> None:
-        self._agora = agora
-        self._read_at = time.monotonic()
-
-    def now(self) -> datetime:
-        """The moment (aware UTC)."""
-        return self._agora + timedelta(seconds=time.monotonic() - self._read_at)
 
 
 async def database_now(connection: Connection) -> datetime:

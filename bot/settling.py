@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import structlog
 
 from bot.cancellation_news import seen_cancelled
-from bot.memory import database_now
 from gateway.rejection import explain
 from persistence import emissions, gateway_operations, notes, suspension
 from persistence.emissions import Chamada
@@ -50,8 +49,7 @@ class Settlement:
 
     async def put_off(self, tarefa: Tarefa, seconds: float) -> None:
         """Nobody may call the gateway for so long."""
-        async with self._database.transaction() as connection:
-            agora = await database_now(connection)
+        agora = tarefa.clock.now()
         passo = sem_chamada(_interrupted(tarefa).andamento, seconds, "circuito", agora, self._politica)
         await self.without_call(tarefa, passo)
 
@@ -60,7 +58,7 @@ class Settlement:
         async with self._database.transaction() as connection:
             await emissions.settle(connection, tarefa, passo)
             if tarefa.pronta:
-                await gateway_operations.leave_open(connection, tarefa.operation, passo.retida)
+                gateway_operations.leave_open(connection, tarefa.operation, passo.retida)
             await self._tell(connection, tarefa, passo)
         log.info("emission_waits", emissao_id=tarefa.id, reason=passo.retida, status=passo.andamento.status)
 
@@ -73,8 +71,8 @@ class Settlement:
         tape: Recorded,
     ) -> None:
         """Store what an answer means and what follows from it; ``latency`` in ms. Raises ``EmissionLeaseLostError``."""
+        agora = tarefa.clock.now()
         async with self._database.transaction() as connection:
-            agora = await database_now(connection)
             if isinstance(answer, Found | Absent | CannotTell):
                 passo = apos_consulta(_interrupted(tarefa).andamento, answer, agora, self._politica)
             else:
@@ -83,7 +81,7 @@ class Settlement:
                 passo = em_conflito(passo.andamento, passo.nota, "the gateway gave this note's id to another invoice")
             await emissions.settle(connection, tarefa, passo, resposta=_as_json(answer))
             chamada = Chamada(operacao, type(answer).__name__, passo.motivo, latency, **asdict(tape))
-            await emissions.record_attempt(connection, tarefa.id, chamada)
+            emissions.record_attempt(connection, tarefa.id, chamada)
             if operacao == "submit" or passo.andamento.status is not tarefa.era:
                 await self._close_record(connection, tarefa, passo, answer)
             if operacao == "submit":
@@ -98,7 +96,7 @@ class Settlement:
         operation, status = tarefa.operation, passo.andamento.status
         match status:
             case StatusEmissao.ENVIADO | StatusEmissao.CONCLUIDO:
-                await gateway_operations.succeed(connection, operation, _result(tarefa, passo, answer))
+                gateway_operations.succeed(connection, operation, _result(tarefa, passo, answer))
             case StatusEmissao.REJEITADO:
                 await gateway_operations.fail(connection, operation, passo.motivo or "rejected")
             case StatusEmissao.PENDENTE if isinstance(answer, NotSent | Postponed | Misconfigured):
@@ -106,7 +104,7 @@ class Settlement:
                 if tries == self._politica.retentativas.rodada:  # said once: from now on somebody should look
                     log.error("emission_not_getting_through", emissao_id=tarefa.id, tries=tries, motivo=passo.motivo)
             case _:
-                await gateway_operations.leave_open(connection, operation, passo.motivo)
+                gateway_operations.leave_open(connection, operation, passo.motivo)
 
     async def _stop_or_go(self, connection: Connection, tarefa: Tarefa, answer: Outcome | Finding) -> None:
         """Stop the company's submissions when the gateway refuses us, and let them go when it no longer does."""
@@ -121,7 +119,7 @@ class Settlement:
     async def _tell(self, connection: Connection, tarefa: Tarefa, passo: Passo) -> None:
         """Store the note, and put the news into the conversation's lane, in the transaction that settles them."""
         if passo.nota and passo.nota.situacao is Situacao.AUTORIZADA and passo.aviso == "autorizada":
-            await notes.record_note(connection, tarefa.id, passo.nota)
+            notes.record_note(connection, tarefa.id, passo.nota)
         if (
             passo.nota
             and passo.nota.situacao is Situacao.CANCELADA

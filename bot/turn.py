@@ -16,11 +16,12 @@ from bot.evidence import evidence
 from bot.hearing import hear
 from bot.inbound import Palavras, next_arrival
 from bot.interpret import Plano, plan, read
-from bot.memory import ConversationMemory, DatabaseClock
+from bot.memory import ConversationMemory
 from bot.readings import dump_reading, load_reading
 from bot.seen import as_seen
 from bot.trace import trace
 from persistence import outbox, people, snapshots
+from persistence.clock import DatabaseClock
 from persistence.intents import integration_id
 from persistence.snapshots import StaleSessionError
 from state_machine import messages

@@ -108,17 +108,17 @@ class Connection:
         *,
         rows: int | None = None,
         otherwise: Exception | None = None,
+        onto: str = "",
     ) -> None:
         """Write this before whatever is executed next, or at the end; ``otherwise`` is raised then.
 
-        Raises what composing a statement raises.
+        ``onto`` is the table's name, for a statement that is text. Raises what composing a statement raises.
         """
         given = values or {}
         compiled = _compiled(statement, given)
-        table: Any = statement
-        self.later_write(
-            Write(compiled.sql, compiled.arguments(given), table.table.name, compiled.rows, rows, otherwise)
-        )
+        dml: Any = statement
+        name = onto or dml.table.name
+        self.later_write(Write(compiled.sql, compiled.arguments(given), name, compiled.rows, rows, otherwise))
 
     def later_write(self, write: Write) -> None:
         """Do the same with PostgreSQL's own text."""

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
 from persistence import gateway_operations
+from persistence.clock import DatabaseClock
 from persistence.moments import in_seconds
 from persistence.tables import gateway_tentativas, nfse_emissao, nfse_processada
 from state_machine.emission import StatusEmissao
@@ -52,6 +53,7 @@ class Tarefa:
     suspenso: str | None  # why the company's submissions are stopped
     sonda_em: float  # seconds until one of them may try again
     tomada_em: float  # our monotonic clock when we took it, to notice that we were frozen
+    clock: DatabaseClock
 
     @property
     def operation(self) -> Operation:
@@ -91,7 +93,7 @@ SET lease_until = now() + make_interval(secs => :lease), epoch = e.epoch + 1, di
     status = CASE WHEN prontas.pronta THEN 'enviando' ELSE e.status END,
     enviado_em = CASE WHEN prontas.pronta THEN coalesce(e.enviado_em, now()) ELSE e.enviado_em END
 FROM prontas WHERE e.id = prontas.id
-RETURNING e.*, prontas.era, prontas.conversa, prontas.pronta, prontas.envio_suspenso, prontas.sonda_em
+RETURNING e.*, prontas.era, prontas.conversa, prontas.pronta, prontas.envio_suspenso, prontas.sonda_em, now() AS agora
 """)
 _START = sa.text("""
 UPDATE nfse_emissao SET status = 'enviando', enviado_em = coalesce(enviado_em, now()),
@@ -131,6 +133,7 @@ def _tarefa(row: Any, tomada_em: float) -> Tarefa:
         suspenso=row.envio_suspenso,
         sonda_em=row.sonda_em,
         tomada_em=tomada_em,
+        clock=DatabaseClock(row.agora),
     )
 
 
@@ -187,11 +190,14 @@ async def give_back(connection: Connection, tarefa: Tarefa) -> None:
     """Return an emission that was taken and not sent: it is due again as it was. Nothing happens if it is another's."""
     values = {**_ours(tarefa), "status": tarefa.era}
     if (await connection.execute(_GIVE_BACK, values)).rowcount == 1 and tarefa.pronta:
-        await gateway_operations.leave_open(connection, tarefa.operation, None)
+        gateway_operations.leave_open(connection, tarefa.operation, None)
 
 
 async def settle(connection: Connection, tarefa: Tarefa, passo: Passo, *, resposta: Any = None) -> None:
-    """Store what followed and give the lease back. Raises ``EmissionLeaseLostError`` for a late commit."""
+    """Store what followed and give the lease back.
+
+    Raises ``EmissionLeaseLostError`` for a late commit, now or at the end of the transaction.
+    """
     novo, antes = passo.andamento, tarefa.andamento
     values: dict[str, Any] = {
         **_ours(tarefa),
@@ -209,17 +215,20 @@ async def settle(connection: Connection, tarefa: Tarefa, passo: Passo, *, respos
         "b_avisado": novo.avisado and not antes.avisado,
         "b_id_externo": (passo.nota.id_externo or None) if passo.nota else None,
     }
-    if (await connection.execute(_SETTLE, values)).rowcount != 1:
-        raise EmissionLeaseLostError(tarefa.andamento.id_integracao)
+    lost = EmissionLeaseLostError(tarefa.andamento.id_integracao)
+    if passo.nota is None:
+        connection.later(_SETTLE, values, rows=1, otherwise=lost)
+    elif (await connection.execute(_SETTLE, values)).rowcount != 1:  # what follows must see a hint that came meanwhile
+        raise lost
 
 
 def _ours(tarefa: Tarefa) -> dict[str, Any]:
     return {"b_id": tarefa.id, "b_epoch": tarefa.epoch}
 
 
-async def record_attempt(connection: Connection, emissao_id: int, chamada: Chamada) -> None:
-    """Append one gateway call to the record."""
-    await connection.execute(_ATTEMPT, {"emissao_id": emissao_id, **asdict(chamada)})
+def record_attempt(connection: Connection, emissao_id: int, chamada: Chamada) -> None:
+    """Append one gateway call to the record, at the end of the transaction."""
+    connection.later(_ATTEMPT, {"emissao_id": emissao_id, **asdict(chamada)})
 
 
 async def hint(connection: Connection, id_integracao: str | None, id_externo: str | None, corpo: Any) -> int:

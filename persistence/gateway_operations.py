@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from persistence.connection import Connection
 
 ISSUE: Final = "emitir_nfse"
+_RECORDS: Final = "idempotency_records"
 
 
 def gateway_operation(
@@ -103,29 +104,30 @@ async def renew(connection: Connection, operation: Operation, lease_seconds: flo
     await connection.execute(_RENEW, {"key": operation.key, "input": operation.input_hash, "lease": lease_seconds})
 
 
-async def succeed(connection: Connection, operation: Operation, result: dict[str, Any]) -> None:
-    """Keep what came of it: ids and states."""
-    await _settle(connection, operation, "SUCCESS", storable(result), None)
+def succeed(connection: Connection, operation: Operation, result: dict[str, Any]) -> None:
+    """Keep what came of it, ids and states, at the end of the transaction."""
+    connection.later(_SETTLE, _settling(operation, "SUCCESS", storable(result), None), onto=_RECORDS)
 
 
 async def fail(connection: Connection, operation: Operation, error: str) -> int:
     """Note that nothing happened, for certain; returns how many tries before this one failed so too."""
-    return await _settle(connection, operation, "FAILED", None, error)
+    found = await connection.execute(_SETTLE, _settling(operation, "FAILED", None, error))
+    return found.scalar_one_or_none() or 0
 
 
-async def leave_open(connection: Connection, operation: Operation, why: str | None) -> None:
-    """Nobody knows how it ended: the record stays PENDING without a holder, to be taken over after asking."""
-    await _settle(connection, operation, "PENDING", None, why)
+def leave_open(connection: Connection, operation: Operation, why: str | None) -> None:
+    """Nobody knows how it ended: the record stays PENDING without a holder, to be taken over after asking.
+
+    Written at the end of the transaction.
+    """
+    connection.later(_SETTLE, _settling(operation, "PENDING", None, why), onto=_RECORDS)
 
 
-async def _settle(
-    connection: Connection, operation: Operation, status: str, result: str | None, error: str | None
-) -> int:
-    values = {
+def _settling(operation: Operation, status: str, result: str | None, error: str | None) -> dict[str, Any]:
+    return {
         "key": operation.key,
         "input": operation.input_hash,
         "status": status,
         "result": result,
         "error": clean(error)[:ERROR_LENGTH] if error else None,
     }
-    return (await connection.execute(_SETTLE, values)).scalar_one_or_none() or 0

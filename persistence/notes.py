@@ -71,8 +71,8 @@ def _listed(*, by_number: bool, autorizadas: bool) -> Any:
 _LISTED = {(n, a): _listed(by_number=n, autorizadas=a) for n in (True, False) for a in (True, False)}
 
 
-async def record_note(connection: Connection, emissao_id: int, nota: Nota) -> None:
-    """Store the authorised note once, with the webhook that announced it, if one did."""
+def record_note(connection: Connection, emissao_id: int, nota: Nota) -> None:
+    """Store the authorised note once, with the webhook that announced it, at the end of the transaction."""
     values = {
         "b_emissao": emissao_id,
         "emissao_id": emissao_id,
@@ -85,7 +85,7 @@ async def record_note(connection: Connection, emissao_id: int, nota: Nota) -> No
         "url_pdf": nota.url_pdf,
         "data_emissao": nota.data_emissao,
     }
-    await connection.execute(_RECORD, values)
+    connection.later(_RECORD, values)
 
 
 async def belongs_to_another(connection: Connection, emissao_id: int, id_externo: str) -> bool:

@@ -83,7 +83,7 @@ async def test_other_bytes_under_the_same_key_are_refused(database: Database, op
     changed = type(operation)(name, operation.name, operation.process_instance_id, "emitir", "0" * 64)
     await _begin(database, operation)
     async with database.transaction() as connection:
-        await records.succeed(connection, operation, {"emissao_id": 1})
+        records.succeed(connection, operation, {"emissao_id": 1})
     assert await _begin(database, changed) == set()
     assert await _why(database, changed) == Conflict()
     async with database.transaction() as connection:
@@ -104,7 +104,7 @@ async def test_certain_failures_are_counted_and_a_success_keeps_its_ids(
     assert (await _row(database, operation))["error_message"] == "HTTP 503"
     await _begin(database, operation)
     async with database.transaction() as connection:
-        await records.succeed(connection, operation, {"id_externo": "ext", "numero": "42"})
+        records.succeed(connection, operation, {"id_externo": "ext", "numero": "42"})
     row = await _row(database, operation)
     assert (row["status"], row["result_data"], row["error_message"]) == (
         "SUCCESS",
@@ -118,7 +118,7 @@ async def test_a_lost_answer_leaves_it_open_for_whoever_asks(database: Database,
     """PENDING, held by nobody, and listed among the questions without an answer."""
     await _begin(database, operation)
     async with database.transaction() as connection:
-        await records.leave_open(connection, operation, "ReadTimeout")
+        records.leave_open(connection, operation, "ReadTimeout")
     async with database.transaction() as connection:
         assert operation.key in await unknown(connection, 1000)
     assert await _begin(database, operation) == {operation.key}
