@@ -110,10 +110,8 @@ class Pump(Generic[T]):
     async def _keep(self, piece: T) -> None:
         while True:
             try:
-                if not await self._renew(
-                    piece
-                ):  # settled just now, or another's: a late commit is refused by its epoch
-                    return
+                if not await self._renew(piece):
+                    return  # settled just now, or another's: a late commit is refused by its epoch
             except Exception as error:  # noqa: BLE001 - the next one may succeed; else the lease runs out
                 log.warning("lease_not_renewed", component=self._name, error=type(error).__name__)
             await asyncio.sleep(self._lease_seconds / 3)  # two renewals may fail before the lease runs out

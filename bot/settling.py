@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import structlog
 
 from bot.cancellation_news import seen_cancelled
+from bot.memory import database_now
 from gateway.rejection import explain
 from persistence import emissions, gateway_operations, notes, suspension
 from persistence.emissions import Chamada
@@ -71,8 +72,9 @@ class Settlement:
         tape: Recorded,
     ) -> None:
         """Store what an answer means and what follows from it; ``latency`` in ms. Raises ``EmissionLeaseLostError``."""
-        agora = tarefa.clock.now()
         async with self._database.transaction() as connection:
+            # Two absences must lie apart by the database's own clock: ours was read when the emission was taken.
+            agora = await database_now(connection) if isinstance(answer, Absent) else tarefa.clock.now()
             if isinstance(answer, Found | Absent | CannotTell):
                 passo = apos_consulta(_interrupted(tarefa).andamento, answer, agora, self._politica)
             else:

@@ -164,6 +164,8 @@ def _address(base: str, path: str) -> URL:
     """Join the two; an absolute address stays what it is, and is refused later if it leads elsewhere."""
     whole = path if "://" in path else f"{base}/{path.lstrip('/')}" if path.strip("/") else f"{base}/"
     try:
-        return URL(whole, encoded=whole.isascii() and whole.isprintable() and " " not in whole)  # nothing rewritten
+        url = URL(whole, encoded=whole.isascii() and whole.isprintable() and " " not in whole)  # nothing rewritten
+        origin(url)  # a port that is none shows only when it is asked for
     except ValueError as error:
         raise httpx.InvalidURL(str(error)) from error
+    return url

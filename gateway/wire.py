@@ -38,16 +38,17 @@ class Answer:
 class Wire:
     """Up to ``connections`` at once; no cookies, no redirects, no proxies, and no second try of what may have effects.
 
-    ``connect_seconds`` bounds TCP and TLS together, ``pool_seconds`` the wait for a free connection: both end before
-    the caller's deadline, so that "certainly not sent" is seen before that hides it.
+    ``connect_seconds`` bounds name, TCP and TLS together, ``pool_seconds`` the wait for a free connection: both end
+    before the caller's deadline, so that "certainly not sent" is seen before that hides it.
     """
 
     def __init__(
         self, headers: Mapping[str, str], *, connections: int, connect_seconds: float, pool_seconds: float
     ) -> None:
-        self._headers = {"accept-encoding": "identity", **headers}  # no decompression bombs
+        # no decompression bombs; and Meta's media host refuses who does not say who it is
+        self._headers = {"accept-encoding": "identity", "user-agent": "prosa", **headers}
         self._places = asyncio.Semaphore(connections)
-        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_seconds)
+        self._timeout = aiohttp.ClientTimeout(total=None, connect=connect_seconds)
         self._pool_seconds = pool_seconds
         self._trust = _trust()  # now: the first message must not wait for it
         self._session: aiohttp.ClientSession | None = None
@@ -64,15 +65,15 @@ class Wire:
         try:
             return await self._exchange(method, url, content, headers, max_body)
         except aiohttp.ConnectionTimeoutError as error:
-            raise httpx.ConnectTimeout(str(error)) from error
+            raise httpx.ConnectTimeout(type(error).__name__) from error
         except aiohttp.ClientConnectorError as error:
-            raise httpx.ConnectError(str(error)) from error
+            raise httpx.ConnectError(type(error).__name__) from error
         except aiohttp.InvalidURL as error:
-            raise httpx.InvalidURL(str(error)) from error
+            raise httpx.InvalidURL(type(error).__name__) from error
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientPayloadError, aiohttp.ClientResponseError) as error:
-            raise httpx.RemoteProtocolError(str(error)) from error
+            raise httpx.RemoteProtocolError(type(error).__name__) from error
         except (aiohttp.ClientError, OSError) as error:
-            raise httpx.ReadError(str(error)) from error
+            raise httpx.ReadError(type(error).__name__) from error
         finally:
             self._places.release()
 
@@ -106,7 +107,10 @@ class Wire:
                 body = b"".join(chunks)
             if len(body) > max_body:
                 raise BodyTooLargeError(f"more than {max_body} bytes")
-            return Answer(response.status, {name.lower(): value for name, value in response.headers.items()}, body)
+            told = {name.lower(): value for name, value in response.headers.items()}
+            if body and not told.keys() & {"content-length", "transfer-encoding"}:
+                raise httpx.RemoteProtocolError("nothing tells whether this is the whole answer")
+            return Answer(response.status, told, body)
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:  # within the loop that will use it
@@ -116,7 +120,6 @@ class Wire:
                 headers=self._headers,
                 timeout=self._timeout,
                 trust_env=False,  # no proxy and no .netrc by accident
-                skip_auto_headers=("user-agent",),
             )
             self._session._retry_connection = False  # noqa: SLF001 - it has no public name; a test watches over it
         return self._session

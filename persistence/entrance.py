@@ -8,14 +8,17 @@ CHANNEL = "prosa_inbox"
 MAX_DEBOUNCE_FACTOR = 4  # somebody who never stops typing is answered after this many quiet times
 
 # A message that a tick speaks of is found by its wamid; by our number only if it may have left and its wamid is not
-# known (see ``persistence.ticks``). Nobody waits here: where a message is in somebody's hands, or is none of ours, the
-# tick stays open in its lane like any other arrival, and a worker looks again.
+# known (see ``persistence.ticks``). A tick that is known already says nothing: its message may have left anew since.
+# Nobody waits for a message here: where it is in somebody's hands, or is none of ours, the tick stays open in its lane
+# like any other arrival, and a worker looks again. Messages are locked before lanes, there as here.
 _TICKS = f"""
-pelo_wamid AS MATERIALIZED (
-    SELECT o.id, e.chave, e.wamid, e.tick, e.posto FROM entrada e JOIN outbox o ON o.wamid = e.wamid
+ineditos AS MATERIALIZED (
+    SELECT * FROM entrada e WHERE e.wamid IS NOT NULL AND NOT EXISTS (SELECT FROM inbox i WHERE i.chave = e.chave)
+), pelo_wamid AS MATERIALIZED (
+    SELECT o.id, e.chave, e.wamid, e.tick, e.posto FROM ineditos e JOIN outbox o ON o.wamid = e.wamid
     FOR NO KEY UPDATE OF o SKIP LOCKED
 ), pelo_numero AS MATERIALIZED (
-    SELECT o.id, e.chave, e.wamid, e.tick, e.posto FROM entrada e JOIN outbox o ON o.id = e.numero
+    SELECT o.id, e.chave, e.wamid, e.tick, e.posto FROM ineditos e JOIN outbox o ON o.id = e.numero
     WHERE o.wamid IS NULL AND o.status IN ('enviando', 'incerto')
     FOR NO KEY UPDATE OF o SKIP LOCKED
 ), aplicadas AS MATERIALIZED (

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from persistence.tick import Tick
 
 FLUSHERS = 2  # more only split the batches, and smaller batches cost more of everything
-HELP_SECONDS = 0.01  # a write that takes longer waits for the disk or for a lock: the others do not wait behind it
-# Ticks, for which nobody waits, are held back for so long too, unless something else is written before.
+# A write that takes longer waits for the disk or for a lock: the others do not wait behind it. Ticks, for which nobody
+# waits, are held back for so long too, unless something else is written before.
+HELP_SECONDS = 0.01
 MAX_ROWS = 400  # measured: a bigger batch gains nothing and makes its callers wait for each other
 MAX_WAITING = 20_000  # arrivals held in memory; beyond it the sender keeps them (503)
 PUT_SECONDS = 10.0  # Meta gives up after 5 to 20 s by various accounts; later than this is as good as never

@@ -22,7 +22,15 @@ if TYPE_CHECKING:
 IDLE_SECONDS = 300.0  # then a connection may have been forgotten by something between us and the database
 CLOSE_SECONDS = 5.0  # for a polite goodbye to the database; then the socket is closed anyway
 # What may leave a connection in the middle of something: a statement whose end nobody waited for, a message half said.
-_SUSPECT = (TimeoutError, OSError, asyncpg.InterfaceError, asyncpg.InternalClientError, asyncpg.DataError)
+_SUSPECT = (
+    TimeoutError,
+    OSError,
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,
+    asyncpg.DataError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,  # the server is stopping, or has cut this very connection
+)
 
 
 class PoolClosedError(asyncpg.InterfaceError):  # type: ignore[misc] # asyncpg ships no types
@@ -78,7 +86,7 @@ class Pool:
         self._closed = True
         for _ in range(self._size):
             await self._places.acquire()
-        await asyncio.gather(*self._leaving, *(_leave(connection) for connection, _ in self._idle))
+        await asyncio.gather(*(_leave(connection) for connection, _ in self._idle))
         self._idle.clear()
         for _ in range(self._size):
             self._places.release()  # whoever still waits is told that it is closed
@@ -115,10 +123,15 @@ class Pool:
         elif suspect or connection.is_in_transaction():
             leaving = asyncio.create_task(_leave(connection), name="pool:leave")
             self._leaving.add(leaving)
-            leaving.add_done_callback(self._leaving.discard)
+            leaving.add_done_callback(self._left)
+            return
         else:
             self._idle.append((connection, time.monotonic()))
         self._places.release()
+
+    def _left(self, leaving: asyncio.Task[None]) -> None:
+        self._leaving.discard(leaving)
+        self._places.release()  # only now: a burst of timeouts must not open more connections than we may
 
 
 class Borrowed:

@@ -18,11 +18,10 @@ if TYPE_CHECKING:
 
 # One statement, committed by itself: a tick is applied again without harm, so only the lane's lock must hold. A message
 # is found by its wamid; by our number only if it may have left and its wamid is not known: numbers start again in a
-# restored or second database, and Meta repeats its webhooks for seven days.
+# restored or second database, and Meta repeats its webhooks for seven days. Messages are locked before the lane, as by
+# the statement that stores ticks (``persistence.entrance``): in another order the two could wait for each other.
 _APPLY = f"""
-WITH nossa AS MATERIALIZED (
-    SELECT FROM lanes WHERE lane = $1 AND epoch = $2 AND owner IS NOT NULL FOR NO KEY UPDATE
-), entrada AS MATERIALIZED (
+WITH entrada AS MATERIALIZED (
     SELECT * FROM unnest($4::text[], $5::bigint[], $6::text[], $7::int[]) AS e(wamid, outbox_id, status, posto)
 ), alvo AS MATERIALIZED (
     SELECT DISTINCT ON (id) * FROM (
@@ -31,6 +30,11 @@ WITH nossa AS MATERIALIZED (
         SELECT o.id, e.* FROM entrada e JOIN outbox o ON o.id = e.outbox_id
         WHERE o.wamid IS NULL AND o.status IN ('enviando', 'incerto')
     ) t ORDER BY id, posto DESC
+), presas AS MATERIALIZED (
+    SELECT o.id FROM outbox o WHERE o.id IN (SELECT id FROM alvo) ORDER BY o.id FOR NO KEY UPDATE
+), nossa AS MATERIALIZED (
+    SELECT FROM lanes WHERE lane = $1 AND epoch = $2 AND owner IS NOT NULL AND (SELECT count(*) FROM presas) >= 0
+    FOR NO KEY UPDATE
 ), contadas AS (
     UPDATE outbox o SET wamid = alvo.wamid, run_at = NULL, enviado_em = coalesce(o.enviado_em, now()),
         status = CASE WHEN {RANK} < alvo.posto THEN alvo.status ELSE o.status END

@@ -22,6 +22,7 @@ import bot.schedule
 import bot.turn
 import gateway.outcome
 from gateway.http import Destination
+from persistence.connection import Connection
 from persistence.engine import Database
 from persistence.pool import Pool
 from persistence.sessions import LiveSessions
@@ -93,6 +94,7 @@ def install() -> None:
     Database.transaction = watched
     around(Destination, "request")
     around(LiveSessions, "get", "put", "drop")
+    around(Connection, "execute", "finish")
     around(Pool, "fetch", "fetchrow", "fetchval", "execute")
 
     read = bot.turn.read

@@ -128,7 +128,13 @@ async def gibberish(writer: asyncio.StreamWriter) -> None:
     await writer.drain()
 
 
-SOCKET_FAULTS = {f.__name__: f for f in (hang, reset, close, truncate, drip, gibberish)}
+async def unmarked(writer: asyncio.StreamWriter) -> None:
+    """Answer without saying how long it is, and break off."""
+    writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/pdf\r\n\r\n%PDF-1.7 half")
+    await writer.drain()
+
+
+SOCKET_FAULTS = {f.__name__: f for f in (hang, reset, close, truncate, drip, gibberish, unmarked)}
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 
+import aiohttp
 import httpx
 import pytest
 
@@ -132,3 +133,37 @@ def test_a_badly_pasted_secret_is_refused_at_the_start_without_being_shown(value
     with pytest.raises(ValueError, match="x-api-key") as caught:
         Destination("https://x.example", timeout=5, guard=free, headers={"x-api-key": value})
     assert value not in str(caught.value)
+
+
+async def test_we_say_who_we_are(server, free):
+    """Meta's media host refuses a request without a name, and no simulator would tell."""
+    server.says(200, b"ok")
+    async with Destination(server.url, timeout=5, guard=free) as out:
+        await out.request("GET", "/")
+    assert server.received[0].headers["User-Agent"] == "prosa"
+
+
+async def test_a_name_that_nobody_resolves_in_time_is_certainly_not_sent(free, monkeypatch):
+    """Waiting for a name server sends nothing, so it must end before the deadline that would hide that."""
+
+    async def hang(*_: object, **__: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(aiohttp.ThreadedResolver, "resolve", hang)
+    async with Destination("http://slow.example", timeout=1, guard=free) as out:
+        with pytest.raises(httpx.ConnectTimeout):
+            await out.request("POST", "/nfse", content=b"[]")
+
+
+async def test_an_answer_whose_end_nothing_marks_is_no_answer(faulty, free):
+    """Half a PDF would be kept for good."""
+    async with Destination(await faulty("unmarked"), timeout=5, guard=free) as out:
+        with pytest.raises(httpx.RemoteProtocolError):
+            await out.request("GET", "/nfse/pdf/1")
+
+
+async def test_an_address_with_an_impossible_port_is_an_invalid_one(server, free):
+    """Addresses of media come from the other side."""
+    async with Destination(server.url, timeout=5, guard=free) as out:
+        with pytest.raises(httpx.InvalidURL):
+            await out.request("GET", "https://lookaside.example:99999/x")

@@ -122,3 +122,12 @@ async def test_a_tick_with_characters_that_the_database_cannot_hold_is_kept(data
     """It is nobody's, but it was acknowledged."""
     assert await inbox.put([told("w\x00", "lido")]) == 1
     assert await states(database) == {"w\ufffd:lido": 0}
+
+
+async def test_a_repeated_tick_says_nothing_of_a_message_that_leaves_anew(database: Database, inbox: Inbox) -> None:
+    """Meta repeats its webhooks for days; the copy that went out since, and its fate, are not theirs."""
+    again = await message(database, "w1", "enviado")
+    await inbox.put([told("w1", "enviado", again)])
+    await database.pool.execute("UPDATE outbox SET wamid = NULL, status = 'enviando', run_at = now()")
+    assert await inbox.put([told("w1", "enviado", again)]) == 0
+    assert await outcome(database, again) == (None, "enviando", False)
