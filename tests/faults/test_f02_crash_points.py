@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from fault_processes import Forks
 
-SINGLES = size(30, 10_000)  # of the points; there are about sixty
+SINGLES = size(30, 10_000)  # of the points; there are about ninety
 PAIRS = size(4, 80)
 LIMIT = 60.0  # seconds for one crashed conversation; most take two
 
