@@ -46,7 +46,11 @@ class Metrics:
         self.messages = self._counter(
             "prosa_messages", "WhatsApp messages by Meta's type; types that we do not know count as outro.", "type"
         )
-        self.rows_done = self._counter("prosa_inbox_done", "Inbox rows processed to the end.", "tipo")
+        self.rows_done = self._counter(
+            "prosa_inbox_done",
+            "Inbox rows that workers processed to the end, so without ticks applied on arrival.",
+            "tipo",
+        )
         self.rows_failed = self._counter("prosa_inbox_failures", "Failed attempts at inbox rows.", "tipo")
         self.rows_quarantined = self._counter(
             "prosa_inbox_quarantined", "Inbox rows set aside after their last attempt, for staff to look at.", "tipo"

@@ -33,10 +33,6 @@ _SUSPECT = (
 )
 
 
-class PoolClosedError(asyncpg.InterfaceError):  # type: ignore[misc] # asyncpg ships no types
-    """The house is closing; nothing was asked of the database."""
-
-
 class Pool:
     """Opens a connection when none is free; one that broke, or was left in the middle of something, is dropped."""
 
@@ -58,7 +54,7 @@ class Pool:
         return pool
 
     def acquire(self, timeout: float | None = None) -> Borrowed:
-        """Lend a connection to an ``async with``. Raises ``TimeoutError``, ``PoolClosedError``, or like connecting."""
+        """Lend a connection to an ``async with``. Raises ``TimeoutError``, ``InterfaceError``, or like connecting."""
         return Borrowed(self, self._timeout if timeout is None else timeout)
 
     async def fetch(self, sql: str, *arguments: Any, timeout: float | None = None) -> list[Any]:  # noqa: ASYNC109
@@ -105,7 +101,7 @@ class Pool:
 
     def _waiting(self) -> asyncpg.Connection[Any] | None:
         if self._closed:
-            raise PoolClosedError("the pool is closed")
+            raise asyncpg.InterfaceError("the pool is closed; nothing was asked of the database")
         fresh = time.monotonic() - IDLE_SECONDS
         while self._idle and self._idle[0][1] < fresh:
             self._idle.popleft()[0].terminate()

@@ -42,10 +42,14 @@ def _text(shapes: tuple[tuple[str, int, bool, int | None], ...]) -> str:
     checks: list[str] = []
     before = 0
     for number, (sql, count, returns, rows) in enumerate(shapes):
-        moved = _PLACE.sub(lambda found, by=before: f"${int(found[1]) + by}", sql)  # type: ignore[misc]
-        parts.append(f"w{number} AS ({moved}{'' if returns else ' RETURNING 1'})")
+        parts.append(f"w{number} AS ({_moved(sql, before)}{'' if returns else ' RETURNING 1'})")
         if rows is not None:
             found = f"(SELECT count(*) FROM w{number})"  # noqa: S608 - a number of ours
             checks.append(f"exigir_linhas({found}, {rows}, {number})")
         before += count
     return f"WITH {', '.join(parts)} SELECT {', '.join(checks) or '1'}"
+
+
+def _moved(sql: str, by: int) -> str:
+    """Number the places of a text from ``$1 + by`` on."""
+    return _PLACE.sub(lambda found: f"${int(found[1]) + by}", sql)

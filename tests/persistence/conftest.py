@@ -1,4 +1,4 @@
-"""Homes for the tests of the embedded servers, which start servers of their own beside the session's."""
+"""Homes for the tests of the embedded servers, beside the session's own; a database whose messages get ticks."""
 
 from __future__ import annotations
 
@@ -8,11 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import pytest_asyncio
 
 from persistence.embedded import Embedded
+from persistence.engine import Database
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator
+
+SOMEBODY = """
+INSERT INTO conversas (conversa, phone_number_id, endereco, ultima_entrada_em) VALUES ('c', '1', '5511', now())
+ON CONFLICT DO NOTHING
+"""
 
 
 @pytest.fixture
@@ -31,3 +38,19 @@ def shared_home() -> Iterator[Path]:
     Embedded.start(path).stop()
     yield path
     shutil.rmtree(path)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def ticked_database(database_url: str) -> AsyncIterator[Database]:
+    """A database with one conversation, ``c``."""
+    database = await Database.open(database_url)
+    await database.pool.execute(SOMEBODY)
+    yield database
+    await database.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def ticked(ticked_database: Database) -> Database:
+    """The same without arrivals and messages."""
+    await ticked_database.pool.execute("TRUNCATE inbox, lanes, outbox")
+    return ticked_database
