@@ -49,6 +49,7 @@ from persistence.inbox import Inbox
 from persistence.lanes import Lanes
 from persistence.numbering import Ambiente
 from persistence.outbox import LEASE_SECONDS as OUTBOX_LEASE_SECONDS
+from persistence.redis_line import RedisLine
 from persistence.sessions import LiveSessions
 from webhooks.app import create_app, create_probe_app
 from webhooks.deps import WebhookDeps
@@ -218,7 +219,9 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
         )
 
         extractor = await stack.enter_async_context(open_extractor(settings, refuse_in_transaction, breakers.watch))
-        live = LiveSessions(redis, settings.session_ttl_seconds)
+        line = RedisLine(redis, REDIS_TIMEOUT)
+        stack.push_async_callback(line.close)
+        live = LiveSessions(line, settings.session_ttl_seconds)
         desk = Cancelling(database, inbox, lanes, ring=ring)
         conversations = Conversations(
             database,

@@ -20,7 +20,8 @@ SELECT
     (SELECT coalesce(extract(epoch FROM now() - min(ready_at)), 0)::float8 FROM lanes
         WHERE ready_at <= now() AND lease_until IS NULL) AS lag_seconds,
     (SELECT count(*) FROM outbox WHERE run_at IS NOT NULL) AS outbox_open,
-    (SELECT count(*) FROM outbox WHERE status = 'falhou' AND criado_em > now() - interval '1 day') AS outbox_failed,
+    (SELECT count(*) FROM outbox
+        WHERE erro IS NOT NULL AND status = 'falhou' AND criado_em > now() - interval '1 day') AS outbox_failed,
     (SELECT count(*) FROM empresa WHERE envio_suspenso IS NOT NULL) AS suspended
 """
 _EMISSIONS = """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from persistence.dsn import for_asyncpg
 from persistence.pool import Pool
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from types import TracebackType
 
 _in_transaction: ContextVar[bool] = ContextVar("prosa_in_transaction", default=False)
 
@@ -56,35 +56,13 @@ class Database:
             await turns.close()
             raise
 
-    @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Connection]:
+    def transaction(self) -> Opened:
         """Open one transaction: committed at the end, rolled back on any exception."""
-        async with self._turns.acquire() as driver:
-            token = _in_transaction.set(True)
-            connection = Connection(driver, atomic=True)
-            try:
-                yield connection
-                await connection.finish()
-            except BaseException as cause:
-                try:
-                    await connection.abandon()
-                except Exception:  # noqa: BLE001 - the connection died too: nothing is left to undo
-                    raise cause from None  # and that is what happened
-                raise
-            finally:
-                _in_transaction.reset(token)
+        return Opened(self._turns, atomic=True)
 
-    @asynccontextmanager
-    async def alone(self) -> AsyncIterator[Connection]:
+    def alone(self) -> Opened:
         """Run single statements, each committed by itself: one round trip instead of the three of a transaction."""
-        async with self._turns.acquire() as driver:
-            token = _in_transaction.set(True)  # a connection of the pool must not wait for the network either
-            connection = Connection(driver)
-            try:
-                yield connection
-                await connection.finish()
-            finally:
-                _in_transaction.reset(token)
+        return Opened(self._turns, atomic=False)
 
     async def ping(self) -> None:
         """Raise whatever the driver raises when the database does not answer."""
@@ -94,6 +72,48 @@ class Database:
         """Give all connections back."""
         await self._turns.close()
         await self.pool.close()
+
+
+class Opened:
+    """A connection for as long as an ``async with`` lasts; meanwhile its task must not use the network."""
+
+    __slots__ = ("_atomic", "_borrowed", "_connection", "_flag")
+
+    def __init__(self, pool: Pool, *, atomic: bool) -> None:
+        self._atomic = atomic
+        self._borrowed = pool.acquire()
+
+    async def __aenter__(self) -> Connection:
+        driver = await self._borrowed.__aenter__()
+        self._flag = _in_transaction.set(True)
+        self._connection = Connection(driver, atomic=self._atomic)
+        return self._connection
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        cause = error
+        try:
+            if cause is None:
+                await self._connection.finish()
+        except BaseException as failed:
+            cause = failed
+            raise
+        finally:
+            await self._end(cause)
+
+    async def _end(self, cause: BaseException | None) -> None:
+        """Undo what failed, and give the connection back."""
+        try:
+            if cause is not None and self._atomic:
+                with suppress(Exception):  # the connection died too: nothing is left to undo
+                    await self._connection.abandon()
+        except BaseException as interrupted:
+            cause = interrupted
+            raise
+        finally:
+            _in_transaction.reset(self._flag)
+            await self._borrowed.__aexit__(None, cause, None)
 
 
 async def _pool(dsn: str, size: int, record: type[Any], server_settings: dict[str, str]) -> Pool:

@@ -22,6 +22,7 @@ LEASE_SECONDS = 15.0  # renewed while a file is fetched, uploaded and sent; a de
 
 # Ticks only ever grow: WhatsApp may tell them late or out of order. A failure may follow "sent", not "delivered".
 ORDEM = {"pendente": 0, "enviando": 1, "incerto": 2, "enviado": 3, "falhou": 4, "entregue": 5, "lido": 6}
+UNEXPLAINED = "no reason given"  # what failed has an error always: by that it is found
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +256,9 @@ _TICK = {
         enviado_em=sa.func.coalesce(outbox.c.enviado_em, sa.func.now()),
         run_at=None,
         erro_codigo=sa.func.coalesce(sa.bindparam("_codigo", type_=sa.Integer), outbox.c.erro_codigo),
-        erro=sa.func.coalesce(sa.bindparam("_erro", type_=sa.Text), outbox.c.erro),
+        erro=sa.func.coalesce(
+            sa.bindparam("_erro", type_=sa.Text), outbox.c.erro, UNEXPLAINED if status == "falhou" else None
+        ),
     )
     for status in ORDEM
 }

@@ -11,7 +11,7 @@ from redis.exceptions import RedisError
 from state_machine.sessao import Sessao
 
 if TYPE_CHECKING:
-    from redis.asyncio import Redis
+    from persistence.redis_line import RedisLine
 
 log = structlog.get_logger(__name__)
 
@@ -21,35 +21,40 @@ _SESSAO = TypeAdapter(Sessao)
 class LiveSessions:
     """``prosa:sessao:{conversa}`` → the session that waits for the user. Redis away means a miss, never an error."""
 
-    def __init__(self, redis: Redis, ttl_seconds: int) -> None:
-        self._redis = redis
+    def __init__(self, line: RedisLine, ttl_seconds: int) -> None:
+        self._line = line
         self._ttl = ttl_seconds
 
     async def get(self, conversa: str) -> Sessao | None:
         """Return the live session, or ``None``: then the snapshot is asked."""
         try:
-            data = await self._redis.get(_key(conversa))
-            return _SESSAO.validate_json(data) if data else None
+            data = await self._line.ask("GET", _key(conversa))
+            sessao = _SESSAO.validate_json(data) if data else None
         except RedisError as error:
             log.warning("redis_unavailable", operation="get", error=type(error).__name__)
+            return None
         except ValidationError:  # written by another version of us
             log.warning("live_session_unreadable")
-        return None
+            return None
+        if sessao and sessao.conversa != conversa:  # whatever brought it here: nobody's numbers reach anybody else
+            log.error("live_session_foreign")
+            return None
+        return sessao
 
     async def put(self, sessao: Sessao) -> None:
         """Store a session that waits for the user; forget one that no longer does."""
         try:
             if sessao.espera_usuario:
-                await self._redis.set(_key(sessao.conversa), _SESSAO.dump_json(sessao), ex=self._ttl)
+                await self._line.ask("SET", _key(sessao.conversa), _SESSAO.dump_json(sessao), "EX", self._ttl)
             else:
-                await self._redis.delete(_key(sessao.conversa))
+                await self._line.ask("DEL", _key(sessao.conversa))
         except RedisError as error:
             log.warning("redis_unavailable", operation="put", error=type(error).__name__)
 
     async def drop(self, conversa: str) -> None:
         """Forget the conversation's live session."""
         try:
-            await self._redis.delete(_key(conversa))
+            await self._line.ask("DEL", _key(conversa))
         except RedisError as error:
             log.warning("redis_unavailable", operation="drop", error=type(error).__name__)
 

@@ -42,7 +42,7 @@ WITH olhos AS (
         WHERE estado = 'processando' AND updated_at < now() - interval '10 minutes'
     UNION ALL
     SELECT s.id, 'nao_entregue' FROM outbox o JOIN session_snapshot s ON s.sessao_id = o.sessao_id
-        WHERE o.status = 'falhou' AND o.criado_em > now() - interval '7 days'
+        WHERE o.erro IS NOT NULL AND o.status = 'falhou' AND o.criado_em > now() - interval '7 days'
     UNION ALL
     SELECT s.id, 'assumida' FROM conversas c CROSS JOIN LATERAL (
         SELECT id FROM session_snapshot WHERE conversa = c.conversa ORDER BY id DESC LIMIT 1) s

@@ -57,9 +57,9 @@ conversas = sa.Table(
     sa.Column("assumida_em", MOMENT),
     now("criado_em"),
     sa.Index("ix_conversas_wa_fim", sa.text('"right"(wa_id, 8)')),  # with or without country, area, ninth digit
-    sa.Index(
-        "ix_conversas_desconhecidas", sa.text("ultima_entrada_em DESC"), postgresql_where=sa.text("usuario_id IS NULL")
-    ),
+    # Not on ultima_entrada_em, which every message changes: that would cost an entry in every index.
+    sa.Index("ix_conversas_desconhecidas", "criado_em", postgresql_where=sa.text("usuario_id IS NULL")),
+    postgresql_with={"fillfactor": "70"},
 )
 
 cliente_tomador = sa.Table(

@@ -1,0 +1,146 @@
+"""The line to Redis: every answer reaches who asked for it, whatever becomes of others, of the network, of Redis."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_asyncio
+from redis.asyncio import Redis
+from redis.exceptions import ConnectionError as AwayError
+from redis.exceptions import ResponseError
+from redis.exceptions import TimeoutError as LateError
+from tcp_proxy import TcpProxy
+
+from persistence import redis_line
+from persistence.redis_line import RedisLine
+from persistence.sessions import LiveSessions
+from state_machine.sessao import Sessao
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+SECONDS = 5.0
+SOON = 0.2  # seconds after which a test's own line gives up
+
+
+@pytest_asyncio.fixture
+async def proxy(redis_url: str) -> AsyncIterator[TcpProxy]:
+    async with TcpProxy(redis_url) as proxy:
+        yield proxy
+
+
+@pytest_asyncio.fixture
+async def line(proxy: TcpProxy) -> AsyncIterator[RedisLine]:
+    async with Redis.from_url(proxy.url) as redis:
+        line = RedisLine(redis, SECONDS)
+        yield line
+        await line.close()
+
+
+@pytest_asyncio.fixture
+async def impatient(proxy: TcpProxy) -> AsyncIterator[RedisLine]:
+    async with Redis.from_url(proxy.url) as redis:
+        line = RedisLine(redis, SOON)
+        await line.ask("PING")
+        yield line
+        await line.close()
+
+
+async def test_everybody_gets_their_own_answer(line: RedisLine) -> None:
+    """Two hundred at once, on one connection, with answers of all sizes."""
+
+    async def one(number: int) -> None:
+        said = str(number) * (number % 50 * 100 + 1)
+        await line.ask("SET", f"k{number}", said, "EX", 60)
+        assert await line.ask("GET", f"k{number}") == said.encode()
+        assert await line.ask("DEL", f"k{number}") == 1
+        assert await line.ask("GET", f"k{number}") is None
+
+    await asyncio.gather(*(one(number) for number in range(200)))
+
+
+async def test_it_logs_in_and_takes_the_database_of_the_address(line: RedisLine, redis_url: str) -> None:
+    info = dict(word.split("=", 1) for word in (await line.ask("CLIENT", "INFO")).decode().split())
+    assert info["db"] == redis_url.rpartition("/")[2]
+
+
+async def test_a_caller_that_gives_up_shifts_no_answer(line: RedisLine) -> None:
+    await line.ask("SET", "whose", "mine", "EX", 60)
+    gone = asyncio.create_task(line.ask("ECHO", "somebody else's"))
+    await asyncio.sleep(0)
+    gone.cancel()
+    assert await line.ask("GET", "whose") == b"mine"
+
+
+async def test_an_objection_is_raised_and_nothing_else_suffers(line: RedisLine) -> None:
+    objected, answered = await asyncio.gather(line.ask("NONSENSE"), line.ask("ECHO", "x"), return_exceptions=True)
+    assert isinstance(objected, ResponseError)
+    assert answered == b"x"
+
+
+async def test_what_is_late_is_given_up_with_its_connection(impatient: RedisLine, proxy: TcpProxy) -> None:
+    """An answer that comes after all must not be the next question's."""
+    await impatient.ask("SET", "a", "old", "EX", 60)
+    proxy.silent = True
+    late = await asyncio.gather(*(impatient.ask("GET", "a") for _ in range(3)), return_exceptions=True)
+    assert [type(error) for error in late] == [LateError] * 3
+    proxy.silent = False
+    assert await impatient.ask("ECHO", "new") == b"new"
+
+
+async def test_a_cut_connection_is_told_and_opened_again(line: RedisLine, proxy: TcpProxy) -> None:
+    await line.ask("PING")
+    proxy.silent = True
+    waiting = asyncio.create_task(line.ask("PING"))
+    await asyncio.sleep(0)
+    proxy.reset()
+    with pytest.raises(AwayError):
+        await waiting
+    proxy.silent = False
+    assert await line.ask("ECHO", "again") == b"again"
+
+
+async def test_who_is_away_is_not_asked_by_everybody(unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first try fails for all who wait for it; for a moment nobody tries again; then it is back."""
+    async with Redis.from_url(f"redis://127.0.0.1:{unused_tcp_port}") as redis:
+        line = RedisLine(redis, SECONDS)
+        first = await asyncio.gather(*(line.ask("PING") for _ in range(5)), return_exceptions=True)
+        assert {type(error) for error in first} == {AwayError}
+        with pytest.raises(AwayError, match="was not asked"):
+            await line.ask("PING")
+        monkeypatch.setattr(redis_line, "REST_SECONDS", 0.0)
+        line._rests_until = 0.0
+        with pytest.raises(AwayError, match="onnect"):
+            await line.ask("PING")
+
+
+async def test_an_answer_that_nobody_asked_for_ends_the_connection(line: RedisLine) -> None:
+    await line.ask("PING")
+    wire = line._wire
+    assert wire is not None
+    wire.data_received(b"+SURPRISE\r\n")
+    assert wire.lost
+    assert await line.ask("ECHO", "x") == b"x"
+    assert line._wire is not wire
+
+
+async def test_a_closed_line_leaves_nobody_waiting(line: RedisLine, proxy: TcpProxy) -> None:
+    await line.ask("PING")
+    proxy.silent = True
+    waiting = asyncio.create_task(line.ask("PING"))
+    await asyncio.sleep(0)
+    await line.close()
+    with pytest.raises(AwayError):
+        await waiting
+
+
+async def test_another_persons_session_is_a_miss(line: RedisLine) -> None:
+    """However it came there, it is not used: its numbers are another's."""
+    live = LiveSessions(line, 60)
+    mine = Sessao("221126-00000001", "1:ana", 1, "Empresa")
+    await live.put(mine)
+    assert await live.get("1:ana") == mine
+    await line.ask("RENAME", "prosa:sessao:1:ana", "prosa:sessao:1:bia")
+    assert await live.get("1:bia") is None
