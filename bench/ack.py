@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
+from bench.bare import bare_inserts
 from bench.child import ROOT
 from bench.environment import APP_SECRET, settings
 from bench.figure import Figure, at_least, at_most, times_at_least, times_at_most
@@ -46,7 +47,7 @@ class Pressed:
 
 async def measure(place: Place, plan: Plan) -> list[Figure]:
     """Return the row's figures; raises ``RuntimeError`` when an answer was not 200 or a 200 was not stored."""
-    sides: dict[str, Callable[[], Awaitable[Pressed]]] = {
+    sides: dict[str, Callable[[], Awaitable[Any]]] = {
         "ours": lambda: pressed(place, "ours", plan.seconds),
         "verify": lambda: pressed(place, "verify", plan.seconds),
     }
@@ -58,12 +59,18 @@ async def measure(place: Place, plan: Plan) -> list[Figure]:
     sides["empty"] = lambda: pressed(place, "empty", min(plan.seconds, 3))
     sides["idle"] = lambda: pressed(place, "ours", plan.seconds, connections=1, pause=IDLE_PAUSE)
     sides["idle-empty"] = lambda: pressed(place, "empty", plan.seconds, connections=1, pause=IDLE_PAUSE)
+    sides["idle-bare"] = lambda: _bare(place, plan.seconds)
     found = await plan.in_turns(sides)
     return figures(found)
 
 
-def figures(found: dict[str, list[Pressed]]) -> list[Figure]:
-    """Turn the rounds of each side into figures."""
+async def _bare(place: Place, seconds: float) -> tuple[float, float]:
+    async with place.database() as database:
+        return await bare_inserts(database, seconds=seconds, pause=IDLE_PAUSE)
+
+
+def figures(found: dict[str, list[Any]]) -> list[Figure]:
+    """Turn the rounds of each side into figures: ``Pressed``, and p50 and p99 of the bare INSERT."""
     ours, verify = found["ours"], found["verify"]
     rate, checked = _of(ours, "per_second"), _of(verify, "per_second")
     name = f"durable 200s per second, {CONNECTIONS} connections"
@@ -94,6 +101,14 @@ def figures(found: dict[str, list[Pressed]]) -> list[Figure]:
                 reference=_of(found["idle-empty"], f"{name}_ms"), against="a server that looks at nothing", reach=reach,
             )
             for name, reach in (("p50", None), ("p99", at_most(3)))
+        ),
+        *(
+            Figure(
+                row=ROW, name=f"{name}, idle", unit="ms", ours=_of(found["idle"], f"{name}_ms"),
+                reference=tuple(bare[place] for bare in found["idle-bare"]), against="one INSERT by itself",
+                note="PostgreSQL and the disk, without HTTP and without us",
+            )
+            for place, name in enumerate(("p50", "p99"))
         ),
         Figure(
             row=ROW, name="CPU of the server per request", unit="µs", ours=_of(ours, "cpu_us"),
