@@ -10,6 +10,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+# Where a whole word or number begins and ends. One pattern for all words: to compile one costs a hundred searches.
+_COMECA = re.compile(r"(?<!\w)(?<!\d[.,])")
+_TERMINA = re.compile(r"(?!\w)(?![.,]\d)")
+
+
 @dataclass(frozen=True, slots=True)
 class Escrita:
     """One message in the user's own words; ``mensagem`` is its wamid, under which the inbox keeps it."""
@@ -24,9 +29,18 @@ def mensagem_de(trecho: str, escritas: Sequence[Escrita]) -> str | None:
     A whole word or number counts more than a piece of one ("500" in "1.500"). Words that no single message holds were
     complete only with the last one.
     """
-    inteiro = re.compile(rf"(?<!\w)(?<!\d[.,]){re.escape(trecho)}(?!\w)(?![.,]\d)")
-    for contem in (inteiro.search, lambda texto: trecho in texto):
-        for escrita in reversed(escritas):
-            if trecho and contem(escrita.texto):
-                return escrita.mensagem
-    return escritas[-1].mensagem if escritas else None
+    com_ele = [escrita for escrita in reversed(escritas) if trecho and trecho in escrita.texto]
+    for escrita in com_ele:
+        if _inteiro(trecho, escrita.texto):
+            return escrita.mensagem
+    ultima = com_ele or escritas[-1:]
+    return ultima[0].mensagem if ultima else None
+
+
+def _inteiro(trecho: str, texto: str) -> bool:
+    onde = texto.find(trecho)
+    while onde >= 0:
+        if _COMECA.match(texto, onde) and _TERMINA.match(texto, onde + len(trecho)):
+            return True
+        onde = texto.find(trecho, onde + 1)
+    return False
