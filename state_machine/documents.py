@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from stdnum.br import cnpj as stdnum_cnpj
@@ -18,6 +19,7 @@ CNPJ_SHAPE: Final = re.compile(r"[0-9A-Z]{12}[0-9]{2}")  # letters allowed since
 CPF_SHAPE: Final = re.compile(r"[0-9]{11}")
 INVISIBLE_CATEGORIES: Final = frozenset({"Cf", "Cc"})  # zero-width and bidi marks that travel with copied text
 PUNCTUATION_CATEGORIES: Final = frozenset({"Pd", "Po", "Zs", "Pc", "Sm"})  # dots, slashes, dashes of any kind, spaces
+_KEPT: Final = 1024  # documents: a turn reads and shows the same one several times, a conversation again and again
 
 
 class DocumentoInvalido(ValueError):  # noqa: N818 - accounting words stay Portuguese, see docs/glossario.md
@@ -77,6 +79,8 @@ class CPF:
 
 def normaliza(texto: str) -> str:
     """Strip punctuation, spaces and invisible characters, fold width, raise case; letters and digits all survive."""
+    if texto.isascii() and texto.isalnum():  # as it is once it was normalised
+        return texto.upper()
     folded = unicodedata.normalize("NFKC", texto)
     dropped = INVISIBLE_CATEGORIES | PUNCTUATION_CATEGORIES
     return "".join(c for c in folded if unicodedata.category(c) not in dropped).upper()
@@ -84,7 +88,11 @@ def normaliza(texto: str) -> str:
 
 def parse_documento(texto: str) -> CNPJ | CPF:
     """Read one document, masked or bare; the length says which kind it is. Raises ``DocumentoInvalido``."""
-    numero = normaliza(texto)
+    return _parsed(normaliza(texto))
+
+
+@lru_cache(_KEPT)
+def _parsed(numero: str) -> CNPJ | CPF:
     return CPF(numero) if len(numero) == CPF_LENGTH else CNPJ(numero)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Final
 
 from num2words import num2words  # type: ignore[import-untyped]  # it ships no types
 
 CENTAVO: Final = Decimal("0.01")
 LIMITE: Final = Decimal(10**10)  # exclusive; ten digits of reais is what the emission tables hold
+_KEPT: Final = 1024  # numbers in words: a conversation shows its amount more than once, and most are round
 PLAIN_DECIMAL: Final = re.compile(
     r"[+-]?[0-9]+(\.[0-9]+)?"
 )  # the house's own notation; people's is the extractor's work
@@ -40,8 +42,8 @@ def centavos(valor: Decimal | str | int) -> Decimal:
     return resultado
 
 
-def formata_brl(valor: Decimal) -> str:
-    """Return ``R$ 1.500,00`` (with a plain space, as people type it). Raises ``ValorInvalido``."""
+def formata_brl(valor: Decimal | str) -> str:
+    """Return ``R$ 1.500,00`` (with a plain space, as people type it). Raises ``ValorInvalido``, as ``centavos``."""
     inteiro, fracao = f"{centavos(valor):,.2f}".split(".")
     return f"R$ {inteiro.replace(',', '.')},{fracao}"
 
@@ -59,6 +61,7 @@ def por_extenso(valor: Decimal) -> str:
     return " e ".join(partes)
 
 
+@lru_cache(_KEPT)
 def _cardinal(n: int) -> str:
     # num2words puts a comma after "mil"; nobody writes it there.
     return str(num2words(n, lang="pt_BR")).replace(",", "")

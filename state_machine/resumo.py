@@ -8,7 +8,7 @@ from state_machine.documents import formata_documento
 from state_machine.efeitos import Botao, Mensagem
 from state_machine.fields import Campo
 from state_machine.hora import SAO_PAULO
-from state_machine.money import centavos, formata_brl, por_extenso
+from state_machine.money import formata_brl, por_extenso
 from state_machine.texto import TEXTO_COM_BOTOES_MAX, apara, tamanho
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def legivel(campo: Campo, valor: str | None) -> str | None:
         case _ if valor is None:
             return None
         case Campo.VALOR:
-            return formata_brl(centavos(valor))
+            return formata_brl(valor)
         case Campo.DOCUMENTO:
             return formata_documento(valor)
         case Campo.COMPETENCIA | Campo.DATA:
