@@ -16,9 +16,10 @@ def evidence(antes: Rascunho, depois: Rascunho) -> dict[str, Any]:
     The evidence has ``valor`` (normalised) and ``escrito`` (as typed), who read it (``origem``), how sure
     (``confianca``, ``status``), and ``mensagem``: the wamid of the message, which is its inbox row's ``chave``.
     """
-    mudados = {c.value: depois.campo(c) for c in Campo if depois.campo(c) != antes.campo(c)}
+    lidos = zip(Campo, antes.lidos, depois.lidos, strict=True)
+    mudados = [(campo, novo) for campo, velho, novo in lidos if novo is not velho and novo != velho]
     campos = {
-        campo: {
+        campo.value: {
             "status": lido.status,
             "valor": lido.valor,
             "escrito": lido.escrito,
@@ -27,6 +28,6 @@ def evidence(antes: Rascunho, depois: Rascunho) -> dict[str, Any]:
             "mensagem": lido.mensagem,
             **({"recusa": {"escrito": lido.recusa.trecho, "mensagem": lido.recusa.mensagem}} if lido.recusa else {}),
         }
-        for campo, lido in mudados.items()
+        for campo, lido in mudados
     }
     return {"campos": campos} if campos else {}

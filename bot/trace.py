@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from persistence.snapshots import dump_rascunho
@@ -10,6 +9,7 @@ from state_machine.eventos import Confirmou, Informou, NotaRejeitada
 
 if TYPE_CHECKING:
     from state_machine.eventos import Evento
+    from state_machine.fields import Candidate, Doubt
     from state_machine.sessao import Sessao
 
 
@@ -18,8 +18,8 @@ def trace(antes: Sessao, depois: Sessao, evento: Evento) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     match evento:
         case Informou():
-            kept["lido"] = [asdict(candidate) for candidate in evento.candidates]
-            kept["duvidas"] = [asdict(doubt) for doubt in evento.doubts]
+            kept["lido"] = [_flat(candidate) for candidate in evento.candidates]
+            kept["duvidas"] = [_flat(doubt) for doubt in evento.doubts]
             kept["retirado"] = sorted(evento.clear)
         case Confirmou():
             kept["revisao_do_botao"] = evento.revisao
@@ -30,3 +30,8 @@ def trace(antes: Sessao, depois: Sessao, evento: Evento) -> dict[str, Any]:
     if depois.rascunho != antes.rascunho or antes.versao == 0:
         kept["rascunho"] = dump_rascunho(depois.rascunho)
     return kept
+
+
+def _flat(said: Candidate | Doubt) -> dict[str, Any]:
+    """Return its fields; ``asdict`` would copy each of their values, which nobody changes."""
+    return {name: getattr(said, name) for name in said.__slots__}

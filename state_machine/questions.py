@@ -149,7 +149,8 @@ def _duvida(campo: Campo, lido: Lido, *, de_novo: bool) -> str:
 
 def duvidosos(rascunho: Rascunho) -> tuple[Campo, ...]:
     """Fields about which something was said that can't be taken as it stands."""
-    return tuple(c for c in Campo if rascunho.campo(c).status is StatusCampo.INVALID)
+    lidos = zip(Campo, rascunho.lidos, strict=True)
+    return tuple(campo for campo, lido in lidos if lido.status is StatusCampo.INVALID)
 
 
 def pergunta(rascunho: Rascunho, antes: Rascunho | None = None) -> Mensagem:

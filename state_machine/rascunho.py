@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, assert_never
 
 from state_machine.documents import DocumentoInvalido, parse_documento
@@ -62,6 +63,10 @@ class Lido:
 
 
 VAZIO = Lido()
+# Each field's value by its name, which is known: looking a name up in an enum costs more than the value.
+_UM = {campo: attrgetter(campo.value) for campo in Campo}
+_TODOS = attrgetter(*(campo.value for campo in Campo))
+_DITO = attrgetter("status", "valor", "escrito", "origem", "confianca", "motivo", "detalhe")  # wherever it was said
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +93,21 @@ class Rascunho:
 
     def campo(self, campo: Campo) -> Lido:
         """Return what is known of ``campo``."""
-        lido: Lido = getattr(self, campo.value)
+        lido: Lido = _UM[campo](self)
         return lido
+
+    @property
+    def lidos(self) -> tuple[Lido, ...]:
+        """What is known of every field, in the order of ``Campo``."""
+        todos: tuple[Lido, ...] = _TODOS(self)
+        return todos
 
     def com(self, campo: Campo, lido: Lido) -> Rascunho:
         """Return a copy in which ``campo`` reads ``lido``; another document forgets the old one's name and entry."""
         campos: dict[str, Any] = {campo.value: lido}
-        mudado = replace(self, **campos)
         if campo is Campo.DOCUMENTO and self.documento.valor not in {None, lido.valor}:
-            mudado = replace(mudado, cadastro=None, nome=VAZIO)
+            campos |= {"cadastro": None, "nome": VAZIO}
+        mudado = replace(self, **campos)
         if (
             mudado.data.valor
             and mudado.competencia.valor
@@ -119,7 +130,7 @@ class Rascunho:
     @property
     def completo(self) -> bool:
         """True when an invoice could be issued from it: nothing missing and nothing in doubt."""
-        return not self.faltam and not any(self.campo(c).status is StatusCampo.INVALID for c in Campo)
+        return not self.faltam and not any(lido.status is StatusCampo.INVALID for lido in self.lidos)
 
     @property
     def valor_servico(self) -> Decimal:
@@ -140,25 +151,31 @@ def _nome(texto: str) -> str:
     return " ".join(texto.split())[:NOME_MAX].rstrip()
 
 
-def ler(candidate: Candidate) -> Lido:
+def ler(candidate: Candidate, mensagem: str | None = None) -> Lido:
     """Check a candidate by our own rules, whoever read it, and say how far it is to be trusted."""
-    lido = Lido(
-        StatusCampo.EXTRACTED,
-        candidate.valor,
+    status, valor, motivo = _conferido(candidate)
+    return Lido(
+        status,
+        valor,
         candidate.trecho,
         candidate.origem,
         candidate.confianca,
+        motivo,
+        mensagem=mensagem,
     )
+
+
+def _conferido(candidate: Candidate) -> tuple[StatusCampo, str | None, Motivo | None]:
     if candidate.confianca is Confianca.DUVIDOSA:
-        return replace(lido, status=StatusCampo.INVALID, motivo=Motivo.AMBIGUO)
+        return StatusCampo.INVALID, candidate.valor, Motivo.AMBIGUO
     try:
-        return replace(lido, status=StatusCampo.VALIDATED, valor=_normalizado(candidate))
+        return StatusCampo.VALIDATED, _normalizado(candidate), None
     except DocumentoInvalido as erro:
-        return replace(lido, status=StatusCampo.INVALID, valor=None, motivo=erro.motivo)
+        return StatusCampo.INVALID, None, erro.motivo
     except ValorInvalido:
-        return replace(lido, status=StatusCampo.INVALID, valor=None, motivo=Motivo.NAO_POSITIVO)
+        return StatusCampo.INVALID, None, Motivo.NAO_POSITIVO
     except ValueError:  # no month, day or e-mail
-        return replace(lido, status=StatusCampo.INVALID, valor=None, motivo=Motivo.AMBIGUO)
+        return StatusCampo.INVALID, None, Motivo.AMBIGUO
 
 
 def _normalizado(candidate: Candidate) -> str:
@@ -206,26 +223,34 @@ def aplicar(
     """
     for campo in clear:
         rascunho = rascunho.com(campo, VAZIO)
-    lidos = [(candidate.campo, ler(candidate)) for candidate in candidates if not _nada_diz(candidate)]
-    lidos += [(doubt.campo, _duvidoso(doubt)) for doubt in doubts if doubt.campo is not Campo.NOME]
+    ditos = [candidate for candidate in candidates if not _nada_diz(candidate)]
+    lidos = [(dito.campo, ler(dito, mensagem_de(dito.trecho, escritas))) for dito in ditos]
+    duvidas = [doubt for doubt in doubts if doubt.campo is not Campo.NOME]
+    lidos += [(duvida.campo, _duvidoso(duvida, mensagem_de(duvida.trecho, escritas))) for duvida in duvidas]
     # The document first: another one forgets the name that stood, not the one said in the same breath.
     for campo, lido in sorted(lidos, key=lambda par: par[0] is not Campo.DOCUMENTO):
-        rascunho = rascunho.com(campo, _no_lugar(rascunho.campo(campo), lido, escritas))
+        rascunho = rascunho.com(campo, _no_lugar(rascunho.campo(campo), lido))
     return rascunho
 
 
-def _no_lugar(antigo: Lido, lido: Lido, escritas: Sequence[Escrita]) -> Lido:
+def _no_lugar(antigo: Lido, lido: Lido) -> Lido:
     """Return what stands after ``lido`` was read: nothing changes when it is said again, or can be no amount at all."""
-    mensagem = mensagem_de(lido.escrito or "", escritas)
     if lido.motivo is Motivo.NAO_POSITIVO and antigo.status is StatusCampo.VALIDATED:
-        return replace(antigo, recusa=Recusa(lido.escrito or "", mensagem))
-    if replace(lido, mensagem=antigo.mensagem) == replace(antigo, recusa=None):
-        return antigo
-    return replace(lido, mensagem=mensagem)
+        return replace(antigo, recusa=Recusa(lido.escrito or "", lido.mensagem))
+    return antigo if _DITO(lido) == _DITO(antigo) else lido
 
 
-def _duvidoso(doubt: Doubt) -> Lido:
-    return Lido(StatusCampo.INVALID, None, doubt.trecho, Origem.REGRAS, Confianca.DUVIDOSA, doubt.motivo, doubt.detalhe)
+def _duvidoso(doubt: Doubt, mensagem: str | None) -> Lido:
+    return Lido(
+        StatusCampo.INVALID,
+        None,
+        doubt.trecho,
+        Origem.REGRAS,
+        Confianca.DUVIDOSA,
+        doubt.motivo,
+        doubt.detalhe,
+        mensagem,
+    )
 
 
 def mudancas(antes: Rascunho, depois: Rascunho) -> tuple[tuple[Campo, str, str], ...]:
@@ -234,5 +259,7 @@ def mudancas(antes: Rascunho, depois: Rascunho) -> tuple[tuple[Campo, str, str],
     Where the register names the client, what the user calls it is not shown, so that its change is none.
     """
     do_cadastro = {Campo.NOME} if antes.cadastro or depois.cadastro else set()
-    pares = ((c, antes.validado(c), depois.validado(c)) for c in Campo if c not in do_cadastro)
+    lidos = zip(Campo, antes.lidos, depois.lidos, strict=True)
+    outros = [c for c, velho, novo in lidos if velho is not novo and c not in do_cadastro]
+    pares = ((c, antes.validado(c), depois.validado(c)) for c in outros)
     return tuple((c, velho, novo) for c, velho, novo in pares if velho and novo and velho != novo)

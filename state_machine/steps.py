@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from state_machine import anuncio, questions
 from state_machine.efeitos import Decision, Efeito, GravarSnapshot, Mensagem, Responder
@@ -38,27 +38,38 @@ def mostra(sessao: Sessao, mensagem: Mensagem, agora: datetime) -> Decision:
 
 def entra(sessao: Sessao, estado: Estado, *efeitos: Efeito) -> Decision:
     """Enter ``estado``: the snapshot effect with the state's reason comes with it, always."""
-    reason = REASON_ON_ENTRY[estado] or sessao.snapshot_reason
     pendente = sessao.pendente if estado in _PEDEM_CAMPO else None
-    nova = replace(sessao, estado=estado, snapshot_reason=reason, pendente=pendente)
-    return Decision(nova, (GravarSnapshot(reason), *efeitos))
+    return _entrou(_em(sessao, estado, pendente=pendente), *efeitos)
+
+
+def _em(sessao: Sessao, estado: Estado, **campos: Any) -> Sessao:
+    reason = REASON_ON_ENTRY[estado] or sessao.snapshot_reason
+    return replace(sessao, estado=estado, snapshot_reason=reason, **campos)
+
+
+def _entrou(sessao: Sessao, *efeitos: Efeito) -> Decision:
+    return Decision(sessao, (GravarSnapshot(sessao.snapshot_reason), *efeitos))
 
 
 def com_rascunho(sessao: Sessao, rascunho: Rascunho, agora: datetime, *, titulo: str | None = None) -> Decision:
     """Go where the data lead: to the summary when all stands, else to the next question."""
     antes, mudou = sessao.rascunho, rascunho != sessao.rascunho
     titulo = titulo or anuncio.titulo(antes, rascunho)
-    igual = None if mudou else sessao.igual  # other data are like another invoice, or like none
-    sessao = replace(sessao, rascunho=rascunho, revisao=sessao.revisao + mudou, igual=igual)
+    campos: dict[str, Any] = {
+        "rascunho": rascunho,
+        "revisao": sessao.revisao + mudou,
+        "igual": None if mudou else sessao.igual,  # other data are like another invoice, or like none
+    }
     if not rascunho.completo:
         pendente = (*questions.duvidosos(rascunho), *rascunho.faltam)[0]
-        sessao = replace(sessao, pendente=pendente)
-        return entra(sessao, Estado.DADOS_INCOMPLETOS, Responder(questions.pergunta(rascunho, antes)))
-    sessao = replace(
+        sessao = _em(sessao, Estado.DADOS_INCOMPLETOS, pendente=pendente, **campos)
+        return _entrou(sessao, Responder(questions.pergunta(rascunho, antes)))
+    sessao = _em(
         sessao,
+        Estado.AGUARDANDO_CONFIRMACAO,
         pendente=None if rascunho.tomador_nome else Campo.NOME,  # nothing waits for it, but it may just be sent
         mostrado_em=agora if mudou else sessao.mostrado_em or agora,
         resumos=sessao.resumos + (mudou or not sessao.resumos),
+        **campos,
     )
-    mensagem = resumo(sessao, titulo) if titulo else resumo(sessao)
-    return entra(sessao, Estado.AGUARDANDO_CONFIRMACAO, Responder(mensagem))
+    return _entrou(sessao, Responder(resumo(sessao, titulo) if titulo else resumo(sessao)))
