@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -213,21 +214,21 @@ def _apart(writes: Sequence[Write]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
-    """``names`` and ``fixed`` hold each parameter in order: its name, and its value unless it is given each time."""
+    """``pick`` takes the parameters in their order; ``fixed`` are the values of those that are not given each time.
+
+    ``processors`` hold the places of those that are not sent as they are given.
+    """
 
     sql: str
     rows: bool
-    names: tuple[str, ...]
+    pick: Callable[[Mapping[str, Any]], Sequence[Any]]
     fixed: Mapping[str, Any]
-    processors: Mapping[str, Callable[[Any], Any]]
+    processors: Sequence[tuple[int, Callable[[Any], Any]]]
 
     def arguments(self, given: Mapping[str, Any]) -> list[Any]:
-        fixed = self.fixed
-        values = [given[name] if name in given else fixed[name] for name in self.names]
-        if self.processors:
-            for position, name in enumerate(self.names):
-                if process := self.processors.get(name):
-                    values[position] = process(values[position])
+        values = list(self.pick({**self.fixed, **given} if self.fixed else given))
+        for position, process in self.processors:
+            values[position] = process(values[position])
         return values
 
 
@@ -236,7 +237,9 @@ _SQL_ROWS: dict[str, bool] = {}  # texts of exec_driver_sql: constants of ours
 
 
 def _compiled(statement: Executable, given: Mapping[str, Any]) -> _Compiled:
-    variants = _STATEMENTS.setdefault(statement, {})
+    variants = _STATEMENTS.get(statement)
+    if variants is None:
+        variants = _STATEMENTS[statement] = {}
     columns = tuple(given)
     found = variants.get(columns)
     if found is None:
@@ -252,8 +255,15 @@ def _compile(statement: Any, columns: Sequence[str]) -> _Compiled:
     state = compiled.construct_expanded_state(dict.fromkeys(given))  # IN (…) gets one parameter for each value
     names = tuple(state.positiontup or ())
     fixed = {name: value for name, value in state.parameters.items() if name not in given}
-    processors = {name: process for name in names if (process := _processor(compiled.binds.get(name)))}
-    return _Compiled(state.statement, _gives_rows(state.statement), names, fixed, processors)
+    found = [(position, _processor(compiled.binds.get(name))) for position, name in enumerate(names)]
+    processors = [(position, process) for position, process in found if process]
+    return _Compiled(state.statement, _gives_rows(state.statement), _picker(names), fixed, processors)
+
+
+def _picker(names: Sequence[str]) -> Callable[[Mapping[str, Any]], Sequence[Any]]:
+    if len(names) > 1:
+        return itemgetter(*names)
+    return lambda given: [given[name] for name in names]  # of one name an ``itemgetter`` gives the bare value
 
 
 def _processor(bind: sa.BindParameter[Any] | None) -> Callable[[Any], Any] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -18,7 +18,7 @@ from state_machine.rascunho import Lido, Rascunho
 from state_machine.sessao import Sessao
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from persistence.connection import Connection, Row
@@ -31,7 +31,8 @@ STEP = frozenset(
 SPEC_NAME = {Campo.DOCUMENTO: "cnpj"}  # the specification calls the document by its commonest kind
 
 
-def dump_rascunho(rascunho: Rascunho) -> dict[str, Any]:
+@lru_cache(8)  # a turn's journal and its snapshot hold the same draft, and every session begins with the same
+def dump_rascunho(rascunho: Rascunho) -> Mapping[str, Any]:
     """Return a draft as the JSON that the snapshot and the journal hold."""
     dumped: dict[str, Any] = _RASCUNHO.dump_python(rascunho, mode="json")
     return dumped
