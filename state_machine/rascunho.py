@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from enum import StrEnum
 from operator import attrgetter
@@ -66,7 +66,7 @@ VAZIO = Lido()
 # Each field's value by its name, which is known: looking a name up in an enum costs more than the value.
 _UM = {campo: attrgetter(campo.value) for campo in Campo}
 _TODOS = attrgetter(*(campo.value for campo in Campo))
-_DITO = attrgetter("status", "valor", "escrito", "origem", "confianca", "motivo", "detalhe")  # wherever it was said
+_DITO = attrgetter(*(f.name for f in fields(Lido) if f.name not in {"mensagem", "recusa"}))  # wherever it was said
 
 
 @dataclass(frozen=True, slots=True)

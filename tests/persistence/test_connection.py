@@ -111,6 +111,16 @@ async def test_lists_fixed_values_and_given_ones_meet_in_one_statement(database:
             await connection.execute(given, {"names": ["a"]})
 
 
+async def test_what_is_given_takes_the_place_of_what_the_statement_holds(database: Database) -> None:
+    """A statement with values of its own may be given others, and others again the next time."""
+    statement = sa.select(things.c.name).where(things.c.name == sa.bindparam("_name", "a"), things.c.price > 1)
+    async with database.alone() as connection:
+        await connection.execute(things.insert(), [{"name": n, "price": 2} for n in "ab"])
+        assert (await connection.execute(statement)).scalars() == ["a"]
+        assert (await connection.execute(statement, {"_name": "b"})).scalars() == ["b"]
+        assert (await connection.execute(statement)).scalars() == ["a"]
+
+
 async def test_an_exception_takes_everything_back_and_a_refusal_is_asyncpgs(database: Database) -> None:
     """Nothing of a transaction that failed stays."""
     with pytest.raises(asyncpg.UniqueViolationError):

@@ -7,6 +7,7 @@ from stdnum.br import cnpj as stdnum_cnpj
 from validate_docbr import CNPJ as ORACLE_CNPJ
 from validate_docbr import CPF as ORACLE_CPF
 
+from state_machine import documents
 from state_machine.documents import CNPJ, CPF, DocumentoInvalido, formata_documento, parse_documento
 from state_machine.fields import Motivo
 
@@ -93,6 +94,17 @@ def test_cpf_validity_agrees_with_an_independent_implementation(numero):
     except DocumentoInvalido:
         ours = False
     assert ours == ORACLE_CPF().validate(numero)
+
+
+def test_what_is_remembered_is_bounded_and_holds_no_refusal():
+    """However many documents pass by, a thousand or so stay; a wrong one is refused each time it comes."""
+    for base in range(3000):
+        parse_documento(with_check_digits(f"{base + 1:08d}0001"))
+    held = documents._parsed.cache_info()
+    assert held.currsize == held.maxsize < 2000
+    for _ in range(2):
+        with pytest.raises(DocumentoInvalido):
+            parse_documento("11222333000182")
 
 
 def test_equal_documents_are_equal_values():

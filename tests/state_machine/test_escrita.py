@@ -27,6 +27,9 @@ def valor(valor: str, trecho: str) -> Candidate:
         ("aula", ("aula", "aulas"), 0),
         ("aula", ("x", "aulas", "y"), 1),  # better a piece of a word than nothing
         ("500", ("500", "isso, 500"), 1),  # said again: the last time counts
+        ("500", ("1.500 ou 500", "1.500"), 0),  # whole only where it stands the second time
+        ("50", ("50", "50,5"), 0),
+        ("a.b*", ("a.b*", "a.b*c"), 0),  # no pattern, whatever it looks like
         ("500, 600", ("500 ou", "600"), 1),  # in no message alone: with the last it was complete
         ("", ("oi", "olá"), 1),
     ],

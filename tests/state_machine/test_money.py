@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from state_machine import money
 from state_machine.money import ValorInvalido, centavos, formata_brl, por_extenso
 
 
@@ -74,6 +75,14 @@ def test_figures_and_words_are_what_a_brazilian_writes(valor, figuras, palavras)
     assert formata_brl(Decimal(valor)) == figuras
     if palavras:
         assert por_extenso(Decimal(valor)) == palavras
+
+
+def test_the_words_that_are_remembered_are_bounded_and_the_same():
+    """However many amounts pass by, a thousand or so stay; asked again, the words are the same."""
+    first = [por_extenso(Decimal(n)) for n in range(1, 3000)]
+    held = money._cardinal.cache_info()
+    assert held.currsize == held.maxsize < 2000
+    assert [por_extenso(Decimal(n)) for n in range(1, 3000)] == first
 
 
 @given(st.decimals(min_value="0.01", max_value="9999999999.99", places=2))
