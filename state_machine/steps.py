@@ -54,7 +54,6 @@ def _entrou(sessao: Sessao, *efeitos: Efeito) -> Decision:
 def com_rascunho(sessao: Sessao, rascunho: Rascunho, agora: datetime, *, titulo: str | None = None) -> Decision:
     """Go where the data lead: to the summary when all stands, else to the next question."""
     antes, mudou = sessao.rascunho, rascunho != sessao.rascunho
-    titulo = titulo or anuncio.titulo(antes, rascunho)
     campos: dict[str, Any] = {
         "rascunho": rascunho,
         "revisao": sessao.revisao + mudou,
@@ -72,4 +71,5 @@ def com_rascunho(sessao: Sessao, rascunho: Rascunho, agora: datetime, *, titulo:
         resumos=sessao.resumos + (mudou or not sessao.resumos),
         **campos,
     )
+    titulo = titulo or anuncio.titulo(antes, rascunho)
     return _entrou(sessao, Responder(resumo(sessao, titulo) if titulo else resumo(sessao)))
