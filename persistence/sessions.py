@@ -45,7 +45,8 @@ class LiveSessions:
         """Store a session that waits for the user; forget one that no longer does."""
         try:
             if sessao.espera_usuario:
-                await self._line.ask("SET", _key(sessao.conversa), _SESSAO.dump_json(sessao), "EX", self._ttl)
+                data = _SESSAO.dump_json(sessao, exclude_defaults=True)  # most fields of most drafts are empty
+                await self._line.ask("SET", _key(sessao.conversa), data, "EX", self._ttl)
             else:
                 await self._line.ask("DEL", _key(sessao.conversa))
         except RedisError as error:
