@@ -47,8 +47,11 @@ SCALES: Final = {
 }
 THOUSAND: Final = 1000
 SMALL: Final = UNITS | TEENS | TENS | HUNDREDS
-LITERAL: Final = re.compile(r"(?<![a-z0-9.,])\d{1,3}(?: \d{3})+(?:,\d{1,2})?(?![\d.,]*\d)|\d+(?:[.,']\d+)*")
-WORD: Final = re.compile(r"[a-z]+")
+BEGINNINGS: Final = frozenset({*SMALL, *AUGMENTATIVES, "mil", "meio"})  # no other word begins a number
+# digits with their separators, a word, a mark, or any other character
+TOKEN: Final = re.compile(
+    r"(?<![a-z0-9.,])\d{1,3}(?: \d{3})+(?:,\d{1,2})?(?![\d.,]*\d)|\d+(?:[.,']\d+)*|[a-z]+|[A-Z]+|\S"
+)
 SHAPES: Final = (
     (re.compile(r"\d+"), "", ""),
     (re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d{1,2})?"), ".", ","),
@@ -73,12 +76,22 @@ class Number:
     slang: bool = False  # "quinhentão"
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
-    text: str
-    start: int
-    end: int
-    glued: bool  # no space before
+class _Tokens:
+    """What stands in a stretch of text apart from spaces; ``words`` is what each token says."""
+
+    def __init__(self, plain: str, start: int, end: int) -> None:
+        self._matches = list(TOKEN.finditer(plain, start, end))
+        self.words = [match[0] for match in self._matches]
+
+    def start(self, i: int) -> int:
+        return self._matches[i].start()
+
+    def end(self, i: int) -> int:
+        return self._matches[i].end()
+
+    def glued(self, i: int) -> bool:
+        """Whether no space stands before a token that is not the first."""
+        return self._matches[i - 1].end() == self._matches[i].start()
 
 
 def literal(text: str) -> Decimal | None:
@@ -93,10 +106,11 @@ def literal(text: str) -> Decimal | None:
 
 def find(plain: str, start: int = 0, end: int | None = None) -> Iterator[Number]:
     """Yield every number in ``plain[start:end]``, left to right, none overlapping another."""
-    tokens = _tokens(plain, start, len(plain) if end is None else end)
+    tokens = _Tokens(plain, start, len(plain) if end is None else end)
     i = 0
-    while i < len(tokens):
-        found = _number(tokens, i)
+    while i < len(tokens.words):
+        word = tokens.words[i]
+        found = _number(tokens, i) if word in BEGINNINGS or word[0].isdecimal() else None
         if found is None:
             i += 1
         else:
@@ -127,63 +141,46 @@ def group(words: list[str], i: int) -> tuple[int, int] | None:
     return value, at
 
 
-def _tokens(plain: str, start: int, end: int) -> list[_Token]:
-    tokens: list[_Token] = []
-    at = start
-    while at < end:
-        match = LITERAL.match(plain, at, end) or WORD.match(plain, at, end)
-        if match is None:
-            if not plain[at].isspace():
-                tokens.append(_Token(plain[at], at, at + 1, glued=at > 0 and not plain[at - 1].isspace()))
-            at += 1
-            continue
-        tokens.append(_Token(match[0], at, match.end(), glued=at > 0 and not plain[at - 1].isspace()))
-        at = match.end()
-    return tokens
-
-
-def _number(tokens: list[_Token], i: int) -> tuple[Number, int] | None:
-    first = tokens[i]
-    if first.text[0].isdecimal():
+def _number(tokens: _Tokens, i: int) -> tuple[Number, int] | None:
+    first = tokens.words[i]
+    if first[0].isdecimal():
         return _from_digits(tokens, i)
-    if first.text in AUGMENTATIVES:
-        return Number(first.start, first.end, Decimal(AUGMENTATIVES[first.text]), words=True, slang=True), i + 1
+    if first in AUGMENTATIVES:
+        return Number(tokens.start(i), tokens.end(i), Decimal(AUGMENTATIVES[first]), words=True, slang=True), i + 1
     return _from_words(tokens, i)
 
 
-def _from_digits(tokens: list[_Token], i: int) -> tuple[Number, int] | None:
-    first = tokens[i]
-    if first.glued and i and tokens[i - 1].text.isalpha():
+def _from_digits(tokens: _Tokens, i: int) -> tuple[Number, int] | None:
+    words, start = tokens.words, tokens.start(i)
+    first = words[i]
+    if i and words[i - 1].isalpha() and tokens.glued(i):
         return None  # the digits of "covid19" or "sala2b" are part of a name
-    value = literal(first.text)
-    after = tokens[i + 1] if i + 1 < len(tokens) else None
-    if after is None or after.text not in SCALES or value is None or (after.text == "mi" and not after.glued):
-        if after is not None and after.glued and after.text.isalpha() and after.text not in {"reais", "x"}:
+    value = literal(first)
+    after = words[i + 1] if i + 1 < len(words) else None
+    if after is None or after not in SCALES or value is None or (after == "mi" and not tokens.glued(i + 1)):
+        if after is not None and after.isalpha() and after not in {"reais", "x"} and tokens.glued(i + 1):
             return None  # "16gb", "5w30"
-        return Number(first.start, first.end, value, literal=first.text), i + 1
-    if after.text == "mi":
-        return Number(first.start, after.end, None, scaled=True), i + 2  # millions, or "mil" cut short
-    total, at = value * SCALES[after.text], i + 2
+        return Number(start, tokens.end(i), value, literal=first), i + 1
+    if after == "mi":
+        return Number(start, tokens.end(i + 1), None, scaled=True), i + 2  # millions, or "mil" cut short
+    total, at = value * SCALES[after], i + 2
     if total != total.to_integral_value() or value >= THOUSAND:  # "1.500 mil": a slip, not a million and a half
-        return Number(first.start, after.end, None, scaled=True), at
-    if _is_half(tokens, at):
-        half = SCALES[after.text] // 2
+        return Number(start, tokens.end(i + 1), None, scaled=True), at
+    if _is_half(words, at):
+        half = SCALES[after] // 2
         # "3 mil e meio" is said for 3,500 and for 3,000 and a bit: only millions have a half that everybody agrees on
         known = half >= 10**5
-        return Number(first.start, tokens[at + 1].end, total + half if known else None, scaled=True), at + 2
-    rest = _remainder(tokens, at, Decimal(SCALES[after.text]), exact="." not in first.text and "," not in first.text)
+        return Number(start, tokens.end(at + 1), total + half if known else None, scaled=True), at + 2
+    rest = _remainder(tokens, at, Decimal(SCALES[after]), exact="." not in first and "," not in first)
     if rest is not None:
         total, at = total + rest[0], rest[1]
-    return Number(first.start, tokens[at - 1].end, total.quantize(Decimal(1)), scaled=True), at
+    return Number(start, tokens.end(at - 1), total.quantize(Decimal(1)), scaled=True), at
 
 
-def _from_words(tokens: list[_Token], i: int) -> tuple[Number, int] | None:
-    words = [t.text for t in tokens]
-    first = tokens[i]
+def _from_words(tokens: _Tokens, i: int) -> tuple[Number, int] | None:
+    words, start = tokens.words, tokens.start(i)
     if words[i] == "meio" and i + 1 < len(words) and words[i + 1] in {"milhao", "bilhao"}:
-        return Number(
-            first.start, tokens[i + 1].end, Decimal(SCALES[words[i + 1]] // 2), words=True, scaled=True
-        ), i + 2
+        return Number(start, tokens.end(i + 1), Decimal(SCALES[words[i + 1]] // 2), words=True, scaled=True), i + 2
     total, at = Decimal(0), i
     ceiling = Decimal(10**12)
     while True:
@@ -194,9 +191,9 @@ def _from_words(tokens: list[_Token], i: int) -> tuple[Number, int] | None:
         total, at, ceiling = total + value, after, Decimal(scale)
         if scale == 1:
             break
-        if _is_half(tokens, at):
+        if _is_half(words, at):
             if scale < 10**6:
-                return Number(first.start, tokens[at + 1].end, None, words=True, scaled=True), at + 2
+                return Number(start, tokens.end(at + 1), None, words=True, scaled=True), at + 2
             total, at = total + scale // 2, at + 2
             break
         rest = _remainder(tokens, at, ceiling, exact=True)
@@ -209,7 +206,7 @@ def _from_words(tokens: list[_Token], i: int) -> tuple[Number, int] | None:
         at = joined
     if at == i:
         return None
-    return Number(first.start, tokens[at - 1].end, total, words=True, scaled=ceiling > 1), at
+    return Number(start, tokens.end(at - 1), total, words=True, scaled=ceiling > 1), at
 
 
 def _scaled_group(words: list[str], i: int, ceiling: Decimal, *, first: bool) -> tuple[Decimal, int, int] | None:
@@ -233,8 +230,8 @@ def _tens_of(words: list[str], i: int) -> tuple[int, int] | None:
     return None
 
 
-def _is_half(tokens: list[_Token], at: int) -> bool:
-    return [t.text for t in tokens[at : at + 2]] == ["e", "meio"]
+def _is_half(words: list[str], at: int) -> bool:
+    return words[at : at + 2] == ["e", "meio"]
 
 
 def _joint(words: list[str], at: int) -> int | None:
@@ -244,27 +241,26 @@ def _joint(words: list[str], at: int) -> int | None:
     return at if at < len(words) else None
 
 
-def _remainder(tokens: list[_Token], at: int, ceiling: Decimal, *, exact: bool) -> tuple[Decimal, int] | None:
+def _remainder(tokens: _Tokens, at: int, ceiling: Decimal, *, exact: bool) -> tuple[Decimal, int] | None:
     """Read what follows "2 mil": "e 500", "500", "e quinhentos", "trezentos"."""
-    if not exact or at >= len(tokens):
+    words = tokens.words
+    if not exact or at >= len(words):
         return None
-    joined = tokens[at].text == "e"
+    joined = words[at] == "e"
     here = at + joined
-    if here >= len(tokens):
+    if here >= len(words):
         return None
-    token = tokens[here]
-    if token.text[0].isdecimal():
-        value = literal(token.text)
-        plain_hundreds = len(token.text.split(",")[0]) == 3  # noqa: PLR2004 - "2 mil 500": three digits, or it is another number
-        after = tokens[here + 1] if here + 1 < len(tokens) else None
-        if after is not None and after.text == "mil" and ceiling > THOUSAND:  # "1 milhão e 200 mil"
+    if words[here][0].isdecimal():
+        value = literal(words[here])
+        plain_hundreds = len(words[here].split(",")[0]) == 3  # noqa: PLR2004 - "2 mil 500": three digits, or it is another number
+        after = words[here + 1] if here + 1 < len(words) else None
+        if after == "mil" and ceiling > THOUSAND:  # "1 milhão e 200 mil"
             return (value * 1000, here + 2) if value is not None and value < THOUSAND else None
         if value is None or value >= min(ceiling, Decimal(1000)) or not (joined or plain_hundreds):
             return None
-        if after is not None and after.glued and (after.text.isalpha() or after.text in "%/-"):
+        if after is not None and tokens.glued(here + 1) and (after.isalpha() or after in "%/-"):
             return None
         return value, here + 1
-    words = [t.text for t in tokens]
     part = _scaled_group(words, here, ceiling, first=False)
     if part is None or (not joined and part[0] < 100):  # noqa: PLR2004 - "2 mil um": a new phrase begins
         return None

@@ -6,9 +6,13 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from extractor.cues import stems
 from extractor.lexicon import canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FOLDED: Final = 4096  # characters whose plain form is remembered: people write with a few hundred
 MAX_CHARS: Final = 1500  # an order fits in a tenth of this; longer text is pasted matter that only costs time
@@ -26,13 +30,15 @@ WORD: Final = re.compile(r"(?<![\w])[a-zéª]+(?![\wéª])(?:\.(?=[\s\d])|/(?=\s
 class Text:
     """One turn, twice: ``original`` as typed, ``plain`` lower case, without accents, abbreviations spelled out.
 
-    ``starts[i]`` and ``ends[i]`` are the slice of ``original`` that the character ``plain[i]`` came from.
+    ``starts[i]`` and ``ends[i]`` are the slice of ``original`` that the character ``plain[i]`` came from; ``stems``
+    are those of ``plain``.
     """
 
     original: str
     plain: str
     starts: tuple[int, ...]
     ends: tuple[int, ...]
+    stems: frozenset[str]
 
     def verbatim(self, start: int, end: int) -> str:
         """Return what the user typed for ``plain[start:end]``."""
@@ -43,7 +49,14 @@ class Text:
 
 def read(original: str) -> Text:
     """Fold width, case, accents, dashes and invisible characters; spell out abbreviations and typed-wrong cue words."""
-    original = CONTROL_TOKEN.sub(lambda m: CONTROL.ljust(len(m[0])), original[:MAX_CHARS])
+    original = original[:MAX_CHARS]
+    if "<|" in original:
+        original = CONTROL_TOKEN.sub(lambda m: CONTROL.ljust(len(m[0])), original)
+    folded = list(map(_fold, original))
+    plain = "".join(folded)
+    alone = original.isascii() or not any(map(unicodedata.combining, original))
+    if alone and len(plain) == len(original) and "" not in folded:  # one for one, as in nearly every message
+        return _spell_out(original, plain, range(len(plain)), range(1, len(plain) + 1))
     chars: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -84,7 +97,11 @@ def _fold(cluster: str) -> str:
     return "".join(c for c in bare if not unicodedata.combining(c))
 
 
-def _spell_out(original: str, folded: str, starts: list[int], ends: list[int]) -> Text:
+def _spell_out(original: str, folded: str, starts: Sequence[int], ends: Sequence[int]) -> Text:
+    found = _spelled(folded)
+    if not found:
+        plain = folded.replace("é", "e")
+        return Text(original, plain, tuple(starts), tuple(ends), stems(plain))
     out: list[str] = []
     out_starts: list[int] = []
     out_ends: list[int] = []
@@ -95,9 +112,24 @@ def _spell_out(original: str, folded: str, starts: list[int], ends: list[int]) -
         out_ends.extend(ends[a:b])
 
     at = 0
-    codes = [m.span() for m in CODE.finditer(folded)]
+    for start, stop, whole in found:
+        keep(at, start)
+        out.append(whole)
+        out_starts.extend([starts[start]] * len(whole))
+        out_ends.extend([ends[stop - 1]] * len(whole))
+        at = stop
+    keep(at, len(folded))
+    plain = "".join(out)
+    return Text(original, plain, tuple(out_starts), tuple(out_ends), stems(plain))
+
+
+def _spelled(folded: str) -> list[tuple[int, int, str]]:
+    """Return the slices that stand for another word, and that word."""
+    found: list[tuple[int, int, str]] = []
+    separated = sum(map(folded.count, "./-")) > 1  # a code has two separators
+    codes = [m.span() for m in CODE.finditer(folded)] if separated else []
     for match in WORD.finditer(folded):
-        if any(a <= match.start() < b for a, b in codes):
+        if codes and any(a <= match.start() < b for a, b in codes):
             continue
         word = match[0]
         whole = canonical(word)
@@ -106,12 +138,6 @@ def _spell_out(original: str, folded: str, starts: list[int], ends: list[int]) -
             whole = canonical(word)
         if whole is None:
             continue
-        stop = match.start() + len(word)
         whole += " " if word.endswith("/") else ""
-        keep(at, match.start())
-        out.append(whole)
-        out_starts.extend([starts[match.start()]] * len(whole))
-        out_ends.extend([ends[stop - 1]] * len(whole))
-        at = stop
-    keep(at, len(folded))
-    return Text(original, "".join(out), tuple(out_starts), tuple(out_ends))
+        found.append((match.start(), match.start() + len(word), whole))
+    return found

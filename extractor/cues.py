@@ -1,0 +1,43 @@
+"""Patterns that know which words they cannot do without, so that most of them are never run; reads no meaning."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Set as AbstractSet
+
+STEM: Final = re.compile(r"([a-z]{1,3})[a-z]*")
+
+
+def stems(text: str) -> frozenset[str]:
+    r"""Return how the words of ``text`` begin: up to three letters of every unbroken run of a to z.
+
+    Plain text and skeletons share their words, for a mark stands where other characters stood: a pattern that asks
+    for a word's boundary (``\b``, a space) before a cue finds no more words in a skeleton than its plain text has.
+    """
+    return frozenset(STEM.findall(text))
+
+
+class Cued:
+    """A pattern, and the stems one of which is in every text that it matches.
+
+    Each cue is the beginning of a word (three letters, or all of a shorter word) that the pattern has at a word's
+    boundary in every one of its alternatives; ``tests/extractor/test_cues.py`` looks for texts that break this.
+    """
+
+    __slots__ = ("cues", "pattern")
+
+    def __init__(self, cues: str, pattern: str) -> None:
+        self.cues: Final = frozenset(cues.split())
+        self.pattern: Final = re.compile(pattern)
+
+    def search(self, text: str, words: AbstractSet[str]) -> re.Match[str] | None:
+        """Search ``text``, whose stems are among ``words``."""
+        return None if self.cues.isdisjoint(words) else self.pattern.search(text)
+
+    def finditer(self, text: str, words: AbstractSet[str]) -> Iterable[re.Match[str]]:
+        """Find every match in ``text``, whose stems are among ``words``."""
+        return () if self.cues.isdisjoint(words) else self.pattern.finditer(text)
