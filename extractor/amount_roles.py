@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from extractor.amount_patterns import ROLES, Role
+from extractor.amount_patterns import OUTCOMES
+from extractor.amount_role import SEVERAL, Role
+from extractor.amount_shares import SHARES
 from extractor.amount_words import SESSION_WORD, UNIT_WORD
+from extractor.cues import stems
 from extractor.marks import Kind
 
 if TYPE_CHECKING:
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 
     from extractor.marks import Mark, Skeleton
 
+GROUPS: Final = OUTCOMES + SHARES
 # Words that may follow a price; any other word after a bare number is what is being counted.
 AFTER_PRICE: Final = frozenset(
     [
@@ -149,10 +153,9 @@ def roles_of(skeleton: Skeleton) -> dict[Mark, set[Role]]:
     roles: dict[Mark, set[Role]] = {m: set() for m in skeleton.marks if m.kind in {Kind.MONEY, Kind.NUMBER}}
     if not roles:
         return roles
-    for role, pattern in ROLES:
-        for mark in _played(skeleton, pattern):
-            if mark in roles:
-                roles[mark].add(role)
+    for mark, role in _named(skeleton, _cues(skeleton, several=len(roles) > 1)):
+        if mark in roles:
+            roles[mark].add(role)
     for mark, played in roles.items():
         if mark.kind is Kind.NUMBER and not played & {Role.LABELLED, Role.TOTAL}:
             pos = skeleton.position(mark)
@@ -164,15 +167,29 @@ def roles_of(skeleton: Skeleton) -> dict[Mark, set[Role]]:
     return roles
 
 
-def _played(skeleton: Skeleton, pattern: re.Pattern[str]) -> Iterator[Mark]:
-    """Yield the amounts a pattern speaks of: its group "a", or, where that is empty, the amount it ends in."""
-    at = 0
-    while match := pattern.search(skeleton.line, at):
-        where = match.start("a") if match["a"] is not None else match.end() - 1
-        mark = skeleton.where.get(where)
-        if mark is not None:
-            yield mark
-        at = match.start() + 1
+def _cues(skeleton: Skeleton, *, several: bool) -> set[str]:
+    """Return everything in the turn that a group of patterns may ask for: words, the letters of marks, a sign."""
+    said = {*stems(skeleton.line), *(m.kind for m in skeleton.marks)}
+    if several:
+        said.add(SEVERAL)
+    if "+" in skeleton.line:
+        said.add("+")
+    return said
+
+
+def _named(skeleton: Skeleton, said: set[str]) -> Iterator[tuple[Mark, Role]]:
+    """Yield the amounts that a pattern speaks of: its group "a", or, where that is empty, the amount it ends in."""
+    line, where = skeleton.line, skeleton.where
+    for each in GROUPS:
+        if each.cues and each.cues.isdisjoint(said):
+            continue
+        for role, pattern in each.patterns:
+            match = pattern.search(line)
+            while match:
+                mark = where.get(match.start("a") if match["a"] is not None else match.end() - 1)
+                if mark is not None:
+                    yield mark, role
+                match = pattern.search(line, match.start() + 1)
 
 
 def _priced(mark: Mark, word: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from extractor.amount_patterns import Role
+from extractor.amount_role import Role
 from extractor.amount_roles import roles_of
 from extractor.contract import Intent
 from extractor.dates import mark_dates

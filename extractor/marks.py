@@ -36,9 +36,12 @@ class Kind(StrEnum):
     HEADER = "Q"  # who wrote a forwarded line, and when
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Mark:
-    """One recognised span ``plain[start:end]``; which of the optional facts are set depends on ``kind``."""
+    """One recognised span ``plain[start:end]``; which of the optional facts are set depends on ``kind``.
+
+    No two marks of a turn cover the same characters, so a mark equals itself alone and hashing it reads no field.
+    """
 
     kind: Kind
     start: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from extractor.amount_patterns import Role
+from extractor.amount_role import Role
 from extractor.amount_words import SESSION_WORD, UNIT_WORD
 from extractor.marks import Kind
 from state_machine.fields import Campo, Doubt, Motivo

@@ -153,7 +153,9 @@ def _prose(
 ) -> _Prose:
     """Read description and name from what the other fields left over."""
     line = skeleton.line
-    end = next((i for i in range(len(line)) if skeleton.plain(i) >= limit), len(line))
+    end = len(line)
+    if limit < len(skeleton.text.plain):
+        end = next((i for i in range(len(line)) if skeleton.plain(i) >= limit), end)
     used = frozenset(skeleton.position(m) for r in fields for m in r.used)
     cuts = used | {p for p, m in skeleton.where.items() if m.kind is Kind.PERCENT}
     pieces: list[Fragment] = []

@@ -23,6 +23,8 @@ SEPARATORS: Final = frozenset(
 REVERSED_THOUSAND: Final = (("mil", "ao", "contrario"), ("mil", "contra"), ("mil", "invertido"), ("mil", "reverso"))
 REPEATED_ZEROS: Final = {("tres", "zeros"): "000", ("dois", "zeros"): "00", ("quatro", "zeros"): "0000"}
 SIX: Final = "meia"
+LETTERS: Final = re.compile(r"[a-z]+")
+SPOKEN: Final = frozenset({*SMALL, SIX, "mil"})  # one of them is in everything that was dictated
 MIN_UNLABELLED: Final = 8  # fewer spoken digits in a row, with no word "cnpj" or "cpf" before, may be anything
 
 
@@ -36,6 +38,8 @@ class _Atom:
 
 def mark_spoken(canvas: Canvas, contexto: Context) -> None:
     """Mark documents that were dictated."""
+    if SPOKEN.isdisjoint(LETTERS.findall(canvas.masked)):
+        return
     tokens = [(m[0], m.start(), m.end()) for m in WORD.finditer(canvas.masked)]
     words = [t[0] for t in tokens]
     i = 0

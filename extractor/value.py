@@ -7,7 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from extractor.amount_patterns import Role
+from extractor.amount_role import Role
 from extractor.amount_roles import roles_of
 from extractor.distractors import LATE_YEARS
 from extractor.marks import Kind
