@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA
 
-from extractor.intents import is_no, is_yes
 from extractor.text import read
+from extractor.yes_no import is_no, is_yes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -1,68 +1,21 @@
-"""Names what the user is doing with a turn; a yes is a yes only when it stands alone."""
+"""Names what the user is doing with a turn, by the words that give it away; reads no field."""
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from extractor.contract import Intent
+from extractor.cues import Cued
+from extractor.yes_no import is_no, is_yes
 
-EMOJI_YES: Final = re.compile("[👍👌✅✔☑🆗💯🤝🙌]")
-EMOJI_NO: Final = re.compile("[👎❌🚫✖⛔]")
-DECORATION: Final = re.compile(r"[^\w\s?]|_")
-LAUGHTER: Final = re.compile(r"\b(?:k{2,}|(?:rs)+|(?:ha){2,}h?|(?:he){2,}h?|hu(?:hu)+)\b")
-YES: Final = (
-    r"sim+|s+|ss|isso(?: (?:mesmo|ai|memo))?|pode(?: (?:sim|ser|mandar|emitir|enviar|fazer|"
-    r"gerar|confirmar|ir|soltar|seguir|prosseguir|tocar|fechar|dar andamento|continuar|lancar)"
-    r")?|"
-    r"mand[ae](?: (?:ver|bala|brasa|la|bronca))?|bora+|bora la|vamos|vamo(?:s la)?|simbora|"
-    r"partiu|ok+|okay|okey|oki|blz|beleza|fech(?:ou|ado)|confirm(?:o|a|ado|ada|ar|adissimo|"
-    r"ei)|"
-    r"(?:ta|esta|tudo) (?:tudo )?(?:certo|certinho|correto|ok|perfeito|otimo|bom|bem|show|"
-    r"joia|conforme|lindo|em ordem)|certo|certinho|correto|certissimo|corretissimo|exato|exatamente|"
-    r"perfeito|show(?: de bola)?|top|emit(?:e|ir|a)|ger(?:a|ar)|envi[ae]|envi[ae]r|faz|faca|"
-    r"aprov(?:o|ado|ada|ei)|uhum|aham|ahan|arram|claro(?: que sim)?|com certeza|certeza|positivo|"
-    r"joia|joinha|"
-    r"yes|yeah|yep|yup|si|dale|vai|vai la|vai em frente|segue(?: o baile)?|manda ver|concordo|"
-    r"de acordo|autoriz(?:o|ado|ar)|legal|otimo|maravilha|"
-    r"tudo certo|tudo ok|demorou|fmz|firmeza|suave|tranquilo|go|go ahead|sure|correct|confirmed?|"
-    r"send it|perfect|afirmativo|opa sim|ai sim|eh isso(?: (?:ai|mesmo))?|isso ai|era isso(?: mesmo)"
-    r"?|tmj|toca ficha|manda a nota|ship it|lgtm"
-)
-YES_FILLER: Final = (
-    r"por favor|por gentileza|obrigado|valeu|agora|ja|a nota|as notas|nota|essa nota|essa|"
-    r"ela|entao|ai|por mim|amigo|amiga|querida|querido|mano|cara|viu|ne|eh|ta|prosa|pra mim|"
-    r"pra gente|"
-    r"logo|tudo|e|la|sim|ah|opa|oi|bom dia|boa tarde|boa noite|muito|bem|a|o|please|thanks|"
-    r"gracias|assim(?: mesmo)?|desse jeito|os dados|as informacoes|dados|esta|estao|tao|aqui|"
-    r"com|isso|meu|minha|rapaz|deus|amem|os|esses|de|boa|hoje|it|is|all|good|favor|sem problemas?|"
-    r"emissao|o envio|envio|nfse|fiscal|senhora?|moca|tri|oxe|oxente|eita|bah|tche|uai|visse|guri|massa|chefe|"
-    r"nada (?:a|pra|para) (?:mudar|corrigir|alterar|acrescentar|trocar)|sem (?:alteracoes|mudancas|correcoes)"
-)
-MAX_WORDS: Final = 20  # no plain yes or no is longer, and the grammars backtrack exponentially on what is nearly one
-ALL_YES: Final = re.compile(rf"(?:(?:{YES}|{YES_FILLER})(?:\s+|$))+")
-ONE_YES: Final = re.compile(rf"\b(?:{YES})\b")
-NO: Final = (
-    r"nao+|nah|naum|n|nn|nops?|no|negativo|nunca|de jeito nenhum|jamais|claro que nao|nem pensar|"
-    r"ainda nao|agora nao|nao ainda|nada disso|de forma (?:alguma|nenhuma)|"
-    r"espera(?: (?:ai|um pouco|um momento))?|pera(?:i| ai)?|calma(?: ai)?|segura(?: ai)?|aguarda(?: ai)"
-    r"?|aguarde|um momento|momento|so um minuto|um minuto|wait|hold on|not yet|stop|"
-    r"(?:ta|esta|tem|eh|ficou) (?:tudo )?(?:errad[oa]|incorret[oa])|errad[oa]|incorret[oa]|"
-    r"algo errado|tem (?:algo|coisa|uma coisa|um erro|erro)(?: (?:errad[oa]|estranh[oa]))?(?: ai)"
-    r"?|"
-    r"nao (?:ta|esta|eh|era)? ?(?:certo|isso|correto|bem isso|assim|esse|essa|emite|emita|"
-    r"emitir|manda|mande|envia|envie|confirmo|confirma|pode|concordo|autorizo|aprovo|faz|faca|"
-    r"gera|gere|quero|bate|confere)(?: (?:emitir|mandar|enviar|confirmar|fazer|gerar|prosseguir|"
-    r"continuar|seguir))?"
-)
-NO_FILLER: Final = (
-    rf"{YES_FILLER}|ainda|nao|isso|mas|que|eu|vou|ver|deixa eu ver|deixa eu conferir|vou conferir|"
-    rf"conferir|primeiro|antes|preciso|confirmar|algo|coisa|esta|ta|tem|aqui|um|uma|pouco|vou checar|"
-    rf"desculpa|sorry|hum+|hmm+|melhor|quero nao|moco|to vendo"
-)
-ALL_NO: Final = re.compile(rf"(?:(?:{NO}|{NO_FILLER})(?:\s+|$))+")
-ONE_NO: Final = re.compile(rf"\b(?:{NO})\b")
-CANCEL: Final = re.compile(
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+    from extractor.text import Text
+
+CANCEL: Final = Cued(
+    "abo anu apa can dei des enc esq for jog la mai nao nev nov par pre que rec zer",
     r"\b(?:zera(?:r)? tudo|recomecar|comecar (?:tudo )?(?:de novo|do zero))\b|"
     r"\bcancel(?:a|e|ar|o|amos|emos|it)?\b(?! (?:culum))|\bdeix[ae] (?:pra|para) la\b|\bdeix[ae] quieto\b|"
     r"\bdeix[ae] (?:isso|essa|ela)\b|^\W*deix[ae]\W*$|\besquec[ea]r?\b|\bdesist(?:o|i|ir|imos|"
@@ -72,7 +25,7 @@ CANCEL: Final = re.compile(
     r"?\b|\bnever ?mind\b|\bforget (?:it|about)\b|"
     r"\bpar[ae] (?:tudo|com isso|por aqui)\b|\bjoga fora\b|\bdescart[ae]r?\b|\bapaga tudo\b|"
     r"\bnao (?:emite|emita|faz|faca|manda) mais\b|\bnao precisa(?: nao)?\W*$|\bdeixa(?: isso)"
-    r"? (?:pra|para) (?:depois|outr[ao] (?:dia|hora))\b|\bencerra(?:r)?\b|\bquero nao\b"
+    r"? (?:pra|para) (?:depois|outr[ao] (?:dia|hora))\b|\bencerra(?:r)?\b|\bquero nao\b",
 )
 NOT_CANCEL: Final = re.compile(
     r"\b(?:nao|nem|sem|don't|not) (?:eh (?:pra|para) |era (?:pra|para) |quero |quis |precisa |"
@@ -81,17 +34,19 @@ NOT_CANCEL: Final = re.compile(
 FORGOTTEN: Final = re.compile(
     r"\b(?:esqueci|me esqueci|nao esquec\w*|esquec\w+ de|esqueca (?:as|todas|suas|tudo|o que|das)|esqueceu)\b"
 )
-REPEAT: Final = re.compile(
+REPEAT: Final = Cued(
+    "clo cop dup igu mes nov re rea ree rep sam sem ult",
     r"\bquero igual\b|\b(?:a|o) mesm[ao] d[aoe]s?\b|"
     r"\brepet\w+\b|\brepit\w+\b|\b(?:a )?mesma (?:nota|coisa|de sempre|do mes|da ultima|que)"
     r"\b|\b(?:nota )?igual(?:zinha)? (?:a|ao|da|do|a?quel)\w*|\bigualzinha\b|\b(?:emit\w+|"
     r"faz|faca|manda|gera|fazer) (?:a nota )?de novo\b|\bnovamente\b.*\bnota\b|\bde novo\b.*\bnota\b|"
     r"\bnota\b.*\bde novo\b|\bfaz igual\b|\bo mesmo de sempre\b|\bcomo (?:a|da) ultima\b|\bsame (?:as|"
     r"invoice|one)\b|\bcopia a ultima\b|\bre-?emit\w+|\bduplic\w+ a\b|\boutra igual\b|\bmesm[ao] (?:do|"
-    r"da) (?:mes|semana|ultim\w+)|\breaproveit\w+|\bclona\w*\b|\bde sempre\b"
+    r"da) (?:mes|semana|ultim\w+)|\breaproveit\w+|\bclona\w*\b|\bde sempre\b",
 )
 DUPLICATE_COPY: Final = re.compile(r"\b(?:segunda|2[ªa]?) via\b")
-QUERY: Final = re.compile(
+QUERY: Final = Cued(
+    "cad con dan fat his ja kd lim lin lis min not num ond pdf pe qua rel sta tot ult ver via xml",
     r"\bnotas?\b[^.\n]{0,25}\b(?:saiu|foi emitida|autorizou|aprovad\w+|autorizad\w+)\W*\?|"
     r"\b(?:segunda|2[ªa]?) via\b|\b(?:minhas|ultimas|quantas|quais|listar?|lista(?:r)? as|"
     r"historico|ver as|relatorio) (?:\w+ )?(?:notas|emissoes)\b|\bstatus\b|\bhistorico\b|"
@@ -108,9 +63,11 @@ QUERY: Final = re.compile(
     r"?(?:o|a) (?:numero|valor|data|status|situacao|ultim\w+)\b[^.\n]*\b(?:nota|emiti\w*|ultim\w+)"
     r"\b|\bquantas\b[^.\n]*\b(?:emiti|notas)\b|\bem que pe\b|\bconsultar\b|\bquando (?:foi|"
     r"saiu|sai|emiti)\b[^.\n]*\bnota\b|\b(?:last|my|latest) notas?\b|\blimite (?:do|anual)"
-    r"\b"
+    r"\b",
 )
-HELP: Final = re.compile(
+HELP: Final = Cued(
+    "ace ach aju alg ass ate cam com con da dad duv enc exp fal gen hel how hum inf iss men nao opc pas pes "
+    "pos qua que oq sig soc sup tut uso vej voc wha",
     r"\bajuda\w*\b|\bajudar?\b|\bhelp\b|\bsocorro\b|\bcomo (?:que )?(?:eu )?(?:funciona|faco|"
     r"fazer|emito|emitir|uso|usar|mando|eh que|se faz|comeco|corrijo|cancelo|mudo|altero|preencho|"
     r"informo|devo|te mando|voce funciona)\b|\b(?:o que|que|quais)(?: dados| informacoes| documentos)"
@@ -126,26 +83,29 @@ HELP: Final = re.compile(
     r"\bfalta (?:mais )?(?:o que|alguma coisa|algo)\b|\bque (?:eu )?(?:mando|coloco|escrevo|"
     r"ponho)\b|\b(?:qual|onde) (?:eu )?(?:acho|encontro|vejo)\b|\b(?:me )?explic\w+\b|\btutorial\b|"
     r"\bpasso a passo\b|\b(?:posso|da pra|consigo|voce (?:emite|faz|aceita|consegue|trabalha)"
-    r"|aceita)\b[^.\n]*\?|\bcomo assim\b|\b(?:o que|oq) (?:eh|significa)\b"
+    r"|aceita)\b[^.\n]*\?|\bcomo assim\b|\b(?:o que|oq) (?:eh|significa)\b",
 )
-WANTS_NOTE: Final = re.compile(
+WANTS_NOTE: Final = Cued(
+    "emi fis nec nee not nov qui sol wan wou",
     r"\b(?:emit\w+|fazer|faz|faca|gerar?|gere|tirar?|lanc\w+|mand[ae]r?|solt\w+|cri\w+|preciso|"
     r"precisava|quero|queria|gostaria|necessito|issue|create|nova|outra|mais uma|bora|vamos)"
     r"\b[^.?\n]{0,40}\bnotas?\b|^\W*(?:nova |outra )?nota(?: fiscal)?\W*$|\bnota (?:nova|fiscal)"
     r"\b|^\W*emitir\W*$|\b(?:emitir|emite) (?:uma|outra|mais)\b|\bsolicit\w+\b[^.\n]{0,20}\bnota\b|"
-    r"\b(?:need|want|necesito|quiero|would like)\b[^.\n]{0,20}\bnota\b"
+    r"\b(?:need|want|necesito|quiero|would like)\b[^.\n]{0,20}\bnota\b",
 )
-CHANGE: Final = re.compile(
+CHANGE: Final = Cued(
+    "aju alt arr atu cha col cor dig edi eng err fix mod mud pas ret tro",
     r"\b(?:corrig\w+|corrij\w+|corre[cç]ao|corrigir|mudar?|mude|muda|alterar?|altera|altere|"
     r"trocar?|troca|troque|editar?|edita|ajustar?|ajusta|arrumar?|arruma|modificar?|atualizar?|"
     r"retificar?|change|fix|edit)\b|\b(?:errei|me enganei|passei errado|digitei errado|mandei errado|"
-    r"coloquei errado)\b"
+    r"coloquei errado)\b",
 )
-ABOUT_US: Final = re.compile(
+ABOUT_US: Final = Cued(
+    "art bot com hum ia maq ond pes por pq qua que rob seu voc",
     r"^\W*(?:quanto (?:custa|cobra\w*|eh|sai|fica)|qual|quais|como|onde|por que|pq|quem)\b.*\b(?:nota|"
     r"emitir|voce|prosa|bot|robo|plano|mensalidade)\b"
     r"|\b(?:robo|humano|pessoa de verdade|inteligencia artificial|quem (?:eh|e) voce|seu nome)"
-    r"\b.*\?|\b(?:voce|isso) (?:eh|e) (?:um |uma )?(?:robo|bot|pessoa|humano|ia|maquina)\b"
+    r"\b.*\?|\b(?:voce|isso) (?:eh|e) (?:um |uma )?(?:robo|bot|pessoa|humano|ia|maquina)\b",
 )
 NOTE_IS_GONE: Final = re.compile(
     r"\b(?:cancel\w*|anul\w+)\b[^.\n]{0,25}\bnotas?\b|\bnotas?\b[^.\n]{0,25}\bcancel(?:ar|a|e)\b"
@@ -154,129 +114,98 @@ NOTHING_TO_CHANGE: Final = re.compile(
     r"\b(?:nada (?:a|pra|para)|nao (?:precisa|quero|vou|tem que|ha o que)(?: de)?|sem) (?:mudar|"
     r"alterar|corrigir|trocar|mexer|ajustar|editar)"
 )
-PROMISE: Final = re.compile(
+PROMISE: Final = Cued(
+    "daq dep est ja to vou",
     r"\b(?:ja (?:te |lhe )?(?:mando|passo|envio|falo|vejo|volto|digo|pego)|vou (?:te )?(?:mandar|"
     r"passar|enviar|ver|pegar|procurar|confirmar|perguntar|olhar|checar|conferir)|depois (?:eu )"
     r"?(?:mando|passo|envio|falo)|daqui a pouco|(?:to|estou) (?:sem|procurando|vendo|pegando)"
-    r")\b"
+    r")\b",
 )
 QUESTION: Final = re.compile(
     r"\?|^\W*(?:qual|quais|quanto|quantos|quem|quando|onde|como|por que|porque|pq|o que|what|"
     r"who|when|where|why|how|cade|sera que)\b"
 )
-TASK: Final = re.compile(
+TASK: Final = Cued(
+    "abr aco act age aja atu boo buy cal com con dig diz emp ens esc exp fal fin ind lem lig mar me pec ped "
+    "pes pia pla pre pro rec res sho sin tel tem toc tra wri",
     r"^\W*(?:me )?(?:conta|conte|fala|fale|diz|diga|recomenda|indica|ensina|explica|lembra|"
     r"acorda|empresta|escreve|escreva|traduz\w*|"
     r"calcul[ae]|toca|pede|peca|compra|reserva|agenda|marca|pesquisa|procura|liga|abre|tell me|"
     r"write|translate|sing|book|buy|play|"
     r"show me)\b|\bme (?:conta|conte|diz|diga|recomenda|indica|ensina|lembra|acorda|empresta|"
     r"da um)\b|\bpiada\b|\bprevisao do tempo\b"
-    r"|\b(?:system )?prompt\b|\b(?:aja|finja|atue|act|pretend) (?:como|que|as)\b|\breceita de\b"
+    r"|\b(?:system )?prompt\b|\b(?:aja|finja|atue|act|pretend) (?:como|que|as)\b|\breceita de\b",
 )
-OTHER_TRADE: Final = re.compile(
+OTHER_TRADE: Final = Cued(
+    "bol car doc emp fin lin pix ted tra",
     r"\b(?:faz|fazer|faca|fazendo|manda|mandar|envia|gera|gerar|emite|emitir|quero|preciso de|"
     r"transfere|paga)(?: (?:um|uma|o|a|me|esse|meu|ai))* "
-    r"(?:pix|ted|doc|boleto|transferencia|emprestimo|cartao|link de pagamento)\b|\bempr[e]stimo\b|\bfinanciamento\b"
+    r"(?:pix|ted|doc|boleto|transferencia|emprestimo|cartao|link de pagamento)\b|\bempr[e]stimo\b|\bfinanciamento\b",
 )
 HOUSE_WORDS: Final = re.compile(
     r"\b(?:notas?|nfse?|cnpj|cpf|emitir|emissao|iss|aliquota|retencao|imposto|tributo|simples|"
     r"mei|tomador|prestador|valor|descricao|rps|competencia|fiscal|bot|prosa|certificado|prefeitura|"
     r"servico)\b"
 )
-DENIES: Final = re.compile(
-    r"\b(?:nao|nem|nao+|naum|negativo|nope|not|mas|porem|so que|exceto|menos|but|espera|pera\w*|"
-    r"calma|errad\w*|incorret\w*|ainda|cancel\w*|antes)\b"
-)
-
-
-AFTER_NO: Final = re.compile(r"^\W*nao+\s*[,.;!]\s*")
-DID: Final = re.compile(
+DID: Final = Cued(
+    "que",
     r"\bnota (?:d[aeo]s?|pel[ao]s?|referente)\b.{2,60}\bque (?:eu |a gente |nos )?"
-    r"(?:fiz|fizemos|prestei|prestamos|realizei|executei|entreguei|terminei)\b"
+    r"(?:fiz|fizemos|prestei|prestamos|realizei|executei|entreguei|terminei)\b",
 )
+INJECTED: Final = Cued(
+    "des esq ign",
+    r"\b(?:ignor[ea]|desconsider[ea]|esquec[ae])\b[^.\n]{0,40}\b(?:instruc\w+|regras|anterior\w*|prompt)\b",
+)
+ISSUE: Final = Cued("emi", r"\b(?:pode|manda|favor) emitir\b|\bemit[ea]\b")
 
 
-def standalone(plain: str) -> str:
-    """Reduce a turn to its words for the yes and no grammars: emoji as words, laughter and punctuation gone."""
-    spoken = EMOJI_NO.sub(" nao ", EMOJI_YES.sub(" sim ", plain))
-    return " ".join(LAUGHTER.sub(" ", DECORATION.sub(" ", spoken)).split())
-
-
-def _is_short(words: str) -> bool:
-    return 0 < len(words.split()) <= MAX_WORDS
-
-
-def is_yes(plain: str) -> bool:
-    """Say whether the whole turn is a yes and nothing else; a question is none."""
-    words = standalone(plain)
-    return (
-        _is_short(words)
-        and "?" not in words
-        and not DENIES.search(words)
-        and bool(ALL_YES.fullmatch(words) and ONE_YES.search(words))
-    )
-
-
-def is_no(plain: str) -> bool:
-    """Say whether the turn is a refusal or a request to wait, with nothing else; "não, tá certo" is neither."""
-    after = AFTER_NO.match(plain)
-    if after and is_yes(plain[after.end() :]):
-        return False
-    words = standalone(plain).replace("?", "").strip()
-    return _is_short(words) and bool(ALL_NO.fullmatch(words) and ONE_NO.search(words))
-
-
-def is_cancel(plain: str) -> bool:
+def is_cancel(plain: str, stems: AbstractSet[str]) -> bool:
     """Say whether the turn gives the invoice up."""
-    return bool(CANCEL.search(plain)) and not NOT_CANCEL.search(plain) and not FORGOTTEN.search(plain)
+    return bool(CANCEL.search(plain, stems)) and not NOT_CANCEL.search(plain) and not FORGOTTEN.search(plain)
 
 
-def speech_act(plain: str, *, resumo: bool) -> Intent | None:
+def speech_act(text: Text, *, resumo: bool) -> Intent | None:
     """Name what a turn without invoice data does; ``None`` when nothing speaks for any act."""
-    if is_cancel(plain):
+    plain, stems = text.plain, text.stems
+    if is_cancel(plain, stems):
         return Intent.CANCELAR
     if resumo and is_yes(plain):
         return Intent.CONFIRMAR
     if is_no(plain):
         return Intent.NEGAR
-    injected = re.search(
-        r"\b(?:ignor[ea]|desconsider[ea]|esquec[ae])\b[^.\n]{0,40}\b(?:instruc\w+|regras|anterior\w*|prompt)\b", plain
-    )
-    if injected:
+    if INJECTED.search(plain, stems):
         return Intent.FORA_ESCOPO
-    if REPEAT.search(plain):
+    if REPEAT.search(plain, stems):
         return Intent.REPETIR
     if (
-        HELP.search(plain)
+        HELP.search(plain, stems)
         and not DUPLICATE_COPY.search(plain)
         and not re.search(r"\bnumero d[ao]\b|\bultim[ao] nota\b", plain)
     ):
-        if QUESTION.search(plain) and not HOUSE_WORDS.search(plain) and TASK.search(plain):
+        if QUESTION.search(plain) and not HOUSE_WORDS.search(plain) and TASK.search(plain, stems):
             return Intent.FORA_ESCOPO
         return Intent.AJUDA
-    if DID.search(plain) and not QUESTION.search(plain):
+    if DID.search(plain, stems) and not QUESTION.search(plain):
         return Intent.INFORMAR
-    if QUERY.search(plain):
+    if QUERY.search(plain, stems):
         return Intent.CONSULTAR
-    return _remaining(plain, resumo=resumo)
+    return _remaining(plain, stems, resumo=resumo)
 
 
-def _remaining(plain: str, *, resumo: bool) -> Intent | None:
-    if resumo and CHANGE.search(plain) and not NOTHING_TO_CHANGE.search(plain):
+def _remaining(plain: str, stems: AbstractSet[str], *, resumo: bool) -> Intent | None:
+    if resumo and CHANGE.search(plain, stems) and not NOTHING_TO_CHANGE.search(plain):
         return Intent.CORRIGIR
-    if PROMISE.search(plain):
+    if PROMISE.search(plain, stems):
         return Intent.CONVERSA
-    if ABOUT_US.search(plain):
+    if ABOUT_US.search(plain, stems):
         return Intent.AJUDA
-    if WANTS_NOTE.search(plain) and not resumo:
+    if not resumo and (WANTS_NOTE.search(plain, stems) or ISSUE.search(plain, stems)):
         return Intent.INFORMAR
-    if not resumo and re.search(r"\b(?:pode|manda|favor) emitir\b|\bemit[ea]\b", plain):
-        return Intent.INFORMAR
-    if TASK.search(plain) or other_trade(plain):
+    if TASK.search(plain, stems) or other_trade(plain, stems):
         return Intent.FORA_ESCOPO
     return None
 
 
-def other_trade(plain: str) -> bool:
+def other_trade(plain: str, stems: AbstractSet[str]) -> bool:
     """Say whether the turn orders a payment or a loan, whose amount is no invoice's."""
-    return bool(OTHER_TRADE.search(plain)) and not re.search(r"\bnotas?\b", plain)
+    return bool(OTHER_TRADE.search(plain, stems)) and not re.search(r"\bnotas?\b", plain)

@@ -23,6 +23,7 @@ from extractor.spoken import mark_spoken
 from extractor.text import read
 from extractor.value import read_value
 from extractor.vocabulary import GREETING_LINE, NOISE, TALK, is_work
+from extractor.yes_no import is_yes
 from state_machine.fields import Campo, Candidate, Confianca, Doubt, Motivo
 
 if TYPE_CHECKING:
@@ -68,9 +69,9 @@ def read_turn(texto: str, contexto: Context) -> RulesReading:
     line = skeleton.line
     documento = read_document(skeleton, contexto, limit)
     valor = read_value(skeleton, contexto, limit)
-    if intents.other_trade(text.plain) and not documento.used:
+    if intents.other_trade(text.plain, text.stems) and not documento.used:
         return RulesReading(Extraction(Intent.FORA_ESCOPO), skeleton, limit, unsure=False, unread=False)
-    act = intents.speech_act(text.plain, resumo=contexto.resumo_mostrado)
+    act = intents.speech_act(text, resumo=contexto.resumo_mostrado)
     if act is Intent.CANCELAR and intents.NOTE_IS_GONE.search(text.plain) and not contexto.resumo_mostrado:
         return RulesReading(Extraction(act), skeleton, limit, unsure=False, unread=False)
     if act is Intent.CONSULTAR and intents.QUESTION.search(text.plain) and documento.candidate is None:
@@ -201,7 +202,7 @@ def _answers_description(
     """Say whether the whole turn answers "what was the service?": nothing else is named in it."""
     if contexto.pendente is not Campo.DESCRICAO or act not in {None, Intent.INFORMAR}:
         return False
-    if intents.is_yes(skeleton.text.plain):
+    if is_yes(skeleton.text.plain):
         return False
     documento, valor = fields
     priced = valor.candidate is not None and valor.candidate.confianca is Confianca.CERTA
@@ -273,6 +274,6 @@ def _small_talk(plain: str) -> Intent:
     """Tell a question about our work from one about the world, and both from a greeting."""
     rest = GREETING_LINE.sub(" ", plain).strip(" ?!.,\n")
     asks = intents.QUESTION.search(rest) or (rest and plain.rstrip().endswith("?"))
-    if not asks or not re.search(r"[a-z]{3,}", rest) or intents.is_yes(rest):  # "é isso?" asks for no other trade
+    if not asks or not re.search(r"[a-z]{3,}", rest) or is_yes(rest):  # "é isso?" asks for no other trade
         return Intent.CONVERSA
     return Intent.AJUDA if intents.HOUSE_WORDS.search(rest) else Intent.FORA_ESCOPO
