@@ -22,22 +22,33 @@ def stems(text: str) -> frozenset[str]:
 
 
 class Cued:
-    """A pattern, and the stems one of which is in every text that it matches.
+    """A pattern, and the cues one of which is in every text that it matches.
 
-    Each cue is the beginning of a word (three letters, or all of a shorter word) that the pattern has at a word's
-    boundary in every one of its alternatives; ``tests/extractor/test_cues.py`` looks for texts that break this.
+    A cue is the beginning of a word (three letters, or all of a shorter word) that the pattern has at a word's
+    boundary; ``signs`` are cues of any other kind, found wherever they stand. Between them they speak for every
+    alternative of the pattern: ``tests/extractor/test_cues.py`` looks for texts that break this.
     """
 
-    __slots__ = ("cues", "pattern")
+    __slots__ = ("cues", "pattern", "signs")
 
-    def __init__(self, cues: str, pattern: str) -> None:
+    def __init__(self, cues: str, pattern: str, *, signs: tuple[str, ...] = ()) -> None:
         self.cues: Final = frozenset(cues.split())
+        self.signs: Final = signs
         self.pattern: Final = re.compile(pattern)
+
+    def may_fit(self, text: str, words: AbstractSet[str]) -> bool:
+        """Say whether a cue is in ``text``, whose stems are among ``words``; without one the pattern cannot match."""
+        if not self.cues.isdisjoint(words):
+            return True
+        for sign in self.signs:  # noqa: SIM110 - a generator costs more than most of the searches it would spare
+            if sign in text:
+                return True
+        return False
 
     def search(self, text: str, words: AbstractSet[str]) -> re.Match[str] | None:
         """Search ``text``, whose stems are among ``words``."""
-        return None if self.cues.isdisjoint(words) else self.pattern.search(text)
+        return self.pattern.search(text) if self.may_fit(text, words) else None
 
     def finditer(self, text: str, words: AbstractSet[str]) -> Iterable[re.Match[str]]:
         """Find every match in ``text``, whose stems are among ``words``."""
-        return () if self.cues.isdisjoint(words) else self.pattern.finditer(text)
+        return self.pattern.finditer(text) if self.may_fit(text, words) else ()

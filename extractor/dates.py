@@ -6,6 +6,7 @@ import re
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final
 
+from extractor.cues import Cued
 from extractor.marks import Kind, Mark
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ MONTHS: Final = {
     for name in names.split()
 }  # fmt: skip
 LONG_MONTH: Final = "janeiro|fevereiro|marco|abril|maio|junho|julho|agosto|setembro|outubro|novembro|dezembro"
+MONTH_STEMS: Final = "abr ago dez fev jan jul jun mai mar nov out set"
 SHORT_MONTH: Final = "jan|fev|mar|abr|mai|jun|jul|ago|set|out|nov|dez"
 WEEKDAYS: Final = {"segunda": 0, "terca": 1, "quarta": 2, "quinta": 3, "sexta": 4, "sabado": 5, "domingo": 6}
 DUE: Final = re.compile(
@@ -36,45 +38,55 @@ ASKING: Final = re.compile(
     r"\b(?:precis\w+|emit\w+|mand\w+|faz|fazer|quero|queria|ainda|pode|consegu\w+|urgente|"
     r"pra|para|agora)\b[^.;\n]{0,40}$"
 )
-DAY_FIRST: Final = re.compile(r"(?<![\w/.,-])(?:dia )?(\d{1,2})([/.-])(\d{1,2})\2(\d{4}|\d{2})(?![\w/-])(?![.,]\d)")
+DAY_FIRST: Final = Cued(
+    "", r"(?<![\w/.,-])(?:dia )?(\d{1,2})([/.-])(\d{1,2})\2(\d{4}|\d{2})(?![\w/-])(?![.,]\d)", signs=("/", ".", "-")
+)
 INSTALMENT: Final = re.compile(r"\b(?:parcela|parte|etapa|fase|prestacao)\W*$")
-ISO: Final = re.compile(r"(?<![\w/-])(\d{4})-(\d{2})-(\d{2})(?![\w-])")
-DAY_MONTH: Final = re.compile(r"(?<![\w/.,-])(?:dia )?(\d{1,2})/(\d{1,2})(?![\w/-])(?![.,]\d)")
-DAY_OF: Final = re.compile(
+ISO: Final = Cued("", r"(?<![\w/-])(\d{4})-(\d{2})-(\d{2})(?![\w-])", signs=("-",))
+DAY_MONTH: Final = Cued("", r"(?<![\w/.,-])(?:dia )?(\d{1,2})/(\d{1,2})(?![\w/-])(?![.,]\d)", signs=("/",))
+DAY_OF: Final = Cued(
+    MONTH_STEMS,
     rf"\b(?:dia )?(\d{{1,2}}|primeiro)[º°o]? (?:de |do )?(?:mes de )?({LONG_MONTH})(?: (?:de |"
-    rf"do )?(?:ano de )?(\d{{4}}))?\b"
+    rf"do )?(?:ano de )?(\d{{4}}))?\b",
 )
-DAY_ALONE: Final = re.compile(
+DAY_ALONE: Final = Cued(
+    "dia",
     r"\b(?:no )?dia (\d{1,2})[º°]?(?![\w/$])(?![.,]\d)(?: (?:do mes passado|do mes anterior)"
-    r"\b)?(?: deste mes| desse mes)?"
+    r"\b)?(?: deste mes| desse mes)?",
 )
-AGO: Final = re.compile(
+AGO: Final = Cued(
+    "atr dia sem",
     r"\b(?:ha|faz|a) (\d{1,2}|um|uma|dois|duas|tres|quatro|cinco) (dias?|semanas?)(?: atras)"
-    r"?\b|\b(\d{1,2}|um|uma|dois|duas|tres|quatro|cinco) (dias?|semanas?) atras\b"
+    r"?\b|\b(\d{1,2}|um|uma|dois|duas|tres|quatro|cinco) (dias?|semanas?) atras\b",
 )
 RELATIVE: Final = {"anteontem": 2, "antes de ontem": 2, "ontem": 1, "yesterday": 1, "ayer": 1, "hoje": 0, "today": 0}
-RELATIVE_WORD: Final = re.compile(
-    r"\b(?:anteontem|antes de ontem|ontem|yesterday|ayer|hoje|today)\b(?: (?:de manha|a tarde|a noite|cedo))?"
+RELATIVE_WORD: Final = Cued(
+    "ant aye hoj ont tod yes",
+    r"\b(?:anteontem|antes de ontem|ontem|yesterday|ayer|hoje|today)\b(?: (?:de manha|a tarde|a noite|cedo))?",
 )
-WEEKDAY: Final = re.compile(
+WEEKDAY: Final = Cued(
+    "dom qua qui sab seg sex ter",
     r"\b(?:n[ao] |d[ao] )?(?:ultim[ao] )?(segunda|terca|quarta|quinta|sexta|sabado|domingo)"
-    r"(?:-feira| feira)?(?: passad[ao])?(?![\w-])"
+    r"(?:-feira| feira)?(?: passad[ao])?(?![\w-])",
 )
 SMALL: Final = {"um": 1, "uma": 1, "dois": 2, "duas": 2, "tres": 3, "quatro": 4, "cinco": 5}
 COMPETENCIA: Final = r"(?:mes de |mes )?competencia|mes(?: de)? referencia|mes base|period[oa]|referencia"
-MONTH_YEAR: Final = re.compile(r"(?<![\w/.,-])(0?[1-9]|1[0-2])[/-](20\d{2})(?![\w/-])")
-YEAR_MONTH: Final = re.compile(r"(?<![\w/.,-])(20\d{2})-(0[1-9]|1[0-2])(?![\w/-])")
-NAMED_MONTH: Final = re.compile(
+MONTH_YEAR: Final = Cued("", r"(?<![\w/.,-])(0?[1-9]|1[0-2])[/-](20\d{2})(?![\w/-])", signs=("20",))
+YEAR_MONTH: Final = Cued("", r"(?<![\w/.,-])(20\d{2})-(0[1-9]|1[0-2])(?![\w/-])", signs=("20",))
+NAMED_MONTH: Final = Cued(
+    MONTH_STEMS,
     rf"\b({LONG_MONTH})(?:\s*(?:de|do|/|-)?\s*(?:ano de )?(20\d{{2}}|(?<=/)\d{{2}}))?\b|\b({SHORT_MONTH})"
-    rf"\s*[/-]\s*(20\d{{2}}|\d{{2}})\b"
+    rf"\s*[/-]\s*(20\d{{2}}|\d{{2}})\b",
 )
-LABELLED_MONTH: Final = re.compile(
+LABELLED_MONTH: Final = Cued(
+    "com mes per ref",
     rf"\b(?:{COMPETENCIA})\b(?:\s+(?:eh|de|do|da|mes|=))*[\s:-]*(?:({SHORT_MONTH})\b|(0?[1-9]|"
-    rf"1[0-2])(?:[/-](\d{{2}}))?(?![\w/.,-]))|\bmes (0?[1-9]|1[0-2])(?![\w/.,-])"
+    rf"1[0-2])(?:[/-](\d{{2}}))?(?![\w/.,-]))|\bmes (0?[1-9]|1[0-2])(?![\w/.,-])",
 )
-RELATIVE_MONTH: Final = re.compile(
+RELATIVE_MONTH: Final = Cued(
+    "com las mes",
     r"\b(?:mes|competencia)(?: d[eo] mes)? (passado|anterior|retrasado|atual|corrente|que vem|"
-    r"seguinte)\b|\b(este|esse|deste|desse|neste|nesse|ultimo|proximo) mes\b|\blast month\b"
+    r"seguinte)\b|\b(este|esse|deste|desse|neste|nesse|ultimo|proximo) mes\b|\blast month\b",
 )
 SHIFT: Final = {"passado": -1, "anterior": -1, "retrasado": -2, "que vem": 1, "seguinte": 1, "ultimo": -1, "proximo": 1}
 DAYS_AHEAD: Final = 31  # "15/12" said in November is next month's, not last year's
@@ -87,10 +99,10 @@ def mark_dates(canvas: Canvas, hoje: date) -> None:
     _each(canvas, ISO, lambda m: _day(int(m[1]), int(m[2]), int(m[3])))
     _each(canvas, DAY_OF, lambda m: _day_of(m, hoje))
     for pattern, month_first in ((MONTH_YEAR, True), (YEAR_MONTH, False)):
-        for match in pattern.finditer(canvas.masked):
+        for match in canvas.unread(pattern):
             month, year = (match[1], match[2]) if month_first else (match[2], match[1])
             canvas.add(Mark(Kind.MONTH, *match.span(), value=f"{year}-{int(month):02}"))
-    for match in LABELLED_MONTH.finditer(canvas.masked):
+    for match in canvas.unread(LABELLED_MONTH):
         number = MONTHS.get(match[1] or "") or int(match[2] or match[4])
         year = f"20{match[3]}" if match[3] else None
         canvas.add(Mark(Kind.MONTH, *match.span(), value=month_near(number, year, hoje)))
@@ -103,11 +115,11 @@ def mark_dates(canvas: Canvas, hoje: date) -> None:
         lambda m: hoje - timedelta(days=next(d for w, d in RELATIVE.items() if m[0].startswith(w))),
     )
     _each(canvas, WEEKDAY, lambda m: _last_weekday(m, hoje))
-    for match in NAMED_MONTH.finditer(canvas.masked):
+    for match in canvas.unread(NAMED_MONTH):
         year = match[2] or match[4]
         name = match[1] or match[3]
         canvas.add(Mark(Kind.MONTH, *match.span(), value=month_near(MONTHS[name], year, hoje)))
-    for match in RELATIVE_MONTH.finditer(canvas.masked):
+    for match in canvas.unread(RELATIVE_MONTH):
         shift = next((s for w, s in SHIFT.items() if w in match[0]), -1 if "last" in match[0] else 0)
         months = hoje.year * 12 + hoje.month - 1 + shift
         canvas.add(Mark(Kind.MONTH, *match.span(), value=f"{months // 12}-{months % 12 + 1:02}"))
@@ -122,8 +134,8 @@ def month_near(month: int, year: str | None, hoje: date) -> str:
     return f"{resolved}-{month:02}"
 
 
-def _each(canvas: Canvas, pattern: re.Pattern[str], resolve: Callable[[re.Match[str]], date | None]) -> None:
-    for match in pattern.finditer(canvas.masked):
+def _each(canvas: Canvas, pattern: Cued, resolve: Callable[[re.Match[str]], date | None]) -> None:
+    for match in canvas.unread(pattern):
         day = resolve(match)
         before = canvas.masked[: match.start()]
         if day is None and pattern in (DAY_FIRST, DAY_MONTH, DAY_ALONE):

@@ -5,51 +5,66 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from extractor.cues import Cued
 from extractor.marks import Kind, Mark
 
 if TYPE_CHECKING:
     from extractor.marks import Canvas
 
-EMAIL: Final = re.compile(r"[a-z0-9._%+-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}")
-LINK: Final = re.compile(r"https?://\S+|www\.\S+")
+EMAIL: Final = Cued("", r"[a-z0-9._%+-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}", signs=("@",))
+LINK: Final = Cued("", r"https?://\S+|www\.\S+", signs=("://", "www."))
 LAWSUIT: Final = re.compile(r"(?<!\d)\d{7}-?\d{2}\.?\d{4}\.?\d\.?\d{2}\.?\d{4}(?!\d)")  # CNJ Resolution 65/2008
-RANDOM_KEY: Final = re.compile(r"(?<![a-z0-9])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![a-z0-9])")
+RANDOM_KEY: Final = Cued("", r"(?<![a-z0-9])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![a-z0-9])", signs=("-",))
 LONG_CODE: Final = re.compile(r"(?<![\w.])\d(?:[ .-]?\d){19,59}(?![\w])")  # access keys (44), boletos (47, 48)
-CEP: Final = re.compile(
+CEP: Final = Cued(
+    "cep",
     r"(?:\bcep\W{0,3}\d{2}\.?\d{3}-?\d{3}(?!\d)|(?<![\w.,-])\d{2}\.?\d{3}-\d{3}(?![\w-]))"
-    r"(?:[ ,-]{1,3}[a-z][a-z ]{2,30}[/-] ?[a-z]{2}\b)?"  # the town goes with it
+    r"(?:[ ,-]{1,3}[a-z][a-z ]{2,30}[/-] ?[a-z]{2}\b)?",  # the town goes with it
+    signs=("-",),
 )
 # "[20/11 10:32] Fulano: ", "20/11/2026 10:32 - Fulano: ": who wrote a forwarded line, and when
-HEADER: Final = re.compile(
-    r"(?m)^\[?\d{1,2}/\d{1,2}(?:/\d{2,4})?,?(?: as)? \d{1,2}:\d{2}(?::\d{2})?\]?(?: ?-)? [^:\n]{1,40}(?=: )"
+HEADER: Final = Cued(
+    "",
+    r"(?m)^\[?\d{1,2}/\d{1,2}(?:/\d{2,4})?,?(?: as)? \d{1,2}:\d{2}(?::\d{2})?\]?(?: ?-)? [^:\n]{1,40}(?=: )",
+    signs=(":",),
 )
 # "contrato 12/2026" has a number and a year, no month
-NUMBERED_IN_YEAR: Final = re.compile(
+NUMBERED_IN_YEAR: Final = Cued(
+    "",
     r"\b(?:contrato|proposta|orcamento|processo|edital|pedido|empenho|oficio|pregao|ordem|oc|os|ata|lei|nota|"
-    r"portaria|convenio|licitacao)(?: fiscal)? (?:n\S* |numero )?\d{1,6}/(?:20)?\d{2}(?![\w/])"
+    r"portaria|convenio|licitacao)(?: fiscal)? (?:n\S* |numero )?\d{1,6}/(?:20)?\d{2}(?![\w/])",
+    signs=("/",),
 )
-HIDDEN_CPF: Final = re.compile(r"[*x•]{3}\.?\d{3}\.?\d{3}-?[*x•]{2}")  # as banks print it on receipts
-ADDRESS: Final = re.compile(
+HIDDEN_CPF: Final = Cued(
+    "", r"[*x•]{3}\.?\d{3}\.?\d{3}-?[*x•]{2}", signs=("*", "x", "•")
+)  # as banks print it on receipts
+ADDRESS: Final = Cued(
+    "end log",
     r"\b(?:endereco|logradouro)\b *[:-]? *[^\n;|]{3,90}?(?=\s*(?:$|[\n;|]|,? ?\b(?:cnpj|cpf|valor|cep|telefone|"
-    r"celular|e-?mail|servico|descricao|ie|im|inscricao)\b))"
+    r"celular|e-?mail|servico|descricao|ie|im|inscricao)\b))",
 )
 PLATE: Final = re.compile(
     r"(?<![a-z0-9])[a-z]{3}(?:-?\d[a-j]\d{2}|-\d{4})(?![a-z0-9])|\bplaca\W{1,3}[a-z]{3}[ -]?\d[a-j0-9]\d{2}(?![a-z0-9])"
 )
-SERVICE_CODE: Final = re.compile(
+SERVICE_CODE: Final = Cued(
+    "cod ite sub lc cna cti",
     r"\b(?:codigo|cod|item|subitem|lc ?116|cnae|ctiss)\b\.?(?:\s+(?:de|do|da|servico|tributacao|"
     r"municipal|lc|116|n[º°o]?))*[\s:.#-]*"
-    r"\d[\d./-]*(?<![./-])|(?<![\w.,])(?:0\d|[1-3]\d)\.\d{2}\.\d{2}(?![\w.,/])|(?<![\w.,$])0\d\.\d{2}(?![\w.,/])"
+    r"\d[\d./-]*(?<![./-])|(?<![\w.,])(?:0\d|[1-3]\d)\.\d{2}\.\d{2}(?![\w.,/])|(?<![\w.,$])0\d\.\d{2}(?![\w.,/])",
+    signs=(".",),
 )
-PHONE_LABELLED: Final = re.compile(
-    r"\b(?:telefone|celular|whatsapp|ramal|fixo)\b[\s:]*(?:eh\s+)?(?:\+?\d[\d ().-]{6,17}\d|\d{3,5})(?!\d)"
+PHONE_LABELLED: Final = Cued(
+    "cel fix ram tel wha",
+    r"\b(?:telefone|celular|whatsapp|ramal|fixo)\b[\s:]*(?:eh\s+)?(?:\+?\d[\d ().-]{6,17}\d|\d{3,5})(?!\d)",
 )
-TIME: Final = re.compile(
+TIME: Final = Cued(
+    "as h",
     r"(?<![\w.,])(?:[01]?\d|2[0-3])(?::[0-5]\d(?::[0-5]\d)?|h[0-5]\d)(?!\w)|\bas \d{1,2} ?h(?:oras|"
-    r"rs)?\b|\bas [0-2]?\d h\b"
+    r"rs)?\b|\bas [0-2]?\d h\b",
+    signs=(":",),
 )
-PERCENT: Final = re.compile(r"(?<![\w.,])\d+(?:[.,]\d+)? ?(?:%|por ?cento\b)")
-ORDINAL: Final = re.compile(r"(?<![\w.,])\d+ ?[ºª°](?!\w)")
+PERCENT: Final = Cued("", r"(?<![\w.,])\d+(?:[.,]\d+)? ?(?:%|por ?cento\b)", signs=("%", "cento"))
+ORDINAL: Final = Cued("", r"(?<![\w.,])\d+ ?[ºª°](?!\w)", signs=("º", "ª", "°"))
 # Words whose number names the thing: "pedido 4587", "sala 12". With "de" between, it is an amount: "contrato de 1500".
 NAMED: Final = re.compile(
     r"\b(?:(?:pedidos?|protocolo|chamado|ticket|lotes?|apto|apartamento|sala|quadra|"
@@ -68,57 +83,78 @@ NAMED: Final = re.compile(
     r"\s*(?:(?:n[º°.]|n(?=\s)|numero|num|nr)\.?\s*[:.]?|#|(?<=os):)\s*)"
     r"[a-z]{0,3}-?\d[\d./-]*(?<![./-])(?:-?[a-z])?(?![\w$%])(?!\s*(?:reais|conto|pila|mil\b|k\b))(?!,\d)"
 )
-ABOUT_A_NOTE: Final = re.compile(
+ABOUT_A_NOTE: Final = Cued(
+    "anu cad can con igu mes nov pdf ree rep sit sta sub via xml",
     r"\b(?:cancel\w*|segunda via|2a via|igual|mesma|pdf|xml|repet\w+|de novo|novamente|cade|status|anul\w+|"
-    r"reenvi\w+|consultar|substitu\w+|situacao)\b"
+    r"reenvi\w+|consultar|substitu\w+|situacao)\b",
 )
-NOTE_NUMBER: Final = re.compile(r"\bnotas? (?:fiscal )?(?:n[º°.o]* ?|numero )?\d+\b(?![.,]\d)(?! reais)")
-REGISTRATION: Final = re.compile(r"\b(?:im|ie)\b\s*:?\s*\d[\d./-]{5,}(?<![./-])(?!,\d)")  # municipal, state
-HASHED: Final = re.compile(r"(?:#|\bn[º°]\.?)\s*\d[\d./-]*(?<![./-])|\b(?:numero|num|nr)\W{1,2}\d+\b(?!,\d)")
-STREET: Final = re.compile(
+NOTE_NUMBER: Final = Cued("not", r"\bnotas? (?:fiscal )?(?:n[º°.o]* ?|numero )?\d+\b(?![.,]\d)(?! reais)")
+REGISTRATION: Final = Cued("ie im", r"\b(?:im|ie)\b\s*:?\s*\d[\d./-]{5,}(?<![./-])(?!,\d)")  # municipal, state
+HASHED: Final = Cued(
+    "num nr", r"(?:#|\bn[º°]\.?)\s*\d[\d./-]*(?<![./-])|\b(?:numero|num|nr)\W{1,2}\d+\b(?!,\d)", signs=("#", "º", "°")
+)
+STREET: Final = Cued(
+    "ala av ave est pra r rod rua tra",
     r"(?:\b(?:rua|av|avenida|travessa|alameda|praca|estrada|rod)\b\.?|(?<!\w)r\.) [a-z][a-z. ]{1,40},? "
     r"(?:n[º°.]? ?|numero )?"
-    r"\d{1,5}(?!\w|[.,/-]\d| \d| ?(?:reais|conto|mil|pila)\b)"
+    r"\d{1,5}(?!\w|[.,/-]\d| \d| ?(?:reais|conto|mil|pila)\b)",
 )
-YEAR: Final = re.compile(
+YEAR: Final = Cued(
+    "",
     r"(?<![\w/.,])(?:20[0-3]\d/\d{1,6}|\d{1,6}/20[0-3]\d)(?![\w/])|"
     r"\b(?:ano|em|de|exercicio|safra|desde|ate|calendario|copa|irpf|ir|imposto de renda) (?:19|"
-    r"20)\d{2}\b(?![.,]\d|\s*reais)|(?<![\w.,$/-])20[12]\d/(?:20)?[123]\d(?![\w/])"
+    r"20)\d{2}\b(?![.,]\d|\s*reais)|(?<![\w.,$/-])20[12]\d/(?:20)?[123]\d(?![\w/])",
+    signs=("19", "20"),
 )
 # "valor de 2024" names a price; "nota de 1950" does too, but "nota de 2024" may be one of that year.
 PRICED: Final = re.compile(r"\b(?:valor|total|preco|quantia|custo|custou)(?: (?:total|final|bruto|liquido))? $")
 NOTE_OF: Final = re.compile(r"\b(?:notas?|nf|nfs-?e|recibo|fatura)(?: fiscal)?(?: de servicos?)? $")
 LATE_YEARS: Final = range(2015, 2041)
-RESOLUTION: Final = re.compile(
+RESOLUTION: Final = Cued(
+    "k",
     r"\b(?:em|video|videos|tv|monitor|camera|cameras|resolucao|qualidade|ultra ?hd|corrida|"
-    r"prova|maratona|de)\s+(?:em\s+)?(?:4|8|5|10|21|42)k\b"
+    r"prova|maratona|de)\s+(?:em\s+)?(?:4|8|5|10|21|42)k\b",
 )
+DIGITS: Final = re.compile(r"\d+")
+LONG_NUMBER: Final = 20  # digits of a lawsuit, and of the shortest long code
 
 
 def mark_distractors(canvas: Canvas) -> None:
     """Mark, in an order that lets the most specific shape win."""
-    for match in HEADER.finditer(canvas.masked):
+    for match in canvas.unread(HEADER):
         canvas.add(Mark(Kind.HEADER, *match.span()))
-    for match in EMAIL.finditer(canvas.masked):
+    for match in canvas.unread(EMAIL):
         canvas.add(Mark(Kind.EMAIL, *match.span(), value=canvas.text.verbatim(*match.span()).strip(".")))
-    for pattern in (LINK, RANDOM_KEY, LAWSUIT, LONG_CODE, NUMBERED_IN_YEAR, HIDDEN_CPF, ADDRESS, CEP, PLATE, STREET):
-        _identify(canvas, pattern)
+    _identify(canvas, LINK, RANDOM_KEY)
+    if sum(map(len, DIGITS.findall(canvas.masked))) >= LONG_NUMBER:
+        for pattern in (LAWSUIT, LONG_CODE):
+            for match in pattern.finditer(canvas.masked):
+                canvas.add(Mark(Kind.IDENTIFIER, *match.span()))
+    _identify(canvas, NUMBERED_IN_YEAR, HIDDEN_CPF, ADDRESS, CEP)
+    for match in PLATE.finditer(canvas.masked):
+        canvas.add(Mark(Kind.IDENTIFIER, *match.span()))
+    _identify(canvas, STREET)
 
 
 def mark_named_numbers(canvas: Canvas) -> None:
     """Mark numbers that the word before them makes a name, once documents and days are known."""
-    for match in PHONE_LABELLED.finditer(canvas.masked):
-        canvas.add(Mark(Kind.PHONE, *match.span()))
-    for pattern in (TIME, ORDINAL):
-        for match in pattern.finditer(canvas.masked):
-            canvas.add(Mark(Kind.TIME if pattern is TIME else Kind.IDENTIFIER, *match.span()))
-    for match in PERCENT.finditer(canvas.masked):
-        canvas.add(Mark(Kind.PERCENT, *match.span()))
-    if ABOUT_A_NOTE.search(canvas.masked):
+    if DIGITS.search(canvas.masked) is None:
+        return  # nothing here is without a digit
+    for kind, pattern in (
+        (Kind.PHONE, PHONE_LABELLED),
+        (Kind.TIME, TIME),
+        (Kind.IDENTIFIER, ORDINAL),
+        (Kind.PERCENT, PERCENT),
+    ):
+        for match in canvas.unread(pattern):
+            canvas.add(Mark(kind, *match.span()))
+    if ABOUT_A_NOTE.search(canvas.masked, canvas.text.stems):
         _identify(canvas, NOTE_NUMBER)
-    for pattern in (SERVICE_CODE, NAMED, REGISTRATION, HASHED, RESOLUTION):
-        _identify(canvas, pattern)
-    for match in YEAR.finditer(canvas.masked):
+    _identify(canvas, SERVICE_CODE)
+    for match in NAMED.finditer(canvas.masked):
+        canvas.add(Mark(Kind.IDENTIFIER, *match.span()))
+    _identify(canvas, REGISTRATION, HASHED, RESOLUTION)
+    for match in canvas.unread(YEAR):
         if not _is_price(canvas.masked, match):
             canvas.add(Mark(Kind.IDENTIFIER, *match.span()))
 
@@ -132,6 +168,7 @@ def _is_price(text: str, match: re.Match[str]) -> bool:
     return named or PRICED.search(before) is not None
 
 
-def _identify(canvas: Canvas, pattern: re.Pattern[str]) -> None:
-    for match in pattern.finditer(canvas.masked):
-        canvas.add(Mark(Kind.IDENTIFIER, *match.span()))
+def _identify(canvas: Canvas, *patterns: Cued) -> None:
+    for pattern in patterns:
+        for match in canvas.unread(pattern):
+            canvas.add(Mark(Kind.IDENTIFIER, *match.span()))

@@ -12,8 +12,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterable
     from decimal import Decimal
 
+    from extractor.cues import Cued
     from extractor.text import Text
     from state_machine.fields import Motivo
 
@@ -63,6 +66,10 @@ class Canvas:
         self.text = text
         self.marks: list[Mark] = []
         self.masked = text.plain
+
+    def unread(self, pattern: Cued) -> Iterable[re.Match[str]]:
+        """Find a pattern in what is still unread; a mark added on the way hides nothing from it."""
+        return pattern.finditer(self.masked, self.text.stems)
 
     def add(self, mark: Mark) -> None:
         """Claim a span; the caller found it in ``masked``, so nothing else holds it."""
