@@ -9,7 +9,6 @@ from extractor.amount_patterns import OUTCOMES
 from extractor.amount_role import SEVERAL, Role
 from extractor.amount_shares import SHARES
 from extractor.amount_words import SESSION_WORD, UNIT_WORD
-from extractor.cues import stems
 from extractor.marks import Kind
 
 if TYPE_CHECKING:
@@ -169,7 +168,7 @@ def roles_of(skeleton: Skeleton) -> dict[Mark, set[Role]]:
 
 def _cues(skeleton: Skeleton, *, several: bool) -> set[str]:
     """Return everything in the turn that a group of patterns may ask for: words, the letters of marks, a sign."""
-    said = {*stems(skeleton.line), *(m.kind for m in skeleton.marks)}
+    said = {*skeleton.stems, *(m.kind for m in skeleton.marks)}
     if several:
         said.add(SEVERAL)
     if "+" in skeleton.line:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from extractor.cues import Cued
 from state_machine.fields import Campo
 
+if TYPE_CHECKING:
+    from extractor.marks import Skeleton
+
+# What a field is called, and how those names begin.
 NAMES: Final = (
-    (Campo.DOCUMENTO, r"cnpj|cpf|documento|cliente|tomador|destinatari[oa]"),
-    (Campo.VALOR, r"valor|preco|quantia|total|amount|value|price"),
-    (Campo.DESCRICAO, r"descricao|servico|discriminacao|texto|description"),
-    (Campo.EMAIL, r"e-?mail"),
-    (Campo.NOME, r"nome|razao social|name"),
-    (Campo.COMPETENCIA, r"competencia|mes"),
-    (Campo.DATA, r"data|dia|date"),
+    (Campo.DOCUMENTO, r"cnpj|cpf|documento|cliente|tomador|destinatari[oa]", "cnp cpf doc cli tom des"),
+    (Campo.VALOR, r"valor|preco|quantia|total|amount|value|price", "val pre qua tot amo pri"),
+    (Campo.DESCRICAO, r"descricao|servico|discriminacao|texto|description", "des ser dis tex"),
+    (Campo.EMAIL, r"e-?mail", "e ema"),
+    (Campo.NOME, r"nome|razao social|name", "nom raz nam"),
+    (Campo.COMPETENCIA, r"competencia|mes", "com mes"),
+    (Campo.DATA, r"data|dia|date", "dat dia"),
 )
 WRONG: Final = (
     r"(?:errad[oa]s?|incorret[oa]s?|trocad[oa]s?|invalid[oa]s?|diferente|equivocad[oa]|nao (?:ta|"
@@ -34,13 +38,15 @@ VERBS: Final = (
 ARTICLE: Final = r"(?:(?:o|a|os|as|esse|essa|este|esta|aquele|meu|the|no|na|do|da|so|apenas|isso d[oa]) )*"
 
 
-def cleared(line: str) -> frozenset[Campo]:
-    """Return the fields a skeleton line calls wrong, or asks to change or remove."""
-    return frozenset(campo for campo, pattern in _PATTERNS if pattern.search(line))
+def cleared(skeleton: Skeleton) -> frozenset[Campo]:
+    """Return the fields a skeleton calls wrong, or asks to change or remove."""
+    line, words = skeleton.line, skeleton.stems
+    return frozenset([campo for campo, pattern in _PATTERNS if pattern.search(line, words)])
 
 
-def _pattern(names: str) -> re.Pattern[str]:
-    return re.compile(
+def _pattern(names: str, cues: str) -> Cued:
+    return Cued(
+        cues,
         rf"\b(?:{names})\b,? {IS}{WRONG}\b"
         rf"|\b(?:err(?:ei|ado|ou)|enganei|engan\w+|confundi|troquei|erro)(?: (?:com|em|no|na|foi|"
         rf"eh))* {ARTICLE}(?:{names})\b"
@@ -53,8 +59,8 @@ def _pattern(names: str) -> re.Pattern[str]:
         rf"|\b(?:menos|exceto|fora|tirando|salvo) (?:o|a) (?:{names})\b"
         rf"|\b{VERBS} {ARTICLE}(?:{names})\b"
         rf"|\b(?:wrong|outro|outra) (?:{names})\b"
-        rf"|^\W*{ARTICLE}(?:{names})\W*$"
+        rf"|^\W*{ARTICLE}(?:{names})\W*$",
     )
 
 
-_PATTERNS: Final = tuple((campo, _pattern(names)) for campo, names in NAMES)
+_PATTERNS: Final = tuple((campo, _pattern(names, cues)) for campo, names, cues in NAMES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from extractor.cues import Cued
 from extractor.fragments import LEAD, TRAIL, Fragment
 from extractor.people import tail_recipient
 from extractor.reading import Reading
@@ -36,26 +37,32 @@ OF: Final = (
     r"(?: (?:do servico|da nota|do trabalho|dos servicos|prestados?|realizados?|executados?|"
     r"correta|correto|certa|certo|nova|novo|agora|fiscal|da nf))*"
 )
-COLON: Final = re.compile(rf"(?:^|[\n,.;!?VDBEN|({{\"*-]|\b) *\b{SUBJECT}{OF}[\"* ]*(?:[:=]|\s-\s)[ \"*]*(?P<d>\S)")
-NAMED: Final = re.compile(
+COLON: Final = Cued(
+    "", rf"(?:^|[\n,.;!?VDBEN|({{\"*-]|\b) *\b{SUBJECT}{OF}[\"* ]*(?:[:=]|\s-\s)[ \"*]*(?P<d>\S)", signs=(":", "=", "-")
+)
+NAMED: Final = Cued(
+    "des dis",
     rf"\b(?:descricao|discriminacao){OF}(?: (?:eh|e|sera|fica|pode ser|foi|como|pra|para|por|"
     rf"de|do))*,? (?!(?:ta|esta|errad[oa]|nao|incorret[oa]|ruim|mas|que|tambem|tem|ficou)\b)"
-    rf"(?P<d>[^\s:=])"
+    rf"(?P<d>[^\s:=])",
 )
-CHANGED: Final = re.compile(
+CHANGED: Final = Cued(
+    "alt atu bot cha col cor dei esc mud poe pon sub tro",
     rf"\b(?:troc\w+|mud\w+|alter\w+|corrig\w+|corrij\w+|atualiz\w+|substitu\w+|coloc\w+|poe|"
     rf"bot\w+|ponha|deix\w+|chang\w+|escrev\w+)(?: (?:ai|la|o|a|the|na|no|tambem))* {SUBJECT}{OF} "
-    r"(?:(?:de|do|from) .{1,60}? )?(?:para|pra|pro|por|como|to|que foi|que eh|assim)[: ]+[\"']?(?P<d>[^\s\"'])"
+    r"(?:(?:de|do|from) .{1,60}? )?(?:para|pra|pro|por|como|to|que foi|que eh|assim)[: ]+[\"']?(?P<d>[^\s\"'])",
 )
-BE: Final = re.compile(
+BE: Final = Cued(
+    "con des det dis his obj ser tex",
     rf"(?:^|[,.;\n]\s*|\b(?:o|a|e) ){SUBJECT}{OF} (?:eh|foi|era|sera|correto eh|certo eh|na verdade (?:eh|foi)"
     rf"|agora eh|fica|ficou)(?: (?:o|a|de|um|uma))*,? "
-    rf"(?!(?:ta|esta|errad[oa]|nao|outr[oa]|ess[ea]|est[ea]|isso|diferente|qual|que)\b)(?P<d>[^\s])"
+    rf"(?!(?:ta|esta|errad[oa]|nao|outr[oa]|ess[ea]|est[ea]|isso|diferente|qual|que)\b)(?P<d>[^\s])",
 )
-OTHER: Final = re.compile(rf"\b{SUBJECT}{OF} (?:que )?(?:eh|foi|era) outr[oa]\b *[:,-] *(?P<d>[a-z])")
-ABOUT: Final = re.compile(
+OTHER: Final = Cued("out", rf"\b{SUBJECT}{OF} (?:que )?(?:eh|foi|era) outr[oa]\b *[:,-] *(?P<d>[a-z])")
+ABOUT: Final = Cued(
+    "con cor por ref reg rel se tit",
     r"\b(?:referente|refere-se|a titulo de|relativ[oa]s?|por concepto de|trata-se de|correspondente|"
-    r"concerning|regarding)(?: (?:ao?s?|as|a|de|do|da|uma?|os?|esta|nota))*[ :]+(?:M *, *)?(?P<d>[^\s:DBE])"
+    r"concerning|regarding)(?: (?:ao?s?|as|a|de|do|da|uma?|os?|esta|nota))*[ :]+(?:M *, *)?(?P<d>[^\s:DBE])",
 )
 ADD: Final = re.compile(
     r"\b(?:acrescent\w+|adicion\w+|inclu\w+|complement\w+|coloc\w+|poe|bot\w+)(?: (?:ai|tambem|"
@@ -63,27 +70,30 @@ ADD: Final = re.compile(
     r"que eh|o texto))*[: ]+[\"']?(?P<d>[^\s\"'].*?)(?: (?:na|no fim da|ao final da) (?:descricao|"
     r"discriminacao))?[\"']?$"
 )
-ADD_CUE: Final = re.compile(r"\b(?:na|a|da) (?:descricao|discriminacao)\b")
-ADDS: Final = re.compile(r"\b(?:acrescent|adicion|inclu|complement|tambem)\w*")
+ADD_CUE: Final = Cued("des dis", r"\b(?:na|a|da) (?:descricao|discriminacao)\b")
+ADDS: Final = Cued("acr adi com inc tam", r"\b(?:acrescent|adicion|inclu|complement|tambem)\w*")
 OF_PRICE: Final = re.compile(r"\s*(?:d[aeo]s?|pel[ao]s?)\s*")  # "380 da pintura": price and service come as one
-ORDERS: Final = re.compile(
-    r"\b(?:quero|queria|preciso|faz|faca|fazer|emit\w+|nova|outra|gera\w*|tira\w*)\b[^.\n]{0,30}\bnotas?\b"
+ORDERS: Final = Cued(
+    "not", r"\b(?:quero|queria|preciso|faz|faca|fazer|emit\w+|nova|outra|gera\w*|tira\w*)\b[^.\n]{0,30}\bnotas?\b"
 )
-REPLACES: Final = re.compile(
+REPLACES: Final = Cued(
+    "ali cer cor dig diz err nao opa ops tud ver ref",
     r"\b(?:na verdade|alias|corrig\w+|correto|certo eh|nao (?:eh|foi)|digo|ops|opa|quer dizer|errei|"
-    r"(?:mud|troc|alter|refa[cz])\w* tudo)\b"
+    r"(?:mud|troc|alter|refa[cz])\w* tudo)\b",
 )
-NOT_WAS: Final = re.compile(
-    r"\bnao (?:eh|foi|era) (?:.{3,60}?)(?:,|\.| mas)? (?:eh|foi|e sim|sim|mas sim) (?P<d>[^\sVNDB])"
+NOT_WAS: Final = Cued(
+    "nao", r"\bnao (?:eh|foi|era) (?:.{3,60}?)(?:,|\.| mas)? (?:eh|foi|e sim|sim|mas sim) (?P<d>[^\sVNDB])"
 )
-CHANGED_TO: Final = re.compile(
-    r"^\W*(?:\w+,? )?(?:mud\w+|troc\w+|alter\w+|corrig\w+)(?: (?:isso|ai|tudo|la))? (?:pra|para|por) (?P<d>[a-z])"
+CHANGED_TO: Final = Cued(
+    "alt cor mud tro",
+    r"^\W*(?:\w+,? )?(?:mud\w+|troc\w+|alter\w+|corrig\w+)(?: (?:isso|ai|tudo|la))? (?:pra|para|por) (?P<d>[a-z])",
 )
 # "em vez de casamento coloca batizado", "troca casamento por batizado": a word of the standing text for another
-SWAP: Final = re.compile(
+SWAP: Final = Cued(
+    "inv lug ond sub tro vez",
     r"\b(?:em vez d[eoa]|ao inves d[eoa]|no lugar d[eoa]|troc\w+|substitu\w+|onde (?:ta|esta|tem|diz))"
     r" (?:o |a )?(?P<old>[a-z][a-z ]{2,40}?),? (?:por|pra|para|pelo|pela|coloc\w+|poe|bot\w+|eh|leia-se) "
-    r"(?:o |a )?(?P<new>[a-z][a-z ]{2,40}?)\W*$"
+    r"(?:o |a )?(?P<new>[a-z][a-z ]{2,40}?)\W*$",
 )
 JOIN_GAP: Final = re.compile(r"\s*,\s*|\s*\(\s*")
 PAST: Final = re.compile(r"(?:ei|ou|aram)$")  # "ofereceu 900, aceitei": told, not sold
@@ -98,9 +108,9 @@ PREFIX_PENDING: Final = re.compile(
 
 def labelled(skeleton: Skeleton, end: int) -> tuple[int, int] | None:
     """Return where an announced description stands in ``line[:end]``: "descrição: …", "referente a …"."""
-    line = skeleton.line[:end]
+    line, words = skeleton.before(end)
     for pattern in (CHANGED, COLON, BE, OTHER, NAMED, ABOUT):
-        for match in pattern.finditer(line):
+        for match in pattern.finditer(line, words):
             start = match.start("d")
             span = _trim(line, start, _stop(line, start))
             if span is not None and _has_content(line, span):
@@ -113,11 +123,11 @@ def read_description(
 ) -> Reading:
     """Read the description of one turn from its label, or from the cleaned ``pieces`` that are no recipient."""
     known = contexto.conhecidos.get(Campo.DESCRICAO)
-    line = skeleton.line[:end]
-    added = _addition(skeleton, line, known)
+    line, words = skeleton.before(end)
+    added = _addition(skeleton, (line, words), known)
     if added is not None:
         return added
-    swapped = _swap(skeleton, line, known)
+    swapped = _swap(skeleton, (line, words), known)
     if swapped is not None:
         return swapped
     span = labelled(skeleton, end)
@@ -125,10 +135,10 @@ def read_description(
         return Reading(candidate=_candidate(skeleton, span, Confianca.CERTA), replaces=known is not None)
     if only_labelled:
         return Reading()
-    bare = CHANGED_TO.search(line)
+    bare = CHANGED_TO.search(line, words)
     if bare and (span := _trim(line, bare.start("d"), _stop(line, bare.start("d")))) and _works(line, span):
         return Reading(candidate=_candidate(skeleton, span, Confianca.PROVAVEL), replaces=True)
-    contrast = NOT_WAS.search(line)
+    contrast = NOT_WAS.search(line, words)
     if contrast and (span := _trim(line, contrast.start("d"), _stop(line, contrast.start("d")))) and _works(line, span):
         return Reading(candidate=_candidate(skeleton, span, Confianca.PROVAVEL), replaces=True)
     chosen = _choose(line, pieces, accompanied=accompanied)
@@ -137,8 +147,8 @@ def read_description(
     if (
         known is not None
         and contexto.pendente is not Campo.DESCRICAO
-        and not (_works(line, chosen[0]) and (REPLACES.search(line) or ORDERS.search(line) or chosen[1]))
-        and not (accompanied and chosen[1] and REPLACES.search(line))
+        and not (_works(line, chosen[0]) and (REPLACES.search(line, words) or ORDERS.search(line, words) or chosen[1]))
+        and not (accompanied and chosen[1] and REPLACES.search(line, words))
     ):
         return Reading()  # a summary stands: only words that announce a new text may replace it
     start, stop = chosen[0]
@@ -156,8 +166,9 @@ def read_answer(skeleton: Skeleton, end: int) -> Reading:
     return Reading(candidate=_candidate(skeleton, span, Confianca.CERTA)) if span else Reading()
 
 
-def _addition(skeleton: Skeleton, line: str, known: str | None) -> Reading | None:
-    if known is None or not ADDS.search(line) or not ADD_CUE.search(line):
+def _addition(skeleton: Skeleton, said: tuple[str, frozenset[str]], known: str | None) -> Reading | None:
+    line, _ = said
+    if known is None or not ADDS.search(*said) or not ADD_CUE.search(*said):
         return None
     match = ADD.search(line)
     span = _trim(line, match.start("d"), min(match.end("d"), _stop(line, match.start("d")))) if match else None
@@ -167,9 +178,9 @@ def _addition(skeleton: Skeleton, line: str, known: str | None) -> Reading | Non
     return Reading(candidate=Candidate(Campo.DESCRICAO, f"{known}, {typed}", typed), replaces=True)
 
 
-def _swap(skeleton: Skeleton, line: str, known: str | None) -> Reading | None:
+def _swap(skeleton: Skeleton, said: tuple[str, frozenset[str]], known: str | None) -> Reading | None:
     """Put a new word for one that stands in the known text, when it stands there exactly once."""
-    match = SWAP.search(line)
+    match = SWAP.search(*said)
     if match is None:
         return None
     if known is None:  # "troca óleo por fora" may be the service; "em vez de …" never is

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import phonenumbers
 
+from extractor.cues import Cued
 from extractor.marks import Kind, Mark
 from state_machine.documents import CNPJ_LENGTH, CPF_LENGTH, DocumentoInvalido, parse_documento
 from state_machine.fields import Campo, Motivo
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from extractor.marks import Canvas
 
 LABEL: Final = r"(?:cnpj|cpf|documento)"
-LABEL_BEFORE: Final = re.compile(rf"\b({LABEL})\b(?:[ ,/]+[a-z]+){{0,4}}[\s:.,;#=*º°(-]*$")
+LABEL_BEFORE: Final = Cued(
+    "", rf"\b({LABEL})\b(?:[ ,/]+[a-z]+){{0,4}}[\s:.,;#=*º°(-]*$", signs=("cnpj", "cpf", "documento")
+)
 PHONE_BEFORE: Final = re.compile(
     r"\b(?:telefone|celular|whatsapp|contato|liga\w*|ligue|fone|numero d(?:ele|ela)|chama\w*|phone)\b[^.;\nDBN]{0,25}$"
 )
@@ -28,27 +31,33 @@ ORDER_BEFORE: Final = re.compile(
     r"guia|ean|nit|pis|titulo|ie|im|os)(?:\s+(?:de|da|do|compra|servico|municipal|estadual|"
     r"barras|acesso|fiscal|numero|n[º°.o]?)){0,3}[\s:.#º°-]*$"
 )
-MASKED_ALNUM: Final = re.compile(
+MASKED_ALNUM: Final = Cued(
+    "",
     r"(?<![a-z0-9])[0-9a-z]{2}[. ]{0,2}[0-9a-z]{3}[. ]{0,2}[0-9a-z]{3} {0,2}[/\\] {0,2}[0-9a-z]{4} {0,2}[-. "
     r"]? {0,2}[0-9]{2}(?![a-z0-9])"
-    r"|(?<![a-z0-9])[0-9a-z]{2}\.[0-9a-z]{3}\.[0-9a-z]{3}[./ -]?[0-9a-z]{4}[-. ]?[0-9]{2}(?![a-z0-9])"
+    r"|(?<![a-z0-9])[0-9a-z]{2}\.[0-9a-z]{3}\.[0-9a-z]{3}[./ -]?[0-9a-z]{4}[-. ]?[0-9]{2}(?![a-z0-9])",
+    signs=("/", "\\", "."),
 )
 BARE_ALNUM: Final = re.compile(
     r"(?<![a-z0-9.])(?!cpf|cnpj)(?=[0-9]*[a-z])(?=[a-z]*[0-9])[0-9a-z]{12}[0-9]{2}(?![a-z0-9])"
 )
 SPACED_ALNUM: Final = re.compile(r"(?<![a-z0-9])[0-9a-z]{2} [0-9a-z]{3} [0-9a-z]{3} [0-9a-z]{4} [0-9]{2}(?![a-z0-9])")
-PARTIAL_ALNUM: Final = re.compile(
-    r"(?<![a-z0-9])(?=[0-9./]*[a-z])[0-9a-z]{2}\.[0-9a-z]{3}\.[0-9a-z]{3}(?:/[0-9a-z]{0,6}(?:-[0-9]?)?)?(?![a-z0-9])"
+PARTIAL_ALNUM: Final = Cued(
+    "",
+    r"(?<![a-z0-9])(?=[0-9./]*[a-z])[0-9a-z]{2}\.[0-9a-z]{3}\.[0-9a-z]{3}(?:/[0-9a-z]{0,6}(?:-[0-9]?)?)?(?![a-z0-9])",
+    signs=(".",),
 )
 SHORT_ALNUM: Final = re.compile(
     r"(?<![a-z0-9])(?!cpf|cnpj)(?=[a-z]*\d)(?=(?:[a-z]*\d){5})(?=\d*[a-z])[0-9a-z]{11,16}(?![a-z0-9])"
 )
 DIGIT_RUN: Final = re.compile(r"(?:(?<![\w,])|(?<=\bcnpj)|(?<=\bcpf))\d+(?: ?[./\\-] {0,2}\d+| {1,2}\d+)*(?![a-z0-9])")
+DIGITS: Final = re.compile(r"\d+")
 CNPJ_CUTS: Final = frozenset({2, 5, 8, 12})
 CPF_CUTS: Final = frozenset({3, 6, 9})
 MAX_GROUPS: Final = 6  # the official grouping has five; more are a list of numbers
 CNPJ_ROOT: Final = 8
 MIN_PHONE: Final = 10  # area code and landline
+SHORTEST_PHONE: Final = 9  # digits of the shortest that is recognised by its dash
 MIN_BROKEN: Final = 5  # fewer digits after "cnpj" are something else
 PARTIAL_MASK: Final = re.compile(
     r"\d{2}\.\d{3}\.\d{3}(?:[/\\].*)?|\d{3}\.\d{3}\.\d{3}(?:-\d?)?|\d{8}[/\\]\d*.*|.*/000\d.*"
@@ -93,21 +102,31 @@ def is_phone(digits: str) -> bool:
 
 def mark_documents(canvas: Canvas, contexto: Context) -> None:
     """Mark every document, broken document and phone number written in characters."""
-    for match in FORMATTED_PHONE.finditer(canvas.masked):
-        label = LABEL_BEFORE.search(canvas.masked, 0, match.start())
-        if label is None and is_phone(re.sub(r"[^\d+]", "", match[0])):
-            canvas.add(Mark(Kind.PHONE, *match.span()))
-    for pattern, certain in ((MASKED_ALNUM, True), (BARE_ALNUM, False), (SPACED_ALNUM, False)):
+    _mark_phones(canvas)
+    for match in canvas.unread(MASKED_ALNUM):
+        _mark_whole(canvas, match, contexto, certain=True)
+    for pattern in (BARE_ALNUM, SPACED_ALNUM):
         for match in pattern.finditer(canvas.masked):
-            _mark_whole(canvas, match, contexto, certain=certain)
-    for match in PARTIAL_ALNUM.finditer(canvas.masked):
+            _mark_whole(canvas, match, contexto, certain=False)
+    for match in canvas.unread(PARTIAL_ALNUM):
         if not match[0].replace(".", "").isalpha():
             _mark_broken(canvas, *match.span(), CNPJ_LENGTH)
     if contexto.pendente is Campo.DOCUMENTO:
         for match in SHORT_ALNUM.finditer(canvas.masked):
             _mark_broken(canvas, *match.span(), CNPJ_LENGTH)
     for match in DIGIT_RUN.finditer(canvas.masked):
-        _mark_run(canvas, match, contexto)
+        if len(match[0]) >= MIN_BROKEN:  # shorter is no document, not even a broken one, and no phone
+            _mark_run(canvas, match, contexto)
+
+
+def _mark_phones(canvas: Canvas) -> None:
+    """Mark phone numbers written as such, unless they are called a document."""
+    if sum(map(len, DIGITS.findall(canvas.masked))) < SHORTEST_PHONE:
+        return
+    for match in FORMATTED_PHONE.finditer(canvas.masked):
+        label = LABEL_BEFORE.pattern.search(canvas.masked, 0, match.start())
+        if label is None and is_phone(re.sub(r"[^\d+]", "", match[0])):
+            canvas.add(Mark(Kind.PHONE, *match.span()))
 
 
 def _mark_whole(canvas: Canvas, match: re.Match[str], contexto: Context, *, certain: bool) -> None:
@@ -126,7 +145,7 @@ def _mark_whole(canvas: Canvas, match: re.Match[str], contexto: Context, *, cert
 
 
 def _mark_run(canvas: Canvas, match: re.Match[str], contexto: Context) -> None:
-    groups = [(match.start() + m.start(), match.start() + m.end()) for m in re.finditer(r"\d+", match[0])]
+    groups = [(match.start() + m.start(), match.start() + m.end()) for m in DIGITS.finditer(match[0])]
     run = _Run(groups, canvas.text.plain)
     i = 0
     while i < len(groups):
@@ -221,7 +240,7 @@ def _expected(label: str | None, digits: str, typed: str) -> int:
 
 
 def _label(canvas: Canvas, start: int) -> str | None:
-    match = LABEL_BEFORE.search(canvas.masked[max(0, start - 60) : start])
+    match = LABEL_BEFORE.search(canvas.masked[max(0, start - 60) : start], canvas.text.stems)
     return match[1] if match else None
 
 

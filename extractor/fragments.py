@@ -6,13 +6,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from extractor.cues import Cued
 from extractor.text import EMOJI
 from extractor.vocabulary import NOISE, NOISE_MARKS, TALK, is_work
 
 if TYPE_CHECKING:
     from extractor.marks import Skeleton
 
-CUT_KINDS: Final = frozenset("DBFEVUTHQ")  # numbers, months, percentages and identifiers may belong to the description
+CUT: Final = re.compile("[DBFEVUTHQ]")  # numbers, months, percentages and identifiers may belong to the description
 PAUSE: Final = re.compile(
     rf"\n|[;|!?{EMOJI}]|"
     r"\.(?=\s|$)|,(?!\d)|\s[-/]\s|[()\[\]{}\"*_]|:\s|\s(?=(?:mas|porem|pois)\b)|"
@@ -51,17 +52,20 @@ TRAIL: Final = re.compile(
 )
 
 # "preciso emitir uma nota fiscal de serviço": an order, of which nothing is the description.
-ORDER: Final = re.compile(
+ORDER: Final = Cued(
+    "not",
     r".*?\bnotas?\b(?:-e\b)?(?: (?:fiscal|fiscais|eletronica|avulsa|nova|agora|hoje|pra mim|"
     r"para mim|pra gente|por favor|ai|"
-    r"de servicos?(?= d[eoa]| referente)))*"
+    r"de servicos?(?= d[eoa]| referente)))*",
 )
 ASKED_FOR: Final = re.compile(r"\b(?:pediu|quer|queria|precisa|pedindo|solicitou)(?: (?:a|uma|de))* nota")
 BARE_LABEL: Final = re.compile(r"servicos? (?!d[eoa]s?\b)(?P<w>[a-z]+)")
 BUILT: Final = frozenset({"obra", "obras"})
-BUILDING: Final = re.compile(r"(?<!mao de )\bobras?\b")  # labour ("mão de obra") is a part of a price
-INTRODUCES: Final = re.compile(r"\b(?:aqui (?:eh|e|quem fala)|meu nome eh|me chamo|quem fala eh|(?:eu )?sou [oa])\b")
-BY: Final = re.compile(r"\s(?=(?:pel[oa]s?|referente)\s)")
+BUILDING: Final = Cued("obr", r"(?<!mao de )\bobras?\b")  # labour ("mão de obra") is a part of a price
+INTRODUCES: Final = Cued(
+    "aqu fal me nom sou", r"\b(?:aqui (?:eh|e|quem fala)|meu nome eh|me chamo|quem fala eh|(?:eu )?sou [oa])\b"
+)
+BY: Final = Cued("pel ref", r"\s(?=(?:pel[oa]s?|referente)\s)")
 FOR: Final = re.compile(r"\s*(?:pra|pro|para)(?: [ao])?\s")
 PREPOSITIONS: Final = frozenset(
     {"de", "da", "do", "das", "dos", "e", "em", "no", "na", "para", "pra", "pro", "com", "a", "o"}
@@ -94,23 +98,23 @@ class Fragment:
 
 def fragments(skeleton: Skeleton, cuts: frozenset[int], end: int) -> list[Fragment]:
     """Return the cleaned fragments of ``line[:end]``; ``cuts`` are positions of marks that were used up."""
-    line = skeleton.line[:end]
+    line, words = skeleton.before(end)
     bounds: list[tuple[int, int]] = []
     at = 0
-    for i, char in enumerate(line):
-        if i in cuts or char in CUT_KINDS:
-            bounds.append((at, i))
-            at = i + 1
+    for i in sorted({m.start() for m in CUT.finditer(line)}.union(i for i in cuts if i < len(line))):
+        bounds.append((at, i))
+        at = i + 1
     bounds.append((at, len(line)))
     found: list[Fragment] = []
     for a, b in bounds:
-        pieces = _pieces(line, a, b)
+        pieces = _pieces(line, a, b, words)
         for n, (start, stop) in enumerate(pieces):
             first = not line[a:start].strip(" ,")  # "500, barbearia" follows its price as "500 barbearia" does
             fragment = _clean(
                 line,
                 start,
                 stop,
+                words,
                 after=line[a - 1] if a and first else "",
                 before=line[b : b + 1] if n == len(pieces) - 1 else "",
             )
@@ -119,13 +123,13 @@ def fragments(skeleton: Skeleton, cuts: frozenset[int], end: int) -> list[Fragme
     return found
 
 
-def _pieces(line: str, a: int, b: int) -> list[tuple[int, int]]:
+def _pieces(line: str, a: int, b: int, words: frozenset[str]) -> list[tuple[int, int]]:
     pieces, at = [], a
     for pause in PAUSE.finditer(line, a, b):
         pieces.append((at, pause.start()))
         at = pause.end()
     pieces.append((at, b))
-    return [part for piece in pieces for part in _by(line, *piece)]
+    return [part for piece in pieces for part in _by(line, *piece, words)]
 
 
 def _name_then_work(line: str, a: int, b: int, *, shortest: int) -> tuple[int, int] | None:
@@ -141,7 +145,7 @@ def _name_then_work(line: str, a: int, b: int, *, shortest: int) -> tuple[int, i
     return None
 
 
-def _by(line: str, a: int, b: int) -> list[tuple[int, int]]:
+def _by(line: str, a: int, b: int, words: frozenset[str]) -> list[tuple[int, int]]:
     """Split "do João | pela pintura": who is on the left, what on the right."""
     opened = FOR.match(line, a, b)
     after_document = line[a - 1 : a] in {"D", "B"}
@@ -149,16 +153,18 @@ def _by(line: str, a: int, b: int) -> list[tuple[int, int]]:
         split = _name_then_work(line, opened.end() if opened else a, b, shortest=1 if opened else 2)
         if split is not None:
             return [(a, split[0]), (split[1], b)]
-    for match in BY.finditer(line, a, b):
+    if BY.cues.isdisjoint(words):
+        return [(a, b)]
+    for match in BY.pattern.finditer(line, a, b):
         left, right = WORD.findall(line, a, match.start()), WORD.findall(line, match.end(), b)
         if left and not any(map(is_work, left)) and any(map(is_work, right)):
             return [(a, match.start()), (match.end(), b)]
     return [(a, b)]
 
 
-def _skip_order(line: str, start: int, end: int) -> int:
+def _skip_order(line: str, start: int, end: int, words: frozenset[str]) -> int:
     """Step over "preciso emitir uma nota fiscal de serviço" when nothing but an order stands before the description."""
-    match = ORDER.match(line, start, end)
+    match = None if ORDER.cues.isdisjoint(words) else ORDER.pattern.match(line, start, end)
     if match is None or any(is_work(w) for w in re.findall(r"[a-z]+", match[0]) if not w.startswith("servico")):
         return start
     unknown = [w for w in re.findall(r"[a-z]+", match[0]) if w not in NOISE and w not in TALK]
@@ -166,9 +172,9 @@ def _skip_order(line: str, start: int, end: int) -> int:
     return match.end() if not unknown or asked_by_somebody else start
 
 
-def _clean(line: str, start: int, end: int, *, after: str, before: str) -> Fragment | None:
+def _clean(line: str, start: int, end: int, stems: frozenset[str], *, after: str, before: str) -> Fragment | None:
     begin = start
-    start = _skip_order(line, start, end)
+    start = _skip_order(line, start, end, stems)
     while start < end and (match := LEAD.match(line, start, end)):
         start = match.end()
     label = BARE_LABEL.match(line, start, end)
@@ -176,10 +182,10 @@ def _clean(line: str, start: int, end: int, *, after: str, before: str) -> Fragm
         start = label.end("w") - len(label["w"])  # "serviço maquiagem" is a label without its colon
     while start < end and (match := TRAIL.search(line, start, end)):
         end = match.start()
-    if INTRODUCES.search(line, begin, end):
+    if not INTRODUCES.cues.isdisjoint(stems) and INTRODUCES.pattern.search(line, begin, end):
         return None
     words = tuple(m[0] for m in WORD.finditer(line, start, end))
-    built = BUILDING.search(line, start, end) is not None
+    built = not BUILDING.cues.isdisjoint(stems) and BUILDING.pattern.search(line, start, end) is not None
     content = [
         w
         for w in words

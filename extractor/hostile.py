@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from extractor.cues import Cued
 from extractor.text import CONTROL
 
-ROLE: Final = re.compile(
+if TYPE_CHECKING:
+    from extractor.text import Text
+
+ROLE: Final = Cued(
+    "ins mod ove",
     r"(?:^|[\s.;,\"'`(\[{>#*-])(?:system|assistant|developer|sistema|assistente|desenvolvedor|"
     r"administrador|admin|tool|function|root|openai|chatgpt)(?: (?:prompt|message|mensagem|"
     r"override|instruction\w*|note|role|user))?\s*[\"'\]>]*\s*(?::|>|\])"
@@ -15,19 +19,22 @@ ROLE: Final = re.compile(
     r"user|assistant|tool)>|###\s*\w+|\"(?:role|status|intent|transition|state|estado|confirmad[oa]|"
     r"validated?|validado|emitir|action|comando|tool)\"\s*:"
     r"|\b(?:nova instrucao|novas instrucoes|new instructions?|instrucao do sistema|modo (?:desenvolvedor|"
-    r"admin|debug)|developer mode|override)\b"
+    r"admin|debug)|developer mode|override)\b",
+    signs=(":", ">", "]", "<", "#", '"'),
 )
-COMMANDING: Final = re.compile(
+COMMANDING: Final = Cued(
+    "des dis esq for ign mar sem wit",
     r"\b(?:ignor\w+|desconsider\w+|esquec\w+|disregard|forget)\b[^.\n]{0,40}\b(?:instruc\w+|"
     r"regras|prompt|anterior\w*|previous|instructions|acima)\b"
     r"|\bsem (?:pedir |precisar de |minha |nenhuma |a )?(?:confirma\w+|perguntar|validar|validacao)"
-    r"\b|\bwithout (?:asking|confirm\w+)\b|\bmarque? (?:tudo|todos|os campos)\b[^.\n]{0,30}\bvalid\w+"
+    r"\b|\bwithout (?:asking|confirm\w+)\b|\bmarque? (?:tudo|todos|os campos)\b[^.\n]{0,30}\bvalid\w+",
 )
 
 
-def begins(plain: str) -> int:
+def begins(text: Text) -> int:
     """Return the index at which the hostile part of a turn begins; its length when there is none."""
-    match = ROLE.search(plain)
+    plain = text.plain
+    match = ROLE.search(plain, text.stems)
     control = plain.find(CONTROL)
     if match is None or 0 <= control < match.start():
         return control if control >= 0 else len(plain)
@@ -35,6 +42,6 @@ def begins(plain: str) -> int:
     return brace if brace >= 0 and "}" not in plain[brace : match.start()] else match.start()
 
 
-def commands(plain: str) -> bool:
+def commands(text: Text) -> bool:
     """Say whether the turn tries to steer the reader; its fields count, its free text does not become a description."""
-    return COMMANDING.search(plain) is not None
+    return COMMANDING.search(text.plain, text.stems) is not None

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from extractor.cues import stems
+
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterable
@@ -102,6 +104,7 @@ class Skeleton:
         self._plain.append(at)
         parts.append(text.plain[at:])
         self.line = "".join(parts)
+        self.stems = stems(self.line)
         self._positions = {mark: pos for pos, mark in self.where.items()}
 
     def position(self, mark: Mark) -> int:
@@ -116,6 +119,10 @@ class Skeleton:
         if mark is not None and pos > self._sk[i] and self._plain[i] == mark.start:
             return mark.end + (pos - self._sk[i] - 1)
         return self._plain[i] + (pos - self._sk[i])
+
+    def before(self, end: int) -> tuple[str, frozenset[str]]:
+        """Return ``line[:end]`` and its stems."""
+        return (self.line, self.stems) if end >= len(self.line) else (self.line[:end], stems(self.line[:end]))
 
     def verbatim(self, start: int, end: int) -> str:
         """Return what the user typed for ``line[start:end]``."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from rapidfuzz.distance import DamerauLevenshtein
 
+from extractor.cues import Cued
 from extractor.marks import Kind
 from extractor.reading import Reading
 from state_machine.fields import Campo, Candidate, Confianca, Doubt, Motivo
@@ -31,7 +32,8 @@ CUES: Final = re.compile(
     r"gerente|secretari[oa]|advogad[oa]|"
     r"fiador\w*|filh[oa]|esposa|marido|transportadora|intermediari[oa]|banco))\b"
 )
-LEFT: Final = re.compile(r"[^DB.;\n]{0,60}$")  # the clause that leads to a document
+CLAUSE_ENDS: Final = "DB.;\n"  # what stands before the clause that leads to a document
+LONGEST_CLAUSE: Final = 60  # characters; what stands farther away says nothing about a document
 RIGHT_OWN: Final = re.compile(
     r"\W{0,3}(?:(?:que|esse|este|isso|ai)\s+)?(?:eh|sao)?\s*(?:o|a|do|da)?\s*(?:me[ui]|minha|"
     r"nosso|nossa|prestador\w*|emitente|emissor\w*)\b(?! cliente| tomador)(?!(?: (?:cnpj|cpf|eh|e))*\W{0,3}[DB])"
@@ -55,10 +57,11 @@ REPLACED_LEFT: Final = re.compile(
     r"\b(?:troc\w+|mud\w+|alter\w+|substitu\w+|corrig\w+)(?: (?:o|a|esse|do|da|de|cnpj|cpf|documento|cliente))*[\s:]*$"
 )
 REPLACED_RIGHT: Final = re.compile(r" (?:por|pelo|pela|para|pra|pro) (?:o |a )?(?:cnpj |cpf )?[DB]")
-REPAIR: Final = re.compile(
+REPAIR: Final = Cued(
+    "act ago ali alt cer cor dig diz eng err mel min mud na nov opa ops per sor sub tro ver",
     r"\b(?:ops|opa|digo|quer dizer|alias|minto|corrig\w+|correcao|corret\w+|certo|certa|errei|"
     r"errado|errada|engan\w+|na verdade|"
-    r"na real|ou melhor|perdao|sorry|actually|mud\w+|troc\w+|alter\w+|substitu\w+|novo|nova|agora)\b"
+    r"na real|ou melhor|perdao|sorry|actually|mud\w+|troc\w+|alter\w+|substitu\w+|novo|nova|agora)\b",
 )
 NEAR: Final = 3  # edits between two tries at typing one document
 
@@ -74,7 +77,7 @@ def read_document(skeleton: Skeleton, contexto: Context, hostile_from: int) -> R
     mine = [m for m in safe if roles[m] is OWN]
     denied = [m for m in safe if roles[m] is NEGATED]
     theirs = [m for m in safe if roles[m] is CUSTOMER]
-    repaired = bool(denied) or REPAIR.search(skeleton.line) is not None
+    repaired = bool(denied) or REPAIR.search(skeleton.line, skeleton.stems) is not None
     valid = [m for m in theirs if m.kind is Kind.DOCUMENT]
     known = contexto.conhecidos.get(Campo.DOCUMENTO)
     distinct = list(dict.fromkeys(m.value for m in valid))
@@ -121,7 +124,7 @@ def _role(skeleton: Skeleton, mark: Mark, contexto: Context) -> str:
     line, pos = skeleton.line, skeleton.position(mark)
     if mark.value in contexto.proprios:
         return OWN
-    left = (LEFT.search(line[:pos]) or LEFT.match(""))[0]  # type: ignore[index] # LEFT matches the empty string
+    left = _clause(line[:pos])
     right = line[pos + 1 :]
     if NEGATED_LEFT.search(left) or NEGATED_RIGHT.match(right):
         return NEGATED
@@ -145,6 +148,12 @@ def _role(skeleton: Skeleton, mark: Mark, contexto: Context) -> str:
         # "a chave pix é pra …" still speaks of the key; "pix …, a nota é pro …" does not
         return CUSTOMER if "nota" in left[cues[-2].end() :] else OTHER
     return {"customer": CUSTOMER, "own": OWN, "other": OTHER}[last]
+
+
+def _clause(before: str) -> str:
+    """Return the end of what stands before a document, on its own line or at the end of the line above."""
+    before = before.removesuffix("\n")
+    return before[max(len(before) - LONGEST_CLAUSE, *(before.rfind(end) + 1 for end in CLAUSE_ENDS)) :]
 
 
 def _doubt(skeleton: Skeleton, marks: list[Mark], motivo: Motivo) -> Doubt:

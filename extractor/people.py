@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from extractor.cues import Cued
 from extractor.marks import Kind
 from extractor.vocabulary import NOISE, TALK, is_work
 from state_machine.fields import Campo, Candidate, Confianca
@@ -13,19 +14,22 @@ if TYPE_CHECKING:
     from extractor.fragments import Fragment
     from extractor.marks import Skeleton
 
-LABEL: Final = re.compile(
+LABEL: Final = Cued(
+    "",
     r"(?:^|[\n,;.|({\"*]|\b)\s*(?:razao social|nome(?: completo| fantasia| da empresa| do cliente|"
     r" del[ea]| do tomador)?|cliente|tomador|empresa|contratante|customer|company|name)"
-    r"[\"* ]*[:=][ \"*]*(?P<n>[^\n,;DBEVFUT|\"]+)"
+    r"[\"* ]*[:=][ \"*]*(?P<n>[^\n,;DBEVFUT|\"]+)",
+    signs=(":", "="),
 )
-SPOKEN: Final = re.compile(
+SPOKEN: Final = Cued(
+    "cha cli del emp nom raz se tom",
     r"\b(?:em nome d[eoa]|no nome d[eoa]|nome (?:del[ea]|do cliente|da cliente|da empresa|"
     r"completo)? ?(?:eh|e)|(?:cliente|empresa|tomador) (?:eh|se chama)|(?:del[ea]|cliente)"
     r" (?:eh|se chama)|razao social (?:eh|e)?|chama-se|se chama) (?:o |a )?(?P<n>[^\n,;DBEVNFUT|"
-    r"]+)"
+    r"]+)",
 )
-NAMED: Final = re.compile(
-    r"\bnome (?!d[aeo]s?\b|eh\b|e\b|fantasia\b|complet)(?P<n>[a-z][a-z' ]+?)(?=\W*(?:cnpj|cpf|[DB\n]))"
+NAMED: Final = Cued(
+    "nom", r"\bnome (?!d[aeo]s?\b|eh\b|e\b|fantasia\b|complet)(?P<n>[a-z][a-z' ]+?)(?=\W*(?:cnpj|cpf|[DB\n]))"
 )
 SUFFIX: Final = re.compile(r"\b(?:ltda|eireli|s/?a|epp|mei|associados|inc|llc|me)\.?$")
 RECIPIENT: Final = re.compile(
@@ -34,6 +38,7 @@ RECIPIENT: Final = re.compile(
     r"chamad[oa])\s+)?)?$"
 )
 INTRO: Final = re.compile(r"\b(?:pra|pro|para|to)\s+(?:(?:a|o|os|as|um|uma|the|minha|meu)\s+)?(?=\S)")
+FOR: Final = re.compile(r"\b(?:pra|pro|para)\b")
 STOP_NAME: Final = re.compile(
     r"\s+(?:cnpj|cpf|documento|valor|referente|email|no valor|com|que|por|pelo|pela|mas|e o|o)\b.*$"
 )
@@ -61,11 +66,11 @@ def read_email(skeleton: Skeleton) -> Candidate | None:
 def read_name(skeleton: Skeleton, recipients: list[tuple[int, int]]) -> Candidate | None:
     """Read a name that was labelled, or the recipient that the order opened with."""
     for pattern in (LABEL, SPOKEN):
-        for match in pattern.finditer(skeleton.line):
+        for match in pattern.finditer(skeleton.line, skeleton.stems):
             span = _tidy(skeleton.line, *match.span("n"))
             if span and not all(w in NOISE or is_work(w) for w in _words(skeleton.line, span)):
                 return _candidate(skeleton, span, Confianca.CERTA)
-    for match in NAMED.finditer(skeleton.line):
+    for match in NAMED.finditer(skeleton.line, skeleton.stems):
         words = _words(skeleton.line, match.span("n"))
         if len(words) >= MIN_PARTS and not any(w in TALK or is_work(w) for w in words):
             return _candidate(skeleton, match.span("n"), Confianca.CERTA)
@@ -83,9 +88,7 @@ def recipient_span(skeleton: Skeleton, piece: Fragment) -> tuple[int, int] | Non
     opened = INTRO.match(line, piece.start, piece.end)
     if opened:
         return opened.end(), piece.end
-    if RECIPIENT.search(line[max(0, lead_start - 30) : piece.start]) and re.search(
-        r"\b(?:pra|pro|para)\b", line[lead_start : piece.start]
-    ):
+    if FOR.search(piece.lead) and RECIPIENT.search(line[max(0, lead_start - 30) : piece.start]):
         return piece.start, piece.end
     words = line[piece.start : piece.end].split()
     if not piece.works and (

@@ -10,6 +10,7 @@ from extractor import hostile, intents
 from extractor.amounts import mark_amounts
 from extractor.contract import Extraction, Intent
 from extractor.corrections import cleared
+from extractor.cues import Cued
 from extractor.dates import mark_dates
 from extractor.description import labelled, read_answer, read_description
 from extractor.distractors import mark_distractors, mark_named_numbers
@@ -31,12 +32,13 @@ if TYPE_CHECKING:
     from extractor.fragments import Fragment
     from extractor.text import Text
 
-TWO_NOTES: Final = re.compile(
+TWO_NOTES: Final = Cued(
+    "cad inv not out par pra pro two",
     r"\b(?:duas|tres|quatro|cinco|varias|algumas|umas|N|\d+) (?:novas? )?(?:notas|invoices)"
     r"\b|\buma (?:de|pra|pro|para|no valor de) .*\be (?:a )?outra\b"
     r"|\boutra (?:nota )?(?:de [VN]|pra [od]? ?D|pro D|para D|no valor)|\b(?:nota|uma) (?:pra|"
     r"pro|para) .*\b(?:nota|uma) (?:pra|pro|para)\b|\bcada (?:uma|um)\b.*\bnotas\b|\bnotas\b.*\bcada (?:uma|"
-    r"um)\b|\btwo notas\b|\buma nota\b.*\b(?:e|mais) (?:uma )?outra\b"
+    r"um)\b|\btwo notas\b|\buma nota\b.*\b(?:e|mais) (?:uma )?outra\b",
 )
 KEEPS_EVERYTHING: Final = frozenset(
     {Intent.CONFIRMAR, Intent.NEGAR, Intent.CONVERSA, Intent.AJUDA, Intent.FORA_ESCOPO, Intent.CANCELAR}
@@ -64,9 +66,8 @@ def extract(texto: str, contexto: Context) -> Extraction:
 def read_turn(texto: str, contexto: Context) -> RulesReading:
     """Read one turn and report what is left for a model. Never raises for what the user wrote."""
     text = read(texto)
-    limit = hostile.begins(text.plain)
+    limit = hostile.begins(text)
     skeleton = recognise(text, contexto)
-    line = skeleton.line
     documento = read_document(skeleton, contexto, limit)
     valor = read_value(skeleton, contexto, limit)
     if intents.other_trade(text.plain, text.stems) and not documento.used:
@@ -80,12 +81,12 @@ def read_turn(texto: str, contexto: Context) -> RulesReading:
     prose = _prose(skeleton, contexto, (documento, valor), act=act, limit=limit, accompanied=bool(extras))
     if prose.answers and valor.doubt is not None and Campo.VALOR in contexto.conhecidos:
         valor = Reading()  # the numbers in an answer about the service belong to the service
-    readings = _two_notes(line, [documento, valor, prose.descricao], act)
+    readings = _two_notes(skeleton, [documento, valor, prose.descricao], act)
     candidates = (
         [r.candidate for r in readings if r.candidate is not None] + extras + ([prose.nome] if prose.nome else [])
     )
     doubts = [r.doubt for r in readings if r.doubt is not None]
-    clear = _clear(line, contexto, readings, candidates, doubts)
+    clear = _clear(skeleton, contexto, readings, candidates, doubts)
     fields = bool(candidates or doubts)
     intent = _intent(text, contexto, act, clear=clear, candidates=candidates, doubts=doubts)
     if intent in KEEPS_EVERYTHING and not fields:
@@ -178,7 +179,7 @@ def _prose(
     if act in ACTS_WITHOUT_FIELDS and not (act is Intent.AJUDA and told) and labelled(skeleton, end) is None:
         return _Prose(Reading(), nome, pieces)
     foreign_task = act is Intent.FORA_ESCOPO and not any(r.used for r in fields)
-    only_labelled = hostile.commands(skeleton.text.plain) or foreign_task or bool(TWO_NOTES.search(line))
+    only_labelled = hostile.commands(skeleton.text) or foreign_task or bool(TWO_NOTES.search(line, skeleton.stems))
     descricao = read_description(
         skeleton,
         contexto,
@@ -207,7 +208,7 @@ def _answers_description(
     documento, valor = fields
     priced = valor.candidate is not None and valor.candidate.confianca is Confianca.CERTA
     named = priced or any(m.kind is Kind.MONEY for m in valor.used) or bool(documento.used)
-    if named or (valor.candidate and Campo.VALOR not in contexto.conhecidos) or cleared(skeleton.line):
+    if named or (valor.candidate and Campo.VALOR not in contexto.conhecidos) or cleared(skeleton):
         return False
     words = [w for w in re.findall(r"[a-z]+", skeleton.line) if w not in {"servico", "servicos"}]  # name no work
     works = any(is_work(w) for w in words)
@@ -218,10 +219,10 @@ def _answers_description(
     return labelled(skeleton, len(skeleton.line)) is None
 
 
-def _two_notes(line: str, readings: list[Reading], act: Intent | None) -> list[Reading]:
+def _two_notes(skeleton: Skeleton, readings: list[Reading], act: Intent | None) -> list[Reading]:
     """Ask for one invoice at a time when a turn orders several."""
     documento, valor, descricao = readings
-    if act in ACTS_WITHOUT_FIELDS or not TWO_NOTES.search(line):
+    if act in ACTS_WITHOUT_FIELDS or not TWO_NOTES.search(skeleton.line, skeleton.stems):
         return readings
     several = documento.doubt is not None and documento.doubt.motivo is Motivo.VARIOS
     asked: list[Reading] = []
@@ -233,11 +234,15 @@ def _two_notes(line: str, readings: list[Reading], act: Intent | None) -> list[R
 
 
 def _clear(
-    line: str, contexto: Context, readings: list[Reading], candidates: list[Candidate], doubts: list[Doubt]
+    skeleton: Skeleton,
+    contexto: Context,
+    readings: list[Reading],
+    candidates: list[Candidate],
+    doubts: list[Doubt],
 ) -> frozenset[Campo]:
     """Return what is taken back and not given anew; only what was known can be taken back."""
     named = {c.campo for c in candidates} | {d.campo for d in doubts}
-    taken = set(cleared(line)) if contexto.conhecidos else set()
+    taken = set(cleared(skeleton)) if contexto.conhecidos else set()
     taken |= {
         campo for campo, r in zip((Campo.DOCUMENTO, Campo.VALOR, Campo.DESCRICAO), readings, strict=True) if r.clear
     }

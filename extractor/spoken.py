@@ -88,7 +88,7 @@ def _atom(tokens: list[tuple[str, int, int]], words: list[str], i: int) -> tuple
 def _mark(canvas: Canvas, atoms: list[_Atom], contexto: Context) -> None:
     if not any(a.spoken for a in atoms):
         return
-    label_match = LABEL_BEFORE.search(canvas.masked[max(0, atoms[0].start - 60) : atoms[0].start])
+    label_match = LABEL_BEFORE.pattern.search(canvas.masked[max(0, atoms[0].start - 60) : atoms[0].start])
     label = label_match[1] if label_match else None
     lengths = {"cpf": (CPF_LENGTH,), "cnpj": (CNPJ_LENGTH,)}.get(label or "", (CNPJ_LENGTH, CPF_LENGTH))
     for i in range(len(atoms)):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from extractor.amount_role import Role
 from extractor.amount_roles import roles_of
+from extractor.cues import Cued
 from extractor.distractors import LATE_YEARS
 from extractor.marks import Kind
 from extractor.quoted import counted_span, lone_number
@@ -30,12 +31,14 @@ ASKED_BACK: Final = (
     (Role.RATE, Motivo.MOEDA_ESTRANGEIRA),
     (Role.EITHER, Motivo.AMBIGUO),
 )
-REBATE: Final = re.compile(
-    r"\bP (?:de )?(?:desconto|abatimento|off)\b|\b(?:desconto|abatimento) (?:de )?P|\b(?:pela|a) metade\b"
+REBATE: Final = Cued(
+    "aba des met off",
+    r"\bP (?:de )?(?:desconto|abatimento|off)\b|\b(?:desconto|abatimento) (?:de )?P|\b(?:pela|a) metade\b",
 )
-IN_PARTS: Final = re.compile(
+IN_PARTS: Final = Cued(
+    "par pre vez x",
     r"(?P<t>[VN]),?(?: \w+)? (?:em|por|de) (?P<n>N) ?(?:x|vezes|parcelas|prestacoes)(?: (?:iguais|mensais|fixas))? "
-    r"de (?P<p>[VN])"
+    r"de (?P<p>[VN])",
 )
 CENTS: Final = re.compile(r",\d\d$")  # nobody counts things in hundredths
 COUNTS: Final = frozenset({Role.QUANTITY, Role.STRAY, Role.PLURAL})  # they stay in the description
@@ -50,7 +53,7 @@ def read_value(skeleton: Skeleton, contexto: Context, hostile_from: int) -> Read
     roles = roles_of(skeleton)
     hostile = [m for m in roles if m.start >= hostile_from and Role.QUANTITY not in roles[m]]
     roles = {m: r for m, r in roles.items() if m.start < hostile_from}
-    rebate = REBATE.search(skeleton.line)
+    rebate = REBATE.search(skeleton.line, skeleton.stems)
     if not roles and rebate and Campo.VALOR in contexto.conhecidos:
         return Reading(doubt=Doubt(Campo.VALOR, Motivo.DESCONTO, skeleton.verbatim(*rebate.span())))
     roles = _resolve_either(roles, contexto)
@@ -128,7 +131,7 @@ def _asked_back(skeleton: Skeleton, roles: dict[Mark, set[Role]], used: frozense
 
 def _agreeing_total(skeleton: Skeleton, roles: dict[Mark, set[Role]]) -> Mark | None:
     """Return the total of "1.200 em 12x de 100" when the instalments bear it out; compares, computes nothing new."""
-    match = IN_PARTS.search(skeleton.line)
+    match = IN_PARTS.search(skeleton.line, skeleton.stems)
     if match is None:
         return None
     total, times, part = (skeleton.where[match.start(g)] for g in ("t", "n", "p"))

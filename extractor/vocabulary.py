@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 
@@ -131,6 +132,7 @@ GREETING_LINE: Final = re.compile(
 NOISE_MARKS: Final = re.compile(r"k{2,}|(?:ha){2,}h?|(?:he){2,}|(?:rs)+|hu(?:hu)+")
 
 
+@lru_cache(maxsize=4096)  # the same few hundred words make up most messages
 def is_work(word: str) -> bool:
     """Say whether a plain word names work somebody is paid for."""
     return word in WORK_WORDS or (word not in NOT_WORK and WORK_SUFFIX.fullmatch(word) is not None)
