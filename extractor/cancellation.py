@@ -117,13 +117,14 @@ def request(texto: str) -> Pedido | None:
     "cancela" alone is none: it gives up what is being talked about. Nor is what tells of a cancellation, denies one,
     asks how it is done, or stands inside a longer order.
     """
-    plain = " ".join(read(texto).plain.split())
-    if len(plain.split()) > MAX_WORDS or _HOW.search(plain) or _DOCUMENT.search(plain):
+    words = read(texto).plain.split()
+    if len(words) > MAX_WORDS:
         return None
+    whole = plain = " ".join(words)
     while found := _BEFORE.match(plain := plain.lstrip(_EDGES)):
         plain = plain[found.end() :]
     verb, _, after = plain.partition(" ")
-    if not _is_order(verb.strip(".,;:!?")):
+    if not _is_order(verb.strip(".,;:!?")) or _HOW.search(whole) or _DOCUMENT.search(whole):
         return None
     after = re.sub(r"^(?:pra mim|por favor|ai|entao|para mim|logo) ", "", after)
     after = re.sub(r"\W*(?:por favor|pra mim|agora|urgente|obrigado|valeu|pfv?r?|hoje mesmo)*\W*$", "", after)

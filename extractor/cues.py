@@ -36,19 +36,20 @@ class Cued:
         self.signs: Final = signs
         self.pattern: Final = re.compile(pattern)
 
-    def may_fit(self, text: str, words: AbstractSet[str]) -> bool:
-        """Say whether a cue is in ``text``, whose stems are among ``words``; without one the pattern cannot match."""
-        if not self.cues.isdisjoint(words):
-            return True
+    def search(self, text: str, words: AbstractSet[str]) -> re.Match[str] | None:
+        """Search ``text``, whose stems are among ``words``."""
+        if self.cues.isdisjoint(words) and not self._signed(text):
+            return None
+        return self.pattern.search(text)
+
+    def finditer(self, text: str, words: AbstractSet[str]) -> Iterable[re.Match[str]]:
+        """Find every match in ``text``, whose stems are among ``words``."""
+        if self.cues.isdisjoint(words) and not self._signed(text):
+            return ()
+        return self.pattern.finditer(text)
+
+    def _signed(self, text: str) -> bool:
         for sign in self.signs:  # noqa: SIM110 - a generator costs more than most of the searches it would spare
             if sign in text:
                 return True
         return False
-
-    def search(self, text: str, words: AbstractSet[str]) -> re.Match[str] | None:
-        """Search ``text``, whose stems are among ``words``."""
-        return self.pattern.search(text) if self.may_fit(text, words) else None
-
-    def finditer(self, text: str, words: AbstractSet[str]) -> Iterable[re.Match[str]]:
-        """Find every match in ``text``, whose stems are among ``words``."""
-        return self.pattern.finditer(text) if self.may_fit(text, words) else ()

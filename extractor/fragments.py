@@ -107,6 +107,8 @@ def fragments(skeleton: Skeleton, cuts: frozenset[int], end: int) -> list[Fragme
     bounds.append((at, len(line)))
     found: list[Fragment] = []
     for a, b in bounds:
+        if line[a:b].isspace() or a == b:
+            continue
         pieces = _pieces(line, a, b, words)
         for n, (start, stop) in enumerate(pieces):
             first = not line[a:start].strip(" ,")  # "500, barbearia" follows its price as "500 barbearia" does
@@ -173,6 +175,8 @@ def _skip_order(line: str, start: int, end: int, words: frozenset[str]) -> int:
 
 
 def _clean(line: str, start: int, end: int, stems: frozenset[str], *, after: str, before: str) -> Fragment | None:
+    if WORD.search(line, start, end) is None:
+        return None
     begin = start
     start = _skip_order(line, start, end, stems)
     while start < end and (match := LEAD.match(line, start, end)):
