@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from extractor.cues import Cued
 from extractor.text import read
 
 
@@ -44,18 +45,21 @@ _ASK: Final = r"(?:manda\w*|envia\w*|reenvia\w*|quero|preciso|baix\w+|cade|perdi
 _PERSON: Final = r"(?:alguem|gente|(?:uma? )?pessoa|(?:o |um )?suporte)"
 # The first that fits counts: "cancela a nota 12 e me manda o pdf" is about cancelling.
 _KINDS: Final = tuple(
-    (tipo, re.compile("|".join(patterns)))
-    for tipo, patterns in (
+    (tipo, Cued(cues, "|".join(patterns)))
+    for tipo, cues, patterns in (
         (
             Tipo.CANCELAR_NOTA,
+            "anu can est",
             (rf"\b(?:cancel\w*|anul\w*|estorn\w*)\b[^.\n]{{0,20}}(?:{_NUMBER}|\bnota {_ISSUED}\b)",),
         ),
         (
             Tipo.RETOMAR,
+            "des ret vol",
             (r"\b(?:retom\w+|desfa[zc]\w*|descancel\w+)\b", r"\bvolt\w+ (?:com |para )?(?:a|aquela|essa) nota\b"),
         ),
         (
             Tipo.SEGUNDA_VIA,
+            "dan pdf ree via xml",
             (
                 r"\b(?:segunda|2[ªa]?) via\b",
                 rf"\b{_ASK}\b[^.\n]{{0,30}}\b{_FILE}\b",
@@ -65,6 +69,7 @@ _KINDS: Final = tuple(
         ),
         (
             Tipo.MINHAS_NOTAS,
+            "his lis min mos qua ult ver",
             (
                 r"\b(?:minhas|ultimas|list\w+|quais|ver|mostr\w+)\b[^.\n]{0,20}\bnotas\b",
                 r"^\W*(?:o )?historico\b",
@@ -72,6 +77,7 @@ _KINDS: Final = tuple(
         ),
         (
             Tipo.STATUS,
+            "apr aut cad foi ja kd ond sai sit sta",
             (
                 r"\bstatus\b",
                 r"\bsituacao d[ao](?:s)? (?:minha )?nota",
@@ -82,6 +88,7 @@ _KINDS: Final = tuple(
         ),
         (
             Tipo.ATENDENTE,
+            "alg ate gen hum pes sup",
             (
                 r"\b(?:atendente|humano)\b",
                 rf"\b(?:falar|fala|conversar|chama\w*|transfer\w+|contato) (?:com )?{_PERSON}\b",
@@ -89,6 +96,7 @@ _KINDS: Final = tuple(
         ),
         (
             Tipo.PARAR,
+            "des lis men par rec sai sto uns",
             (
                 r"^\W*(?:parar?|pare|sair|stop|descadastr\w+|unsubscribe)(?: por favor)?\W*$",
                 r"\b(?:nao quero|para de|parem de)\b[^\n]{0,20}\b(?:receb|mensag)\w+",
@@ -101,9 +109,9 @@ _KINDS: Final = tuple(
 
 def read_request(texto: str) -> Pedido | None:
     """Return what a turn asks for, ``None`` when it asks for none of these. Repeating is an intent of its own."""
-    plain = read(texto).plain
+    text = read(texto)
     for tipo, pattern in _KINDS:
-        if pattern.search(plain):
-            number = re.search(_NUMBER, plain)
+        if pattern.search(text.plain, text.stems):
+            number = re.search(_NUMBER, text.plain)
             return Pedido(tipo, number["n"].replace(".", "").lstrip("0") or None if number else None)
     return None
