@@ -1,8 +1,12 @@
 from __future__ import annotations
 
 import importlib
+import json
 import pkgutil
 import re
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
 from re import _constants as op
 from re import _parser as parser
 from typing import Any
@@ -10,9 +14,13 @@ from typing import Any
 import pytest
 
 import extractor
+from extractor import amount_roles
 from extractor.amount_role import SEVERAL
 from extractor.amount_roles import GROUPS
+from extractor.contract import Context, Extraction
 from extractor.cues import Cued, stems
+from extractor.rules import extract
+from state_machine.fields import Campo
 
 MARKED = ("extractor.dates.", "extractor.distractors.", "extractor.documents.")  # they search what others left unread
 TOUCHES_A_MARK = re.compile(r"(?<=[A-Z])[a-z]+|[a-z]{1,2}(?=[A-Z])")  # of a run cut short, the stem is not known
@@ -113,3 +121,27 @@ def test_an_amounts_pattern_matches_no_skeleton_without_one_of_its_cues(cues, pa
 def test_stems_are_how_words_begin():
     """Three letters of every run of a to z, and the whole of a shorter one."""
     assert stems("emite, N de 3kg pra maria²x") == {"emi", "de", "kg", "pra", "mar", "x"}
+
+
+CORPUS = Path(__file__).parents[1] / "corpus"
+KNOWN = {Campo.DOCUMENTO: "12345678000195", Campo.VALOR: "1500.00", Campo.DESCRICAO: "consultoria"}
+CONTEXTS = (
+    Context(date(2026, 11, 21)),
+    Context(date(2026, 11, 21), resumo_mostrado=True, conhecidos=KNOWN),
+    Context(date(2026, 11, 21), pendente=Campo.DESCRICAO, conhecidos={Campo.VALOR: "1500.00"}),
+)
+
+
+def read_all() -> list[Extraction]:
+    """Read every message of every corpus, in three moments of a conversation."""
+    cases = [json.loads(line) for file in sorted(CORPUS.glob("*.jsonl")) for line in file.read_text().splitlines()]
+    return [extract(turn["user"], each) for case in cases for turn in case["turns"] for each in CONTEXTS]
+
+
+def test_no_answer_depends_on_what_was_not_searched_for(monkeypatch):
+    """The whole of the corpora reads the same when every pattern is tried on every message."""
+    spared = read_all()
+    monkeypatch.setattr(Cued, "search", lambda self, text, _: self.pattern.search(text))
+    monkeypatch.setattr(Cued, "finditer", lambda self, text, _: self.pattern.finditer(text))
+    monkeypatch.setattr(amount_roles, "GROUPS", tuple(replace(each, cues=frozenset()) for each in GROUPS))
+    assert read_all() == spared
