@@ -37,6 +37,7 @@ class RedisLine:
         self._wire: _Wire | None = None
         self._opening: asyncio.Task[_Wire] | None = None
         self._rests_until = 0.0
+        self._closed = False
 
     async def ask(self, *words: str | bytes | int) -> Any:
         """Return Redis's answer to a command. Raises ``RedisError``: away, late, or its own objection."""
@@ -45,14 +46,15 @@ class RedisLine:
         if wire is None or wire.lost:
             wire = await self._connected()
         answer = wire.send(hiredis.pack_command(command))
-        late = asyncio.get_running_loop().call_later(self._seconds, wire.late)
+        late = asyncio.get_running_loop().call_later(self._seconds, wire.late, answer)
         try:
             return await answer
         finally:
             late.cancel()
 
     async def close(self) -> None:
-        """Close the connection."""
+        """Close the connection; nobody gets another one."""
+        self._closed = True
         if self._opening is not None:
             self._opening.cancel()
             await asyncio.gather(self._opening, return_exceptions=True)
@@ -60,18 +62,33 @@ class RedisLine:
             self._wire.drop(AwayError("the line to Redis is closed"))
 
     async def _connected(self) -> _Wire:
+        if self._closed:
+            raise AwayError("the line to Redis is closed")
         if self._opening is None:
             if asyncio.get_running_loop().time() < self._rests_until:
                 raise AwayError("Redis was away a moment ago, and was not asked")
             self._opening = asyncio.create_task(self._open(), name="redis:open")
             self._opening.add_done_callback(self._opened)
-        return await asyncio.shield(self._opening)  # the others wait for it too
+        opening = self._opening
+        try:
+            return await asyncio.shield(opening)  # the others wait for it too
+        except asyncio.CancelledError:
+            if opening.cancelled():  # by ``close``: nobody cancelled us
+                raise AwayError("the line to Redis is closed") from None
+            raise
 
     async def _open(self) -> _Wire:
         pool: Any = self._redis.connection_pool  # without types
         connection: Any = pool.make_connection()
         connection.retry = Retry(NoBackoff(), 0)
-        await connection.connect()
+        try:
+            async with asyncio.timeout(self._seconds):  # redis-py bounds each part of the greeting by itself
+                await connection.connect()
+        except BaseException as error:
+            await connection.disconnect(nowait=True)
+            if isinstance(error, TimeoutError):
+                raise LateError("Redis did not greet us in time") from None
+            raise
         writer, connection._writer = connection._writer, None  # noqa: SLF001 - ours now; tests watch over its name
         if writer is None:
             raise AwayError("Redis hung up at once")
@@ -107,9 +124,10 @@ class _Wire(asyncio.Protocol):
         self._transport.write(command)
         return answer
 
-    def late(self) -> None:
-        """Give up: an answer did not come in time."""
-        self.drop(LateError("Redis did not answer in time"))
+    def late(self, answer: asyncio.Future[Any]) -> None:
+        """Give up unless this answer is there: it may have come with the timer, when we were held up ourselves."""
+        if not answer.done():
+            self.drop(LateError("Redis did not answer in time"))
 
     def drop(self, reason: Exception) -> None:
         """Tell all who wait, and close the connection."""

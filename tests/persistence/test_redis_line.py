@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +18,7 @@ from tcp_proxy import TcpProxy
 from persistence import redis_line
 from persistence.redis_line import RedisLine
 from persistence.sessions import LiveSessions
+from state_machine.rascunho import Lido, Rascunho
 from state_machine.sessao import Sessao
 
 if TYPE_CHECKING:
@@ -90,6 +93,30 @@ async def test_what_is_late_is_given_up_with_its_connection(impatient: RedisLine
     assert await impatient.ask("ECHO", "new") == b"new"
 
 
+async def test_a_greeting_is_bounded_as_a_whole(proxy: TcpProxy) -> None:
+    """Each part of it is in time; all together they are not."""
+    proxy.latency = SOON / 3
+    async with Redis.from_url(proxy.url) as redis:
+        line = RedisLine(redis, SOON)
+        with pytest.raises(LateError, match="greet"):
+            await line.ask("PING")
+        await line.close()
+
+
+async def test_answers_that_came_while_we_were_held_up_are_good(redis_url: str) -> None:
+    async with Redis.from_url(redis_url) as redis:
+        line = RedisLine(redis, SOON)
+        await line.ask("PING")
+        wire = line._wire
+        assert wire is not None
+        asked = [asyncio.create_task(line.ask("ECHO", str(number))) for number in range(3)]
+        await asyncio.sleep(0)
+        time.sleep(2 * SOON)  # noqa: ASYNC251 - this very loop stands still, Redis does not
+        assert await asyncio.gather(*asked) == [b"0", b"1", b"2"]
+        assert not wire.lost
+        await line.close()
+
+
 async def test_a_cut_connection_is_told_and_opened_again(line: RedisLine, proxy: TcpProxy) -> None:
     await line.ask("PING")
     proxy.silent = True
@@ -134,6 +161,31 @@ async def test_a_closed_line_leaves_nobody_waiting(line: RedisLine, proxy: TcpPr
     await line.close()
     with pytest.raises(AwayError):
         await waiting
+
+
+async def test_who_waits_for_an_opening_is_told_of_the_end_and_nothing_is_opened_after_it(proxy: TcpProxy) -> None:
+    proxy.silent = True
+    async with Redis.from_url(proxy.url) as redis:
+        line = RedisLine(redis, SECONDS)
+        waiting = asyncio.create_task(line.ask("PING"))
+        await asyncio.sleep(0)
+        await line.close()
+        with pytest.raises(AwayError):
+            await waiting
+        proxy.silent = False
+        with pytest.raises(AwayError, match="closed"):
+            await line.ask("PING")
+
+
+def test_what_a_live_session_leaves_out_says_nothing() -> None:
+    """A default that becomes a value would be read into sessions that another version of us has stored."""
+    defaults = {
+        kind: {field.name: field.default for field in fields(kind) if field.default not in {MISSING, None, 0}}
+        for kind in (Sessao, Rascunho, Lido)
+    }
+    assert defaults[Sessao] == {"estado": "coleta", "snapshot_reason": "manual"}
+    assert set(defaults[Rascunho].values()) == {Lido()}
+    assert defaults[Lido] == {"status": "null"}
 
 
 async def test_another_persons_session_is_a_miss(line: RedisLine) -> None:
