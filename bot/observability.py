@@ -32,7 +32,7 @@ ALLOWED = frozenset(
 # Even in allowed fields: anything that looks like a phone, CPF, CNPJ, e-mail or wamid (it holds the phone in base64).
 PERSONAL = re.compile(
     r"wamid\.\S+"
-    r"|[\w.+-]+@[\w-]+\.[\w.]+"
+    r"|[\w.+-]{1,64}@[\w-]+\.[\w.]+"
     r"|\b[0-9A-Za-z]{2}\.?[0-9A-Za-z]{3}\.?[0-9A-Za-z]{3}/?[0-9A-Za-z]{4}-?\d{2}\b"
     r"|\+?\d[\d .()/-]{9,}\d"
 )

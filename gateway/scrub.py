@@ -9,7 +9,8 @@ _NAMES = "senha|password|passwd|(?:access_)?token|(?:x-)?api[-_]?key|authorizati
 _QUOTED = re.compile(rf'("(?:{_NAMES})"\s*:\s*)("(?:[^"\\]|\\.)*"?|[^,}}\]\s]+)', re.IGNORECASE)
 _LOOSE = re.compile(rf"\b((?:{_NAMES})\s*[=:]\s*)(?!\")(?:bearer\s+)?[^\s,;&\"'<>{{}}]+", re.IGNORECASE)
 _BEARER = re.compile(r"\bbearer\s+[\w.~+/=-]+", re.IGNORECASE)
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+# A mailbox has 64 characters at most (RFC 5321); unbounded, a long word is read again from each of its letters.
+_EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
 _LONG_NUMBER = re.compile(r"\d(?:[ ./()-]{0,2}\d){6,}")  # phones, CPF, CNPJ, masked or bare
 _WAMID = re.compile(r"wamid\.[\w+/=-]+")  # holds the phone number in base64
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gateway.http import Exchange
 
 MAX_TEXT = 4000  # characters of each body: a whole answer about one note
+MAX_READ = 4 * MAX_TEXT  # characters of one text that are masked at all: more cannot be seen, and takes its time
 MAX_PROSE = 500  # characters of what is no JSON: enough to recognise a proxy's page
 _MAX_DEPTH = 12
 HIDDEN = "***"
@@ -83,7 +84,7 @@ def _masked(value: Any, key: str, depth: int) -> Any:
     match value:
         case dict() if depth < _MAX_DEPTH:
             # PlugNotas' complaints stand under the paths of the fields that they are about
-            return {mask(k): _masked(v, "mensagem" if key == "fields" else k, depth + 1) for k, v in value.items()}
+            return {_readable(k): _masked(v, "mensagem" if key == "fields" else k, depth + 1) for k, v in value.items()}
         case list() if depth < _MAX_DEPTH:
             return [_masked(item, key, depth + 1) for item in value]
         case bool() | None:
@@ -91,11 +92,18 @@ def _masked(value: Any, key: str, depth: int) -> Any:
         case str():
             if key in IDS and _ID.fullmatch(value):
                 return value
-            return mask(value) if key in SAID else HIDDEN
+            return _readable(value) if key in SAID else HIDDEN
         case dict() | list():
             return HIDDEN
         case _:
             return value if abs(value) < _LONG else HIDDEN
+
+
+def _readable(text: str) -> str:
+    if len(text) > MAX_READ:
+        cut = text[:MAX_READ]
+        text = cut.rpartition(" ")[0] or cut  # no number is cut in two
+    return mask(text)
 
 
 def _plain(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from gateway.http import Exchange
 from gateway.payload import build
 from gateway.plugnotas import PlugNotas
+from gateway.scrub import mask
 from gateway.tape import HIDDEN, MAX_PROSE, MAX_TEXT, masked_body, observe, recording
 
 REJECTION = {
@@ -68,6 +70,19 @@ def test_whatever_comes_is_short_and_can_be_stored(body):
     kept.encode()
     assert str(10**30) not in kept
     assert not body.startswith(b"<") or len(kept) <= MAX_PROSE
+
+
+def test_a_long_text_is_cut_before_it_is_masked_and_no_number_in_two():
+    """Masking makes it shorter, so what stood at the cut may come into sight."""
+    said = "fulano@padaria.example 529.982.247-25 " * 2000
+    kept = masked_body(json.dumps({"mensagem": said}).encode())
+    assert kept is not None
+    assert len(kept) <= MAX_TEXT
+    assert not re.search(r"\d|padaria", kept)
+
+
+def test_an_address_with_a_long_beginning_is_masked_as_far_as_one_can_be():
+    assert mask(f"x {'a' * 64}@padaria.example y") == "x *** y"
 
 
 @given(st.from_regex(r"\d{3}\.\d{3}\.\d{3}-\d{2}", fullmatch=True), st.sampled_from(["mensagem", "tomador", "x", "id"]))
