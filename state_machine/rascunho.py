@@ -65,7 +65,7 @@ class Lido:
 VAZIO = Lido()
 # Each field's value by its name, which is known: looking a name up in an enum costs more than the value.
 _UM = {campo: attrgetter(campo.value) for campo in Campo}
-_TODOS = attrgetter(*(campo.value for campo in Campo))
+_LIDOS = attrgetter(*(campo.value for campo in Campo))
 _DITO = attrgetter(*(f.name for f in fields(Lido) if f.name not in {"mensagem", "recusa"}))  # wherever it was said
 
 
@@ -99,8 +99,8 @@ class Rascunho:
     @property
     def lidos(self) -> tuple[Lido, ...]:
         """What is known of every field, in the order of ``Campo``."""
-        todos: tuple[Lido, ...] = _TODOS(self)
-        return todos
+        lidos: tuple[Lido, ...] = _LIDOS(self)
+        return lidos
 
     def com(self, campo: Campo, lido: Lido) -> Rascunho:
         """Return a copy in which ``campo`` reads ``lido``; another document forgets the old one's name and entry."""
