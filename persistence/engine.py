@@ -22,7 +22,8 @@ COMMAND_TIMEOUT = 30.0  # seconds; the longest statement is a sweep of some mill
 CONNECT_TIMEOUT = 5.0  # seconds; a database that is away must turn into a 503 soon
 # Statements that take arrays are planned anew each time, as PostgreSQL thinks that a short array deserves its own plan:
 # half of what storing one arrival costs it. Their plans are the same; the console's are not, so it is not for them.
-_PLANNED_ONCE = {"plan_cache_mode": "force_generic_plan"}
+# A plan that is kept must not be one for empty tables, as those of a new database are: no table is read whole.
+_PLANNED_ONCE = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off"}
 
 
 class NetworkInsideTransactionError(RuntimeError):

@@ -1,0 +1,42 @@
+"""A plan that is made while the tables are empty is kept until statistics are; by then they have thousands of rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from persistence import entrance, lanes
+from persistence.engine import Database
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+HOT = {
+    "put": entrance.PUT,
+    "put_with_ticks": entrance.PUT_WITH_TICKS,
+    "claim": lanes._CLAIM,
+    "rows": lanes._ROWS,
+    "release": lanes._RELEASE,
+}
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    database = await Database.open(database_url)
+    await database.pool.execute("TRUNCATE inbox, outbox, lanes CASCADE")
+    yield database
+    await database.close()
+
+
+@pytest.mark.parametrize("name", HOT)
+async def test_no_table_is_read_whole_by_what_runs_all_the_time(database: Database, name: str) -> None:
+    """A new database answers its first thousand messages as fast as its first."""
+    async with database.pool.acquire() as connection:
+        await connection.execute(f"PREPARE hot AS {HOT[name]}")
+        taken = await connection.fetchval(
+            "SELECT cardinality(parameter_types) FROM pg_prepared_statements WHERE name = 'hot'"
+        )
+        plan = await connection.fetch(f"EXPLAIN EXECUTE hot({', '.join(['NULL'] * taken)})")
+        await connection.execute("DEALLOCATE hot")
+    assert [line for (line,) in plan if "Seq Scan" in line] == []
