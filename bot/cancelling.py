@@ -25,7 +25,7 @@ from extractor.cancellation import (
     similar,
     too_vague,
 )
-from persistence import cancellations, issued, outbox, people, snapshots
+from persistence import cancellations, conversations, issued, outbox, snapshots
 from persistence.inbox import Arrival
 from state_machine import cancelamento_textos as textos
 from state_machine.cancelamento import (
@@ -88,7 +88,7 @@ class Cancelling:
                 return None
         ids = [row.id for row in chegada.rows]
         async with self._database.transaction() as connection:
-            await people.greet(connection, chegada.contato, len(ids))
+            await conversations.greet(connection, chegada.contato, len(ids))
             turn = _Turn(connection, self._inbox, lease.lane, empresa, chegada.rows[-1].correlacao)
             resposta = await turn.hear(chegada.entrada, pedido)
             if resposta is not None:

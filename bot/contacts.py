@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.table import Table
 
-from persistence import people
+from persistence import conversations
 
 if TYPE_CHECKING:
     from persistence.engine import Database
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 async def show_unknown(database: Database) -> None:
     """Print a table, the most recent first."""
     async with database.transaction() as connection:
-        rows = await people.unknown_contacts(connection)
+        rows = await conversations.unknown_contacts(connection)
     if not rows:
         Console().print("Nenhum número desconhecido escreveu.")
         return

@@ -69,8 +69,7 @@ class Delivery:
 
     async def claim(self, limit: int) -> list[Saida]:
         """Take messages that are due."""
-        async with self._database.alone() as connection:
-            return await outbox.claim(connection, limit)
+        return await outbox.claim(self._database, limit)
 
     async def renew(self, saida: Saida) -> bool:
         """Keep a message that takes long."""

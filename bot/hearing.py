@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from persistence import people
+from persistence import conversations
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -22,7 +22,7 @@ async def hear(database: Database, lanes: Lanes, lease: Lease, chegada: Chegada)
     """Mark the messages as heard; they stay in the inbox table, where the console shows them."""
     ids = [row.id for row in chegada.rows]
     async with database.transaction() as connection:
-        await people.greet(connection, chegada.contato, len(ids))
+        await conversations.greet(connection, chegada.contato, len(ids))
         await lanes.done(connection, lease, ids)
     log.info("heard_for_staff", rows=len(ids))
     return ids

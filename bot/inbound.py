@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from persistence.people import Contato
+from persistence.conversations import Contato
 from state_machine.escrita import Escrita
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bot.carry_out import text_message
 from bot.inbound import next_arrival
-from persistence import outbox, people, snapshots
+from persistence import conversations, outbox, people, snapshots
 from state_machine import messages
 from state_machine.eventos import PerdeuMensagem
 
@@ -50,7 +50,7 @@ class Quarantine:
             await self._live.put(sessao)
 
     async def _tell(self, connection: Connection, lease: Lease, row: InboxRow) -> Sessao | None:
-        await people.greet(connection, next_arrival(lease.lane, (row,)).contato, 0)
+        await conversations.greet(connection, next_arrival(lease.lane, (row,)).contato, 0)
         ativa = await snapshots.active(connection, lease.lane)
         if ativa is None:
             mensagem = text_message(messages.quarentena())

@@ -22,6 +22,11 @@ class Round:
         self.over = False  # the lane was given back and nothing waits in it
         self.truncated = len(rows) >= ROWS_PER_CLAIM  # there may be more than were read
 
+    @property
+    def rest(self) -> frozenset[int]:
+        """All rows of the lane that are open, none if there may be more than were read."""
+        return frozenset() if self.truncated else frozenset(row.id for row in self.open)
+
     def next_run(self) -> Sequence[InboxRow]:
         """Return the rows at the head that are of one kind; a row that failed twice is alone."""
         head = self.open[0]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import structlog
 
 from bot.carry_out import Hands, file_message, one_reply, text_message
+from bot.courtesies import Courtesies
 from bot.customers import as_cadastro
 from bot.evidence import evidence
+from bot.gathered import Gathered
 from bot.hearing import hear
 from bot.inbound import Palavras, next_arrival
 from bot.interpret import Plano, plan, read
@@ -20,11 +22,11 @@ from bot.memory import ConversationMemory
 from bot.readings import dump_reading, load_reading
 from bot.seen import as_seen
 from bot.trace import trace
-from persistence import outbox, people, snapshots
+from bot.unknown import orient
+from persistence import conversations, outbox, people, snapshots
 from persistence.clock import DatabaseClock
 from persistence.intents import integration_id
 from persistence.snapshots import StaleSessionError
-from state_machine import messages
 from state_machine.efeitos import Emitir
 from state_machine.eventos import Informou
 from state_machine.fields import Campo
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
     from persistence.connection import Connection
     from persistence.engine import Database
     from persistence.lanes import InboxRow, Lanes, Lease
-    from persistence.people import Conversa, Empresa
+    from persistence.people import Empresa
     from persistence.sessions import LiveSessions
     from state_machine.efeitos import Efeito
     from state_machine.eventos import Evento
@@ -52,8 +54,6 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 REPLANS = 3  # a stale live session is rare; more than this in one turn is a bug and goes to back-off
-MAX_COURTESIES = 10  # read marks under way; each takes a moment, and messages matter more
-ORIENT_AGAIN = timedelta(hours=24)  # an unknown number gets one kind answer a day
 
 
 class Conversations:
@@ -80,30 +80,31 @@ class Conversations:
         self._live = live
         self._extractor = extractor
         self._customers = customers
-        self._messenger = messenger
+        self._courtesies = Courtesies(messenger)
+        self._who = Gathered(partial(conversations.find, database))
         self._hands = hands
         self._cancelling = cancelling
         self._ttl = timedelta(seconds=ttl_seconds)
         self._repeat = timedelta(seconds=repeat_seconds)
         self._ring = ring
         self._ring_delivery = ring_delivery
-        self._courtesies: set[asyncio.Task[bool]] = set()
 
     async def on_messages(self, lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:
         """Take one turn from the head of a user's messages; returns the rows that it consumed."""
         chegada = next_arrival(lease.lane, rows)
-        async with self._database.alone() as connection:
-            conversa = await people.find_conversation(connection, chegada.contato)
+        conversa = await self._who.ask(chegada.contato)
         clock = DatabaseClock(conversa.agora)
         if conversa.atendida:
             return await hear(self._database, self._lanes, lease, chegada)
         if conversa.empresa is None:
-            return await self._unknown(lease, chegada, conversa)
+            ids = await orient(self._database, self._lanes, lease, chegada, conversa.orientada_em)
+            self._ring_delivery()
+            return ids
         if chegada.rows[-1].tentativas == 0:
-            self._read_mark(chegada.wamid)
+            self._courtesies.read(chegada.wamid)
         if taken := await self._cancelling.take(lease, chegada, conversa.empresa, talking=conversa.cancelando):
             return taken
-        ativa = await self._live.get(lease.lane) or await self._stored(lease.lane)
+        ativa = await self._current(lease.lane, conversa.ativa)
         for attempt in range(1, REPLANS + 1):
             try:
                 return await self._turn(lease, chegada, conversa.empresa, ativa, clock)
@@ -149,7 +150,7 @@ class Conversations:
         sessao = None
         agora = clock.now()  # a model or the register may have taken their time
         async with self._database.transaction() as connection:
-            people.greet_later(connection, chegada.contato, len(ids))
+            conversations.greet_later(connection, chegada.contato, len(ids))
             if eventos:
                 alvo = plano.alvo or _new_session(lease.lane, empresa, plano, agora)
                 eventos = [await as_seen(connection, alvo, empresa, evento, self._repeat) for evento in eventos]
@@ -230,6 +231,13 @@ class Conversations:
         found = await self._customers.find(documentos[-1]) if documentos else None
         return replace(evento, cadastro=as_cadastro(found)) if found else evento
 
+    async def _current(self, conversa: str, ativa: tuple[str, int] | None) -> Sessao | None:
+        """Return the session that waits for the user, from Redis if that has this very version of it."""
+        if ativa is None:
+            return None
+        viva = await self._live.get(conversa)
+        return viva if viva and (viva.sessao_id, viva.versao) == ativa else await self._stored(conversa)
+
     async def _stored(self, conversa: str) -> Sessao | None:
         async with self._database.alone() as connection:
             return await snapshots.active(connection, conversa)
@@ -245,33 +253,9 @@ class Conversations:
         if current and current.sessao_id == sessao.sessao_id:
             await self._live.drop(sessao.conversa)
 
-    async def _unknown(self, lease: Lease, chegada: Chegada, conversa: Conversa) -> Collection[int]:
-        ids = [row.id for row in chegada.rows]
-        async with self._database.transaction() as connection:
-            agora = await people.greet(connection, chegada.contato, len(ids))
-            if conversa.orientada_em is None or agora - conversa.orientada_em > ORIENT_AGAIN:
-                mensagem = text_message(messages.desconhecido())
-                correlacao = chegada.rows[-1].correlacao
-                outbox.enqueue(connection, conversa=lease.lane, mensagem=mensagem, correlacao=correlacao)
-                people.mark_oriented(connection, lease.lane)
-            await self._lanes.done(connection, lease, ids)
-        self._ring()
-        log.info("unknown_number", rows=len(ids))
-        return ids
-
-    def _read_mark(self, wamid: str) -> None:
-        """Show that somebody reads; a courtesy that no turn waits for, left out when there are many at once."""
-        if len(self._courtesies) >= MAX_COURTESIES:
-            return
-        task = asyncio.create_task(self._messenger.mark_read_and_typing(wamid), name="courtesy")
-        self._courtesies.add(task)
-        task.add_done_callback(self._courtesies.discard)
-
     async def close(self) -> None:
         """Drop the courtesies that are still under way."""
-        for task in self._courtesies:
-            task.cancel()
-        await asyncio.gather(*self._courtesies, return_exceptions=True)
+        await self._courtesies.close()
 
 
 def _new_session(conversa: str, empresa: Empresa, plano: Plano, agora: datetime) -> Sessao:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 Handler = Callable[[Lease, Sequence[InboxRow]], Awaitable[Collection[int]]]
 """Takes the next rows of one lane, all of one ``tipo``; marks those that it takes as done (``Lanes.done``) in its own
-transaction and returns their ids. Rows that it leaves are handed to it again, after what came between."""
+transaction and returns their ids. Rows that it leaves are handed to it again, after what came between. When none are
+left, that commit has ended the lease: the lane may be in other hands before the handler returns."""
 
 SetAside = Callable[[Lease, InboxRow, BaseException], Awaitable[None]]
 """Quarantines a row that failed for the last time (``Lanes.set_aside``), with all that follows from it, in one
@@ -174,7 +175,7 @@ class LaneWorker:
                 if not is_outage(error) and not isinstance(error, TimeoutError):
                     raise
             else:
-                if not held:
+                if not held and not lease.given_back:
                     raise LeaseLost
             await asyncio.sleep(self._lanes.lease_seconds / 3)  # two renewals may fail before the lease runs out
 
@@ -200,6 +201,7 @@ class LaneWorker:
             return
         while work.open and not self._stopping.is_set():
             run = work.next_run()
+            lease.rest = work.rest
             try:
                 with structlog.contextvars.bound_contextvars(correlacao=run[0].correlacao):
                     await self._handle(lease, work, run)
@@ -207,6 +209,9 @@ class LaneWorker:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever a handler does wrong stays in its lane
                 await self._after_failure(lease, run, error)
+                return
+            if lease.given_back:
+                work.over = True
                 return
         work.over = not await self._insist(lambda: self._lanes.release(lease, more=bool(work.open) or work.truncated))
 

@@ -91,6 +91,14 @@ UPDATE lanes SET owner = NULL, lease_until = NULL, backoff_until = now() + $3::i
 WHERE lane = $1 AND epoch = $2 AND owner IS NOT NULL
 """
 _LOCK = "SELECT true FROM lanes WHERE lane = $1 AND epoch = $2 AND owner IS NOT NULL FOR NO KEY UPDATE"
+# The same for whoever has nothing left to do in it; who waits may be in another process, and is rung for.
+_GIVE_BACK = f"""
+UPDATE lanes SET owner = NULL, lease_until = NULL, backoff_until = NULL,
+    ready_at = CASE WHEN pending_since IS NOT NULL THEN ready_at END
+WHERE lane = $1 AND epoch = $2 AND owner IS NOT NULL
+RETURNING CASE WHEN pending_since IS NOT NULL THEN pg_notify('{CHANNEL}', '') END
+"""  # noqa: S608 - our own constant
+_FINISH = "UPDATE inbox SET estado = 1, feito_em = now() WHERE lane = $1 AND id = ANY($2::bigint[]) AND estado = 0"
 # The fence and the rows in one statement: a lock that had to wait sees the lane as it is then, not as it was.
 _DONE = """
 WITH nossa AS MATERIALIZED (
@@ -118,17 +126,21 @@ class LeaseLost(Exception):  # noqa: N818 - reads as what happened; nobody's mis
     """Another worker holds the lane now; whatever this one was about to commit is refused."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Lease:
     """The right to work on one lane; ``epoch`` is the fencing token.
 
     ``inherited``: its last owner never gave it back, so that an attempt was counted for what it was at work on.
+    ``rest`` are the open rows of the lane, empty where there may be more than we know: whoever finishes them all gives
+    the lane back with the same commit, and says so in ``given_back``.
     """
 
     lane: str
     owner: str
     epoch: int
     inherited: bool = False
+    rest: frozenset[int] = frozenset()
+    given_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,12 +199,19 @@ class Lanes:
             raise LeaseLost
 
     async def done(self, connection: Connection, lease: Lease, ids: Collection[int]) -> None:
-        """Mark rows as done together with everything else in the transaction, fenced.
+        """Mark rows as done together with everything else in the transaction, fenced; the last ones end the lease too.
 
         Its end raises ``LeaseLost`` then, also when somebody finished one of them already.
         """
         if not ids:
             await self.fence(connection, lease)
+            return
+        lease.given_back = bool(lease.rest) and lease.rest.issubset(ids)  # if it commits, that is
+        if lease.given_back:
+            this = (lease.lane, lease.epoch)
+            rows = (lease.lane, list(ids))
+            connection.later_write(Write(_GIVE_BACK, this, "lanes", returns=True, rows=1, otherwise=LeaseLost()))
+            connection.later_write(Write(_FINISH, rows, "inbox", returns=False, rows=len(ids), otherwise=LeaseLost()))
             return
         arguments = (lease.lane, lease.epoch, list(ids))
         connection.later_write(Write(_DONE, arguments, "inbox", returns=False, rows=len(ids), otherwise=LeaseLost()))

@@ -16,6 +16,7 @@ from persistence.tables import outbox
 
 if TYPE_CHECKING:
     from persistence.connection import Connection
+    from persistence.engine import Database
     from state_machine.sessao import Sessao
 
 LEASE_SECONDS = 15.0  # renewed while a file is fetched, uploaded and sent; a dead worker's messages wait this long
@@ -80,7 +81,7 @@ def enqueue(
     connection.later(_ENQUEUE, values)
 
 
-_CLAIM = sa.text("""
+_CLAIM = """
 WITH due AS (
     SELECT o.id, o.status FROM outbox o
     WHERE o.run_at <= now() AND (o.lease_until IS NULL OR o.lease_until < now())
@@ -88,21 +89,21 @@ WITH due AS (
           SELECT 1 FROM outbox p
           WHERE p.conversa = o.conversa AND p.id < o.id AND p.run_at IS NOT NULL AND (p.bloqueia OR NOT o.bloqueia)
       )
-    ORDER BY o.run_at LIMIT :limit FOR UPDATE OF o SKIP LOCKED
+    ORDER BY o.run_at LIMIT $1 FOR UPDATE OF o SKIP LOCKED
 )
-UPDATE outbox o SET lease_until = now() + make_interval(secs => :lease), epoch = o.epoch + 1,
+UPDATE outbox o SET lease_until = now() + make_interval(secs => $2), epoch = o.epoch + 1,
     status = 'enviando'
 FROM due, conversas c
 WHERE o.id = due.id AND c.conversa = o.conversa AND o.run_at IS NOT NULL
 RETURNING o.id, o.epoch, due.status AS era, o.mensagem, o.tentativas, o.criado_em, o.conversa, o.sessao_id,
           o.correlacao, c.endereco, now() AS agora
-""")
+"""
 
 
-async def claim(connection: Connection, limit: int) -> list[Saida]:
+async def claim(database: Database, limit: int) -> list[Saida]:
     """Take due messages; of one conversation only the oldest, so that its messages leave in order."""
     tomada_em = time.monotonic()
-    rows = await connection.execute(_CLAIM, {"limit": limit, "lease": LEASE_SECONDS})
+    rows = await database.pool.fetch(_CLAIM, limit, LEASE_SECONDS)
     return [Saida(**row, tomada_em=tomada_em) for row in rows]
 
 
@@ -192,9 +193,15 @@ async def seen(connection: Connection, sessao: Sessao) -> tuple[datetime | None,
     return row.left_at, row.aside
 
 
-def _forward(status: str) -> Any:
-    rank = sa.case(ORDEM, value=outbox.c.status, else_=0)
-    return sa.case((rank < ORDEM[status], status), else_=outbox.c.status)
+def rank(column: str) -> str:
+    """Return the SQL for how far a message has come whose status is ``column``."""
+    steps = " ".join(f"WHEN '{status}' THEN {posto}" for status, posto in ORDEM.items())
+    return f"CASE {column} {steps} ELSE 0 END"
+
+
+def _forward(status: str) -> Any:  # constants are part of the text: a parameter is sent each time
+    ahead: sa.ColumnElement[bool] = sa.literal_column(f"({rank('outbox.status')}) < {ORDEM[status]}", sa.Boolean)
+    return sa.case((ahead, sa.literal_column(f"'{status}'", sa.Text)), else_=outbox.c.status)
 
 
 _WAMID = sa.bindparam("_wamid", type_=sa.Text)
@@ -238,9 +245,9 @@ _SENT = (
         wamid=_WAMID,
         status=_forward("enviado"),
         enviado_em=sa.func.coalesce(outbox.c.enviado_em, sa.func.now()),
-        run_at=None,
-        lease_until=None,
-        tentativas=outbox.c.tentativas + 1,
+        run_at=sa.null(),
+        lease_until=sa.null(),
+        tentativas=outbox.c.tentativas + sa.literal_column("1"),
     )
     .returning(
         sa.exists().where(_NEXT.c.conversa == outbox.c.conversa, _NEXT.c.id > outbox.c.id, _NEXT.c.run_at.is_not(None))

@@ -1,9 +1,8 @@
-"""Companies, the people who may issue for them, and conversations; a phone number is only an alias of a person."""
+"""Companies, and the people who may issue for them; a phone number is only an alias of a person."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import phonenumbers
@@ -11,8 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from persistence import suspension
-from persistence.tables import cancelamento, conversas, empresa, usuario
-from state_machine.cancelamento import CONVERSANDO
+from persistence.tables import empresa, usuario
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -21,9 +19,7 @@ if TYPE_CHECKING:
     from persistence.connection import Connection
 
 BRAZIL = "55"
-APAGADO = "apagado"  # the address of a conversation whose person was erased: nothing goes there
 OLD_MOBILE_LENGTH = 12  # country, area code and eight digits: a mobile account from before the ninth digit
-PHONES = 4096  # numbers remembered: each turn asks twice what its own is called
 MOBILE_FIRST_DIGITS = "6789"  # landlines start with 2 to 5 and never got a ninth digit
 
 
@@ -80,159 +76,18 @@ class Empresa:
     primeiro_rps: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Conversa:
-    """A conversation as stored, at ``agora``; ``empresa`` is ``None`` for a number that we don't know."""
-
-    conversa: str
-    endereco: str
-    empresa: Empresa | None
-    orientada_em: datetime | None
-    agora: datetime
-    atendida: bool = False  # by staff: the bot is silent
-    cancelando: bool = False  # a cancellation waits for its next word
-
-
-@dataclass(frozen=True, slots=True)
-class Contato:
-    """Who writes, as a webhook tells: ``endereco`` is the exact address to answer to."""
-
-    conversa: str
-    phone_number_id: str
-    endereco: str
-    wa_id: str | None
-    nome_perfil: str | None
-
-
-async def greet(connection: Connection, contato: Contato, mensagens: int) -> datetime:
-    """Note that this conversation spoke; its person is found by phone, or stays the one that it was.
-
-    Returns the moment of the transaction, by the database's clock (aware UTC).
-    """
-    agora: datetime = (await connection.execute(*_greeting(contato, mensagens))).scalar_one()
-    return agora
-
-
-def greet_later(connection: Connection, contato: Contato, mensagens: int) -> None:
-    """Do the same at the end of the transaction."""
-    connection.later(*_greeting(contato, mensagens))
-
-
-def _greeting(contato: Contato, mensagens: int) -> tuple[Any, dict[str, Any]]:
-    telefone = _canonical_or_none(contato.wa_id)
-    return _GREET[telefone is not None], {
-        "b_conversa": contato.conversa,
-        "b_phone_number_id": contato.phone_number_id,
-        "b_endereco": contato.endereco,
-        "b_wa_id": contato.wa_id,
-        "b_nome_perfil": contato.nome_perfil,
-        "b_mensagens": mensagens,
-        "b_telefone": telefone,
-    }
-
-
-def _greet(*, by_phone: bool) -> Any:
-    told: dict[str, Any] = {name: sa.bindparam(f"b_{name}") for name in ("endereco", "wa_id", "nome_perfil")}
-    told["ultima_entrada_em"] = sa.func.now()
-    if by_phone:
-        told["usuario_id"] = (
-            sa.select(usuario.c.id).where(usuario.c.telefone == sa.bindparam("b_telefone")).scalar_subquery()
-        )
-    new: dict[str, Any] = {name: sa.bindparam(f"b_{name}") for name in ("conversa", "phone_number_id", "mensagens")}
-    return (
-        insert(conversas)
-        .values(**new, **told)
-        .on_conflict_do_update(
-            index_elements=[conversas.c.conversa],
-            set_={**told, "mensagens": conversas.c.mensagens + sa.bindparam("b_mensagens")},
-        )
-        .returning(sa.func.now())
-    )
-
-
-# Made once: composing a statement costs more than running it.
-_GREET = {by_phone: _greet(by_phone=by_phone) for by_phone in (True, False)}
-
-
-async def find_conversation(connection: Connection, contato: Contato) -> Conversa:
-    """Return what we know of who writes: by phone when Meta gives one, else by what the conversation was before."""
-    telefone = _canonical_or_none(contato.wa_id)
-    values = {"b_conversa": contato.conversa, "b_telefone": telefone}
-    row = (await connection.execute(_FIND[telefone is not None], values)).one()
-    return Conversa(
-        contato.conversa,
-        contato.endereco,
-        _empresa(row) if row.id else None,
-        row.orientada_em,
-        row.agora,
-        row.atendida,
-        row.cancelando,
-    )
-
-
-def _find(*, by_phone: bool) -> Any:
-    this = conversas.c.conversa == sa.bindparam("b_conversa")
-    por_conversa = sa.select(conversas.c.usuario_id).where(this).scalar_subquery()
-    quem = usuario.c.telefone == sa.bindparam("b_telefone") if by_phone else usuario.c.id == por_conversa
-    orientada = sa.select(conversas.c.orientada_em).where(this).scalar_subquery()
-    atendida = sa.exists().where(this, conversas.c.atendente_id.is_not(None))
-    one = sa.select(sa.literal(1).label("one")).subquery()
-    cancelando = sa.exists().where(
-        cancelamento.c.conversa == sa.bindparam("b_conversa"), cancelamento.c.estado.in_(CONVERSANDO)
-    )
-    columns = (
-        orientada.label("orientada_em"),
-        atendida.label("atendida"),
-        cancelando.label("cancelando"),
-        sa.func.now().label("agora"),
-    )
-    return sa.select(*columns, empresa).select_from(
-        one.outerjoin(usuario, quem).outerjoin(empresa, empresa.c.id == usuario.c.empresa_id)
-    )
-
-
-_FIND = {by_phone: _find(by_phone=by_phone) for by_phone in (True, False)}
-
-_ORIENTED = (
-    conversas.update().where(conversas.c.conversa == sa.bindparam("b_conversa")).values(orientada_em=sa.func.now())
-)
 _COMPANY = sa.select(empresa, sa.func.now().label("agora")).where(empresa.c.id == sa.bindparam("b_empresa"))
 
 
-def _empresa(row: Any) -> Empresa:
-    return Empresa(
-        row.id,
-        row.cnpj,
-        row.razao_social,
-        row.inscricao_municipal,
-        row.municipio_ibge,
-        row.regime,
-        row.codigo_servico,
-        row.cnae,
-        row.aliquota,
-        row.atualizado_em,
-        row.serie_rps,
-        row.primeiro_rps,
-    )
-
-
-@lru_cache(PHONES)
-def _canonical_or_none(wa_id: str | None) -> str | None:
-    try:
-        return canonical_phone(wa_id) if wa_id else None
-    except PhoneError:
-        return None
-
-
-def mark_oriented(connection: Connection, conversa: str) -> None:
-    """Note at the end of the transaction that an unknown number got its kind answer just now."""
-    connection.later(_ORIENTED, {"b_conversa": conversa})
+def company_of(row: Any) -> Empresa:
+    """Return the company of a row that has its columns by name, more of them or not."""
+    return Empresa(*[row[name] for name in Empresa.__slots__])
 
 
 async def get_company(connection: Connection, empresa_id: int) -> tuple[Empresa, datetime]:
     """Return a company that is known to exist, and the moment of the transaction (aware UTC)."""
     row = (await connection.execute(_COMPANY, {"b_empresa": empresa_id})).one()
-    return _empresa(row), row.agora
+    return company_of(row), row.agora
 
 
 async def save_company(
@@ -278,21 +133,3 @@ async def save_company(
         if dona != empresa_id:
             raise PhoneTakenError(telefone)
     return int(empresa_id)
-
-
-async def unknown_contacts(connection: Connection, limit: int = 100) -> list[Any]:
-    """List conversations of numbers that belong to no company, the most recent first."""
-    statement = (
-        sa.select(
-            conversas.c.wa_id,
-            conversas.c.endereco,
-            conversas.c.nome_perfil,
-            conversas.c.mensagens,
-            conversas.c.criado_em,
-            conversas.c.ultima_entrada_em,
-        )
-        .where(conversas.c.usuario_id.is_(None), conversas.c.endereco != APAGADO)
-        .order_by(conversas.c.ultima_entrada_em.desc())
-        .limit(limit)
-    )
-    return list(await connection.execute(statement))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from persistence.people import APAGADO
+from persistence.conversations import APAGADO
 from persistence.tables import conversas, empresa, inbox, session_snapshot, staff, usuario
 
 if TYPE_CHECKING:

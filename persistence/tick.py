@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from persistence.jsontext import clean
-from persistence.outbox import ORDEM
+from persistence.outbox import ORDEM, rank
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# In SQL: how far the message ``o`` has come.
-RANK = "CASE o.status " + " ".join(f"WHEN '{status}' THEN {posto}" for status, posto in ORDEM.items()) + " ELSE 0 END"
-
+RANK = rank("o.status")  # in SQL: how far the message ``o`` has come
 _STEPS = {"sent": "enviado", "delivered": "entregue", "read": "lido", "played": "lido"}  # Meta's words and ours
 DIGITS = 18  # of a number of ours; longer ones don't fit into the database's
 

@@ -166,8 +166,7 @@ async def test_a_sender_frozen_before_sending_sends_nothing(road: Road) -> None:
     pool = road.database.pool
     sending = house.deliveries._work.__self__
     await pool.execute(HI, road.conversation(ana))
-    async with road.database.transaction() as connection:
-        [mine] = await outbox.claim(connection, 1)
+    [mine] = await outbox.claim(road.database, 1)
     await pool.execute(
         "UPDATE outbox SET lease_until = now() - interval '1 s', status = 'pendente' WHERE id = $1", mine.id
     )

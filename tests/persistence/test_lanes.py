@@ -118,6 +118,54 @@ async def test_what_arrives_during_a_lease_is_found_after_it(database: Database,
     assert keys((await claim_one(lanes))[1]) == ["2"]
 
 
+def all_of(lease: Lease, *rows: InboxRow) -> Lease:
+    lease.rest = frozenset(row.id for row in rows)
+    return lease
+
+
+async def test_the_commit_of_the_last_rows_ends_the_lease(database: Database, lanes: Lanes, inbox: Inbox) -> None:
+    """Once all open rows are done the lane is nobody's, with the same commit."""
+    await inbox.put([arrival("1"), arrival("2")])
+    lease, rows = await claim_one(lanes)
+    await finish(database, lanes, all_of(lease, *rows), rows[0])
+    assert not lease.given_back
+    assert await lanes.renew(lease)
+    await finish(database, lanes, all_of(lease, rows[1]), rows[1])
+    assert lease.given_back
+    assert await database.pool.fetchval("SELECT ready_at IS NULL AND lease_until IS NULL AND owner IS NULL FROM lanes")
+    assert await lanes.claim("other", 10) == []
+
+
+async def test_what_arrives_before_that_commit_is_called_for(database: Database, lanes: Lanes, inbox: Inbox) -> None:
+    """The lane is due again, and every process hears of it."""
+    await inbox.put([arrival("1")])
+    lease, rows = await claim_one(lanes)
+    await inbox.put([arrival("2")])
+    heard = asyncio.Event()
+    async with database.pool.acquire() as connection:
+        await connection.add_listener(module.CHANNEL, ring := lambda *_: heard.set())
+        await finish(database, lanes, all_of(lease, *rows), *rows)
+        async with asyncio.timeout(PATIENCE):
+            await heard.wait()
+        await connection.remove_listener(module.CHANNEL, ring)
+    assert keys((await claim_one(lanes, "other"))[1]) == ["2"]
+
+
+async def test_a_lease_that_is_lost_ends_nothing(database: Database, lanes: Lanes, inbox: Inbox) -> None:
+    """Neither the rows nor the lane change when another one holds it by then."""
+    await inbox.put([arrival("1")])
+    frozen, rows = await claim_one(lanes)
+    await expire(database)
+    lease, _ = await claim_one(lanes, "other")
+    with pytest.raises(LeaseLost):
+        await finish(database, lanes, all_of(frozen, *rows), *rows)
+    assert await lanes.renew(lease)
+    assert await database.pool.fetchval("SELECT estado FROM inbox") == 0
+    await finish(database, lanes, all_of(lease, *rows), *rows)
+    with pytest.raises(LeaseLost):
+        await finish(database, lanes, lease, *rows)
+
+
 async def test_an_older_row_committed_late_does_not_sleep(database: Database, lanes: Lanes, inbox: Inbox) -> None:
     """Row 6, inserted before row 7 but committed after row 7 was done, is handed out all the same."""
     async with database.transaction() as connection:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from persistence import entrance, lanes
+from persistence import conversations, entrance, lanes, outbox
 from persistence.engine import Database
 
 if TYPE_CHECKING:
@@ -18,13 +18,15 @@ HOT = {
     "claim": lanes._CLAIM,
     "rows": lanes._ROWS,
     "release": lanes._RELEASE,
+    "who_writes": conversations._FIND,
+    "claim_messages": outbox._CLAIM,
 }
 
 
 @pytest.fixture
 async def database(database_url: str) -> AsyncIterator[Database]:
     database = await Database.open(database_url)
-    await database.pool.execute("TRUNCATE inbox, outbox, lanes CASCADE")
+    await database.pool.execute("TRUNCATE inbox, outbox, lanes, conversas, usuario, empresa CASCADE")
     yield database
     await database.close()
 

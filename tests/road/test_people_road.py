@@ -8,7 +8,7 @@ from road_people import FULL, PADARIA, Person, new_phone
 
 from bot.company import add_company
 from bot.demo import COMPANY
-from persistence import people
+from persistence import conversations
 
 if TYPE_CHECKING:
     from road_people import Road
@@ -23,7 +23,7 @@ async def test_an_unknown_number_gets_one_kind_answer(road: Road) -> None:
     assert len(carla.answers) == 1
     assert await road.sessions(carla) == []
     async with road.database.transaction() as connection:
-        listed = await people.unknown_contacts(connection)
+        listed = await conversations.unknown_contacts(connection)
     [row] = [row for row in listed if row.wa_id == carla.who]
     assert row.mensagens == 2
 
@@ -36,7 +36,7 @@ async def test_a_number_that_becomes_known_can_issue_at_once(road: Road) -> None
     await carla.issue()
     assert len(await road.notes(carla)) == 1
     async with road.database.transaction() as connection:
-        assert carla.who not in {row.wa_id for row in await people.unknown_contacts(connection)}
+        assert carla.who not in {row.wa_id for row in await conversations.unknown_contacts(connection)}
 
 
 async def test_who_hides_the_number_later_is_still_the_same_person(road: Road) -> None:

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 import pytest
 from road_people import FULL, PADARIA
 
+import bot.turn
+
 if TYPE_CHECKING:
     from road_people import Person, Road
 
@@ -60,6 +62,19 @@ async def test_a_stale_copy_never_decides(road: Road) -> None:
     await ana.files()
     [note] = await road.notes(ana)
     assert note.payload["servico"][0]["valor"]["servico"] == 1800
+
+
+async def test_a_stale_copy_is_seen_before_anything_is_decided(road: Road, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever should have renewed the copy died before, or is at it: the turn is planned once, from the snapshot."""
+    monkeypatch.setattr(bot.turn, "REPLANS", 1)
+    ana = await road.person()
+    await ana.say("nota de 1500")
+    await road.settled()
+    stale = await road.house.redis.get(key(road, ana)) or b""
+    await ana.say("na verdade é 1.800")
+    await road.settled()
+    await road.house.redis.set(key(road, ana), stale)
+    assert "R$ 1.800,00" in (await ana.say(f"{PADARIA}, consultoria")).text
 
 
 async def test_a_copy_of_a_finished_session_revives_nothing(road: Road) -> None:

@@ -1,0 +1,41 @@
+"""Answers a number that no company knows, kindly and once a day; an operator can let it in."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import structlog
+
+from bot.carry_out import text_message
+from persistence import conversations, outbox
+from state_machine import messages
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from datetime import datetime
+
+    from bot.inbound import Chegada
+    from persistence.engine import Database
+    from persistence.lanes import Lanes, Lease
+
+log = structlog.get_logger(__name__)
+
+AGAIN = timedelta(hours=24)
+
+
+async def orient(
+    database: Database, lanes: Lanes, lease: Lease, chegada: Chegada, orientada_em: datetime | None
+) -> Collection[int]:
+    """Say what Prosa is, unless that was said within a day (``orientada_em``); the messages are only counted."""
+    ids = [row.id for row in chegada.rows]
+    async with database.transaction() as connection:
+        agora = await conversations.greet(connection, chegada.contato, len(ids))
+        if orientada_em is None or agora - orientada_em > AGAIN:
+            mensagem = text_message(messages.desconhecido())
+            correlacao = chegada.rows[-1].correlacao
+            outbox.enqueue(connection, conversa=lease.lane, mensagem=mensagem, correlacao=correlacao)
+            conversations.mark_oriented(connection, lease.lane)
+        await lanes.done(connection, lease, ids)
+    log.info("unknown_number", rows=len(ids))
+    return ids
