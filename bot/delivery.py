@@ -78,19 +78,19 @@ class Delivery:
 
     async def work(self, saida: Saida) -> bool:
         """Send one message once, and settle what came of it; never raises. False: none waits behind it."""
-        with structlog.contextvars.bound_contextvars(correlacao=saida.correlacao, outbox_id=saida.id):
-            try:
-                result = await self._attempt(saida)
-                if result is None:
-                    log.warning("message_not_ours")  # frozen or slow: taken over, or its tick came
-                    return True
-                if isinstance(result, Sent):
-                    return await self._sent(saida, result)
-                await self._settle(saida, result)
-            except Exception as error:
-                # It may have left: its status webhook will tell, else it counts as interrupted when the lease runs out.
-                log.exception("delivery_unsettled", error=type(error).__name__)
-            return True
+        structlog.contextvars.bind_contextvars(correlacao=saida.correlacao, outbox_id=saida.id)  # of this task alone
+        try:
+            result = await self._attempt(saida)
+            if result is None:
+                log.warning("message_not_ours")  # frozen or slow: taken over, or its tick came
+                return True
+            if isinstance(result, Sent):
+                return await self._sent(saida, result)
+            await self._settle(saida, result)
+        except Exception as error:
+            # It may have left: its status webhook will tell, else it counts as interrupted when the lease runs out.
+            log.exception("delivery_unsettled", error=type(error).__name__)
+        return True
 
     async def _attempt(self, saida: Saida) -> SendResult | NotYet | InDoubt | None:
         if saida.era == "enviando":

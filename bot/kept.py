@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 
-@contextmanager
-def kept(lease_seconds: float, renewing: Callable[[], asyncio.Task[None]]) -> Iterator[None]:
-    """Start ``renewing`` once the body takes a third of the lease (two renewals may fail); end it with the body."""
-    started: list[asyncio.Task[None]] = []
-    timer = asyncio.get_running_loop().call_later(lease_seconds / 3, lambda: started.append(renewing()))
-    try:
-        yield
-    finally:
-        timer.cancel()
-        for task in started:
-            task.cancel()
+class Kept:
+    """Starts ``renewing`` once the body of a ``with`` takes a third of the lease (two renewals may fail); ends both."""
+
+    __slots__ = ("_renewing", "_seconds", "_task", "_timer")
+
+    def __init__(self, lease_seconds: float, renewing: Callable[[], asyncio.Task[None]]) -> None:
+        self._seconds = lease_seconds / 3
+        self._renewing = renewing
+        self._task: asyncio.Task[None] | None = None
+
+    def __enter__(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._start)
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+        if self._task is not None:
+            self._task.cancel()
+
+    def _start(self) -> None:
+        self._task = self._renewing()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import structlog
 
-from bot.kept import kept
+from bot.kept import Kept
 from persistence.outage import is_outage
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Pump(Generic[T]):
 
     async def _piece(self, piece: T, rings: int) -> bool:
         """Work on it, and say whether more may be due now; somebody had rung ``rings`` times before it was claimed."""
-        with kept(self._lease_seconds, lambda: asyncio.create_task(self._keep(piece), name=f"{self._name}:lease")):
+        with Kept(self._lease_seconds, lambda: asyncio.create_task(self._keep(piece), name=f"{self._name}:lease")):
             follows = await self._work(piece) is not False
         return follows or rings != self._rings  # whoever rang meanwhile may have found the way blocked by this piece
 
@@ -122,8 +122,8 @@ class Pump(Generic[T]):
             self._bell.set()
 
     async def _nap(self, seconds: float) -> None:
+        alarm = asyncio.get_running_loop().call_later(seconds, self._bell.set)
         try:
-            async with asyncio.timeout(seconds):
-                await self._bell.wait()
-        except TimeoutError:
-            pass
+            await self._bell.wait()
+        finally:
+            alarm.cancel()

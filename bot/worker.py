@@ -9,12 +9,13 @@ import secrets
 import socket
 import traceback
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import structlog
 
-from bot.kept import kept
+from bot.kept import Kept
 from bot.rounds import Round
 from persistence.lanes import ALONE_FROM, DIED, MAX_ATTEMPTS, MAX_DEATHS, InboxRow, Lease, LeaseLost
 from persistence.outage import is_outage
@@ -76,6 +77,8 @@ class LaneWorker:
         self._lanes = lanes
         self._handlers = handlers
         self._metrics = metrics
+        self._seconds = cache(metrics.handler_seconds.labels)  # looking one up takes longer than counting
+        self._rows = cache(metrics.rows_done.labels)
         self._concurrency = concurrency
         self._drain_seconds = drain_seconds
         self._set_aside = set_aside
@@ -153,7 +156,7 @@ class LaneWorker:
         try:
             try:
                 async with asyncio.TaskGroup() as group:
-                    with kept(self._lanes.lease_seconds, lambda: group.create_task(self._keep(lease))):
+                    with Kept(self._lanes.lease_seconds, lambda: group.create_task(self._keep(lease))):
                         await self._work(lease, work)
             except* LeaseLost:
                 self._metrics.leases_lost.inc()
@@ -203,8 +206,8 @@ class LaneWorker:
             run = work.next_run()
             lease.rest = work.rest
             try:
-                with structlog.contextvars.bound_contextvars(correlacao=run[0].correlacao):
-                    await self._handle(lease, work, run)
+                structlog.contextvars.bind_contextvars(correlacao=run[0].correlacao)  # a lane has a task of its own
+                await self._handle(lease, work, run)
             except LeaseLost:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever a handler does wrong stays in its lane
@@ -220,11 +223,11 @@ class LaneWorker:
         handler = self._handlers.get(tipo)
         if handler is None:
             raise NoHandlerError(tipo)
-        with self._metrics.handler_seconds.labels(tipo).time():
+        with self._seconds(tipo).time():
             taken = work.complete(await handler(lease, run))
         if not taken:
             raise NoProgressError(tipo)
-        self._metrics.rows_done.labels(tipo).inc(taken)
+        self._rows(tipo).inc(taken)
 
     async def _after_failure(self, lease: Lease, run: Sequence[InboxRow], error: Exception) -> None:
         where = {"lane": tag(lease.lane), "tipo": run[0].tipo, "ids": [row.id for row in run]}

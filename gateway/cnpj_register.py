@@ -63,7 +63,7 @@ class CNPJRegister:
         *,
         guard: Callable[[], None],
         timeout: float = 3.0,  # the person is waiting for the summary, which can do without the name
-        observe: Callable[[Exchange], None] = lambda _: None,
+        observe: Callable[[Exchange], None] | None = None,
     ) -> None:
         self._path = "" if base_url.rstrip("/").endswith(_PATH) else _PATH
         self._register = Destination(base_url, timeout=timeout, guard=guard, observe=observe)

@@ -47,10 +47,6 @@ class Exchange:
     sent: bytes = b""
 
 
-def _unobserved(exchange: Exchange) -> None:
-    """Drop the record: who wants it passes an observer."""
-
-
 def origin(url: URL) -> str:
     """Return ``scheme://host:port`` with the port always written, so that two spellings compare equal."""
     return f"{url.scheme}://{url.host}:{url.port}"
@@ -72,7 +68,7 @@ class Destination:
         guard: Callable[[], None],
         headers: Mapping[str, str] | None = None,
         also_allowed: frozenset[str] = frozenset(),
-        observe: Callable[[Exchange], None] = _unobserved,
+        observe: Callable[[Exchange], None] | None = None,
         breaker: Breaker | None = None,
     ) -> None:
         url = URL(base_url)
@@ -141,7 +137,9 @@ class Destination:
             return answer
         finally:
             self._count(status, failure)
-            self._observe(Exchange(method, path, status, body, failure, time.monotonic() - started, content or b""))
+            if self._observe is not None:
+                seconds = time.monotonic() - started
+                self._observe(Exchange(method, path, status, body, failure, seconds, content or b""))
 
     def _count(self, status: int | None, failure: str | None) -> None:
         if self._breaker is None:

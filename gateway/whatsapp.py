@@ -40,7 +40,7 @@ class WhatsApp:
         guard: Callable[[], None],
         send_timeout: float = 20.0,  # Graph answers in a second; later the status webhook is the better witness
         media_timeout: float = 60.0,  # 16 MB of voice over a poor line
-        observe: Callable[[Exchange], None] = lambda _: None,
+        observe: Callable[[Exchange], None] | None = None,
     ) -> None:
         if not phone_number_id.isalnum():
             raise ValueError("the phone number id becomes part of a path")

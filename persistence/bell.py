@@ -43,12 +43,11 @@ class Bell:
     async def wait(self, seconds: float) -> None:
         """Return when rung, at the latest after ``seconds``; what is heard later counts for the next wait."""
         self.listen()
+        alarm = asyncio.get_running_loop().call_later(seconds, self._rung.set)
         try:
-            async with asyncio.timeout(seconds):
-                await self._rung.wait()
-        except TimeoutError:
-            pass
+            await self._rung.wait()
         finally:
+            alarm.cancel()
             self._rung.clear()
 
     async def close(self) -> None:

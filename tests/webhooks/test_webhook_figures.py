@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 from bot.metrics import Metrics
 from bot.observability import ALLOWED
 from persistence.inbox import Arrival
+from webhooks import figures as module
 from webhooks.figures import IDS_PER_LINE, Figures
 
 
@@ -23,10 +24,16 @@ def told(logs: list[Any]) -> list[dict[str, Any]]:
 
 async def a_round() -> None:
     """Let the loop run what is ready, and what that makes ready."""
-    for _ in range(2):
+    for _ in range(3):
         await asyncio.sleep(0)
 
 
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "APART", 0.0)
+
+
+@pytest.mark.usefixtures("at_once")
 async def test_what_arrives_together_is_one_line_with_every_id() -> None:
     """Webhooks of one moment share a line, each sender its own; no correlation id is missing: each can be followed."""
     figures = Figures(Metrics())
@@ -46,6 +53,24 @@ async def test_what_arrives_together_is_one_line_with_every_id() -> None:
     assert all(line.keys() - {"log_level"} <= ALLOWED for line in told(logs))
 
 
+async def test_what_follows_soon_waits_for_company() -> None:
+    """The first webhook after a pause is told at once; those of the next 50 ms share a line, and none is forgotten."""
+    figures = Figures(Metrics())
+    with capture_logs() as logs:
+        figures.stored("whatsapp", 1, arrivals("a"))
+        await a_round()
+        assert [line["correlacoes"] for line in told(logs)] == [["a"]]
+        for name in ("b", "c", "d"):
+            figures.stored("whatsapp", 1, arrivals(name))
+            await a_round()
+        assert len(told(logs)) == 1
+        async with asyncio.timeout(10):
+            while len(told(logs)) == 1:  # noqa: ASYNC110 - the logs signal nothing
+                await asyncio.sleep(0.001)
+    assert [line["correlacoes"] for line in told(logs)] == [["a"], ["b", "c", "d"]]
+
+
+@pytest.mark.usefixtures("at_once")
 async def test_a_line_stays_short_enough_for_a_pipe() -> None:
     """Many webhooks of one moment are told in several lines, each of which a pipe takes whole; nothing is left out."""
     figures = Figures(Metrics())
