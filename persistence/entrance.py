@@ -31,7 +31,18 @@ ineditos AS MATERIALIZED (
 ), """  # noqa: S608 - our own constants
 
 # A lane that is already due stays due, with its place in the queue. ``pending_since`` is null from a claim until the
-# next arrival. The rows of one lane keep the order of the list: the identity is drawn after the sort.
+# next arrival.
+_DUE = f"""
+    ON CONFLICT (lane) DO UPDATE SET
+        pending_since = coalesce(l.pending_since, now()),
+        ready_at = greatest(l.backoff_until, CASE
+            WHEN l.pending_since IS NOT NULL AND l.ready_at <= now() THEN l.ready_at
+            WHEN excluded.ready_at <= now() THEN now()
+            ELSE least(excluded.ready_at, coalesce(l.pending_since, now()) + {MAX_DEBOUNCE_FACTOR} * $1::interval)
+        END)
+"""
+
+# The rows of one lane keep the order of the list: the identity is drawn after the sort.
 _PUT = """
 WITH entrada AS MATERIALIZED (
     SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[]{arrays})
@@ -45,13 +56,7 @@ WITH entrada AS MATERIALIZED (
     INSERT INTO lanes AS l (lane, ready_at, pending_since)
     SELECT lane, CASE WHEN bool_or(imediato) THEN now() ELSE now() + $1::interval END, now()
     FROM entrada JOIN novas USING (chave) WHERE estado = 0 GROUP BY lane ORDER BY lane
-    ON CONFLICT (lane) DO UPDATE SET
-        pending_since = coalesce(l.pending_since, now()),
-        ready_at = greatest(l.backoff_until, CASE
-            WHEN l.pending_since IS NOT NULL AND l.ready_at <= now() THEN l.ready_at
-            WHEN excluded.ready_at <= now() THEN now()
-            ELSE least(excluded.ready_at, coalesce(l.pending_since, now()) + {factor} * $1::interval)
-        END)
+    {due}
 )
 SELECT coalesce(array_agg(chave), '{{}}') AS novas,
     CASE WHEN bool_or(estado = 0) THEN pg_notify('{channel}', '') END
@@ -66,11 +71,24 @@ def _put(*, ticks: bool) -> str:
         names=", wamid, numero, tick, posto" if ticks else "",
         ticks=_TICKS if ticks else "",
         done=f"({settled})::int::smallint, CASE WHEN {settled} THEN now() END" if ticks else "0, NULL",
-        factor=MAX_DEBOUNCE_FACTOR,
+        due=_DUE,
         channel=CHANNEL,
     )
 
 
 # ``$1`` is the debounce time; then the columns of ``Arrival``, each an array, and with ticks those of ``Tick``.
 PUT = _put(ticks=False)
+# The same for one row, as most come when little goes on: a smaller plan, an eighth less until it is on the disk. It
+# gives no row when the arrival was known.
+PUT_ONE = f"""
+WITH nova AS (
+    INSERT INTO inbox (chave, lane, tipo, payload, correlacao) VALUES ($2, $3, $4, $5::text::jsonb, $6)
+    ON CONFLICT (chave) DO NOTHING RETURNING chave
+), acordada AS (
+    INSERT INTO lanes AS l (lane, ready_at, pending_since)
+    SELECT $3, CASE WHEN $7::boolean THEN now() ELSE now() + $1::interval END, now() FROM nova
+    {_DUE}
+)
+SELECT ARRAY[chave] AS novas, pg_notify('{CHANNEL}', '') FROM nova
+"""  # noqa: S608 - our own constants
 PUT_WITH_TICKS = _put(ticks=True)

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from persistence.entrance import PUT, PUT_WITH_TICKS
+from persistence.entrance import PUT, PUT_ONE, PUT_WITH_TICKS
 from persistence.jsontext import clean, storable
 from persistence.outage import DatabaseAwayError, is_objection, is_outage
 from persistence.patience import Patience
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from persistence.connection import Connection
     from persistence.engine import Database
@@ -25,6 +25,7 @@ FLUSHERS = 2  # more only split the batches, and smaller batches cost more of ev
 # A write that takes longer waits for the disk or for a lock: the others do not wait behind it. Ticks, for which nobody
 # waits, are held back for so long too, unless something else is written before.
 HELP_SECONDS = 0.01
+HELP_ROWS = 16  # so many waiting are a batch of their own, and the disk may write two at once
 MAX_ROWS = 400  # measured: a bigger batch gains nothing and makes its callers wait for each other
 MAX_WAITING = 20_000  # arrivals held in memory; beyond it the sender keeps them (503)
 PUT_SECONDS = 10.0  # Meta gives up after 5 to 20 s by various accounts; later than this is as good as never
@@ -87,7 +88,9 @@ class Inbox:
             raise DatabaseAwayError("too many arrivals are waiting for the database")
         self._waiting.append(caller)
         self._waiting_rows += len(caller.rows)
-        if not self._active and not all(arrival.tick for arrival in arrivals):
+        active = self._active
+        awaited = not all(arrival.tick for arrival in arrivals)
+        if (awaited and not active) or (self._waiting_rows >= HELP_ROWS and active < FLUSHERS):
             self._start()
         elif self._help is None:
             self._help = asyncio.get_running_loop().call_later(HELP_SECONDS, self._send_help)
@@ -99,7 +102,7 @@ class Inbox:
         if not arrivals:
             return 0
         sql, arguments = self._statement(_rows(arrivals).values())
-        return len((await connection.exec_driver_sql(sql, arguments)).one().novas)
+        return sum(len(row.novas) for row in await connection.exec_driver_sql(sql, arguments))
 
     async def close(self) -> None:
         """Wait until everything that was handed in is decided."""
@@ -156,7 +159,7 @@ class Inbox:
             if not caller.stored.done():
                 caller.stored.set_result(len(mine))
 
-    async def _insert(self, rows: Iterable[_Row]) -> list[str]:
+    async def _insert(self, rows: Collection[_Row]) -> list[str]:
         sql, arguments = self._statement(rows)
         for attempt in range(1, TRIES + 1):
             try:
@@ -170,7 +173,11 @@ class Inbox:
                 return list(record["novas"]) if record else []
         raise AssertionError("unreachable")
 
-    def _statement(self, rows: Iterable[_Row]) -> tuple[str, tuple[Any, ...]]:
+    def _statement(self, rows: Collection[_Row]) -> tuple[str, tuple[Any, ...]]:
+        if len(rows) == 1:
+            [(*values, tick)] = rows
+            if tick is None:
+                return PUT_ONE, (self._debounce, *values)
         *columns, ticks = zip(*rows, strict=True)
         if not any(ticks):
             return PUT, (self._debounce, *columns)
@@ -188,7 +195,7 @@ def _rows(arrivals: Sequence[Arrival]) -> dict[str, _Row]:
     return rows
 
 
-def _merged(batch: list[_Caller]) -> Iterable[_Row]:
+def _merged(batch: list[_Caller]) -> Collection[_Row]:
     rows: dict[str, _Row] = {}
     for caller in batch:
         for chave, row in caller.rows.items():

@@ -8,14 +8,17 @@ import asyncpg
 import pytest
 import pytest_asyncio
 
+from persistence import inbox as module
 from persistence.engine import Database
-from persistence.inbox import Arrival, Inbox
+from persistence.inbox import HELP_ROWS, Arrival, Inbox
 from persistence.jsontext import UnstorableError
 from persistence.outage import DatabaseAwayError
 from persistence.tick import Tick
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    Put = Callable[[list[Arrival]], Awaitable[None]]
 
 PATIENCE = 10.0  # seconds; a test that waits longer has failed
 
@@ -116,37 +119,48 @@ async def test_json_without_a_bottom_is_refused(database: Database, inbox: Inbox
     assert await stored(database) == []
 
 
-async def test_a_text_waits_and_the_next_one_joins(database: Database, inbox: Inbox) -> None:
+@pytest.fixture(params=["alone", "in company"])
+def put(request: pytest.FixtureRequest, inbox: Inbox) -> Put:
+    """Store arrivals by the statement for one of them, or by that for many."""
+
+    async def store(arrivals: list[Arrival]) -> None:
+        company = [arrival(f"with {arrivals[0].chave}", lane="b")] if request.param == "in company" else []
+        assert await inbox.put([*arrivals, *company]) == len(arrivals) + len(company)
+
+    return store
+
+
+async def test_a_text_waits_and_the_next_one_joins(database: Database, put: Put) -> None:
     """A text makes its lane due after the quiet time; another text starts the quiet time again."""
-    await inbox.put([arrival("1", imediato=False)])
+    await put([arrival("1", imediato=False)])
     assert 0.5 < await quiet(database) <= 1.0
     await database.pool.execute("UPDATE lanes SET ready_at = now() + interval '0.1 s'")
-    await inbox.put([arrival("2", imediato=False)])
+    await put([arrival("2", imediato=False)])
     assert 0.5 < await quiet(database) <= 1.0
 
 
-async def test_who_never_stops_typing_is_answered_after_four_quiet_times(database: Database, inbox: Inbox) -> None:
+async def test_who_never_stops_typing_is_answered_after_four_quiet_times(database: Database, put: Put) -> None:
     """The quiet time is bounded by the oldest text that waits."""
-    await inbox.put([arrival("1", imediato=False)])
+    await put([arrival("1", imediato=False)])
     await database.pool.execute("UPDATE lanes SET pending_since = now() - interval '3.8 s'")
-    await inbox.put([arrival("2", imediato=False)])
+    await put([arrival("2", imediato=False)])
     assert await quiet(database) <= 0.2
 
 
-async def test_a_button_is_due_at_once_and_stays_due(database: Database, inbox: Inbox) -> None:
+async def test_a_button_is_due_at_once_and_stays_due(database: Database, put: Put) -> None:
     """A tap makes the whole lane due now, and a text after it does not push it back."""
-    await inbox.put([arrival("1", imediato=False)])
-    await inbox.put([arrival("2", imediato=True)])
+    await put([arrival("1", imediato=False)])
+    await put([arrival("2", imediato=True)])
     assert await quiet(database) <= 0
-    await inbox.put([arrival("3", imediato=False)])
+    await put([arrival("3", imediato=False)])
     assert await quiet(database) <= 0
 
 
-async def test_an_arrival_does_not_shorten_a_back_off(database: Database, inbox: Inbox) -> None:
+async def test_an_arrival_does_not_shorten_a_back_off(database: Database, put: Put) -> None:
     """While a lane backs off after a failure, not even a tap makes it due."""
-    await inbox.put([arrival("1")])
+    await put([arrival("1")])
     await database.pool.execute("UPDATE lanes SET backoff_until = now() + interval '30 s'")
-    await inbox.put([arrival("2")])
+    await put([arrival("2")])
     assert await quiet(database) > 20
 
 
@@ -250,6 +264,27 @@ async def test_a_write_that_waits_for_a_lock_does_not_hold_up_the_others(databas
             while not await database.pool.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
                 pass
             assert await inbox.put([arrival("3", lane="free")]) == 1
+            assert not stuck.done()
+        assert await stuck == 1
+
+
+async def test_a_batch_behind_a_slow_write_gets_a_writer_of_its_own(
+    database: Database, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sixteen that wait are no longer held back by a write that waits for the disk."""
+    monkeypatch.setattr(module, "HELP_SECONDS", 3600.0)
+    await inbox.put([arrival("1", lane="held")])
+    async with asyncio.timeout(PATIENCE), database.pool.acquire() as rival:
+        async with rival.transaction():
+            await rival.execute("SELECT FROM lanes WHERE lane = 'held' FOR UPDATE")
+            stuck = asyncio.create_task(inbox.put([arrival("2", lane="held")]))
+            while not await database.pool.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+                pass
+            waiting = [asyncio.create_task(inbox.put([arrival(f"w{n}", lane="free")])) for n in range(HELP_ROWS - 1)]
+            await asyncio.sleep(0)
+            assert len(inbox._flushers) == 1
+            assert await inbox.put([arrival("last", lane="free")]) == 1
+            assert await asyncio.gather(*waiting) == [1] * len(waiting)
             assert not stuck.done()
         assert await stuck == 1
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 HOT = {
     "put": entrance.PUT,
+    "put_one": entrance.PUT_ONE,
     "put_with_ticks": entrance.PUT_WITH_TICKS,
     "claim": lanes._CLAIM,
     "rows": lanes._ROWS,
