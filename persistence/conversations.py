@@ -56,18 +56,22 @@ def _literals(states: Iterable[str]) -> str:
 
 
 # The person is found by phone when Meta gives one, else by what the conversation was before. States are literals: by
-# them the planner knows that the partial indexes serve.
+# them the planner knows that the partial indexes serve; and the limits keep it from reading all that wait.
 _FIND = f"""
 SELECT {", ".join(f"e.{name}" for name in Empresa.__slots__)}, s.sessao_id, s.versao AS sessao_versao, c.orientada_em,
-    c.atendente_id IS NOT NULL AS atendida, now() AS agora, EXISTS (
-        SELECT FROM cancelamento k WHERE k.conversa = p.conversa AND k.estado IN ({_literals(CONVERSANDO)})
-    ) AS cancelando
+    c.atendente_id IS NOT NULL AS atendida, k.id IS NOT NULL AS cancelando, now() AS agora
 FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS p(conversa, telefone, lugar)
 LEFT JOIN conversas c ON c.conversa = p.conversa
 LEFT JOIN usuario t ON t.telefone = p.telefone
 LEFT JOIN usuario u ON u.id = CASE WHEN p.telefone IS NULL THEN c.usuario_id ELSE t.id END
 LEFT JOIN empresa e ON e.id = u.empresa_id
-LEFT JOIN session_snapshot s ON s.conversa = p.conversa AND s.estado IN ({_literals(ESPERAM_USUARIO)})
+LEFT JOIN LATERAL (
+    SELECT sessao_id, versao FROM session_snapshot
+    WHERE conversa = p.conversa AND estado IN ({_literals(ESPERAM_USUARIO)}) LIMIT 1
+) s ON true
+LEFT JOIN LATERAL (
+    SELECT id FROM cancelamento WHERE conversa = p.conversa AND estado IN ({_literals(CONVERSANDO)}) LIMIT 1
+) k ON true
 ORDER BY p.lugar
 """  # noqa: S608 - our own constants
 

@@ -36,6 +36,7 @@ ERROR_LENGTH = 500  # characters kept of an error: enough for a sentence, too li
 
 log = structlog.get_logger()
 
+# Only who could take more asks when the next one will be due: behind a long queue that would be a walk through it.
 # Claiming is two statements on purpose. The rows are read with a snapshot younger than the lane's lock: one statement
 # could forget (pending_since) an arrival that it cannot see yet, and that row would sleep.
 _CLAIM = """
@@ -52,6 +53,7 @@ SELECT lane, epoch, herdada, NULL::float8 AS proxima FROM tomadas
 UNION ALL
 SELECT NULL, NULL, NULL, extract(epoch FROM min(greatest(ready_at, lease_until)) - now())::float8
 FROM lanes WHERE ready_at IS NOT NULL AND NOT EXISTS (SELECT FROM devidas WHERE devidas.lane = lanes.lane)
+    AND (SELECT count(*) FROM devidas) < $2
 """
 _ROWS = """
 SELECT r.* FROM unnest($1::text[]) AS l(lane) CROSS JOIN LATERAL (

@@ -107,6 +107,16 @@ async def test_a_processed_lane_waits_for_nothing(database: Database, lanes: Lan
     assert (lease.epoch, keys(rows)) == (2, ["2"])
 
 
+async def test_only_who_could_take_more_looks_ahead(database: Database, lanes: Lanes, inbox: Inbox) -> None:
+    """When the next lane is due is not asked in front of a queue: it would be a walk through all of it."""
+    await inbox.put([arrival(str(number), str(number)) for number in range(3)])
+    await inbox.put([arrival("later", "later", imediato=False)])
+    assert len(await lanes.claim("w", 2)) == 2
+    assert lanes._due_at is None
+    assert len(await lanes.claim("w", 2)) == 1
+    assert lanes._due_at is not None
+
+
 async def test_what_arrives_during_a_lease_is_found_after_it(database: Database, lanes: Lanes, inbox: Inbox) -> None:
     """A row that comes while the lane is held makes the lane due when it is given back."""
     await inbox.put([arrival("1")])
