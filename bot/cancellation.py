@@ -63,7 +63,7 @@ class Cancellations:
 
     async def claim(self, limit: int) -> list[Tarefa]:
         """Take cancellations that are due."""
-        async with self._database.transaction() as connection:
+        async with self._database.alone() as connection:
             return await work.claim(connection, limit, LEASE_SECONDS)
 
     async def renew(self, tarefa: Tarefa) -> bool:
@@ -90,7 +90,7 @@ class Cancellations:
         if sending:
             if started - tarefa.tomada_em > SEND_WITHIN:
                 log.warning("cancellation_given_back", emissao_id=tarefa.emissao_id)
-                async with self._database.transaction() as connection:
+                async with self._database.alone() as connection:
                     await work.give_back(connection, tarefa)
                 return
             with recording() as tape:
