@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from persistence.outage import is_outage
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
@@ -13,7 +15,10 @@ Answer = TypeVar("Answer")
 
 
 class Gathered(Generic[Question, Answer]):
-    """Hands what callers ask at the same moment to ``answer``, which returns as many answers, in their order."""
+    """Hands what callers ask at the same moment to ``answer``, which returns as many answers, in their order.
+
+    When that fails, other than for an outage, each question is asked alone: the others must not suffer for one.
+    """
 
     def __init__(self, answer: Callable[[Sequence[Question]], Awaitable[Sequence[Answer]]]) -> None:
         self._answer = answer
@@ -21,7 +26,7 @@ class Gathered(Generic[Question, Answer]):
         self._under_way: set[asyncio.Task[None]] = set()
 
     async def ask(self, question: Question) -> Answer:
-        """Return its answer; raises what ``answer`` raises."""
+        """Return its answer; raises what ``answer`` raises for it."""
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._asked.append((question, future))
         if len(self._asked) == 1:  # the task starts after everybody who is about to run
@@ -32,12 +37,19 @@ class Gathered(Generic[Question, Answer]):
 
     async def _together(self) -> None:
         asked, self._asked = self._asked, []
+        await self._ask(asked)
+
+    async def _ask(self, asked: Sequence[tuple[Question, asyncio.Future[Answer]]]) -> None:
         try:
             answers = await self._answer([question for question, _ in asked])
             for (_, future), answer in zip(asked, answers, strict=True):
                 if not future.done():  # nobody waits any more
                     future.set_result(answer)
         except Exception as error:  # noqa: BLE001 - it is theirs
+            if len(asked) > 1 and not is_outage(error):
+                for one in asked:
+                    await self._ask([one])
+                return
             for _, future in asked:
                 if not future.done():
                     future.set_exception(error)

@@ -124,7 +124,13 @@ def _contact(lane: str, row: InboxRow) -> Contato:
     payload, message = row.payload, _message(row)
     contact = payload.get("contato") or {}
     phone_number_id = str(payload["phone_number_id"])
-    wa_id = message.get("from") or contact.get("wa_id")
-    address = wa_id or message.get("from_user_id") or contact.get("user_id") or lane.removeprefix(f"{phone_number_id}:")
+    wa_id = _id(message.get("from")) or _id(contact.get("wa_id"))
+    user_id = _id(message.get("from_user_id")) or _id(contact.get("user_id"))
     name = (contact.get("profile") or {}).get("name")
-    return Contato(lane, phone_number_id, str(address), wa_id, name)
+    return Contato(lane, phone_number_id, wa_id or user_id or lane.removeprefix(f"{phone_number_id}:"), wa_id, name)
+
+
+def _id(value: Any) -> str | None:
+    """Return an id as text, ``None`` for what is none; the door lets numbers in."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if whole or (isinstance(value, str) and value) else None

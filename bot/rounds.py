@@ -19,7 +19,7 @@ class Round:
     def __init__(self, rows: tuple[InboxRow, ...]) -> None:
         self.open = list(rows)
         self.completed = 0
-        self.over = False  # the lane was given back and nothing waits in it
+        self.over = False  # the lane was given back, and nothing waits in it or its workers were rung for
         self.truncated = len(rows) >= ROWS_PER_CLAIM  # there may be more than were read
 
     @property

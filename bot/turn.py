@@ -109,6 +109,7 @@ class Conversations:
             try:
                 return await self._turn(lease, chegada, conversa.empresa, ativa, clock)
             except StaleSessionError:  # the snapshot is the truth, also while Redis can't be written
+                lease.given_back = False
                 log.info("turn_replanned", attempt=attempt)
                 ativa = await self._stored(lease.lane)
         raise StaleSessionError(lease.lane)
@@ -119,6 +120,7 @@ class Conversations:
             try:
                 return await self._session_event(lease, row, sessao_id, evento)
             except StaleSessionError:  # somebody saved the session between our reading and our commit
+                lease.given_back = False
                 log.info("turn_replanned", attempt=attempt)
         raise StaleSessionError(lease.lane)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Handler = Callable[[Lease, Sequence[InboxRow]], Awaitable[Collection[int]]]
 """Takes the next rows of one lane, all of one ``tipo``; marks those that it takes as done (``Lanes.done``) in its own
 transaction and returns their ids. Rows that it leaves are handed to it again, after what came between. When none are
-left, that commit has ended the lease: the lane may be in other hands before the handler returns."""
+left, ``Lanes.done`` ends the lease too: the lane may be in other hands before the handler returns."""
 
 SetAside = Callable[[Lease, InboxRow, BaseException], Awaitable[None]]
 """Quarantines a row that failed for the last time (``Lanes.set_aside``), with all that follows from it, in one

@@ -22,8 +22,9 @@ COMMAND_TIMEOUT = 30.0  # seconds; the longest statement is a sweep of some mill
 CONNECT_TIMEOUT = 5.0  # seconds; a database that is away must turn into a 503 soon
 # Statements that take arrays are planned anew each time, as PostgreSQL thinks that a short array deserves its own plan:
 # half of what storing one arrival costs it. Their plans are the same; the console's are not, so it is not for them.
-# A plan that is kept must not be one for empty tables, as those of a new database are: no table is read whole.
-_PLANNED_ONCE = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off"}
+# A plan that is kept must not be one for empty tables, as those of a new database are: where an index serves, no table
+# is read whole (and where none does, PostgreSQL before 18 must not think that it is worth compiling).
+_PLANNED_ONCE = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "jit": "off"}
 
 
 class NetworkInsideTransactionError(RuntimeError):
@@ -41,7 +42,10 @@ def _dumps(value: object) -> str:
 
 
 class Database:
-    """One PostgreSQL in two pools: one for turns, and one for arrival and lanes, which must not wait for turns."""
+    """One PostgreSQL in two pools: one for turns, and one for what leads to them, which must not wait for turns.
+
+    That is arrival, lanes, who writes, and the claims of messages: short statements, planned once.
+    """
 
     def __init__(self, turns: Pool, pool: Pool) -> None:
         self._turns = turns

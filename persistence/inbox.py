@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FLUSHERS = 2  # more only split the batches, and smaller batches cost more of everything
 # A write that takes longer waits for the disk or for a lock: the others do not wait behind it. Ticks, for which nobody
-# waits, are held back for so long too, unless something else is written before.
+# waits, are held back for so long too, unless something else is written before or ``HELP_ROWS`` are waiting.
 HELP_SECONDS = 0.01
 HELP_ROWS = 16  # so many waiting are a batch of their own, and the disk may write two at once
 MAX_ROWS = 400  # measured: a bigger batch gains nothing and makes its callers wait for each other

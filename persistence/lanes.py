@@ -93,7 +93,7 @@ UPDATE lanes SET owner = NULL, lease_until = NULL, backoff_until = now() + $3::i
 WHERE lane = $1 AND epoch = $2 AND owner IS NOT NULL
 """
 _LOCK = "SELECT true FROM lanes WHERE lane = $1 AND epoch = $2 AND owner IS NOT NULL FOR NO KEY UPDATE"
-# The same for whoever has nothing left to do in it; who waits may be in another process, and is rung for.
+# A release within the commit that finishes the last rows; who waits may be in another process, and is rung for.
 _GIVE_BACK = f"""
 UPDATE lanes SET owner = NULL, lease_until = NULL, backoff_until = NULL,
     ready_at = CASE WHEN pending_since IS NOT NULL THEN ready_at END

@@ -19,9 +19,11 @@ class Oracle:
         self.gate = asyncio.Event()
 
     async def __call__(self, numbers: Sequence[int]) -> list[int]:
-        """Answer once the gate is open; 13 is refused."""
+        """Answer once the gate is open; 13 is refused, and -1 cuts the line."""
         self.asked.append(list(numbers))
         await self.gate.wait()
+        if -1 in numbers:
+            raise ConnectionResetError
         if 13 in numbers:
             raise ValueError("unlucky")
         return [2 * number for number in numbers]
@@ -46,12 +48,22 @@ async def test_questions_of_one_moment_are_asked_together(oracle: Oracle) -> Non
     assert await asyncio.gather(*first, second) == [2, 4, 6, 8]
 
 
-async def test_what_is_raised_reaches_all_who_asked(oracle: Oracle) -> None:
-    """Each of them, and nobody after them."""
+async def test_a_question_that_fails_fails_alone(oracle: Oracle) -> None:
+    """Those who asked at the same moment get their answers."""
     gathered = Gathered(oracle)
     oracle.gate.set()
-    told = await asyncio.gather(*map(gathered.ask, (1, 13)), return_exceptions=True)
-    assert [str(error) for error in told] == ["unlucky", "unlucky"]
+    told = await asyncio.gather(*map(gathered.ask, (1, 13, 2)), return_exceptions=True)
+    assert (told[0], str(told[1]), told[2]) == (2, "unlucky", 4)
+    assert oracle.asked == [[1, 13, 2], [1], [13], [2]]
+
+
+async def test_an_outage_is_everybodys(oracle: Oracle) -> None:
+    """A database that is away is not asked again for each of them."""
+    gathered = Gathered(oracle)
+    oracle.gate.set()
+    told = await asyncio.gather(*map(gathered.ask, (1, -1)), return_exceptions=True)
+    assert [type(error) for error in told] == [ConnectionResetError, ConnectionResetError]
+    assert oracle.asked == [[1, -1]]
     assert await gathered.ask(5) == 10
 
 

@@ -40,6 +40,15 @@ def test_words_in_a_row_are_one_turn() -> None:
     assert chegada.wamid == "wamid.2"
 
 
+@pytest.mark.parametrize(
+    ("told", "wa_id"), [(5511987654321, "5511987654321"), (True, None), (["x"], None), ({}, None), ("", None)]
+)
+def test_a_number_that_is_no_text_is_one_or_none(told: Any, wa_id: str | None) -> None:
+    """Whatever stands where a phone number should, the conversation keeps an address to answer to."""
+    contato = next_arrival(LANE, [row(1, {"type": "text", "text": {"body": "oi"}, "from": told}, {})]).contato
+    assert (contato.wa_id, contato.endereco) == (wa_id, wa_id or "BR.77")
+
+
 @pytest.mark.parametrize("kind", ["image", "document", "video"])
 def test_a_caption_counts_as_words(kind: str) -> None:
     """What is written under a picture or file is read."""

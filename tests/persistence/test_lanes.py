@@ -161,6 +161,20 @@ async def test_what_arrives_before_that_commit_is_called_for(database: Database,
     assert keys((await claim_one(lanes, "other"))[1]) == ["2"]
 
 
+async def test_an_arrival_in_flight_is_not_forgotten(database: Database, lanes: Lanes, inbox: Inbox) -> None:
+    """The commit of the last rows waits for an arrival that is being stored, and leaves the lane due for it."""
+    await inbox.put([arrival("1")])
+    lease, rows = await claim_one(lanes)
+    async with database.transaction() as connection:
+        assert await inbox.put_in(connection, [arrival("2")]) == 1
+        finishing = asyncio.create_task(finish(database, lanes, all_of(lease, *rows), *rows))
+        async with asyncio.timeout(PATIENCE):
+            while not await database.pool.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+                pass
+    await finishing
+    assert keys((await claim_one(lanes, "other"))[1]) == ["2"]
+
+
 async def test_a_lease_that_is_lost_ends_nothing(database: Database, lanes: Lanes, inbox: Inbox) -> None:
     """Neither the rows nor the lane change when another one holds it by then."""
     await inbox.put([arrival("1")])
