@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import asyncpg
@@ -254,8 +255,9 @@ async def test_a_caller_that_gives_up_disturbs_nobody(database: Database, inbox:
     assert {"1", "3", "5", "7", "9"} <= set(await stored(database))
 
 
-async def test_a_write_that_waits_for_a_lock_does_not_hold_up_the_others(database: Database, inbox: Inbox) -> None:
-    """Somebody at work on one lane delays its own arrivals only: another writer takes what came behind."""
+@asynccontextmanager
+async def a_write_held_up(database: Database, inbox: Inbox) -> AsyncIterator[None]:
+    """A write waits for a lane's lock while the body runs, and ends well after it."""
     await inbox.put([arrival("1", lane="held")])
     async with asyncio.timeout(PATIENCE), database.pool.acquire() as rival:
         async with rival.transaction():
@@ -263,9 +265,15 @@ async def test_a_write_that_waits_for_a_lock_does_not_hold_up_the_others(databas
             stuck = asyncio.create_task(inbox.put([arrival("2", lane="held")]))
             while not await database.pool.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
                 pass
-            assert await inbox.put([arrival("3", lane="free")]) == 1
+            yield
             assert not stuck.done()
         assert await stuck == 1
+
+
+async def test_a_write_that_waits_for_a_lock_does_not_hold_up_the_others(database: Database, inbox: Inbox) -> None:
+    """Somebody at work on one lane delays its own arrivals only: another writer takes what came behind."""
+    async with a_write_held_up(database, inbox):
+        assert await inbox.put([arrival("3", lane="free")]) == 1
 
 
 async def test_a_batch_behind_a_slow_write_gets_a_writer_of_its_own(
@@ -273,20 +281,12 @@ async def test_a_batch_behind_a_slow_write_gets_a_writer_of_its_own(
 ) -> None:
     """Sixteen that wait are no longer held back by a write that waits for the disk."""
     monkeypatch.setattr(module, "HELP_SECONDS", 3600.0)
-    await inbox.put([arrival("1", lane="held")])
-    async with asyncio.timeout(PATIENCE), database.pool.acquire() as rival:
-        async with rival.transaction():
-            await rival.execute("SELECT FROM lanes WHERE lane = 'held' FOR UPDATE")
-            stuck = asyncio.create_task(inbox.put([arrival("2", lane="held")]))
-            while not await database.pool.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
-                pass
-            waiting = [asyncio.create_task(inbox.put([arrival(f"w{n}", lane="free")])) for n in range(HELP_ROWS - 1)]
-            await asyncio.sleep(0)
-            assert len(inbox._flushers) == 1
-            assert await inbox.put([arrival("last", lane="free")]) == 1
-            assert await asyncio.gather(*waiting) == [1] * len(waiting)
-            assert not stuck.done()
-        assert await stuck == 1
+    async with a_write_held_up(database, inbox):
+        waiting = [asyncio.create_task(inbox.put([arrival(f"w{n}", lane="free")])) for n in range(HELP_ROWS - 1)]
+        await asyncio.sleep(0)
+        assert len(inbox._flushers) == 1
+        assert await inbox.put([arrival("last", lane="free")]) == 1
+        assert await asyncio.gather(*waiting) == [1] * len(waiting)
 
 
 async def test_ticks_wait_a_moment_for_company_and_words_do_not(database: Database, inbox: Inbox) -> None:
