@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-REPLANS = 3  # a stale live session is rare; more than this in one turn is a bug and goes to back-off
+REPLANS = 3  # a session that changes under a turn is rare; more than this in one turn is a bug and goes to back-off
 
 
 class Conversations:

@@ -78,7 +78,7 @@ def _put(*, ticks: bool) -> str:
 
 # ``$1`` is the debounce time; then the columns of ``Arrival``, each an array, and with ticks those of ``Tick``.
 PUT = _put(ticks=False)
-# The same for one row, as most come when little goes on: a smaller plan, an eighth less until it is on the disk. It
+# The same for one row, as most come when little goes on: a smaller plan, a tenth less until it is on the disk. It
 # gives no row when the arrival was known.
 PUT_ONE = f"""
 WITH nova AS (

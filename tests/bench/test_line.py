@@ -24,6 +24,7 @@ class House:
     def __init__(self, refuse_every: int = 0) -> None:
         self.arrivals: list[Arrival] = []
         self.requests = 0
+        self._arrived = asyncio.Condition()
         self._refuse_every = refuse_every
 
     def app(self) -> web.Application:
@@ -40,7 +41,14 @@ class House:
         if self._refuse_every and self.requests % self._refuse_every == 0:
             return web.Response(status=503)
         self.arrivals += read_notification(raw).arrivals
+        async with self._arrived:
+            self._arrived.notify_all()
         return web.json_response({"status": "ok"})
+
+    async def has(self, count: int) -> None:
+        """Wait for so many arrivals."""
+        async with asyncio.timeout(10), self._arrived:
+            await self._arrived.wait_for(lambda: len(self.arrivals) >= count)
 
 
 async def test_the_load_generator_counts_what_the_server_took() -> None:
@@ -67,9 +75,7 @@ async def test_a_message_of_ours_is_answered_and_its_ticks_come_as_webhooks() ->
             assert await answer.json() == {"success": True}
         _, shown = await line.phone("5511980000000").hear(0)
         await line.text("5511980000000", "olá")
-        async with asyncio.timeout(10):
-            while len(house.arrivals) < 4:  # noqa: ASYNC110 - requests come from the event loop itself
-                await asyncio.sleep(0.001)
+        await house.has(4)
     assert shown == payload
     assert line.sent == 1
     assert Counter(arrival.tipo for arrival in house.arrivals) == {"status": 3, "mensagem": 1}

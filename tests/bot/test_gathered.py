@@ -11,22 +11,32 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+PATIENCE = 10.0  # seconds; a test that waits longer has failed
+
+
 class Oracle:
     """Doubles numbers, and remembers how it was asked."""
 
     def __init__(self) -> None:
         self.asked: list[list[int]] = []
         self.gate = asyncio.Event()
+        self._heard: asyncio.Queue[list[int]] = asyncio.Queue()
 
     async def __call__(self, numbers: Sequence[int]) -> list[int]:
         """Answer once the gate is open; 13 is refused, and -1 cuts the line."""
         self.asked.append(list(numbers))
+        self._heard.put_nowait(list(numbers))
         await self.gate.wait()
         if -1 in numbers:
             raise ConnectionResetError
         if 13 in numbers:
             raise ValueError("unlucky")
         return [2 * number for number in numbers]
+
+    async def heard(self) -> list[int]:
+        """Wait for the next questions, in the order in which they were asked."""
+        async with asyncio.timeout(PATIENCE):
+            return await self._heard.get()
 
 
 @pytest.fixture
@@ -38,11 +48,9 @@ async def test_questions_of_one_moment_are_asked_together(oracle: Oracle) -> Non
     """Everybody gets the own answer, and later questions do not wait for earlier answers."""
     gathered = Gathered(oracle)
     first = [asyncio.create_task(gathered.ask(number)) for number in (1, 2, 3)]
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
+    assert await oracle.heard() == [1, 2, 3]
     second = asyncio.create_task(gathered.ask(4))
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
+    assert await oracle.heard() == [4]
     assert oracle.asked == [[1, 2, 3], [4]]
     oracle.gate.set()
     assert await asyncio.gather(*first, second) == [2, 4, 6, 8]
@@ -71,8 +79,7 @@ async def test_whoever_gives_up_takes_nothing_from_the_others(oracle: Oracle) ->
     """A task that is cancelled while it waits leaves the others their answers."""
     gathered = Gathered(oracle)
     leaving, staying = (asyncio.create_task(gathered.ask(number)) for number in (1, 2))
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
+    assert await oracle.heard() == [1, 2]
     leaving.cancel()
     oracle.gate.set()
     assert await staying == 4
