@@ -11,9 +11,10 @@ import asyncpg
 
 from bench.cpu import Meter
 from bench.figure import Figure
+from persistence.arrival import Arrival
 from persistence.engine import Database
 from persistence.entrance import CHANNEL
-from persistence.inbox import Arrival, Inbox
+from persistence.inbox import Inbox
 
 if TYPE_CHECKING:
     from bench.place import Place

@@ -16,7 +16,7 @@ from bot.run import serving, settle, stop_on_signals
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from persistence.inbox import Arrival
+    from persistence.arrival import Arrival
 
 SECRET = b"sandbox-app-secret"
 EMPTY_ANSWER = b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 15\r\n\r\n{"status":"ok"}'

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from persistence import cancellation_work, issued
-from persistence.inbox import Arrival
+from persistence.arrival import Arrival
 from state_machine.cancelamento import StatusNota
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from extractor.cancellation import (
     too_vague,
 )
 from persistence import cancellations, conversations, issued, outbox, snapshots
-from persistence.inbox import Arrival
+from persistence.arrival import Arrival
 from state_machine import cancelamento_textos as textos
 from state_machine.cancelamento import (
     CONVERSANDO,

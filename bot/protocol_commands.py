@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from persistence import attempts, snapshots, suspension
-from persistence.inbox import Arrival, Inbox
+from persistence.arrival import Arrival
+from persistence.inbox import Inbox
 from persistence.tables import empresa
 from state_machine.documents import CNPJ, DocumentoInvalido
 from state_machine.emission import StatusEmissao

@@ -12,7 +12,7 @@ from apscheduler.triggers.interval import IntervalTrigger
 from sqlalchemy.dialects.postgresql import insert
 
 from persistence import cancellations, dashboard, idempotency, retention, snapshots
-from persistence.inbox import Arrival
+from persistence.arrival import Arrival
 from persistence.tables import job_slots
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from bot.cancellation_news import seen_cancelled
 from bot.memory import database_now
 from gateway.rejection import explain
 from persistence import emissions, gateway_operations, notes, suspension
+from persistence.arrival import Arrival
 from persistence.emissions import Chamada
-from persistence.inbox import Arrival
 from state_machine.emission import (
     Absent,
     Accepted,

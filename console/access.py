@@ -92,23 +92,26 @@ def see_other(path: str) -> web.Response:
     return web.Response(status=303, headers={"Location": path})
 
 
-@web.middleware
-async def forms_are_ours(request: web.Request, handler: Handler) -> web.StreamResponse:
+def forms_are_ours(handler: Handler) -> Handler:
     """Refuse every unsafe request that another site could have made: wrong origin, or without the page's token."""
-    if request.method in SAFE:
+
+    async def look(request: web.Request) -> web.StreamResponse:
+        if request.method in SAFE:
+            return await handler(request)
+        if request.content_length is None or request.content_length > FORM_LIMIT:
+            raise web.HTTPRequestEntityTooLarge(FORM_LIMIT, request.content_length or 0)
+        origin = request.headers.get("Origin")
+        if origin is not None and urlsplit(origin).netloc != request.host:
+            raise web.HTTPForbidden(text="csrf")
+        if request.headers.get("Sec-Fetch-Site", "same-origin") not in {"same-origin", "none"}:
+            raise web.HTTPForbidden(text="csrf")
+        token = request.cookies.get(request.app[DEPS].cookie, "")
+        given = (await request.post()).get("csrf", "")
+        if not token or not isinstance(given, str) or not hmac.compare_digest(given.encode(), csrf_for(token).encode()):
+            raise web.HTTPForbidden(text="csrf")
         return await handler(request)
-    if request.content_length is None or request.content_length > FORM_LIMIT:
-        raise web.HTTPRequestEntityTooLarge(FORM_LIMIT, request.content_length or 0)
-    origin = request.headers.get("Origin")
-    if origin is not None and urlsplit(origin).netloc != request.host:
-        raise web.HTTPForbidden(text="csrf")
-    if request.headers.get("Sec-Fetch-Site", "same-origin") not in {"same-origin", "none"}:
-        raise web.HTTPForbidden(text="csrf")
-    token = request.cookies.get(request.app[DEPS].cookie, "")
-    given = (await request.post()).get("csrf", "")
-    if not token or not isinstance(given, str) or not hmac.compare_digest(given.encode(), csrf_for(token).encode()):
-        raise web.HTTPForbidden(text="csrf")
-    return await handler(request)
+
+    return look
 
 
 async def harden(request: web.Request, response: web.StreamResponse) -> None:

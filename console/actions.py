@@ -12,9 +12,9 @@ from console.access import see_other
 from console.commands import POR_NOME, TEXTO_MAX, Acao, payload
 from console.format import Olhar
 from persistence import audit, handoff, idempotency, issued, staff_case
+from persistence.arrival import Arrival
 from persistence.idempotency import Replay, Started
 from persistence.idempotency_key import Operation
-from persistence.inbox import Arrival
 from state_machine.cancelamento import Codigo, StatusNota, motivo_de
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import structlog
 from aiohttp import web
+from aiohttp.hdrs import METH_ANY
 
 from console.access import forms_are_ours, guarded, harden
 from console.assets import Assets
@@ -56,7 +57,7 @@ def create_console(
 
     ``preco``: what the model costs, where the operator said it.
     """
-    app = web.Application(middlewares=[_worded, forms_are_ours])
+    app = web.Application()  # no middleware: aiohttp would lead every webhook past it, at a tenth of its cost
     app[DEPS] = ConsoleDeps(
         database=database,
         inbox=inbox,
@@ -67,8 +68,9 @@ def create_console(
         preco=preco,
     )
     for rota in ROTAS:
-        app.router.add_route(rota.metodo, rota.caminho, guarded(rota))
-    app.router.add_get("/estatico/{nome}", Assets(HERE / "static").asset)
+        app.router.add_route(rota.metodo, rota.caminho, _worded(forms_are_ours(guarded(rota))))
+    app.router.add_get("/estatico/{nome}", _worded(Assets(HERE / "static").asset))
+    app.router.add_route("*", "/{resto:.*}", _worded(forms_are_ours(_nowhere)))
     app.on_response_prepare.append(harden)
     app.on_shutdown.append(_end_streams)
     return app
@@ -83,21 +85,34 @@ def mount(app: web.Application, console: web.Application) -> None:
     app.add_subapp(PREFIX, console)
 
 
-@web.middleware
-async def _worded(request: web.Request, handler: Handler) -> web.StreamResponse:
+def _worded(handler: Handler) -> Handler:
     """Say every refusal as a page in pt-BR: what happened, what was kept, what to do next."""
-    try:
-        return await handler(request)
-    except web.HTTPRedirection:
-        raise
-    except web.HTTPException as error:
-        said = {"csrf": CSRF, "late": LATE, "views": VIEWS}.get(error.text or "") or ERROS.get(error.status, ERROS[422])
-        return _page(request, error.status, *said)
-    except Exception as error:
-        if is_outage(error):
-            return _page(request, 503, *ERROS[503])
-        log.exception("console_failed", error=type(error).__name__)
-        return _page(request, 500, *ERROS[500])
+
+    async def say(request: web.Request) -> web.StreamResponse:
+        try:
+            return await handler(request)
+        except web.HTTPRedirection:
+            raise
+        except web.HTTPException as error:
+            said = {"csrf": CSRF, "late": LATE, "views": VIEWS}.get(error.text or "")
+            return _page(request, error.status, *(said or ERROS.get(error.status, ERROS[422])))
+        except Exception as error:
+            if is_outage(error):
+                return _page(request, 503, *ERROS[503])
+            log.exception("console_failed", error=type(error).__name__)
+            return _page(request, 500, *ERROS[500])
+
+    return say
+
+
+async def _nowhere(request: web.Request) -> web.StreamResponse:
+    """Tell a page that does not exist from one that is not asked for like that."""
+    methods: set[str] = set()
+    for resource in request.app.router.resources():
+        methods |= (await resource.resolve(request))[1]
+    if methods := methods - {METH_ANY}:
+        raise web.HTTPMethodNotAllowed(request.method, methods)
+    raise web.HTTPNotFound
 
 
 def _page(request: web.Request, status: int, titulo: str, conselho: str) -> web.Response:

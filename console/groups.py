@@ -15,10 +15,10 @@ from console import labels
 from console.access import see_other
 from console.figures import days_of
 from persistence import audit, idempotency
+from persistence.arrival import Arrival
 from persistence.dashboard import DAYS
 from persistence.idempotency import Replay, Started
 from persistence.idempotency_key import Operation
-from persistence.inbox import Arrival
 from persistence.staff_groups import Grupo, members, resolution
 from state_machine.emission import StatusEmissao
 from state_machine.estado import Estado

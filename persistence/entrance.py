@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from persistence.jsontext import clean, storable
 from persistence.tick import RANK
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from persistence.arrival import Arrival
 
 CHANNEL = "prosa_inbox"
 MAX_DEBOUNCE_FACTOR = 4  # somebody who never stops typing is answered after this many quiet times
@@ -13,7 +23,8 @@ MAX_DEBOUNCE_FACTOR = 4  # somebody who never stops typing is answered after thi
 # like any other arrival, and a worker looks again. Messages are locked before lanes, there as here.
 _TICKS = f"""
 ineditos AS MATERIALIZED (
-    SELECT * FROM entrada e WHERE e.wamid IS NOT NULL AND NOT EXISTS (SELECT FROM inbox i WHERE i.chave = e.chave)
+    SELECT * FROM entrada e
+    WHERE e.wamid IS NOT NULL AND (SELECT true FROM inbox i WHERE i.chave = e.chave) IS NULL
 ), pelo_wamid AS MATERIALIZED (
     SELECT o.id, e.chave, e.wamid, e.tick, e.posto FROM ineditos e JOIN outbox o ON o.wamid = e.wamid
     FOR NO KEY UPDATE OF o SKIP LOCKED
@@ -30,8 +41,9 @@ ineditos AS MATERIALIZED (
     WHERE o.id = t.id AND (o.wamid IS NULL OR o.wamid = t.wamid)
 ), """  # noqa: S608 - our own constants
 
-# A lane that is already due stays due, with its place in the queue. ``pending_since`` is null from a claim until the
-# next arrival.
+# A lane that is due stays due, with its place in the queue: its row is locked, so that whoever is claiming it right now
+# comes first, and is then written only if that made it wait. ``pending_since`` is null from a claim until the next
+# arrival.
 _DUE = f"""
     ON CONFLICT (lane) DO UPDATE SET
         pending_since = coalesce(l.pending_since, now()),
@@ -40,25 +52,28 @@ _DUE = f"""
             WHEN excluded.ready_at <= now() THEN now()
             ELSE least(excluded.ready_at, coalesce(l.pending_since, now()) + {MAX_DEBOUNCE_FACTOR} * $1::interval)
         END)
+    WHERE l.pending_since IS NULL OR l.ready_at IS NULL OR l.ready_at > now() OR l.backoff_until > now()
 """
 
-# The rows of one lane keep the order of the list: the identity is drawn after the sort.
+# The rows of one lane keep the order of the list: the identity is drawn after the sort. One JSON for all rows costs us
+# a fraction of an array for each column, and PostgreSQL no more. Which keys are new is only told if some are not.
 _PUT = """
 WITH entrada AS MATERIALIZED (
-    SELECT * FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[]{arrays})
-        WITH ORDINALITY AS e(chave, lane, tipo, payload, correlacao, imediato{names}, posicao)
+    SELECT e->>0 AS chave, e->>1 AS lane, e->>2 AS tipo, e->3 AS payload, e->>4 AS correlacao,
+        (e->>5)::boolean AS imediato, {columns}posicao
+    FROM jsonb_array_elements($2::text::jsonb) WITH ORDINALITY AS a(e, posicao)
 ), {ticks}novas AS (
     INSERT INTO inbox (chave, lane, tipo, payload, correlacao, estado, feito_em)
-    SELECT chave, lane, tipo, payload::jsonb, correlacao, {done} FROM entrada ORDER BY posicao
+    SELECT chave, lane, tipo, payload, correlacao, {done} FROM entrada ORDER BY posicao
     ON CONFLICT (chave) DO NOTHING
-    RETURNING chave, estado
+    RETURNING chave, lane, estado
 ), acordadas AS (
     INSERT INTO lanes AS l (lane, ready_at, pending_since)
     SELECT lane, CASE WHEN bool_or(imediato) THEN now() ELSE now() + $1::interval END, now()
-    FROM entrada JOIN novas USING (chave) WHERE estado = 0 GROUP BY lane ORDER BY lane
+    FROM entrada JOIN novas USING (chave, lane) WHERE estado = 0 GROUP BY lane ORDER BY lane
     {due}
 )
-SELECT coalesce(array_agg(chave), '{{}}') AS novas,
+SELECT count(*) AS novas, CASE WHEN count(*) < (SELECT count(*) FROM entrada) THEN array_agg(chave) END AS chaves,
     CASE WHEN bool_or(estado = 0) THEN pg_notify('{channel}', '') END
 FROM novas
 """
@@ -67,8 +82,7 @@ FROM novas
 def _put(*, ticks: bool) -> str:
     settled = "chave IN (SELECT chave FROM aplicadas)"
     return _PUT.format(
-        arrays=", $8::text[], $9::bigint[], $10::text[], $11::int[]" if ticks else "",
-        names=", wamid, numero, tick, posto" if ticks else "",
+        columns="e->>6 AS wamid, (e->>7)::bigint AS numero, e->>8 AS tick, (e->>9)::int AS posto, " if ticks else "",
         ticks=_TICKS if ticks else "",
         done=f"({settled})::int::smallint, CASE WHEN {settled} THEN now() END" if ticks else "0, NULL",
         due=_DUE,
@@ -76,19 +90,40 @@ def _put(*, ticks: bool) -> str:
     )
 
 
-# ``$1`` is the debounce time; then the columns of ``Arrival``, each an array, and with ticks those of ``Tick``.
+# ``$1`` is the debounce time; ``$2`` is JSON: for each arrival its fields in their order, then those of its tick.
 PUT = _put(ticks=False)
-# The same for one row, as most come when little goes on: a smaller plan, a tenth less until it is on the disk. It
-# gives no row when the arrival was known.
-PUT_ONE = f"""
-WITH nova AS (
-    INSERT INTO inbox (chave, lane, tipo, payload, correlacao) VALUES ($2, $3, $4, $5::text::jsonb, $6)
-    ON CONFLICT (chave) DO NOTHING RETURNING chave
-), acordada AS (
-    INSERT INTO lanes AS l (lane, ready_at, pending_since)
-    SELECT $3, CASE WHEN $7::boolean THEN now() ELSE now() + $1::interval END, now() FROM nova
-    {_DUE}
-)
-SELECT ARRAY[chave] AS novas, pg_notify('{CHANNEL}', '') FROM nova
-"""  # noqa: S608 - our own constants
 PUT_WITH_TICKS = _put(ticks=True)
+
+
+_NO_TICK = (None, None, None, None)
+
+
+def entering(arrivals: Sequence[Arrival]) -> tuple[str, str]:
+    """Return the statement for ``arrivals`` and its ``$2``; of two equal keys the first counts.
+
+    Raises ``UnstorableError`` when a payload has no bottom.
+    """
+    if any(arrival.tick for arrival in arrivals):
+        told = [arrival.tick.columns() if arrival.tick else _NO_TICK for arrival in arrivals]
+        return PUT_WITH_TICKS, _json([(*_row(a), *tick) for a, tick in zip(arrivals, told, strict=True)])
+    return PUT, _json([_row(arrival) for arrival in arrivals])
+
+
+def _row(a: Arrival) -> tuple[Any, ...]:
+    return a.chave, a.lane, a.tipo, a.payload, a.correlacao, a.imediato
+
+
+def _json(rows: list[tuple[Any, ...]]) -> str:
+    try:
+        text = orjson.dumps(rows)
+        spoilt = b"\\u0000" in text
+    except TypeError:  # surrogates, integers beyond 64 bits, depth
+        spoilt = True
+    if spoilt:
+        text = orjson.dumps(
+            [
+                (clean(chave), clean(lane), tipo, orjson.Fragment(storable(payload)), *rest)
+                for chave, lane, tipo, payload, *rest in rows
+            ]
+        )
+    return text.decode()

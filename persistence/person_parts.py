@@ -7,6 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from persistence.tables import MENSAGENS
+
 APAGADA: Final = "apagada:"  # begins the key of a conversation whose person was erased
 
 
@@ -63,8 +65,8 @@ DO_TELEFONE: Final = (
     Parte(
         "mensagens recebidas",
         "inbox",
-        f"{_LANE} AND t.tipo = 'mensagem'",
-        _delete("inbox", f"{_LANE} AND t.tipo = 'mensagem'"),
+        f"{_LANE} AND {MENSAGENS}",
+        _delete("inbox", f"{_LANE} AND {MENSAGENS}"),
         _DELETED,
     ),
     Parte("tiques", "inbox", _TICKS, _delete("inbox", _TICKS), _DELETED),
@@ -126,7 +128,7 @@ DO_TELEFONE: Final = (
     *_fiscal(_MINE),
 )
 
-_NAMED = f"""{_LANE} AND t.tipo = 'mensagem' AND (t.payload::text ~ :escrito OR EXISTS (SELECT FROM session_snapshot s
+_NAMED = f"""{_LANE} AND {MENSAGENS} AND (t.payload::text ~ :escrito OR EXISTS (SELECT FROM session_snapshot s
     WHERE s.conversa = t.lane AND s.sessao_id = ANY(:sessoes)
     AND coalesce(t.feito_em, t.recebido_em) BETWEEN s.created_at AND s.updated_at))"""
 _SENT = f"{_OFSEM_PALAVRASS} OR ({_TALK} AND t.mensagem::text ~ :escrito)"

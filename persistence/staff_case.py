@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import distinct_on
 
 from persistence.tables import (
+    MENSAGENS,
     anotacao,
     conversas,
     empresa,
@@ -142,7 +143,7 @@ async def record(connection: Connection, conversa: str, caso: Caso | None = None
 
     A turn's messages are marked as done by the very commit that opens a session: that moment is where it begins.
     """
-    said = inbox.select().where(inbox.c.lane == conversa, inbox.c.tipo == "mensagem")
+    said = inbox.select().where(inbox.c.lane == conversa, sa.text(MENSAGENS))
     sent = outbox.select().where(outbox.c.conversa == conversa)
     noted = anotacao.select().where(anotacao.c.conversa == conversa)
     steps = transicoes.select()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bot.metrics import Metrics
-    from persistence.inbox import Arrival
+    from persistence.arrival import Arrival
 
 APART = 0.05  # seconds between two tellings at least; what comes after a pause is told at once
 IDS_PER_LINE = 200  # such a line has 3.2 kB: a pipe takes up to 4,096 bytes whole, whoever else writes to it

@@ -9,7 +9,7 @@ import structlog
 from aiohttp import web
 
 from persistence import jsontext
-from persistence.inbox import Arrival
+from persistence.arrival import Arrival
 from webhooks.deps import DEPS
 from webhooks.security import is_any
 from webhooks.storing import read_body, refused, store

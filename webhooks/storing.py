@@ -13,7 +13,7 @@ from persistence.outage import DatabaseAwayError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from persistence.inbox import Arrival
+    from persistence.arrival import Arrival
     from webhooks.deps import WebhookDeps
 
 STORED = b'{"status": "ok"}'

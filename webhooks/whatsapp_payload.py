@@ -11,7 +11,7 @@ from zlib import crc32
 import orjson
 
 from persistence import jsontext
-from persistence.inbox import Arrival
+from persistence.arrival import Arrival
 from persistence.tick import Tick
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Every table of the house; what a column means is said beside it, and no other module declares one."""
 
-from persistence.tables.arrival import inbox, lanes
+from persistence.tables.arrival import MENSAGENS, inbox, lanes
 from persistence.tables.base import metadata
 from persistence.tables.cancellations import cancelamento
 from persistence.tables.dashboard import painel
@@ -26,6 +26,7 @@ from persistence.tables.staff import (
 )
 
 __all__ = [
+    "MENSAGENS",
     "anotacao",
     "auditoria",
     "cancelamento",

@@ -15,7 +15,7 @@ from webhooks.security import signed_by_any
 from webhooks.whatsapp_payload import read_notification
 
 if TYPE_CHECKING:
-    from persistence.inbox import Arrival
+    from persistence.arrival import Arrival
 
 
 class House:

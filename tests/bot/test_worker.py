@@ -10,9 +10,10 @@ import pytest_asyncio
 import persistence.lanes
 from bot.metrics import Metrics
 from bot.worker import Handler, LaneWorker
+from persistence.arrival import Arrival
 from persistence.backlog import Backlog
 from persistence.engine import Database
-from persistence.inbox import Arrival, Inbox
+from persistence.inbox import Inbox
 from persistence.lanes import InboxRow, Lanes, Lease
 
 if TYPE_CHECKING:

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from console.access import HEADERS
+from console.app import create_console
 from console.route_table import COMMAND, refreshed
 from console.routes import ROTAS
 from persistence.staff import Papel
@@ -106,6 +107,21 @@ async def test_a_page_that_does_not_exist_says_so_in_words(everybody: dict[Papel
         assert answer.status == 404
         assert "Não encontrei" in await answer.text()
         assert answer.headers["Content-Security-Policy"] == HEADERS["Content-Security-Policy"]
+
+
+def test_no_webhook_is_led_past_the_console(office: Office) -> None:
+    """With a middleware in any part of it, aiohttp wraps the handlers of the whole application, on each request."""
+    nothing: Any = None
+    assert not create_console(nothing, nothing, nothing, office.cofre, secure=True).middlewares
+
+
+async def test_a_page_asked_for_in_the_wrong_way_says_so_in_words(everybody: dict[Papel, Browser]) -> None:
+    """A page that only takes forms is not missing for who types its address: it is asked for in another way."""
+    admin = everybody[Papel.ADMIN]
+    async with admin.session.get(f"{admin.base}/console/sair") as refusal:
+        assert refusal.status == 405
+        assert "Isso não se faz por aqui" in await refusal.text()
+        assert refusal.headers["Content-Security-Policy"] == HEADERS["Content-Security-Policy"]
 
 
 async def test_a_form_that_is_too_big_is_not_read(everybody: dict[Papel, Browser]) -> None:

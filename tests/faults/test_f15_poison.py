@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING
 from nightly import size
 from road_people import until
 
+from persistence.arrival import Arrival
 from persistence.backlog import Backlog
-from persistence.inbox import Arrival, Inbox
+from persistence.inbox import Inbox
 from persistence.lanes import MAX_ATTEMPTS
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from road_people import until
 
 from bot.delivery import AMBIGUOUS_WAIT, DEAF_AT_MOST, SEND_WITHIN
 from persistence import outbox
+from persistence.arrival import Arrival
 from persistence.doubts import TICK_LAG
-from persistence.inbox import Arrival
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_asyncio
 
-from persistence.inbox import Arrival, Inbox
+from persistence.arrival import Arrival
+from persistence.inbox import Inbox
 from persistence.lanes import Lanes
 from persistence.tick import Tick
 

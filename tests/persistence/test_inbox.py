@@ -10,8 +10,9 @@ import pytest
 import pytest_asyncio
 
 from persistence import inbox as module
+from persistence.arrival import Arrival
 from persistence.engine import Database
-from persistence.inbox import HELP_ROWS, Arrival, Inbox
+from persistence.inbox import HELP_ROWS, Inbox
 from persistence.jsontext import UnstorableError
 from persistence.outage import DatabaseAwayError
 from persistence.tick import Tick
@@ -157,6 +158,18 @@ async def test_a_button_is_due_at_once_and_stays_due(database: Database, put: Pu
     assert await quiet(database) <= 0
 
 
+async def test_a_lane_that_is_due_is_not_written_again(database: Database, put: Put) -> None:
+    """It stays as it is, place in the queue and all, until somebody claims it; then the next arrival is noted."""
+    row = "SELECT xmin::text, pending_since, ready_at FROM lanes WHERE lane = 'a'"
+    await put([arrival("1")])
+    first = await database.pool.fetchrow(row)
+    await put([arrival("2")])
+    assert await database.pool.fetchrow(row) == first
+    await database.pool.execute("UPDATE lanes SET pending_since = NULL")
+    await put([arrival("3")])
+    assert (await database.pool.fetchrow(row))["pending_since"] is not None
+
+
 async def test_an_arrival_does_not_shorten_a_back_off(database: Database, put: Put) -> None:
     """While a lane backs off after a failure, not even a tap makes it due."""
     await put([arrival("1")])
@@ -287,6 +300,15 @@ async def test_a_batch_behind_a_slow_write_gets_a_writer_of_its_own(
         assert len(inbox._flushers) == 1
         assert await inbox.put([arrival("last", lane="free")]) == 1
         assert await asyncio.gather(*waiting) == [1] * len(waiting)
+
+
+async def test_what_waits_is_shared_between_the_writers(database: Database, inbox: Inbox) -> None:
+    """Of many that wait, a writer takes its share and leaves the other one his; and the crumbs are not shared."""
+    await asyncio.gather(*(inbox.put([arrival(str(number))]) for number in range(6 * HELP_ROWS)))
+    sizes = await database.pool.fetch("SELECT count(*) FROM inbox GROUP BY xmin::text")
+    found = sorted((int(size) for (size,) in sizes), reverse=True)
+    assert found[0] == 3 * HELP_ROWS
+    assert len(found) <= 5
 
 
 async def test_ticks_wait_a_moment_for_company_and_words_do_not(database: Database, inbox: Inbox) -> None:

@@ -7,9 +7,10 @@ import pytest
 import pytest_asyncio
 
 from persistence import lanes as module
+from persistence.arrival import Arrival
 from persistence.backlog import Backlog
 from persistence.engine import Database
-from persistence.inbox import Arrival, Inbox
+from persistence.inbox import Inbox
 from persistence.lanes import DIED, InboxRow, Lanes, Lease, LeaseLost
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import pytest
 
 from persistence import conversations, entrance, lanes, outbox
 from persistence.engine import Database
+from persistence.tables import MENSAGENS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 INDEX = re.compile(r"Index (?:Only )?Scan (?:using|on) (?!ix_lanes_ready)")
 HOT = {
     "put": entrance.PUT,
-    "put_one": entrance.PUT_ONE,
     "put_with_ticks": entrance.PUT_WITH_TICKS,
     "claim": lanes._CLAIM,
     "rows": lanes._ROWS,
@@ -54,3 +54,12 @@ async def test_no_table_is_read_whole_by_what_runs_all_the_time(database: Databa
 def is_whole(line: str, under: str) -> bool:
     """Whether a scan reads all of a table, or all that an index holds; by its line of the plan and the next one."""
     return "Seq Scan" in line or (bool(INDEX.search(line)) and "Index Cond" not in under)
+
+
+async def test_a_persons_words_are_found_by_two_indexes(database: Database) -> None:
+    """What waits is in one, what is read in the other; a condition that PostgreSQL cannot prove would find neither."""
+    async with database.pool.acquire() as connection:
+        plan = await connection.fetch(f"EXPLAIN SELECT FROM inbox WHERE lane = 'a' AND {MENSAGENS}")
+    text = "\n".join(line for (line,) in plan)
+    assert "ix_inbox_lane_open" in text
+    assert "ix_inbox_mensagens" in text

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from persistence.inbox import Arrival, Inbox
+from persistence.arrival import Arrival
+from persistence.inbox import Inbox
 from persistence.lanes import Lanes, Lease, LeaseLost
 from persistence.tick import Tick
 from persistence.ticks import apply

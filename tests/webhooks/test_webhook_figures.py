@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from bot.metrics import Metrics
 from bot.observability import ALLOWED
-from persistence.inbox import Arrival
+from persistence.arrival import Arrival
 from webhooks import figures as module
 from webhooks.figures import IDS_PER_LINE, Figures
 
