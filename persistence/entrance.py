@@ -95,18 +95,34 @@ PUT = _put(ticks=False)
 PUT_WITH_TICKS = _put(ticks=True)
 
 
+# The same for one arrival, as most come when little goes on: a smaller plan. ``$2`` to ``$7`` are its fields.
+PUT_ONE = f"""
+WITH nova AS (
+    INSERT INTO inbox (chave, lane, tipo, payload, correlacao) VALUES ($2, $3, $4, $5::text::jsonb, $6)
+    ON CONFLICT (chave) DO NOTHING RETURNING chave
+), acordada AS (
+    INSERT INTO lanes AS l (lane, ready_at, pending_since)
+    SELECT $3, CASE WHEN $7::boolean THEN now() ELSE now() + $1::interval END, now() FROM nova
+    {_DUE}
+)
+SELECT count(*) AS novas, NULL AS chaves, CASE WHEN count(*) > 0 THEN pg_notify('{CHANNEL}', '') END FROM nova
+"""  # noqa: S608 - our own constants
+
 _NO_TICK = (None, None, None, None)
 
 
-def entering(arrivals: Sequence[Arrival]) -> tuple[str, str]:
-    """Return the statement for ``arrivals`` and its ``$2``; of two equal keys the first counts.
+def entering(arrivals: Sequence[Arrival]) -> tuple[str, tuple[Any, ...]]:
+    """Return the statement for ``arrivals`` and what it takes after ``$1``; of two equal keys the first counts.
 
-    Raises ``UnstorableError`` when a payload has no bottom.
+    It gives ``novas``, and in ``chaves`` which, if not all are. Raises ``UnstorableError`` for what has no bottom.
     """
     if any(arrival.tick for arrival in arrivals):
         told = [arrival.tick.columns() if arrival.tick else _NO_TICK for arrival in arrivals]
-        return PUT_WITH_TICKS, _json([(*_row(a), *tick) for a, tick in zip(arrivals, told, strict=True)])
-    return PUT, _json([_row(arrival) for arrival in arrivals])
+        return PUT_WITH_TICKS, (_json([(*_row(a), *tick) for a, tick in zip(arrivals, told, strict=True)]),)
+    if len(arrivals) == 1:
+        [(chave, lane, tipo, payload, *rest)] = map(_row, arrivals)
+        return PUT_ONE, (clean(chave), clean(lane), tipo, storable(payload), *rest)
+    return PUT, (_json([_row(arrival) for arrival in arrivals]),)
 
 
 def _row(a: Arrival) -> tuple[Any, ...]:

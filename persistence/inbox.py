@@ -85,8 +85,8 @@ class Inbox:
         """Do the same inside an open transaction: stored, and announced, if and when that one commits."""
         if not arrivals:
             return 0
-        sql, rows = entering(arrivals)
-        [row] = await connection.exec_driver_sql(sql, (self._debounce, rows))
+        sql, arguments = entering(arrivals)
+        [row] = await connection.exec_driver_sql(sql, (self._debounce, *arguments))
         return int(row.novas)
 
     async def close(self) -> None:
@@ -148,11 +148,11 @@ class Inbox:
 
     async def _insert(self, arrivals: Sequence[Arrival]) -> set[str] | None:
         """Return the keys that were new; ``None`` when all were."""
-        sql, rows = entering(arrivals)
+        sql, arguments = entering(arrivals)
         for attempt in range(1, TRIES + 1):
             try:
                 async with asyncio.timeout(FLUSH_SECONDS):
-                    novas, chaves, _ = await self._database.pool.fetchrow(sql, self._debounce, rows)
+                    novas, chaves, _ = await self._database.pool.fetchrow(sql, self._debounce, *arguments)
             except Exception as error:
                 if attempt == TRIES or not is_outage(error):
                     raise
