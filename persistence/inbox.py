@@ -7,15 +7,16 @@ import random
 from collections import deque
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from persistence.entrance import entering
 from persistence.jsontext import UnstorableError, clean
 from persistence.outage import DatabaseAwayError, is_objection, is_outage
-from persistence.patience import Patience
+from persistence.patience import Patience, Waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from persistence.arrival import Arrival
     from persistence.connection import Connection
@@ -36,9 +37,8 @@ TRIES = 3  # after a deadlock (the same keys in two orders), or on connections t
 
 
 @dataclass(slots=True, eq=False)
-class _Caller:
+class _Caller(Waiting):
     arrivals: Sequence[Arrival]
-    stored: asyncio.Future[int]
 
 
 class Inbox:
@@ -50,8 +50,9 @@ class Inbox:
     def __init__(self, database: Database, debounce_seconds: float, *, put_seconds: float = PUT_SECONDS) -> None:
         self._database = database
         self._debounce = timedelta(seconds=debounce_seconds)
-        self._patience = Patience(put_seconds)
+        self._patience = Patience(put_seconds, self._everybody)
         self._waiting: deque[_Caller] = deque()
+        self._writing: list[list[_Caller]] = []
         self._waiting_rows = 0
         self._flushers: set[asyncio.Task[None]] = set()
         self._active = 0  # of them: a finished one leaves the set a moment later
@@ -67,12 +68,13 @@ class Inbox:
             return 0
         if self._waiting and self._waiting_rows + len(arrivals) > MAX_WAITING:
             raise DatabaseAwayError("too many arrivals are waiting for the database")
-        caller = _Caller(arrivals, asyncio.get_running_loop().create_future())
+        loop = asyncio.get_running_loop()
+        caller = _Caller(loop.time(), loop.create_future(), arrivals)
         self._waiting.append(caller)
         self._waiting_rows += len(arrivals)
         self._see_to(arrivals)
-        self._patience.watch(caller.stored)
-        return await caller.stored
+        self._patience.begin()
+        return await caller.answer
 
     def _see_to(self, arrivals: Sequence[Arrival]) -> None:
         urgent = not self._active and not all(arrival.tick for arrival in arrivals)
@@ -110,9 +112,16 @@ class Inbox:
             while batch := self._take():
                 if self._waiting_rows >= HELP_ROWS and self._active < FLUSHERS:
                     self._start()
-                await self._settle(batch)
+                self._writing.append(batch)
+                try:
+                    await self._settle(batch)
+                finally:
+                    self._writing.remove(batch)
         finally:
             self._active -= 1
+
+    def _everybody(self) -> Iterator[_Caller]:
+        return chain(self._waiting, *self._writing)
 
     def _take(self) -> list[_Caller]:
         batch: list[_Caller] = []
@@ -121,7 +130,7 @@ class Inbox:
         while self._waiting and (not batch or rows + len(self._waiting[0].arrivals) <= share):
             caller = self._waiting.popleft()
             self._waiting_rows -= len(caller.arrivals)
-            if not caller.stored.done():  # its caller has given up: the sender will come again
+            if not caller.answer.done():  # its caller has given up: the sender will come again
                 batch.append(caller)
                 rows += len(caller.arrivals)
         return batch
@@ -139,26 +148,25 @@ class Inbox:
             return
         except BaseException:  # we are being stopped
             for caller in batch:
-                caller.stored.cancel()
+                caller.answer.cancel()
             raise
         for caller in batch:
             count = len(caller.arrivals) if new is None else _taken(new, caller.arrivals)
-            if not caller.stored.done():
-                caller.stored.set_result(count)
+            if not caller.answer.done():
+                caller.answer.set_result(count)
 
     async def _insert(self, arrivals: Sequence[Arrival]) -> set[str] | None:
         """Return the keys that were new; ``None`` when all were."""
         sql, arguments = entering(arrivals)
         for attempt in range(1, TRIES + 1):
             try:
-                async with asyncio.timeout(FLUSH_SECONDS):
-                    novas, chaves, _ = await self._database.pool.fetchrow(sql, self._debounce, *arguments)
+                row = await self._database.pool.fetchrow(sql, self._debounce, *arguments, timeout=FLUSH_SECONDS)
             except Exception as error:
                 if attempt == TRIES or not is_outage(error):
                     raise
                 await asyncio.sleep(random.uniform(0, 0.05))  # noqa: S311 - only so that two rivals don't meet again
             else:
-                return None if novas == len(arrivals) else set(chaves or ())
+                return None if row["novas"] == len(arrivals) else set(row["chaves"] or ())
         raise AssertionError("unreachable")
 
 
@@ -174,11 +182,11 @@ def _is_about_data(error: Exception) -> bool:
 
 
 def _fail(caller: _Caller, error: Exception) -> None:
-    if caller.stored.done():
+    if caller.answer.done():
         return
     if _is_about_data(error):
-        caller.stored.set_exception(error)
+        caller.answer.set_exception(error)
         return
     away = DatabaseAwayError("the database does not answer")
     away.__cause__ = error
-    caller.stored.set_exception(away)
+    caller.answer.set_exception(away)

@@ -5,35 +5,53 @@ import asyncio
 import pytest
 
 from persistence.outage import DatabaseAwayError
-from persistence.patience import Patience
+from persistence.patience import Patience, Waiting
+
+
+def waiting() -> Waiting:
+    loop = asyncio.get_running_loop()
+    return Waiting(loop.time(), loop.create_future())
 
 
 async def test_who_waits_too_long_is_told_so() -> None:
     """An answer that does not come fails in its time, each in its own; one that came keeps what it said."""
-    loop = asyncio.get_running_loop()
-    patience = Patience(0.1)
-    early: asyncio.Future[int] = loop.create_future()
-    never: asyncio.Future[int] = loop.create_future()
-    patience.watch(early)
-    patience.watch(never)
-    early.set_result(1)
-    await asyncio.sleep(0.05)
-    late: asyncio.Future[int] = loop.create_future()
-    patience.watch(late)
+    everybody: list[Waiting] = []
+    patience = Patience(0.1, lambda: everybody)
+    early, never = waiting(), waiting()
+    everybody += [early, never]
+    patience.begin()
+    early.answer.set_result(1)
     async with asyncio.timeout(5):
+        await asyncio.sleep(0.05)  # the time by which they are apart
+        late = waiting()
+        everybody.append(late)
+        patience.begin()
         with pytest.raises(DatabaseAwayError):
-            await never
-        assert not late.done()
+            await never.answer
         with pytest.raises(DatabaseAwayError):
-            await late
-    assert early.result() == 1
+            await late.answer
+    assert early.answer.result() == 1
+    assert asyncio.get_running_loop().time() >= late.since + 0.1
 
 
-async def test_what_is_answered_is_not_held() -> None:
-    """However many are watched in a row, only those that wait are kept in memory."""
-    patience = Patience(60)
-    for number in range(1000):
-        answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        patience.watch(answer)
-        answer.set_result(number)
-    assert patience.watched <= 1
+async def test_it_looks_only_while_somebody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One timer however many begin to wait, and none once all are answered; who comes then begins it anew."""
+    timers: list[float] = []
+    loop = asyncio.get_running_loop()
+    later = loop.call_later
+    monkeypatch.setattr(loop, "call_later", lambda delay, *rest: (timers.append(delay), later(delay, *rest))[1])
+    everybody = [waiting() for _ in range(100)]
+    looked = asyncio.Event()
+
+    def look() -> list[Waiting]:
+        looked.set()
+        return everybody
+
+    patience = Patience(0.01, look)
+    for one in everybody:
+        patience.begin()
+        one.answer.set_result(1)
+    assert timers == [0.01]
+    await looked.wait()
+    patience.begin()
+    assert timers == [0.01, 0.01]
