@@ -70,7 +70,8 @@ def create_console(
     for rota in ROTAS:
         app.router.add_route(rota.metodo, rota.caminho, _worded(forms_are_ours(guarded(rota))))
     app.router.add_get("/estatico/{nome}", _worded(Assets(HERE / "static").asset))
-    app.router.add_route("*", "/{resto:.*}", _worded(forms_are_ours(_nowhere)))
+    for anything in ("", "/{resto:.*}"):
+        app.router.add_route(METH_ANY, anything, _worded(forms_are_ours(_nowhere)))
     app.on_response_prepare.append(harden)
     app.on_shutdown.append(_end_streams)
     return app

@@ -122,6 +122,9 @@ async def test_a_page_asked_for_in_the_wrong_way_says_so_in_words(everybody: dic
         assert refusal.status == 405
         assert "Isso não se faz por aqui" in await refusal.text()
         assert refusal.headers["Content-Security-Policy"] == HEADERS["Content-Security-Policy"]
+    status, page, _ = await admin.post("/console", {}, form="/console/senha")
+    assert status == 405
+    assert "Isso não se faz por aqui" in page
 
 
 async def test_a_form_that_is_too_big_is_not_read(everybody: dict[Papel, Browser]) -> None:
