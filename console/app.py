@@ -70,7 +70,7 @@ def create_console(
     for rota in ROTAS:
         app.router.add_route(rota.metodo, rota.caminho, _worded(forms_are_ours(guarded(rota))))
     app.router.add_get("/estatico/{nome}", _worded(Assets(HERE / "static").asset))
-    for anything in ("", "/{resto:.*}"):
+    for anything in ("", "/{resto:(?s:.*)}"):
         app.router.add_route(METH_ANY, anything, _worded(forms_are_ours(_nowhere)))
     app.on_response_prepare.append(harden)
     app.on_shutdown.append(_end_streams)

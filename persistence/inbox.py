@@ -8,10 +8,10 @@ from collections import deque
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from persistence.entrance import entering
-from persistence.jsontext import UnstorableError, clean
+from persistence.jsontext import clean
 from persistence.outage import DatabaseAwayError, is_objection, is_outage
 from persistence.patience import Patience, Waiting
 
@@ -30,6 +30,7 @@ HELP_SECONDS = 0.01
 # if all go together, all are answered together, come again together, and database and web wait for each other in turns.
 HELP_ROWS = 16
 MAX_ROWS = 400  # measured: a bigger batch gains nothing and makes its callers wait for each other
+LONGEST = 64 * 1024 * 1024  # characters of a batch; PostgreSQL takes up to 256 MiB as one JSON
 MAX_WAITING = 20_000  # arrivals held in memory; beyond it the sender keeps them (503)
 PUT_SECONDS = 10.0  # Meta gives up after 5 to 20 s by various accounts; later than this is as good as never
 FLUSH_SECONDS = 10.0  # a database slower than this is away
@@ -55,14 +56,13 @@ class Inbox:
         self._writing: list[list[_Caller]] = []
         self._waiting_rows = 0
         self._flushers: set[asyncio.Task[None]] = set()
-        self._active = 0  # of them: a finished one leaves the set a moment later
         self._help: asyncio.TimerHandle | None = None
 
     async def put(self, arrivals: Sequence[Arrival]) -> int:
         """Store ``arrivals`` in list order and return how many were new; returns only after the commit.
 
         Raises ``DatabaseAwayError`` (send again later), ``UnstorableError``, or what the database objects to in them.
-        Nobody waits longer than ``put_seconds``; what was being written then may still be stored.
+        Nobody waits longer than ``put_seconds``, a hundredth more at most; what was being written may still be stored.
         """
         if not arrivals:
             return 0
@@ -77,8 +77,8 @@ class Inbox:
         return await caller.answer
 
     def _see_to(self, arrivals: Sequence[Arrival]) -> None:
-        urgent = not self._active and not all(arrival.tick for arrival in arrivals)
-        if urgent or (self._waiting_rows >= HELP_ROWS and self._active < FLUSHERS):
+        urgent = not self._flushers and not all(arrival.tick for arrival in arrivals)
+        if urgent or (self._waiting_rows >= HELP_ROWS and len(self._flushers) < FLUSHERS):
             self._start()
         elif self._help is None:
             self._help = asyncio.get_running_loop().call_later(HELP_SECONDS, self._send_help)
@@ -94,15 +94,15 @@ class Inbox:
     async def close(self) -> None:
         """Wait until everything that was handed in is decided."""
         self._send_help()
-        await asyncio.gather(*self._flushers, return_exceptions=True)
+        while self._flushers:  # one may start another
+            await asyncio.gather(*self._flushers, return_exceptions=True)
 
     def _send_help(self) -> None:
         self._help = None
-        if self._waiting and self._active < FLUSHERS:
+        if self._waiting and len(self._flushers) < FLUSHERS:
             self._start()
 
     def _start(self) -> None:
-        self._active += 1
         flusher = asyncio.create_task(self._flush(), name="inbox:flush")
         self._flushers.add(flusher)
         flusher.add_done_callback(self._flushers.discard)
@@ -110,7 +110,7 @@ class Inbox:
     async def _flush(self) -> None:
         try:
             while batch := self._take():
-                if self._waiting_rows >= HELP_ROWS and self._active < FLUSHERS:
+                if self._waiting_rows >= HELP_ROWS and len(self._flushers) < FLUSHERS:
                     self._start()
                 self._writing.append(batch)
                 try:
@@ -118,7 +118,7 @@ class Inbox:
                 finally:
                     self._writing.remove(batch)
         finally:
-            self._active -= 1
+            self._flushers.discard(cast("asyncio.Task[None]", asyncio.current_task()))  # the callback comes later
 
     def _everybody(self) -> Iterator[_Caller]:
         return chain(self._waiting, *self._writing)
@@ -141,7 +141,8 @@ class Inbox:
         except Exception as error:  # noqa: BLE001 - every caller is told, none may wait for ever
             if len(batch) > 1 and _is_about_data(error):  # somebody's: the others must not suffer for it
                 for caller in batch:
-                    await self._settle([caller])
+                    if not caller.answer.done():
+                        await self._settle([caller])
                 return
             for caller in batch:
                 _fail(caller, error)
@@ -158,9 +159,12 @@ class Inbox:
     async def _insert(self, arrivals: Sequence[Arrival]) -> set[str] | None:
         """Return the keys that were new; ``None`` when all were."""
         sql, arguments = entering(arrivals)
+        if len(arrivals) > 1 and len(arguments[0]) > LONGEST:
+            return await self._insert_halves(arrivals)
         for attempt in range(1, TRIES + 1):
             try:
-                row = await self._database.pool.fetchrow(sql, self._debounce, *arguments, timeout=FLUSH_SECONDS)
+                async with asyncio.timeout(FLUSH_SECONDS):
+                    row = await self._database.pool.fetchrow(sql, self._debounce, *arguments)
             except Exception as error:
                 if attempt == TRIES or not is_outage(error):
                     raise
@@ -168,6 +172,13 @@ class Inbox:
             else:
                 return None if row["novas"] == len(arrivals) else set(row["chaves"] or ())
         raise AssertionError("unreachable")
+
+    async def _insert_halves(self, arrivals: Sequence[Arrival]) -> set[str]:
+        new: set[str] = set()
+        for half in (arrivals[: len(arrivals) // 2], arrivals[len(arrivals) // 2 :]):
+            found = await self._insert(half)
+            new.update((clean(arrival.chave) for arrival in half) if found is None else found)
+        return new
 
 
 def _taken(new: set[str], arrivals: Sequence[Arrival]) -> int:
@@ -178,7 +189,7 @@ def _taken(new: set[str], arrivals: Sequence[Arrival]) -> int:
 
 
 def _is_about_data(error: Exception) -> bool:
-    return isinstance(error, UnstorableError) or is_objection(error)
+    return isinstance(error, (TypeError, ValueError)) or is_objection(error)  # ``UnstorableError`` is one of these
 
 
 def _fail(caller: _Caller, error: Exception) -> None:

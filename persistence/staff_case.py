@@ -10,7 +10,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import distinct_on
 
 from persistence.tables import (
-    MENSAGENS,
+    MENSAGENS_ABERTAS,
+    MENSAGENS_LIDAS,
     anotacao,
     conversas,
     empresa,
@@ -143,7 +144,7 @@ async def record(connection: Connection, conversa: str, caso: Caso | None = None
 
     A turn's messages are marked as done by the very commit that opens a session: that moment is where it begins.
     """
-    said = inbox.select().where(inbox.c.lane == conversa, sa.text(MENSAGENS))
+    said = inbox.select().where(inbox.c.lane == conversa)
     sent = outbox.select().where(outbox.c.conversa == conversa)
     noted = anotacao.select().where(anotacao.c.conversa == conversa)
     steps = transicoes.select()
@@ -163,12 +164,21 @@ async def record(connection: Connection, conversa: str, caso: Caso | None = None
         steps = steps.where(transicoes.c.sessao_id.in_(sessions))
         tried = tried.where(nfse_emissao.c.sessao_id.in_(sessions))
     return Registro(
-        list(await connection.execute(said.order_by(inbox.c.id.desc()).limit(MESSAGES))),
+        await _newest(connection, said),
         list(await connection.execute(sent.order_by(outbox.c.id.desc()).limit(MESSAGES))),
         list(await connection.execute(steps.order_by(transicoes.c.id.desc()).limit(MESSAGES))),
         list(await connection.execute(tried.order_by(gateway_tentativas.c.id.desc()).limit(MESSAGES))),
         list(await connection.execute(noted.order_by(anotacao.c.id.desc()).limit(MESSAGES))),
     )
+
+
+async def _newest(connection: Connection, said: sa.Select[Any]) -> list[Any]:
+    """Return the last of a person's words: each half by its index, what waits first, as it may be read meanwhile."""
+    found = {}
+    for half in (MENSAGENS_ABERTAS, MENSAGENS_LIDAS):
+        statement = said.where(sa.text(half)).order_by(inbox.c.id.desc()).limit(MESSAGES)
+        found.update({row.id: row for row in await connection.execute(statement)})
+    return sorted(found.values(), key=lambda row: row.id, reverse=True)[:MESSAGES]
 
 
 def _within(caso: Caso, moment: Any) -> sa.ColumnElement[bool]:

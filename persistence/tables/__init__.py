@@ -1,6 +1,6 @@
 """Every table of the house; what a column means is said beside it, and no other module declares one."""
 
-from persistence.tables.arrival import MENSAGENS, inbox, lanes
+from persistence.tables.arrival import MENSAGENS, MENSAGENS_ABERTAS, MENSAGENS_LIDAS, inbox, lanes
 from persistence.tables.base import metadata
 from persistence.tables.cancellations import cancelamento
 from persistence.tables.dashboard import painel
@@ -27,6 +27,8 @@ from persistence.tables.staff import (
 
 __all__ = [
     "MENSAGENS",
+    "MENSAGENS_ABERTAS",
+    "MENSAGENS_LIDAS",
     "anotacao",
     "auditoria",
     "cancelamento",

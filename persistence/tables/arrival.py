@@ -7,7 +7,9 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from persistence.tables.base import MOMENT, id_, metadata, now
 
-# Where a lane is given, both indexes over it serve this: each has a half.
+# A person's own words: what waits and what is read, each in an index of its own; who names both finds both.
+MENSAGENS_ABERTAS = "tipo = 'mensagem' AND estado = 0"
+MENSAGENS_LIDAS = "tipo = 'mensagem' AND estado <> 0"
 MENSAGENS = "tipo = 'mensagem' AND (estado = 0 OR estado <> 0)"
 
 inbox = sa.Table(
@@ -27,7 +29,7 @@ inbox = sa.Table(
     sa.Column("feito_em", MOMENT),
     sa.Index("ix_inbox_lane_open", "lane", "id", postgresql_where=sa.text("estado = 0")),
     # A person's own words, once they are read: until then the index above has them, and an arrival enters one less.
-    sa.Index("ix_inbox_mensagens", "lane", "id", postgresql_where=sa.text("tipo = 'mensagem' AND estado <> 0")),
+    sa.Index("ix_inbox_mensagens", "lane", "id", postgresql_where=sa.text(MENSAGENS_LIDAS)),
     sa.Index("ix_inbox_quarantined", "id", postgresql_where=sa.text("estado = 2")),
 )
 

@@ -110,7 +110,7 @@ async def test_a_page_that_does_not_exist_says_so_in_words(everybody: dict[Papel
 
 
 def test_no_webhook_is_led_past_the_console(office: Office) -> None:
-    """With a middleware in any part of it, aiohttp wraps the handlers of the whole application, on each request."""
+    """The console has no middleware: one in any part, and aiohttp wraps each handler of all, on each request."""
     nothing: Any = None
     assert not create_console(nothing, nothing, nothing, office.cofre, secure=True).middlewares
 

@@ -10,7 +10,7 @@ import pytest
 
 from persistence import conversations, entrance, lanes, outbox
 from persistence.engine import Database
-from persistence.tables import MENSAGENS
+from persistence.tables import MENSAGENS, MENSAGENS_ABERTAS, MENSAGENS_LIDAS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -64,3 +64,15 @@ async def test_a_persons_words_are_found_by_two_indexes(database: Database) -> N
     text = "\n".join(line for (line,) in plan)
     assert "ix_inbox_lane_open" in text
     assert "ix_inbox_mensagens" in text
+
+
+@pytest.mark.parametrize("half", [MENSAGENS_ABERTAS, MENSAGENS_LIDAS])
+async def test_the_last_of_a_persons_words_are_not_sorted(database: Database, half: str) -> None:
+    """A page about somebody with ten thousand messages reads the ones that it shows."""
+    async with database.pool.acquire() as connection:
+        plan = await connection.fetch(
+            f"EXPLAIN SELECT id FROM inbox WHERE lane = 'a' AND {half} ORDER BY id DESC LIMIT 300"  # noqa: S608 - ours
+        )
+    lines = [line for (line,) in plan]
+    assert not [line for line in lines if "Sort" in line]
+    assert [line for line in lines if "Scan Backward using ix_inbox_" in line]
