@@ -100,12 +100,22 @@ async def test_the_policy_itself(everybody: dict[Papel, Browser]) -> None:
     )
 
 
-async def test_a_page_that_does_not_exist_says_so_in_words(everybody: dict[Papel, Browser]) -> None:
-    """A mistyped address gets a page in Portuguese with the same headers."""
+@pytest.mark.parametrize(
+    ("path", "status", "words"),
+    [
+        ("/console/nada", 404, "Não encontrei"),
+        ("/console/duas%0Alinhas", 404, "Não encontrei"),
+        ("/console/sair", 405, "Isso não se faz por aqui"),
+    ],
+)
+async def test_an_address_that_leads_nowhere_says_so_in_words(
+    everybody: dict[Papel, Browser], path: str, status: int, words: str
+) -> None:
+    """A mistyped address, and one that only takes forms, gets a page in Portuguese with the same headers."""
     admin = everybody[Papel.ADMIN]
-    async with admin.session.get(f"{admin.base}/console/nada") as answer:
-        assert answer.status == 404
-        assert "Não encontrei" in await answer.text()
+    async with admin.session.get(f"{admin.base}{path}") as answer:
+        assert answer.status == status
+        assert words in await answer.text()
         assert answer.headers["Content-Security-Policy"] == HEADERS["Content-Security-Policy"]
 
 
@@ -115,13 +125,9 @@ def test_no_webhook_is_led_past_the_console(office: Office) -> None:
     assert not create_console(nothing, nothing, nothing, office.cofre, secure=True).middlewares
 
 
-async def test_a_page_asked_for_in_the_wrong_way_says_so_in_words(everybody: dict[Papel, Browser]) -> None:
-    """A page that only takes forms is not missing for who types its address: it is asked for in another way."""
+async def test_a_form_for_a_page_that_takes_none_says_so_in_words(everybody: dict[Papel, Browser]) -> None:
+    """The front page itself too, which no other address stands behind."""
     admin = everybody[Papel.ADMIN]
-    async with admin.session.get(f"{admin.base}/console/sair") as refusal:
-        assert refusal.status == 405
-        assert "Isso não se faz por aqui" in await refusal.text()
-        assert refusal.headers["Content-Security-Policy"] == HEADERS["Content-Security-Policy"]
     status, page, _ = await admin.post("/console", {}, form="/console/senha")
     assert status == 405
     assert "Isso não se faz por aqui" in page

@@ -28,10 +28,12 @@ class TcpProxy:
         self._target = urlsplit(url)
         self.url = ""
         self.latency = 0.0
-        self.silent = False
+        self._speaking = asyncio.Event()
+        self._speaking.set()
         self.mark = b""
         self.forget = 0
         self.forgotten = 0
+        self.forgot = asyncio.Event()  # set each time; to be cleared by who waits for the next
         self._writers: set[asyncio.StreamWriter] = set()
         self._server: asyncio.Server | None = None
 
@@ -49,6 +51,18 @@ class TcpProxy:
         assert self._server is not None
         self._server.close()
         self.reset()
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing passes."""
+        return not self._speaking.is_set()
+
+    @silent.setter
+    def silent(self, silent: bool) -> None:
+        if silent:
+            self._speaking.clear()
+        else:
+            self._speaking.set()
 
     def reset(self) -> None:
         """Cut every connection with RST."""
@@ -84,11 +98,11 @@ class TcpProxy:
                     doomed.set()
                 elif not outward and doomed.is_set():
                     self.forgotten += 1
+                    self.forgot.set()
                     break
                 if self.latency:
                     await asyncio.sleep(self.latency)
-                while self.silent:  # noqa: ASYNC110 - a test helper
-                    await asyncio.sleep(0.01)
+                await self._speaking.wait()
                 writer.write(data)
                 await writer.drain()
         _cut(writer)

@@ -64,10 +64,12 @@ async def test_a_commit_whose_reply_is_lost_counts_once(own_servers: Servers, ma
         proxy.mark = mark
         talks = asyncio.gather(*(whole(road, person) for person in people))
         for _ in range(size(8, 200)):
-            lost, proxy.forget = proxy.forgotten, 1
+            proxy.forgot.clear()
+            proxy.forget = 1
             async with asyncio.timeout(LIMIT):
-                while proxy.forgotten == lost and not talks.done():  # noqa: ASYNC110 - the proxy has no event
-                    await asyncio.sleep(0.01)
+                forgot = asyncio.create_task(proxy.forgot.wait())
+                await asyncio.wait([forgot, talks], return_when=asyncio.FIRST_COMPLETED)
+                forgot.cancel()
         proxy.forget = 0
         async with waits_passing(road, doubts=True, leases=True):
             await talks

@@ -78,12 +78,21 @@ async def test_a_runaway_body_is_cut_while_it_streams(server, free):
         assert len((await out.request("GET", "/", max_body=5_000_000)).body) == 5_000_000
 
 
-async def test_cancelling_the_caller_is_not_taken_for_a_deadline(faulty, free):
+async def test_cancelling_the_caller_is_not_taken_for_a_deadline(free):
     """A worker that shuts down sees its cancellation, not an outcome."""
-    url = await faulty("hang")
-    async with Destination(url, timeout=60, guard=free) as out:
+    taken = asyncio.Event()
+
+    async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        taken.set()
+        await reader.read()  # until the caller hangs up
+        writer.close()
+
+    server = await asyncio.start_server(take, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with server, Destination(url, timeout=60, guard=free) as out, asyncio.timeout(30):
         task = asyncio.create_task(out.request("GET", "/"))
-        await asyncio.sleep(0)
+        await taken.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

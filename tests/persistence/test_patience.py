@@ -16,22 +16,23 @@ def waiting() -> Waiting:
 async def test_who_waits_too_long_is_told_so() -> None:
     """An answer that does not come fails in its time, each in its own; one that came keeps what it said."""
     everybody: list[Waiting] = []
-    patience = Patience(0.1, lambda: everybody)
+    patience = Patience(0.2, lambda: everybody)
     early, never = waiting(), waiting()
     everybody += [early, never]
     patience.begin()
     early.answer.set_result(1)
     async with asyncio.timeout(5):
-        await asyncio.sleep(0.05)  # the time by which they are apart
+        await asyncio.sleep(0.15)  # the time by which they are apart
         late = waiting()
         everybody.append(late)
         patience.begin()
         with pytest.raises(DatabaseAwayError):
             await never.answer
+        assert not late.answer.done()
         with pytest.raises(DatabaseAwayError):
             await late.answer
     assert early.answer.result() == 1
-    assert asyncio.get_running_loop().time() >= late.since + 0.1
+    assert asyncio.get_running_loop().time() >= late.since + 0.2
 
 
 async def test_it_looks_only_while_somebody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
