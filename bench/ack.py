@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib.util
-import json
-import sys
-from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import asyncpg
-
 from bench.bare import bare_inserts
-from bench.child import ROOT
-from bench.environment import APP_SECRET, settings
 from bench.figure import Figure, at_least, at_most, times_at_least, times_at_most
+from bench.pressing import CONNECTIONS, Pressed, by_turns, pressed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -25,31 +17,15 @@ if TYPE_CHECKING:
     from bench.plan import Plan
 
 ROW = "ack"
-CONNECTIONS = 64
 IDLE_PAUSE = 0.02  # seconds between the messages of an idle house
 NEEDS = {"pywa": ("pywa", "fastapi", "uvicorn"), "fastapi-insert": ("fastapi", "uvicorn")}
 PEERS = {"pywa": ("pywa on FastAPI + uvicorn, stores nothing", 2.5), "fastapi-insert": ("FastAPI, one INSERT each", 3)}
 
 
-@dataclass(frozen=True, slots=True)
-class Pressed:
-    """What the load generator saw, what the server used, and how many rows were found afterwards."""
-
-    answered: int
-    bad: int
-    per_second: float
-    p50_ms: float
-    p99_ms: float
-    generator_cpu: float
-    cpu_us: float
-    rows: int
-
-
 async def measure(place: Place, plan: Plan) -> list[Figure]:
     """Return the row's figures; raises ``RuntimeError`` when an answer was not 200 or a 200 was not stored."""
     sides: dict[str, Callable[[], Awaitable[Any]]] = {
-        "ours": lambda: pressed(place, "ours", plan.seconds),
-        "verify": lambda: pressed(place, "verify", plan.seconds),
+        "ours and verify": lambda: by_turns(place, ("ours", "verify"), plan.seconds),
     }
     for name, modules in NEEDS.items():
         if all(importlib.util.find_spec(module) for module in modules):
@@ -61,6 +37,9 @@ async def measure(place: Place, plan: Plan) -> list[Figure]:
     sides["idle-empty"] = lambda: pressed(place, "empty", plan.seconds, connections=1, pause=IDLE_PAUSE)
     sides["idle-bare"] = lambda: _bare(place, plan.seconds)
     found = await plan.in_turns(sides)
+    for pair in found.pop("ours and verify"):
+        for name, side in pair.items():
+            found.setdefault(name, []).append(side)
     return figures(found)
 
 
@@ -120,61 +99,6 @@ def figures(found: dict[str, list[Any]]) -> list[Figure]:
         ),
     ]  # fmt: skip
     return made
-
-
-async def pressed(
-    place: Place, name: str, seconds: float, *, connections: int = CONNECTIONS, pause: float = 0.0
-) -> Pressed:
-    """Start one server on a fresh database, warm it, press it, and count what it stored."""
-    async with AsyncExitStack() as stack:
-        database = await stack.enter_async_context(place.database())
-        if name == "ours":
-            words, env = ["bot.cli", "web"], settings(place, database)
-        else:
-            words, env = ["bench.front", name], {"BENCH_DATABASE_URL": database}
-        server = await stack.enter_async_context(place.running(name, words, env))
-        url = f"{server.address}/webhooks/whatsapp"
-        warm = await load(url, seconds=min(1.0, seconds / 4), connections=connections, pause=pause)
-        before = _cpu(server.pid)
-        run = await load(url, seconds=seconds, connections=connections, pause=pause)
-        spent = _cpu(server.pid) - before
-        rows = await _rows(database)
-    answered = warm["answered"] + run["answered"]
-    if warm["bad"] or run["bad"]:
-        raise RuntimeError(f"{name}: {run['bad']} requests were not answered with 200")
-    if name in {"ours", "fastapi-insert"} and rows != answered:
-        raise RuntimeError(f"{name}: {answered} acknowledged, {rows} stored")
-    return Pressed(**run, cpu_us=spent / max(1, run["answered"]) * 1e6, rows=rows)
-
-
-async def load(url: str, *, seconds: float, connections: int, pause: float) -> dict[str, Any]:
-    """Run the load generator in its own process."""
-    options = {"--connections": connections, "--seconds": seconds, "--pause": pause, "--secret": APP_SECRET}
-    words = [str(word) for pair in options.items() for word in pair]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "bench.load", url, *words,
-        stdout=asyncio.subprocess.PIPE, env={"PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    said, _ = await process.communicate()
-    if process.returncode:
-        raise RuntimeError("the load generator broke")
-    result: dict[str, Any] = json.loads(said)
-    return result
-
-
-async def _rows(database: str) -> int:
-    connection = await asyncpg.connect(database)
-    try:
-        return int(await connection.fetchval("SELECT count(*) FROM inbox"))
-    finally:
-        await connection.close()
-
-
-def _cpu(pid: int) -> float:
-    import psutil  # noqa: PLC0415 - only here
-
-    times = psutil.Process(pid).cpu_times()
-    return float(times.user + times.system)
 
 
 def _of(runs: list[Pressed], name: str) -> tuple[float, ...]:

@@ -55,45 +55,43 @@ _DUE = f"""
     WHERE l.pending_since IS NULL OR l.ready_at IS NULL OR l.ready_at > now() OR l.backoff_until > now()
 """
 
-# The rows of one lane keep the order of the list: the identity is drawn after the sort. One JSON for all rows costs us
-# a fraction of an array for each column, and PostgreSQL no more. Which keys are new is only told if some are not.
-_PUT = """
-WITH entrada AS MATERIALIZED (
-    SELECT e->>0 AS chave, e->>1 AS lane, e->>2 AS tipo, e->3 AS payload, e->>4 AS correlacao,
-        (e->>5)::boolean AS imediato, {columns}posicao
-    FROM jsonb_array_elements($2::text::jsonb) WITH ORDINALITY AS a(e, posicao)
-), {ticks}novas AS (
-    INSERT INTO inbox (chave, lane, tipo, payload, correlacao, estado, feito_em)
-    SELECT chave, lane, tipo, payload, correlacao, {done} FROM entrada ORDER BY posicao
+# What waits is announced, and wakes its lane: at once, or when its sender has been quiet for a while. Which keys are
+# new is only told if some are not. ``$1`` is the debounce time, ``$3`` the lanes whose turn is at once, ``$4`` how many
+# arrivals there are.
+_AWAKE = f"""acordadas AS (
+    INSERT INTO lanes AS l (lane, ready_at, pending_since)
+    SELECT lane, CASE WHEN lane = ANY ($3::text[]) THEN now() ELSE now() + $1::interval END, now()
+    FROM novas WHERE estado = 0 GROUP BY lane ORDER BY lane
+    {_DUE}
+)
+SELECT count(*) AS novas, CASE WHEN count(*) < $4::int THEN array_agg(chave) END AS chaves,
+    CASE WHEN bool_or(estado = 0) THEN pg_notify('{CHANNEL}', '') END
+FROM novas
+"""  # noqa: S608 - our own constants
+
+# ``$2`` is one JSON list of arrivals, each with its fields in order (``_row``): that costs us a fraction of an array
+# for each column, and PostgreSQL no more. It is read in order, so the rows of one lane keep theirs.
+PUT = f"""
+WITH novas AS (
+    INSERT INTO inbox (chave, lane, tipo, payload, correlacao)
+    SELECT e->>0, e->>1, e->>2, e->3, e->>4 FROM jsonb_array_elements($2::text::jsonb) AS a(e)
     ON CONFLICT (chave) DO NOTHING
     RETURNING chave, lane, estado
-), acordadas AS (
-    INSERT INTO lanes AS l (lane, ready_at, pending_since)
-    SELECT lane, CASE WHEN bool_or(imediato) THEN now() ELSE now() + $1::interval END, now()
-    FROM entrada JOIN novas USING (chave, lane) WHERE estado = 0 GROUP BY lane ORDER BY lane
-    {due}
-)
-SELECT count(*) AS novas, CASE WHEN count(*) < (SELECT count(*) FROM entrada) THEN array_agg(chave) END AS chaves,
-    CASE WHEN bool_or(estado = 0) THEN pg_notify('{channel}', '') END
-FROM novas
-"""
+), {_AWAKE}"""  # noqa: S608 - our own constants
 
-
-def _put(*, ticks: bool) -> str:
-    settled = "chave IN (SELECT chave FROM aplicadas)"
-    return _PUT.format(
-        columns="e->>6 AS wamid, (e->>7)::bigint AS numero, e->>8 AS tick, (e->>9)::int AS posto, " if ticks else "",
-        ticks=_TICKS if ticks else "",
-        done=f"({settled})::int::smallint, CASE WHEN {settled} THEN now() END" if ticks else "0, NULL",
-        due=_DUE,
-        channel=CHANNEL,
-    )
-
-
-# ``$1`` is the debounce time; ``$2`` is JSON: for each arrival its fields in their order, then those of its tick.
-PUT = _put(ticks=False)
-PUT_WITH_TICKS = _put(ticks=True)
-
+# With ticks among them, whose fields come last: what they settle is done when it enters.
+PUT_WITH_TICKS = f"""
+WITH entrada AS MATERIALIZED (
+    SELECT e->>0 AS chave, e->>1 AS lane, e->>2 AS tipo, e->3 AS payload, e->>4 AS correlacao,
+        e->>5 AS wamid, (e->>6)::bigint AS numero, e->>7 AS tick, (e->>8)::int AS posto, posicao
+    FROM jsonb_array_elements($2::text::jsonb) WITH ORDINALITY AS a(e, posicao)
+), {_TICKS}novas AS (
+    INSERT INTO inbox (chave, lane, tipo, payload, correlacao, estado, feito_em)
+    SELECT chave, lane, tipo, payload, correlacao, feita::int::smallint, CASE WHEN feita THEN now() END
+    FROM (SELECT *, chave IN (SELECT chave FROM aplicadas) AS feita FROM entrada) AS e ORDER BY posicao
+    ON CONFLICT (chave) DO NOTHING
+    RETURNING chave, lane, estado
+), {_AWAKE}"""  # noqa: S608 - our own constants
 
 # The same for one arrival, as most come when little goes on: a smaller plan. ``$2`` to ``$7`` are its fields.
 PUT_ONE = f"""
@@ -118,15 +116,20 @@ def entering(arrivals: Sequence[Arrival]) -> tuple[str, tuple[Any, ...]]:
     """
     if any(arrival.tick for arrival in arrivals):
         told = [arrival.tick.columns() if arrival.tick else _NO_TICK for arrival in arrivals]
-        return PUT_WITH_TICKS, (_json([(*_row(a), *tick) for a, tick in zip(arrivals, told, strict=True)]),)
+        return PUT_WITH_TICKS, _many(arrivals, [(*_row(a), *tick) for a, tick in zip(arrivals, told, strict=True)])
     if len(arrivals) == 1:
-        [(chave, lane, tipo, payload, *rest)] = map(_row, arrivals)
-        return PUT_ONE, (clean(chave), clean(lane), tipo, storable(payload), *rest)
-    return PUT, (_json([_row(arrival) for arrival in arrivals]),)
+        [arrival] = arrivals
+        chave, lane, tipo, payload, correlacao = _row(arrival)
+        return PUT_ONE, (clean(chave), clean(lane), tipo, storable(payload), correlacao, arrival.imediato)
+    return PUT, _many(arrivals, [_row(arrival) for arrival in arrivals])
 
 
 def _row(a: Arrival) -> tuple[Any, ...]:
-    return a.chave, a.lane, a.tipo, a.payload, a.correlacao, a.imediato
+    return a.chave, a.lane, a.tipo, a.payload, a.correlacao
+
+
+def _many(arrivals: Sequence[Arrival], rows: list[tuple[Any, ...]]) -> tuple[str, list[str], int]:
+    return _json(rows), [clean(arrival.lane) for arrival in arrivals if arrival.imediato], len(rows)
 
 
 def _json(rows: list[tuple[Any, ...]]) -> str:

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
     from persistence.connection import Connection
     from persistence.engine import Database
 
-FLUSHERS = 2  # more only split the batches, and smaller batches cost more of everything
-# A write that takes longer waits for the disk or for a lock: the others do not wait behind it. Ticks, for which nobody
-# waits, are held back for so long too, unless something else is written before or ``HELP_ROWS`` are waiting.
+FLUSHERS = 2
+# One writer at a time: two at once make smaller batches, and these cost more of everything. A write that has taken so
+# long waits for the disk or for a lock, and the others do not wait behind it. Ticks, for which nobody waits, are held
+# back for so long too, unless something else is written before or a batch of them is together.
 HELP_SECONDS = 0.01
-# So many waiting are a batch of their own, and the disk may write two at once. Of more, a writer takes its share only:
-# if all go together, all are answered together, come again together, and database and web wait for each other in turns.
-HELP_ROWS = 16
+COMPANY_ROWS = 16
+# Of many, a writer takes its share only: if all go together, all are answered together, come again together, and the
+# database and the web wait for each other in turns.
+SHARE_ROWS = 40
 MAX_ROWS = 400  # measured: a bigger batch gains nothing and makes its callers wait for each other
 LONGEST = 64 * 1024 * 1024  # characters of a batch; PostgreSQL takes up to 256 MiB as one JSON
 MAX_WAITING = 20_000  # arrivals held in memory; beyond it the sender keeps them (503)
@@ -42,6 +44,14 @@ class _Caller(Waiting):
     arrivals: Sequence[Arrival]
 
 
+@dataclass(slots=True, eq=False)
+class _Write:
+    """A batch on its way since then, by the event loop's clock."""
+
+    since: float
+    callers: list[_Caller]
+
+
 class Inbox:
     """The inbox table's entrance; concurrent callers share one INSERT and one commit.
 
@@ -53,7 +63,7 @@ class Inbox:
         self._debounce = timedelta(seconds=debounce_seconds)
         self._patience = Patience(put_seconds, self._everybody)
         self._waiting: deque[_Caller] = deque()
-        self._writing: list[list[_Caller]] = []
+        self._writing: list[_Write] = []
         self._waiting_rows = 0
         self._flushers: set[asyncio.Task[None]] = set()
         self._help: asyncio.TimerHandle | None = None
@@ -77,11 +87,10 @@ class Inbox:
         return await caller.answer
 
     def _see_to(self, arrivals: Sequence[Arrival]) -> None:
-        urgent = not self._flushers and not all(arrival.tick for arrival in arrivals)
-        if urgent or (self._waiting_rows >= HELP_ROWS and len(self._flushers) < FLUSHERS):
+        if self._flushers or (self._waiting_rows < COMPANY_ROWS and all(arrival.tick for arrival in arrivals)):
+            self._help_later(HELP_SECONDS)
+        else:
             self._start()
-        elif self._help is None:
-            self._help = asyncio.get_running_loop().call_later(HELP_SECONDS, self._send_help)
 
     async def put_in(self, connection: Connection, arrivals: Sequence[Arrival]) -> int:
         """Do the same inside an open transaction: stored, and announced, if and when that one commits."""
@@ -97,10 +106,23 @@ class Inbox:
         while self._flushers:  # one may start another
             await asyncio.gather(*self._flushers, return_exceptions=True)
 
+    def _help_later(self, seconds: float) -> None:
+        if self._help is None:
+            self._help = asyncio.get_running_loop().call_later(seconds, self._send_help)
+
     def _send_help(self) -> None:
         self._help = None
         if self._waiting and len(self._flushers) < FLUSHERS:
-            self._start()
+            if (slow_in := self._slow_in()) > 0:
+                self._help_later(slow_in)
+            else:
+                self._start()
+
+    def _slow_in(self) -> float:
+        """Seconds until every write that is under way has taken too long to be waited for."""
+        if not self._writing:
+            return 0
+        return max(write.since for write in self._writing) + HELP_SECONDS - asyncio.get_running_loop().time()
 
     def _start(self) -> None:
         flusher = asyncio.create_task(self._flush(), name="inbox:flush")
@@ -109,24 +131,27 @@ class Inbox:
 
     async def _flush(self) -> None:
         try:
-            while batch := self._take():
-                if self._waiting_rows >= HELP_ROWS and len(self._flushers) < FLUSHERS:
-                    self._start()
-                self._writing.append(batch)
+            while self._slow_in() <= 0 and (batch := self._take()):
+                if self._waiting:
+                    self._help_later(HELP_SECONDS)
+                write = _Write(asyncio.get_running_loop().time(), batch)
+                self._writing.append(write)
                 try:
                     await self._settle(batch)
                 finally:
-                    self._writing.remove(batch)
+                    self._writing.remove(write)
         finally:
             self._flushers.discard(cast("asyncio.Task[None]", asyncio.current_task()))  # the callback comes later
+            if self._waiting:  # another writer is at work, or this one was stopped
+                self._help_later(HELP_SECONDS)
 
     def _everybody(self) -> Iterator[_Caller]:
-        return chain(self._waiting, *self._writing)
+        return chain(self._waiting, *(write.callers for write in self._writing))
 
     def _take(self) -> list[_Caller]:
         batch: list[_Caller] = []
         rows = 0
-        share = min(MAX_ROWS, max(HELP_ROWS, self._waiting_rows // FLUSHERS))
+        share = min(MAX_ROWS, max(SHARE_ROWS, self._waiting_rows // 2))
         while self._waiting and (not batch or rows + len(self._waiting[0].arrivals) <= share):
             caller = self._waiting.popleft()
             self._waiting_rows -= len(caller.arrivals)

@@ -12,7 +12,7 @@ import pytest_asyncio
 from persistence import inbox as module
 from persistence.arrival import Arrival
 from persistence.engine import Database
-from persistence.inbox import HELP_ROWS, Inbox
+from persistence.inbox import SHARE_ROWS, Inbox
 from persistence.jsontext import UnstorableError
 from persistence.outage import DatabaseAwayError
 from persistence.tick import Tick
@@ -144,12 +144,14 @@ async def test_json_without_a_bottom_is_refused(database: Database, inbox: Inbox
     assert await stored(database) == []
 
 
-@pytest.fixture(params=["alone", "in company"])
+@pytest.fixture(params=["alone", "in company", "among ticks"])
 def put(request: pytest.FixtureRequest, inbox: Inbox) -> Put:
-    """Store arrivals by the statement for one of them, or by that for many."""
+    """Store arrivals by the statement for one of them, by that for many, or by that for ticks."""
 
     async def store(arrivals: list[Arrival]) -> None:
-        company = [arrival(f"with {arrivals[0].chave}", lane="b")] if request.param == "in company" else []
+        tick = Tick("nobody's", 0, "lido") if request.param == "among ticks" else None
+        with_it = Arrival(f"with {arrivals[0].chave}", "b", "status", {}, "c0", imediato=True, tick=tick)
+        company = [] if request.param == "alone" else [with_it]
         assert await inbox.put([*arrivals, *company]) == len(arrivals) + len(company)
 
     return store
@@ -312,24 +314,38 @@ async def test_a_write_that_waits_for_a_lock_does_not_hold_up_the_others(databas
         assert await inbox.put([arrival("3", lane="free")]) == 1
 
 
-async def test_a_batch_behind_a_slow_write_gets_a_writer_of_its_own(
+async def test_while_a_write_is_quick_the_others_wait_for_its_end(
     database: Database, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Sixteen that wait are no longer held back by a write that waits for the disk."""
+    """There is one writer at a time, so that batches are big; how many wait behind it changes nothing."""
     monkeypatch.setattr(module, "HELP_SECONDS", 3600.0)
     async with a_write_held_up(database, inbox):
-        waiting = [asyncio.create_task(inbox.put([arrival(f"w{n}", lane="free")])) for n in range(HELP_ROWS - 1)]
+        waiting = [asyncio.create_task(inbox.put([arrival(f"w{n}", lane="free")])) for n in range(2 * SHARE_ROWS)]
         await asyncio.sleep(0)
+        assert inbox._waiting_rows == len(waiting)
+        inbox._send_help()
         assert len(inbox._flushers) == 1
-        assert await inbox.put([arrival("last", lane="free")]) == 1
-        assert await asyncio.gather(*waiting) == [1] * len(waiting)
+    assert await asyncio.gather(*waiting) == [1] * len(waiting)
 
 
-async def test_what_waits_is_shared_between_the_writers(database: Database, inbox: Inbox) -> None:
-    """Of many that wait, a writer takes half and leaves the rest; what makes only one batch is not shared."""
-    await asyncio.gather(*(inbox.put([arrival(str(number))]) for number in range(6 * HELP_ROWS)))
-    sizes = await database.pool.fetch("SELECT count(*) FROM inbox GROUP BY xmin::text")
-    assert sorted(int(size) for (size,) in sizes) == [8, 16, 24, 48]
+async def test_a_helper_goes_on_until_the_slow_write_ends(
+    database: Database, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind a write that is stuck help comes once, and is then the one writer."""
+    monkeypatch.setattr(module, "HELP_SECONDS", 3600.0)
+    async with a_write_held_up(database, inbox):
+        inbox._writing[0].since -= 3600.0
+        many = [asyncio.create_task(inbox.put([arrival(f"w{n}", lane="free")])) for n in range(3 * SHARE_ROWS)]
+        await asyncio.sleep(0)
+        inbox._send_help()
+        assert await asyncio.gather(*many) == [1] * len(many)
+
+
+async def test_of_many_a_writer_takes_its_share(database: Database, inbox: Inbox) -> None:
+    """Half of those that wait, and the rest later; what makes only one batch is not shared."""
+    await asyncio.gather(*(inbox.put([arrival(str(number))]) for number in range(4 * SHARE_ROWS)))
+    sizes = await database.pool.fetch("SELECT count(*) FROM inbox GROUP BY xmin::text ORDER BY min(id)")
+    assert [int(size) for (size,) in sizes] == [2 * SHARE_ROWS, SHARE_ROWS, SHARE_ROWS]
 
 
 async def test_ticks_wait_a_moment_for_company_and_words_do_not(database: Database, inbox: Inbox) -> None:
