@@ -10,6 +10,8 @@ from datetime import timedelta
 from itertools import chain
 from typing import TYPE_CHECKING, cast
 
+import asyncpg
+
 from persistence.entrance import entering
 from persistence.jsontext import clean
 from persistence.outage import DatabaseAwayError, is_objection, is_outage
@@ -183,13 +185,17 @@ class Inbox:
 
     async def _insert(self, arrivals: Sequence[Arrival]) -> set[str] | None:
         """Return the keys that were new; ``None`` when all were."""
-        sql, arguments = entering(arrivals)
+        sql, arguments = entering(arrivals, hopefully=True)
         if len(arrivals) > 1 and len(arguments[0]) > LONGEST:
             return await self._insert_halves(arrivals)
         for attempt in range(1, TRIES + 1):
             try:
                 async with asyncio.timeout(FLUSH_SECONDS):
                     row = await self._database.pool.fetchrow(sql, self._debounce, *arguments)
+            except asyncpg.UniqueViolationError:
+                if attempt == TRIES:
+                    raise
+                sql, arguments = entering(arrivals)
             except Exception as error:
                 if attempt == TRIES or not is_outage(error):
                     raise

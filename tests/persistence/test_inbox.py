@@ -237,6 +237,19 @@ async def test_a_deadlock_is_tried_again(database: Database, inbox: Inbox) -> No
     assert await stored(database) == ["2", "1", "3"]
 
 
+async def test_a_key_that_another_is_just_bringing_counts_once(database: Database, inbox: Inbox) -> None:
+    """Whoever commits first has brought it; the others of the batch are stored all the same, in their order."""
+    insert = "INSERT INTO inbox (chave, lane, tipo, payload, correlacao) VALUES ('2', 'z', 't', '{}', 'c')"
+    async with asyncio.timeout(PATIENCE), database.pool.acquire() as rival:
+        async with rival.transaction():
+            await rival.execute(insert)
+            calls = [asyncio.create_task(inbox.put([arrival(chave)])) for chave in ("1", "2", "3")]
+            while not await database.pool.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+                pass
+        assert await asyncio.gather(*calls) == [1, 0, 1]
+    assert await stored(database) == ["2", "1", "3"]
+
+
 async def test_a_connection_that_is_cut_costs_nobody_an_answer(database: Database, inbox: Inbox) -> None:
     """When the connection that writes a batch dies, the batch goes over another, and so do those behind it."""
     waiting = "SELECT DISTINCT pid FROM pg_locks WHERE NOT granted"
