@@ -121,6 +121,7 @@ async def press(url: str, secret: str, connections: int, seconds: float, pause: 
         "per_second": len(taken) / lasted,
         "p50_ms": percentile(taken, 0.5) * 1000,
         "p99_ms": percentile(taken, 0.99) * 1000,
+        "taken_ms": [round(seconds * 1000, 3) for seconds in taken],
         "generator_cpu": (time.process_time() - spent) / lasted,
     }
 

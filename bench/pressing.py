@@ -7,7 +7,6 @@ import json
 import sys
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
@@ -15,6 +14,7 @@ import psutil
 
 from bench.child import ROOT
 from bench.environment import APP_SECRET, settings
+from bench.figure import percentile
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping, Sequence
@@ -28,10 +28,7 @@ STORING = frozenset({"ours", "fastapi-insert"})
 
 @dataclass(frozen=True, slots=True)
 class Pressed:
-    """What the load generator saw, what the server used, and how many rows were found afterwards.
-
-    Of several slices, rates and CPU are of all together; latencies are the medians of those of each.
-    """
+    """What the load generator saw in all slices together, what the server used, and how many rows were found then."""
 
     answered: int
     per_second: float
@@ -68,12 +65,13 @@ class Target:
         rows = await _rows(self._database)
         if self._name in STORING and rows != self._answered:
             raise RuntimeError(f"{self._name}: {self._answered} acknowledged, {rows} stored")
-        answered = sum(run["answered"] for run in self._slices)
+        taken = [milliseconds for run in self._slices for milliseconds in run["taken_ms"]]
+        answered = len(taken)
         return Pressed(
             answered=answered,
             per_second=answered / sum(run["answered"] / run["per_second"] for run in self._slices),
-            p50_ms=median(run["p50_ms"] for run in self._slices),
-            p99_ms=median(run["p99_ms"] for run in self._slices),
+            p50_ms=percentile(taken, 0.5),
+            p99_ms=percentile(taken, 0.99),
             cpu_us=self._cpu / answered * 1e6,
             rows=rows,
         )
@@ -81,7 +79,9 @@ class Target:
     async def _load(self, seconds: float, connections: int, pause: float) -> dict[str, Any]:
         run = await load(self._url, seconds=seconds, connections=connections, pause=pause)
         if run["bad"] or not run["answered"]:
-            raise RuntimeError(f"{self._name}: {run['bad']} requests were not answered with 200")
+            raise RuntimeError(
+                f"{self._name}: {run['answered']} requests were answered with 200, {run['bad']} were not"
+            )
         return run
 
     def _spent(self) -> float:
@@ -112,12 +112,15 @@ async def pressed(
 
 
 async def by_turns(place: Place, names: Sequence[str], seconds: float) -> dict[str, Pressed]:
-    """Start all, warm them, and press each for ``seconds``, a slice at a time, in one order and then in the other."""
+    """Start all, warm them, and press each for ``seconds``, a slice at a time, in one order and then in the other.
+
+    Each slice opens its connections anew, on every side.
+    """
     async with AsyncExitStack() as stack:
         targets = {name: await stack.enter_async_context(serving(place, name)) for name in names}
         for target in targets.values():
             await target.warm(min(1.0, seconds / 4))
-        slices = max(1, round(seconds / SLICE_SECONDS))
+        slices = 2 * max(1, round(seconds / SLICE_SECONDS / 2))
         order = list(targets.values())
         for _ in range(slices):
             for target in order:

@@ -57,7 +57,7 @@ _DUE = f"""
 
 # What waits is announced, and wakes its lane: at once, or when its sender has been quiet for a while. Which keys are
 # new is only told if some are not. ``$1`` is the debounce time, ``$3`` the lanes whose turn is at once, ``$4`` how many
-# arrivals there are.
+# arrivals there are. (If what is for at once was known, and other words for its lane were not, these go at once too.)
 _AWAKE = f"""acordadas AS (
     INSERT INTO lanes AS l (lane, ready_at, pending_since)
     SELECT lane, CASE WHEN lane = ANY ($3::text[]) THEN now() ELSE now() + $1::interval END, now()
@@ -134,7 +134,7 @@ def _row(a: Arrival) -> tuple[Any, ...]:
 
 
 def _many(arrivals: Sequence[Arrival], rows: list[tuple[Any, ...]]) -> tuple[str, list[str], int]:
-    return _json(rows), [clean(arrival.lane) for arrival in arrivals if arrival.imediato], len(rows)
+    return _json(rows), list({clean(arrival.lane) for arrival in arrivals if arrival.imediato}), len(rows)
 
 
 def _json(rows: list[tuple[Any, ...]]) -> str:

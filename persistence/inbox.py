@@ -29,6 +29,7 @@ FLUSHERS = 2
 # long waits for the disk or for a lock, and the others do not wait behind it. Ticks, for which nobody waits, are held
 # back for so long too, unless something else is written before or a batch of them is together.
 HELP_SECONDS = 0.01
+GRAIN = 0.001  # seconds: the event loop's clock goes in whole ones
 COMPANY_ROWS = 16
 # Of many, a writer takes its share only: if all go together, all are answered together, come again together, and the
 # database and the web wait for each other in turns.
@@ -38,7 +39,7 @@ LONGEST = 64 * 1024 * 1024  # characters of a batch; PostgreSQL takes up to 256 
 MAX_WAITING = 20_000  # arrivals held in memory; beyond it the sender keeps them (503)
 PUT_SECONDS = 10.0  # Meta gives up after 5 to 20 s by various accounts; later than this is as good as never
 FLUSH_SECONDS = 10.0  # a database slower than this is away
-TRIES = 3  # after a deadlock (the same keys in two orders), or on connections that a restart of the database cut
+TRIES = 3  # after a deadlock, a key that another brought first, or on connections that a restart of the database cut
 
 
 @dataclass(slots=True, eq=False)
@@ -57,7 +58,8 @@ class _Write:
 class Inbox:
     """The inbox table's entrance; concurrent callers share one INSERT and one commit.
 
-    Nobody's answer is delayed for it, but for a tick's, by 10 ms at most.
+    What comes during a write waits for its end, 10 ms at most, and then for its own. If nothing is being written, only
+    a tick's answer is delayed, by as much.
     """
 
     def __init__(self, database: Database, debounce_seconds: float, *, put_seconds: float = PUT_SECONDS) -> None:
@@ -89,7 +91,9 @@ class Inbox:
         return await caller.answer
 
     def _see_to(self, arrivals: Sequence[Arrival]) -> None:
-        if self._flushers or (self._waiting_rows < COMPANY_ROWS and all(arrival.tick for arrival in arrivals)):
+        if self._flushers:
+            self._help_later(self._slow_in() if self._writing else HELP_SECONDS)
+        elif self._waiting_rows < COMPANY_ROWS and all(arrival.tick for arrival in arrivals):
             self._help_later(HELP_SECONDS)
         else:
             self._start()
@@ -110,10 +114,12 @@ class Inbox:
 
     def _help_later(self, seconds: float) -> None:
         if self._help is None:
-            self._help = asyncio.get_running_loop().call_later(seconds, self._send_help)
+            self._help = asyncio.get_running_loop().call_later(max(seconds, GRAIN), self._send_help)
 
     def _send_help(self) -> None:
-        self._help = None
+        if self._help is not None:
+            self._help.cancel()
+            self._help = None
         if self._waiting and len(self._flushers) < FLUSHERS:
             if (slow_in := self._slow_in()) > 0:
                 self._help_later(slow_in)
@@ -145,7 +151,7 @@ class Inbox:
         finally:
             self._flushers.discard(cast("asyncio.Task[None]", asyncio.current_task()))  # the callback comes later
             if self._waiting:  # another writer is at work, or this one was stopped
-                self._help_later(HELP_SECONDS)
+                self._help_later(self._slow_in())
 
     def _everybody(self) -> Iterator[_Caller]:
         return chain(self._waiting, *(write.callers for write in self._writing))
@@ -192,13 +198,10 @@ class Inbox:
             try:
                 async with asyncio.timeout(FLUSH_SECONDS):
                     row = await self._database.pool.fetchrow(sql, self._debounce, *arguments)
-            except asyncpg.UniqueViolationError:
-                if attempt == TRIES:
+            except Exception as error:
+                if attempt == TRIES or not (isinstance(error, asyncpg.UniqueViolationError) or is_outage(error)):
                     raise
                 sql, arguments = entering(arrivals)
-            except Exception as error:
-                if attempt == TRIES or not is_outage(error):
-                    raise
                 await asyncio.sleep(random.uniform(0, 0.05))  # noqa: S311 - only so that two rivals don't meet again
             else:
                 return None if row["novas"] == len(arrivals) else set(row["chaves"] or ())

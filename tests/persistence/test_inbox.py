@@ -248,16 +248,17 @@ async def test_a_key_that_another_is_just_bringing_counts_once(database: Databas
                 pass
         assert await asyncio.gather(*calls) == [1, 0, 1]
     assert await stored(database) == ["2", "1", "3"]
+    assert await database.pool.fetchval("SELECT count(DISTINCT xmin::text) FROM inbox WHERE chave <> '2'") == 1
 
 
 async def test_a_connection_that_is_cut_costs_nobody_an_answer(database: Database, inbox: Inbox) -> None:
-    """When the connection that writes a batch dies, the batch goes over another, and so do those behind it."""
+    """When the connections that write die, their batches go over others."""
     waiting = "SELECT DISTINCT pid FROM pg_locks WHERE NOT granted"
     async with asyncio.timeout(PATIENCE), database.pool.acquire() as rival:
         async with rival.transaction():
             await rival.execute("LOCK TABLE inbox")
             calls = []
-            for number in range(6):  # the first two are being written, the others wait for them
+            for number in range(6):  # one is being written, and then a helper writes the others
                 calls.append(asyncio.create_task(inbox.put([arrival(str(number))])))
                 await asyncio.sleep(0)
             while len(await rival.fetch(waiting)) < 2:
@@ -352,6 +353,40 @@ async def test_a_helper_goes_on_until_the_slow_write_ends(
         await asyncio.sleep(0)
         inbox._send_help()
         assert await asyncio.gather(*many) == [1] * len(many)
+
+
+async def test_of_two_writers_the_first_leaves_the_rest_to_the_second(
+    database: Database, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When a write that was stuck ends, there is one writer again; should that one be stuck in its turn, help comes."""
+    monkeypatch.setattr(module, "HELP_SECONDS", 3600.0)
+    lock = "SELECT FROM lanes WHERE lane = $1 FOR UPDATE"
+
+    async def blocked(writes: int) -> None:
+        while await database.pool.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted") < writes:
+            pass
+
+    await inbox.put([arrival("f", lane="first"), arrival("s", lane="second")])
+    async with asyncio.timeout(PATIENCE), database.pool.acquire() as one, database.pool.acquire() as two:
+        async with two.transaction():
+            await two.execute(lock, "second")
+            async with one.transaction():
+                await one.execute(lock, "first")
+                first = asyncio.create_task(inbox.put([arrival("1", lane="first")]))
+                await blocked(1)
+                inbox._writing[0].since -= 3600.0
+                second = asyncio.create_task(inbox.put([arrival("2", lane="second")]))
+                await blocked(2)
+                inbox._help = None  # it rang while there were two
+                third = asyncio.create_task(inbox.put([arrival("3", lane="free")]))
+                await asyncio.sleep(0)
+                inbox._help = None
+            assert await first == 1
+            assert (len(inbox._flushers), third.done(), inbox._help is None) == (1, False, False)
+            inbox._writing[0].since -= 3600.0
+            inbox._send_help()
+            assert await third == 1
+        assert await second == 1
 
 
 async def test_of_many_a_writer_takes_its_share(database: Database, inbox: Inbox) -> None:
