@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 import asyncpg
 
-from persistence.entrance import entering
+from persistence.entrance import PUT_HOPEFULLY, entering
 from persistence.jsontext import clean
 from persistence.outage import DatabaseAwayError, is_objection, is_outage
 from persistence.patience import Patience, Waiting
@@ -199,7 +199,8 @@ class Inbox:
                 async with asyncio.timeout(FLUSH_SECONDS):
                     row = await self._database.pool.fetchrow(sql, self._debounce, *arguments)
             except Exception as error:
-                if attempt == TRIES or not (isinstance(error, asyncpg.UniqueViolationError) or is_outage(error)):
+                overtaken = sql is PUT_HOPEFULLY and isinstance(error, asyncpg.UniqueViolationError)
+                if attempt == TRIES or not (overtaken or is_outage(error)):
                     raise
                 sql, arguments = entering(arrivals)
                 await asyncio.sleep(random.uniform(0, 0.05))  # noqa: S311 - only so that two rivals don't meet again
