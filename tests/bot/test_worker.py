@@ -261,7 +261,7 @@ async def test_order_and_exclusion_hold_under_concurrency(
             inside[lease.lane] += 1  # the fence is held from here to the commit
             if inside[lease.lane] != 1:
                 overlaps.append(lease.lane)
-            await asyncio.sleep(0)
+            await connection.exec_driver_sql("SELECT 1")
             inside[lease.lane] -= 1
             committed[lease.lane] += ids
         return ids

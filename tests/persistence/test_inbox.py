@@ -20,6 +20,8 @@ from persistence.tick import Tick
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
+    from persistence.pool import Pool
+
     Put = Callable[[list[Arrival]], Awaitable[None]]
 
 PATIENCE = 10.0  # seconds; a test that waits longer has failed
@@ -49,6 +51,12 @@ def arrival(chave: str, lane: str = "a", *, payload: dict[str, object] | None = 
 
 async def stored(database: Database) -> list[str]:
     return [row["chave"] for row in await database.pool.fetch("SELECT chave FROM inbox ORDER BY id")]
+
+
+async def blocked(connection: asyncpg.Connection | Pool, writes: int = 1) -> None:
+    """Return when so many connections wait for a lock; whoever calls it bounds it."""
+    while await connection.fetchval("SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted") < writes:
+        pass
 
 
 async def quiet(database: Database, lane: str = "a") -> float:
@@ -230,8 +238,7 @@ async def test_a_deadlock_is_tried_again(database: Database, inbox: Inbox) -> No
             await rival.execute("SET LOCAL deadlock_timeout = '1min'")  # so that the inbox is the victim
             await rival.execute(insert, "2")
             putting = asyncio.create_task(inbox.put([arrival("1"), arrival("2"), arrival("3")]))
-            while not await database.pool.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
-                pass
+            await blocked(database.pool)
             await rival.execute(insert, "1")
         assert await putting == 1
     assert await stored(database) == ["2", "1", "3"]
@@ -244,8 +251,7 @@ async def test_a_key_that_another_is_just_bringing_counts_once(database: Databas
         async with rival.transaction():
             await rival.execute(insert)
             calls = [asyncio.create_task(inbox.put([arrival(chave)])) for chave in ("1", "2", "3")]
-            while not await database.pool.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
-                pass
+            await blocked(database.pool)
         assert await asyncio.gather(*calls) == [1, 0, 1]
     assert await stored(database) == ["2", "1", "3"]
     assert await database.pool.fetchval("SELECT count(DISTINCT xmin::text) FROM inbox WHERE chave <> '2'") == 1
@@ -257,12 +263,10 @@ async def test_a_connection_that_is_cut_costs_nobody_an_answer(database: Databas
     async with asyncio.timeout(PATIENCE), database.pool.acquire() as rival:
         async with rival.transaction():
             await rival.execute("LOCK TABLE inbox")
-            calls = []
-            for number in range(6):  # one is being written, and then a helper writes the others
-                calls.append(asyncio.create_task(inbox.put([arrival(str(number))])))
-                await asyncio.sleep(0)
-            while len(await rival.fetch(waiting)) < 2:
-                pass
+            calls = [asyncio.create_task(inbox.put([arrival("0")]))]
+            await blocked(rival)
+            calls += [asyncio.create_task(inbox.put([arrival(str(number))])) for number in range(1, 6)]
+            await blocked(rival, 2)  # a helper writes these
             await rival.fetch(f"SELECT pg_terminate_backend(pid) FROM ({waiting}) AS w")  # noqa: S608 - ours
         assert await asyncio.gather(*calls) == [1] * 6
     await inbox.close()
@@ -284,10 +288,9 @@ async def test_no_caller_waits_longer_than_it_was_promised(database: Database) -
     async with asyncio.timeout(PATIENCE), database.pool.acquire() as rival:
         async with rival.transaction():
             await rival.execute("LOCK TABLE inbox")
-            calls = []
-            for number in range(6):
-                calls.append(asyncio.create_task(inbox.put([arrival(str(number))])))
-                await asyncio.sleep(0.01)
+            calls = [asyncio.create_task(inbox.put([arrival("0")]))]
+            await blocked(rival)
+            calls += [asyncio.create_task(inbox.put([arrival(str(number))])) for number in range(1, 6)]
             answers = await asyncio.gather(*calls, return_exceptions=True)
             assert [type(answer) for answer in answers] == [DatabaseAwayError] * 6
         assert await inbox.put([arrival("after")]) == 1
@@ -315,8 +318,7 @@ async def a_write_held_up(database: Database, inbox: Inbox) -> AsyncIterator[Non
         async with rival.transaction():
             await rival.execute("SELECT FROM lanes WHERE lane = 'held' FOR UPDATE")
             stuck = asyncio.create_task(inbox.put([arrival("2", lane="held")]))
-            while not await database.pool.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
-                pass
+            await blocked(database.pool)
             yield
             assert not stuck.done()
         assert await stuck == 1
@@ -362,10 +364,6 @@ async def test_of_two_writers_the_first_leaves_the_rest_to_the_second(
     monkeypatch.setattr(module, "HELP_SECONDS", 3600.0)
     lock = "SELECT FROM lanes WHERE lane = $1 FOR UPDATE"
 
-    async def blocked(writes: int) -> None:
-        while await database.pool.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted") < writes:
-            pass
-
     await inbox.put([arrival("f", lane="first"), arrival("s", lane="second")])
     async with asyncio.timeout(PATIENCE), database.pool.acquire() as one, database.pool.acquire() as two:
         async with two.transaction():
@@ -373,10 +371,10 @@ async def test_of_two_writers_the_first_leaves_the_rest_to_the_second(
             async with one.transaction():
                 await one.execute(lock, "first")
                 first = asyncio.create_task(inbox.put([arrival("1", lane="first")]))
-                await blocked(1)
+                await blocked(database.pool)
                 inbox._writing[0].since -= 3600.0
                 second = asyncio.create_task(inbox.put([arrival("2", lane="second")]))
-                await blocked(2)
+                await blocked(database.pool, 2)
                 inbox._help = None  # it rang while there were two
                 third = asyncio.create_task(inbox.put([arrival("3", lane="free")]))
                 await asyncio.sleep(0)
