@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import asyncpg
 import psutil
 
 from bench.child import ROOT
+from bench.cores import parted
 from bench.environment import APP_SECRET, settings
 from bench.figure import percentile
 
@@ -23,25 +24,58 @@ if TYPE_CHECKING:
 
 CONNECTIONS = 64
 SLICE_SECONDS = 0.5  # neighbours slow a machine down for seconds at a time: turns of this length meet them alike
+START_SECONDS = 2.5  # each process has a speed of its own from its start on (by up to a tenth): so several are started
 STORING = frozenset({"ours", "fastapi-insert"})
 
 
 @dataclass(frozen=True, slots=True)
 class Pressed:
-    """What the load generator saw in all slices together, what the server used, and how many rows were found then."""
+    """What the load generator saw, slice by slice, the CPU seconds that the server took, and how many rows were found.
 
-    answered: int
-    per_second: float
-    p50_ms: float
-    p99_ms: float
-    cpu_us: float
+    Those of several starts can be added.
+    """
+
+    slices: tuple[Mapping[str, Any], ...]
+    cpu_seconds: float
     rows: int
+
+    def __add__(self, other: Pressed) -> Pressed:
+        return Pressed(self.slices + other.slices, self.cpu_seconds + other.cpu_seconds, self.rows + other.rows)
+
+    @property
+    def answered(self) -> int:
+        """Answers in all slices."""
+        return sum(int(run["answered"]) for run in self.slices)
+
+    @property
+    def per_second(self) -> float:
+        """Answers per second of all slices together."""
+        return self.answered / sum(float(run["answered"] / run["per_second"]) for run in self.slices)
+
+    @property
+    def p50_ms(self) -> float:
+        """The median time to an answer, over all slices."""
+        return percentile(self._taken(), 0.5)
+
+    @property
+    def p99_ms(self) -> float:
+        """What a hundredth of the answers took longer than, over all slices."""
+        return percentile(self._taken(), 0.99)
+
+    @property
+    def cpu_us(self) -> float:
+        """CPU of the server per answer, in microseconds."""
+        return self.cpu_seconds / self.answered * 1e6
+
+    def _taken(self) -> list[float]:
+        return [milliseconds for run in self.slices for milliseconds in run["taken_ms"]]
 
 
 class Target:
     """One server that is up: its answers are counted from the first on."""
 
     def __init__(self, name: str, url: str, pid: int, database: str) -> None:
+        self.pid = pid
         self._name, self._url, self._database = name, url, database
         self._process = psutil.Process(pid)
         self._slices: list[Mapping[str, Any]] = []
@@ -65,16 +99,7 @@ class Target:
         rows = await _rows(self._database)
         if self._name in STORING and rows != self._answered:
             raise RuntimeError(f"{self._name}: {self._answered} acknowledged, {rows} stored")
-        taken = [milliseconds for run in self._slices for milliseconds in run["taken_ms"]]
-        answered = len(taken)
-        return Pressed(
-            answered=answered,
-            per_second=answered / sum(run["answered"] / run["per_second"] for run in self._slices),
-            p50_ms=percentile(taken, 0.5),
-            p99_ms=percentile(taken, 0.99),
-            cpu_us=self._cpu / answered * 1e6,
-            rows=rows,
-        )
+        return Pressed(tuple(self._slices), self._cpu, rows)
 
     async def _load(self, seconds: float, connections: int, pause: float) -> dict[str, Any]:
         run = await load(self._url, seconds=seconds, connections=connections, pause=pause)
@@ -102,31 +127,44 @@ async def serving(place: Place, name: str) -> AsyncIterator[Target]:
 
 
 async def pressed(
-    place: Place, name: str, seconds: float, *, connections: int = CONNECTIONS, pause: float = 0.0
+    place: Place, name: str, seconds: float, *, connections: int = CONNECTIONS, pause: float = 0.0, apart: bool = False
 ) -> Pressed:
-    """Start one server, warm it, press it, and count what it stored."""
+    """Start one server, warm it, press it, and count what it stored; ``apart``: it has a core to itself."""
     async with serving(place, name) as target:
-        await target.warm(min(1.0, seconds / 4), connections=connections, pause=pause)
-        await target.press(seconds, connections=connections, pause=pause)
-        return await target.told()
+        with parted(target.pid) if apart else nullcontext():
+            await target.warm(min(1.0, seconds / 4), connections=connections, pause=pause)
+            await target.press(seconds, connections=connections, pause=pause)
+            return await target.told()
 
 
-async def by_turns(place: Place, names: Sequence[str], seconds: float) -> dict[str, Pressed]:
+async def by_turns(place: Place, names: Sequence[str], seconds: float, *, apart: bool = False) -> dict[str, Pressed]:
     """Start all, warm them, and press each for ``seconds``, a slice at a time, in one order and then in the other.
 
-    Each slice opens its connections anew, on every side.
+    All are started anew for every ``START_SECONDS`` of it; each slice opens its connections anew, on every side.
+    ``apart``: what is pressed has a core to itself.
     """
-    async with AsyncExitStack() as stack:
-        targets = {name: await stack.enter_async_context(serving(place, name)) for name in names}
-        for target in targets.values():
-            await target.warm(min(1.0, seconds / 4))
-        slices = 2 * max(1, round(seconds / SLICE_SECONDS / 2))
-        order = list(targets.values())
-        for _ in range(slices):
-            for target in order:
-                await target.press(seconds / slices)
-            order.reverse()
-        return {name: await target.told() for name, target in targets.items()}
+    starts = max(1, round(seconds / START_SECONDS))
+    found: dict[str, Pressed] = {}
+    for _ in range(starts):
+        async with AsyncExitStack() as stack:
+            targets = {name: await stack.enter_async_context(serving(place, name)) for name in names}
+            if apart:
+                stack.enter_context(parted(*(target.pid for target in targets.values())))
+            for name, seen in (await _turns(targets, seconds / starts)).items():
+                found[name] = found[name] + seen if name in found else seen
+    return found
+
+
+async def _turns(targets: Mapping[str, Target], seconds: float) -> dict[str, Pressed]:
+    for target in targets.values():
+        await target.warm(min(1.0, seconds / 2))
+    slices = 2 * max(1, round(seconds / SLICE_SECONDS / 2))
+    order = list(targets.values())
+    for _ in range(slices):
+        for target in order:
+            await target.press(seconds / slices)
+        order.reverse()
+    return {name: await target.told() for name, target in targets.items()}
 
 
 async def load(url: str, *, seconds: float, connections: int, pause: float) -> dict[str, Any]:
