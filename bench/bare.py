@@ -4,28 +4,43 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
-from bench.figure import percentile
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from asyncpg.prepared_stmt import PreparedStatement
 
 _TABLE = "CREATE TABLE bare (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, payload jsonb)"
 _INSERT = "INSERT INTO bare (payload) VALUES ($1::text::jsonb)"
 _PAYLOAD = '{"text": "%s"}' % ("x" * 400)  # about as long as a message
 
 
-async def bare_inserts(database: str, *, seconds: float, pause: float) -> tuple[float, float]:
-    """Insert and commit with ``pause`` seconds between; returns p50 and p99 in ms."""
+@asynccontextmanager
+async def bare(database: str) -> AsyncIterator[Bare]:
+    """Connect to an empty database and make the table."""
     connection = await asyncpg.connect(database)
     try:
         await connection.execute(_TABLE)
-        statement = await connection.prepare(_INSERT)
-        taken: list[float] = []
-        end = time.perf_counter() + seconds
-        while (began := time.perf_counter()) < end:
-            await statement.fetch(_PAYLOAD)
-            taken.append((time.perf_counter() - began) * 1000)
-            await asyncio.sleep(pause)
-        return percentile(taken, 0.5), percentile(taken, 0.99)
+        yield Bare(await connection.prepare(_INSERT))
     finally:
         await connection.close()
+
+
+class Bare:
+    """Inserts and commits; ``taken_ms`` is what each of them took, in milliseconds."""
+
+    def __init__(self, statement: PreparedStatement[Any]) -> None:
+        self._statement = statement
+        self.taken_ms: list[float] = []
+
+    async def press(self, seconds: float, *, pause: float) -> None:
+        """Go on for ``seconds``, with ``pause`` seconds between."""
+        end = time.perf_counter() + seconds
+        while (began := time.perf_counter()) < end:
+            await self._statement.fetch(_PAYLOAD)
+            self.taken_ms.append((time.perf_counter() - began) * 1000)
+            await asyncio.sleep(pause)

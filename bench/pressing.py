@@ -53,22 +53,17 @@ class Pressed:
         return self.answered / sum(float(run["answered"] / run["per_second"]) for run in self.slices)
 
     @property
-    def p50_ms(self) -> float:
-        """The median time to an answer, over all slices."""
-        return percentile(self._taken(), 0.5)
-
-    @property
-    def p99_ms(self) -> float:
-        """What a hundredth of the answers took longer than, over all slices."""
-        return percentile(self._taken(), 0.99)
-
-    @property
     def cpu_us(self) -> float:
         """CPU of the server per answer, in microseconds."""
         return self.cpu_seconds / self.answered * 1e6
 
-    def _taken(self) -> list[float]:
-        return [milliseconds for run in self.slices for milliseconds in run["taken_ms"]]
+    def rates(self) -> tuple[float, ...]:
+        """Answers per second of each slice."""
+        return tuple(run["per_second"] for run in self.slices)
+
+    def taken_ms(self, share: float) -> float:
+        """The time to an answer below which ``share`` of all answers lie."""
+        return percentile([milliseconds for run in self.slices for milliseconds in run["taken_ms"]], share)
 
 
 class Target:

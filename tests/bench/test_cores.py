@@ -30,7 +30,7 @@ def test_a_server_has_a_core_of_its_own_for_as_long_as_it_is_pressed() -> None:
             here = os.sched_getaffinity(0)
             family = (other, *psutil.Process(other.pid).children())
             held = {process.pid: os.sched_getaffinity(process.pid) for process in family}
-            late = subprocess.run([sys.executable, "-c", COUNT], capture_output=True, text=True, check=True)
+            late = subprocess.run([sys.executable, "-c", COUNT], capture_output=True, text=True, check=True)  # noqa: S603 - likewise
         after = [os.sched_getaffinity(pid) for pid in (0, server.pid, *held)]
         server.communicate(b"\n")
         other.communicate(b"\n")

@@ -19,4 +19,5 @@ def test_starts_are_added_answer_by_answer() -> None:
     assert (both.answered, both.rows) == (100, 100)
     assert both.per_second == pytest.approx(50)
     assert both.cpu_us == pytest.approx(120)
-    assert (both.p50_ms, both.p99_ms) == (1.0, 5.0)
+    assert (both.taken_ms(0.5), both.taken_ms(0.99)) == (1.0, 5.0)
+    assert both.rates() == pytest.approx((100, 100 / 11))
