@@ -17,11 +17,19 @@ if TYPE_CHECKING:
 
     from conftest import Browser, Office
 
+    from console.access import Rota
+
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "console.md"
-NAMES = [f"{rota.metodo} {rota.caminho or '/'}" for rota in ROTAS]
 UNSAFE = [rota for rota in ROTAS if rota.metodo == "POST"]
 STREAM = "/eventos"
 SOMETHING = "00000000-0000-4000-8000-000000000000"
+
+
+def _name(rota: Rota) -> str:
+    return f"{rota.metodo} {rota.caminho or '/'}"
+
+
+NAMES = [_name(rota) for rota in ROTAS]
 
 
 def _path(caminho: str) -> str:
@@ -42,7 +50,7 @@ async def everybody(office: Office) -> AsyncIterator[dict[Papel, Browser]]:
 
 
 @pytest.mark.parametrize("papel", Papel)
-@pytest.mark.parametrize("rota", [r for r in ROTAS if r.caminho not in {"/sair", STREAM}], ids=str)
+@pytest.mark.parametrize("rota", [r for r in ROTAS if r.caminho not in {"/sair", STREAM}], ids=_name)
 async def test_a_route_admits_its_role_and_those_above(
     everybody: dict[Papel, Browser], rota: object, papel: Papel
 ) -> None:
@@ -58,7 +66,7 @@ async def test_a_route_admits_its_role_and_those_above(
     assert "Não reconheci este formulário" not in page
 
 
-@pytest.mark.parametrize("rota", [r for r in ROTAS if r.papel is not None], ids=str)
+@pytest.mark.parametrize("rota", [r for r in ROTAS if r.papel is not None], ids=_name)
 async def test_nobody_passes_without_a_login(office: Office, rota: object) -> None:
     """Without a session every page leads to the login, and every action is refused."""
     async with office.browser() as nobody:
@@ -69,7 +77,7 @@ async def test_nobody_passes_without_a_login(office: Office, rota: object) -> No
             assert (await nobody.post(_path(rota.caminho), {}, form="/console/entrar"))[0] == 401
 
 
-@pytest.mark.parametrize("rota", UNSAFE, ids=str)
+@pytest.mark.parametrize("rota", UNSAFE, ids=_name)
 async def test_a_form_of_another_site_does_nothing(everybody: dict[Papel, Browser], rota: object) -> None:
     """Every unsafe route refuses a form without the page's token, and one that another origin sends."""
     admin = everybody[Papel.ADMIN]
@@ -82,7 +90,7 @@ async def test_a_form_of_another_site_does_nothing(everybody: dict[Papel, Browse
         del admin.session.headers["Origin"]
 
 
-@pytest.mark.parametrize("rota", [r for r in ROTAS if r.caminho != "/sair"], ids=str)
+@pytest.mark.parametrize("rota", [r for r in ROTAS if r.caminho != "/sair"], ids=_name)
 async def test_every_answer_is_hardened(everybody: dict[Papel, Browser], rota: object) -> None:
     """Pages, refusals, redirects and streams carry the same headers, and none may be cached."""
     admin = everybody[Papel.ADMIN]
