@@ -14,6 +14,8 @@ LINT_IMPORTS = "from importlinter.cli import lint_imports_command; lint_imports_
 NIGHTLY = "--nightly"
 PROFILE = "PROSA_TEST_PROFILE"  # read by tests/nightly.py
 PYTEST = ("tests", ("-m", "pytest"))
+# Each process has servers of its own, and a file's tests stay together. More than four would wait for the disk.
+SPREAD = ("--numprocesses=logical", "--maxprocesses=4", "--dist=loadfile")
 STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("style", ("-m", "ruff", "check", ".")),
     ("format", ("-m", "ruff", "format", "--check", ".")),
@@ -26,7 +28,8 @@ STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 def run(args: list[str]) -> int:
     """Run every step up to the first that fails; with `args`, only pytest, which takes them.
 
-    ``--nightly`` among them makes the long sizes of the proofs run (docs/reliability.md), an hour or more of them.
+    Without them the tests are spread over the cores. ``--nightly`` among them makes the long sizes of the proofs run
+    (docs/reliability.md), an hour or more of them, one after the other.
 
     Returns:
         The exit code of the last step that ran: 0 when all is well.
@@ -35,13 +38,16 @@ def run(args: list[str]) -> int:
         Console(stderr=True).print("prosa test needs a clone of the repository: the installed package has no tests.")
         return 2
     env = dict(os.environ)
+    steps = STEPS if not args or args == [NIGHTLY] else (PYTEST,)
+    more = args or SPREAD
     if NIGHTLY in args:
-        args = [arg for arg in args if arg != NIGHTLY]
+        more = [arg for arg in args if arg != NIGHTLY]
         env[PROFILE] = "nightly"
     code = 0
-    for name, command in STEPS if not args else (PYTEST,):
+    for name, command in steps:
         Console(stderr=True).rule(name, align="left")
-        code = subprocess.run([sys.executable, *command, *args], cwd=ROOT, env=env, check=False).returncode  # noqa: S603 - our table
+        own = more if command is PYTEST[1] else ()
+        code = subprocess.run([sys.executable, *command, *own], cwd=ROOT, env=env, check=False).returncode  # noqa: S603 - our table
         if code:
             break
     return code

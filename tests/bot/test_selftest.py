@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import TYPE_CHECKING
+
+import pytest
 
 from bot import selftest
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def test_arguments_go_to_pytest_alone(capfd: pytest.CaptureFixture[str]) -> None:
@@ -40,3 +41,29 @@ def test_an_installed_package_says_that_tests_need_a_clone(
     monkeypatch.setattr(selftest, "ROOT", tmp_path)
     assert selftest.run([]) == 2
     assert "clone" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("args", "steps", "tests"),
+    [
+        ([], 5, ["--numprocesses=logical", "--maxprocesses=4", "--dist=loadfile"]),
+        (["--nightly"], 5, []),
+        (["tests/bot", "-x"], 1, ["tests/bot", "-x"]),
+        (["--nightly", "tests/storm"], 1, ["tests/storm"]),
+    ],
+)
+def test_only_the_whole_is_spread_over_the_cores(
+    args: list[str], steps: int, tests: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What somebody picked, and the long sizes, run in one process, in order; other steps take no arguments."""
+    ran: list[list[str]] = []
+
+    def remember(command: list[str], **_: object) -> subprocess.CompletedProcess[bytes]:
+        ran.append(command[1:])
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(subprocess, "run", remember)
+    assert selftest.run(args) == 0
+    assert len(ran) == steps
+    assert ran[-1] == ["-m", "pytest", *tests]
+    assert all(command in [list(step) for _, step in selftest.STEPS] for command in ran[:-1])
