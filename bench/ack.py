@@ -114,7 +114,7 @@ def _beside_verifying(where: str, pairs: list[dict[str, Pressed]], *, bound: boo
             name=f"{RATE}, {where}", unit="/s", reach=times_at_least(0.9) if bound else None,
             ours=tuple(rate for run in ours for rate in run.rates()),
             reference=tuple(rate for run in verify for rate in run.rates()),
-            note="half-second turns, each beside the other side's next to it",
+            note="turns of about half a second, each beside the other side's next to it",
         ),
         figure(
             name=f"the same, turns together, {where}", unit="/s", ours=_of(ours, "per_second"),

@@ -83,7 +83,7 @@ def as_dict(names: Sequence[str], plan: Plan, figures: Sequence[Figure], broken:
 
 def table(figures: Sequence[Figure]) -> Table:
     """Return the figures as a person reads them."""
-    shown = Table("row", "figure", "ours", "spread", "reference", "ratio", "reach", title="medians of the rounds")
+    shown = Table("row", "figure", "ours", "spread", "reference", "ratio", "reach", title="medians")
     for figure in figures:
         least, most = figure.spread
         reference = f"{number(figure.compared)} {figure.against}" if figure.compared is not None else ""

@@ -27,7 +27,7 @@ class Reach:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """``ours`` and ``reference`` have one value for each round, in ``unit``; the rounds were run in turns.
+    """``ours`` and ``reference`` have one value for each round, or each turn of it, in ``unit``; both took turns.
 
     ``row`` is the module that measured it, ``against`` what the reference is. ``note`` qualifies the figure;
     ``parts`` splits it, in the same unit.
@@ -60,7 +60,7 @@ class Figure:
 
     @property
     def ratio(self) -> float | None:
-        """The median, over the rounds, of ours ÷ reference; ``None`` without one."""
+        """The median of ours ÷ reference, pair by pair; ``None`` without one."""
         pairs = [a / b for a, b in zip(self.ours, self.reference, strict=False) if b]
         return median(pairs) if pairs else None
 

@@ -23,8 +23,12 @@ if TYPE_CHECKING:
     from bench.place import Place
 
 CONNECTIONS = 64
-SLICE_SECONDS = 0.5  # neighbours slow a machine down for seconds at a time: turns of this length meet them alike
-START_SECONDS = 2.5  # each process has a speed of its own from its start on (by up to a tenth): so several are started
+# Neighbours slow a machine down for seconds at a time: turns of this length, or a little more to be an even number,
+# meet them alike.
+SLICE_SECONDS = 0.5
+START_SECONDS = (
+    2.5  # about; each process has a speed of its own from its start on (by up to a tenth): so several are started
+)
 STORING = frozenset({"ours", "fastapi-insert"})
 
 

@@ -40,3 +40,20 @@ def test_a_server_has_a_core_of_its_own_for_as_long_as_it_is_pressed() -> None:
     assert all(cores == here for cores in held.values())
     assert int(late.stdout) == len(here)
     assert after == [whole] * 4
+
+
+@pytest.mark.skipif(not can_part(), reason="needs Linux and two cores")
+def test_a_broken_measurement_leaves_nobody_held() -> None:
+    """The rows that follow have all cores."""
+    whole = os.sched_getaffinity(0)
+    held: list[set[int]] = []
+
+    def break_off() -> None:
+        with parted():
+            held.append(os.sched_getaffinity(0))
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        break_off()
+    assert held[0] < whole
+    assert os.sched_getaffinity(0) == whole
