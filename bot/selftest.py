@@ -14,7 +14,7 @@ LINT_IMPORTS = "from importlinter.cli import lint_imports_command; lint_imports_
 NIGHTLY = "--nightly"
 PROFILE = "PROSA_TEST_PROFILE"  # read by tests/nightly.py
 PYTEST = ("tests", ("-m", "pytest"))
-# Each process has servers of its own, and a file's tests stay together. More than four would wait for the disk.
+# Each process has servers of its own, and a file's tests stay together. More than four have not been tried.
 SPREAD = ("--numprocesses=logical", "--maxprocesses=4", "--dist=loadfile")
 STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("style", ("-m", "ruff", "check", ".")),
