@@ -42,6 +42,7 @@ def _family() -> list[psutil.Process]:
 
 def _hold(processes: list[psutil.Process], cores: AbstractSet[int]) -> None:
     for process in processes:
-        with suppress(psutil.NoSuchProcess, ProcessLookupError):
+        with suppress(psutil.NoSuchProcess):
             for thread in process.threads():
-                os.sched_setaffinity(thread.id, cores)
+                with suppress(ProcessLookupError):  # it has ended
+                    os.sched_setaffinity(thread.id, cores)
