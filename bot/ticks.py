@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from bot.delivery import MAX_TRIES, backoff
-from gateway.whatsapp_errors import RetryLater, RetryPair, classify
+from gateway.whatsapp_errors import RetryLater, RetryPair, classify, code_of
 from persistence import outbox
 from persistence.tick import Tick, number_of
 from persistence.ticks import apply
@@ -56,13 +56,13 @@ class Ticks:
             return
         wamid = str(status.get("id"))
         error = next((e for e in status.get("errors") or () if isinstance(e, dict)), {})
-        code = error.get("code")
+        code = code_of(error)
         known = await outbox.tick(
             connection,
             outbox_id=number_of(status),
             wamid=wamid,
             status=tick.status if tick else FALHOU,
-            codigo=code if isinstance(code, int) else None,
+            codigo=code if code >= 0 else None,
             erro=str(error.get("title") or "") or None,
         )
         if not known:
@@ -77,4 +77,4 @@ class Ticks:
             retried = await outbox.retry_failed(connection, wamid, failure.after or backoff(1), MAX_TRIES)
         self._metrics.messages_undelivered.labels(type(failure).__name__).inc()
         write = log.warning if retried else log.error
-        write("message_undelivered", resultado=type(failure).__name__, code=error.get("code"))
+        write("message_undelivered", resultado=type(failure).__name__, code=code_of(error))

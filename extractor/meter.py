@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 from extractor.contract import Uso
 
 if TYPE_CHECKING:
     from openai.types import CompletionUsage
+
+MOST_TOKENS: Final = 10**7  # of one request: beyond the longest context of any model
 
 
 class Meter:
@@ -26,8 +28,14 @@ class Meter:
         self._asked += 1
 
     def told(self, usage: CompletionUsage | None) -> None:
-        """An answer came; some servers count nothing."""
-        if usage is not None:
+        """An answer came; some servers count nothing, or what is no count."""
+        read, written = (getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens"))
+        if _counts(read) and _counts(written):
             self._told += 1
-            self._in += usage.prompt_tokens
-            self._out += usage.completion_tokens
+            self._in += read
+            self._out += written
+
+
+def _counts(tokens: object) -> TypeGuard[int]:
+    """Believe what a request may take; the SDK checks no type."""
+    return type(tokens) is int and 0 <= tokens <= MOST_TOKENS

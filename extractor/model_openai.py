@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from extractor.meter import Meter
 from extractor.prompt import Resposta
 from state_machine.breaker import Breaker
+from state_machine.untrusted import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,8 +33,11 @@ CONNECT_SECONDS: Final = 2.0
 RETRY_PAUSE_SECONDS: Final = 0.3  # the deadline is counted in seconds, so one quick second try
 RETRIED: Final = frozenset({408, 409, 429, 500, 502, 503, 504})
 OPENAI_HOST: Final = "api.openai.com"  # the one server that insists on the new name of the token cap
-# What the SDK raises for the many shapes of a wrong answer; AttributeError and IndexError: a proxy answered HTML.
-FAILURES: Final = (OpenAIError, ValidationError, IndexError, AttributeError, TypeError, ValueError, TimeoutError)
+# What the SDK raises for the many shapes of a wrong answer; AttributeError, IndexError and KeyError: a proxy answered
+# HTML or a list; RecursionError: JSON without a bottom.
+FAILURES: Final = (
+    OpenAIError, ValidationError, LookupError, AttributeError, TypeError, ValueError, TimeoutError, RecursionError,
+)  # fmt: skip
 REFUSES_SHAPE: Final = ("response_format", "json_schema", "schema", "grammar", "literal_error", "tool")
 TOOL: Final = "registrar"
 
@@ -97,7 +101,7 @@ class ModelClient:
             self._breaker.failed()
         else:
             self._breaker.succeeded()
-        return answer
+        return answer and _storable(answer)
 
     async def _by_modes(self, question: Question, meter: Meter) -> Resposta | None:
         """Try the remembered mode, then the lesser ones; remember the first that this server honours."""
@@ -177,6 +181,11 @@ class ModelClient:
                 if not calls:
                     raise ValueError("no tool call")
                 return Resposta.model_validate_json(calls[0].function.arguments)
+
+
+def _storable(answer: Resposta) -> Resposta:
+    texts = {name: clean(value) for name, value in answer.model_dump().items() if isinstance(value, str)}
+    return answer.model_copy(update=texts)
 
 
 def _refuses_shape(error: APIStatusError) -> bool:

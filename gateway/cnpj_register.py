@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import httpx
-import orjson
 
 from gateway.http import Destination
 from gateway.json_body import text
 from gateway.port import Endereco
+from state_machine.untrusted import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +93,7 @@ class CNPJRegister:
 
 def _read(answer: Answer, cnpj: str) -> Consulta:
     try:
-        data = orjson.loads(answer.body)
+        data = read_json(answer.body, exact=False)  # kept whole, so nothing that JSON has no word for
     except ValueError:
         return Unavailable(f"HTTP {answer.status} without JSON")
     if not isinstance(data, dict):

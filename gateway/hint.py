@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway.json_body import parse_json, text
+from state_machine.untrusted import REPLACEMENT
 
 _WRAPPERS = ("documents", "data")  # seen around the notes, besides a bare array
 _MAX_DEPTH = 4  # wrapper in wrapper in array is the deepest seen
@@ -48,4 +49,5 @@ def _hints(data: Any, depth: int) -> list[Hint]:
 
 def _id(value: Any) -> str | None:
     found = text(value)
-    return found if found and len(found) <= _MAX_LENGTH and found.isprintable() else None
+    readable = found and len(found) <= _MAX_LENGTH and found.isprintable() and REPLACEMENT not in found
+    return found if readable else None

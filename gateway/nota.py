@@ -27,6 +27,7 @@ _ACCESS_KEY = re.compile(r"[0-9A-Z]{50}")  # a municipal verification code is fa
 _CENTAVOS = Decimal("0.01")
 _MAX_VALOR = Decimal(10) ** 13  # the layouts stop at 15 digits, two of them decimal
 _MAX_MENSAGEM = 4000
+_MAX_ID = 200  # characters of what an index is to hold; ids have 50, numbers of notes 15
 
 
 def codes(mensagem: str) -> tuple[str, ...]:
@@ -47,10 +48,12 @@ def parse_nota(data: Any) -> Nota | None:
 def parse_any_nota(data: Any) -> Nota | None:
     """Do the same for a note that may have been made without a reference: its ``id_integracao`` is then empty."""
     id_externo = text(data.get("id")) if isinstance(data, dict) else None
-    if id_externo is None:
+    if id_externo is None or len(id_externo) > _MAX_ID:
         return None
     retorno = as_dict(data.get("retorno"))
     numero = _first(data, "numeroNfse") or _first(retorno, "numeroNfse")
+    if numero is not None and len(numero) > _MAX_ID:
+        numero = None
     situacao = _situacao(data, retorno)
     if situacao is Situacao.AUTORIZADA and numero is None:
         situacao = Situacao.PROCESSANDO

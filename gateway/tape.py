@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateway.json_body import parse_json
 from gateway.scrub import mask
+from state_machine.untrusted import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,8 +77,8 @@ def masked_body(body: bytes) -> str | None:
     try:
         data = parse_json(body)
     except ValueError:
-        return _plain(mask(body[: MAX_PROSE * 4].decode("utf-8", "replace"))[:MAX_PROSE])
-    return _plain(json.dumps(_masked(data, "", 0), ensure_ascii=False, default=str)[:MAX_TEXT])
+        return clean(mask(body[: MAX_PROSE * 4].decode("utf-8", "replace"))[:MAX_PROSE])
+    return clean(json.dumps(_masked(data, "", 0), ensure_ascii=False, default=str)[:MAX_TEXT])
 
 
 def _masked(value: Any, key: str, depth: int) -> Any:
@@ -104,8 +105,3 @@ def _readable(text: str) -> str:
         cut = text[:MAX_READ]
         text = cut.rpartition(" ")[0] or cut  # no number is cut in two
     return mask(text)
-
-
-def _plain(text: str) -> str:
-    """PostgreSQL stores no NUL and no lone surrogate."""
-    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()

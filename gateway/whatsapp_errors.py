@@ -101,6 +101,7 @@ _UNAUTHORISED = (401, 403)
 _TOO_MANY, _SERVER_ERROR = 429, 500
 _MAX_PAIR_WAIT = 3600.0  # Meta's 4^X passes an hour at X = 6
 _MAX_WHY = 300
+_MAX_CODE, _CODE_DIGITS = 2**31 - 1, 10
 
 
 def pair_wait(tentativa: int) -> float:
@@ -112,7 +113,7 @@ def classify(
     error: dict[str, Any], *, status: int | None = None, retry_after: float | None = None, tentativa: int = 0
 ) -> Failure:
     """Return what follows from an error object of Meta, in an answer (``status``) or in a status webhook (``None``)."""
-    code = _code(error)
+    code = code_of(error)
     if code == _PAIR:
         return RetryPair(max(retry_after or 0.0, pair_wait(tentativa)))
     if code == _WINDOW:
@@ -137,9 +138,12 @@ def _by_status(error: dict[str, Any], code: int, status: int | None, retry_after
     return Halted(code) if status in _UNAUTHORISED else Broken(code, _why(error))
 
 
-def _code(error: dict[str, Any]) -> int:
+def code_of(error: dict[str, Any]) -> int:
+    """Return Meta's code, -1 for what is none; also of a code that no column of ours holds."""
     code = error.get("code")
-    return int(code) if isinstance(code, int) or (isinstance(code, str) and code.isdecimal()) else -1
+    if isinstance(code, str) and code.isdecimal() and len(code) <= _CODE_DIGITS:
+        code = int(code)
+    return code if isinstance(code, int) and abs(code) <= _MAX_CODE else -1
 
 
 def _why(error: dict[str, Any]) -> str:

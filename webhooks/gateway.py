@@ -69,7 +69,7 @@ def _corpo(raw: bytes) -> Any:
     """Return the body as JSON where it is that and can be stored, else as text."""
     try:
         corpo = jsontext.read(raw)
-        jsontext.storable(corpo)
+        jsontext.storable({"corpo": corpo})  # as it will be stored: a level deeper than it is
     except ValueError:
         return raw.decode("utf-8", "replace")
     return corpo

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from extractor.contract import Uso
 from extractor.meter import Meter
@@ -82,6 +83,57 @@ async def test_every_shape_of_failure_is_no_answer(server, fresh, reply):
     server.answer_with(lambda _: reply)
     client = client_of(server)
     assert await client.propose(question("oi", fresh)) is None
+    await client.aclose()
+
+
+BOTTOMLESS = "[" * 100_000 + "]" * 100_000
+ODD = {
+    "no bottom": f'{{"choices": {BOTTOMLESS}}}',
+    "NaN": '{"choices": NaN}',
+    "an endless integer": f'{{"choices": {"9" * 6000}}}',
+    "surrogates": '{"choices": ["\\ud83d"]}',
+    "no bottom inside": json.dumps(
+        {"choices": [{"index": 0, "message": {"role": "assistant", "content": BOTTOMLESS}}]}
+    ),
+    "a list": "[]",
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+async def test_json_without_bottom_or_range_is_no_answer(fresh, odd):
+    """Whatever stands in the body, ``propose`` does not raise: the rules go on alone."""
+
+    async def speak(_: web.Request) -> web.Response:
+        return web.Response(text=ODD[odd], content_type="application/json")
+
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", speak)
+    async with TestServer(app, host="127.0.0.1") as server:
+        client = ModelClient(api_key=None, base_url=str(server.make_url("/v1")), model="m", deadline=5.0)
+        assert await client.propose(question("oi", fresh)) is None
+        await client.aclose()
+
+
+@pytest.mark.parametrize(
+    "usage", [{"prompt_tokens": "um"}, {"prompt_tokens": 1e30, "completion_tokens": 2**70}, "muito"]
+)
+async def test_counts_that_are_none_cost_no_answer(server, fresh, usage, monkeypatch):
+    """A server that counts nonsense is believed in its answer and counted as one that told nothing."""
+    monkeypatch.setattr(server, "_usage", lambda: {"usage": usage})
+    server.say(GOOD)
+    client, meter = client_of(server), Meter()
+    assert await client.propose(question("bolo", fresh), meter) == Resposta(**GOOD)
+    assert meter.uso == Uso(1, 1, 0, 0)
+    await client.aclose()
+
+
+async def test_what_cannot_be_stored_is_replaced_in_the_answer(server, fresh):
+    """NUL comes through JSON in JSON: no text of a proposal has one."""
+    server.say({**GOOD, "descricao": "bo\x00lo"})
+    client = client_of(server)
+    answer = await client.propose(question("bolo", fresh))
+    assert answer is not None
+    assert answer.descricao == "bo\ufffdlo"
     await client.aclose()
 
 

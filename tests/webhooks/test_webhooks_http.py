@@ -12,6 +12,7 @@ import orjson
 import pytest
 import pytest_asyncio
 from aiohttp.test_utils import TestServer
+from tampering import ODD, UNREADABLE, beside
 
 from bot.metrics import Metrics
 from bot.worker import LaneWorker
@@ -217,6 +218,41 @@ async def test_what_postgresql_cannot_hold_is_acknowledged_all_the_same(
     assert (await post(client, raw)).status_code == 200
     kinds = [row["tipo"] for row in await database.pool.fetch("SELECT tipo FROM inbox ORDER BY id")]
     assert kinds == ["mensagem", "mensagem", "ilegivel"]
+
+
+@pytest.mark.parametrize("odd", [*ODD, *UNREADABLE])
+async def test_a_message_with_odd_json_costs_no_neighbour(
+    database: Database, client: httpx.AsyncClient, odd: str
+) -> None:
+    """As a text, a key and a value, whatever can be parsed is stored as its kind; the neighbour always is."""
+    value = {**ODD, **UNREADABLE}[odd]
+    raw = notification(text("551", 1), {**text("552", 1), "MARK": "MARK"})
+    raw = raw.replace(b'"MARK":"MARK"', beside(value, "novo"))
+    assert (await post(client, raw)).status_code == 200
+    assert (await post(client, raw)).status_code == 200
+    rows = await database.pool.fetch("SELECT tipo, payload FROM inbox ORDER BY id")
+    if "brackets" in odd:  # nobody could read past them
+        assert [row["tipo"] for row in rows] == ["ilegivel"]
+    else:
+        assert [row["tipo"] for row in rows] == ["mensagem", "ilegivel" if "levels" in odd else "mensagem"]
+
+
+@pytest.mark.parametrize("depth", [10, *range(246, 258), 400, 100_000])
+async def test_a_hint_of_any_depth_is_kept(database: Database, client: httpx.AsyncClient, depth: int) -> None:
+    """Where the body cannot be stored as JSON it is kept as text; the answer is the same."""
+    raw = b'{"idIntegracao": "abc-1", "x": ' + b"[" * depth + b"]" * depth + b"}"
+    assert (await client.post(f"/webhooks/gateway/{GATEWAY}", content=raw, headers=HEADERS)).status_code == 200
+    assert await count(database) == 1
+
+
+@pytest.mark.parametrize("odd", [*ODD, *UNREADABLE])
+async def test_a_hint_with_odd_json_is_kept(database: Database, client: httpx.AsyncClient, odd: str) -> None:
+    """A hint names its note whatever stands beside it, as long as it can be parsed; it is kept in any case."""
+    value = {**ODD, **UNREADABLE}[odd]
+    raw = b'{"idIntegracao": "abc-1", ' + beside(value, "mensagem") + b"}"
+    assert (await client.post(f"/webhooks/gateway/{GATEWAY}", content=raw, headers=HEADERS)).status_code == 200
+    [row] = await database.pool.fetch("SELECT lane FROM inbox")
+    assert row["lane"] == ("emissao:abc-1" if odd in ODD else "emissao:sem-chave")
 
 
 async def test_a_body_of_three_mebibytes_is_taken_and_a_larger_one_is_not(

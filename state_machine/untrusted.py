@@ -1,0 +1,94 @@
+"""Turns what strangers send into values that PostgreSQL can store: text, and JSON; every answer is read through it."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal, InvalidOperation
+from math import isfinite
+from typing import Any, NoReturn
+
+MAX_DEPTH = 100  # levels; what people send has a dozen, and the writer of JSON takes 254
+REPLACEMENT = "\ufffd"  # stands for what cannot be stored: an id that has one is nobody's
+_INT64 = 1 << 63
+_INT_DIGITS = 20  # characters of the longest 64-bit number, sign included
+_EXPONENT = 300  # a float's range; beyond it even comparing two decimals may fail
+
+
+def clean(text: str) -> str:
+    """Replace what ``text`` and ``jsonb`` cannot hold: NUL and lone surrogates. Split pairs are joined again.
+
+    Nothing is left out: two texts that differ in such a character only must not become one that names something.
+    """
+    if "\x00" in text:
+        text = text.replace("\x00", REPLACEMENT)
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def cleaned(value: Any) -> Any:
+    """Return a JSON value with all its texts and keys clean, and integers beyond 64 bits as text.
+
+    Of two keys that become one, the last counts. Raises ``ValueError`` beyond ``MAX_DEPTH`` levels.
+    """
+    return _cleaned(value, 0)
+
+
+def read_json(raw: bytes, *, exact: bool) -> Any:
+    """Return the JSON value of ``raw``, storable; of two equal keys the last counts.
+
+    ``exact``: fractions are ``Decimal``, and NaN and Infinity are refused; else ``float``, and these are ``None``.
+    A number out of every range is its own text. Raises ``ValueError`` for what is no JSON or has no bottom.
+    """
+    try:
+        return cleaned(parse_json(raw, exact=exact))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def parse_json(raw: bytes, *, exact: bool) -> Any:
+    """Do the same, but leave texts and depth as they are. Raises ``RecursionError`` too."""
+    if exact:
+        return json.loads(raw, parse_int=_integer, parse_float=_decimal, parse_constant=_refuse)
+    return json.loads(raw, parse_int=_integer, parse_float=_float, parse_constant=lambda _: None)
+
+
+def _cleaned(value: Any, depth: int) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict | list | tuple) and depth == MAX_DEPTH:
+        raise ValueError("nested too deeply")
+    if isinstance(value, dict):
+        whole = {}
+        for key, item in value.items():  # no comprehension: it would take a second frame for each level
+            whole[clean(str(key))] = _cleaned(item, depth + 1)
+        return whole
+    if isinstance(value, list | tuple):
+        items = []
+        for item in value:
+            items.append(_cleaned(item, depth + 1))  # noqa: PERF401 - as above
+        return items
+    if isinstance(value, int) and not isinstance(value, bool) and not -_INT64 <= value < _INT64:
+        return str(value)
+    return value
+
+
+def _integer(text: str) -> int | str:
+    if len(text) <= _INT_DIGITS and -_INT64 <= (number := int(text)) < _INT64:
+        return number
+    return text
+
+
+def _decimal(text: str) -> Decimal | str:
+    try:
+        number = Decimal(text)
+    except InvalidOperation:  # an exponent of many digits
+        return text
+    return number if abs(number.adjusted()) <= _EXPONENT else text
+
+
+def _float(text: str) -> float | str:
+    number = float(text)
+    return number if isfinite(number) else text
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
