@@ -18,7 +18,7 @@ import structlog
 from bot.kept import Kept
 from bot.rounds import Round
 from persistence.lanes import ALONE_FROM, DIED, MAX_ATTEMPTS, MAX_DEATHS, InboxRow, Lease, LeaseLost
-from persistence.outage import is_outage
+from persistence.outage import is_outage, ran_out_of_time
 
 if TYPE_CHECKING:
     from bot.metrics import Metrics
@@ -231,7 +231,7 @@ class LaneWorker:
 
     async def _after_failure(self, lease: Lease, run: Sequence[InboxRow], error: Exception) -> None:
         where = {"lane": tag(lease.lane), "tipo": run[0].tipo, "ids": [row.id for row in run]}
-        if is_outage(error):
+        if is_outage(error) and not ran_out_of_time(error):
             self._metrics.lanes_postponed.inc()
             log.warning("lane_postponed", **where, erro=type(error).__name__)
             await self._insist(lambda: self._lanes.postpone(lease, OUTAGE_SECONDS))

@@ -11,6 +11,7 @@ import orjson
 
 from persistence.connection import Connection, Row
 from persistence.dsn import for_asyncpg
+from persistence.outage import DatabaseAwayError
 from persistence.pool import Pool
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 _in_transaction: ContextVar[bool] = ContextVar("prosa_in_transaction", default=False)
 
 COMMAND_TIMEOUT = 30.0  # seconds; the longest statement is a sweep of some milliseconds
+# Seconds for one lock. Shorter than a statement's, so that PostgreSQL says (55P03) that another's transaction is in the
+# way: the statement is not to blame then (``persistence.outage``).
+LOCK_TIMEOUT = 20
 CONNECT_TIMEOUT = 5.0  # seconds; a database that is away must turn into a 503 soon
 # Statements that take arrays are planned anew each time, as PostgreSQL thinks that a short array deserves its own plan:
 # half of what storing one arrival costs it. Their plans are the same; the console's are not, so it is not for them.
@@ -125,13 +129,16 @@ async def _pool(dsn: str, size: int, record: type[Any], server_settings: dict[st
     address = for_asyncpg(dsn)
 
     async def connect() -> Any:
-        connection = await asyncpg.connect(
-            address,
-            command_timeout=COMMAND_TIMEOUT,
-            timeout=CONNECT_TIMEOUT,
-            record_class=record,
-            server_settings=server_settings,
-        )
+        try:
+            connection = await asyncpg.connect(
+                address,
+                command_timeout=COMMAND_TIMEOUT,
+                timeout=CONNECT_TIMEOUT,
+                record_class=record,
+                server_settings={"lock_timeout": f"{LOCK_TIMEOUT}s", **server_settings},
+            )
+        except TimeoutError as error:
+            raise DatabaseAwayError("the database did not take a connection in time") from error
         try:
             await connection.set_type_codec("jsonb", encoder=_dumps, decoder=orjson.loads, schema="pg_catalog")
         except BaseException:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import asyncpg
 
+from persistence.outage import DatabaseAwayError, is_gone
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from types import TracebackType
@@ -29,12 +31,16 @@ _SUSPECT = (
     asyncpg.InternalClientError,
     asyncpg.DataError,
     asyncpg.PostgresConnectionError,
-    asyncpg.OperatorInterventionError,  # the server is stopping, or has cut this very connection
+    asyncpg.QueryCanceledError,  # whose cancellation may come late, and meet the next statement
 )
 
 
 class Pool:
-    """Opens a connection when none is free; one that broke, or was left in the middle of something, is dropped."""
+    """Opens a connection when none is free; one that broke, or was left in the middle of something, is dropped.
+
+    One that says that its server is gone, or no longer the primary, speaks for all that were opened before: where they
+    lead is found out anew, and none of them is handed out again.
+    """
 
     def __init__(self, connect: Connect, size: int, *, timeout: float) -> None:
         """``timeout`` is how long ``acquire`` waits for a free connection, in seconds, unless told otherwise."""
@@ -43,6 +49,7 @@ class Pool:
         self._timeout = timeout
         self._places = asyncio.Semaphore(size)
         self._idle: deque[tuple[asyncpg.Connection[Any], float]] = deque()  # the one used last is on the right
+        self._generation = 0  # of connections: grows when all that are open are to be replaced
         self._leaving: set[asyncio.Task[None]] = set()
         self._closed = False
 
@@ -54,7 +61,10 @@ class Pool:
         return pool
 
     def acquire(self, timeout: float | None = None) -> Borrowed:
-        """Lend a connection to an ``async with``. Raises ``TimeoutError``, ``InterfaceError``, or like connecting."""
+        """Lend a connection to an ``async with``.
+
+        Raises ``DatabaseAwayError`` when none is free in time, ``InterfaceError`` when closed, or what connecting does.
+        """
         return Borrowed(self, self._timeout if timeout is None else timeout)
 
     async def fetch(self, sql: str, *arguments: Any, timeout: float | None = None) -> list[Any]:  # noqa: ASYNC109
@@ -89,8 +99,11 @@ class Pool:
 
     async def _take(self, timeout: float) -> asyncpg.Connection[Any]:  # noqa: ASYNC109
         if self._places.locked():
-            async with asyncio.timeout(timeout):
-                await self._places.acquire()
+            try:
+                async with asyncio.timeout(timeout):
+                    await self._places.acquire()
+            except TimeoutError as error:
+                raise DatabaseAwayError("all connections to the database are busy") from error
         else:
             await self._places.acquire()
         try:
@@ -112,11 +125,14 @@ class Pool:
             connection.terminate()  # lets asyncpg clean up after a connection that the other side cut
         return None
 
-    def _give_back(self, connection: asyncpg.Connection[Any], error: BaseException | None) -> None:
+    def _give_back(self, connection: asyncpg.Connection[Any], error: BaseException | None, generation: int) -> None:
+        if is_gone(error) and generation == self._generation:
+            self._replace_all()
+        old = generation != self._generation
         suspect = error is not None and (not isinstance(error, Exception) or isinstance(error, _SUSPECT))
         if connection.is_closed():
             connection.terminate()  # as above
-        elif suspect or connection.is_in_transaction():
+        elif old or suspect or connection.is_in_transaction():
             leaving = asyncio.create_task(_leave(connection), name="pool:leave")
             self._leaving.add(leaving)
             leaving.add_done_callback(self._left)
@@ -124,6 +140,11 @@ class Pool:
         else:
             self._idle.append((connection, time.monotonic()))
         self._places.release()
+
+    def _replace_all(self) -> None:
+        self._generation += 1
+        while self._idle:
+            self._idle.pop()[0].terminate()
 
     def _left(self, leaving: asyncio.Task[None]) -> None:
         self._leaving.discard(leaving)
@@ -133,7 +154,7 @@ class Pool:
 class Borrowed:
     """A connection for as long as an ``async with`` lasts."""
 
-    __slots__ = ("_connection", "_pool", "_timeout")
+    __slots__ = ("_connection", "_generation", "_pool", "_timeout")
 
     def __init__(self, pool: Pool, timeout: float) -> None:
         self._pool = pool
@@ -141,7 +162,8 @@ class Borrowed:
         self._connection: asyncpg.Connection[Any] | None = None
 
     async def __aenter__(self) -> asyncpg.Connection[Any]:
-        self._connection = await self._pool._take(self._timeout)  # noqa: SLF001 - one thing in two classes
+        self._generation = self._pool._generation  # noqa: SLF001 - one thing in two classes
+        self._connection = await self._pool._take(self._timeout)  # noqa: SLF001 - likewise
         return self._connection
 
     async def __aexit__(
@@ -149,7 +171,7 @@ class Borrowed:
     ) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
-            self._pool._give_back(connection, error)  # noqa: SLF001 - likewise
+            self._pool._give_back(connection, error, self._generation)  # noqa: SLF001 - likewise
 
 
 async def _leave(connection: asyncpg.Connection[Any]) -> None:

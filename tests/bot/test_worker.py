@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ from bot.metrics import Metrics
 from bot.worker import Handler, LaneWorker
 from persistence.arrival import Arrival
 from persistence.backlog import Backlog
-from persistence.engine import Database
+from persistence.engine import COMMAND_TIMEOUT, LOCK_TIMEOUT, Database
 from persistence.inbox import Inbox
 from persistence.lanes import InboxRow, Lanes, Lease
 
@@ -235,6 +236,77 @@ async def test_an_outage_is_nobodys_fault(database: Database, lanes: Lanes, inbo
     assert metrics.registry.get_sample_value("prosa_lanes_postponed_total") == 1
     await no_back_off(database)
     assert await LaneWorker(lanes, {"mensagem": Diary(database, lanes)}, metrics).run_once() == 1
+
+
+@pytest.mark.parametrize("late", ["57014", "TimeoutError"])
+async def test_a_turn_that_always_runs_out_of_time_is_a_failure(
+    database: Database, lanes: Lanes, inbox: Inbox, late: str
+) -> None:
+    """A statement that the database cancels, or our driver gives up, counts: its row is set aside in the end."""
+
+    async def slow(lease: Lease, rows: Sequence[InboxRow]) -> list[int]:
+        if late == "TimeoutError":
+            await database.pool.fetchval("SELECT pg_sleep(60)", timeout=0.02)
+        async with database.transaction() as connection:
+            await connection.exec_driver_sql("SET LOCAL statement_timeout = '20ms'")
+            await connection.exec_driver_sql("SELECT pg_sleep(60)")
+        return []
+
+    diary = Diary(database, lanes)
+    await inbox.put([arrival("slow"), arrival("other", tipo="comando")])
+    worker = LaneWorker(lanes, {"mensagem": slow, "comando": diary}, Metrics())
+    for _ in range(8):
+        await worker.run_once()
+        await no_back_off(database)
+    assert await states(database) == {"slow": 2, "other": 1}
+
+
+async def test_waiting_for_anothers_lock_is_nobodys_fault(database: Database, lanes: Lanes, inbox: Inbox) -> None:
+    """Whoever holds a lock for long delays a turn and spoils none: it is told before the statement's time ends."""
+
+    async def waits(lease: Lease, rows: Sequence[InboxRow]) -> list[int]:
+        async with database.transaction() as connection:
+            await connection.exec_driver_sql("SET LOCAL lock_timeout = '20ms'")
+            await connection.exec_driver_sql("LOCK TABLE numeracao")
+            await lanes.done(connection, lease, [row.id for row in rows])
+        return [row.id for row in rows]
+
+    await inbox.put([arrival("1")])
+    metrics = Metrics()
+    worker = LaneWorker(lanes, {"mensagem": waits}, metrics)
+    async with database.pool.acquire() as rival, rival.transaction():
+        await rival.execute("LOCK TABLE numeracao")
+        for _ in range(6):
+            assert await worker.run_once() == 0
+            await no_back_off(database)
+    assert await database.pool.fetchval("SELECT tentativas FROM inbox") == 0
+    assert metrics.registry.get_sample_value("prosa_lanes_postponed_total") == 6
+    assert await worker.run_once() == 1
+
+
+async def test_a_pool_without_a_free_connection_is_nobodys_fault(
+    database: Database, lanes: Lanes, inbox: Inbox
+) -> None:
+    """Too much work at once delays a turn; it does not set its row aside."""
+
+    async def crowded(lease: Lease, rows: Sequence[InboxRow]) -> list[int]:
+        async with AsyncExitStack() as stack:
+            for _ in range(20):
+                await stack.enter_async_context(database.pool.acquire(timeout=0.02))
+        return []
+
+    await inbox.put([arrival("1")])
+    worker = LaneWorker(lanes, {"mensagem": crowded}, Metrics())
+    assert await worker.run_once() == 0
+    assert await database.pool.fetchval("SELECT tentativas FROM inbox") == 0
+
+
+async def test_a_lock_ends_sooner_than_a_statement(database: Database) -> None:
+    """In both pools, so that the wait for another's lock is told from a statement that is too slow."""
+    async with database.alone() as connection:
+        turns = (await connection.exec_driver_sql("SELECT current_setting('lock_timeout')")).scalar_one()
+    assert turns == await database.pool.fetchval("SHOW lock_timeout") == f"{LOCK_TIMEOUT}s"
+    assert LOCK_TIMEOUT < COMMAND_TIMEOUT
 
 
 async def test_order_and_exclusion_hold_under_concurrency(

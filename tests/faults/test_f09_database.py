@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+import asyncpg
 import pytest
 from nightly import size
 from road_people import FULL, open_road
@@ -54,6 +55,39 @@ async def test_a_database_that_crashes_loses_nothing(own_servers: Servers) -> No
         async with waits_passing(road, doubts=True):
             await talks
             await judged(road, people)
+
+
+async def _administer(servers: Servers, *statements: str) -> None:
+    connection = await asyncpg.connect(servers.database_url)
+    try:
+        for statement in statements:
+            await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+async def test_a_server_that_only_reads_for_a_while_loses_nothing(own_servers: Servers) -> None:
+    """Writes are refused (25006), then every connection is cut, then a crash: one note each, and no false 200."""
+    async with open_road(own_servers.database_url, own_servers.redis_url) as road:
+        people = [await road.person() for _ in range(PEOPLE)]
+        talks = asyncio.gather(*(whole(road, person) for person in people))
+        await _administer(own_servers, "ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
+        await asyncio.sleep(CALM)
+        others = "FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname IS NOT NULL"
+        await _administer(
+            own_servers,
+            "SET default_transaction_read_only = off",
+            "ALTER SYSTEM RESET default_transaction_read_only",
+            "SELECT pg_reload_conf()",
+            f"SELECT pg_terminate_backend(pid) {others}",
+        )
+        await asyncio.sleep(CALM)
+        await own_servers.crash_database()
+        async with waits_passing(road, doubts=True):
+            await talks
+            await judged(road, people)
+        spoilt = "SELECT count(*) FROM inbox WHERE estado = 2 OR tentativas > 0"
+        assert await road.database.pool.fetchval(spoilt) == 0
 
 
 @pytest.mark.parametrize("mark", [b"COMMIT", b"BEGIN", b"Informou"])  # the last: a turn in one statement

@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from persistence import pool as module
-from persistence.outage import is_outage
+from persistence.outage import DatabaseAwayError, is_gone, is_outage, ran_out_of_time
 from persistence.pool import Pool
 
 if TYPE_CHECKING:
@@ -51,9 +51,11 @@ async def test_a_connection_is_used_again(pool: Pool) -> None:
 async def test_who_finds_all_taken_waits_for_one_or_gives_up(pool: Pool) -> None:
     """Never more than its size; the wait ends when one comes back, or with a clear error."""
     async with pool.acquire() as first, pool.acquire() as second:
-        with pytest.raises(TimeoutError):
+        with pytest.raises(DatabaseAwayError, match="busy") as busy:
             async with pool.acquire(timeout=0.01):
                 pass
+        assert is_outage(busy.value)
+        assert not ran_out_of_time(busy.value)
         waiting = asyncio.create_task(pool.fetchval(PID))
         await asyncio.sleep(0)
         pids = {await first.fetchval(PID), await second.fetchval(PID)}
@@ -112,6 +114,57 @@ async def test_an_open_transaction_is_not_handed_on(pool: Pool) -> None:
         await connection.execute("BEGIN")
         pid = await connection.fetchval(PID)
     assert await pool.fetchval(PID) != pid
+
+
+async def test_a_server_that_is_no_longer_the_primary_costs_one_refusal(database_url: str) -> None:
+    """After a fail-over the open connections lead to a server that only reads: the first refusal replaces them all."""
+
+    async def connect() -> Any:
+        return await asyncpg.connect(database_url, command_timeout=PATIENCE)
+
+    pool = await Pool.open(connect, 8, timeout=PATIENCE)
+    await pool.execute("CREATE TABLE IF NOT EXISTS written (n int)")
+    lent = [pool.acquire() for _ in range(8)]
+    for one in lent:
+        connection = await one.__aenter__()
+        await connection.execute("SET default_transaction_read_only = on")  # as on the old primary; new ones may write
+    for one in lent[1:]:
+        await one.__aexit__(None, None, None)
+    refused: list[Exception] = []
+    for number in range(40):
+        try:
+            await pool.execute("INSERT INTO written VALUES ($1)", number)
+        except asyncpg.ReadOnlySQLTransactionError as error:
+            refused.append(error)
+    assert len(refused) == 1
+    assert is_outage(refused[0])
+    assert is_gone(refused[0])
+    await lent[0].__aexit__(None, None, None)  # lent before, and not handed on
+    async with pool.acquire() as one, pool.acquire() as two:
+        await one.execute("INSERT INTO written VALUES (0)")
+        await two.execute("INSERT INTO written VALUES (0)")
+    assert await pool.fetchval("SELECT count(*) FROM written") == 41
+    await pool.execute("DROP TABLE written")
+    await pool.close()
+
+
+async def test_a_statement_that_was_cancelled_costs_its_connection_alone(pool: Pool) -> None:
+    """A statement's own time-out says nothing about the server: the others stay."""
+    async with pool.acquire() as one, pool.acquire() as two:
+        pids = await one.fetchval(PID), await two.fetchval(PID)
+    slow: list[int] = []
+
+    async def too_slow() -> None:
+        async with pool.acquire() as connection:
+            slow.append(await connection.fetchval(PID))
+            await connection.execute("SET statement_timeout = '20ms'")
+            await connection.execute("SELECT pg_sleep(10)")
+
+    with pytest.raises(asyncpg.QueryCanceledError) as cancelled:
+        await too_slow()
+    assert ran_out_of_time(cancelled.value)
+    assert not is_gone(cancelled.value)
+    assert await pool.fetchval(PID) in set(pids) - set(slow)
 
 
 async def test_an_error_of_the_database_costs_no_connection(pool: Pool) -> None:
