@@ -10,6 +10,7 @@ import structlog
 
 from bot.memory import database_now
 from persistence import comparison
+from persistence.versions import AnotherVersionError
 from state_machine.audit import Pagina, Periodo, Tipo, compara
 from state_machine.emission import CannotTell
 from state_machine.hora import SAO_PAULO
@@ -103,14 +104,17 @@ class Audit:
         if isinstance(listadas, CannotTell):
             return listadas
         async with self._database.transaction() as connection:
-            nossas = await comparison.held(
-                connection,
-                empresa_id,
-                _midnight(periodo.inicio),
-                _midnight(periodo.fim + timedelta(days=1)),
-                {nota.id_integracao for nota in listadas},
-                {nota.id_externo for nota in listadas},
-            )
+            try:
+                nossas = await comparison.held(
+                    connection,
+                    empresa_id,
+                    _midnight(periodo.inicio),
+                    _midnight(periodo.fim + timedelta(days=1)),
+                    {nota.id_integracao for nota in listadas},
+                    {nota.id_externo for nota in listadas},
+                )
+            except AnotherVersionError as error:  # another replica's to audit, today or when it is back
+                return CannotTell(str(error))
             conferencia = compara(nossas, listadas, periodo)
             if conferencia.reler:
                 await comparison.look_again(connection, conferencia.reler)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from persistence import attempts, people, snapshots
+from persistence.versions import AnotherVersionError
 from state_machine.emission import StatusEmissao
 from state_machine.estado import Estado
 from state_machine.eventos import Reprocessou
@@ -37,6 +38,8 @@ class Orders:
     async def on_order(self, lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:
         """Try a refused revision again: ``{"ordem": "reprocessar", "sessao_id": …, "id_integracao": …}``."""
         row = rows[0]
+        if row.payload["ordem"] != "reprocessar":
+            raise AnotherVersionError(f"an order: {row.payload['ordem']}")
         async with self._database.transaction() as connection:
             sessao = await snapshots.load(connection, lease.lane, row.payload["sessao_id"])
             tentativa = await _next_attempt(connection, sessao, row.payload["id_integracao"]) if sessao else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from persistence.versions import AnotherVersionError, known
 from state_machine.eventos import (
     Conversou,
     EmissaoDemorou,
@@ -50,10 +51,11 @@ def _event(payload: dict[str, Any]) -> Evento:
             return NotaAutorizada(numero, emissao_id)
         case {"aviso": "rejeitada"}:
             campo = payload.get("campo")
-            return NotaRejeitada(payload.get("motivo") or "a prefeitura não explicou", Campo(campo) if campo else None)
+            motivo = payload.get("motivo") or "a prefeitura não explicou"
+            return NotaRejeitada(motivo, known(Campo, campo) if campo else None)
         case {"aviso": "falhou"}:
             return EmissaoFalhou(payload.get("motivo") or "")
         case {"aviso": "demorou"}:
             return EmissaoDemorou()
         case _:
-            raise ValueError("news of an emission that nobody understands")
+            raise AnotherVersionError(f"news of an emission: {payload.get('aviso')}")

@@ -39,5 +39,5 @@ async def ask_now(house: House) -> list[str]:
 
 
 def _line(id_integracao: str, status: str, motivo: str | None) -> str:
-    settled = "" if StatusEmissao(status) in ASSENTADOS else " (a Prosa continua perguntando)"
+    settled = "" if status in ASSENTADOS else " (a Prosa continua perguntando)"
     return f"{id_integracao}: {status}{f' · {motivo}' if motivo else ''}{settled}"

@@ -113,7 +113,10 @@ class Schedule:
         return await self._backlog.wake_sleepers()
 
     async def _watch(self) -> int:
-        """Say loudly that an emission has had no answer for an hour; the user was told long before."""
+        """Say loudly what waits: emissions without an answer for an hour, and rows of another version of us."""
+        for tabela, count in (await self._backlog.unknown()).items():
+            if count:
+                log.error("rows_of_another_version", kind=tabela, count=count)
         late = [g for g in await self._backlog.emissions() if g.oldest_seconds > OPERATOR_AFTER_SECONDS]
         for group in late:
             log.error("emissions_overdue", status=group.status, count=group.count, seconds=round(group.oldest_seconds))

@@ -8,6 +8,7 @@ import structlog
 
 from bot.carry_out import text_message
 from persistence import handoff, outbox, people, snapshots
+from persistence.versions import AnotherVersionError
 from state_machine import staff_messages
 from state_machine.eventos import EquipeAssumiu, EquipeDevolveu, EquipeEncerrou
 
@@ -90,7 +91,7 @@ class StaffCommands:
             case {"comando": "assumir" | "devolver" | "escrever"}:
                 log.info("staff_command_late", tipo=pedido["comando"])
             case _:
-                raise ValueError("a command of the staff that nobody understands")
+                raise AnotherVersionError(f"a command of the staff: {pedido.get('comando')}")
         return None
 
     async def _step(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from aiohttp import web
@@ -19,6 +20,8 @@ from state_machine.estado import Estado
 if TYPE_CHECKING:
     from console.visit import Visita
     from persistence.staff_case import Caso, Registro
+
+Word = TypeVar("Word", bound=StrEnum)
 
 REVEAL_SECONDS = 60  # then the page masks itself again
 
@@ -108,15 +111,17 @@ def situation(caso: Caso, registro: Registro) -> Situacao:
     """Gather what the sentence needs."""
     s = caso.sessao
     emissao: Any = caso.emissoes[0] if caso.emissoes else None
+    estado, status = _word(Estado, s.estado), _word(StatusEmissao, emissao.status if emissao else None)
     campos = ((nome, lido) for nome, lido in s.rascunho.items() if isinstance(lido, dict))
     duvidas = tuple((nome, lido["motivo"]) for nome, lido in campos if lido.get("motivo"))
     last = registro.saidas[0] if registro.saidas else None
     return Situacao(
-        estado=Estado(s.estado),
+        estado=estado,
         idade=(s.agora - s.updated_at).total_seconds(),
         faltam=tuple(s.missing_fields),
         duvidas=duvidas,
-        status=StatusEmissao(emissao.status) if emissao else None,
+        status=status,
+        alheia=estado is None or (emissao is not None and status is None),
         envios=emissao.envios if emissao else 0,
         ausente=bool(emissao and emissao.ausente_desde),
         numero=emissao.numero if emissao else None,
@@ -128,6 +133,11 @@ def situation(caso: Caso, registro: Registro) -> Situacao:
         if last is not None and last.status == "falhou"
         else None,
     )
+
+
+def _word(words: type[Word], value: str | None) -> Word | None:
+    """Return the member that ``value`` names; ``None`` for what another version of us wrote."""
+    return words(value) if value in set(words) else None
 
 
 def _reason(registro: Registro) -> str | None:

@@ -51,7 +51,7 @@ def _mine(caso: Caso, quem: Staff) -> bool:
 
 
 def _closable(caso: Caso, _: Staff) -> bool:
-    estado = Estado(caso.sessao.estado)
+    estado = caso.sessao.estado
     return estado in ESPERAM_USUARIO or (estado in FINAIS and caso.sessao.resolvida_em is None)
 
 

@@ -56,7 +56,7 @@ class Frase:
 class Situacao:
     """What the sentence is made of; ``idade`` in seconds since the last change, ``duvidas`` as (field, reason)."""
 
-    estado: Estado
+    estado: Estado | None  # ``None``: another version of us put it there
     idade: float
     faltam: tuple[str, ...] = ()
     duvidas: tuple[tuple[str, str], ...] = ()
@@ -69,11 +69,19 @@ class Situacao:
     suspensa: str | None = None
     atendente: str | None = None
     nao_entregue: str | None = None
+    alheia: bool = False  # another version of us wrote how its emission stands
+
+
+ALHEIA: Final = Frase(
+    "Outra versão da Prosa está com esta nota, num ponto que esta versão não conhece.",
+    "Nada foi mudado; espere a atualização terminar, ou avise quem opera.",
+    "busy",
+)
 
 
 def por_que(s: Situacao) -> Frase:
     """Return the sentence for one session. Total: every state and status has one."""
-    frase = _por_estado(s)
+    frase = ALHEIA if s.alheia or s.estado is None else _por_estado(s, s.estado)
     if s.atendente:
         texto = f"{s.atendente} assumiu esta conversa e a Prosa está em silêncio. {frase.texto}"
         return Frase(texto, "Quando terminar, devolva a conversa.", "busy")
@@ -82,8 +90,8 @@ def por_que(s: Situacao) -> Frase:
     return frase
 
 
-def _por_estado(s: Situacao) -> Frase:
-    match s.estado:
+def _por_estado(s: Situacao, estado: Estado) -> Frase:
+    match estado:
         case Estado.COLETA:
             return Frase(f"A pessoa começou e ainda não deu nenhum dado, há {_ha(s)}.", "Nada a fazer.", "off")
         case Estado.DADOS_INCOMPLETOS:
@@ -106,7 +114,7 @@ def _por_estado(s: Situacao) -> Frase:
             texto = "Passou do prazo sem resposta da pessoa, e nada foi emitido."
             return Frase(texto, "Os dados estão guardados; ela pode retomar.", "off")
         case _:
-            assert_never(s.estado)
+            assert_never(estado)
 
 
 def _aprovado(s: Situacao) -> Frase:

@@ -10,6 +10,14 @@ if TYPE_CHECKING:
 
     from persistence.tick import Tick
 
+# Every kind of inbox row that this version knows; ``bot.house`` has a handler for each.
+TIPOS = frozenset(
+    {
+        "mensagem", "emissao", "prazo", "ordem", "retomar", "cancelamento", "prazo_cancelamento", "gateway", "status",
+        "aviso_meta", "ilegivel", "equipe",
+    }
+)  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Arrival:

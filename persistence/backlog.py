@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from persistence import cancellation_work, emissions, outbox
+from persistence.arrival import TIPOS
 from persistence.entrance import CHANNEL
+from persistence.versions import literals
 
 if TYPE_CHECKING:
     from persistence.connection import Connection
@@ -61,6 +64,15 @@ UPDATE lanes AS l SET ready_at = now(), pending_since = now() FROM adormecidas W
 """
 
 
+# What is due and stays where it is: only another version knows its status or kind (``persistence.versions``).
+_UNKNOWN = f"""
+SELECT 'inbox' AS tabela, count(*) AS count FROM inbox WHERE estado = 0 AND tipo NOT IN ({literals(TIPOS)})
+UNION ALL SELECT 'nfse_emissao', count(*) FROM nfse_emissao d
+    WHERE proxima_acao_em <= now() AND ({emissions.ALHEIA})
+UNION ALL SELECT 'cancelamento', count(*) FROM cancelamento d
+    WHERE proxima_acao_em <= now() AND ({cancellation_work.ALHEIO})
+UNION ALL SELECT 'outbox', count(*) FROM outbox o WHERE run_at <= now() AND ({outbox.ALHEIA})
+"""  # noqa: S608 - our own constants
 _HELD = """
 SELECT retida, count(*) AS count FROM nfse_emissao
 WHERE proxima_acao_em IS NOT NULL AND retida IS NOT NULL GROUP BY retida
@@ -107,6 +119,10 @@ class Backlog:
     async def held(self) -> dict[str, int]:
         """Count emissions that wait without a call, by why."""
         return {row["retida"]: row["count"] for row in await self._database.pool.fetch(_HELD)}
+
+    async def unknown(self) -> dict[str, int]:
+        """Count, by table, what is due and waits for another version of us."""
+        return {row["tabela"]: row["count"] for row in await self._database.pool.fetch(_UNKNOWN)}
 
     async def prune(self) -> int:
         """Delete ticks and hints older than Meta's redelivery, and their idle lanes; returns how many rows."""

@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from persistence.moments import in_seconds
 from persistence.tables import cancelamento, nfse_emissao, nfse_processada
+from persistence.versions import literals
 from state_machine.cancelamento import Codigo, EstadoCancelamento, Motivo
 from state_machine.cancelamento_envio import Andamento, Envio
 from state_machine.emission import NaturalKey
@@ -42,10 +43,14 @@ class Tarefa:
     tomada_em: float  # our monotonic clock when we took it, to notice that we were frozen
 
 
-_CLAIM = sa.text("""
+# Another version's.
+ALHEIO = f"""
+d.estado NOT IN ({literals(EstadoCancelamento)}) OR d.envio NOT IN ({literals(Envio)})
+    OR d.codigo NOT IN ({literals(Codigo)})"""
+_CLAIM = sa.text(f"""
 WITH due AS (
-    SELECT id, envio FROM cancelamento
-    WHERE proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now())
+    SELECT id, envio FROM cancelamento d
+    WHERE proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now()) AND NOT coalesce({ALHEIO}, false)
     ORDER BY proxima_acao_em LIMIT :limit FOR UPDATE SKIP LOCKED
 )
 UPDATE cancelamento c
@@ -54,11 +59,11 @@ SET lease_until = now() + make_interval(secs => :lease), epoch = c.epoch + 1, di
 FROM due, nfse_emissao e, nfse_processada p
 WHERE c.id = due.id AND e.id = c.emissao_id AND p.emissao_id = e.id
 RETURNING c.*, due.envio AS era, e.prestador_cnpj, e.id_integracao, p.id_externo
-""")
+""")  # noqa: S608 - our own constants
 
 
 async def claim(connection: Connection, limit: int, lease_seconds: float) -> list[Tarefa]:
-    """Take what is due. One to be sent is stored as ``enviando`` before anybody may send it."""
+    """Take what is due and known to us. One to be sent is stored as ``enviando`` before anybody may send it."""
     tomada_em = time.monotonic()
     rows = await connection.execute(_CLAIM, {"limit": limit, "lease": lease_seconds})
     return [

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from persistence import issued
 from persistence.tables import cancelamento, inbox, nfse_emissao, session_snapshot
+from persistence.versions import known
 from state_machine.cancelamento import (
     CONVERSANDO,
     VIVOS,
@@ -31,8 +32,8 @@ class StaleCancellationError(Exception):
 
 
 def _cancelamento(row: Any, nota: NotaEmitida) -> Cancelamento:
-    motivo = Motivo(Codigo(row.codigo), row.motivo) if row.codigo and row.motivo else None
-    return Cancelamento(row.id, nota, EstadoCancelamento(row.estado), row.versao, motivo, row.expira_em)
+    motivo = Motivo(known(Codigo, row.codigo), row.motivo) if row.codigo and row.motivo else None
+    return Cancelamento(row.id, nota, known(EstadoCancelamento, row.estado), row.versao, motivo, row.expira_em)
 
 
 # Statements are composed once: that costs more than running them.

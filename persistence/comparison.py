@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, insert
 
 from persistence.tables import empresa, job_slots, nfse_emissao, nfse_processada
+from persistence.versions import known
 from state_machine.audit import Nossa
 from state_machine.cancelamento import StatusNota
 from state_machine.emission import StatusEmissao
@@ -37,7 +38,10 @@ async def held(
     referencias: Collection[str],
     ids: Collection[str],
 ) -> list[Nossa]:
-    """Return the company's emissions first sent from ``desde`` to before ``ate``, and all that the listing names."""
+    """Return the company's emissions first sent from ``desde`` to before ``ate``, and all that the listing names.
+
+    Raises ``AnotherVersionError``.
+    """
     sent = sa.and_(
         nfse_emissao.c.prestador_id == empresa_id,
         nfse_emissao.c.enviado_em >= desde,
@@ -69,9 +73,9 @@ async def held(
             prestador=row.prestador_cnpj,
             tomador=row.tomador_documento,
             valor=row.valor_servico,
-            status=StatusEmissao(row.status),
+            status=known(StatusEmissao, row.status),
             enviada_em=row.enviado_em,
-            nota=StatusNota(row.nota) if row.nota else None,
+            nota=known(StatusNota, row.nota) if row.nota else None,
             numero=row.numero,
             id_externo=row.id_da_nota or row.id_externo,
             conhecida_em=row.conhecida_em,

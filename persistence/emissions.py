@@ -13,6 +13,7 @@ from persistence import gateway_operations
 from persistence.clock import DatabaseClock
 from persistence.moments import in_seconds
 from persistence.tables import gateway_tentativas, nfse_emissao, nfse_processada
+from persistence.versions import known, literals
 from state_machine.emission import StatusEmissao
 from state_machine.reconciliation import Andamento
 from state_machine.reprocessing import Anterior
@@ -75,11 +76,17 @@ class Chamada:
     resposta: str | None = None
 
 
+# Another version's: its own status, or that of an attempt before it, which is asked before this one is sent.
+ALHEIA = f"""
+d.status NOT IN ({literals(StatusEmissao)}) OR d.tentativa > 1 AND EXISTS (
+    SELECT FROM nfse_emissao a WHERE a.sessao_id = d.sessao_id AND a.revisao = d.revisao
+        AND a.tentativa < d.tentativa AND a.status NOT IN ({literals(StatusEmissao)})
+)"""
 # Ready to be sent is what nothing stands in the way of: the others are looked at first (``start_sending``).
-_CLAIM = sa.text("""
+_CLAIM = sa.text(f"""
 WITH due AS (
-    SELECT id, status FROM nfse_emissao
-    WHERE proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now())
+    SELECT id, status FROM nfse_emissao d
+    WHERE proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now()) AND NOT ({ALHEIA})
     ORDER BY proxima_acao_em LIMIT :limit FOR UPDATE SKIP LOCKED
 ), prontas AS (
     SELECT due.id, due.status AS era, s.conversa, p.envio_suspenso,
@@ -94,7 +101,7 @@ SET lease_until = now() + make_interval(secs => :lease), epoch = e.epoch + 1, di
     enviado_em = CASE WHEN prontas.pronta THEN coalesce(e.enviado_em, now()) ELSE e.enviado_em END
 FROM prontas WHERE e.id = prontas.id
 RETURNING e.*, prontas.era, prontas.conversa, prontas.pronta, prontas.envio_suspenso, prontas.sonda_em, now() AS agora
-""")
+""")  # noqa: S608 - our own constants
 _START = sa.text("""
 UPDATE nfse_emissao SET status = 'enviando', enviado_em = coalesce(enviado_em, now()),
     lease_until = now() + make_interval(secs => :lease)
@@ -104,6 +111,8 @@ WHERE id = :id AND epoch = :epoch AND status = 'pendente'
 
 async def claim(connection: Connection, limit: int, lease_seconds: float, *, enviar: bool = True) -> list[Tarefa]:
     """Take due emissions. One that may be sent is stored as ``enviando``, under its record, before anybody sends it.
+
+    What another version of us wrote, and this one does not know, is left to that one.
 
     Without ``enviar`` nothing is made ready: the gateway is left alone, and people are only told what they wait for.
     """
@@ -170,7 +179,7 @@ async def earlier_attempts(connection: Connection, tarefa: Tarefa) -> list[Anter
     """Return the attempts at the same revision before this one, oldest first."""
     values = {"b_sessao": tarefa.sessao_id, "b_revisao": tarefa.revisao, "b_tentativa": tarefa.tentativa}
     rows = await connection.execute(_EARLIER, values)
-    return [Anterior(row.id, _andamento(row, StatusEmissao(row.status)), row.id_externo) for row in rows]
+    return [Anterior(row.id, _andamento(row, known(StatusEmissao, row.status)), row.id_externo) for row in rows]
 
 
 async def look_at(connection: Connection, emissao_id: int) -> None:

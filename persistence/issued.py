@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from persistence.tables import cliente_tomador, empresa, nfse_emissao, nfse_processada
+from persistence.versions import known
 from state_machine.cancelamento import NotaEmitida, StatusNota
 from state_machine.emission import StatusEmissao
 
@@ -78,7 +79,7 @@ def _nota(row: Any) -> NotaEmitida:
         row.razao_social,
         row.tomador_documento,
         row.criado_em,
-        StatusNota(row.status),
+        known(StatusNota, row.status),
     )
 
 

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from persistence.tables import nfse_documento, nfse_emissao, nfse_processada, session_snapshot
+from persistence.versions import known
 from state_machine.emission import Documento, StatusEmissao
 from state_machine.pedidos import NotaListada
 
@@ -128,7 +129,7 @@ async def listed(
         NotaListada(
             emissao_id=row.id,
             numero=row.numero,
-            status=StatusEmissao(row.status),
+            status=known(StatusEmissao, row.status),
             valor=row.valor_servico,
             documento=row.tomador_documento,
             nome=row.cnpj_razao_social,

@@ -13,6 +13,7 @@ from sqlalchemy.dialects.postgresql import insert
 from persistence.moments import in_seconds
 from persistence.person_parts import APAGADA
 from persistence.tables import outbox
+from persistence.versions import literals
 
 if TYPE_CHECKING:
     from persistence.connection import Connection
@@ -23,6 +24,7 @@ LEASE_SECONDS = 15.0  # renewed while a file is fetched, uploaded and sent; a de
 
 # Ticks only ever grow: WhatsApp may tell them late or out of order. A failure may follow "sent", not "delivered".
 ORDEM = {"pendente": 0, "enviando": 1, "incerto": 2, "enviado": 3, "falhou": 4, "entregue": 5, "lido": 6}
+TIPOS = frozenset({"texto", "arquivo"})  # kinds of messages that ``bot.delivery`` can send
 UNEXPLAINED = "no reason given"  # what failed has an error always: by that it is found
 
 
@@ -81,10 +83,12 @@ def enqueue(
     connection.later(_ENQUEUE, values)
 
 
-_CLAIM = """
+# Another version's: it keeps its place, as the messages of its conversation leave in order.
+ALHEIA = f"o.status NOT IN ({literals(ORDEM)}) OR coalesce(o.mensagem->>'tipo', '') NOT IN ({literals(TIPOS)})"
+_CLAIM = f"""
 WITH due AS (
     SELECT o.id, o.status FROM outbox o
-    WHERE o.run_at <= now() AND (o.lease_until IS NULL OR o.lease_until < now())
+    WHERE o.run_at <= now() AND (o.lease_until IS NULL OR o.lease_until < now()) AND NOT ({ALHEIA})
       AND NOT EXISTS (
           SELECT 1 FROM outbox p
           WHERE p.conversa = o.conversa AND p.id < o.id AND p.run_at IS NOT NULL AND (p.bloqueia OR NOT o.bloqueia)
@@ -97,11 +101,11 @@ FROM due, conversas c
 WHERE o.id = due.id AND c.conversa = o.conversa AND o.run_at IS NOT NULL
 RETURNING o.id, o.epoch, due.status AS era, o.mensagem, o.tentativas, o.criado_em, o.conversa, o.sessao_id,
           o.correlacao, c.endereco, now() AS agora
-"""
+"""  # noqa: S608 - our own constants
 
 
 async def claim(database: Database, limit: int) -> list[Saida]:
-    """Take due messages; of one conversation only the oldest, so that its messages leave in order."""
+    """Take due messages of kinds that we know; of one conversation only the oldest, so that they leave in order."""
     tomada_em = time.monotonic()
     rows = await database.pool.fetch(_CLAIM, limit, LEASE_SECONDS)
     return [Saida(**row, tomada_em=tomada_em) for row in rows]

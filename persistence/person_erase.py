@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _IN_PROCESS = """
 SELECT DISTINCT e.sessao_id FROM nfse_emissao e LEFT JOIN resolvida r ON r.sessao_id = e.sessao_id
 WHERE e.sessao_id = ANY(:sessoes) AND (e.proxima_acao_em IS NOT NULL
-    OR e.status IN ('pendente', 'enviando', 'enviado', 'desconhecido')
+    OR e.status NOT IN ('concluido', 'rejeitado', 'dispensado', 'conflito', 'erro')
     OR (e.status IN ('conflito', 'erro') AND r.em IS NULL))
 UNION SELECT sessao_id FROM session_snapshot WHERE sessao_id = ANY(:sessoes) AND estado = 'processando'
 """

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 import sqlalchemy as sa
 
 from persistence.person_parts import SEM_PALAVRAS
+from persistence.versions import literals
+from state_machine.estado import FINAIS
 
 if TYPE_CHECKING:
     from persistence.engine import Database
@@ -29,12 +31,12 @@ class Prazos:
     entradas: int
 
 
-_FINAL = "t.estado NOT IN ('coleta', 'dados_incompletos', 'aguardando_confirmacao', 'processando')"
+_FINAL = f"t.estado IN ({literals(FINAIS)})"
 _WORDS = """(t.telefone IS NOT NULL OR t.cnpj_extracted IS NOT NULL OR t.valor_extracted IS NOT NULL
     OR t.descricao_extracted IS NOT NULL OR t.rascunho::text LIKE '%"escrito": "%')"""
 _EMITTED = "EXISTS (SELECT FROM nfse_emissao x WHERE x.session_id = t.id)"
 _UNDER_WAY = """EXISTS (SELECT FROM nfse_emissao x WHERE x.session_id = t.id AND (x.proxima_acao_em IS NOT NULL
-    OR x.status IN ('pendente', 'enviando', 'enviado', 'desconhecido', 'conflito', 'erro')))"""
+    OR x.status NOT IN ('concluido', 'rejeitado', 'dispensado')))"""
 
 
 def _old(moment: str) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import structlog
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from redis.exceptions import RedisError
 
+from persistence.versions import AnotherVersionError, Strict
 from state_machine.sessao import Sessao
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-_SESSAO = TypeAdapter(Sessao)
+_SESSAO, _STORED = TypeAdapter(Sessao), Strict(Sessao)
 
 
 class LiveSessions:
@@ -29,11 +30,11 @@ class LiveSessions:
         """Return the live session, or ``None``: then the snapshot is asked."""
         try:
             data = await self._line.ask("GET", _key(conversa))
-            sessao = _SESSAO.validate_json(data) if data else None
+            sessao: Sessao | None = _STORED.load_json(data) if data else None
         except RedisError as error:
             log.warning("redis_unavailable", operation="get", error=type(error).__name__)
             return None
-        except ValidationError:  # written by another version of us
+        except AnotherVersionError:  # its snapshot says as much, and more
             log.warning("live_session_unreadable")
             return None
         if sessao and sessao.conversa != conversa:  # whatever brought it here: nobody's numbers reach anybody else

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 from sqlalchemy.dialects.postgresql import insert
 
 from persistence.tables import empresa, inbox, session_snapshot, transicoes
+from persistence.versions import Strict, known
 from state_machine.estado import ESPERAM_USUARIO, Estado, SnapshotReason
 from state_machine.fields import Campo
 from state_machine.igual import NotaIgual
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _RASCUNHO = TypeAdapter(Rascunho)
 _IGUAL = TypeAdapter(NotaIgual | None)
+_STORED_RASCUNHO, _STORED_IGUAL = Strict(Rascunho), Strict(NotaIgual | None)
 STEP = frozenset(
     {"sessao_id", "de", "para", "evento", "snapshot_reason", "revisao", "detalhe", "correlacao"}
 )  # the columns of ``transicoes`` that its writer gives
@@ -135,14 +137,14 @@ def _sessao(row: Row) -> Sessao:
         conversa=row.conversa,
         empresa_id=row.empresa_id,
         emitente=row.razao_social,
-        estado=Estado(row.estado),
-        snapshot_reason=SnapshotReason(row.snapshot_reason),
-        rascunho=_RASCUNHO.validate_python(row.rascunho),
-        pendente=Campo(row.pendente) if row.pendente else None,
+        estado=known(Estado, row.estado),
+        snapshot_reason=known(SnapshotReason, row.snapshot_reason),
+        rascunho=_STORED_RASCUNHO.load(row.rascunho),
+        pendente=known(Campo, row.pendente) if row.pendente else None,
         revisao=row.revisao,
         mostrado_em=row.mostrado_em,
         resumos=row.resumos,
-        igual=_IGUAL.validate_python(row.igual),
+        igual=_STORED_IGUAL.load(row.igual),
         expira_em=row.expira_em,
         expired_at=row.expired_at,
         origem=row.origem,
@@ -155,12 +157,24 @@ _SELECT = sa.select(session_snapshot, empresa.c.razao_social).join(empresa).wher
 _ACTIVE = _SELECT.where(session_snapshot.c.estado.in_(ESPERAM_USUARIO))
 _ONE = _SELECT.where(session_snapshot.c.sessao_id == sa.bindparam("_sessao"))
 _LATEST = _SELECT.order_by(session_snapshot.c.id.desc()).limit(1)
+_NEWEST_STATE = (
+    sa.select(session_snapshot.c.estado)
+    .where(_THIS)
+    .order_by(session_snapshot.c.id.desc())
+    .limit(sa.literal_column("1"))
+)
 _REPAIRED = sa.select(sa.exists().where(session_snapshot.c.origem == sa.bindparam("_sessao")))
 
 
 async def active(connection: Connection, conversa: str) -> Sessao | None:
-    """Return the conversation's session that waits for the user; there is one at most."""
-    return await _one(connection, _ACTIVE, {"_conversa": conversa})
+    """Return the conversation's session that waits for the user; there is one at most.
+
+    Raises ``AnotherVersionError`` when the newest one stands in a state of which we cannot tell what it waits for.
+    """
+    waiting = await _one(connection, _ACTIVE, {"_conversa": conversa})
+    if waiting is None and (state := await connection.scalar(_NEWEST_STATE, {"_conversa": conversa})) is not None:
+        known(Estado, state)
+    return waiting
 
 
 async def load(connection: Connection, conversa: str, sessao_id: str) -> Sessao | None:

@@ -53,6 +53,7 @@ async def _count(deps: WebhookDeps) -> None:
             counts = await deps.backlog.pending()
             emissions = await deps.backlog.emissions()
             held = await deps.backlog.held()
+            unknown = await deps.backlog.unknown()
     except Exception:  # noqa: BLE001 - the other figures matter most while the database is away
         return
     deps.metrics.inbox_open.set(counts.open)
@@ -63,6 +64,8 @@ async def _count(deps: WebhookDeps) -> None:
     deps.metrics.outbox_open.set(counts.outbox_open)
     deps.metrics.outbox_failed.set(counts.outbox_failed)
     deps.metrics.companies_suspended.set(counts.suspended)
+    for tabela, count in unknown.items():
+        deps.metrics.rows_unknown.labels(tabela).set(count)
     deps.metrics.emissions.clear()
     for group in emissions:
         deps.metrics.emissions.labels(group.status).set(group.count)
