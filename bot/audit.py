@@ -11,6 +11,7 @@ import structlog
 from bot.memory import database_now
 from persistence import comparison
 from state_machine.audit import Pagina, Periodo, Tipo, compara
+from state_machine.conteudo import mostra_conteudo
 from state_machine.emission import CannotTell
 from state_machine.hora import SAO_PAULO
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from bot.metrics import Metrics
     from bot.ports import ListingGateway
     from persistence.engine import Database
-    from state_machine.audit import Conferencia
+    from state_machine.audit import Conferencia, Nossa
     from state_machine.breaker import Breaker
     from state_machine.emission import Nota
 
@@ -111,12 +112,29 @@ class Audit:
                 {nota.id_integracao for nota in listadas},
                 {nota.id_externo for nota in listadas},
             )
-            conferencia = compara(nossas, listadas, periodo)
+        inteiras, vistas = await self._whole(nossas, listadas)
+        conferencia = compara(nossas, inteiras, periodo)
+        async with self._database.transaction() as connection:
+            if vistas:
+                await comparison.content_seen(connection, vistas)
             if conferencia.reler:
                 await comparison.look_again(connection, conferencia.reler)
         if conferencia.reler:
             self._ring()
         return conferencia
+
+    async def _whole(self, nossas: Sequence[Nossa], listadas: Sequence[Nota]) -> tuple[list[Nota], list[int]]:
+        """Complete the notes whose content was never compared; returns all, and the emissions that were completed."""
+        por_ver = {nossa.id_integracao: nossa.emissao_id for nossa in nossas if nossa.vale and not nossa.conteudo_visto}
+        inteiras: list[Nota] = []
+        vistas: list[int] = []
+        for listada in listadas:
+            nota, emissao_id = listada, por_ver.get(listada.id_integracao)
+            if emissao_id is not None and self._breaker.allows():
+                nota = (await self._gateway.whole(listada)).nota
+                vistas += [emissao_id] if mostra_conteudo(nota) else []
+            inteiras.append(nota)
+        return inteiras, vistas
 
     async def _listed(self, cnpj: str, periodo: Periodo) -> list[Nota] | CannotTell:
         """All pages, or nothing: what a half listing lacks would look like lost notes."""

@@ -14,8 +14,9 @@ from gateway import tape
 from gateway.cancellation import cancel_finding, cancel_outcome
 from gateway.http import Destination
 from gateway.listing import listing_of
+from gateway.nfse_xml import with_content
 from gateway.outcome import download_of, finding, submit_outcome
-from state_machine.emission import NotReady
+from state_machine.emission import Documento, Found, NotReady, Situacao
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from state_machine.breaker import Breaker
     from state_machine.cancelamento import Motivo
     from state_machine.cancelamento_envio import CancelFinding, CancelOutcome
-    from state_machine.emission import Download, Finding, NaturalKey, Outcome
+    from state_machine.emission import Download, Finding, NaturalKey, Nota, Outcome
 
 _JSON = {"content-type": "application/json"}
 _ID = re.compile(r"[\w-]{1,100}")  # ids come from outside and become part of a path
@@ -91,8 +92,16 @@ class PlugNotas:
         return submit_outcome(await _call(self._submissions, "POST", "/nfse", payload), key)
 
     async def find(self, key: NaturalKey) -> Finding:
-        """Ask for the note under ``key``."""
-        return finding(await _call(self._questions, "GET", _by_key(key)), key)
+        """Ask for the note under ``key``; an authorised one comes with its XML, which alone shows its whole content."""
+        found = finding(await _call(self._questions, "GET", _by_key(key)), key)
+        if not isinstance(found, Found) or found.nota.situacao is not Situacao.AUTORIZADA:
+            return found
+        return await self.whole(found.nota)
+
+    async def whole(self, nota: Nota) -> Found:
+        """Return an issued note with what only its XML shows; as it is where there is no XML yet."""
+        xml = await self.download(nota.id_externo, "xml")
+        return Found(with_content(nota, xml.conteudo), xml) if isinstance(xml, Documento) else Found(nota)
 
     async def download(self, id_externo: str, formato: Literal["pdf", "xml"]) -> Download:
         """Fetch the rendered document of an authorised note."""

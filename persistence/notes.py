@@ -22,6 +22,7 @@ _RECORD = (
     insert(nfse_processada)
     .values(
         status="autorizado",
+        conteudo_visto_em=sa.case((sa.bindparam("b_visto", type_=sa.Boolean), sa.func.now())),
         webhook_payload=sa.select(nfse_emissao.c.webhook_payload)
         .where(nfse_emissao.c.id == sa.bindparam("b_emissao"))
         .scalar_subquery(),
@@ -71,8 +72,11 @@ def _listed(*, by_number: bool, autorizadas: bool) -> Any:
 _LISTED = {(n, a): _listed(by_number=n, autorizadas=a) for n in (True, False) for a in (True, False)}
 
 
-def record_note(connection: Connection, emissao_id: int, nota: Nota) -> None:
-    """Store the authorised note once, with the webhook that announced it, at the end of the transaction."""
+def record_note(connection: Connection, emissao_id: int, nota: Nota, *, conteudo_visto: bool) -> None:
+    """Store the authorised note once, with the webhook that announced it, at the end of the transaction.
+
+    ``conteudo_visto``: its text, competence and code were compared with what was confirmed; else audits do it.
+    """
     values = {
         "b_emissao": emissao_id,
         "emissao_id": emissao_id,
@@ -84,6 +88,7 @@ def record_note(connection: Connection, emissao_id: int, nota: Nota) -> None:
         "url_xml": nota.url_xml,
         "url_pdf": nota.url_pdf,
         "data_emissao": nota.data_emissao,
+        "b_visto": conteudo_visto,
     }
     connection.later(_RECORD, values)
 

@@ -28,7 +28,9 @@ class Fault(StrEnum):
     LOSE_ANSWER = "perder_resposta"  # accepted, then the connection is reset
     HANG = "pendurar_resposta"  # accepted, never answered
     ACCEPT_LATE = "aceitar_tarde"  # connection reset first, accepted some seconds later
-    REJECT = "rejeitar"  # the authority rejects the note
+    REJECT = "rejeitar"  # the authority rejects the note, with ``message`` if one is set
+    REFUSE = "recusar_na_porta"  # the gateway itself refuses the order, with ``status`` and ``message``
+    READ_LAG = "leitura_atrasada"  # a note younger than ``seconds`` is not found, and a duplicate is told in words only
     REJECT_CANCEL = "rejeitar_cancelamento"
     NO_UNIQUENESS = "sem_unicidade"  # the same key may be issued twice
     BAD_REQUEST_ACCEPTED = "erro_400_com_protocolo"  # accepted, answered 400 with a protocol
@@ -46,7 +48,7 @@ class Setting:
 
     ``chance`` 1.0 is a switch; ``times`` counts the strikes left (None: no end); ``seconds`` is the delay, Retry-After
     or hang of this fault; ``copies`` is how many times a duplicated webhook arrives; ``method`` limits it to one HTTP
-    method (None: any).
+    method (None: any). ``status`` and ``message`` are those of a refusal.
     """
 
     chance: float = 1.0
@@ -54,6 +56,8 @@ class Setting:
     seconds: float = 3.0  # long enough to be seen, short enough to be waited for
     copies: int = 3
     method: str | None = None
+    status: int = 400
+    message: str | None = None
 
 
 # Faults about acceptance only make sense on orders, not on questions.
