@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from bot.memory import database_now
+from gateway.lines import Kind
 from persistence import comparison
 from state_machine.audit import Pagina, Periodo, Tipo, compara
 from state_machine.emission import CannotTell
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 
     from bot.metrics import Metrics
     from bot.ports import ListingGateway
+    from gateway.lines import Lines
     from persistence.engine import Database
     from state_machine.audit import Conferencia
-    from state_machine.breaker import Breaker
     from state_machine.emission import Nota
 
 DIAS = 3  # each day is looked at three times: notes that span midnight, and a gateway that was away for a day
@@ -50,14 +51,14 @@ class Audit:
         self,
         database: Database,
         gateway: ListingGateway,
-        breaker: Breaker,
+        lines: Lines,
         metrics: Metrics,
         *,
         ring: Callable[[], None],
     ) -> None:
         self._database = database
         self._gateway = gateway
-        self._breaker = breaker
+        self._lines = lines
         self._metrics = metrics
         self._ring = ring
 
@@ -124,8 +125,9 @@ class Audit:
         cursor: str | None = None
         seen: set[str] = set()
         while len(seen) < MAX_PAGES:
-            if not self._breaker.allows():
-                return CannotTell("the gateway is left alone after failures in a row", self._breaker.pause())
+            breaker = self._lines.breaker(cnpj, Kind.QUESTION)
+            if not breaker.allows():
+                return CannotTell("the gateway is left alone after failures in a row", breaker.pause())
             pagina = await self._gateway.listing(cnpj, periodo.inicio, periodo.fim, cursor)
             if not isinstance(pagina, Pagina):
                 return pagina

@@ -94,11 +94,11 @@ class FiscalGateway(Protocol):
         """Ask for the note under our key."""
         ...
 
-    async def download(self, id_externo: str, formato: Literal["pdf", "xml"]) -> Download:
-        """Fetch the rendered document of an authorised note."""
+    async def download(self, prestador: str, id_externo: str, formato: Literal["pdf", "xml"]) -> Download:
+        """Fetch the rendered document of an authorised note of this prestador (CNPJ)."""
         ...
 
-    async def cancel(self, id_externo: str, motivo: Motivo) -> CancelOutcome:
+    async def cancel(self, prestador: str, id_externo: str, motivo: Motivo) -> CancelOutcome:
         """Ask once for the cancellation of an issued note."""
         ...
 

@@ -16,6 +16,8 @@ from state_machine.cancelamento_envio import Andamento, Envio
 from state_machine.emission import NaturalKey
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from persistence.connection import Connection
     from state_machine.cancelamento_envio import Passo
 
@@ -33,6 +35,7 @@ class Tarefa:
     id: int
     epoch: int
     emissao_id: int
+    prestador_id: int
     conversa: str
     key: NaturalKey
     id_externo: str
@@ -42,30 +45,51 @@ class Tarefa:
     tomada_em: float  # our monotonic clock when we took it, to notice that we were frozen
 
 
+# Slots are shared among companies as those of emissions are (``persistence.emissions``). Cancellations are rare, so all
+# that are due may be looked at.
 _CLAIM = sa.text("""
-WITH due AS (
+WITH esperam AS (
+    SELECT c.id, c.proxima_acao_em, coalesce(o.vagas, 0)
+        + row_number() OVER (PARTITION BY e.prestador_id ORDER BY c.proxima_acao_em, c.id) AS lugar
+    FROM cancelamento c JOIN nfse_emissao e ON e.id = c.emissao_id
+    LEFT JOIN unnest(CAST(:empresas AS bigint[]), CAST(:ocupadas AS int[])) AS o (id, vagas) ON o.id = e.prestador_id
+    WHERE c.proxima_acao_em <= now() AND (c.lease_until IS NULL OR c.lease_until < now())
+), vez AS (
+    SELECT id, lugar + row_number() OVER (ORDER BY lugar, proxima_acao_em, id) AS alcance FROM esperam
+), due AS (
     SELECT id, envio FROM cancelamento
-    WHERE proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now())
-    ORDER BY proxima_acao_em LIMIT :limit FOR UPDATE SKIP LOCKED
+    WHERE id = ANY(ARRAY(SELECT id FROM vez WHERE alcance <= CAST(:livres AS int) + 1))
+      AND proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now())
+    FOR UPDATE SKIP LOCKED
 )
 UPDATE cancelamento c
 SET lease_until = now() + make_interval(secs => :lease), epoch = c.epoch + 1, dica_em = NULL,
     envio = CASE WHEN c.envio = 'a_enviar' THEN 'enviando' ELSE c.envio END
 FROM due, nfse_emissao e, nfse_processada p
 WHERE c.id = due.id AND e.id = c.emissao_id AND p.emissao_id = e.id
-RETURNING c.*, due.envio AS era, e.prestador_cnpj, e.id_integracao, p.id_externo
+RETURNING c.*, due.envio AS era, e.prestador_id, e.prestador_cnpj, e.id_integracao, p.id_externo
 """)
 
 
-async def claim(connection: Connection, limit: int, lease_seconds: float) -> list[Tarefa]:
-    """Take what is due. One to be sent is stored as ``enviando`` before anybody may send it."""
+async def claim(connection: Connection, livres: int, lease_seconds: float, ocupadas: Mapping[int, int]) -> list[Tarefa]:
+    """Take what is due, each company its share of the ``livres`` slots: ``ocupadas`` says how many it holds (by id).
+
+    One to be sent is stored as ``enviando`` before anybody may send it.
+    """
     tomada_em = time.monotonic()
-    rows = await connection.execute(_CLAIM, {"limit": limit, "lease": lease_seconds})
+    values = {
+        "livres": livres,
+        "lease": lease_seconds,
+        "empresas": list(ocupadas),
+        "ocupadas": list(ocupadas.values()),
+    }
+    rows = await connection.execute(_CLAIM, values)
     return [
         Tarefa(
             row.id,
             row.epoch,
             row.emissao_id,
+            row.prestador_id,
             row.conversa,
             NaturalKey(row.prestador_cnpj, row.id_integracao),
             row.id_externo,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -18,6 +19,8 @@ from state_machine.reconciliation import Andamento
 from state_machine.reprocessing import Anterior
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from persistence.connection import Connection
     from persistence.idempotency_key import Operation
     from state_machine.reconciliation import Passo
@@ -75,16 +78,42 @@ class Chamada:
     resposta: str | None = None
 
 
+# Each company has a queue of its own, found from one company with open emissions to the next. A place is how many slots
+# of the worker its company would hold with it: lower places go first, and none is taken that would leave fewer slots
+# free than its company holds. So a company alone has half of them, and whoever comes next finds room.
 # Ready to be sent is what nothing stands in the way of: the others are looked at first (``start_sending``).
 _CLAIM = sa.text("""
-WITH due AS (
+WITH RECURSIVE empresas AS (
+    SELECT min(prestador_id) AS id FROM nfse_emissao WHERE proxima_acao_em IS NOT NULL
+    UNION ALL
+    SELECT (SELECT min(n.prestador_id) FROM nfse_emissao n
+            WHERE n.prestador_id > empresas.id AND n.proxima_acao_em IS NOT NULL)
+    FROM empresas WHERE empresas.id IS NOT NULL
+), filas AS (
+    SELECT empresas.id, coalesce(o.vagas, 0) AS ocupadas
+    FROM empresas LEFT JOIN unnest(CAST(:empresas AS bigint[]), CAST(:ocupadas AS int[])) AS o (id, vagas)
+        ON o.id = empresas.id
+), esperam AS (
+    SELECT fila.id, fila.proxima_acao_em,
+        filas.ocupadas + row_number() OVER (PARTITION BY filas.id ORDER BY fila.proxima_acao_em, fila.id) AS lugar
+    FROM filas CROSS JOIN LATERAL (
+        SELECT n.id, n.proxima_acao_em FROM nfse_emissao n
+        WHERE n.prestador_id = filas.id AND n.proxima_acao_em <= now()
+          AND (n.lease_until IS NULL OR n.lease_until < now())
+        ORDER BY n.proxima_acao_em LIMIT greatest((CAST(:livres AS int) + 1 - filas.ocupadas) / 2, 0)
+    ) fila
+), vez AS (
+    SELECT id, lugar + row_number() OVER (ORDER BY lugar, proxima_acao_em, id) AS alcance FROM esperam
+), due AS (
     SELECT id, status FROM nfse_emissao
-    WHERE proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now())
-    ORDER BY proxima_acao_em LIMIT :limit FOR UPDATE SKIP LOCKED
+    WHERE id = ANY(ARRAY(SELECT id FROM vez WHERE alcance <= CAST(:livres AS int) + 1))
+      AND proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now())
+    FOR UPDATE SKIP LOCKED
 ), prontas AS (
     SELECT due.id, due.status AS era, s.conversa, p.envio_suspenso,
         greatest(coalesce(extract(epoch FROM p.sonda_em - now()), 0), 0)::float8 AS sonda_em,
-        due.status = 'pendente' AND :enviar AND p.envio_suspenso IS NULL AND e.tentativa = 1 AS pronta
+        due.status = 'pendente' AND e.prestador_cnpj <> ALL(CAST(:quietas AS text[]))
+            AND p.envio_suspenso IS NULL AND e.tentativa = 1 AS pronta
     FROM due JOIN nfse_emissao e ON e.id = due.id
     JOIN session_snapshot s ON s.id = e.session_id JOIN empresa p ON p.id = e.prestador_id
 )
@@ -102,13 +131,28 @@ WHERE id = :id AND epoch = :epoch AND status = 'pendente'
 """)
 
 
-async def claim(connection: Connection, limit: int, lease_seconds: float, *, enviar: bool = True) -> list[Tarefa]:
-    """Take due emissions. One that may be sent is stored as ``enviando``, under its record, before anybody sends it.
+async def claim(
+    connection: Connection,
+    livres: int,
+    lease_seconds: float,
+    *,
+    ocupadas: Mapping[int, int] = MappingProxyType({}),
+    quietas: Collection[str] = (),
+) -> list[Tarefa]:
+    """Take due emissions, each company its share of the ``livres`` slots: ``ocupadas`` says how many it holds (by id).
 
-    Without ``enviar`` nothing is made ready: the gateway is left alone, and people are only told what they wait for.
+    One that may be sent is stored as ``enviando``, under its record, before anybody sends it; none of the companies
+    ``quietas`` (CNPJ): for them the gateway is left alone, but for a probe.
     """
     tomada_em = time.monotonic()
-    rows = await connection.execute(_CLAIM, {"limit": limit, "lease": lease_seconds, "enviar": enviar})
+    values = {
+        "livres": livres,
+        "lease": lease_seconds,
+        "empresas": list(ocupadas),
+        "ocupadas": list(ocupadas.values()),
+        "quietas": list(quietas),
+    }
+    rows = await connection.execute(_CLAIM, values)
     tarefas = [_tarefa(row, tomada_em) for row in rows]
     operations = [tarefa.operation for tarefa in tarefas if tarefa.pronta]
     taken = await gateway_operations.begin(connection, operations, lease_seconds)

@@ -153,7 +153,7 @@ class PlugNotasSimulator(Simulator):
 
     async def _settle(self, note_id: str) -> None:
         slow = self.faults.setting(Fault.SLOW)
-        await asyncio.sleep(self.config.processing + (slow.seconds if slow and slow.chance == 1 else 0))
+        await asyncio.sleep(self.config.processing + (slow.seconds if slow and slow.chance == 1 and not slow.about else 0))
         note = self.notes[note_id]
         message = self._verdicts[note_id]
         if message is not None:
