@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
+from persistence import slots
 from persistence.moments import in_seconds
 from persistence.tables import cancelamento, nfse_emissao, nfse_processada
 from state_machine.cancelamento import Codigo, EstadoCancelamento, Motivo
@@ -45,45 +46,14 @@ class Tarefa:
     tomada_em: float  # our monotonic clock when we took it, to notice that we were frozen
 
 
-# Slots are shared among companies as those of emissions are (``persistence.emissions``). Cancellations are rare, so all
-# that are due may be looked at.
-_CLAIM = sa.text("""
-WITH esperam AS (
-    SELECT c.id, c.proxima_acao_em, coalesce(o.vagas, 0)
-        + row_number() OVER (PARTITION BY e.prestador_id ORDER BY c.proxima_acao_em, c.id) AS lugar
-    FROM cancelamento c JOIN nfse_emissao e ON e.id = c.emissao_id
-    LEFT JOIN unnest(CAST(:empresas AS bigint[]), CAST(:ocupadas AS int[])) AS o (id, vagas) ON o.id = e.prestador_id
-    WHERE c.proxima_acao_em <= now() AND (c.lease_until IS NULL OR c.lease_until < now())
-), vez AS (
-    SELECT id, lugar + row_number() OVER (ORDER BY lugar, proxima_acao_em, id) AS alcance FROM esperam
-), due AS (
-    SELECT id, envio FROM cancelamento
-    WHERE id = ANY(ARRAY(SELECT id FROM vez WHERE alcance <= CAST(:livres AS int) + 1))
-      AND proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now())
-    FOR UPDATE SKIP LOCKED
-)
-UPDATE cancelamento c
-SET lease_until = now() + make_interval(secs => :lease), epoch = c.epoch + 1, dica_em = NULL,
-    envio = CASE WHEN c.envio = 'a_enviar' THEN 'enviando' ELSE c.envio END
-FROM due, nfse_emissao e, nfse_processada p
-WHERE c.id = due.id AND e.id = c.emissao_id AND p.emissao_id = e.id
-RETURNING c.*, due.envio AS era, e.prestador_id, e.prestador_cnpj, e.id_integracao, p.id_externo
-""")
-
-
 async def claim(connection: Connection, livres: int, lease_seconds: float, ocupadas: Mapping[int, int]) -> list[Tarefa]:
     """Take what is due, each company its share of the ``livres`` slots: ``ocupadas`` says how many it holds (by id).
 
     One to be sent is stored as ``enviando`` before anybody may send it.
     """
     tomada_em = time.monotonic()
-    values = {
-        "livres": livres,
-        "lease": lease_seconds,
-        "empresas": list(ocupadas),
-        "ocupadas": list(ocupadas.values()),
-    }
-    rows = await connection.execute(_CLAIM, values)
+    values = {**slots.shares(livres, ocupadas), "lease": lease_seconds}
+    rows = await connection.execute(slots.CLAIM_CANCELLATIONS, values)
     return [
         Tarefa(
             row.id,

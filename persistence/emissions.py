@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
-from persistence import gateway_operations
+from persistence import gateway_operations, slots
 from persistence.clock import DatabaseClock
 from persistence.moments import in_seconds
 from persistence.tables import gateway_tentativas, nfse_emissao, nfse_processada
@@ -78,52 +78,6 @@ class Chamada:
     resposta: str | None = None
 
 
-# Each company has a queue of its own, found from one company with open emissions to the next. A place is how many slots
-# of the worker its company would hold with it: lower places go first, and none is taken that would leave fewer slots
-# free than its company holds. So a company alone has half of them, and whoever comes next finds room.
-# Ready to be sent is what nothing stands in the way of: the others are looked at first (``start_sending``).
-_CLAIM = sa.text("""
-WITH RECURSIVE empresas AS (
-    SELECT min(prestador_id) AS id FROM nfse_emissao WHERE proxima_acao_em IS NOT NULL
-    UNION ALL
-    SELECT (SELECT min(n.prestador_id) FROM nfse_emissao n
-            WHERE n.prestador_id > empresas.id AND n.proxima_acao_em IS NOT NULL)
-    FROM empresas WHERE empresas.id IS NOT NULL
-), filas AS (
-    SELECT empresas.id, coalesce(o.vagas, 0) AS ocupadas
-    FROM empresas LEFT JOIN unnest(CAST(:empresas AS bigint[]), CAST(:ocupadas AS int[])) AS o (id, vagas)
-        ON o.id = empresas.id
-), esperam AS (
-    SELECT fila.id, fila.proxima_acao_em,
-        filas.ocupadas + row_number() OVER (PARTITION BY filas.id ORDER BY fila.proxima_acao_em, fila.id) AS lugar
-    FROM filas CROSS JOIN LATERAL (
-        SELECT n.id, n.proxima_acao_em FROM nfse_emissao n
-        WHERE n.prestador_id = filas.id AND n.proxima_acao_em <= now()
-          AND (n.lease_until IS NULL OR n.lease_until < now())
-        ORDER BY n.proxima_acao_em LIMIT greatest((CAST(:livres AS int) + 1 - filas.ocupadas) / 2, 0)
-    ) fila
-), vez AS (
-    SELECT id, lugar + row_number() OVER (ORDER BY lugar, proxima_acao_em, id) AS alcance FROM esperam
-), due AS (
-    SELECT id, status FROM nfse_emissao
-    WHERE id = ANY(ARRAY(SELECT id FROM vez WHERE alcance <= CAST(:livres AS int) + 1))
-      AND proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now())
-    FOR UPDATE SKIP LOCKED
-), prontas AS (
-    SELECT due.id, due.status AS era, s.conversa, p.envio_suspenso,
-        greatest(coalesce(extract(epoch FROM p.sonda_em - now()), 0), 0)::float8 AS sonda_em,
-        due.status = 'pendente' AND e.prestador_cnpj <> ALL(CAST(:quietas AS text[]))
-            AND p.envio_suspenso IS NULL AND e.tentativa = 1 AS pronta
-    FROM due JOIN nfse_emissao e ON e.id = due.id
-    JOIN session_snapshot s ON s.id = e.session_id JOIN empresa p ON p.id = e.prestador_id
-)
-UPDATE nfse_emissao e
-SET lease_until = now() + make_interval(secs => :lease), epoch = e.epoch + 1, dica_em = NULL,
-    status = CASE WHEN prontas.pronta THEN 'enviando' ELSE e.status END,
-    enviado_em = CASE WHEN prontas.pronta THEN coalesce(e.enviado_em, now()) ELSE e.enviado_em END
-FROM prontas WHERE e.id = prontas.id
-RETURNING e.*, prontas.era, prontas.conversa, prontas.pronta, prontas.envio_suspenso, prontas.sonda_em, now() AS agora
-""")
 _START = sa.text("""
 UPDATE nfse_emissao SET status = 'enviando', enviado_em = coalesce(enviado_em, now()),
     lease_until = now() + make_interval(secs => :lease)
@@ -145,14 +99,8 @@ async def claim(
     ``quietas`` (CNPJ): for them the gateway is left alone, but for a probe.
     """
     tomada_em = time.monotonic()
-    values = {
-        "livres": livres,
-        "lease": lease_seconds,
-        "empresas": list(ocupadas),
-        "ocupadas": list(ocupadas.values()),
-        "quietas": list(quietas),
-    }
-    rows = await connection.execute(_CLAIM, values)
+    values = {**slots.shares(livres, ocupadas), "lease": lease_seconds, "quietas": list(quietas)}
+    rows = await connection.execute(slots.CLAIM_EMISSIONS, values)
     tarefas = [_tarefa(row, tomada_em) for row in rows]
     operations = [tarefa.operation for tarefa in tarefas if tarefa.pronta]
     taken = await gateway_operations.begin(connection, operations, lease_seconds)

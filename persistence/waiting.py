@@ -11,7 +11,7 @@ import sqlalchemy as sa
 if TYPE_CHECKING:
     from persistence.connection import Connection
 
-# What is under way is found by the index over it. 429 and 503 to the last call: what follows keeps to their Retry-After.
+# What is under way is found by the index over it. After a 429 or 503 the next call keeps to their Retry-After.
 _WAITING = sa.text("""
 SELECT p.razao_social, p.cnpj, e.id_integracao, e.status, e.retida, e.criado_em, e.proxima_acao_em,
     extract(epoch FROM now() - e.criado_em)::float8 AS idade,

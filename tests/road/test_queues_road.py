@@ -167,7 +167,7 @@ async def test_a_retry_after_of_a_day_leaves_nobody_in_silence(database_url: str
         assert _taken(road, OURS) == 0  # asking now sends nothing before its time
 
         road.world.plugnotas.faults.clear()
-        await road.database.pool.execute("UPDATE nfse_emissao SET proxima_acao_em = now() WHERE id_integracao = $1", key)
+        await road.database.pool.execute("UPDATE nfse_emissao SET proxima_acao_em = now() WHERE id = $1", waiting["id"])
         road.house.emissions.ring()
         await road.reached(ana, "aprovado")
         assert sum(TOLD in answer for answer in ana.answers) == 1
