@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from persistence import conversations, entrance, lanes, outbox, slots
+from persistence import conversations, entrance, lanes, outbox, slots, slow_notice
 from persistence.connection import _compiled
 from persistence.engine import Database
 from persistence.tables import MENSAGENS, MENSAGENS_ABERTAS, MENSAGENS_LIDAS
@@ -31,6 +31,7 @@ HOT = {
     "claim_emissions": _compiled(
         slots.CLAIM_EMISSIONS, dict.fromkeys(("livres", "empresas", "ocupadas", "quietas", "lease"))
     ).sql,
+    "slow_emissions": _compiled(slow_notice._EMISSIONS, dict.fromkeys(("seconds", "batch"))).sql,
 }
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
 
-from persistence import emissions, slots
+from persistence import cancellation_work, emissions, slots
 from persistence.connection import _compiled
 from persistence.engine import Database
 
@@ -45,6 +46,18 @@ SELECT s.id, s.sessao_id, n, s.empresa_id, t.id, '1', '2', s.sessao_id || '-' ||
 FROM session_snapshot s JOIN cliente_tomador t ON t.empresa_id = s.empresa_id, generate_series(1, $2::int) n
 WHERE s.empresa_id = $1
 RETURNING id
+"""
+
+
+NOTES = """
+INSERT INTO nfse_processada (emissao_id, id_externo, numero, status)
+SELECT id, id_externo, id, 'cancelamento_pendente' FROM nfse_emissao
+"""
+CANCELLATIONS = """
+INSERT INTO cancelamento (emissao_id, conversa, pedido_por, estado, codigo, motivo, versao, envio, confirmado_em,
+    proxima_acao_em)
+SELECT e.id, s.conversa, 'comando', 'pendente', '9', 'm', 1, 'a_enviar', now(), now() - make_interval(secs => e.id)
+FROM nfse_emissao e JOIN session_snapshot s ON s.id = e.session_id
 """
 
 
@@ -137,6 +150,23 @@ async def test_slots_are_shared_as_a_plain_list_would_share_them(database: Datab
         holds[company] = holds.get(company, 0) + 1
         left -= 1
     assert await _taken(database, free, held) == sorted(expected)
+
+
+async def test_cancellations_are_shared_likewise(database: Database) -> None:
+    """A company with many has half of the slots for them; another's is taken in the same claim."""
+    crowd, one = await _company(database, 20), await _company(database, 1, since=5.0)
+    await database.pool.execute("UPDATE nfse_emissao SET proxima_acao_em = NULL, id_externo = id_integracao")
+    await database.pool.execute(NOTES)
+    await database.pool.execute(CANCELLATIONS)
+
+    async def taken(free: int, held: Mapping[int, int]) -> Counter[int]:
+        async with database.transaction() as connection:
+            tarefas = await cancellation_work.claim(connection, free, LEASE, held)
+        return Counter(tarefa.prestador_id for tarefa in tarefas)
+
+    assert await taken(10, {}) == {crowd: 5, one: 1}
+    assert await taken(4, {crowd: 5, one: 1}) == {}
+    assert await taken(6, {crowd: 3, one: 1}) == {crowd: 2}
 
 
 async def test_a_backlog_is_read_no_further_than_it_may_be_taken(database: Database) -> None:

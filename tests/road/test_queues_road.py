@@ -149,6 +149,25 @@ async def test_slow_downloads_hold_up_no_message(database_url: str, redis_url: s
         road.world.plugnotas.faults.clear()
 
 
+async def test_a_pdf_that_is_not_ready_keeps_nothing_else_back(database_url: str, redis_url: str) -> None:
+    """Texts go at once, also the next summary; after a minute its own XML goes and the next invoice's files."""
+    async with _road(database_url, redis_url) as road:
+        ana = await road.person()
+        road.world.plugnotas.faults.set("html_200", about="/nfse/pdf")
+        await _confirmed(road, ana)
+        await road.reached(ana, "aprovado")
+        road.world.plugnotas.faults.set("html_200", about="/nfse/pdf/" + (await road.notes(ana))[0].id)
+        await ana.say("faz uma nota de 90 pra 12.345.678/0001-95, consultoria")
+        await road.database.pool.execute("UPDATE outbox SET criado_em = criado_em - interval '61 s'")
+        await ana.press("Confirmar")
+
+        async def files() -> bool:
+            kinds = [bubble.attachment.mime for bubble in road.world.meta.bubbles(ana.who) if bubble.attachment]
+            return sorted(kinds) == ["application/pdf", "application/xml", "application/xml"]
+
+        await until(files)
+
+
 async def test_a_retry_after_of_a_day_leaves_nobody_in_silence(database_url: str, redis_url: str) -> None:
     """The person hears in time, no call is made meanwhile, another company is not concerned, and staff see it."""
     async with _road(database_url, redis_url, slow_notice_seconds=BRIEF) as road:
