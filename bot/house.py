@@ -26,11 +26,12 @@ from bot.model_use import Counted
 from bot.notices import Notices
 from bot.orders import Orders
 from bot.outcomes import Outcomes
-from bot.policy import open_breaker, politica_of, prazos_of
+from bot.policy import open_lines, politica_of, prazos_of
 from bot.pump import Pump
 from bot.quarantine import Quarantine
 from bot.rps import Numbers
 from bot.schedule import Schedule
+from bot.slow_notice import SlowNotices
 from bot.staff import StaffCommands
 from bot.ticks import Ticks
 from bot.turn import Conversations
@@ -86,6 +87,7 @@ class House:
     schedule: Schedule
     audit: Audit
     breakers: Breakers
+    slow_notices: SlowNotices
 
     def web_app(self, *, https: bool = True) -> web.Application:
         """Return the machines' entrance and the console; pages may be added to it before it starts."""
@@ -126,6 +128,7 @@ class House:
             asyncio.create_task(self.cancellations.run(), name="cancellations"),
             asyncio.create_task(self.deliveries.run(), name="deliveries"),
             asyncio.create_task(self.breakers.run(), name="breakers"),
+            asyncio.create_task(self.slow_notices.run(), name="slow_notices"),
         ]
         stopped = asyncio.create_task(stop.wait(), name="stop")
         # A loop that ends by itself is a bug: then everything stops, loudly.
@@ -136,6 +139,7 @@ class House:
         self.cancellations.stop()
         self.deliveries.stop()
         self.breakers.stop()
+        self.slow_notices.stop()
         await self.worker.drain()
         await asyncio.gather(*loops)
 
@@ -162,7 +166,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
         backlog = Backlog(database)
 
         breakers = Breakers(database, process_name())
-        breaker = open_breaker(settings, metrics, breakers.watch("gateway"))
+        lines = open_lines(settings, metrics, breakers.watch)
         gateway = await stack.enter_async_context(
             PlugNotas(
                 settings.plugnotas_url,
@@ -170,7 +174,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
                 guard=refuse_in_transaction,
                 submit_timeout=settings.gateway_timeout_seconds,
                 query_timeout=settings.gateway_query_timeout_seconds,
-                breaker=breaker,
+                lines=lines,
                 cancel_timeout=settings.cancel_timeout_seconds,
             )
         )
@@ -190,9 +194,9 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             deliveries.ring()
 
         politica = politica_of(settings)
-        issuing = Emissions(database, inbox, lanes, gateway, politica, breaker, ring=ring)
-        cancelling = Cancellations(database, inbox, lanes, gateway, politica, ring=ring)
-        sending = Delivery(database, whatsapp, Attachments(database, whatsapp, gateway), metrics)
+        issuing = Emissions(database, inbox, lanes, gateway, politica, lines, ring=ring)
+        cancelling = Cancellations(database, inbox, lanes, gateway, politica, lines, ring=ring)
+        sending = Delivery(database, whatsapp, Attachments(database, whatsapp, gateway, lines), metrics)
         emissions = Pump(
             "emissions",
             issuing.claim,
@@ -259,7 +263,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             metrics,
             set_aside=Quarantine(database, lanes, live, conversations, ring).set_aside,
         )
-        audit = Audit(database, gateway, breaker, metrics, ring=ring)
+        audit = Audit(database, gateway, lines, metrics, ring=ring)
         schedule = Schedule(database, inbox, backlog, audit.daily, prazos_of(settings))
         yield House(
             settings,
@@ -276,4 +280,5 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             schedule,
             audit,
             breakers,
+            SlowNotices(database, inbox, politica.avisar_apos),
         )

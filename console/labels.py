@@ -112,7 +112,14 @@ RETIDAS: Final = {
     "pessoa": "ninguém aceitou em um dia: falta a pessoa dizer se ainda quer",
 }
 
-DESTINOS: Final[Mapping[str, str]] = {"gateway": "gateway fiscal", "modelo": "modelo de linguagem"}
+DESTINOS: Final[Mapping[str, str]] = {
+    "gateway": "gateway fiscal",  # of processes that have one breaker for everything
+    "gateway_envio": "gateway fiscal: envios",
+    "gateway_consulta": "gateway fiscal: consultas",
+    "gateway_cancelamento": "gateway fiscal: cancelamentos",
+    "gateway_documento": "gateway fiscal: PDF e XML",
+    "modelo": "modelo de linguagem",
+}
 URGENT_DAYS: Final = 7  # before a certificate ends: less than it takes to get a new one
 
 

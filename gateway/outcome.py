@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 # httpx raises these before a byte of the request has left; every other failure may have come after acceptance.
 BEFORE_SENDING = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
-_MAX_WAIT = 24 * 3600.0  # whoever asks for a longer pause than a day is not to be believed
+_MAX_WAIT = 3600.0  # one call an hour burdens nobody, and a mistaken header must not cost a day
 
 _OK, _ACCEPTED_LATER, _REDIRECT, _NOT_FOUND, _CONFLICT = 200, 202, 300, 404, 409
 _REFUSALS = (400, 404, 422)  # definite where the gateway's own JSON says so; a proxy's page never is

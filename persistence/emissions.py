@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
-from persistence import gateway_operations
+from persistence import gateway_operations, slots
 from persistence.clock import DatabaseClock
 from persistence.moments import in_seconds
 from persistence.tables import gateway_tentativas, nfse_emissao, nfse_processada
@@ -19,6 +20,8 @@ from state_machine.reconciliation import ASSENTADOS, HUMAN_AFTER, Andamento
 from state_machine.reprocessing import Anterior
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from persistence.connection import Connection
     from persistence.idempotency_key import Operation
     from state_machine.reconciliation import Passo
@@ -78,27 +81,6 @@ class Chamada:
     resposta: str | None = None
 
 
-# Ready to be sent is what nothing stands in the way of: the others are looked at first (``start_sending``).
-_CLAIM = sa.text("""
-WITH due AS (
-    SELECT id, status FROM nfse_emissao
-    WHERE proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now())
-    ORDER BY proxima_acao_em LIMIT :limit FOR UPDATE SKIP LOCKED
-), prontas AS (
-    SELECT due.id, due.status AS era, s.conversa, p.envio_suspenso,
-        greatest(coalesce(extract(epoch FROM p.sonda_em - now()), 0), 0)::float8 AS sonda_em,
-        due.status = 'pendente' AND :enviar AND p.envio_suspenso IS NULL AND e.tentativa = 1
-            AND coalesce(e.desejado_em, e.criado_em) > now() - make_interval(secs => :recente) AS pronta
-    FROM due JOIN nfse_emissao e ON e.id = due.id
-    JOIN session_snapshot s ON s.id = e.session_id JOIN empresa p ON p.id = e.prestador_id
-)
-UPDATE nfse_emissao e
-SET lease_until = now() + make_interval(secs => :lease), epoch = e.epoch + 1, dica_em = NULL,
-    status = CASE WHEN prontas.pronta THEN 'enviando' ELSE e.status END,
-    enviado_em = CASE WHEN prontas.pronta THEN coalesce(e.enviado_em, now()) ELSE e.enviado_em END
-FROM prontas WHERE e.id = prontas.id
-RETURNING e.*, prontas.era, prontas.conversa, prontas.pronta, prontas.envio_suspenso, prontas.sonda_em, now() AS agora
-""")
 _START = sa.text("""
 UPDATE nfse_emissao SET status = 'enviando', enviado_em = coalesce(enviado_em, now()),
     lease_until = now() + make_interval(secs => :lease)
@@ -106,15 +88,27 @@ WHERE id = :id AND epoch = :epoch AND status = 'pendente'
 """)
 
 
-async def claim(connection: Connection, limit: int, lease_seconds: float, *, enviar: bool = True) -> list[Tarefa]:
-    """Take due emissions. One that may be sent is stored as ``enviando``, under its record, before anybody sends it.
+async def claim(
+    connection: Connection,
+    livres: int,
+    lease_seconds: float,
+    *,
+    ocupadas: Mapping[int, int] = MappingProxyType({}),
+    quietas: Collection[str] = (),
+) -> list[Tarefa]:
+    """Take due emissions, each company its share of the ``livres`` slots: ``ocupadas`` says how many it holds (by id).
 
-    Without ``enviar`` nothing is made ready: the gateway is left alone, and people are only told what they wait for.
+    One that may be sent is stored as ``enviando``, under its record, before anybody sends it; none of the companies
+    ``quietas`` (CNPJ): for them the gateway is left alone, but for a probe.
     """
     tomada_em = time.monotonic()
-    recente = HUMAN_AFTER.total_seconds()  # an older one is looked at first: its person may have to be asked
-    values = {"limit": limit, "lease": lease_seconds, "enviar": enviar, "recente": recente}
-    rows = await connection.execute(_CLAIM, values)
+    values = {
+        **slots.shares(livres, ocupadas),
+        "lease": lease_seconds,
+        "quietas": list(quietas),
+        "recente": HUMAN_AFTER.total_seconds(),  # an older one is looked at first: its person may have to be asked
+    }
+    rows = await connection.execute(slots.CLAIM_EMISSIONS, values)
     tarefas = [_tarefa(row, tomada_em) for row in rows]
     operations = [tarefa.operation for tarefa in tarefas if tarefa.pronta]
     taken = await gateway_operations.begin(connection, operations, lease_seconds)

@@ -48,7 +48,8 @@ class Setting:
 
     ``chance`` 1.0 is a switch; ``times`` counts the strikes left (None: no end); ``seconds`` is the delay, Retry-After
     or hang of this fault; ``copies`` is how many times a duplicated webhook arrives; ``method`` limits it to one HTTP
-    method (None: any). ``status`` and ``message`` are those of a refusal.
+    method (None: any), ``about`` to requests with this text in their path or body (None: all). ``status`` and
+    ``message`` are those of a refusal.
     """
 
     chance: float = 1.0
@@ -58,6 +59,7 @@ class Setting:
     method: str | None = None
     status: int = 400
     message: str | None = None
+    about: str | None = None
 
 
 # Faults about acceptance only make sense on orders, not on questions.
@@ -135,10 +137,15 @@ class Faults:
         """Return how the fault is set, without striking."""
         return self._settings.get(fault)
 
-    def strike(self, fault: Fault, key: str, *, method: str | None = None) -> Setting | None:
-        """Decide whether ``fault`` hits this try at ``key``; returns its setting when it does, and counts it."""
+    def strike(self, fault: Fault, key: str, *, method: str | None = None, text: str = "") -> Setting | None:
+        """Decide whether ``fault`` hits this try at ``key``; returns its setting when it does, and counts it.
+
+        ``text`` is all that the request says.
+        """
         setting = self._settings.get(fault)
         if setting is None or (setting.method and method and setting.method != method):
+            return None
+        if setting.about and setting.about not in text:
             return None
         if setting.chance < 1.0:
             self._tries[fault, key] += 1

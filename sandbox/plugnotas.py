@@ -154,7 +154,8 @@ class PlugNotasSimulator(Simulator):
 
     async def _settle(self, note_id: str) -> None:
         slow = self.faults.setting(Fault.SLOW)
-        await asyncio.sleep(self.config.processing + (slow.seconds if slow and slow.chance == 1 else 0))
+        always = slow is not None and slow.chance == 1 and slow.about is None
+        await asyncio.sleep(self.config.processing + (slow.seconds if slow and always else 0))
         note = self.notes[note_id]
         message = self._verdicts[note_id]
         if message is not None:

@@ -7,6 +7,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from persistence.tables.base import MOMENT, MONEY, id_, metadata, now
 
+_UNDER_WAY = "status IN ('pendente', 'enviando', 'enviado', 'desconhecido')"
 _NEEDS_EYES = sa.text("status IN ('desconhecido', 'conflito', 'erro')")
 
 nfse_emissao = sa.Table(
@@ -65,12 +66,25 @@ nfse_emissao = sa.Table(
         "sessao_id",
         "revisao",
         unique=True,
-        postgresql_where=sa.text("status IN ('pendente', 'enviando', 'enviado', 'desconhecido')"),
+        postgresql_where=sa.text(_UNDER_WAY),
     ),
     sa.Index("ix_nfse_emissao_session", "session_id"),
     sa.Index("ix_nfse_emissao_criado", "criado_em"),
     sa.Index("ix_nfse_emissao_olhos", "id", postgresql_where=_NEEDS_EYES),
     sa.Index("ix_nfse_emissao_due", "proxima_acao_em", postgresql_where=sa.text("proxima_acao_em IS NOT NULL")),
+    # One company's queue, and the way from one company with something to do to the next.
+    sa.Index(
+        "ix_nfse_emissao_fila",
+        "prestador_id",
+        "proxima_acao_em",
+        postgresql_where=sa.text("proxima_acao_em IS NOT NULL"),
+    ),
+    # Whose person has not been told yet that it takes long.
+    sa.Index(
+        "ix_nfse_emissao_avisar",
+        "criado_em",
+        postgresql_where=sa.text(f"avisado_em IS NULL AND {_UNDER_WAY}"),
+    ),
     sa.Index("ix_nfse_emissao_prestador", "prestador_id", sa.text("id DESC")),
     sa.Index("ix_nfse_emissao_igual", "prestador_id", "tomador_documento", "valor_servico", sa.text("id DESC")),
     sa.Index("ix_nfse_emissao_espera_pessoa", "id", postgresql_where=sa.text("retida = 'pessoa'")),

@@ -9,7 +9,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from gateway.http import MAX_CONNECTIONS
+from gateway.lines import QUOTAS, Kind
 from gateway.outcome import retry_after
 from gateway.plugnotas import PlugNotas
 from state_machine.emission import (
@@ -158,7 +158,7 @@ async def test_a_submission_whose_answer_is_lost_is_unknown(faulty, free, intent
     async with PlugNotas(url, "key", guard=free, submit_timeout=0.5, query_timeout=0.5) as gateway:
         assert isinstance(await gateway.submit(gateway.payload(intent)), Unknown)
         assert isinstance(await gateway.find(key), CannotTell)
-        assert isinstance(await gateway.download("5bb4", "pdf"), NotReady)
+        assert isinstance(await gateway.download("11222333000181", "5bb4", "pdf"), NotReady)
 
 
 async def test_a_refused_connection_is_certainly_not_sent(closed_url, free, intent, key):
@@ -177,12 +177,13 @@ async def test_a_failed_tls_handshake_is_certainly_not_sent(server, free, intent
 
 
 async def test_a_submission_that_found_no_free_connection_is_certainly_not_sent(faulty, free, intent):
-    """When our own connections are all busy, the one too many is known to have stayed here."""
+    """When all places of its company are taken, the one too many is known to have stayed here."""
+    places = QUOTAS[Kind.SUBMISSION].company
     async with PlugNotas(await faulty("hang"), "key", guard=free, submit_timeout=2.0) as gateway:
         payload = gateway.payload(intent)
-        outcomes = await asyncio.gather(*(gateway.submit(payload) for _ in range(MAX_CONNECTIONS + 1)))
+        outcomes = await asyncio.gather(*(gateway.submit(payload) for _ in range(places + 1)))
     assert outcomes.count(NotSent("PoolTimeout")) == 1
-    assert sum(isinstance(outcome, Unknown) for outcome in outcomes) == MAX_CONNECTIONS
+    assert sum(isinstance(outcome, Unknown) for outcome in outcomes) == places
 
 
 FINDINGS = [
@@ -240,7 +241,7 @@ async def test_only_bytes_that_are_the_document_are_a_document(server, free, cas
     formato, status, body, expected = case
     server.says(status, body)
     async with PlugNotas(server.url, "key", guard=free) as gateway:
-        got = await gateway.download("5bb4f0f5", formato)
+        got = await gateway.download("11222333000181", "5bb4f0f5", formato)
     assert matches(got, expected)
     assert server.received[0].path == f"/nfse/{formato}/5bb4f0f5"
 
@@ -251,6 +252,6 @@ def test_retry_after_is_read_in_both_of_its_forms():
     assert retry_after({"retry-after": "12"}) == 12.0
     assert 80 < (retry_after({"retry-after": format_datetime(soon, usegmt=True)}) or 0) <= 90
     assert retry_after({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0.0
-    assert retry_after({"retry-after": "999999999"}) == 86400.0
+    assert retry_after({"retry-after": "999999999"}) == 3600.0
     assert [retry_after({"retry-after": bad}) for bad in ("-1", "", "later", "9" * 40)] == [None] * 4
     assert retry_after({}) is None

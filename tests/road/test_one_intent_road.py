@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 EXPIRED = "O certificado digital está vencido"
 E0014 = '[{"Codigo":"E0014","Descricao":"Esta DPS já existe em uma NFS-e gerada anteriormente."}]'
 A_DAY_LATER = """
-UPDATE nfse_emissao SET criado_em = criado_em - interval '25 h', desejado_em = desejado_em - interval '25 h',
-    proxima_acao_em = CASE WHEN proxima_acao_em IS NULL THEN NULL ELSE now() END
+UPDATE nfse_emissao SET criado_em = criado_em - interval '25 h', desejado_em = desejado_em - interval '25 h'
 WHERE id_integracao = $1
 """
 
@@ -336,7 +335,7 @@ async def test_staff_can_not_send_what_may_have_been_accepted(road: Road) -> Non
 
 async def test_an_invoice_that_was_confirmed_before_a_long_outage_is_asked_about_before_it_is_sent(road: Road) -> None:
     """Prosa itself was away for a day: what has never been sent does not go out as a surprise."""
-    road.world.plugnotas.faults.set("limite_429", seconds=5, method="POST", times=1)
+    road.world.plugnotas.faults.set("limite_429", seconds=86_400, method="POST", times=1)
     ana, key = await _confirm(road)
     await _until_row(road, key, lambda row: row["envios"] == 1 and row["lease_until"] is None)
     await road.database.pool.execute(A_DAY_LATER, key)
