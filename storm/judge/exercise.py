@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from storm.judge.confirmations import Phones
     from storm.judge.notes import Note
 
-GATEWAY_FAULT = Demand(every=200, start=200)  # of each kind
+GATEWAY_FAULT = Demand(every=300, start=200)  # of each kind
 WEBHOOK_FAULT = Demand(every=100, start=100)
 META_FAULT = Demand(every=100, start=100)
 REGISTER_FAULT = Demand(every=10_000, start=100)  # of any kind: it is asked once for each customer

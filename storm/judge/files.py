@@ -135,7 +135,7 @@ def _xml(file: File, note: Note) -> Iterator[str]:
         "amount": (_text(found.get("vServ")), f"{note.valor:.2f}"),
         "service": (_text(found.get("xDescServ")), service["discriminacao"]),
         "service code": (_text(found.get("cTribNac")), service["codigo"]),
-        "competence": (_text(found.get("dCompet")), str(note.payload["rps"]["competencia"])),
+        "competence": (_text(found.get("dCompet")), (note.payload.get("rps") or {}).get("competencia")),
         "day": ((_text(found.get("dhEmi")) or "")[:10], note.at.astimezone(BRASILIA).date().isoformat()),
     }
     yield from (f"its {name} is {has!r}, not {needs!r}" for name, (has, needs) in due.items() if has != needs)

@@ -51,8 +51,9 @@ class Note:
 
     @property
     def valor(self) -> Decimal:
-        """BRL, as the JSON number says."""
-        return Decimal(str(self.payload["servico"][0]["valor"]["servico"]))
+        """BRL, as the JSON number says; not a number where it is none."""
+        value = self.payload["servico"][0]["valor"]["servico"]
+        return Decimal(str(value)) if isinstance(value, int | float) else Decimal("NaN")
 
     @property
     def tomador(self) -> str:
