@@ -27,10 +27,10 @@ from storm.person import Person, closed_customers, customers
 from storm.plan import KILLS
 from storm.process import Process, environment, interpreter_environment
 from storm.weather import Struck, Weather, clear, cloud
-from storm.zygote import Zygote
+from storm.zygote import PROGRAM, Zygote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -212,10 +212,18 @@ class Storm:
         )
 
 
-async def storm(plan: Plan, servers: Servers, home: Path, watch: Callable[[str, int], None]) -> Result:
-    """Run one storm on running servers; ``watch`` hears (what, how many more). The caller prints and exits."""
-    upgrade_url = servers.database_url
-    await asyncio.to_thread(upgrade, upgrade_url)
+async def storm(
+    plan: Plan,
+    servers: Servers,
+    home: Path,
+    watch: Callable[[str, int], None],
+    program: Sequence[str] = PROGRAM,
+) -> Result:
+    """Run one storm on running servers; ``watch`` hears (what, how many more). The caller prints and exits.
+
+    ``program`` makes the house's processes: the product, or a test's sabotage of it.
+    """
+    await asyncio.to_thread(upgrade, servers.database_url)
     crowd = wishes(plan, customers(), closed_customers())
     database = await Database.open(servers.database_url, size=1)
     for issuer in ISSUERS:
@@ -227,7 +235,7 @@ async def storm(plan: Plan, servers: Servers, home: Path, watch: Callable[[str, 
             meta=MetaConfig(status_delay=0.02), plugnotas=PlugNotasConfig(processing=0.3, rendering=0.1), seed=plan.seed
         )
         world = await stack.enter_async_context(World(home / "sandbox", config=config))
-        zygote = Zygote(interpreter_environment(home), home)
+        zygote = Zygote(interpreter_environment(home), home, program)
         stack.callback(zygote.close)
         raging = Storm(plan, world, servers, home, zygote, watch)
         for process in raging.processes:
