@@ -62,8 +62,11 @@ def open_book(ledger: Ledger, *, bodies: bool) -> Book:
 def read_book(facts: Iterable[Record], written: int, *, bodies: bool = True) -> Book:
     """Return the book; it is damaged when it does not hold the ``written`` facts, numbered from 1 without a gap."""
     reading = _Reading(bodies)
-    for fact in facts:
-        reading.take(fact)
+    try:
+        for fact in facts:
+            reading.take(fact)
+    except (ValueError, KeyError, TypeError) as error:  # a torn line, or one that is no fact of this simulator
+        reading.damage(f"a line cannot be read: {type(error).__name__}")
     return reading.close(written)
 
 
@@ -83,7 +86,7 @@ class _Reading:
     def take(self, fact: Record) -> None:
         """Enter one fact."""
         if fact.seq != self._last + 1:
-            self._damage.append(f"fact {fact.seq} follows fact {self._last}")
+            self.damage(f"fact {fact.seq} follows fact {self._last}")
         self._last = fact.seq
         data = fact.data
         if fact.kind == STRUCK:
@@ -103,19 +106,23 @@ class _Reading:
         """Enter what became of one delivery; the answer of an abandoned one was entered when it failed."""
         hook = self._hooks.get(data["id"])
         if hook is None:
-            self._damage.append(f"webhook {data['id']} was answered and never made")
+            self.damage(f"webhook {data['id']} was answered and never made")
             return
         if kind != ABANDONED:
             hook.answers.append(data["status"])
         if kind != FAILED:
             hook.end = END_DELIVERED if kind == DELIVERED else END_ABANDONED
 
+    def damage(self, why: str) -> None:
+        """Enter why the book proves nothing."""
+        self._damage.append(why)
+
     def close(self, written: int) -> Book:
         """Return the book, of which ``written`` facts were to be read."""
         if self._last != written:
-            self._damage.append(f"it ends at fact {self._last}, and {written} were written")
+            self.damage(f"it ends at fact {self._last}, and {written} were written")
         if not written:
-            self._damage.append("it is empty")
+            self.damage("it is empty")
         dropped, damage = frozenset(self._dropped), tuple(self._damage)
         return Book(self._records, self._hooks, self._struck, dropped, self._calls, damage)
 

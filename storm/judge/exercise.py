@@ -34,14 +34,14 @@ def unusable(evidence: Evidence) -> Iterator[str]:
 
 def exercised(evidence: Evidence, phones: Phones, notes: list[Note]) -> dict[str, int]:
     """Return how often each thing happened that only some people, or only bad weather, bring about."""
-    yeses, wishes = phones.yeses, evidence.wishes
+    yeses, confirmed = phones.yeses, phones.confirmed
     settled = {phones.owners.get(note.key.sessao_id) for note in notes if note.settled}
     refused = {phones.owners.get(note.key.sessao_id) for note in notes if note.refused}
     struck = evidence.gateway.struck
     return {
-        "corrections": sum(wish.antes is not None for wish in wishes.values()),
+        "corrections": sum(key.revisao > 1 for key in confirmed),
         "taps on an outdated summary": sum(not yes.current for yes in yeses),
-        "taps beyond the first": len([yes for yes in yeses if yes.current]) - len(phones.confirmed),
+        "taps beyond the first": len([yes for yes in yeses if yes.current]) - len(confirmed),
         "confirmations in words": sum(yes.in_words for yes in yeses),
         "refusals with a second attempt": len(settled & refused - {None}),
         "cancellations": sum(note.cancelled for note in notes),

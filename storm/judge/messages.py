@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from storm.judge.books import Book, Key
     from storm.judge.notes import Note
 
+ISSUED = re.compile(r"NFS-e (\d+) autorizada")
 CANCELLED = "cancelada"
 NOT_CANCELLED = ("não cancelou", "não foi cancelada", "Pedi o cancelamento")
 
@@ -49,7 +51,7 @@ def untold(meta: Book, notes: Mapping[str, Note]) -> Iterator[str]:
     """Name people who never read their note's number, or never that it was cancelled; ``notes`` by person."""
     texts = _texts(meta)
     for who, note in notes.items():
-        if not any(f"NFS-e {note.numero} autorizada" in text for text in texts.get(who, ())):
+        if not any(note.numero in ISSUED.findall(text) for text in texts.get(who, ())):
             yield f"{who} {note.key}: never told that note {note.numero} was issued"
         if note.cancelled and not any(_cancelled(text, note) for text in texts.get(who, ())):
             yield f"{who} {note.key}: never told that note {note.numero} was cancelled"
@@ -63,7 +65,7 @@ def untrue(meta: Book, notes: Mapping[str, Note], wishes: Iterable[Wish]) -> Ite
         for text in texts.get(wish.who, ()):
             if note is not None and not note.cancelled and _cancelled(text, note):
                 yield f"{wish.who}: told that note {note.numero} was cancelled; it stands"
-            if "autorizada" in text and (note is None or f"NFS-e {note.numero} autorizada" not in text):
+            if any(note is None or number != note.numero for number in ISSUED.findall(text)):
                 yield f"{wish.who}: told of a note that is not theirs: {text[:60]}"
 
 

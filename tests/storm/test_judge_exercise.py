@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 from storm_books import PEOPLE, Stage, another_note, good, never_made, records
 
-from storm.judge.books import read_book
+from sandbox.ledger import Ledger
+from storm.judge.books import open_book, read_book
 from storm.judge.verdict import BROKEN, KEPT, NOT_PROVEN
 from storm.plan import Kind, Plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 
 def fewer(stage: Stage) -> None:
@@ -104,6 +106,19 @@ def test_a_truncated_book_is_noticed(cut: slice) -> None:
     assert not whole.damage
     assert torn.damage
     assert read_book([*facts[:5], *facts[7:]], len(facts)).damage
+
+
+@pytest.mark.parametrize("cut", [1, 30, 400])
+def test_a_torn_file_is_noticed(tmp_path: Path, cut: int) -> None:
+    """A simulator's own file that lost its end, in the middle of a line or of a fact, is a damaged book."""
+    ledger = Ledger(tmp_path / "book.jsonl")
+    for number in range(20):
+        ledger.append("inbound", user={"key": "x"}, message={"id": f"in{number}"})
+    assert open_book(ledger, bodies=True).damage == ()
+    with (tmp_path / "book.jsonl").open("r+b") as file:
+        file.truncate((tmp_path / "book.jsonl").stat().st_size - cut)
+    assert (open_book(ledger, bodies=True).damage == ()) is (cut == 1)  # only the last line break: nothing is lost
+    ledger.close()
 
 
 def test_an_answer_to_a_webhook_that_was_never_made_damages_the_book() -> None:
