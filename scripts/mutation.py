@@ -68,7 +68,9 @@ def load(table: Path = TABLE) -> list[Mutant]:
 
 def stale(mutants: Sequence[Mutant], root: Path = ROOT) -> list[str]:
     """Say what is wrong with the list, one line each; empty when every mutation can be applied and has its tests."""
-    wrong = [f"{name}: the id is there {count} times" for name, count in Counter(m.id for m in mutants).items() if count > 1]
+    wrong = [
+        f"{name}: the id is there {count} times" for name, count in Counter(m.id for m in mutants).items() if count > 1
+    ]
     for mutant in mutants:
         path = root / mutant.file
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
@@ -99,8 +101,8 @@ def _exists(test: str, root: Path) -> bool:
     path = root / file
     if not path.is_file():
         return False
-    function = re.escape(name.partition("[")[0])
-    return not name or re.search(rf"^(async )?def {function}\(", path.read_text(encoding="utf-8"), re.M) is not None
+    function = rf"^(async )?def {re.escape(name.partition('[')[0])}\("
+    return not name or re.search(function, path.read_text(encoding="utf-8"), re.MULTILINE) is not None
 
 
 class Copy:
@@ -196,19 +198,15 @@ async def baseline(free: asyncio.Queue[Copy], mutants: Sequence[Mutant], seconds
 
 def verdict(mutant: Mutant, run: Run) -> tuple[bool, str]:
     """Say whether all is well with a mutant that was run, and what became of it."""
-    match run.code:
-        case _ if mutant.equivalent is not None:
-            survived = run.code == PASSED
-            return survived, "equivalent" if survived else "KILLED, although listed as equivalent"
-        case None:
-            return True, "killed by the time limit"
-        case 1:  # FAILED
-            killer = re.search(r"^(?:FAILED|ERROR) (\S+)", run.output, re.M)
-            return True, f"killed by {killer[1] if killer else 'its tests'}"
-        case 0:  # PASSED
-            return False, "SURVIVED"
-        case code:
-            return False, f"BROKEN: pytest could not run its tests (status {code})"
+    if run.code not in {PASSED, FAILED, None}:
+        return False, f"BROKEN: pytest could not run its tests (status {run.code})"
+    if run.code == PASSED:
+        return mutant.equivalent is not None, "survived, as equivalent" if mutant.equivalent else "SURVIVED"
+    found = re.search(r"^(?:FAILED|ERROR) (\S+)", run.output, re.MULTILINE)
+    killer = "the time limit" if run.code is None else found[1] if found else "its tests"
+    if mutant.equivalent is not None:
+        return False, f"LISTED AS EQUIVALENT, killed by {killer}"
+    return True, f"killed by {killer}"
 
 
 async def judge(mutants: Sequence[Mutant], jobs: int, seconds: float) -> int:

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_asyncio
 from road_people import QUICK, Scene
-from stored_work import cancellation, clear, emission, lease_ends, note, row
+from stored_work import cancellation, clear, emission, lease_ends, message, note, row
 
 from bot.cancellation import SEND_WITHIN as CANCEL_WITHIN
+from bot.delivery import AMBIGUOUS_WAIT
 from bot.demo import demo_settings
 from bot.emission import SEND_WITHIN
 from bot.house import open_house
 from bot.settings import Settings
 from gateway.tape import Recorded
-from persistence import cancellation_work, emissions, notes
+from persistence import cancellation_work, emissions, notes, outbox
 from persistence.clock import DatabaseClock
 from sandbox.world import World
 from state_machine.emission import Absent, CannotTell, Found, Nota, Situacao, StatusEmissao
@@ -54,6 +55,11 @@ class Standstill(Scene):
     def calls(self) -> list[str]:
         """Return the methods of all calls that reached the gateway."""
         return [record.data["method"] for record in self.world.plugnotas.ledger.of("call")]
+
+    def to_meta(self) -> list[Any]:
+        """Return all messages that reached Meta, refused ones too."""
+        book = self.world.meta.ledger
+        return [*book.of("outbound"), *book.of("refused")]
 
     async def taken(self) -> Tarefa:
         """Take the emission that is due."""
@@ -138,6 +144,19 @@ async def test_a_cancellation_that_a_dead_worker_was_sending_is_asked_about(stil
     await still.cancelling.work(await still.taken_cancellation())
     assert set(still.calls()[before:]) == {"GET"}
     assert (await row(still.database, "cancelamento", stored))["envios"] == 0
+
+
+async def test_a_message_that_a_dead_worker_was_sending_waits_for_its_tick(still: Standstill) -> None:
+    """WhatsApp has no key: it may be on the phone already, so that nothing is sent before its tick could have come."""
+    stored, before = await message(still.database), len(still.to_meta())
+    await outbox.claim(still.database, 10)
+    await lease_ends(still.database, "outbox", stored)
+    [saida] = await outbox.claim(still.database, 10)
+    await still.house.deliveries._work(saida)
+    assert len(still.to_meta()) == before
+    found = await row(still.database, "outbox", stored)
+    assert found["status"] == "incerto"
+    assert (found["run_at"] - found["agora"]).total_seconds() > AMBIGUOUS_WAIT / 2
 
 
 async def test_no_answer_leaves_a_dead_workers_invoice_unknown(still: Standstill) -> None:

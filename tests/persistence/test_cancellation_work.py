@@ -10,8 +10,11 @@ import pytest_asyncio
 from stored_work import cancellation, change, clear, lease_ends, row
 
 from persistence import cancellation_work as work
+from persistence import cancellations
 from persistence.cancellation_work import CancellationLeaseLostError
+from persistence.cancellations import StaleCancellationError
 from persistence.engine import Database
+from state_machine.cancelamento import Cancelamento, EstadoCancelamento, StatusNota
 from state_machine.cancelamento_envio import Envio, Passo
 
 if TYPE_CHECKING:
@@ -126,3 +129,48 @@ async def test_no_hint_sends_before_the_gateway_lets_us(database: Database) -> N
     assert await due_in(database, stored) > LATER / 2
     assert await hint(database, tarefa) == 0
     assert await due_in(database, stored) > LATER / 2
+
+
+async def talked_about(database: Database) -> Cancelamento:
+    """Store a cancellation whose summary was shown, of a note that stands; returns it as somebody reads it."""
+    stored = await cancellation(database, proxima_acao_em=None, estado="aguardando_confirmacao", envio=None)
+    await database.pool.execute("UPDATE nfse_processada SET status = 'autorizado'")
+    async with database.transaction() as connection:
+        found = await cancellations.locked(connection, stored)
+    assert found is not None
+    return found
+
+
+async def save(database: Database, antes: Cancelamento, estado: EstadoCancelamento) -> None:
+    async with database.transaction() as connection:
+        await cancellations.save(connection, antes, replace(antes, estado=estado, versao=antes.versao + 1))
+
+
+async def test_of_two_who_read_the_same_version_one_decides(database: Database) -> None:
+    """A confirmation and a "no" at the same moment: the second is told to read again."""
+    atual = await talked_about(database)
+    await save(database, atual, EstadoCancelamento.DESISTIDO)
+    with pytest.raises(StaleCancellationError):
+        await save(database, atual, EstadoCancelamento.PENDENTE)
+    assert (await row(database, TABLE, atual.id))["estado"] == "desistido"
+
+
+async def test_only_a_note_that_stands_is_sent_for_cancelling(database: Database) -> None:
+    """Cancelled elsewhere between the summary and the press: nothing becomes due for the gateway."""
+    atual = await talked_about(database)
+    await database.pool.execute("UPDATE nfse_processada SET status = $1", StatusNota.CANCELADO)
+    with pytest.raises(StaleCancellationError):
+        await save(database, atual, EstadoCancelamento.PENDENTE)
+    assert (await row(database, TABLE, atual.id))["proxima_acao_em"] is None
+
+
+async def test_a_refusal_gives_the_note_back_its_status(database: Database) -> None:
+    """Confirmed it waits, refused it stands again, and no other status is touched."""
+    atual = await talked_about(database)
+    await save(database, atual, EstadoCancelamento.PENDENTE)
+    assert await database.pool.fetchval("SELECT status FROM nfse_processada") == "cancelamento_pendente"
+    async with database.transaction() as connection:
+        pendente = await cancellations.locked(connection, atual.id)
+    assert pendente is not None
+    await save(database, pendente, EstadoCancelamento.NEGADO)
+    assert await database.pool.fetchval("SELECT status FROM nfse_processada") == "autorizado"

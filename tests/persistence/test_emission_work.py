@@ -169,6 +169,11 @@ async def test_who_lost_an_emission_changes_nothing_of_it(database: Database) ->
         await emissions.give_back(connection, late)
     found = await row(database, TABLE, stored)
     assert (found["status"], found["epoch"], found["lease_until"] is not None) == ("enviando", present.epoch, True)
+    await change(database, TABLE, stored, status="pendente")
+    await database.pool.execute("UPDATE idempotency_records SET lease_until = now()")  # only the row says no
+    async with database.transaction() as connection:
+        with pytest.raises(EmissionLeaseLostError):
+            await emissions.start_sending(connection, late, LEASE)
     await settle(database, present, StatusEmissao.ENVIADO, 2.0)
     assert (await row(database, TABLE, stored))["status"] == "enviado"
 

@@ -22,7 +22,7 @@ def test_after_the_hand_over_only_its_own_summary_counts():
     assumida = diz(antes, EquipeAssumiu("Bia")).sessao
     decision = diz(assumida, EquipeDevolveu(), agora=AGORA + 60 * SEGUNDO)
     de_volta = decision.sessao
-    assert [botao.id for botao in resposta(decision).botoes][0] == f"confirmar:{de_volta.sessao_id}:{de_volta.revisao}"
+    assert next(botao.id for botao in resposta(decision).botoes) == f"confirmar:{de_volta.sessao_id}:{de_volta.revisao}"
     for revisao in (antes.revisao, assumida.revisao):
         assert not emissoes(diz(de_volta, Confirmou(revisao)))
     assert not emissoes(diz(de_volta, Confirmou(None, AGORA + 30 * SEGUNDO)))
