@@ -1,7 +1,8 @@
 """Breaks critical lines one at a time, in a copy of the tree, and says which breaks the closest tests do not notice.
 
 The list is ``scripts/mutants.toml``. The status is 0 when every mutant dies, save those listed as equivalent; 1 when
-one survives or the list is wrong about one; 2 when the list is stale or its tests fail without any mutation.
+one survives or the list is wrong about one; 2 when the list is stale or its tests fail without any mutation; 130 when
+it was stopped.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ BASELINE_FACTOR = 10  # the tests of the whole list take at most so many times t
 STOP_SECONDS = 15.0  # for pytest to stop its servers
 LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "node_modules")
 PYTEST = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--tb=short")
+STOPPED = 130  # as a shell says it of Ctrl-C
 PASSED, FAILED = 0, 1  # pytest's exit codes; the others mean that it could not run
 
 
@@ -117,17 +119,20 @@ class Copy:
         """Make the change, and undo it afterwards."""
         path = self.place / mutant.file
         text = path.read_text(encoding="utf-8")
-        Path(cache_from_source(str(path))).unlink(missing_ok=True)  # it may look as young as what we write now
+        compiled = Path(cache_from_source(str(path)))  # may look as young as another text of the same length
+        compiled.unlink(missing_ok=True)
         path.write_text(text.replace(mutant.old, mutant.new), encoding="utf-8")
         try:
             yield
         finally:
             path.write_text(text, encoding="utf-8")
+            compiled.unlink(missing_ok=True)
 
     async def test(self, tests: Iterable[str], seconds: float) -> Run:
         """Run these tests in the copy."""
-        env = {name: value for name, value in os.environ.items() if name != "PROSA_TEST_PROFILE"}
-        env |= {"PYTHONPATH": str(self.place), "PYTHONDONTWRITEBYTECODE": "1"}
+        dropped = ("PROSA_", "PYTHONDONTWRITEBYTECODE")  # compiled modules make the next start quicker
+        env = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
+        env["PYTHONPATH"] = str(self.place)
         started = time.monotonic()
         process = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -191,7 +196,9 @@ async def baseline(free: asyncio.Queue[Copy], mutants: Sequence[Mutant], seconds
         finally:
             free.put_nowait(copy)
 
-    runs = await asyncio.gather(*(share(number) for number in range(jobs)))
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(share(number)) for number in range(jobs)]
+    runs = [task.result() for task in tasks]
     broken = [run.output or "the time limit was reached" for run in runs if run.code != PASSED]
     return "\n".join(broken) or None
 
@@ -212,6 +219,9 @@ def verdict(mutant: Mutant, run: Run) -> tuple[bool, str]:
 async def judge(mutants: Sequence[Mutant], jobs: int, seconds: float) -> int:
     """Run the baseline and then every mutant; print what became of each. Returns the exit status."""
     started = time.monotonic()
+    this = asyncio.current_task()
+    assert this is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, this.cancel)  # so that nothing is left behind
     async with copies(jobs) as free:
         if broken := await baseline(free, mutants, seconds):
             print(broken, "The tests fail without any mutation.", sep="\n\n")
@@ -231,7 +241,9 @@ async def judge(mutants: Sequence[Mutant], jobs: int, seconds: float) -> int:
                 print(run.output, flush=True)
             return mutant, good, what
 
-        judged = await asyncio.gather(*map(one, mutants))
+        async with asyncio.TaskGroup() as group:  # which ends all when one fails, or when we are told to stop
+            tasks = [group.create_task(one(mutant)) for mutant in mutants]
+    judged = [task.result() for task in tasks]
     bad = [(mutant, what) for mutant, good, what in judged if not good]
     spared = sum(mutant.equivalent is not None for mutant in mutants)
     took = time.monotonic() - started
@@ -262,7 +274,11 @@ def main(args: Sequence[str] | None = None) -> int:
         for mutant in mutants:
             print(f"{mutant.id}  {mutant.file}" + (f"  equivalent: {mutant.equivalent}" if mutant.equivalent else ""))
         return 0
-    return asyncio.run(judge(mutants, max(1, min(options.jobs, len(mutants))), options.limit))
+    try:
+        return asyncio.run(judge(mutants, max(1, min(options.jobs, len(mutants))), options.limit))
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        print("Stopped: the rest was not run.")
+        return STOPPED
 
 
 if __name__ == "__main__":

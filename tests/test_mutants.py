@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -80,6 +83,61 @@ def test_only_a_failing_test_kills(code: int | None, equivalent: str | None, goo
     well, what = verdict(replace(MUTANT, equivalent=equivalent), run)
     assert well is good
     assert said in what
+
+
+RUNS = """
+from code_under_test import same
+
+def test_equal():
+    assert same(1, 1)
+    assert not same(2, 1)
+"""
+
+
+def _run(tree: Path, monkeypatch: pytest.MonkeyPatch, *changes: dict[str, object]) -> int:
+    """Judge one mutant for each of ``changes``, in a tree whose tests really run."""
+    (tree / "code_under_test.py").write_text("def same(a, b):\n    return a == b\n")
+    (tree / "tests" / "test_it.py").write_text(RUNS)
+    mutant = replace(MUTANT, file="code_under_test.py", tests=("tests/test_it.py::test_equal",))
+    mutants = [replace(mutant, id=f"m{number}", **change) for number, change in enumerate(changes)]
+    monkeypatch.setattr(mutation, "ROOT", tree)
+    assert stale(mutants, tree) == []
+    return asyncio.run(mutation.judge(mutants, 1, 20.0))
+
+
+def test_every_death_is_status_0(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Killed by a test, or alive with a reason."""
+    assert _run(tree, monkeypatch, {}, {"new": "b == a", "equivalent": "equality is symmetric"}) == 0
+    said = capsys.readouterr().out
+    assert "m0: killed by tests/test_it.py::test_equal" in said
+    assert "2 mutants: 1 killed, 1 listed as equivalent, 0 to look at" in said
+
+
+def test_a_survivor_is_status_1(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is named again at the end."""
+    assert _run(tree, monkeypatch, {"new": "b == a"}, {}) == 1
+    assert capsys.readouterr().out.rstrip().endswith("m0 (code_under_test.py): SURVIVED")
+
+
+def test_tests_that_fail_anyway_kill_nothing(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broken baseline is status 2, and no mutant is run."""
+    monkeypatch.setattr(sys.modules[__name__], "RUNS", f"{RUNS}\n    assert False\n")
+    assert _run(tree, monkeypatch, {"tests": ("tests/test_it.py",)}) == 2
+
+
+def test_what_does_not_end_is_killed_by_the_time_limit(tree: Path, tmp_path: Path) -> None:
+    """The run is over soon after its limit, and its process is gone."""
+    (tree / "tests" / "test_it.py").write_text("import time\n\ndef test_ends():\n    time.sleep(600)\n")
+    started = time.monotonic()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mutation, "ROOT", tree)
+        run = asyncio.run(mutation.Copy(tmp_path / "copy").test(["tests/test_it.py"], 3.0))
+    assert verdict(MUTANT, run) == (True, "killed by the time limit")
+    assert time.monotonic() - started < 3.0 + mutation.STOP_SECONDS + 5.0
 
 
 def test_a_mutation_is_made_in_a_copy_and_undone(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -83,9 +83,9 @@ async def test_what_a_dead_worker_was_sending_is_never_made_ready_again(database
     stored = await emission(database)
     [first] = await claim(database)
     await lease_ends(database, TABLE, stored)
+    await database.pool.execute("UPDATE idempotency_records SET lease_until = now()")  # only the row says no
     [second] = await claim(database)
     assert (second.epoch, second.era, second.pronta) == (first.epoch + 1, StatusEmissao.ENVIANDO, False)
-    await database.pool.execute("UPDATE idempotency_records SET lease_until = now()")  # only the row says no
     async with database.transaction() as connection:
         with pytest.raises(EmissionLeaseLostError):
             await emissions.start_sending(connection, second, LEASE)

@@ -95,5 +95,30 @@ async def test_messages_of_one_conversation_leave_in_their_order(database: Datab
     assert second.id > stored
 
 
+async def test_ticks_only_go_forward(database: Database) -> None:
+    """Told late or out of order, beside the answer to our own call: the furthest stays."""
+    stored = await message(database)
+    [saida] = await outbox.claim(database, 10)
+    for status in ("lido", "entregue", "falhou"):
+        async with database.transaction() as connection:
+            told = {"outbox_id": stored, "wamid": "wamid.1", "status": status, "codigo": None, "erro": None}
+            assert await outbox.tick(connection, **told)
+    async with database.transaction() as connection:
+        await outbox.sent(connection, saida, "wamid.1")
+    assert (await row(database, TABLE, stored))["status"] == "lido"
+
+
+async def test_a_number_of_ours_alone_moves_no_message_that_is_known(database: Database) -> None:
+    """Numbers start again in a restored database: another wamid under our number is another message's."""
+    stored = await message(database)
+    [saida] = await outbox.claim(database, 10)
+    async with database.transaction() as connection:
+        await outbox.sent(connection, saida, "wamid.1")
+        told = {"outbox_id": stored, "wamid": "wamid.2", "status": "lido", "codigo": None, "erro": None}
+        assert not await outbox.tick(connection, **told)
+    found = await row(database, TABLE, stored)
+    assert (found["wamid"], found["status"]) == ("wamid.1", "enviado")
+
+
 def _but_now(found: Any) -> dict[str, Any]:
     return {name: value for name, value in found.items() if name != "agora"}
