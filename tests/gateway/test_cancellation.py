@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import httpx
 import pytest
 
+from gateway.cancellation import cancel_outcome
 from gateway.plugnotas import PlugNotas
 from sandbox.plugnotas import TOO_LATE, PlugNotasConfig, PlugNotasSimulator
 from state_machine.cancelamento import Codigo, Motivo
@@ -61,6 +63,12 @@ async def test_a_refused_connection_was_certainly_not_sent(free):
     """Sending again is safe then."""
     async with PlugNotas("http://127.0.0.1:9", KEY, guard=free) as gateway:
         assert isinstance(await gateway.cancel(CNPJ, ID, WHY), NotSent)
+
+
+@pytest.mark.parametrize("lost", [httpx.ReadTimeout, httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError])
+def test_a_request_whose_answer_is_lost_is_unknown(lost):
+    """It may have been taken: it is asked about before it is sent again."""
+    assert cancel_outcome(lost("x"), ID) == Unknown(lost.__name__)
 
 
 @pytest.mark.parametrize("wrong", ["", "a/b", "../x", "a" * 101])
