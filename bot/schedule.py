@@ -66,7 +66,8 @@ class Schedule:
 
     async def run(self) -> None:
         """Start jobs until ``stop``; what runs then is not waited for. Raises ``ScheduleSilentError``."""
-        self.start()
+        self._add_jobs()
+        self._scheduler.start()
         try:
             missed = 0
             while not self._stopping.is_set() and missed < SILENT_BEATS:
@@ -78,10 +79,13 @@ class Schedule:
             if not self._stopping.is_set():
                 raise ScheduleSilentError
         finally:
-            self.stop()
+            self._scheduler.shutdown(wait=False)
 
-    def start(self) -> None:
-        """Begin; to be called inside a running loop."""
+    def stop(self) -> None:
+        """Start nothing any more; again, or before ``run``, harms nobody."""
+        self._stopping.set()
+
+    def _add_jobs(self) -> None:
         self._scheduler.add_job(self._beat, IntervalTrigger(seconds=BEAT_SECONDS), id="beat")
         self._every(EXPIRY_SECONDS, "expiry", self.expire)
         self._every(EXPIRY_SECONDS, "cancellation_expiry", self.expire_cancellations)
@@ -95,13 +99,6 @@ class Schedule:
             self._every(AUDIT_SECONDS, "audit", self._audit)
         if self._prazos is not None:  # the first of a day's hours does it
             self._every(3600, "retention", self._forget_people, slot_seconds=86_400)
-        self._scheduler.start()
-
-    def stop(self) -> None:
-        """Start nothing any more."""
-        self._stopping.set()
-        if self._scheduler.running:
-            self._scheduler.shutdown(wait=False)
 
     async def expire(self) -> int:
         """Put an event into the lane of every session whose deadline passed; returns how many."""

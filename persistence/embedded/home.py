@@ -136,8 +136,7 @@ def open_home(home: Path) -> Home:
 
 def home_error(home: Path, error: Exception) -> HomeError | None:
     """What ``error`` says about the home: it cannot be written, or its disk is full; None when it is about neither."""
-    full = isinstance(error, OSError) and error.errno in DISK_FULL
-    if full or (isinstance(error, EmbeddedError) and _is_full(home)):
+    if _says_full(error) or (isinstance(error, EmbeddedError) and _is_full(home)):
         return HomeError(
             f"O disco de {home} está cheio. O que já estava gravado ficou como estava. Libere espaço e inicie de novo"
         )
@@ -147,6 +146,12 @@ def home_error(home: Path, error: Exception) -> HomeError | None:
             "O que já estava gravado ficou como estava. Rode com a conta dona desse diretório"
         )
     return None
+
+
+def _says_full(error: Exception) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in DISK_FULL
+    return any(os.strerror(number) in str(error) for number in DISK_FULL)  # a server's own words
 
 
 def _is_full(home: Path) -> bool:
