@@ -16,6 +16,7 @@ import pytest
 from nightly import size
 from prosa_process import END_SECONDS, ORPHAN_SECONDS, eventually, left, started
 
+import bot.ending
 from persistence.embedded import Embedded
 
 if TYPE_CHECKING:
@@ -137,6 +138,15 @@ def test_a_first_start_that_is_cut_short(place: Path, step: int, number: signal.
         assert not embedded.attached
 
 
+def test_a_log_that_cannot_be_written_stops_nothing(warm: Path) -> None:
+    """The disk of the log is full: lines are lost, and the work goes on."""
+    with started(warm, "demo", "--verbose", env=OWN, wrap=("sh", "-c", 'exec "$0" "$@" 2>/dev/full')) as prosa:
+        prosa.up()
+        prosa.signal(signal.SIGTERM)
+        assert prosa.wait() in {0, 120}  # 120: the interpreter itself found at its end that a line was left over
+    assert left(warm) == []
+
+
 @pytest.mark.parametrize("command", ["serve", "worker", "demo"])
 def test_its_servers_die_with_it_when_it_is_killed(warm: Path, command: str) -> None:
     """After kill -9 nothing of it is left, and a start right after it comes up."""
@@ -149,6 +159,11 @@ def test_its_servers_die_with_it_when_it_is_killed(warm: Path, command: str) -> 
         with started(warm, command, env=OWN) as again:
             eventually(lambda: not [child for child in family if child.is_running()], ORPHAN_SECONDS)
             again.up()
+
+
+def test_the_promise() -> None:
+    """The end is cut before a container is killed, and before the ten seconds that operators read."""
+    assert bot.ending.END_SECONDS + bot.ending.DEAF_SECONDS < 10.0
 
 
 @pytest.mark.parametrize("how", STUCK)

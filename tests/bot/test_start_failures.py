@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
-from prosa_process import UP_SECONDS, eventually, left, started
+from prosa_process import END_SECONDS, UP_SECONDS, eventually, left, started
 
 from persistence.embedded import Embedded
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Env = dict[str, str]
 
 ALL = ("serve", "web", "worker")
+START_SECONDS = 30.0  # a busy machine spends most of it on imports; alone it takes 1 s, or 6 where a time-out must pass
 PORT = {"serve": "PROSA_PORT", "web": "PROSA_PORT", "worker": "PROSA_PROBE_PORT", "demo": "--port"}
 HOME = {"serve": "PROSA_HOME", "worker": "PROSA_HOME", "demo": "--home"}
 # A loop of each kind that raises some moments after everything is up, in the process itself.
@@ -81,7 +82,7 @@ def refused(place: Path, *words: str, env: Env | None = None, before: str = "", 
     with started(place, *words, env=env, before=before) as prosa:
         if after:
             eventually(lambda: after in prosa.said or prosa.process.poll() is not None, UP_SECONDS)
-        status = prosa.wait()
+        status = prosa.wait(END_SECONDS if after else START_SECONDS)
         said = prosa.said
     assert status == 1, said
     assert "Traceback" not in said
