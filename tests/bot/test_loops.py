@@ -23,6 +23,7 @@ class Loop:
         self._error = error
 
     async def run(self) -> None:
+        """As the loops of the house."""
         self.working = True
         ends = [asyncio.create_task(event.wait()) for event in (self.stopping, self.dies)]
         try:
@@ -37,6 +38,7 @@ class Loop:
                 end.cancel()
 
     def stop(self) -> None:
+        """Likewise."""
         self.stopping.set()
 
 
@@ -44,7 +46,7 @@ async def started(loops: dict[str, Loop]) -> tuple[asyncio.Task[Any], asyncio.Ev
     stop = asyncio.Event()
     running = asyncio.create_task(together(loops, stop))
     async with asyncio.timeout(PATIENCE):
-        while not all(loop.working for loop in loops.values()):
+        while not all(loop.working for loop in loops.values()):  # noqa: ASYNC110 - a figure has no event
             await asyncio.sleep(0)
     return running, stop
 
