@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from bot.delivery import Delivery
 from bot.emission import Emissions
 from bot.extraction import open_extractor
 from bot.keys import vault_of
+from bot.loops import Loop, together
 from bot.metrics import Metrics
 from bot.model_use import Counted
 from bot.notices import Notices
@@ -56,6 +56,7 @@ from webhooks.app import create_app, create_probe_app
 from webhooks.deps import WebhookDeps
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import AsyncIterator
 
     from aiohttp import web
@@ -120,28 +121,20 @@ class House:
         )
 
     async def work(self, stop: asyncio.Event) -> None:
-        """Run all background loops until ``stop`` is set, then let what is in flight finish."""
-        self.schedule.start()
-        loops = [
-            asyncio.create_task(self.worker.run(), name="lanes"),
-            asyncio.create_task(self.emissions.run(), name="emissions"),
-            asyncio.create_task(self.cancellations.run(), name="cancellations"),
-            asyncio.create_task(self.deliveries.run(), name="deliveries"),
-            asyncio.create_task(self.breakers.run(), name="breakers"),
-            asyncio.create_task(self.slow_notices.run(), name="slow_notices"),
-        ]
-        stopped = asyncio.create_task(stop.wait(), name="stop")
-        # A loop that ends by itself is a bug: then everything stops, loudly.
-        await asyncio.wait([stopped, *loops], return_when=asyncio.FIRST_COMPLETED)
-        stopped.cancel()
-        self.schedule.stop()
-        self.emissions.stop()
-        self.cancellations.stop()
-        self.deliveries.stop()
-        self.breakers.stop()
-        self.slow_notices.stop()
-        await self.worker.drain()
-        await asyncio.gather(*loops)
+        """Run all background loops until ``stop`` is set, then let what is in flight finish.
+
+        Raises ``LoopEndedError`` when one of them ends by itself; then the others have been stopped too.
+        """
+        loops: dict[str, Loop] = {
+            "lanes": self.worker,
+            "emissions": self.emissions,
+            "cancellations": self.cancellations,
+            "deliveries": self.deliveries,
+            "breakers": self.breakers,
+            "slow_notices": self.slow_notices,
+            "schedule": self.schedule,
+        }
+        await together(loops, stop)
 
     async def run_until_idle(self) -> None:
         """Process everything that is due now, to the end; for tests and one-shot commands."""

@@ -49,6 +49,16 @@ def cut(request: web.Request) -> web.Response:
     return web.Response()
 
 
+class PortError(Exception):
+    """A simulator cannot listen where it should."""
+
+    def __init__(self, name: str, port: int, why: Exception) -> None:
+        super().__init__(
+            f"O simulador {name} não pode escutar na porta {port} ({why}). Nada foi iniciado. "
+            f"Escolha outra com --{name}-port (0 pega uma livre)."
+        )
+
+
 class Simulator(ABC):
     """One pretended service. Opening again after ``close`` uses the same port, so clients find it where it was."""
 
@@ -88,8 +98,11 @@ class Simulator(ABC):
         """Listen; a port of 0 becomes the one the system gives."""
         self._runner = web.AppRunner(self.app(), access_log=None, shutdown_timeout=0.2)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", self.port, reuse_address=True)
-        await site.start()
+        try:
+            await web.TCPSite(self._runner, "127.0.0.1", self.port, reuse_address=True).start()
+        except (OSError, OverflowError) as error:
+            await self.close()
+            raise PortError(self.name, self.port, error) from error
         self.port = self._runner.addresses[0][1]
         return self
 

@@ -18,7 +18,7 @@ import traceback
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from persistence.embedded.process import die_with_parent
+from persistence.embedded.parent_death import die_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
