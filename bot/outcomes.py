@@ -9,6 +9,7 @@ from state_machine.eventos import (
     Conversou,
     EmissaoDemorou,
     EmissaoFalhou,
+    EmissaoParada,
     Evento,
     NotaAutorizada,
     NotaRejeitada,
@@ -48,7 +49,7 @@ class Outcomes:
 def _event(payload: dict[str, Any]) -> Evento:
     match payload:
         case {"aviso": "autorizada", "numero": str(numero), "emissao_id": int(emissao_id)}:
-            return NotaAutorizada(numero, emissao_id)
+            return NotaAutorizada(numero, emissao_id, tuple(payload.get("outras", ())))
         case {"aviso": "rejeitada"}:
             campo = payload.get("campo")
             motivo = payload.get("motivo") or "a prefeitura não explicou"
@@ -57,5 +58,7 @@ def _event(payload: dict[str, Any]) -> Evento:
             return EmissaoFalhou(payload.get("motivo") or "")
         case {"aviso": "demorou"}:
             return EmissaoDemorou()
+        case {"aviso": "ainda_quer"}:
+            return EmissaoParada()
         case _:
             raise AnotherVersionError(f"news of an emission: {payload.get('aviso')}")

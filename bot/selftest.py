@@ -23,13 +23,15 @@ STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("layers", ("-c", LINT_IMPORTS)),
     PYTEST,
 )
+MUTANTS = ("mutants", ("scripts/mutation.py",))  # after the tests: it judges by them
 
 
 def run(args: list[str]) -> int:
     """Run every step up to the first that fails; with `args`, only pytest, which takes them.
 
     Without them the tests are spread over the cores. ``--nightly`` among them makes the long sizes of the proofs run
-    (docs/reliability.md), an hour or more of them, one after the other.
+    (docs/reliability.md), an hour or more of them, one after the other, and then breaks the critical lines
+    (scripts/mutants.toml) to see that the tests notice.
 
     Returns:
         The exit code of the last step that ran: 0 when all is well.
@@ -43,6 +45,7 @@ def run(args: list[str]) -> int:
     if NIGHTLY in args:
         more = [arg for arg in args if arg != NIGHTLY]
         env[PROFILE] = "nightly"
+        steps = steps if more else (*steps, MUTANTS)
     code = 0
     for name, command in steps:
         Console(stderr=True).rule(name, align="left")

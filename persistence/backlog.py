@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from persistence import cancellation_work, emissions, outbox
+from persistence import outbox, slots
 from persistence.arrival import TIPOS
 from persistence.entrance import CHANNEL
 from persistence.versions import literals
@@ -67,10 +67,8 @@ UPDATE lanes AS l SET ready_at = now(), pending_since = now() FROM adormecidas W
 # What is due and stays where it is: only another version knows its status or kind (``persistence.versions``).
 _UNKNOWN = f"""
 SELECT 'inbox' AS tabela, count(*) AS count FROM inbox WHERE estado = 0 AND tipo NOT IN ({literals(TIPOS)})
-UNION ALL SELECT 'nfse_emissao', count(*) FROM nfse_emissao d
-    WHERE proxima_acao_em <= now() AND ({emissions.ALHEIA})
-UNION ALL SELECT 'cancelamento', count(*) FROM cancelamento d
-    WHERE proxima_acao_em <= now() AND ({cancellation_work.ALHEIO})
+UNION ALL SELECT 'nfse_emissao', count(*) FROM nfse_emissao n WHERE proxima_acao_em <= now() AND {slots.ALHEIA}
+UNION ALL SELECT 'cancelamento', count(*) FROM cancelamento c WHERE proxima_acao_em <= now() AND {slots.ALHEIO}
 UNION ALL SELECT 'outbox', count(*) FROM outbox o WHERE run_at <= now() AND ({outbox.ALHEIA})
 """  # noqa: S608 - our own constants
 _HELD = """

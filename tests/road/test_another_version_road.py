@@ -271,7 +271,7 @@ async def test_the_listing_of_notes_waits_when_one_of_them_is_unknown(road: Road
 @pytest.mark.parametrize(
     ("tipo", "payload"),
     [
-        ("ordem", {"ordem": "reenviar", "sessao_id": "x", "id_integracao": "y"}),
+        ("ordem", {"ordem": "nova", "sessao_id": "x", "id_integracao": "y"}),
         ("emissao", {"sessao_id": "x", "emissao_id": 1, "aviso": "novo"}),
         ("equipe", {"comando": "novo", "quem": "sara", "staff_id": 1}),
         ("novo", {}),
