@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import children
 import pytest
+
+if TYPE_CHECKING:
+    import subprocess
 
 ROOT = Path(__file__).parents[1]
 CLI = "import bot, sys; print(bot.__file__, sys.argv[1:])\n"
@@ -50,9 +54,7 @@ def started(started_once: Path, tmp_path: Path) -> Path:
 def launch(script: Path, *arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the script as a person would, without the environment of this test run."""
     clean = {"PATH": os.environ["PATH"], "HOME": str(cwd), "PROSA_PYTHON": sys.executable, **environment}
-    return subprocess.run(  # noqa: S603 - the script under test
-        [script, *arguments], cwd=cwd, env=clean, capture_output=True, text=True, check=False, timeout=120
-    )
+    return children.run([script, *arguments], cwd=cwd, env=clean, capture_output=True, text=True)
 
 
 def test_it_makes_its_environment_once_and_starts_at_once_afterwards(clone: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import children
 import pytest
 import redis
 from embedded_homes import ask, living
@@ -44,7 +45,7 @@ def owner(shared_home: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     started: list[subprocess.Popen[str]] = []
 
     def start(*arguments: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(  # noqa: S603 - our own script
+        process = children.popen(
             [sys.executable, "-c", OWNER, str(shared_home), *arguments],
             cwd=ROOT,
             stdin=subprocess.PIPE,

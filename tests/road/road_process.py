@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import children
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -61,7 +63,7 @@ class Prosa:
         dropped = ("PROSA_", "PYTHONDONTWRITEBYTECODE")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
         compiled = {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(self.cwd / "pycache")}  # restarts are quick
-        self.process = await asyncio.create_subprocess_exec(
+        self.process = await children.start(
             sys.executable,
             "-m",
             "bot.cli",

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
+import children
 from road_people import FULL, PATIENCE, new_phone, until
 from road_process import ROOT, Prosa, environment
 
@@ -38,7 +39,7 @@ async def test_the_road_works_against_any_server_that_speaks_the_contracts(
                 ready.set_result(json.loads(line))
 
     port = _free_port()
-    sandbox = await asyncio.create_subprocess_exec(
+    sandbox = await children.start(
         sys.executable,
         "-m",
         "sandbox",
