@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
-LONGEST = 600.0  # seconds that a marker may ask for in an ordinary run: whoever needs more makes the proof smaller
+LONGEST = 900.0  # seconds that a marker may ask for in an ordinary run: whoever needs more makes the proof smaller
 NIGHTLY_TIMES = 100  # the long sizes take up to a hundred times as long
 GRACE = 30.0  # seconds from the first exception to the end of the process
 STRIKES = 3  # exceptions within the grace

@@ -16,6 +16,7 @@ import children
 import pytest
 import redis
 from embedded_homes import ask, living
+from patience import PATIENCE
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 AT_ONCE = Retry(NoBackoff(), 0)  # redis-py would try a refused password again, for seconds
-PATIENCE = 60.0  # seconds; a condition that takes longer has failed
 OWNER = """
 import json, sys
 from pathlib import Path

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import children
 import httpx
+from patience import PATIENCE
 
 from sandbox.world import World
 
@@ -36,7 +37,7 @@ async def start(home: Path, *more: str) -> tuple[asyncio.subprocess.Process, dic
     command = (sys.executable, "-m", "sandbox", "--home", str(home), *more)
     process = await children.start(*command, stdout=asyncio.subprocess.PIPE)
     assert process.stdout is not None
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         return process, json.loads(await process.stdout.readline())
 
 
