@@ -274,7 +274,7 @@ async def test_a_database_that_refuses_connections_gets_a_503(database_url: str,
 
 async def test_a_database_that_hangs_gets_a_503(database: Database) -> None:
     """A database that takes the statement and does not answer in time is away: no coroutine waits for ever."""
-    inbox = Inbox(database, debounce_seconds=0, put_seconds=0.2)
+    inbox = Inbox(database, debounce_seconds=0, put_seconds=1.0)  # enough for the write that follows, on a busy machine
     async with serving(deps(database, inbox=inbox)) as client, database.pool.acquire() as rival:
         async with rival.transaction():
             await rival.execute("LOCK TABLE inbox")
