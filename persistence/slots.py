@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 # Of another version: its own status, or that of an attempt before it, which is asked before this one is sent. The
-# latter is only looked at in what would be taken: PostgreSQL, which cannot guess how rare it is, would read whole queues.
+# latter is only looked at in what would be taken: PostgreSQL can't guess how rare it is, and would read whole queues.
 _CONHECIDA = f"n.status IN ({literals(StatusEmissao)})"
 ALHEIA = f"""(NOT {_CONHECIDA} OR n.tentativa > 1 AND EXISTS (
     SELECT FROM nfse_emissao a WHERE a.sessao_id = n.sessao_id AND a.revisao = n.revisao

@@ -8,6 +8,7 @@ from decimal import Decimal
 from email.utils import format_datetime
 
 import pytest
+from patience import PATIENCE
 
 from gateway.lines import QUOTAS, Kind
 from gateway.outcome import retry_after
@@ -155,7 +156,9 @@ async def test_a_duplicate_carries_the_note_that_stands_under_our_key(server, fr
 async def test_a_submission_whose_answer_is_lost_is_unknown(faulty, free, intent, key, fault):
     """Once bytes have left, no failure of the line may be read as "not sent", and none outlasts the deadline."""
     url = await faulty(fault)
-    async with PlugNotas(url, "key", guard=free, submit_timeout=0.5, query_timeout=0.5) as gateway:
+    # A quarter of it is for connecting; less than a busy machine needs would read as "certainly not sent".
+    seconds = 1.0 if fault in {"hang", "drip"} else PATIENCE
+    async with PlugNotas(url, "key", guard=free, submit_timeout=seconds, query_timeout=seconds) as gateway:
         assert isinstance(await gateway.submit(gateway.payload(intent)), Unknown)
         assert isinstance(await gateway.find(key), CannotTell)
         assert isinstance(await gateway.download("11222333000181", "5bb4", "pdf"), NotReady)
