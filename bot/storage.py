@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from persistence.migrate import is_current, upgrade
+import structlog
+
+from persistence.migrate import Schema, schema, upgrade
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,9 +20,11 @@ if TYPE_CHECKING:
 
 WATCH_SECONDS = 1.0  # a look at a process of ours takes microseconds
 
+log = structlog.get_logger()
+
 
 class SchemaError(Exception):
-    """The database has not the schema of this version."""
+    """The database's schema is older than this version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +68,12 @@ def open_storage(settings: Settings, *, migrate: bool = False) -> Iterator[Stora
 def _checked(storage: Storage, *, migrate: bool) -> Storage:
     if migrate:
         upgrade(storage.database_url)
-    elif not is_current(storage.database_url):
+        return storage
+    standing = schema(storage.database_url)
+    if standing is Schema.BEHIND:
         raise SchemaError(
-            "O banco é de uma versão mais antiga ou mais nova da Prosa. Nada mudou. "
-            "Para trazê-lo a esta versão: prosa migrate"
+            "O banco é de uma versão mais antiga da Prosa. Nada mudou. Para trazê-lo a esta versão: prosa migrate"
         )
+    if standing is Schema.AHEAD:
+        log.warning("schema_is_newer")
     return storage

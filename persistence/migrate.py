@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from enum import Enum
 from pathlib import Path
 
 import asyncpg
@@ -16,9 +17,17 @@ _BEFORE = re.compile(r"""^down_revision = ["'](\w+)["']""", re.MULTILINE)
 CONNECT_SECONDS = 5.0  # a database that is away must be told soon
 
 
+class Schema(Enum):
+    """How a database's schema stands to this version of us."""
+
+    BEHIND = "behind"  # none at all, too
+    CURRENT = "current"
+    AHEAD = "ahead"  # a later version has migrated it; migrations only add, so that the release before goes on working
+
+
 def upgrade(dsn: str) -> None:
     """Apply all migrations to ``postgresql://…``. Blocking; safe from several processes at once (advisory lock)."""
-    if is_current(dsn):
+    if schema(dsn) is not Schema.BEHIND:
         return
     from alembic import command  # noqa: PLC0415 - a start that has nothing to migrate must not wait for it
     from alembic.config import Config  # noqa: PLC0415 - likewise
@@ -29,18 +38,23 @@ def upgrade(dsn: str) -> None:
     command.upgrade(config, "head")
 
 
-def is_current(dsn: str) -> bool:
-    """Tell whether the database has exactly the newest schema. Blocking."""
-    return asyncio.run(_revision(dsn)) == newest()
+def schema(dsn: str) -> Schema:
+    """Tell how the database's schema stands to ours: a revision that none of our scripts names is a later one's."""
+    revision = asyncio.run(_revision(dsn))
+    if revision == newest():
+        return Schema.CURRENT
+    return Schema.BEHIND if revision is None or revision in _named(_OWN) else Schema.AHEAD
 
 
 def newest() -> str:
     """Return the revision that no other follows, read from the scripts: importing alembic is a quarter of a start."""
-    scripts = [path.read_text(encoding="utf-8") for path in (_SCRIPTS / "versions").glob("*.py")]
-    [head] = {name for text in scripts for name in _OWN.findall(text)} - {
-        name for text in scripts for name in _BEFORE.findall(text)
-    }
-    return str(head)
+    [head] = _named(_OWN) - _named(_BEFORE)
+    return head
+
+
+def _named(line: re.Pattern[str]) -> set[str]:
+    scripts = (_SCRIPTS / "versions").glob("*.py")
+    return {str(name) for path in scripts for name in line.findall(path.read_text(encoding="utf-8"))}
 
 
 async def _revision(dsn: str) -> str | None:
