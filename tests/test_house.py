@@ -11,8 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from pydantic import SecretStr
 from sqlalchemy.ext.asyncio import create_async_engine
 
+from bot.house import open_house
+from bot.settings import Settings
+from persistence import outbox
+from persistence.arrival import TIPOS
 from persistence.dsn import for_sqlalchemy
 from persistence.tables import metadata
 
@@ -113,3 +118,18 @@ def _ports_found(code: str) -> Iterator[int]:
 
 def _any_port(value: ast.expr) -> bool:
     return isinstance(value, ast.Tuple) and bool(value.elts) and ast.unparse(value.elts[-1]) == "0"
+
+
+async def test_every_kind_of_inbox_row_that_we_know_has_a_handler(database_url: str, redis_url: str) -> None:
+    """What has no handler counts as another version's: a forgotten name would be told as a stranger's."""
+    settings = Settings(
+        whatsapp_phone_number_id="1", plugnotas_api_key=SecretStr("k"), gateway_webhook_secret=SecretStr("s")
+    )
+    async with open_house(settings, database_url, redis_url) as house:
+        assert set(house.worker._handlers) == TIPOS
+
+
+def test_every_kind_of_message_that_is_claimed_can_be_sent() -> None:
+    """Delivery knows each kind of ``outbox.TIPOS``, and no other."""
+    source = (ROOT / "bot" / "delivery.py").read_text(encoding="utf-8")
+    assert set(re.findall(r'case \{"tipo": "(\w+)"', source)) == outbox.TIPOS
