@@ -57,6 +57,6 @@ def _event(payload: dict[str, Any]) -> Evento:
         case {"aviso": "demorou"}:
             return EmissaoDemorou()
         case {"aviso": "ainda_quer"}:
-            return EmissaoParada()
+            return EmissaoParada(next(iter(payload.get("outras", ())), None))
         case _:
             raise ValueError("news of an emission that nobody understands")

@@ -120,7 +120,12 @@ class EmissaoFalhou:
 
 @dataclass(frozen=True, slots=True)
 class EmissaoParada:
-    """For a day nobody accepted the invoice, for certain: nothing is sent until its person says that it is wanted."""
+    """Nothing is sent until the invoice's person says that it is wanted: for a day nobody accepted it, for certain.
+
+    With ``outra``, the number of a note: the refused invoice that this one mends was authorised after all.
+    """
+
+    outra: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,15 +125,23 @@ def demorou() -> Mensagem:
     )
 
 
-def ainda_quer(sessao: Sessao) -> Mensagem:
-    """Ask about an invoice that nobody has accepted for a day; only the buttons answer."""
+def ainda_quer(sessao: Sessao, outra: str | None = None) -> Mensagem:
+    """Ask about an invoice that waits for its person's word; only the buttons answer.
+
+    Nobody has accepted it for a day; with ``outra``, the refused one that it mends was authorised under that number.
+    """
     rascunho = sessao.rascunho
     cliente = apara(rascunho.tomador_nome or formata_documento(rascunho.validado(Campo.DOCUMENTO) or ""), _NOME_MAX)
     alvo = f"{sessao.sessao_id}:{sessao.revisao}"
+    porque = (
+        f"*A prefeitura acabou autorizando a nota que tinha recusado: é a nº {outra}.* A corrigida ainda não saiu, e "
+        f"emitir as duas só faz sentido se a nº {outra} for cancelada (escreve _cancela a nota {outra}_)."
+        if outra
+        else "*Esta nota ainda não foi emitida*: até agora o envio não passou."
+    )
     return Mensagem(
-        "*Ainda não consegui emitir esta nota.* O envio não foi aceito desde ontem, e nenhuma nota foi emitida.\n"
-        f"{formata_brl(rascunho.valor_servico)} · {cliente}\n\n"
-        "Parei de tentar até você dizer: ainda quer esta nota? Os dados estão guardados.",
+        f"{porque}\n{formata_brl(rascunho.valor_servico)} · {cliente}\n\n"
+        "Parei até você dizer: ainda quer esta nota? Os dados estão guardados.",
         (Botao(f"querer:{alvo}", "Quero, emitir"), Botao(f"desistir:{alvo}", "Não quero mais")),
     )
 

@@ -73,9 +73,9 @@ def demora(sessao: Sessao, _evento: EmissaoDemorou, _agora: datetime) -> Decisio
     return Decision(sessao, (Responder(messages.demorou(), unica),))
 
 
-def pergunta_se_quer(sessao: Sessao, _evento: EmissaoParada, _agora: datetime) -> Decision:
-    """Ask whether the invoice is still wanted: nobody has accepted it for a day."""
-    return Decision(sessao, (Responder(messages.ainda_quer(sessao)),))
+def pergunta_se_quer(sessao: Sessao, evento: EmissaoParada, _agora: datetime) -> Decision:
+    """Ask whether the invoice is still wanted: nobody has accepted it for a day, or the one it mends exists now."""
+    return Decision(sessao, (Responder(messages.ainda_quer(sessao, evento.outra)),))
 
 
 def retoma_envio(sessao: Sessao, evento: QuisAinda, _agora: datetime) -> Decision:
