@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -19,11 +20,12 @@ from bench.line import STATUSES, Line
 from bot.company import add_company
 from bot.demo import COMPANY
 from persistence import register_cache
+from persistence.embedded.parent_death import die_with_parent
 from persistence.engine import Database
 from sandbox.cnpj_register import companies
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Mapping, Sequence
 
     from bench.child import Child
     from bench.place import Place
@@ -77,15 +79,16 @@ async def open_town(
         line = await stack.enter_async_context(Line(statuses))
         gateway = register = ""
         roles = {"postgres": place.pids["postgres"], "valkey": place.pids["valkey"], "load": os.getpid()}
-        port = _free_port()
+        simulators: Simulators | None = None
         if with_gateway:
-            world, sandbox = await _sandbox(stack, port)
-            gateway, register, roles["simulators"] = world["plugnotas"], world["cnpj_api"], sandbox
+            simulators = await _simulators(stack)
+            gateway, register = simulators.urls["plugnotas"], simulators.urls["cnpj_api"]
+            roles["simulators"] = simulators.process.pid
         given = {"graph": line.url, **({"gateway": gateway, "register": register} if with_gateway else {})}
         env = settings(place, database, **given)
-        web = await stack.enter_async_context(
-            place.running("web", ["bot.cli", "web"], {**env, "PROSA_PORT": str(port)})
-        )
+        web = await stack.enter_async_context(place.running("web", ["bot.cli", "web"], env))
+        if simulators is not None:
+            simulators.connect(web.address)
         hands = [
             await stack.enter_async_context(place.running("worker", ["bot.cli", "worker"], env)) for _ in range(workers)
         ]
@@ -115,11 +118,25 @@ async def admit(url: str, people: int) -> None:
         await database.close()
 
 
-async def _sandbox(stack: AsyncExitStack, port: int) -> tuple[dict[str, Any], int]:
-    """Start the simulators as one process that knows where our web will listen."""
+@dataclass(frozen=True, slots=True)
+class Simulators:
+    """The simulators as a process of their own."""
+
+    process: asyncio.subprocess.Process
+    urls: Mapping[str, Any]
+
+    def connect(self, address: str) -> None:
+        """Say where our web listens."""
+        if self.process.stdin is None:
+            raise RuntimeError("a pipe was asked for")
+        self.process.stdin.write(f"{address}\n".encode())
+
+
+async def _simulators(stack: AsyncExitStack) -> Simulators:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-P", "-m", "sandbox", f"--bot-url=http://127.0.0.1:{port}", "--processing=0.05",
-        stdout=asyncio.subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        sys.executable, "-P", "-m", "sandbox", "--bot-url=-", "--processing=0.05",
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(ROOT)}, preexec_fn=die_with_parent(signal.SIGKILL),
     )  # fmt: skip
 
     async def end() -> None:
@@ -129,13 +146,4 @@ async def _sandbox(stack: AsyncExitStack, port: int) -> tuple[dict[str, Any], in
     stack.push_async_callback(end)
     if process.stdout is None:
         raise RuntimeError("a pipe was asked for")
-    world: dict[str, Any] = json.loads(await process.stdout.readline())
-    return world, process.pid
-
-
-def _free_port() -> int:
-    import socket  # noqa: PLC0415 - only here
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    return Simulators(process, json.loads(await process.stdout.readline()))

@@ -13,8 +13,10 @@ from persistence.emissions import LEASE_SECONDS
 from persistence.idempotency import Conflict
 from state_machine.emission import NaturalKey, StatusEmissao
 from state_machine.reconciliation import (
+    ABSENT_TWICE_AFTER,
     SUSPENDED_PROBE,
     Passo,
+    deve_perguntar,
     dispensada,
     registro_de_outro_conteudo,
     sem_chamada,
@@ -43,6 +45,8 @@ class Clearance:
 
     async def clear(self, tarefa: Tarefa) -> Tarefa | Passo:
         """Look at what stands in the way, one thing after the other. Raises ``EmissionLeaseLostError``."""
+        if deve_perguntar(tarefa.andamento, tarefa.clock.now()):
+            return await self._wait(tarefa, 0.0, "pessoa")
         if tarefa.suspenso is not None:
             async with self._database.transaction() as connection:
                 probing = await suspension.take_probe(connection, tarefa.prestador_id, SUSPENDED_PROBE)
@@ -62,13 +66,21 @@ class Clearance:
         return await self._wait(tarefa, refusal.retry_after + SHORTEST_WAIT, "registro")
 
     async def _earlier(self, tarefa: Tarefa) -> Passo | None:
-        """Ask under every earlier key; ``None`` when all of them still stand refused."""
+        """Ask under every earlier key; ``None`` when all of them still stand refused, those in doubt seen absent twice.
+
+        ``ausente_desde`` of the new attempt is when the earlier ones were first seen so; any other answer clears it.
+        """
         async with self._database.transaction() as connection:
             anteriores = await emissions.earlier_attempts(connection, tarefa)
+            agora = await database_now(connection)
+        espera = 0.0
         for anterior in anteriores:
             achado = parecer_sem_perguntar(anterior) or await self._asked(anterior)
             match achado:
                 case Parecer.ENVIA:
+                    continue
+                case Parecer.AUSENTE:
+                    espera = ABSENT_TWICE_AFTER.total_seconds()
                     continue
                 case Parecer.DISPENSA | Parecer.PESSOAS:
                     motivo = f"{anterior.andamento.id_integracao} is {anterior.andamento.status}"
@@ -79,9 +91,15 @@ class Clearance:
                 case Parecer.ESPERA:
                     pass
             degrau = min(tarefa.andamento.consultas, len(self._politica.escada) - 1)
-            subiu = replace(tarefa, andamento=replace(tarefa.andamento, consultas=tarefa.andamento.consultas + 1))
+            consultas = tarefa.andamento.consultas + 1
+            subiu = replace(tarefa, andamento=replace(tarefa.andamento, consultas=consultas, ausente_desde=None))
             return await self._wait(subiu, self._politica.escada[degrau], "tentativa_anterior")
-        return None
+        desde = tarefa.andamento.ausente_desde or agora
+        resta = espera - (agora - desde).total_seconds()
+        if resta <= 0:
+            return None
+        vista = replace(tarefa, andamento=replace(tarefa.andamento, ausente_desde=desde))
+        return await self._wait(vista, resta, "tentativa_anterior")
 
     async def _asked(self, anterior: Anterior) -> Parecer:
         andamento = anterior.andamento

@@ -26,11 +26,12 @@ from bot.model_use import Counted
 from bot.notices import Notices
 from bot.orders import Orders
 from bot.outcomes import Outcomes
-from bot.policy import open_breaker, politica_of, prazos_of
+from bot.policy import open_lines, politica_of, prazos_of
 from bot.pump import Pump
 from bot.quarantine import Quarantine
 from bot.rps import Numbers
 from bot.schedule import Schedule
+from bot.slow_notice import SlowNotices
 from bot.staff import StaffCommands
 from bot.ticks import Ticks
 from bot.turn import Conversations
@@ -87,6 +88,7 @@ class House:
     schedule: Schedule
     audit: Audit
     breakers: Breakers
+    slow_notices: SlowNotices
 
     def web_app(self, *, https: bool = True) -> web.Application:
         """Return the machines' entrance and the console; pages may be added to it before it starts."""
@@ -129,6 +131,7 @@ class House:
             "cancellations": self.cancellations,
             "deliveries": self.deliveries,
             "breakers": self.breakers,
+            "slow_notices": self.slow_notices,
             "schedule": self.schedule,
         }
         await together(loops, stop)
@@ -156,7 +159,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
         backlog = Backlog(database)
 
         breakers = Breakers(database, process_name())
-        breaker = open_breaker(settings, metrics, breakers.watch("gateway"))
+        lines = open_lines(settings, metrics, breakers.watch)
         gateway = await stack.enter_async_context(
             PlugNotas(
                 settings.plugnotas_url,
@@ -164,7 +167,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
                 guard=refuse_in_transaction,
                 submit_timeout=settings.gateway_timeout_seconds,
                 query_timeout=settings.gateway_query_timeout_seconds,
-                breaker=breaker,
+                lines=lines,
                 cancel_timeout=settings.cancel_timeout_seconds,
             )
         )
@@ -184,9 +187,9 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             deliveries.ring()
 
         politica = politica_of(settings)
-        issuing = Emissions(database, inbox, lanes, gateway, politica, breaker, ring=ring)
-        cancelling = Cancellations(database, inbox, lanes, gateway, politica, ring=ring)
-        sending = Delivery(database, whatsapp, Attachments(database, whatsapp, gateway), metrics)
+        issuing = Emissions(database, inbox, lanes, gateway, politica, lines, ring=ring)
+        cancelling = Cancellations(database, inbox, lanes, gateway, politica, lines, ring=ring)
+        sending = Delivery(database, whatsapp, Attachments(database, whatsapp, gateway, lines), metrics)
         emissions = Pump(
             "emissions",
             issuing.claim,
@@ -253,7 +256,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             metrics,
             set_aside=Quarantine(database, lanes, live, conversations, ring).set_aside,
         )
-        audit = Audit(database, gateway, breaker, metrics, ring=ring)
+        audit = Audit(database, gateway, lines, metrics, ring=ring)
         schedule = Schedule(database, inbox, backlog, audit.daily, prazos_of(settings))
         yield House(
             settings,
@@ -270,4 +273,5 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             schedule,
             audit,
             breakers,
+            SlowNotices(database, inbox, politica.avisar_apos),
         )

@@ -16,6 +16,8 @@ from sandbox.plugnotas import PlugNotasConfig
 from sandbox.server import PortError
 from sandbox.world import Ports, World, WorldConfig
 
+FROM_STDIN = "-"  # a bot's address that is not known yet
+
 
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
     """Read the command line; secrets left out are the simulators' defaults."""
@@ -24,7 +26,10 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
         prog="python -m sandbox", description="WhatsApp, PlugNotas, CNPJ e modelo simulados"
     )
     parser.add_argument("--home", type=Path, help="onde ficam os livros e arquivos (sem isso, só na memória)")
-    parser.add_argument("--bot-url", help="onde o robô escuta, por exemplo http://127.0.0.1:8080")
+    parser.add_argument(
+        "--bot-url",
+        help="onde o robô escuta, por exemplo http://127.0.0.1:8080; com - , vem depois, numa linha da entrada padrão",
+    )
     for name in ("meta", "plugnotas", "cnpj", "model"):
         parser.add_argument(f"--{name}-port", type=int, default=0)
     parser.add_argument("--whatsapp-access-token", default=meta.access_token)
@@ -65,13 +70,25 @@ async def run(args: argparse.Namespace) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with World(args.home, bot_url=args.bot_url, config=config(args)) as world:
+    bot_url = None if args.bot_url == FROM_STDIN else args.bot_url
+    async with World(args.home, bot_url=bot_url, config=config(args)) as world:
         for simulator in world.simulators:
             simulator.faults.configure(args.faults.get(simulator.name, {}))
         line = {"pid": os.getpid(), **world.urls.as_dict(), **{s.name: s.url for s in world.simulators}}
         sys.stdout.write(json.dumps(line) + "\n")
         sys.stdout.flush()
+        told = asyncio.create_task(_connect(world)) if args.bot_url == FROM_STDIN else None
         await stop.wait()
+        if told is not None:
+            told.cancel()
+
+
+async def _connect(world: World) -> None:
+    """Wait for the line that says where the bot listens: it needs our addresses before it can know its own."""
+    lines = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+    if said := (await lines.readline()).decode().strip():
+        world.connect(said)
 
 
 if __name__ == "__main__":

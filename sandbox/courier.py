@@ -133,7 +133,7 @@ class Courier:
             self._ledger.append(QUEUED, id=delivery.id, lane=lane, refs=list(refs), body=delivery.body)
             self._start(delivery)
 
-    async def drained(self, timeout: float = 10.0) -> None:  # noqa: ASYNC109 - test helper
+    async def drained(self, timeout: float = 60.0) -> None:  # noqa: ASYNC109 - test helper
         """Return when nothing is pending; raises ``TimeoutError``."""
         async with asyncio.timeout(timeout):
             while self._pending:

@@ -72,6 +72,11 @@ class Ledger:
                 self._keep(record)
             self._file = path.open("ab", buffering=0)
 
+    @property
+    def written(self) -> int:
+        """How many facts were ever written: the number of the last one."""
+        return self._seq
+
     def now(self) -> datetime:
         """Return the time as the facts are stamped with."""
         return self._clock()
@@ -106,7 +111,7 @@ class Ledger:
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
-    async def wait_for(self, predicate: Callable[[Record], bool], timeout: float = 10.0) -> Record:  # noqa: ASYNC109 - test helper
+    async def wait_for(self, predicate: Callable[[Record], bool], timeout: float = 60.0) -> Record:  # noqa: ASYNC109 - test helper
         """Return the first fact, past or coming, that fits; raises ``TimeoutError``."""
         for record in self._kept:
             if predicate(record):

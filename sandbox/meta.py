@@ -239,7 +239,7 @@ class MetaSimulator(Simulator):
         self,
         who: str,
         predicate: Callable[[Bubble], bool],
-        timeout: float = 10.0,  # noqa: ASYNC109 - test helper
+        timeout: float = 60.0,  # noqa: ASYNC109 - test helper
         *,
         after: str | None = None,
     ) -> Bubble:

@@ -161,10 +161,12 @@ class Simulator(ABC):
     async def _faulty(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.path.startswith(ADMIN):
             return await handler(request)
-        key = await _fingerprint(request)
+        body = b"" if request.content_type.startswith("multipart/") else await request.read()  # its handler reads that
+        key = f"{request.method} {request.path} {hashlib.sha256(body).hexdigest()[:12]}"  # names this very request
+        text = f"{request.path} {body.decode(errors='replace')}"
 
         def strike(fault: Fault) -> Setting | None:
-            return self.faults.strike(fault, key, method=request.method)
+            return self.faults.strike(fault, key, method=request.method, text=text)
 
         if setting := strike(Fault.SLOW):
             await asyncio.sleep(setting.seconds)
@@ -214,9 +216,3 @@ class Simulator(ABC):
 async def _later(seconds: float, handler: Handler, request: web.Request) -> None:
     await asyncio.sleep(seconds)
     await handler(request)
-
-
-async def _fingerprint(request: web.Request) -> str:
-    """Name this very request by method, path and body; a multipart body is left unread for its handler."""
-    body = b"" if request.content_type.startswith("multipart/") else await request.read()
-    return f"{request.method} {request.path} {hashlib.sha256(body).hexdigest()[:12]}"

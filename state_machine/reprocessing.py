@@ -24,6 +24,7 @@ class Parecer(Enum):
     """What the earlier attempt lets the new one do."""
 
     ENVIA = "envia"  # it still stands refused
+    AUSENTE = "ausente"  # not there now, but a call of it may have been accepted: it must be absent twice
     ESPERA = "espera"  # not known now: ask again later
     RELE = "rele"  # it has news: its own emission must take them in first; the new one waits
     DISPENSA = "dispensa"  # it became the note: the new one is never sent
@@ -58,9 +59,11 @@ def parecer(anterior: Anterior, finding: Finding, agora: datetime, politica: Pol
     if depois in {StatusEmissao.CONCLUIDO, StatusEmissao.CONFLITO}:
         return Parecer.RELE
     match finding:
-        case Found(nota) if nota.situacao is Situacao.REJEITADA:
+        case Found(nota=nota) if nota.ja_existe:  # refused because there is one: which one, people find out
+            return Parecer.PESSOAS
+        case Found(nota=nota) if nota.situacao is Situacao.REJEITADA:
             return Parecer.ENVIA
         case Absent() if anterior.id_externo is None:  # refused at the door: there never was a note
-            return Parecer.ENVIA
+            return Parecer.AUSENTE if anterior.andamento.duvida else Parecer.ENVIA
         case _:
             return Parecer.ESPERA

@@ -46,10 +46,12 @@ class Servers:
         dead.process.send_signal(signal.SIGQUIT)
         while dead.process.poll() is None:  # noqa: ASYNC110 - a process has no event
             await asyncio.sleep(LOOK_EVERY)
-        # One that can't start stays dead, and the storm with it: the verdict would be worth nothing.
+        # One that can't start ends the storm with it: the verdict would be worth nothing.
         alive = self._database = relaunch(dead, self._home)
         async with asyncio.timeout(CRASH_SECONDS):
-            while not alive.program.ready(alive.process.pid, alive.port):  # noqa: ASYNC110 - as above
+            while not alive.program.ready(alive.process.pid, alive.port):
+                if alive.process.poll() is not None:  # while nobody listened, somebody else's connection had its port
+                    alive = self._database = relaunch(alive, self._home)
                 await asyncio.sleep(LOOK_EVERY)
         return time.monotonic() - started
 

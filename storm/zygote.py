@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LONGEST = 2**17  # bytes of a request: an environment
+PROGRAM = ("-m", "storm.zygote")  # what the interpreter runs: this module, or a test's that ends in its ``main``
 ONE_FD = array.array("i").itemsize
 
 
 class Zygote:
     """The process that forks; it and all that it forked die with us."""
 
-    def __init__(self, env: Mapping[str, str], home: Path, program: Sequence[str] = ("-m", "storm.zygote")) -> None:
+    def __init__(self, env: Mapping[str, str], home: Path, program: Sequence[str] = PROGRAM) -> None:
         self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own module, or a test's

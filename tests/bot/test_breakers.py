@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest_asyncio
+from patience import PATIENCE
 from road_people import until
 
 import bot.breakers
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     import pytest
 
-PATIENCE = 20.0  # seconds; a test that waits longer has failed
 NEVER = 3600.0
 OPEN, CLOSED = True, False
 

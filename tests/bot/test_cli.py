@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import children
 import pytest
 
 from persistence.engine import Database
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable
 
     Prosa = Callable[..., subprocess.CompletedProcess[str]]
@@ -36,14 +37,12 @@ def prosa(database_url: str, redis_url: str, tmp_path: Path, tmp_path_factory: p
         kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
         compiled = {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(tmp_path_factory.getbasetemp() / "pycache")}
         servers = {"PROSA_DATABASE_URL": database_url, "PROSA_REDIS_URL": redis_url}
-        return subprocess.run(  # noqa: S603 - our own command
+        return children.run(
             [sys.executable, "-m", "bot.cli", *words],
             env={**kept, **compiled, "COLUMNS": "200", **servers, **env},
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=60,
-            check=False,
         )
 
     return run
@@ -72,9 +71,7 @@ def test_help_waits_for_no_driver() -> None:
     """The words of the commands load neither database, cache, HTTP client nor model: each command loads its own."""
     heavy = ("sqlalchemy", "asyncpg", "redis", "httpx", "openai", "alembic", "aiohttp")
     code = f"import sys, bot.cli; print([name for name in {heavy!r} if name in sys.modules])"
-    done = subprocess.run(  # noqa: S603 - our own code
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    done = children.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 

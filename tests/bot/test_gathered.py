@@ -4,14 +4,12 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
+from patience import PATIENCE
 
 from bot.gathered import Gathered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-PATIENCE = 10.0  # seconds; a test that waits longer has failed
 
 
 class Oracle:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyotp
 from axe_playwright_python.async_playwright import Axe
+from patience import PATIENCE
 from playwright.async_api import expect
 from test_demo_page import FULL
 
@@ -33,7 +34,6 @@ WIDTHS = (360, 768, 1440)
 THEMES = ("light", "dark")
 ASSETS = Path(__file__).resolve().parents[2] / "docs" / "assets"
 SENHA = "uma-senha-bem-comprida"
-PATIENCE = 30.0  # seconds for anything to appear: browser, demo and database share two cores with other tests
 Theme = Literal["light", "dark"]
 SHOTS = {
     "console-sessao-light-1440.png",
@@ -44,7 +44,6 @@ SHOTS = {
 }
 _names = itertools.count()
 _amounts = itertools.count(3001)  # no two invoices are alike, and none looks like a year
-expect.set_options(timeout=PATIENCE * 1000)
 
 
 @dataclass

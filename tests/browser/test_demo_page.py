@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import pytest
+from patience import PATIENCE
 from playwright.async_api import expect
 
 import bot.demo
@@ -38,6 +39,7 @@ FLAGS = [
 SCREENSHOT = Path(__file__).resolve().parents[2] / "docs" / "assets" / "demo.png"
 WINDOWS: dict[str, ViewportSize] = {"phone": {"width": 390, "height": 844}, "desktop": {"width": 1440, "height": 900}}
 THEMES = ("light", "dark")
+expect.set_options(timeout=PATIENCE * 1000)
 FULL = "faz uma nota de 1500 pra 12.345.678/0001-95, consultoria de marketing"
 
 Theme = Literal["light", "dark"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import platform
-import socket
 import sys
 import time
 from pathlib import Path
@@ -20,7 +19,10 @@ HAS_WHEEL = (sys.platform, platform.machine()) == ("linux", "x86_64")  # the onl
 if HAS_WHEEL:
     import xllamacpp
 
-pytestmark = pytest.mark.skipif(not HAS_WHEEL, reason="no wheel of llama.cpp for this system")
+pytestmark = [
+    pytest.mark.skipif(not HAS_WHEEL, reason="no wheel of llama.cpp for this system"),
+    pytest.mark.timeout(300),  # a model on cores that others use: 10 tokens a second, and less
+]
 
 
 def weights() -> Path:
@@ -33,15 +35,12 @@ def weights() -> Path:
 
 @pytest.fixture(scope="module")
 def address():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     params = xllamacpp.CommonParams()
     params.model.path = str(weights())
-    params.hostnames, params.port, params.ui, params.offline = ["127.0.0.1"], port, False, True
+    params.hostnames, params.port, params.ui, params.offline = ["127.0.0.1"], 0, False, True
     params.n_ctx, params.n_parallel = 2048, 1
     server = xllamacpp.Server(params)
-    yield f"http://127.0.0.1:{port}/v1"
+    yield f"{server.listening_address}/v1"
     del server
 
 

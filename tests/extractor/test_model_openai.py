@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from aiohttp import web
+from patience import PATIENCE
 
 from extractor.contract import Uso
 from extractor.meter import Meter
@@ -98,11 +99,11 @@ async def test_one_retry_after_a_passing_failure(server, fresh, reply):
 @pytest.mark.parametrize("shape", ["drip", "hang"])
 async def test_the_deadline_covers_everything(server, fresh, shape):
     """A server that drips or stays silent costs no more than the deadline."""
-    server.answer_with(lambda _: Reply(GOOD, shape=shape, seconds=0.2 if shape == "drip" else 3))
+    server.answer_with(lambda _: Reply(GOOD, shape=shape, seconds=1.0 if shape == "drip" else PATIENCE))
     client = client_of(server, deadline=0.5)
     started = time.perf_counter()
     assert await client.propose(question("oi", fresh)) is None
-    assert time.perf_counter() - started < 2
+    assert time.perf_counter() - started < PATIENCE / 2
     await client.aclose()
 
 

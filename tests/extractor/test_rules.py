@@ -246,9 +246,9 @@ def test_a_doubtful_field_is_never_also_filled(fresh):
 )
 def test_no_text_takes_long(text, summary):
     """Repetition that could trap a pattern costs less than half a second."""
-    started = time.perf_counter()
+    started = time.process_time()  # of this process alone: others may hold the cores
     extract(text, summary)
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
 
 
 @pytest.mark.parametrize(

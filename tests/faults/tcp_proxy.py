@@ -20,8 +20,9 @@ class TcpProxy:
     """Stands before ``url``; the same URL through it is ``self.url``.
 
     ``latency``: seconds that each piece takes in each direction. ``silent``: connections open, and nothing passes any
-    more (half-open). ``forget``: how many connections are cut when the server's answer to bytes that hold ``mark`` is
-    on its way back: the server has done it, and the client never hears.
+    more (half-open). ``held``: what the server says waits here until it is let go. ``forget``: how many connections are
+    cut when the server's answer to bytes that hold ``mark`` is on its way back: the server has done it, and the client
+    never hears.
     """
 
     def __init__(self, url: str) -> None:
@@ -30,6 +31,8 @@ class TcpProxy:
         self.latency = 0.0
         self._speaking = asyncio.Event()
         self._speaking.set()
+        self._answering = asyncio.Event()
+        self._answering.set()
         self.mark = b""
         self.forget = 0
         self.forgotten = 0
@@ -63,6 +66,18 @@ class TcpProxy:
             self._speaking.clear()
         else:
             self._speaking.set()
+
+    @property
+    def held(self) -> bool:
+        """Whether the server's answers wait here."""
+        return not self._answering.is_set()
+
+    @held.setter
+    def held(self, held: bool) -> None:
+        if held:
+            self._answering.clear()
+        else:
+            self._answering.set()
 
     def reset(self) -> None:
         """Cut every connection with RST."""
@@ -103,6 +118,8 @@ class TcpProxy:
                 if self.latency:
                     await asyncio.sleep(self.latency)
                 await self._speaking.wait()
+                if not outward:
+                    await self._answering.wait()
                 writer.write(data)
                 await writer.drain()
         _cut(writer)

@@ -3,41 +3,38 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import children
 import pytest
 from nightly import size
 
 ROOT = Path(__file__).parents[2]
-EMISSIONS, LIMIT = size((300, 1500), (2000, 7200))  # notes, seconds
+EMISSIONS, LIMIT = size((300, 840), (2000, 7200))  # notes, seconds
 
 
 @pytest.mark.storm
+@pytest.mark.timeout(900)  # three hundred invoices through a storm
 def test_a_short_storm_leaves_exactly_one_invoice_each(tmp_path: Path) -> None:
     """Through kills, frozen workers, a crashing database, flushes and a lying gateway, everybody gets one invoice."""
     out, page = tmp_path / "storm.json", tmp_path / "storm.html"
     command = ["storm", f"--emissions={EMISSIONS}", "--seed=1", "--kills-every=0.3-4"]
-    done = subprocess.run(  # noqa: S603 - our own command
+    done = children.run(
         [sys.executable, "-m", "bot.cli", *command, f"--json={out}", f"--report={page}"],
         cwd=ROOT,
         timeout=LIMIT,
         capture_output=True,
         text=True,
-        check=False,
     )
     assert out.exists(), done.stderr
     result: dict[str, Any] = json.loads(out.read_text())
     verdict = result["verdict"]
+    wrong = {name: found for name, found in verdict.items() if isinstance(found, list) and found}
+    assert (result["word"], done.returncode) == ("KEPT", 0), wrong
     assert verdict["confirmed"] == verdict["notes"] == EMISSIONS
-    broken = {
-        name: verdict[name] for name in ("duplicates", "lost", "unconfirmed", "wrong", "stuck", "untold", "unstored")
-    }
-    assert not any(broken.values()), broken
     assert result["drained_after"] is not None
-    assert sum(count for kind, count in result["blows"].items() if kind.startswith("kill")) >= 3
     assert result["kills_per_emission"] >= 0.02  # ten thousand emissions, two hundred kills
     assert result["gateway"]["faulty"]
     assert page.read_text().startswith("<!doctype html>")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from nightly import size
+from patience import PATIENCE
 from road_people import FULL
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 SINGLES = size(30, 10_000)  # of the points; there are about ninety
 PAIRS = size(4, 80)
-LIMIT = 60.0  # seconds for one crashed conversation; most take two
 
 
 @pytest.fixture
@@ -51,13 +51,13 @@ async def survive(forks: Forks, crashes: Sequence[str]) -> None:
     running = asyncio.create_task(processes())
     hurry = asyncio.create_task(stage.hurry())
     try:
-        async with asyncio.timeout(LIMIT):
+        async with asyncio.timeout(PATIENCE):
             ana = await stage.person()
             await ana.tell(FULL)
-            summary = await ana.expect("R$ 1.500,00", timeout=LIMIT)
+            summary = await ana.expect("R$ 1.500,00", timeout=PATIENCE)
             await ana.touch("Confirmar", of=summary)
             await stage.world.meta.wait_for(
-                ana.who, lambda b: b.attachment is not None and b.attachment.filename.endswith(".xml"), LIMIT
+                ana.who, lambda b: b.attachment is not None and b.attachment.filename.endswith(".xml"), PATIENCE
             )
             await stage.one_note(ana)
             assert died  # the second of a pair may lie behind us by then
@@ -68,6 +68,7 @@ async def survive(forks: Forks, crashes: Sequence[str]) -> None:
         await forks.clear()
 
 
+@pytest.mark.timeout(600)  # a conversation and new processes for each of some thirty crashes
 async def test_a_crash_at_any_await_of_turn_and_emission_is_survived(forks: Forks, points: list[str]) -> None:
     """Killed before or after any commit, statement, request or Redis call, and at pairs of them: one note, told."""
     assert len(points) > 40

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import redis.asyncio
 from nightly import size
+from patience import PATIENCE
 from road_people import FULL
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 PEOPLE = size(4, 100)
 COPIES = 10
-LIMIT = size(60.0, 900.0)  # seconds
+LIMIT = size(PATIENCE, 900.0)  # seconds
 
 
 async def test_every_webhook_ten_times_is_news_once(stage: Stage) -> None:

@@ -62,7 +62,7 @@ async def test_taps_that_overtake_each_other_confirm_only_what_is_shown(road: Ro
     for summary in (old, new, old, new):
         await ana.touch("Confirmar", of=summary)
     await road.world.meta.wait_for(
-        ana.who, lambda b: b.attachment is not None and b.attachment.filename.endswith(".xml"), 20.0
+        ana.who, lambda b: b.attachment is not None and b.attachment.filename.endswith(".xml")
     )
     await road.settled()
     [note] = await road.notes(ana)

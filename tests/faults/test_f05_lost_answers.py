@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from nightly import size
+from patience import PATIENCE
 from road_people import FULL
 from road_stage import waits_passing
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from road_people import Person, Road
 
 PEOPLE = size(10, 500)  # for each kind of loss
-LIMIT = size(60.0, 1800.0)  # seconds
+LIMIT = size(PATIENCE, 1800.0)  # seconds
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ async def test_a_lie_approves_nothing(road: Road, lie: str, setting: dict[str, N
     pool = road.database.pool
     await pool.execute("UPDATE nfse_emissao SET proxima_acao_em = now() WHERE proxima_acao_em IS NOT NULL")
     async with waits_passing(road):
-        await road.world.meta.wait_for(ana.who, lambda b: b.attachment is not None, 20.0)
+        await road.world.meta.wait_for(ana.who, lambda b: b.attachment is not None)
     await road.settled()
     assert len(await road.notes(ana)) == 1
     assert (await road.session(ana))["estado"] == "aprovado"

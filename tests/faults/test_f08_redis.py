@@ -20,11 +20,11 @@ async def whole(road: Road, ana: Person, pause: float) -> None:
     """A conversation in four messages and a tap."""
     for words, answer in (("nota de 1500", ""), (PADARIA, ""), ("consultoria", "R$ 1.500,00"), ("o valor é 1.800", "")):
         await ana.tell(words)
-        said = await ana.expect(timeout=60.0)
+        said = await ana.expect()
         assert answer in said.text
         await asyncio.sleep(pause)
     await ana.touch("Confirmar")
-    await road.world.meta.wait_for(ana.who, lambda b: b.attachment is not None, 60.0)
+    await road.world.meta.wait_for(ana.who, lambda b: b.attachment is not None)
     [note] = await road.notes(ana)
     assert note.payload["servico"][0]["valor"]["servico"] == 1800
     assert len(await road.sessions(ana)) == 1
@@ -49,4 +49,4 @@ async def test_a_cache_that_forgets_dies_and_stays_away_changes_nothing(own_serv
         assert own_servers._cache is not None
         own_servers._cache.process.kill()
         await talks
-        await road.settled(60.0)
+        await road.settled()

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from nightly import size
+from patience import PATIENCE
 from road_people import FULL, open_road
 from road_stage import waits_passing
 from tcp_proxy import TcpProxy
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 PEOPLE = size(6, 100)
 CRASHES = size(2, 12)
 CALM = size(1.0, 10.0)  # seconds between crashes
-LIMIT = size(60.0, 900.0)  # seconds
+LIMIT = size(PATIENCE, 900.0)  # seconds
 
 
 async def whole(road: Road, ana: Person) -> None:

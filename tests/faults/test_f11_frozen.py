@@ -3,39 +3,60 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from road_people import FULL, until
-from road_stage import trap
+from tcp_proxy import TcpProxy
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from road_stage import Stage
+
+    from sandbox.ledger import Record
+    from sandbox.server import Simulator
 
 
 async def test_a_worker_that_wakes_up_past_its_leases_changes_nothing(stage: Stage) -> None:
     """Frozen with a turn and an order in hand, taken over, thawed: its commits are refused, and all is there once."""
-    await stage.start("web")
-    frozen = await stage.start("worker")
-    ana, bia = await stage.person(), await stage.person()
-    await ana.say(FULL)
-    await stage.settled()
-    ordered = trap(stage.world.plugnotas, "lento", seconds=1.5, method="POST", times=1)
-    await ana.touch("Confirmar")
-    await ordered()
-    await stage.database.pool.execute("TRUNCATE cnpj_cache")
-    asked = trap(stage.world.cnpj, "lento", seconds=1.5, times=1)
-    await bia.tell(FULL)
-    await asked()
-    frozen.freeze()
-    await stage.leases_run_out()
-    await stage.start("worker")
-    await bia.expect("R$ 1.500,00", timeout=30.0)
-    pool = stage.database.pool
-    await until(lambda: pool.fetchval("SELECT bool_or(epoch > 1) FROM nfse_emissao"), 30.0)
-    frozen.proceed()
-    await until(lambda: _said(frozen, "lease_lost"), 30.0)
-    await until(lambda: _said(frozen, "emission_lease_lost"), 30.0)
-    await ana.files()
-    await stage.one_note(ana)
-    assert len(bia.answers) == 1
-    assert len(await stage.sessions(bia)) == 1
+    urls = stage.world.urls
+    async with TcpProxy(urls.plugnotas) as gateway, TcpProxy(urls.cnpj_api) as register:
+        await stage.start("web")
+        # It is given no answer before it is thawed, however long a busy machine takes to freeze it.
+        frozen = await stage.start(
+            "worker",
+            PROSA_PLUGNOTAS_URL=gateway.url,
+            PROSA_CNPJ_API_URL=register.url,
+            PROSA_GATEWAY_TIMEOUT_SECONDS="60",
+        )
+        ana, bia = await stage.person(), await stage.person()
+        await ana.say(FULL)
+        await stage.settled()
+        gateway.held = register.held = True
+        ordered = next_of(stage.world.plugnotas, "note.created")
+        await ana.touch("Confirmar")
+        await ordered()
+        await stage.database.pool.execute("TRUNCATE cnpj_cache")
+        asked = next_of(stage.world.cnpj, "lookup")
+        await bia.tell(FULL)
+        await asked()
+        frozen.freeze()
+        await stage.leases_run_out()
+        await stage.start("worker")
+        await bia.expect("R$ 1.500,00")
+        pool = stage.database.pool
+        await until(lambda: pool.fetchval("SELECT bool_or(epoch > 1) FROM nfse_emissao"))
+        frozen.proceed()
+        gateway.held = register.held = False
+        await until(lambda: _said(frozen, "lease_lost"))
+        await until(lambda: _said(frozen, "emission_lease_lost"))
+        await ana.files()
+        await stage.one_note(ana)
+        assert len(bia.answers) == 1
+        assert len(await stage.sessions(bia)) == 1
+
+
+def next_of(simulator: Simulator, kind: str) -> Callable[[], Awaitable[Record]]:
+    """Return what waits for the first fact of this kind from now on."""
+    begun = len(simulator.ledger.of())
+    return lambda: simulator.ledger.wait_for(lambda record: record.seq > begun and record.kind == kind)
 
 
 async def _said(prosa: object, event: str) -> bool:

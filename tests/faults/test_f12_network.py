@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from nightly import size
+from patience import PATIENCE
 from road_people import FULL, QUICK, open_road, until
 from road_stage import waits_passing
 from tcp_proxy import TcpProxy
@@ -18,9 +19,8 @@ if TYPE_CHECKING:
 
     from sandbox.world import World
 
-PATIENCE = 2.0  # seconds that the house waits for the gateway here
+GATEWAY_SECONDS = 2.0  # that the house waits for the gateway here
 BAD = size(1.0, 30.0)  # seconds
-LIMIT = 60.0
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ async def wires(database_url: str, redis_url: str) -> AsyncIterator[tuple[Road, 
             return {name: proxies[name].url for name in ("whatsapp_api_url", "plugnotas_url")}
 
         road = await stack.enter_async_context(
-            open_road(database.url, cache.url, config=QUICK, between=between, gateway_timeout_seconds=PATIENCE)
+            open_road(database.url, cache.url, config=QUICK, between=between, gateway_timeout_seconds=GATEWAY_SECONDS)
         )
         yield road, proxies
 
@@ -53,7 +53,7 @@ async def test_nobody_waits_past_their_timeout(
     proxy = proxies[wire]
     ana = await road.person()
     await ana.tell(FULL)
-    await ana.expect("R$ 1.500,00", timeout=LIMIT)
+    await ana.expect("R$ 1.500,00", timeout=PATIENCE)
     proxy.latency = 0.05 if trouble == "latency" else 0.0
     proxy.silent = trouble == "half-open"
     if trouble == "reset":
@@ -61,13 +61,13 @@ async def test_nobody_waits_past_their_timeout(
     await ana.touch("Confirmar")
     await asyncio.sleep(BAD)
     if trouble == "half-open" and wire == "plugnotas_url":
-        query = "SELECT status = 'desconhecido' FROM nfse_emissao ORDER BY id DESC LIMIT 1"
-        await until(lambda: road.database.pool.fetchval(query), PATIENCE + 5.0)
+        query = "SELECT status = 'desconhecido' FROM nfse_emissao ORDER BY id DESC PATIENCE 1"
+        await until(lambda: road.database.pool.fetchval(query), GATEWAY_SECONDS + 5.0)
     if trouble == "reset":
         proxy.reset()
     proxy.silent, proxy.latency = False, 0.0
     mended = time.monotonic()
     async with waits_passing(road, doubts=True):
-        await road.world.meta.wait_for(ana.who, lambda b: b.attachment is not None, LIMIT)
-    assert time.monotonic() - mended < LIMIT
+        await road.world.meta.wait_for(ana.who, lambda b: b.attachment is not None, PATIENCE)
+    assert time.monotonic() - mended < PATIENCE
     assert len(await road.notes(ana)) == 1

@@ -3,6 +3,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+import pytest
+from patience import PATIENCE
 from road_people import FULL, until
 
 from persistence.lanes import MAX_DEATHS
@@ -10,10 +12,11 @@ from persistence.lanes import MAX_DEATHS
 if TYPE_CHECKING:
     from fault_processes import Forks
 
-LIMIT = 180.0  # seconds
+LIMIT = 3 * PATIENCE  # eleven processes, one after the other
 WORD = "veneno"
 
 
+@pytest.mark.timeout(600)  # eleven processes start, one after the other
 async def test_a_message_that_kills_whoever_reads_it_is_quarantined(forks: Forks) -> None:
     """Process after process dies of one message: after ten it is set aside and its sender told; others get on."""
     stage = forks.stage

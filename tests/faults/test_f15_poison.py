@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nightly import size
+from patience import PATIENCE
 from road_people import until
 
 from persistence.arrival import Arrival
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from road_people import Road
 
 LANES, ROWS = size((20, 10), (200, 100))  # one row in a hundred is poison, one lane at least
-LIMIT = size(60.0, 900.0)  # seconds
+LIMIT = size(PATIENCE, 900.0)  # seconds
 
 
 async def test_one_percent_poison_harms_nobody_else(road: Road) -> None:

@@ -79,13 +79,13 @@ async def test_whatever_the_model_does_the_rules_finish_the_conversation(modelle
     await ana.say("bom dia, então, queria ver com vocês aquela história da nota")
     await ana.tell(f"nota de 1500 pra {PADARIA}, consultoria de marketing")
     for _ in range(4):
-        answer = await ana.expect(timeout=30.0)
+        answer = await ana.expect()
         if any(button.title == "Confirmar" for button in answer.buttons):
             break
     assert "R$ 1.500,00" in answer.text
     assert await modelled.notes(ana) == []
     await ana.touch("Confirmar", of=answer)
-    await modelled.world.meta.wait_for(ana.who, lambda b: b.attachment is not None, 30.0)
+    await modelled.world.meta.wait_for(ana.who, lambda b: b.attachment is not None)
     [note] = await modelled.notes(ana)
     assert Decimal(str(note.payload["servico"][0]["valor"]["servico"])) == 1500
 
@@ -103,9 +103,7 @@ async def test_no_words_and_no_model_confirm_an_invoice(modelled: Road, words: s
     ana = await modelled.person()
     await ana.say(words)
     await ana.tell(f"nota de 1500 pra {PADARIA}, consultoria de marketing")
-    await modelled.world.meta.wait_for(
-        ana.who, lambda b: any(button.title == "Confirmar" for button in b.buttons), 30.0
-    )
+    await modelled.world.meta.wait_for(ana.who, lambda b: any(button.title == "Confirmar" for button in b.buttons))
     await ana.tell(words)
     await modelled.settled()
     assert await modelled.notes(ana) == []

@@ -9,6 +9,7 @@ import aiohttp
 import psutil
 import pytest
 from nightly import size
+from patience import PATIENCE
 from road_people import FULL, open_road
 
 from persistence.engine import Database
@@ -21,7 +22,6 @@ WARM = size(16, 400)  # conversations before the memory is looked at
 GROWTH = size(1.15, 1.05)  # a short soak still fills caches
 PEOPLE = 8  # at the same time
 BACKLOG = 200  # open rows; eight people make some dozens
-LONG = 60.0  # seconds that eight people on two connections may wait for each other
 POOL = 2  # connections in each of the two pools
 DISK_FULL = """
 CREATE FUNCTION no_space() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -45,10 +45,10 @@ async def issue(road: Road) -> None:
     """One whole conversation."""
     ana = await road.person()
     await ana.tell(FULL)
-    await ana.expect(timeout=LONG)
+    await ana.expect(timeout=PATIENCE)
     await ana.touch("Confirmar")
     await road.world.meta.wait_for(
-        ana.who, lambda b: b.attachment is not None and b.attachment.filename.endswith(".xml"), LONG
+        ana.who, lambda b: b.attachment is not None and b.attachment.filename.endswith(".xml"), PATIENCE
     )
 
 
@@ -70,7 +70,7 @@ async def test_hours_of_conversations_on_two_connections_leave_memory_flat(
         before = rss()
         ends = time.monotonic() + SOAK
         await asyncio.gather(*(talk(ends, 0) for _ in range(PEOPLE)))
-        await road.settled(60.0)
+        await road.settled()
         assert rss() < before * GROWTH + 200 * 1024 * (done - WARM)  # the simulators remember every note and file
         assert {r.data["status"] for r in road.world.meta.ledger.of("webhook.failed")} <= {503}
         assert len(road.world.plugnotas.ledger.of("note.created")) == done
@@ -91,6 +91,6 @@ async def test_a_full_disk_is_a_503_and_passes(road: Road) -> None:
                 assert answer.status == 503
     finally:
         await road.database.pool.execute("DROP FUNCTION no_space CASCADE")
-    await ana.expect("R$ 1.500,00", timeout=30.0)
-    await road.settled(60.0)
+    await ana.expect("R$ 1.500,00")
+    await road.settled()
     assert {r.data["status"] for r in road.world.meta.ledger.of("webhook.failed")} == {503}

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
+from held_port import held_port
 
 from gateway.port import Intent, Prestador, Tomador
 from state_machine.emission import NaturalKey
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
 
 @dataclass
@@ -149,11 +150,10 @@ async def faulty() -> AsyncIterator[Callable[[str], Awaitable[str]]]:
 
 
 @pytest.fixture
-def closed_url() -> str:
+def closed_url() -> Iterator[str]:
     """The address of a port on which nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{probe.getsockname()[1]}"
+    with held_port() as port:
+        yield f"http://127.0.0.1:{port}"
 
 
 @pytest.fixture

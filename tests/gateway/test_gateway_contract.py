@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
+from patience import PATIENCE
 
 from gateway.cnpj_register import CNPJRegister, Empresa, NotFound, Unavailable
 from gateway.hint import hinted_keys
@@ -67,17 +68,18 @@ async def settled(city: PlugNotasSimulator) -> AsyncIterator[None]:
     spoken = asyncio.Event()
     stop = city.ledger.listen(lambda record: spoken.set() if record.kind == "note.settled" else None)
     yield
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await spoken.wait()
     stop()
 
 
 @asynccontextmanager
-async def open_whatsapp(meta: MetaSimulator, free, token: str | None = None) -> AsyncIterator[WhatsApp]:
+async def open_whatsapp(
+    meta: MetaSimulator, free, token: str | None = None, send_timeout: float = PATIENCE
+) -> AsyncIterator[WhatsApp]:
     number = meta.config.account.phone_number_id
-    # A quarter of it is for connecting; less than a busy machine needs would read as "certainly not sent".
     async with WhatsApp(
-        f"{meta.url}/v26.0", number, token or meta.config.access_token, guard=free, send_timeout=3.0
+        f"{meta.url}/v26.0", number, token or meta.config.access_token, guard=free, send_timeout=send_timeout
     ) as whatsapp:
         yield whatsapp
 
@@ -98,7 +100,7 @@ async def test_an_invoice_goes_its_whole_way(city, free, intent, key):
         assert nota.numero
         assert len(nota.chave or "") == 50
         for formato, mime in (("pdf", "application/pdf"), ("xml", "application/xml")):
-            document = await gateway.download(nota.id_externo, formato)
+            document = await gateway.download(key.prestador, nota.id_externo, formato)
             assert isinstance(document, Documento)
             assert document.mime == mime
         again = await gateway.submit(payload)
@@ -153,10 +155,13 @@ FAULTS = [
 async def test_after_every_fault_asking_tells_what_happened(city, free, intent, case):
     """The outcome never claims more than the answer proves, and the key finds the note exactly where there is one."""
     fault, expected, notes = case
-    city.faults.set(fault, times=1)
-    async with PlugNotas(city.url, KEY, guard=free, submit_timeout=0.5) as gateway:
+    hangs = fault is Fault.HANG
+    city.faults.set(fault, times=1, **({"seconds": PATIENCE} if hangs else {}))
+    # A quarter of it is for connecting; less than a busy machine needs would read as "certainly not sent".
+    async with PlugNotas(city.url, KEY, guard=free, submit_timeout=2.0 if hangs else PATIENCE) as gateway:
         payload = gateway.payload(intent)
         assert isinstance(await gateway.submit(payload), expected)
+    async with PlugNotas(city.url, KEY, guard=free) as gateway:
         found = await gateway.find(NaturalKey(intent.prestador.cnpj, intent.id_integracao))
         assert isinstance(found, Found if notes else Absent)
         again = await gateway.submit(payload)
@@ -180,7 +185,7 @@ async def test_a_wrong_token_stops_the_company_and_loses_nothing(city, free, int
     async with PlugNotas(city.url, "wrong", guard=free) as gateway:
         assert isinstance(await gateway.submit(gateway.payload(intent)), Misconfigured)
         assert isinstance(await gateway.find(key), CannotTell)
-        assert isinstance(await gateway.download("5bb4", "pdf"), NotReady)
+        assert isinstance(await gateway.download("11222333000181", "5bb4", "pdf"), NotReady)
 
 
 async def test_the_webhook_of_a_note_names_its_key(city, free, intent, server, key):
@@ -191,7 +196,7 @@ async def test_the_webhook_of_a_note_names_its_key(city, free, intent, server, k
     stop = city.ledger.listen(lambda record: arrived.set() if record.kind.startswith("webhook.") else None)
     async with PlugNotas(city.url, KEY, guard=free) as gateway:
         await gateway.submit(gateway.payload(intent))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE):
             while not server.received:
                 arrived.clear()
                 await arrived.wait()
@@ -275,8 +280,10 @@ SEND_FAULTS = [
 @pytest.mark.parametrize(("fault", "expected", "sent"), SEND_FAULTS, ids=[fault.name for fault, *_ in SEND_FAULTS])
 async def test_only_what_was_surely_not_taken_may_be_sent_again(meta, free, fault, expected, sent):
     """A message that Meta did take is never called retryable."""
-    meta.faults.set(fault, times=1)
-    async with open_whatsapp(meta, free) as whatsapp:
+    hangs = fault is Fault.HANG
+    meta.faults.set(fault, times=1, **({"seconds": PATIENCE} if hangs else {}))
+    # A quarter of it is for connecting; less than a busy machine needs would read as "certainly not sent".
+    async with open_whatsapp(meta, free, send_timeout=4.0 if hangs else PATIENCE) as whatsapp:
         assert isinstance(await whatsapp.send(Texto("Oi"), PHONE, "outbox-1"), expected)
     assert len(meta.outbound(PHONE)) == sent
 

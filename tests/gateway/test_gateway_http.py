@@ -9,6 +9,7 @@ import time
 import aiohttp
 import httpx
 import pytest
+from patience import PATIENCE
 
 from gateway.http import Destination, Exchange, ForbiddenDestinationError
 from gateway.wire import BodyTooLargeError
@@ -25,7 +26,7 @@ async def test_nothing_leaves_while_a_transaction_is_open(server):
         raise TransactionOpenError
 
     server.says(200, b"ok")
-    async with Destination(server.url, timeout=5, guard=guard) as out:
+    async with Destination(server.url, timeout=PATIENCE, guard=guard) as out:
         with pytest.raises(TransactionOpenError):
             await out.request("GET", "/")
     assert server.received == []
@@ -34,7 +35,7 @@ async def test_nothing_leaves_while_a_transaction_is_open(server):
 async def test_a_request_goes_nowhere_but_to_its_destination(server, closed_url, free):
     """An absolute address of another origin is refused, also another port of the same host."""
     server.says(200, b"ok")
-    async with Destination(server.url, timeout=5, guard=free, headers={"x-api-key": "secret"}) as out:
+    async with Destination(server.url, timeout=PATIENCE, guard=free, headers={"x-api-key": "secret"}) as out:
         for elsewhere in (f"{closed_url}/nfse", "http://metadata.example/", server.url.replace("http:", "https:")):
             with pytest.raises(ForbiddenDestinationError):
                 await out.request("GET", elsewhere)
@@ -45,7 +46,7 @@ async def test_a_request_goes_nowhere_but_to_its_destination(server, closed_url,
 async def test_a_redirect_is_an_answer_like_any_other(server, free):
     """Following one would carry our token to a host of somebody else's choice."""
     server.says(307, b"", Location=f"{server.url}/elsewhere")
-    async with Destination(server.url, timeout=5, guard=free) as out:
+    async with Destination(server.url, timeout=PATIENCE, guard=free) as out:
         assert (await out.request("POST", "/nfse", content=b"[]")).status == 307
     assert [r.path for r in server.received] == ["/nfse"]
 
@@ -55,7 +56,7 @@ async def test_a_proxy_of_the_environment_is_not_used(server, closed_url, free, 
     monkeypatch.setenv("HTTP_PROXY", closed_url)
     monkeypatch.setenv("ALL_PROXY", closed_url)
     server.says(200, b"ok")
-    async with Destination(server.url, timeout=5, guard=free) as out:
+    async with Destination(server.url, timeout=PATIENCE, guard=free) as out:
         assert (await out.request("GET", "/")).body == b"ok"
 
 
@@ -66,13 +67,13 @@ async def test_the_deadline_bounds_the_whole_call(faulty, free):
     async with Destination(url, timeout=0.5, guard=free) as out:
         with pytest.raises(httpx.ReadTimeout):
             await out.request("GET", "/")
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < PATIENCE / 2  # the drip lasts half an hour
 
 
 async def test_a_runaway_body_is_cut_while_it_streams(server, free):
     """The memory is bounded by the caller's limit, not by what the other side sends."""
     server.says(200, b"x" * 5_000_000)
-    async with Destination(server.url, timeout=5, guard=free) as out:
+    async with Destination(server.url, timeout=PATIENCE, guard=free) as out:
         with pytest.raises(BodyTooLargeError):
             await out.request("GET", "/", max_body=1_000_000)
         assert len((await out.request("GET", "/", max_body=5_000_000)).body) == 5_000_000
@@ -90,7 +91,7 @@ async def test_cancelling_the_caller_is_not_taken_for_a_deadline(free):
 
     server = await asyncio.start_server(take, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    async with server, Destination(url, timeout=60, guard=free) as out, asyncio.timeout(30):
+    async with server, Destination(url, timeout=PATIENCE, guard=free) as out, asyncio.timeout(PATIENCE):
         task = asyncio.create_task(out.request("GET", "/"))
         await taken.wait()
         task.cancel()
@@ -106,9 +107,9 @@ async def test_every_exchange_is_observed_in_the_callers_task(server, closed_url
         seen.append((asyncio.current_task(), exchange))
 
     server.says(409, {"error": {}})
-    async with Destination(server.url, timeout=5, guard=free, observe=observe) as out:
+    async with Destination(server.url, timeout=PATIENCE, guard=free, observe=observe) as out:
         await out.request("GET", "/a")
-    async with Destination(closed_url, timeout=5, guard=free, observe=observe) as out:
+    async with Destination(closed_url, timeout=PATIENCE, guard=free, observe=observe) as out:
         with pytest.raises(httpx.ConnectError):
             await out.request("GET", "/b")
     (task_a, a), (task_b, b) = seen
@@ -122,7 +123,7 @@ async def test_no_address_is_logged(server, free, caplog):
     """Paths hold documents and ids, so the HTTP libraries stay silent even at DEBUG."""
     caplog.set_level(logging.DEBUG)
     server.says(200, b"ok")
-    async with Destination(server.url, timeout=5, guard=free) as out:
+    async with Destination(server.url, timeout=PATIENCE, guard=free) as out:
         await out.request("GET", "/nfse/consultar/zap/12345678909")
     assert "12345678909" not in "".join(r.getMessage() for r in caplog.records if r.name.startswith("http"))
 
@@ -133,21 +134,21 @@ async def test_no_address_is_logged(server, free, caplog):
 def test_a_destination_that_is_none_is_refused_at_the_start(url, free):
     """A wrong address in the settings stops the start, not the first invoice."""
     with pytest.raises(ValueError, match="destination"):
-        Destination(url, timeout=5, guard=free)
+        Destination(url, timeout=PATIENCE, guard=free)
 
 
 @pytest.mark.parametrize("value", ["key\n", " key", "k\u00e9y", "a\r\nx: y"])
 def test_a_badly_pasted_secret_is_refused_at_the_start_without_being_shown(value, free):
     """The error names the header and keeps its value to itself."""
     with pytest.raises(ValueError, match="x-api-key") as caught:
-        Destination("https://x.example", timeout=5, guard=free, headers={"x-api-key": value})
+        Destination("https://x.example", timeout=PATIENCE, guard=free, headers={"x-api-key": value})
     assert value not in str(caught.value)
 
 
 async def test_we_say_who_we_are(server, free):
     """Meta's media host refuses a request without a name, and no simulator would tell."""
     server.says(200, b"ok")
-    async with Destination(server.url, timeout=5, guard=free) as out:
+    async with Destination(server.url, timeout=PATIENCE, guard=free) as out:
         await out.request("GET", "/")
     assert server.received[0].headers["User-Agent"] == "prosa"
 
@@ -166,13 +167,13 @@ async def test_a_name_that_nobody_resolves_in_time_is_certainly_not_sent(free, m
 
 async def test_an_answer_whose_end_nothing_marks_is_no_answer(faulty, free):
     """Half a PDF would be kept for good."""
-    async with Destination(await faulty("unmarked"), timeout=5, guard=free) as out:
+    async with Destination(await faulty("unmarked"), timeout=PATIENCE, guard=free) as out:
         with pytest.raises(httpx.RemoteProtocolError):
             await out.request("GET", "/nfse/pdf/1")
 
 
 async def test_an_address_with_an_impossible_port_is_an_invalid_one(server, free):
     """Addresses of media come from the other side."""
-    async with Destination(server.url, timeout=5, guard=free) as out:
+    async with Destination(server.url, timeout=PATIENCE, guard=free) as out:
         with pytest.raises(httpx.InvalidURL):
             await out.request("GET", "https://lookaside.example:99999/x")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from patience import PATIENCE
 
 from gateway.whatsapp import WhatsApp
 from gateway.whatsapp_errors import (
@@ -87,7 +88,7 @@ async def test_every_answer_of_meta_has_one_meaning(server, free, case):
 @pytest.mark.parametrize("fault", ["hang", "reset", "close", "truncate", "gibberish"])
 async def test_a_send_whose_answer_is_lost_is_ambiguous(faulty, free, fault):
     """Meta has no idempotency key, so a lost answer waits for the status webhook."""
-    async with open_client(await faulty(fault), free, send_timeout=0.5) as whatsapp:
+    async with open_client(await faulty(fault), free, send_timeout=1.0 if fault == "hang" else PATIENCE) as whatsapp:
         assert isinstance(await whatsapp.send(Texto("Oi"), "5511987654321", "outbox-1"), Ambiguous)
         assert await whatsapp.mark_read_and_typing("wamid.IN") is False
 

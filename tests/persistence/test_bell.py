@@ -4,6 +4,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest_asyncio
+from patience import PATIENCE
 
 from persistence.bell import Bell
 from persistence.engine import Database
@@ -11,7 +12,6 @@ from persistence.engine import Database
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-PATIENCE = 10.0  # seconds; a test that waits longer has failed
 LONG = PATIENCE * 2
 
 

@@ -12,9 +12,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import children
 import pytest
 import redis
 from embedded_homes import ask, living
+from patience import PATIENCE
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 AT_ONCE = Retry(NoBackoff(), 0)  # redis-py would try a refused password again, for seconds
-PATIENCE = 60.0  # seconds; a condition that takes longer has failed
 OWNER = """
 import json, sys
 from pathlib import Path
@@ -44,7 +45,7 @@ def owner(shared_home: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
     started: list[subprocess.Popen[str]] = []
 
     def start(*arguments: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(  # noqa: S603 - our own script
+        process = children.popen(
             [sys.executable, "-c", OWNER, str(shared_home), *arguments],
             cwd=ROOT,
             stdin=subprocess.PIPE,

@@ -15,6 +15,7 @@ import psutil
 import pytest
 import redis
 from embedded_homes import ask, living
+from patience import PATIENCE
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 AT_ONCE = Retry(NoBackoff(), 0)  # redis-py would try a refused password again, for seconds
-PATIENCE = 60.0  # seconds; a condition that takes longer has failed
 
 
 async def test_nobody_comes_in_without_the_password(shared_home: Path) -> None:

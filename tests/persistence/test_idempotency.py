@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
+from patience import PATIENCE
 
 from persistence.engine import Database, refuse_in_transaction
 from persistence.idempotency import (
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 PARALLEL = 50
-PATIENCE = 10.0  # seconds; a test that waits longer has failed
 INPUT = {"tomador": "11222333000181", "centavos": 15000}
 
 _sessions = itertools.count(1)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import asyncpg
 import pytest
 import pytest_asyncio
+from patience import PATIENCE
 
 from persistence import inbox as module
 from persistence.arrival import Arrival
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from persistence.pool import Pool
 
     Put = Callable[[list[Arrival]], Awaitable[None]]
-
-PATIENCE = 10.0  # seconds; a test that waits longer has failed
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
+from patience import PATIENCE
 
 from persistence import lanes as module
 from persistence.arrival import Arrival
@@ -15,8 +16,7 @@ from persistence.lanes import DIED, InboxRow, Lanes, Lease, LeaseLost
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-
-PATIENCE = 10.0  # seconds; a test that waits longer has failed
+GATE = 4711  # the lock behind which a test holds a claim up
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -228,7 +228,7 @@ async def test_no_arrival_slips_between_a_claim_and_its_rows(database: Database,
                 done.extend(row.id for row in rows)
                 await lanes.release(lease)
 
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         await asyncio.gather(consume("w1"), consume("w2"), produce(0), produce(1))
     assert len(done) == len(set(done))
     assert await Backlog(database).wake_sleepers() == 0
@@ -238,17 +238,19 @@ async def test_an_arrival_that_commits_while_lanes_are_being_claimed_is_in_the_c
     database: Database, lanes: Lanes, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between the claim's snapshot and its lock a row may come: it is handed out with the others."""
-    stretched = module._CLAIM.replace("FROM lanes\n", "FROM lanes, (SELECT pg_sleep(0.3)) AS gap\n")
+    stretched = module._CLAIM.replace("FROM lanes\n", f"FROM lanes, (SELECT pg_advisory_xact_lock({GATE})) AS gap\n")
     stretched = stretched.replace("FOR NO KEY UPDATE", "FOR NO KEY UPDATE OF lanes")
     monkeypatch.setattr(module, "_CLAIM", stretched)
     await inbox.put([arrival("1")])
-    claiming = asyncio.create_task(lanes.claim("w", 10))
-    asleep = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
-    async with asyncio.timeout(PATIENCE):
-        while not await database.pool.fetchval(asleep):
+    waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = $1 AND NOT granted"
+    async with asyncio.timeout(PATIENCE), database.pool.acquire() as keeper:
+        await keeper.execute(f"SELECT pg_advisory_lock({GATE})")
+        claiming = asyncio.create_task(lanes.claim("w", 10))
+        while not await database.pool.fetchval(waits, GATE):
             pass
-    await inbox.put([arrival("2")])
-    ((_, rows),) = await claiming
+        await inbox.put([arrival("2")])
+        await keeper.execute(f"SELECT pg_advisory_unlock({GATE})")
+        ((_, rows),) = await claiming
     assert keys(rows) == ["1", "2"]
 
 
@@ -295,6 +297,26 @@ async def test_a_late_commit_under_an_old_lease_is_refused(database: Database, l
     assert tuple(row or ()) == (0, 1, DIED)  # counted by the takeover, and by nobody else
     assert await lanes.renew(lease)
     await finish(database, lanes, lease, *rows)
+
+
+async def test_whoever_lost_a_lane_fences_nothing(database: Database, lanes: Lanes, inbox: Inbox) -> None:
+    """A turn that took no row, and a quarantine, are refused as well: the lane is in other hands."""
+    await inbox.put([arrival("1")])
+    frozen, rows = await claim_one(lanes)
+    await expire(database)
+    await claim_one(lanes, "other")
+
+    async def late(work: str) -> None:
+        async with database.transaction() as connection:
+            if work == "aside":
+                await lanes.set_aside(connection, frozen, rows[0].id, RuntimeError())
+            else:
+                await lanes.done(connection, frozen, [])
+
+    for work in ("aside", "nothing"):
+        with pytest.raises(LeaseLost):
+            await late(work)
+    assert await database.pool.fetchval("SELECT estado FROM inbox") == 0
 
 
 async def test_a_claim_waits_out_a_commit_in_progress(database: Database, lanes: Lanes, inbox: Inbox) -> None:

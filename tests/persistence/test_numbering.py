@@ -9,6 +9,7 @@ import asyncpg
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
+from patience import PATIENCE
 
 from persistence import people
 from persistence.engine import Database
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from persistence.connection import Connection
 
 PARALLEL = 20
-PATIENCE = 10.0  # seconds; a test that waits longer has failed
 SAO_PAULO = "3550308"
 
 _intents = itertools.count(1)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import asyncpg
 import pytest
 import pytest_asyncio
+from patience import PATIENCE
 
 from persistence import pool as module
 from persistence.outage import is_outage
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PID = "SELECT pg_backend_pid()"
-PATIENCE = 10.0
 
 
 @pytest_asyncio.fixture(loop_scope="module")

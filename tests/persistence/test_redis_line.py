@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
+from held_port import held_port
+from patience import PATIENCE
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as AwayError
 from redis.exceptions import ResponseError
@@ -24,7 +26,6 @@ from state_machine.sessao import Sessao
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-SECONDS = 5.0
 SOON = 0.2  # seconds after which a test's own line gives up
 
 
@@ -37,15 +38,15 @@ async def proxy(redis_url: str) -> AsyncIterator[TcpProxy]:
 @pytest_asyncio.fixture
 async def line(proxy: TcpProxy) -> AsyncIterator[RedisLine]:
     async with Redis.from_url(proxy.url) as redis:
-        line = RedisLine(redis, SECONDS)
+        line = RedisLine(redis, PATIENCE)
         yield line
         await line.close()
 
 
 @pytest_asyncio.fixture
-async def impatient(proxy: TcpProxy) -> AsyncIterator[RedisLine]:
+async def opened(proxy: TcpProxy) -> AsyncIterator[RedisLine]:
     async with Redis.from_url(proxy.url) as redis:
-        line = RedisLine(redis, SOON)
+        line = RedisLine(redis, PATIENCE)
         await line.ask("PING")
         yield line
         await line.close()
@@ -83,14 +84,16 @@ async def test_an_objection_is_raised_and_nothing_else_suffers(line: RedisLine) 
     assert answered == b"x"
 
 
-async def test_what_is_late_is_given_up_with_its_connection(impatient: RedisLine, proxy: TcpProxy) -> None:
+async def test_what_is_late_is_given_up_with_its_connection(opened: RedisLine, proxy: TcpProxy) -> None:
     """An answer that comes after all must not be the next question's."""
-    await impatient.ask("SET", "a", "old", "EX", 60)
+    await opened.ask("SET", "a", "old", "EX", 60)
     proxy.silent = True
-    late = await asyncio.gather(*(impatient.ask("GET", "a") for _ in range(3)), return_exceptions=True)
+    opened._seconds = SOON
+    late = await asyncio.gather(*(opened.ask("GET", "a") for _ in range(3)), return_exceptions=True)
     assert [type(error) for error in late] == [LateError] * 3
     proxy.silent = False
-    assert await impatient.ask("ECHO", "new") == b"new"
+    opened._seconds = PATIENCE
+    assert await opened.ask("ECHO", "new") == b"new"
 
 
 async def test_a_greeting_is_bounded_as_a_whole(proxy: TcpProxy) -> None:
@@ -105,10 +108,11 @@ async def test_a_greeting_is_bounded_as_a_whole(proxy: TcpProxy) -> None:
 
 async def test_answers_that_came_while_we_were_held_up_are_good(redis_url: str) -> None:
     async with Redis.from_url(redis_url) as redis:
-        line = RedisLine(redis, SOON)
+        line = RedisLine(redis, PATIENCE)
         await line.ask("PING")
         wire = line._wire
         assert wire is not None
+        line._seconds = SOON
         asked = [asyncio.create_task(line.ask("ECHO", str(number))) for number in range(3)]
         await asyncio.sleep(0)
         time.sleep(2 * SOON)  # noqa: ASYNC251 - this very loop stands still, Redis does not
@@ -129,10 +133,12 @@ async def test_a_cut_connection_is_told_and_opened_again(line: RedisLine, proxy:
     assert await line.ask("ECHO", "again") == b"again"
 
 
-async def test_who_is_away_is_not_asked_by_everybody(unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_is_away_is_not_asked_by_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first try fails for all who wait for it; for a moment nobody tries again; then it is back."""
-    async with Redis.from_url(f"redis://127.0.0.1:{unused_tcp_port}") as redis:
-        line = RedisLine(redis, SECONDS)
+    monkeypatch.setattr(redis_line, "REST_SECONDS", PATIENCE)
+    with held_port() as port:
+        redis = Redis.from_url(f"redis://127.0.0.1:{port}")
+        line = RedisLine(redis, PATIENCE)
         first = await asyncio.gather(*(line.ask("PING") for _ in range(5)), return_exceptions=True)
         assert {type(error) for error in first} == {AwayError}
         with pytest.raises(AwayError, match="was not asked"):
@@ -141,6 +147,7 @@ async def test_who_is_away_is_not_asked_by_everybody(unused_tcp_port: int, monke
         line._rests_until = 0.0
         with pytest.raises(AwayError, match="onnect"):
             await line.ask("PING")
+        await redis.aclose()
 
 
 async def test_an_answer_that_nobody_asked_for_ends_the_connection(line: RedisLine) -> None:
@@ -166,7 +173,7 @@ async def test_a_closed_line_leaves_nobody_waiting(line: RedisLine, proxy: TcpPr
 async def test_who_waits_for_an_opening_is_told_of_the_end_and_nothing_is_opened_after_it(proxy: TcpProxy) -> None:
     proxy.silent = True
     async with Redis.from_url(proxy.url) as redis:
-        line = RedisLine(redis, SECONDS)
+        line = RedisLine(redis, PATIENCE)
         waiting = asyncio.create_task(line.ask("PING"))
         await asyncio.sleep(0)
         await line.close()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
+from patience import PATIENCE
 
 from bot.company import add_company
 from bot.demo import COMPANY, demo_settings
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from sandbox.meta_model import Bubble
     from sandbox.plugnotas_model import Note
 
-PATIENCE = 10.0  # seconds; a test that waits longer has failed
 PADARIA = "12.345.678/0001-95"  # known to the simulated register
 FULL = f"faz uma nota de 1500 pra {PADARIA}, consultoria de marketing"
 QUICK = WorldConfig(

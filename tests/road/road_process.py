@@ -13,13 +13,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import children
+from patience import PATIENCE
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sandbox.world import World
 
 ROOT = Path(__file__).resolve().parents[2]
-START_SECONDS = 20.0  # on a machine that is busy with other things
 
 
 def environment(world: World, database_url: str, redis_url: str, **changes: str) -> dict[str, str]:
@@ -61,7 +63,7 @@ class Prosa:
         dropped = ("PROSA_", "PYTHONDONTWRITEBYTECODE")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
         compiled = {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(self.cwd / "pycache")}  # restarts are quick
-        self.process = await asyncio.create_subprocess_exec(
+        self.process = await children.start(
             sys.executable,
             "-m",
             "bot.cli",
@@ -72,7 +74,7 @@ class Prosa:
         )
         up: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._reader = asyncio.create_task(self._read(self.process, up))
-        async with asyncio.timeout(START_SECONDS):
+        async with asyncio.timeout(PATIENCE):
             return await up
 
     @property
@@ -102,11 +104,16 @@ class Prosa:
         os.kill(self.process.pid, signal.SIGCONT)
 
     async def ended(self) -> int:
-        """Wait for its end; returns the exit status."""
+        """Wait for its end; returns the exit status. One that does not end is killed, and ``TimeoutError`` raised."""
         assert self.process is not None
         assert self._reader is not None
-        await self._reader
-        return await self.process.wait()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await asyncio.shield(self._reader)  # whoever gives up waiting does not end the reading
+                return await self.process.wait()
+        except TimeoutError:
+            self.strike()
+            raise
 
     async def terminate(self) -> tuple[int, float]:
         """SIGTERM; returns the exit status and how many seconds the end took."""

@@ -8,6 +8,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+import children
 import httpx
 import pytest
 from road_people import FULL, QUICK, open_road, until
@@ -222,7 +223,7 @@ async def test_the_command_line_audits(road: Road, database_url: str, redis_url:
     env = {**kept, "PYTHONPATH": str(ROOT), **environment(road.world, database_url, redis_url)}
 
     async def conferir(*words: str, **changes: str) -> tuple[Any, str, str]:
-        process = await asyncio.create_subprocess_exec(
+        process = await children.start(
             sys.executable, "-m", "bot.cli", "conferir", *words,
             env={**env, **changes},
             cwd=tmp_path,

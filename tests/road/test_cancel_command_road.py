@@ -7,6 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+import children
 import pytest
 from road_people import FULL
 from road_process import ROOT, environment
@@ -110,7 +111,7 @@ async def test_the_command_line_cancels(road: Road, database_url: str, redis_url
     await ana.say(f"cancela a nota {note.numero}")
     summary = await ana.say("valor errado, vou emitir outra")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PROSA_")}
-    process = await asyncio.create_subprocess_exec(
+    process = await children.start(
         sys.executable, "-m", "bot.cli", "cancelar", note.id_integracao, "--motivo", WHY, "--codigo", "2",
         env={**kept, "PYTHONPATH": str(ROOT), **environment(road.world, database_url, redis_url)},
         cwd=tmp_path,

@@ -68,11 +68,12 @@ async def test_every_word_moves_the_deadline(road: Road) -> None:
 
 async def test_an_invoice_at_the_authority_never_expires(road: Road) -> None:
     """Only a session that waits for the user has a deadline."""
-    road.world.plugnotas.faults.set("lento", seconds=0.6, method="POST")
+    road.world.plugnotas.faults.set("aprovado_sem_numero")  # stays at the authority until the fault is cleared
     ana = await road.person()
     await ana.say(FULL)
     await ana.touch("Confirmar")
     assert (await road.reached(ana, "processando"))["expira_em"] is None
     await road.house.schedule.expire()
+    road.world.plugnotas.faults.clear()
     await ana.files()
     assert (await road.session(ana))["estado"] == "aprovado"

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
@@ -65,17 +64,15 @@ async def test_a_lost_answer_after_acceptance_is_one_invoice(
 async def test_a_refusal_before_acceptance_is_tried_again_when_asked(road: Road, fault: str) -> None:
     """429 was certainly not taken: the same bytes go again, not before the time that Retry-After names."""
     road.world.plugnotas.faults.set(fault, times=1, seconds=1, method="POST")
-    loop = asyncio.get_running_loop()
     ana = await _confirm(road)
-    await road.world.plugnotas.ledger.wait_for(
+    refused = await road.world.plugnotas.ledger.wait_for(
         lambda record: record.kind == "fault" and record.data["fault"] == fault and record.seq > 0
     )
-    refused = loop.time()
-    key = (await road.reached(ana, "processando"))["sessao_id"]
-    await road.world.plugnotas.ledger.wait_for(
+    key = (await road.session(ana))["sessao_id"]
+    created = await road.world.plugnotas.ledger.wait_for(
         lambda record: record.kind == "note.created" and record.data["payload"]["idIntegracao"].startswith(key)
     )
-    assert loop.time() - refused > 0.9
+    assert (created.at - refused.at).total_seconds() > 0.9
     await _one_note(road, ana)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import socket
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
+import children
 from road_people import FULL, PATIENCE, new_phone, until
 from road_process import ROOT, Prosa, environment
 
@@ -37,30 +37,30 @@ async def test_the_road_works_against_any_server_that_speaks_the_contracts(
             if not ready.done():
                 ready.set_result(json.loads(line))
 
-    port = _free_port()
-    sandbox = await asyncio.create_subprocess_exec(
+    sandbox = await children.start(
         sys.executable,
         "-m",
         "sandbox",
         *FREE,
-        f"--bot-url=http://127.0.0.1:{port}",
+        "--bot-url=-",
         "--processing=0.05",
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         cwd=tmp_path,
+        stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
     )
     reader = asyncio.create_task(read(sandbox))
     prosa: Prosa | None = None
     try:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             urls: dict[str, Any] = await ready
         ports = Ports(*(int(urls[name].rsplit(":", 1)[1]) for name in ("meta", "plugnotas", "cnpj", "model")))
         world = World(config=WorldConfig(ports=ports))  # never opened: it only knows addresses and default secrets
         for simulator in world.simulators:
             simulator.port = getattr(ports, simulator.name)
-        env = environment(world, database_url, redis_url, PROSA_PORT=str(port))
-        prosa = Prosa(("serve",), env, tmp_path)
-        await prosa.start()
+        prosa = Prosa(("serve",), environment(world, database_url, redis_url), tmp_path)
+        assert sandbox.stdin is not None
+        sandbox.stdin.write(f"{await prosa.start()}\n".encode())
         await _issue(urls, database_url)
     finally:
         if prosa is not None:
@@ -68,11 +68,6 @@ async def test_the_road_works_against_any_server_that_speaks_the_contracts(
         sandbox.terminate()
         await sandbox.wait()
         await reader
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as door:
-        return int(door.getsockname()[1])
 
 
 async def _issue(urls: dict[str, Any], database_url: str) -> None:

@@ -95,7 +95,7 @@ async def test_what_certainly_was_not_taken_is_counted(road: Road) -> None:
 
 async def test_a_key_that_was_used_with_other_bytes_is_for_people(road: Road) -> None:
     """Somebody changed the stored bytes after a first try: nothing is sent, the emission is a conflict."""
-    road.world.plugnotas.faults.set("limite_429", times=1, seconds=1, method="POST")
+    road.world.plugnotas.faults.set("limite_429", times=1, seconds=3, method="POST")  # time to change the bytes
     ana = await road.person()
     await ana.say(FULL)
     await ana.touch("Confirmar")

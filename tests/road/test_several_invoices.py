@@ -20,7 +20,7 @@ async def test_several_invoices_in_a_row(road: Road) -> None:
 
 async def test_a_second_invoice_while_the_first_is_at_the_authority(road: Road) -> None:
     """The user need not wait: both are issued, each with its own data and its own answer."""
-    road.world.plugnotas.faults.set("lento", seconds=0.5, method="POST")
+    road.world.plugnotas.faults.set("aprovado_sem_numero")  # stays at the authority until the fault is cleared
     ana = await road.person()
     await ana.say("nota de 100 pra 12.345.678/0001-95, primeira consultoria")
     await ana.touch("Confirmar")
@@ -41,13 +41,14 @@ async def test_a_second_invoice_while_the_first_is_at_the_authority(road: Road) 
 
 async def test_what_was_sent_cannot_be_called_back_by_chat(road: Road) -> None:
     """A cancellation that comes too late says so once, and the invoice arrives all the same."""
-    road.world.plugnotas.faults.set("lento", seconds=0.5, method="POST")
+    road.world.plugnotas.faults.set("aprovado_sem_numero")  # stays at the authority until the fault is cleared
     ana = await road.person()
     summary = await ana.say(FULL)
     await ana.touch("Confirmar", of=summary)
     await road.reached(ana, "processando")
     assert "já foi enviada" in (await ana.press("Cancelar", of=summary)).text
     await ana.touch("Cancelar", of=summary)
+    road.world.plugnotas.faults.clear()
     await ana.files()
     await road.settled()
     assert sum("já foi enviada" in answer for answer in ana.answers) == 1

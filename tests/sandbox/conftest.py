@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 from aiohttp import web
+from patience import PATIENCE
 
 
 @dataclass
@@ -56,8 +57,8 @@ class Listener:
         return web.Response(text=request.query["hub.challenge"]) if known else web.Response(status=403)
 
     async def heard(self, count: int) -> None:
-        """Return once ``count`` webhooks came; raises ``TimeoutError`` after 5 s."""
-        async with asyncio.timeout(5), self.news:
+        """Return once ``count`` webhooks came; raises ``TimeoutError``."""
+        async with asyncio.timeout(PATIENCE), self.news:
             await self.news.wait_for(lambda: len(self.bodies) >= count)
 
 

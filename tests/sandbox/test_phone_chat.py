@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import pytest
+from patience import PATIENCE
 
 from sandbox.meta import MetaSimulator
 from sandbox.phone_chat import MetaChat
@@ -152,7 +153,7 @@ async def test_typing_reading_and_answering_are_told(meta: MetaSimulator, chat: 
         assert response.status == 200
     assert chat.typing(WHO)
     await say(meta, type="text", text={"body": "Bom dia!"})
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE):
         await done.wait()
     await listening
     assert not chat.typing(WHO)

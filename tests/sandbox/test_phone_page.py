@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiohttp import web
+from held_port import held_port
+from patience import PATIENCE
 from phone_fakes import ANA, RUI, FakeChat, FakeInside, FakeSwitches, note, tell_story, told_view
 from phone_fakes import field as known
 from playwright.async_api import async_playwright, expect
@@ -34,6 +36,8 @@ FLAGS = [
 DESKTOP: ViewportSize = {"width": 1440, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 
+expect.set_options(timeout=PATIENCE * 1000)
+
 
 @pytest.fixture(autouse=True, scope="module")
 def _chromium_is_here() -> None:
@@ -47,11 +51,11 @@ class Stage:
     """The page in a browser, what stands behind it, and what the browser complained of."""
 
     browser: Browser
+    port: int
     chat: FakeChat = field(default_factory=FakeChat)
     inside: FakeInside = field(default_factory=FakeInside)
     switches: FakeSwitches = field(default_factory=FakeSwitches)
     complaints: list[str] = field(default_factory=list)
-    port: int = 0
     runner: web.AppRunner | None = None
 
     @property
@@ -63,8 +67,7 @@ class Stage:
         """Listen; a second time on the same port."""
         self.runner = web.AppRunner(create_phone_app(self.chat, self.inside, self.switches), access_log=None)
         await self.runner.setup()
-        await web.TCPSite(self.runner, "127.0.0.1", self.port, reuse_address=True).start()
-        self.port = self.runner.addresses[0][1]
+        await web.TCPSite(self.runner, "127.0.0.1", self.port, reuse_port=True).start()
 
     async def close(self) -> None:
         """Be away."""
@@ -96,10 +99,11 @@ async def browser() -> AsyncIterator[Browser]:
 
 @pytest.fixture
 async def stage(browser: Browser) -> AsyncIterator[Stage]:
-    stage = Stage(browser)
-    await stage.serve()
-    yield stage
-    await stage.close()
+    with held_port() as port:
+        stage = Stage(browser, port)
+        await stage.serve()
+        yield stage
+        await stage.close()
     assert stage.complaints == []
 
 
@@ -291,19 +295,19 @@ async def test_the_page_comes_back_after_the_server_did(stage: Stage) -> None:
         await expect(page.get_by_test_id("composer")).to_have_value("oi")
         stage.chat.add(ANA.wa_id, "in", "perdida")
         await stage.serve()
-        await expect(page.get_by_test_id("live")).to_have_text("ao vivo", timeout=15_000)
+        await expect(page.get_by_test_id("live")).to_have_text("ao vivo")
         await expect(page.get_by_test_id("bubble")).to_contain_text("perdida")
     stage.complaints.clear()  # the browser reports refused connections as errors
 
 
 async def test_without_a_stream_the_page_asks_again_and_again(stage: Stage) -> None:
     """Where something in between swallows the stream, polling shows the same."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         profile = await stage.browser.new_context(viewport=DESKTOP)
         page = await profile.new_page()
         await page.route("**/events?*", lambda route: route.abort())
         await page.goto(stage.url)
         stage.chat.add(ANA.wa_id, "in", "por outro caminho")
-        await expect(page.get_by_test_id("bubble")).to_contain_text("por outro caminho", timeout=15_000)
+        await expect(page.get_by_test_id("bubble")).to_contain_text("por outro caminho")
         await expect(page.get_by_test_id("live")).to_have_text("reconectando…")
         await profile.close()

@@ -7,8 +7,10 @@ import socket
 import sys
 from typing import TYPE_CHECKING
 
+import children
 import httpx
 import pytest
+from patience import PATIENCE
 
 from sandbox.server import PortError
 from sandbox.world import Ports, World, WorldConfig
@@ -36,9 +38,9 @@ async def test_opens_everything_and_wires_the_bot(tmp_path: Path, listener) -> N
 async def start(home: Path, *more: str) -> tuple[asyncio.subprocess.Process, dict[str, str]]:
     """Run ``python -m sandbox`` and read the line it prints."""
     command = (sys.executable, "-m", "sandbox", "--home", str(home), *more)
-    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    process = await children.start(*command, stdout=asyncio.subprocess.PIPE)
     assert process.stdout is not None
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         return process, json.loads(await process.stdout.readline())
 
 

@@ -15,6 +15,7 @@ PORTA = None  # it was refused at the door
 @pytest.mark.parametrize(
     ("id_externo", "finding", "esperado"),
     [
+        (NOTA, Found(nota(Situacao.REJEITADA, ja_existe=True)), Parecer.PESSOAS),
         (NOTA, Found(nota(Situacao.REJEITADA)), Parecer.ENVIA),
         (PORTA, Found(nota(Situacao.REJEITADA)), Parecer.ENVIA),
         (PORTA, Absent(), Parecer.ENVIA),
@@ -45,3 +46,10 @@ def test_what_our_records_know_already_is_not_asked_again(status):
         S.CONFLITO: Parecer.PESSOAS,
     }.get(status, Parecer.ESPERA)
     assert parecer_sem_perguntar(Anterior(1, andamento(status), NOTA)) is esperado
+
+
+def test_an_earlier_attempt_that_may_have_been_accepted_must_be_absent_twice():
+    """Refused at last, but a call of it was never answered: one absence may only be the gateway's lag."""
+    anterior = Anterior(1, andamento(S.REJEITADO, duvida=True), PORTA)
+    assert parecer(anterior, Absent(), depois(), POLITICA) is Parecer.AUSENTE
+    assert parecer(anterior, Found(nota(Situacao.REJEITADA)), depois(), POLITICA) is Parecer.ENVIA

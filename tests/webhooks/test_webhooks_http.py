@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-import socket
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,8 @@ import orjson
 import pytest
 import pytest_asyncio
 from aiohttp.test_utils import TestServer
+from held_port import held_port
+from patience import PATIENCE
 
 from bot.metrics import Metrics
 from bot.worker import LaneWorker
@@ -24,7 +25,7 @@ from webhooks.app import MAX_BODY, close_doors, create_app
 from webhooks.deps import WebhookDeps
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
     from persistence.lanes import InboxRow, Lease
 
@@ -33,7 +34,6 @@ TOKEN = "verify-me"
 GATEWAY = "unguessable"
 HEADERS = {"X-Prosa-Secret": "header-secret"}
 PHONE = "106540352242922"
-PATIENCE = 10.0
 
 
 AT_WORK = (
@@ -51,7 +51,7 @@ async def opened(database_url: str) -> AsyncIterator[Database]:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def database(opened: Database) -> Database:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE):
         while await opened.pool.fetchval(AT_WORK):  # noqa: ASYNC110 - a cut-off write may still be on its way in
             await asyncio.sleep(0.01)
     await opened.pool.execute("TRUNCATE inbox, lanes")
@@ -231,6 +231,13 @@ async def test_a_body_of_three_mebibytes_is_taken_and_a_larger_one_is_not(
     assert await count(database) == 1
 
 
+@pytest.fixture
+def held() -> Iterator[int]:
+    """A port for the proxy, its own also while the proxy is shut."""
+    with held_port() as port:
+        yield port
+
+
 async def test_a_database_that_is_away_gets_a_503(database_url: str) -> None:
     """While the database cannot be reached no webhook is acknowledged: senders are asked to come back."""
     database = await Database.open(database_url)
@@ -248,9 +255,9 @@ async def test_a_database_that_is_away_gets_a_503(database_url: str) -> None:
         assert (await client.get("/metrics")).status_code == 200
 
 
-async def test_a_database_that_refuses_connections_gets_a_503(database_url: str) -> None:
+async def test_a_database_that_refuses_connections_gets_a_503(database_url: str, held: int) -> None:
     """When the server is gone and its port is shut, the answer is 503 too; when it is back, so are the 200s."""
-    proxy = Proxy(database_url)
+    proxy = Proxy(database_url, held)
     await proxy.start()
     database = await Database.open(proxy.url)
     try:
@@ -267,7 +274,7 @@ async def test_a_database_that_refuses_connections_gets_a_503(database_url: str)
 
 async def test_a_database_that_hangs_gets_a_503(database: Database) -> None:
     """A database that takes the statement and does not answer in time is away: no coroutine waits for ever."""
-    inbox = Inbox(database, debounce_seconds=0, put_seconds=0.2)
+    inbox = Inbox(database, debounce_seconds=0, put_seconds=1.0)  # enough for the write that follows, on a busy machine
     async with serving(deps(database, inbox=inbox)) as client, database.pool.acquire() as rival:
         async with rival.transaction():
             await rival.execute("LOCK TABLE inbox")
@@ -375,13 +382,11 @@ async def test_figures_are_not_for_strangers(database: Database) -> None:
 class Proxy:
     """A TCP way to PostgreSQL that can be shut."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, port: int) -> None:
         self._target = httpx.URL(url)
         self._server: asyncio.Server | None = None
         self._pipes: set[asyncio.Task[None]] = set()
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self._port = probe.getsockname()[1]
+        self._port = port
 
     @property
     def url(self) -> str:
@@ -390,7 +395,7 @@ class Proxy:
 
     async def start(self) -> None:
         """Open."""
-        self._server = await asyncio.start_server(self._connect, "127.0.0.1", self._port)
+        self._server = await asyncio.start_server(self._connect, "127.0.0.1", self._port, reuse_port=True)
 
     async def stop(self) -> None:
         """Shut the port and cut what is open."""

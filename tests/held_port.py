@@ -1,0 +1,22 @@
+"""A port on which nobody listens, and that nobody else is given meanwhile."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@contextmanager
+def held_port() -> Iterator[int]:
+    """Hold a port of 127.0.0.1: connections are refused until somebody listens on it with ``reuse_port=True``.
+
+    A port that was found free and let go may be given to anybody before it is bound again.
+    """
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        holder.bind(("127.0.0.1", 0))
+        yield holder.getsockname()[1]
