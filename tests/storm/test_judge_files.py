@@ -143,7 +143,7 @@ FILES = {
     "another key in the XML": ("misfiled", xml('Id="NFS1', 'Id="NFS2')),
     "another amount in the XML": ("misfiled", xml("<vServ>1000.00", "<vServ>1000.01")),
     "another customer in the XML": ("misfiled", xml("12345678000195", OTHER)),
-    "another issuer in the XML": ("misfiled", xml("11222333000181", OTHER)),
+    "another issuer in the XML": ("misfiled", xml("<CNPJ>11222333000181", f"<CNPJ>{OTHER}")),
     "another text in the XML": ("misfiled", xml("aulas de ingl", "aulas de fran")),
     "another competence in the XML": ("misfiled", xml("2026-01-02</dCompet", "1999-01-01</dCompet")),
     "another service code in the XML": ("misfiled", xml("<cTribNac>170101", "<cTribNac>170102")),
