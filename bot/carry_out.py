@@ -69,11 +69,11 @@ class Hands:
         efeitos: Iterable[Efeito],
         sessao: Sessao,
         row_id: int,
-        empresa: Empresa,
+        empresa: Empresa | None,
         agora: datetime,
         correlacao: str,
     ) -> None:
-        """Write what each effect asks for."""
+        """Write what each effect asks for. Raises ``ValueError`` rather than issue for another company than its own."""
         for efeito in efeitos:
             match efeito:
                 case GravarSnapshot():
@@ -87,6 +87,8 @@ class Hands:
                     chave = f"arquivo:{efeito.emissao_id}:{efeito.formato}"
                     await self._say(connection, sessao, arquivo, correlacao, chave=chave, bloqueia=False)
                 case Emitir():
+                    if empresa is None or empresa.id != sessao.empresa_id:
+                        raise ValueError("the invoice of one company was about to be issued for another")
                     await self._issue(connection, sessao, efeito, row_id, empresa, agora, correlacao)
                 case _:
                     assert_never(efeito)

@@ -55,6 +55,7 @@ _NEWEST = (
     .join(session_snapshot, session_snapshot.c.id == nfse_emissao.c.session_id)
     .outerjoin(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
     .where(session_snapshot.c.conversa == sa.bindparam("b_conversa"))
+    .where(nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"))
     .order_by(nfse_emissao.c.id.desc())
     .limit(sa.bindparam("b_limit", type_=sa.Integer))
 )
@@ -120,10 +121,16 @@ async def of_conversation(connection: Connection, conversa: str, limit: int = 20
 
 
 async def listed(
-    connection: Connection, conversa: str, limit: int, *, numero: str | None = None, autorizadas: bool = True
+    connection: Connection,
+    conversa: str,
+    empresa_id: int,
+    limit: int,
+    *,
+    numero: str | None = None,
+    autorizadas: bool = True,
 ) -> list[NotaListada]:
-    """List a conversation's newest invoices as people speak of them; with ``numero`` only those of that number."""
-    values = {"b_conversa": conversa, "b_limit": limit, "b_numero": numero}
+    """List what this company issued in a conversation, newest first; with ``numero`` only those of that number."""
+    values = {"b_conversa": conversa, "b_empresa": empresa_id, "b_limit": limit, "b_numero": numero}
     return [
         NotaListada(
             emissao_id=row.id,

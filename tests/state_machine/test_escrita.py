@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from made_sessions import TUDO, diz, nova
 
-from state_machine.escrita import Escrita, mensagem_de
+from state_machine.escrita import Escrita, escrita_de
 from state_machine.eventos import Abriu
 from state_machine.fields import Campo, Candidate, Doubt, Motivo
 from state_machine.rascunho import Rascunho, Recusa, StatusCampo, aplicar, mudancas
@@ -37,12 +37,12 @@ def valor(valor: str, trecho: str) -> Candidate:
 def test_a_span_belongs_to_the_message_that_holds_it(trecho: str, textos: tuple[str, ...], qual: int) -> None:
     """The last message with the whole word or number, else with a piece of it, else the last of all."""
     escritas = [Escrita(f"wamid.{i}", texto) for i, texto in enumerate(textos)]
-    assert mensagem_de(trecho, escritas) == f"wamid.{qual}"
+    assert escrita_de(trecho, escritas) is escritas[qual]
 
 
 def test_without_messages_there_is_none() -> None:
     """What was stored by older versions of us has no message."""
-    assert mensagem_de("500", ()) is None
+    assert escrita_de("500", ()) is None
 
 
 def test_each_field_keeps_the_message_that_it_was_read_in() -> None:
