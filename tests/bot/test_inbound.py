@@ -35,7 +35,7 @@ def test_words_in_a_row_are_one_turn() -> None:
     """Texts at the head are joined by newlines, in order; the last one's time and id are the turn's."""
     chegada = next_arrival(LANE, [text(1, "nota"), text(2, "de 1500"), button(3, "confirmar:s:1"), text(4, "oi")])
     assert [r.id for r in chegada.rows] == [1, 2]
-    apart = (Escrita("wamid.1", "nota"), Escrita("wamid.2", "de 1500"))
+    apart = (Escrita("wamid.1", "nota", NOW), Escrita("wamid.2", "de 1500", NOW))
     assert chegada.entrada == Palavras("nota\nde 1500", datetime(2026, 11, 21, 12, tzinfo=UTC), apart)
     assert chegada.wamid == "wamid.2"
 
