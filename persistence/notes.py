@@ -55,7 +55,6 @@ _NEWEST = (
     .join(session_snapshot, session_snapshot.c.id == nfse_emissao.c.session_id)
     .outerjoin(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
     .where(session_snapshot.c.conversa == sa.bindparam("b_conversa"))
-    .where(nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"))
     .order_by(nfse_emissao.c.id.desc())
     .limit(sa.bindparam("b_limit", type_=sa.Integer))
 )
@@ -63,7 +62,9 @@ _NEWEST = (
 
 def _listed(*, by_number: bool, autorizadas: bool) -> Any:
     # Where an attempt was dispensed with, an earlier one is the invoice.
-    statement = _NEWEST.where(nfse_emissao.c.status != StatusEmissao.DISPENSADO)
+    statement = _NEWEST.where(
+        nfse_emissao.c.status != StatusEmissao.DISPENSADO, nfse_emissao.c.prestador_id == sa.bindparam("b_empresa")
+    )
     if by_number:
         statement = statement.where(sa.func.ltrim(nfse_processada.c.numero, "0") == sa.bindparam("b_numero"))
     return statement.where(nfse_processada.c.numero.is_not(None)) if autorizadas else statement

@@ -63,8 +63,8 @@ def _mais_antiga(antes: Rascunho, depois: Rascunho) -> str | None:
         vale = legivel(campo, novo.valor)
         continua = f" Continua {apara(vale, _VALOR_MAX)}." if vale and depois.validado(campo) else ""
         return (
-            f"Não usei “{apara(recusa.trecho, _TRECHO_MAX)}”, que você escreveu às "
-            f"{recusa.antiga.astimezone(SAO_PAULO):%H:%M}, antes do que já estava aqui.{continua}"
+            f"Não usei “{apara(recusa.trecho, _TRECHO_MAX)}”, que você escreveu em "
+            f"{recusa.antiga.astimezone(SAO_PAULO):%d/%m, às %H:%M}, antes do que já estava aqui.{continua}"
         )
     return None
 
