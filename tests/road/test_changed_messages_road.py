@@ -84,7 +84,10 @@ async def test_a_forwarded_order_is_data(road: Road) -> None:
     """A customer's order that is forwarded fills the draft, beside own words or alone; the own yes issues it."""
     ana = await road.person()
     meta = road.world.meta
-    items = [meta.said(ana.who, "faz essa nota pra mim"), meta.said(ana.who, forwarded(f"1500, {PADARIA}, consultoria"))]
+    items = [
+        meta.said(ana.who, "faz essa nota pra mim"),
+        meta.said(ana.who, forwarded(f"1500, {PADARIA}, consultoria")),
+    ]
     await meta.deliver_batch(items)
     await ana.expect(SUMMARY)
     await meta.deliver_batch([meta.said(ana.who, forwarded("na verdade 1.700")), meta.said(ana.who, "sim")])

@@ -10,6 +10,9 @@ from road_people import FULL, until
 
 from bot.company import add_company
 from bot.demo import COMPANY
+from persistence import people, snapshots
+from persistence.arrival import Arrival
+from state_machine.eventos import Confirmou
 
 if TYPE_CHECKING:
     from road_people import Person, Road
@@ -173,10 +176,24 @@ async def test_the_staff_give_a_conversation_back_after_a_move(road: Road) -> No
 
 
 async def _command(road: Road, person: Person, comando: str, staff: int) -> None:
-    from persistence.arrival import Arrival  # noqa: PLC0415
-
     payload = {"comando": comando, "quem": "Rita", "staff_id": staff}
     key = f"equipe:{comando}:{person.who}"
     await road.house.inbox.put([Arrival(key, road.conversation(person), "equipe", payload, "c", imediato=True)])
     pool = road.database.pool
     await until(lambda: pool.fetchval("SELECT estado = 1 FROM inbox WHERE chave = $1", key))
+
+
+async def test_another_company_s_data_never_issue_a_session_s_invoice(road: Road) -> None:
+    """Whoever hands the wrong company to the last step is refused, and nothing is stored."""
+    ana = await road.person()
+    await ana.say(FULL)
+    await road.settled()
+    conversations: Any = road.house.worker._handlers["mensagem"].__self__  # type: ignore[attr-defined]
+    other = await add_company(road.database, OTHER)
+    with pytest.raises(ValueError, match="for another"):
+        async with road.database.transaction() as connection:
+            sessao = await snapshots.active(connection, road.conversation(ana))
+            empresa, agora = await people.get_company(connection, other)
+            yes = Confirmou(sessao.revisao if sessao else None)
+            await conversations.apply(connection, sessao, (yes,), empresa, agora, "c", telefone=None)
+    assert (await road.session(ana))["estado"] == "aguardando_confirmacao"

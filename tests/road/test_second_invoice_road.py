@@ -98,7 +98,15 @@ async def test_a_refused_invoice_is_none(road: Road) -> None:
 
 @pytest.mark.parametrize(
     ("number", "status"),
-    [(6, "pendente"), (7, "enviando"), (8, "enviado"), (9, "desconhecido"), (10, "erro"), (11, "conflito"), (12, "novo")],
+    [
+        (6, "pendente"),
+        (7, "enviando"),
+        (8, "enviado"),
+        (9, "desconhecido"),
+        (10, "erro"),
+        (11, "conflito"),
+        (12, "novo"),
+    ],
 )
 async def test_an_equal_invoice_counts_for_as_long_as_its_fate_is_open(road: Road, number: int, status: str) -> None:
     """Two days after the confirmation, whatever keeps it open: the question says that it may still be issued."""
