@@ -114,8 +114,8 @@ class Settings(BaseSettings):
     def _longer_than_meta_repeats(cls, value: int) -> int:
         if 0 < value < LONGEST_REPEAT_DAYS:
             raise ValueError(
-                f"at least {LONGEST_REPEAT_DAYS} days, or 0 for ever: Meta sends a message again for seven days, and one "
-                "that Prosa has forgotten would be read twice"
+                f"at least {LONGEST_REPEAT_DAYS} days, or 0 for ever: Meta sends a message again for seven days, and "
+                "one that Prosa has forgotten would be read twice"
             )
         return value
 

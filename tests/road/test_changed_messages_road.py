@@ -43,7 +43,7 @@ async def _amounts(road: Road, person: Person) -> list[str]:
 
 @pytest.mark.parametrize("words", ["sim", "pode mandar", "não", "cancela", "tá errado"])
 @pytest.mark.parametrize("often", [False, True])
-async def test_forwarded_words_decide_nothing(road: Road, words: str, often: bool) -> None:  # noqa: FBT001 - a parameter
+async def test_forwarded_words_decide_nothing(road: Road, words: str, often: bool) -> None:
     """Neither a yes nor a no of somebody else's answers the summary; it is said, and the buttons come again."""
     ana = await road.person()
     await ana.say(FULL)
@@ -230,7 +230,7 @@ async def test_an_edit_before_anybody_read_the_message_is_one_turn(road: Road) -
 
 
 @pytest.mark.parametrize("answered", [True, False])
-async def test_an_edit_of_what_is_confirmed_is_told_to_be_too_late(road: Road, answered: bool) -> None:  # noqa: FBT001 - a parameter
+async def test_an_edit_of_what_is_confirmed_is_told_to_be_too_late(road: Road, answered: bool) -> None:
     """The note stands as it was confirmed; the person hears so, and how to cancel it. No second one is begun."""
     ana = await road.person()
     wamid = await _sent(road, ana, FULL)

@@ -190,10 +190,14 @@ async def test_another_company_s_data_never_issue_a_session_s_invoice(road: Road
     await road.settled()
     conversations: Any = road.house.worker._handlers["mensagem"].__self__  # type: ignore[attr-defined]
     other = await add_company(road.database, OTHER)
-    with pytest.raises(ValueError, match="for another"):
+
+    async def issue() -> None:
         async with road.database.transaction() as connection:
             sessao = await snapshots.active(connection, road.conversation(ana))
             empresa, agora = await people.get_company(connection, other)
             yes = Confirmou(sessao.revisao if sessao else None)
             await conversations.apply(connection, sessao, (yes,), empresa, agora, "c", telefone=None)
+
+    with pytest.raises(ValueError, match="for another"):
+        await issue()
     assert (await road.session(ana))["estado"] == "aguardando_confirmacao"
