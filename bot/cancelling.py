@@ -12,7 +12,7 @@ import structlog
 
 from bot.carry_out import text_message
 from bot.choose_note import ask_which, choose
-from bot.inbound import CANCELAMENTO, Palavras, Toque
+from bot.inbound import CANCELAMENTO, Edicao, Palavras, Toque
 from bot.memory import database_now
 from extractor.cancellation import (
     PorCliente,
@@ -25,9 +25,10 @@ from extractor.cancellation import (
     similar,
     too_vague,
 )
-from persistence import cancellations, conversations, issued, outbox, snapshots
+from persistence import cancellations, conversations, edits, issued, outbox, snapshots
 from persistence.arrival import Arrival
 from state_machine import cancelamento_textos as textos
+from state_machine import messages
 from state_machine.cancelamento import (
     CONVERSANDO,
     Codigo,
@@ -74,11 +75,14 @@ class Cancelling:
 
         ``talking``: a cancellation of this conversation waits for its next word.
         """
-        match chegada.entrada:
+        entrada = chegada.entrada
+        if talking and isinstance(entrada, Edicao):
+            entrada = await self._as_said_here(lease.lane, entrada)
+        match entrada:
             case Toque(acao) if acao in CANCELAMENTO:
                 pedido = None
-            case Palavras(texto):
-                pedido = request(texto)
+            case Palavras(texto, proprias=proprias):
+                pedido = request(texto if proprias is None else proprias)
                 if not talking and not await self._is_ours(lease.lane, empresa, pedido):
                     return None
                 if talking and pedido is None and begins_a_note(texto):
@@ -89,8 +93,9 @@ class Cancelling:
         ids = [row.id for row in chegada.rows]
         async with self._database.transaction() as connection:
             await conversations.greet(connection, chegada.contato, len(ids))
-            turn = _Turn(connection, self._inbox, lease.lane, empresa, chegada.rows[-1].correlacao)
-            resposta = await turn.hear(chegada.entrada, pedido)
+            agora_emite = await conversations.issuer(connection, chegada.contato)
+            turn = _Turn(connection, self._inbox, lease.lane, agora_emite or empresa, chegada.rows[-1].correlacao)
+            resposta = await turn.hear(entrada, pedido) if agora_emite else messages.sem_empresa()
             if resposta is not None:
                 await turn.say(resposta)
             await self._lanes.done(connection, lease, ids)
@@ -108,6 +113,14 @@ class Cancelling:
                     await cancellations.save(connection, atual, decisao.cancelamento)
             await self._lanes.done(connection, lease, [row.id])
         return [row.id]
+
+    async def _as_said_here(self, conversa: str, edicao: Edicao) -> Palavras | Edicao:
+        """Return an edited message as words, unless it told the draft that lies beside: then it is not said to us."""
+        if edicao.original is None or edicao.texto is None:
+            return edicao
+        async with self._database.transaction() as connection:
+            ouvida = await edits.heard(connection, conversa, edicao.original)
+        return Palavras(edicao.texto, edicao.escrita_em, proprias="") if ouvida.sessao is None else edicao
 
     async def _is_ours(self, conversa: str, empresa: Empresa, pedido: Pedido | None) -> bool:
         """Tell an issued note from the open draft, which "cancela a nota" and its own client's name mean."""
@@ -160,7 +173,7 @@ class _Turn:
         talking = await cancellations.talking(self._connection, self._conversa)
         if talking is None:  # another conversation took the note over a moment ago
             return textos.qual_nota(())
-        return await self._event(talking[0], _event(entrada.texto))
+        return await self._event(talking[0], _event(entrada))
 
     async def _pressed(self, toque: Toque) -> Mensagem | None:
         alvo = int(toque.sessao_id) if toque.sessao_id.isascii() and toque.sessao_id.isdigit() else 0
@@ -242,12 +255,13 @@ class _Turn:
         await self._inbox.put_in(self._connection, [arrival])
 
 
-def _event(texto: str) -> Evento:
-    if keeps(texto):
+def _event(entrada: Palavras) -> Evento:
+    """Return what the words say of the cancellation; forwarded or edited ones may tell why, and decide nothing."""
+    if keeps(entrada.texto if entrada.proprias is None else entrada.proprias):
         return Manteve()
-    if too_vague(texto):
+    if too_vague(entrada.texto) or keeps(entrada.texto):
         return Conversou()
-    return Motivou(Codigo.OUTROS, texto)
+    return Motivou(Codigo.OUTROS, entrada.texto)
 
 
 def _motivo(codigo: Codigo, versao: int) -> Motivou:

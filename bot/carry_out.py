@@ -78,11 +78,11 @@ class Hands:
         efeitos: Iterable[Efeito],
         sessao: Sessao,
         row_id: int,
-        empresa: Empresa,
+        empresa: Empresa | None,
         agora: datetime,
         correlacao: str,
     ) -> None:
-        """Write what each effect asks for."""
+        """Write what each effect asks for. Raises ``ValueError`` rather than issue for another company than its own."""
         for efeito in efeitos:
             match efeito:
                 case GravarSnapshot():
@@ -100,6 +100,8 @@ class Hands:
                 case Dispensar(revisao):
                     await self._must(attempts.withdraw(connection, sessao.sessao_id, revisao), sessao)
                 case Emitir():
+                    if empresa is None or empresa.id != sessao.empresa_id:
+                        raise ValueError("the invoice of one company was about to be issued for another")
                     await self._issue(connection, sessao, efeito, row_id, empresa, agora, correlacao)
                 case _:
                     assert_never(efeito)

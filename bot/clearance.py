@@ -21,7 +21,7 @@ from state_machine.reconciliation import (
     registro_de_outro_conteudo,
     sem_chamada,
 )
-from state_machine.reprocessing import Parecer, parecer, parecer_sem_perguntar
+from state_machine.reprocessing import Parecer, parecer, parecer_sem_perguntar, pergunta_se_quer_as_duas
 
 if TYPE_CHECKING:
     from bot.ports import FiscalGateway
@@ -52,7 +52,7 @@ class Clearance:
                 probing = await suspension.take_probe(connection, tarefa.prestador_id, SUSPENDED_PROBE)
             if not probing:
                 return await self._wait(tarefa, tarefa.sonda_em + SHORTEST_WAIT, "credencial")
-        if tarefa.tentativa > 1:
+        if not tarefa.primeira:
             anteriores = await self._earlier(tarefa)
             if anteriores is not None:
                 return anteriores
@@ -82,6 +82,10 @@ class Clearance:
                 case Parecer.AUSENTE:
                     espera = ABSENT_TWICE_AFTER.total_seconds()
                     continue
+                case Parecer.DISPENSA | Parecer.PESSOAS if anterior.reparada:
+                    if tarefa.andamento.desejado_em is not None:  # its person was asked, and wants both
+                        continue
+                    return pergunta_se_quer_as_duas(tarefa.andamento, anterior)
                 case Parecer.DISPENSA | Parecer.PESSOAS:
                     motivo = f"{anterior.andamento.id_integracao} is {anterior.andamento.status}"
                     return dispensada(tarefa.andamento, motivo, conflito=achado is Parecer.PESSOAS)

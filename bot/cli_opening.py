@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Coroutine, Sequence
 
-    from bot.ending import Ending
     from bot.settings import Settings
     from bot.storage import Storage
 
@@ -93,7 +92,7 @@ def until_stopped(
     async def watched(storage: Storage, sockets: Sequence[socket.socket]) -> None:
         stop = ending.stop_event()
         async with asyncio.TaskGroup() as group:
-            aside = [group.create_task(storage.watch()), group.create_task(_begin_at(stop, ending))]
+            aside = [group.create_task(_then(ending.begin, wait)) for wait in (storage.watch(), stop.wait())]
             await work(storage, stop, sockets)
             for task in aside:
                 task.cancel()
@@ -108,9 +107,12 @@ def until_stopped(
         _end_with(error, named.home)
 
 
-async def _begin_at(stop: asyncio.Event, ending: Ending) -> None:
-    await stop.wait()
-    ending.begin()
+async def _then(begin: Callable[[], None], wait: Coroutine[object, object, object]) -> None:
+    """Begin the end when ``wait`` is over, has failed, or is cancelled because the work has ended or failed."""
+    try:
+        await wait
+    finally:
+        begin()
 
 
 def _end_with(error: Exception, home: str) -> NoReturn:

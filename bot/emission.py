@@ -14,7 +14,7 @@ from gateway.lines import Kind
 from gateway.tape import recording
 from persistence import cancellation_work, emissions
 from persistence.emissions import LEASE_SECONDS, EmissionLeaseLostError
-from state_machine.emission import NaturalKey
+from state_machine.emission import Found, NaturalKey, StatusEmissao
 from state_machine.reconciliation import Passo, deve_enviar
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ log = structlog.get_logger(__name__)
 CONCURRENCY = 40  # slots for emissions per worker, of which one company has half at most: gateways throttle
 SHORTEST_PAUSE = 0.1  # seconds, when the circuit is just being probed
 SEND_WITHIN = LEASE_SECONDS / 3  # a worker frozen for longer than this after claiming must not send any more
+
+_UNANSWERED = frozenset({StatusEmissao.ENVIANDO, StatusEmissao.DESCONHECIDO})
 
 
 class Emissions:
@@ -115,6 +117,8 @@ class Emissions:
         started = time.monotonic()
         with recording() as tape:
             finding = await self._gateway.find(NaturalKey(tarefa.andamento.prestador, tarefa.andamento.id_integracao))
+        if isinstance(finding, Found) and tarefa.era in _UNANSWERED:  # it did arrive: the gateway takes our orders
+            self._lines.breaker(tarefa.andamento.prestador, Kind.SUBMISSION).succeeded()
         await self._settlement.heard(tarefa, "find", finding, _since(started), tape)
 
     async def _give_back(self, tarefa: Tarefa) -> None:

@@ -54,10 +54,10 @@ class Ending:
         if self._begun:
             return
         self._begun = True
-        # Neither needs the event loop, the second not even the interpreter.
-        threading.Thread(target=_cut_late, name="ending", daemon=True).start()
+        # Neither needs the event loop; the first needs not even the interpreter, and so comes first.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         faulthandler.dump_traceback_later(END_SECONDS + DEAF_SECONDS, exit=True, file=nowhere)
+        threading.Thread(target=_cut_late, name="ending", daemon=True).start()
 
     def _asked(self, number: int, _frame: FrameType | None) -> None:
         if self._stop is None or self._loop is None or self._begun:

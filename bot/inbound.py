@@ -1,16 +1,17 @@
-"""Reads a stored WhatsApp message: who wrote, whether in words or by a button; interprets no words."""
+"""Reads stored WhatsApp messages: who wrote, in words, by a button, or by changing a message; interprets no words."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from persistence.conversations import Contato
 from state_machine.escrita import Escrita
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from persistence.lanes import InboxRow
 
@@ -23,14 +24,17 @@ SILENT = frozenset({"reaction", "system", "revoke", "sticker"})  # people expect
 
 @dataclass(frozen=True, slots=True)
 class Palavras:
-    """What the user wrote, several short messages joined by newlines; ``escrita_em`` is when the last was written.
+    """What the user sent in words, several short messages joined by newlines.
 
-    ``escritas`` are the same messages apart, by the keys of their inbox rows.
+    ``escritas`` are the same messages apart, by the keys of their inbox rows and in the order of writing. ``proprias``
+    are the words of those that may confirm or cancel, ``None`` when that is all of them; ``escrita_em`` is when the
+    last of these was written.
     """
 
     texto: str
     escrita_em: datetime | None
     escritas: tuple[Escrita, ...] = ()
+    proprias: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +47,29 @@ class Toque:
 
 
 @dataclass(frozen=True, slots=True)
+class Edicao:
+    """A message that was read before was edited: which one (``None``: not told), and its new words, where known."""
+
+    original: str | None
+    texto: str | None
+    escrita_em: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Apagada:
+    """A message that was read before was deleted."""
+
+    original: str
+
+
+@dataclass(frozen=True, slots=True)
 class Outro:
     """A message without words; ``tipo`` is Meta's name for it."""
 
     tipo: str
 
 
-Entrada = Palavras | Toque | Outro
+Entrada = Palavras | Toque | Edicao | Apagada | Outro
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +83,69 @@ class Chegada:
 
 
 def next_arrival(lane: str, rows: Sequence[InboxRow]) -> Chegada:
-    """Take what belongs to one turn from the head of ``rows``: messages in words together, else one message."""
-    said: list[Escrita] = []
-    taken: list[InboxRow] = []
+    """Take what belongs to one turn: messages in words from the head of ``rows`` together, else one message.
+
+    A message that was edited or deleted before anybody read it is taken as it is now. The notice of such a change to
+    one that was read goes before everything else: whatever is confirmed must have seen it.
+    """
+    unread = {row.chave for row in rows if _text(_message(row)) is not None}
+    others: list[InboxRow] = []
+    changed: dict[str, list[InboxRow]] = {}
     for row in rows:
-        text = _text(_message(row))
-        if text is None:
-            break
-        said.append(Escrita(row.chave, text))
-        taken.append(row)
-    if taken:
-        last = _message(taken[-1])
-        words = Palavras("\n".join(each.texto for each in said), _time(last), tuple(said))
-        return Chegada(tuple(taken), _contact(lane, taken[-1]), words, last["id"])
-    row = rows[0]
+        change = _change(_message(row))
+        if change is None:
+            others.append(row)
+        elif change.original is None or change.original not in unread:
+            return _chegada(lane, (row,), change)
+        elif isinstance(change, Apagada) or change.texto is not None:
+            changed.setdefault(change.original, []).append(row)
+        # An edit that does not tell the new words of what is unread waits: first that is read as it was.
+    return _words(lane, others, changed) or _one(lane, others[0])
+
+
+def _words(lane: str, rows: Sequence[InboxRow], changed: dict[str, list[InboxRow]]) -> Chegada | None:
+    """Take the messages in words at the head of ``rows``, together with the notices that change them."""
+    taken = list(takewhile(lambda row: _text(_message(row)) is not None, rows))
+    if not taken:
+        return None
+    if all(_time(_message(row)) for row in taken):  # as they were written: Meta promises no order
+        taken.sort(key=lambda row: _time(_message(row)) or datetime.max.replace(tzinfo=UTC))
+    said = [escrita for row in taken if (escrita := _written(row, changed.get(row.chave, ()))) is not None]
+    consumed = (*(notice for row in taken for notice in changed.get(row.chave, ())), *taken)
+    return _chegada(lane, consumed, joined(said) if said else Outro("revoke"))
+
+
+def joined(escritas: Sequence[Escrita]) -> Palavras:
+    """Return these messages, of which there is at least one, as one turn's words."""
+    own = [escrita for escrita in escritas if not escrita.so_informa]
+    return Palavras(
+        "\n".join(escrita.texto for escrita in escritas),
+        (own or escritas)[-1].em,
+        tuple(escritas),
+        None if len(own) == len(escritas) else "\n".join(escrita.texto for escrita in own),
+    )
+
+
+def _written(row: InboxRow, notices: Iterable[InboxRow]) -> Escrita | None:
+    """Return a message as it is now, ``None`` when it was deleted; an edited one may not confirm."""
     message = _message(row)
-    return Chegada((row,), _contact(lane, row), _button(message) or Outro(str(message.get("type"))), message["id"])
+    written = Escrita(row.chave, _text(message) or "", _time(message), _is_forwarded(message))
+    for notice in sorted(notices, key=lambda row: (_seconds(_message(row)), row.id)):
+        change = _change(_message(notice))
+        if isinstance(change, Apagada):
+            return None
+        if isinstance(change, Edicao) and change.texto is not None:
+            written = replace(written, texto=change.texto, so_informa=True)
+    return written
+
+
+def _one(lane: str, row: InboxRow) -> Chegada:
+    message = _message(row)
+    return _chegada(lane, (row,), _button(message) or Outro(str(message.get("type"))))
+
+
+def _chegada(lane: str, rows: tuple[InboxRow, ...], entrada: Entrada) -> Chegada:
+    return Chegada(rows, _contact(lane, rows[-1]), entrada, _message(rows[-1])["id"])
 
 
 def _message(row: InboxRow) -> dict[str, Any]:
@@ -94,6 +161,26 @@ def _text(message: dict[str, Any]) -> str | None:
         return None
     words = content.get("body") if tipo == "text" else content.get("caption")
     return words if isinstance(words, str) and words.strip() else None
+
+
+def _is_forwarded(message: dict[str, Any]) -> bool:
+    context = message.get("context")
+    return isinstance(context, dict) and bool(context.get("forwarded") or context.get("frequently_forwarded"))
+
+
+def _change(message: dict[str, Any]) -> Edicao | Apagada | None:
+    """Return what a notice tells of another message; outside of coexistence an edit may come without its content."""
+    match message:
+        case {"type": "edit", "edit": {"original_message_id": str(original), "message": dict(new)}}:
+            return Edicao(original, _text(new), _time(message))
+        case {"type": "edit", "edit": {"original_message_id": str(original)}}:
+            return Edicao(original, None, _time(message))
+        case {"type": "edit"} | {"type": "unsupported", "unsupported": {"type": "edit"}}:
+            return Edicao(None, None, _time(message))
+        case {"type": "revoke", "revoke": {"original_message_id": str(original)}}:
+            return Apagada(original)
+        case _:
+            return None
 
 
 def _button(message: dict[str, Any]) -> Toque | None:
@@ -118,6 +205,11 @@ def _time(message: dict[str, Any]) -> datetime | None:
         return datetime.fromtimestamp(int(message["timestamp"]), UTC)
     except (KeyError, TypeError, ValueError, OverflowError, OSError):
         return None
+
+
+def _seconds(message: dict[str, Any]) -> float:
+    when = _time(message)
+    return when.timestamp() if when else 0.0
 
 
 def _contact(lane: str, row: InboxRow) -> Contato:

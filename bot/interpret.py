@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
-from bot.inbound import SILENT, Outro, Palavras, Toque
+from bot.inbound import SILENT, Apagada, Edicao, Outro, Palavras, Toque
 from bot.requests import answer
 from extractor.contract import Context, Extraction, Intent
 from extractor.requests import Pedido, Tipo, read_request
 from state_machine import messages, pedidos
 from state_machine.efeitos import EnviarArquivo, Mensagem
+from state_machine.escrita import Escrita
 from state_machine.estado import Estado
 from state_machine.eventos import (
     Abriu,
+    Apagou,
     Cancelou,
     Confirmou,
     Conversou,
+    Editou,
+    Encaminhou,
     Evento,
     Informou,
     MandouArquivo,
@@ -29,19 +33,22 @@ from state_machine.eventos import (
 )
 from state_machine.fields import Campo
 from state_machine.hora import SAO_PAULO
+from state_machine.rascunho import sem_editada
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
     from bot.inbound import Entrada
     from bot.ports import Extractor
+    from persistence.edits import Mudanca, Ouvida
     from persistence.people import Empresa
     from state_machine.pedidos import NotaListada
     from state_machine.sessao import Sessao
 
 TAKEN_UP = frozenset({Estado.REJEITADO, Estado.CANCELADO_USUARIO, Estado.EXPIRADO})  # their data may go on
 FINAL_WORDS = frozenset({Intent.CONFIRMAR, Intent.NEGAR})  # they answer us; they ask for nothing
+CONFIRMED = frozenset({Estado.PROCESSANDO, Estado.APROVADO, Estado.ERRO})  # their words are at the authority
 RECENT = timedelta(hours=24)  # for so long a rejected or expired session is what a short word still refers to
 
 
@@ -83,6 +90,14 @@ class Memory(Protocol):
         """Whether the session's invoice waits for its person's word: nobody has accepted it for a day."""
         ...
 
+    async def heard(self, wamid: str) -> Ouvida:
+        """What is known of a message that came before."""
+        ...
+
+    async def changes(self, wamids: Collection[str]) -> Sequence[Mudanca]:
+        """Every notice so far that one of these messages was edited or deleted."""
+        ...
+
     async def notes(self, limit: int, *, numero: str | None = None, autorizadas: bool = True) -> Sequence[NotaListada]:
         """This conversation's newest invoices, newest first; only those of a number, or also those not issued."""
         ...
@@ -104,15 +119,36 @@ async def read(
     return await extractor.extract(texto, contexto)
 
 
-async def plan(entrada: Entrada, leitura: Extraction | None, memory: Memory, agora: datetime) -> Plano:
-    """Decide which session an arrival speaks to, and what it says to it."""
+def without(sessao: Sessao | None, mensagem: str | None) -> Sessao | None:
+    """Return the session as it was before a message: the light in which that one is read again."""
+    if sessao is None or mensagem is None:
+        return sessao
+    ditos = [campo for campo in Campo if sessao.rascunho.campo(campo).mensagem == mensagem]
+    if not ditos:
+        return sessao
+    rascunho = sem_editada(sessao.rascunho, mensagem, ())
+    pendente = ditos[0] if len(ditos) == 1 else None
+    return replace(sessao, rascunho=rascunho, estado=Estado.DADOS_INCOMPLETOS, pendente=pendente)
+
+
+async def plan(
+    entrada: Entrada, leitura: Extraction | None, memory: Memory, agora: datetime, proprias: Extraction | None = None
+) -> Plano:
+    """Decide which session an arrival speaks to, and what it says to it.
+
+    ``leitura`` is of all its words; ``proprias``, where some of them decide nothing, of the others alone.
+    """
     match entrada:
         case Toque():
             return await _pressed(entrada, memory)
-        case Palavras() if leitura is not None and (pedido := _request(entrada.texto, leitura, memory.ativa)):
+        case Edicao():
+            return await _edited(entrada, leitura, memory, agora)
+        case Apagada(original):
+            return await _deleted(original, memory)
+        case Palavras() if leitura is not None and (pedido := _asked(entrada, leitura, proprias, memory.ativa)):
             return await _requested(pedido, memory, agora)
         case Palavras() if leitura is not None:
-            evento = _event(leitura, entrada)
+            evento = _said(entrada, leitura, proprias)
             return Plano((evento,), memory.ativa) if memory.ativa else await _out_of_the_blue(evento, memory, agora)
         case Outro(tipo) if tipo in SILENT:
             return Plano()
@@ -124,8 +160,22 @@ async def plan(entrada: Entrada, leitura: Extraction | None, memory: Memory, ago
             raise AssertionError("words without a reading")
 
 
+def _said(entrada: Palavras, leitura: Extraction, proprias: Extraction | None) -> Evento:
+    """Return what the words say; those of a forwarded message give data, and decide nothing."""
+    if entrada.proprias is None:
+        return _event(leitura, entrada)
+    if _informs(leitura):
+        return Informou(leitura.candidates, leitura.doubts, leitura.clear, escritas=entrada.escritas)
+    evento = _event(proprias, entrada) if proprias else Conversou()
+    return Encaminhou() if isinstance(evento, Conversou) else evento
+
+
+def _informs(leitura: Extraction) -> bool:
+    return bool(leitura.candidates or leitura.doubts or leitura.clear)
+
+
 def _event(leitura: Extraction, entrada: Palavras) -> Evento:
-    said = bool(leitura.candidates or leitura.doubts or leitura.clear)
+    said = _informs(leitura)
     match leitura.intent:
         case Intent.CONFIRMAR if not said:
             return Confirmou(None, entrada.escrita_em)
@@ -143,9 +193,16 @@ def _event(leitura: Extraction, entrada: Palavras) -> Evento:
             return Conversou()
 
 
+def _asked(entrada: Palavras, leitura: Extraction, proprias: Extraction | None, ativa: Sessao | None) -> Pedido | None:
+    """Return what the user asks for in words of their own."""
+    if entrada.proprias is None:
+        return _request(entrada.texto, leitura, ativa)
+    return None if proprias is None or _informs(leitura) else _request(entrada.proprias, proprias, ativa)
+
+
 def _request(texto: str, leitura: Extraction, ativa: Sessao | None) -> Pedido | None:
     """Return what the words ask for when they carry no data of an invoice; "cancela" alone is about the open one."""
-    if leitura.candidates or leitura.doubts or leitura.clear or (ativa and leitura.intent in FINAL_WORDS):
+    if _informs(leitura) or (ativa and leitura.intent in FINAL_WORDS):
         return None
     pedido = read_request(texto)
     if leitura.intent is Intent.CANCELAR:
@@ -168,6 +225,49 @@ async def _requested(pedido: Pedido, memory: Memory, agora: datetime) -> Plano:
         return Plano(resposta=texto, arquivo=arquivo)
     texto = pedidos.mensagem("O PDF está indo." if isinstance(resposta, EnviarArquivo) else resposta, em_aberto=True)
     return Plano((PediuAjuda(texto),), memory.ativa, arquivo=arquivo)
+
+
+async def _edited(edicao: Edicao, leitura: Extraction | None, memory: Memory, agora: datetime) -> Plano:
+    """Take a message as it reads now, in the place where it was written; what is confirmed stays as it was."""
+    ativa, original = memory.ativa, edicao.original
+    if original is None:
+        return Plano((Editou(None),), ativa) if ativa else Plano(resposta=messages.editou())
+    if await _is_outdated(edicao, original, memory):
+        return Plano()
+    ouvida = await memory.heard(original)
+    outra = ouvida.sessao if ouvida.sessao and (ativa is None or ouvida.sessao.sessao_id != ativa.sessao_id) else None
+    if outra is not None:
+        resposta = messages.editou_tarde(outra)
+        return Plano((PediuAjuda(resposta),), ativa) if ativa else Plano(resposta=resposta)
+    if leitura is None:
+        return Plano((Editou(original),), ativa) if ativa else Plano(resposta=messages.editou())
+    quando = ouvida.escrita_em or edicao.escrita_em  # one that we never saw is as old as its edit, as far as we know
+    escritas = (Escrita(original, edicao.texto or "", quando, so_informa=True),)
+    dito = Informou(leitura.candidates, leitura.doubts, leitura.clear, escritas=escritas)
+    if ativa:
+        return Plano((Editou(original, dito),), ativa)
+    evento: Evento = dito if _informs(leitura) else Encaminhou()
+    return await _out_of_the_blue(evento, memory, agora)
+
+
+async def _is_outdated(edicao: Edicao, original: str, memory: Memory) -> bool:
+    """Tell whether a later edit of the same message, or its end, came before this one."""
+    quando = edicao.escrita_em.timestamp() if edicao.escrita_em else 0
+    return any(mudanca.quando > quando for mudanca in await memory.changes([original]))
+
+
+async def _deleted(original: str, memory: Memory) -> Plano:
+    """Put in doubt what a deleted message told the open invoice; nothing else can be undone by deleting it."""
+    ativa = memory.ativa
+    sessao = (await memory.heard(original)).sessao
+    if sessao is None:
+        return Plano()
+    if ativa and sessao.sessao_id == ativa.sessao_id:
+        return Plano((Apagou(original),), ativa)
+    if sessao.estado not in CONFIRMED:
+        return Plano()
+    resposta = messages.apagou_tarde(sessao)
+    return Plano((PediuAjuda(resposta),), ativa) if ativa else Plano(resposta=resposta)
 
 
 async def _pressed(toque: Toque, memory: Memory) -> Plano:

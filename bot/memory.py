@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from persistence import attempts, notes, snapshots
+from persistence import attempts, edits, notes, snapshots
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from datetime import datetime
 
     from persistence.connection import Connection
+    from persistence.edits import Mudanca, Ouvida
     from persistence.engine import Database
     from state_machine.pedidos import NotaListada
     from state_machine.sessao import Sessao
@@ -22,9 +24,10 @@ _NOW = sa.select(sa.func.now())
 class ConversationMemory:
     """What ``plan`` may ask about a conversation, one statement each."""
 
-    def __init__(self, database: Database, conversa: str, ativa: Sessao | None) -> None:
+    def __init__(self, database: Database, conversa: str, empresa_id: int, ativa: Sessao | None) -> None:
         self._database = database
         self._conversa = conversa
+        self._empresa_id = empresa_id
         self.ativa = ativa
 
     async def load(self, sessao_id: str) -> Sessao | None:
@@ -48,9 +51,21 @@ class ConversationMemory:
             return await attempts.waits_for_person(connection, sessao.sessao_id, sessao.revisao)
 
     async def notes(self, limit: int, *, numero: str | None = None, autorizadas: bool = True) -> list[NotaListada]:
-        """This conversation's newest invoices, newest first; nobody else's."""
+        """This conversation's newest invoices of the company for which it issues now, newest first; nobody else's."""
         async with self._database.alone() as connection:
-            return await notes.listed(connection, self._conversa, limit, numero=numero, autorizadas=autorizadas)
+            return await notes.listed(
+                connection, self._conversa, self._empresa_id, limit, numero=numero, autorizadas=autorizadas
+            )
+
+    async def heard(self, wamid: str) -> Ouvida:
+        """What is known of a message that came before."""
+        async with self._database.transaction() as connection:
+            return await edits.heard(connection, self._conversa, wamid)
+
+    async def changes(self, wamids: Collection[str]) -> list[Mudanca]:
+        """Every notice so far that one of these messages was edited or deleted."""
+        async with self._database.alone() as connection:
+            return await edits.changes(connection, self._conversa, wamids)
 
 
 async def database_now(connection: Connection) -> datetime:

@@ -59,6 +59,6 @@ def _event(payload: dict[str, Any]) -> Evento:
         case {"aviso": "demorou"}:
             return EmissaoDemorou()
         case {"aviso": "ainda_quer"}:
-            return EmissaoParada()
+            return EmissaoParada(next(iter(payload.get("outras", ())), None))
         case _:
             raise AnotherVersionError(f"news of an emission: {payload.get('aviso')}")

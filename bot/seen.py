@@ -1,4 +1,4 @@
-"""Adds to a yes what only the records know: what its writer had seen, and what has changed or was issued since."""
+"""Adds to what the user said what only the records know: for whom they may issue now, what a yes had seen before it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 from persistence import attempts, outbox
 from persistence.repeats import equal_invoice
 from state_machine.estado import Estado
-from state_machine.eventos import Confirmou, NaoQuisMais, QuisAinda
+from state_machine.eventos import Confirmou, Conversou, MudouEmissor, NaoQuisMais, QuisAinda
 from state_machine.fields import Campo
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from persistence.connection import Connection
     from persistence.people import Empresa
     from state_machine.eventos import Evento
@@ -21,26 +23,52 @@ if TYPE_CHECKING:
 CLOCKS_APART = timedelta(seconds=2)  # Meta's clock tells whole seconds, and is not ours
 
 
-async def as_seen(
-    connection: Connection, sessao: Sessao, empresa: Empresa, evento: Evento, repeat: timedelta
-) -> Evento:
+def is_yes(sessao: Sessao | None, eventos: Sequence[Evento]) -> bool:
+    """Tell whether these events may issue the session's invoice."""
+    waits = sessao is not None and sessao.estado is Estado.AGUARDANDO_CONFIRMACAO
+    return waits and any(isinstance(evento, Confirmou) for evento in eventos)
+
+
+def as_issued_by(sessao: Sessao, empresa: Empresa | None, eventos: Sequence[Evento]) -> list[Evento]:
+    """Return the events as they are while the session is the company's, for which its user may issue now.
+
+    Otherwise the session's summaries named another company, or other data of it: a yes to one of them is talk, and the
+    change is the last thing that happens. ``None``: they may issue for nobody; then nothing else happens.
+    """
+    if not sessao.espera_usuario:
+        return list(eventos)
+    if empresa is None:
+        return [MudouEmissor(None)]
+    if not _changed(sessao, empresa):
+        return list(eventos)
+    said = [Conversou() if isinstance(evento, Confirmou) else evento for evento in eventos]
+    return [*said, MudouEmissor(empresa.emissor)]
+
+
+def _changed(sessao: Sessao, empresa: Empresa) -> bool:
+    if sessao.empresa_id != empresa.id:
+        return True
+    if sessao.empresa_versao is None:  # stored by an older version of us, which went by the time
+        return sessao.mostrado_em is not None and empresa.atualizado_em > sessao.mostrado_em
+    return sessao.empresa_versao != empresa.versao
+
+
+async def as_seen(connection: Connection, sessao: Sessao, evento: Evento, repeat: timedelta) -> Evento:
     """Return a yes with its circumstances, and any other event as it is.
 
-    ``repeat``: for so long an invoice of the same content makes us ask before a second one; zero never asks.
+    ``repeat``: for so long after its end an invoice of the same content makes us ask before a second one.
     """
     if not isinstance(evento, Confirmou) or sessao.estado is not Estado.AGUARDANDO_CONFIRMACAO:
         return evento
-    if sessao.mostrado_em and empresa.atualizado_em > sessao.mostrado_em:
-        return replace(evento, emitente=empresa.razao_social)
     if evento.revisao is None:  # a button is itself the proof that its summary arrived
         shown, aside = await outbox.seen(connection, sessao)
         visto = shown is not None and evento.escrita_em is not None and evento.escrita_em >= shown - CLOCKS_APART
         evento = replace(evento, visto=visto and not aside)  # of an issued note, say: the yes may be for that
     documento, descricao = sessao.rascunho.validado(Campo.DOCUMENTO), sessao.rascunho.validado(Campo.DESCRICAO)
-    if not repeat or not sessao.rascunho.completo or documento is None or descricao is None:
+    if not sessao.rascunho.completo or documento is None or descricao is None:
         return evento
     valor = sessao.rascunho.valor_servico
-    igual = await equal_invoice(connection, empresa.id, sessao.sessao_id, documento, valor, descricao, repeat)
+    igual = await equal_invoice(connection, sessao.empresa_id, sessao.sessao_id, documento, valor, descricao, repeat)
     return replace(evento, igual=igual)
 
 

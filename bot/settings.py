@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+LONGEST_REPEAT_DAYS = 8  # Meta repeats a webhook for seven days; what it repeats must still be known
 SECRETS_DIR = Path("/run/secrets")  # where Docker and Kubernetes mount secret files
 
 
@@ -64,7 +65,7 @@ class Settings(BaseSettings):
     openai_price: Annotated[tuple[Decimal, Decimal] | None, NoDecode] = None  # R$ per million tokens read, written
 
     session_ttl_seconds: int = Field(default=3600, gt=0)
-    repeat_window_seconds: int = Field(default=86400, ge=0)  # asks before a second equal invoice; 0: never
+    repeat_window_seconds: int = Field(default=86400, ge=0)  # after an equal one was issued; 0: only while it is open
     debounce_seconds: float = Field(default=1.0, ge=0)
     reconcile_ladder: Annotated[tuple[float, ...], NoDecode] = Field(default=(2, 10, 30, 120, 300, 900, 3600))
     slow_notice_seconds: float = Field(default=30.0, gt=0)  # "typing…" dies after 25 s: then people want a word
@@ -106,6 +107,16 @@ class Settings(BaseSettings):
     def _positive(cls, value: tuple[float, ...]) -> tuple[float, ...]:
         if not value or min(value) <= 0:
             raise ValueError("seconds above zero, separated by commas, such as 2,10,30,120")
+        return value
+
+    @field_validator("retention_messages_days")
+    @classmethod
+    def _longer_than_meta_repeats(cls, value: int) -> int:
+        if 0 < value < LONGEST_REPEAT_DAYS:
+            raise ValueError(
+                f"at least {LONGEST_REPEAT_DAYS} days, or 0 for ever: Meta sends a message again for seven days, and "
+                "one that Prosa has forgotten would be read twice"
+            )
         return value
 
     @field_validator("whatsapp_phone_number_id")

@@ -157,7 +157,7 @@ class Settlement:
             "aviso": passo.aviso,
             "numero": passo.nota.numero if passo.nota else None,
             "motivo": passo.motivo,
-            "outras": outras,
+            "outras": [passo.outra] if passo.outra else outras,
         }
         if passo.recusa is not None:
             explicacao = explain(passo.recusa)

@@ -38,8 +38,9 @@ class Storage:
 
     async def watch(self) -> None:
         """Raise ``EmbeddedError`` once a PostgreSQL of ours has ended by itself: nobody else would start it again."""
-        while self.owned is not None:
-            self.owned.check()
+        while True:
+            if self.owned is not None:
+                self.owned.check()
             await asyncio.sleep(WATCH_SECONDS)
 
 

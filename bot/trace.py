@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from persistence.snapshots import dump_rascunho
-from state_machine.eventos import Confirmou, Informou, NotaRejeitada
+from state_machine.eventos import Apagou, Confirmou, Editou, Informou, MudouEmissor, NotaRejeitada
 
 if TYPE_CHECKING:
     from state_machine.eventos import Evento
@@ -18,9 +18,13 @@ def trace(antes: Sessao, depois: Sessao, evento: Evento) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     match evento:
         case Informou():
-            kept["lido"] = [_flat(candidate) for candidate in evento.candidates]
-            kept["duvidas"] = [_flat(doubt) for doubt in evento.doubts]
-            kept["retirado"] = sorted(evento.clear)
+            kept |= _read(evento)
+        case Editou():
+            kept |= {"editada": evento.mensagem, **(_read(evento.dito) if evento.dito else {})}
+        case Apagou():
+            kept["apagada"] = evento.mensagem
+        case MudouEmissor():
+            kept["empresa"] = evento.emissor.id if evento.emissor else None
         case Confirmou():
             kept["revisao_do_botao"] = evento.revisao
         case NotaRejeitada():
@@ -30,6 +34,14 @@ def trace(antes: Sessao, depois: Sessao, evento: Evento) -> dict[str, Any]:
     if depois.rascunho != antes.rascunho or antes.versao == 0:
         kept["rascunho"] = dump_rascunho(depois.rascunho)
     return kept
+
+
+def _read(dito: Informou) -> dict[str, Any]:
+    return {
+        "lido": [_flat(candidate) for candidate in dito.candidates],
+        "duvidas": [_flat(doubt) for doubt in dito.doubts],
+        "retirado": sorted(dito.clear),
+    }
 
 
 def _flat(said: Candidate | Doubt) -> dict[str, Any]:

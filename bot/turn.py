@@ -16,11 +16,11 @@ from bot.customers import as_cadastro
 from bot.evidence import evidence
 from bot.gathered import Gathered
 from bot.hearing import hear
-from bot.inbound import Palavras, next_arrival
-from bot.interpret import Plano, plan, read
+from bot.inbound import Edicao, Outro, Palavras, joined, next_arrival
+from bot.interpret import Plano, plan, read, without
 from bot.memory import ConversationMemory
 from bot.readings import dump_reading, load_reading
-from bot.seen import as_seen, as_stopped
+from bot.seen import CLOCKS_APART, as_issued_by, as_seen, as_stopped, is_yes
 from bot.trace import trace
 from bot.unknown import orient
 from persistence import conversations, outbox, people, snapshots
@@ -28,7 +28,7 @@ from persistence.clock import DatabaseClock
 from persistence.intents import integration_id
 from persistence.snapshots import StaleSessionError
 from state_machine.efeitos import Emitir
-from state_machine.eventos import Informou
+from state_machine.eventos import Editou, Informou, MudouEmissor
 from state_machine.fields import Campo
 from state_machine.hora import SAO_PAULO
 from state_machine.sessao import Sessao
@@ -96,14 +96,16 @@ class Conversations:
         clock = DatabaseClock(conversa.agora)
         if conversa.atendida:
             return await hear(self._database, self._lanes, lease, chegada)
-        if conversa.empresa is None:
+        if conversa.empresa is None and conversa.ativa is None:
             ids = await orient(self._database, self._lanes, lease, chegada, conversa.orientada_em)
             self._ring_delivery()
             return ids
         if chegada.rows[-1].tentativas == 0:
             self._courtesies.read(chegada.wamid)
-        if taken := await self._cancelling.take(lease, chegada, conversa.empresa, talking=conversa.cancelando):
-            return taken
+        if conversa.empresa is not None:
+            taken = await self._cancelling.take(lease, chegada, conversa.empresa, talking=conversa.cancelando)
+            if taken:
+                return taken
         ativa = await self._current(lease.lane, conversa.ativa)
         for attempt in range(1, REPLANS + 1):
             try:
@@ -140,12 +142,9 @@ class Conversations:
         return [row.id]
 
     async def _turn(
-        self, lease: Lease, chegada: Chegada, empresa: Empresa, ativa: Sessao | None, clock: DatabaseClock
+        self, lease: Lease, chegada: Chegada, empresa: Empresa | None, ativa: Sessao | None, clock: DatabaseClock
     ) -> Collection[int]:
-        agora = clock.now()
-        memory = ConversationMemory(self._database, lease.lane, ativa)
-        leitura = await self._reading(chegada, memory.ativa, empresa, agora)
-        plano = await plan(chegada.entrada, leitura, memory, agora)
+        plano = await self._planned(lease, chegada, empresa, ativa, clock.now())
         eventos = [await self._with_register(evento) for evento in plano.eventos]
         ids = [row.id for row in chegada.rows]
         correlacao = chegada.rows[-1].correlacao
@@ -154,8 +153,11 @@ class Conversations:
         async with self._database.transaction() as connection:
             conversations.greet_later(connection, chegada.contato, len(ids))
             if eventos:
-                alvo = plano.alvo or _new_session(lease.lane, empresa, plano, agora)
-                eventos = [await as_seen(connection, alvo, empresa, evento, self._repeat) for evento in eventos]
+                alvo = plano.alvo or await _new_session(connection, lease.lane, empresa, plano, agora)
+                if is_yes(alvo, eventos):
+                    empresa = await conversations.issuer(connection, chegada.contato)
+                eventos = as_issued_by(alvo, empresa, eventos)
+                eventos = [await as_seen(connection, alvo, evento, self._repeat) for evento in eventos]
                 eventos = [await as_stopped(connection, alvo, evento) for evento in eventos]
                 telefone = chegada.contato.wa_id
                 sessao = await self.apply(connection, alvo, eventos, empresa, agora, correlacao, telefone=telefone)
@@ -176,12 +178,25 @@ class Conversations:
             await self._remember(sessao, plano)
         return ids
 
+    async def _planned(
+        self, lease: Lease, chegada: Chegada, empresa: Empresa | None, ativa: Sessao | None, agora: datetime
+    ) -> Plano:
+        """Return what the messages mean; nothing, to an open invoice whose user may issue for nobody any more."""
+        if empresa is None:
+            return Plano((MudouEmissor(None),) if ativa else (), ativa)
+        memory = ConversationMemory(self._database, lease.lane, empresa.id, ativa)
+        chegada = await _as_it_stands(chegada, memory)
+        leitura = await self._reading(chegada, memory.ativa, empresa, agora)
+        proprias = chegada.entrada.proprias if isinstance(chegada.entrada, Palavras) else None
+        own = await read(proprias, memory.ativa, empresa, agora, self._extractor) if proprias else None
+        return await plan(chegada.entrada, leitura, memory, agora, own)
+
     async def apply(
         self,
         connection: Connection,
         sessao: Sessao,
         eventos: Sequence[Evento],
-        empresa: Empresa,
+        empresa: Empresa | None,
         agora: datetime,
         correlacao: str,
         *,
@@ -216,23 +231,35 @@ class Conversations:
         self, chegada: Chegada, sessao: Sessao | None, empresa: Empresa, agora: datetime
     ) -> Extraction | None:
         """Return what the words say; a model's reading is kept, so that a retried turn replays it."""
-        if not isinstance(chegada.entrada, Palavras):
-            return None
+        match chegada.entrada:
+            case Palavras(texto):
+                pass
+            case Edicao(original, str(texto)):
+                sessao = without(sessao, original)
+            case _:
+                return None
         key = [row.id for row in chegada.rows]
         kept = load_reading(chegada.rows[-1].interpretacao, key)
         if kept:
             return kept
-        leitura = await read(chegada.entrada.texto, sessao, empresa, agora, self._extractor)
+        leitura = await read(texto, sessao, empresa, agora, self._extractor)
         if leitura.modelo_usado:
             await self._lanes.store_interpretation(chegada.rows[-1].id, dump_reading(leitura, key))
         return leitura
 
     async def _with_register(self, evento: Evento) -> Evento:
-        if not isinstance(evento, Informou):
-            return evento
-        documentos = [c.valor for c in evento.candidates if c.campo is Campo.DOCUMENTO]
+        match evento:
+            case Informou():
+                return await self._looked_up(evento)
+            case Editou(dito=Informou() as dito):
+                return replace(evento, dito=await self._looked_up(dito))
+            case _:
+                return evento
+
+    async def _looked_up(self, dito: Informou) -> Informou:
+        documentos = [c.valor for c in dito.candidates if c.campo is Campo.DOCUMENTO]
         found = await self._customers.find(documentos[-1]) if documentos else None
-        return replace(evento, cadastro=as_cadastro(found)) if found else evento
+        return replace(dito, cadastro=as_cadastro(found)) if found else dito
 
     async def _current(self, conversa: str, ativa: tuple[str, int] | None) -> Sessao | None:
         """Return the session that waits for the user, from Redis if that has this very version of it."""
@@ -261,10 +288,35 @@ class Conversations:
         await self._courtesies.close()
 
 
-def _new_session(conversa: str, empresa: Empresa, plano: Plano, agora: datetime) -> Sessao:
-    """A session of today; its id is ``ddmmaa-`` and 8 random hex digits, unique in the database."""
+async def _as_it_stands(chegada: Chegada, memory: ConversationMemory) -> Chegada:
+    """Leave out what arrived late and has been edited or deleted meanwhile: the notice of that overtook it."""
+    if not isinstance(chegada.entrada, Palavras):
+        return chegada
+    arrived = {row.chave: row.recebido_em for row in chegada.rows}
+    late = {e.mensagem for e in chegada.entrada.escritas if e.em and arrived[e.mensagem] - e.em > CLOCKS_APART}
+    gone = {change.original for change in await memory.changes(late)} if late else set()
+    left = [escrita for escrita in chegada.entrada.escritas if escrita.mensagem not in gone]
+    if len(left) == len(chegada.entrada.escritas):
+        return chegada
+    return replace(chegada, entrada=joined(left) if left else Outro("revoke"))
+
+
+async def _new_session(
+    connection: Connection, conversa: str, empresa: Empresa | None, plano: Plano, agora: datetime
+) -> Sessao:
+    """A session of today; its id is ``ddmmaa-`` and 8 random hex digits, unique in the database.
+
+    One that takes up another's data begins as that one's company's, so that a change of company is seen.
+    """
+    assert empresa is not None  # noqa: S101 - ``_planned`` opens none for nobody
     sessao_id = f"{agora.astimezone(SAO_PAULO):%d%m%y}-{secrets.token_hex(4)}"
-    return Sessao(sessao_id, conversa, empresa.id, empresa.razao_social, origem=plano.origem)
+    nova = Sessao(
+        sessao_id, conversa, empresa.id, empresa.razao_social, origem=plano.origem, empresa_versao=empresa.versao
+    )
+    antiga = await snapshots.load(connection, conversa, plano.origem) if plano.origem else None
+    if antiga is None or antiga.empresa_id == empresa.id:
+        return nova
+    return replace(nova, empresa_id=antiga.empresa_id, emitente=antiga.emitente)
 
 
 def _issues(efeitos: Sequence[Efeito], sessao: Sessao) -> str | None:

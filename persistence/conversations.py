@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from persistence.people import Empresa, PhoneError, canonical_phone, company_of
-from persistence.tables import conversas, usuario
+from persistence.tables import conversas, empresa, usuario
 from persistence.versions import known, literals
 from state_machine.cancelamento import CONVERSANDO
 from state_machine.estado import ESPERAM_USUARIO, Estado
@@ -81,6 +81,30 @@ async def find(database: Database, contatos: Sequence[Contato]) -> list[Conversa
     """
     telefones = [_canonical_or_none(contato.wa_id) for contato in contatos]
     return list(map(_conversa, await database.pool.fetch(_FIND, [c.conversa for c in contatos], telefones)))
+
+
+def _issuer(*, by_phone: bool) -> Any:
+    person = usuario.c.telefone == sa.bindparam("b_telefone")
+    if not by_phone:
+        known = sa.select(conversas.c.usuario_id).where(conversas.c.conversa == sa.bindparam("b_conversa"))
+        person = usuario.c.id == known.scalar_subquery()
+    columns = [empresa.c[name] for name in Empresa.__slots__]
+    return sa.select(*columns).join(usuario).where(person).with_for_update(read=True, of=usuario)
+
+
+# Made once: composing a statement costs more than running it.
+_ISSUER = {by_phone: _issuer(by_phone=by_phone) for by_phone in (True, False)}
+
+
+async def issuer(connection: Connection, contato: Contato) -> Empresa | None:
+    """Return the company for which who writes may issue at this moment, ``None`` if there is none.
+
+    Until the transaction ends nobody else can take this right away or give it for another company.
+    """
+    telefone = _canonical_or_none(contato.wa_id)
+    values = {"b_telefone": telefone} if telefone is not None else {"b_conversa": contato.conversa}
+    row = (await connection.execute(_ISSUER[telefone is not None], values)).one_or_none()
+    return company_of(row) if row else None
 
 
 def _conversa(row: Any) -> Conversa:

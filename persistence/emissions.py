@@ -51,7 +51,7 @@ class Tarefa:
     conversa: str
     sessao_id: str
     revisao: int
-    tentativa: int
+    primeira: bool  # no earlier attempt at this revision, and no session that this one repairs: nothing to ask before
     prestador_id: int
     payload: bytes
     id_externo: str | None
@@ -126,7 +126,7 @@ def _tarefa(row: Any, tomada_em: float) -> Tarefa:
         conversa=row.conversa,
         sessao_id=row.sessao_id,
         revisao=row.revisao,
-        tentativa=row.tentativa,
+        primeira=row.primeira,
         prestador_id=row.prestador_id,
         payload=row.payload_enviado,
         id_externo=row.id_externo,
@@ -198,10 +198,21 @@ async def start_sending(connection: Connection, tarefa: Tarefa, lease_seconds: f
 
 
 async def earlier_attempts(connection: Connection, tarefa: Tarefa) -> list[Anterior]:
-    """Return the attempts at the same revision before this one, oldest first."""
-    values = {"b_sessao": tarefa.sessao_id, "b_revisao": tarefa.revisao, "b_tentativa": tarefa.tentativa}
-    rows = await connection.execute(_EARLIER, values)
-    return [Anterior(row.id, _andamento(row, known(StatusEmissao, row.status)), row.id_externo) for row in rows]
+    """Return the attempts before this one, oldest first: at the same revision, and of the sessions that it repairs.
+
+    Raises ``AnotherVersionError``.
+    """
+    values = {"sessao_id": tarefa.sessao_id, "revisao": tarefa.revisao, "id": tarefa.id}
+    return [
+        Anterior(
+            row.id,
+            _andamento(row, known(StatusEmissao, row.status)),
+            row.id_externo,
+            numero=row.numero,
+            reparada=row.sessao_id != tarefa.sessao_id,
+        )
+        for row in await connection.execute(_EARLIER, values)
+    ]
 
 
 async def look_at(connection: Connection, emissao_id: int) -> None:
@@ -301,12 +312,18 @@ _LOOK_AT = (
     .where(_E.id == sa.bindparam("b_id"))
     .values(dica_em=sa.func.now(), proxima_acao_em=sa.func.now())
 )
-_EARLIER = (
-    nfse_emissao.select()
-    .where(_E.sessao_id == sa.bindparam("b_sessao"), _E.revisao == sa.bindparam("b_revisao"))
-    .where(_E.tentativa < sa.bindparam("b_tentativa"))
-    .order_by(_E.tentativa)
+_EARLIER = sa.text("""
+WITH RECURSIVE reparadas AS (
+    SELECT origem FROM session_snapshot WHERE sessao_id = :sessao_id AND origem IS NOT NULL
+    UNION
+    SELECT s.origem FROM session_snapshot s JOIN reparadas r ON s.sessao_id = r.origem WHERE s.origem IS NOT NULL
 )
+SELECT e.*, CASE WHEN p.status <> 'cancelado' THEN p.numero END AS numero
+FROM nfse_emissao e LEFT JOIN nfse_processada p ON p.emissao_id = e.id
+WHERE e.id < :id AND (e.sessao_id IN (SELECT origem FROM reparadas)
+    OR (e.sessao_id = :sessao_id AND e.revisao = :revisao))
+ORDER BY e.id
+""")
 # Changes the emission only while nobody else took it over since: the epoch is the fence.
 _OURS = nfse_emissao.update().where(_E.id == sa.bindparam("b_id"), _E.epoch == sa.bindparam("b_epoch"))
 _RENEW = _OURS.where(_E.lease_until.is_not(None)).values(lease_until=in_seconds("b_seconds"))

@@ -67,7 +67,9 @@ _NEWEST = (
 
 def _listed(*, by_number: bool, autorizadas: bool) -> Any:
     # Where an attempt was dispensed with, an earlier one is the invoice.
-    statement = _NEWEST.where(nfse_emissao.c.status != StatusEmissao.DISPENSADO)
+    statement = _NEWEST.where(
+        nfse_emissao.c.status != StatusEmissao.DISPENSADO, nfse_emissao.c.prestador_id == sa.bindparam("b_empresa")
+    )
     if by_number:
         statement = statement.where(sa.func.ltrim(nfse_processada.c.numero, "0") == sa.bindparam("b_numero"))
     return statement.where(nfse_processada.c.numero.is_not(None)) if autorizadas else statement
@@ -137,10 +139,16 @@ async def of_conversation(connection: Connection, conversa: str, limit: int = 20
 
 
 async def listed(
-    connection: Connection, conversa: str, limit: int, *, numero: str | None = None, autorizadas: bool = True
+    connection: Connection,
+    conversa: str,
+    empresa_id: int,
+    limit: int,
+    *,
+    numero: str | None = None,
+    autorizadas: bool = True,
 ) -> list[NotaListada]:
-    """List a conversation's newest invoices as people speak of them; with ``numero`` only those of that number."""
-    values = {"b_conversa": conversa, "b_limit": limit, "b_numero": numero}
+    """List what this company issued in a conversation, newest first; with ``numero`` only those of that number."""
+    values = {"b_conversa": conversa, "b_empresa": empresa_id, "b_limit": limit, "b_numero": numero}
     return [
         NotaListada(
             emissao_id=row.id,

@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from persistence import suspension
 from persistence.tables import empresa, usuario
+from state_machine.sessao import Emissor
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -59,6 +60,7 @@ Regime = Literal["mei", "simples", "normal"]
 class Empresa:
     """A company that issues through us, with its fiscal defaults; ``aliquota`` in percent.
 
+    ``versao`` grows with every change of its data.
     ``serie_rps``: we number its RPS in this series, a new one from ``primeiro_rps`` on; ``None``: the gateway does.
     """
 
@@ -74,6 +76,12 @@ class Empresa:
     atualizado_em: datetime
     serie_rps: str | None = None
     primeiro_rps: int = 1
+    versao: int = 1
+
+    @property
+    def emissor(self) -> Emissor:
+        """The company as a session names it."""
+        return Emissor(self.id, self.cnpj, self.razao_social, self.versao)
 
 
 _COMPANY = sa.select(empresa, sa.func.now().label("agora")).where(empresa.c.id == sa.bindparam("b_empresa"))

@@ -16,23 +16,32 @@ if TYPE_CHECKING:
 
     from persistence.connection import Connection
 
-CANDIDATES = 50  # newest invoices of one amount to one customer that are compared by their texts
+CANDIDATES = 50  # invoices of one amount to one customer that are compared: undecided ones, then the newest
+NEVER = (StatusEmissao.REJEITADO, StatusEmissao.DISPENSADO)  # certainly no invoice
 
 # Statements are composed once: that costs more than running them.
 _LOCK = sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(sa.bindparam("b_content", type_=sa.Text), 0)))
+# A status of a later version counts as undecided too.
+_UNDECIDED = nfse_emissao.c.status != StatusEmissao.CONCLUIDO
+_ENDED = sa.func.coalesce(nfse_emissao.c.processado_em, nfse_emissao.c.criado_em)
 _CANDIDATES = (
-    sa.select(nfse_emissao.c.id_integracao, nfse_emissao.c.criado_em, nfse_emissao.c.descricao_servico)
+    sa.select(
+        nfse_emissao.c.id_integracao,
+        nfse_emissao.c.criado_em,
+        nfse_emissao.c.descricao_servico,
+        _UNDECIDED.label("indecisa"),
+    )
     .outerjoin(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
     .where(
         nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"),
         nfse_emissao.c.tomador_documento == sa.bindparam("b_documento"),
         nfse_emissao.c.valor_servico == sa.bindparam("b_valor"),
-        nfse_emissao.c.criado_em > sa.func.now() - sa.bindparam("b_window", type_=sa.Interval),
+        sa.or_(_UNDECIDED, sa.func.now() - _ENDED < sa.bindparam("b_window", type_=sa.Interval)),
         nfse_emissao.c.sessao_id != sa.bindparam("b_sessao"),
-        nfse_emissao.c.status.not_in([StatusEmissao.REJEITADO, StatusEmissao.DISPENSADO]),
+        nfse_emissao.c.status.not_in(NEVER),
         sa.func.coalesce(nfse_processada.c.status, "autorizado") != "cancelado",
     )
-    .order_by(nfse_emissao.c.id.desc())
+    .order_by(_UNDECIDED.desc(), nfse_emissao.c.id.desc())
     .limit(CANDIDATES)
 )
 
@@ -48,7 +57,8 @@ async def equal_invoice(
 ) -> NotaIgual | None:
     """Return the company's newest invoice of this customer, amount (BRL) and text from another session, if any.
 
-    Looks back ``window`` by the database's clock. Refused and cancelled invoices do not count; one in process does.
+    One whose fate is open counts however old it is, and before any other; one that was issued counts for ``window``
+    after its end, by the database's clock. Refused and cancelled invoices do not count.
     Two confirmations of the same customer and amount at the same moment wait for each other until the commit, so that
     the second one sees the first.
     """
@@ -62,5 +72,5 @@ async def equal_invoice(
     }
     for row in await connection.execute(_CANDIDATES, values):
         if mesmo_texto(row.descricao_servico, descricao):
-            return NotaIgual(row.id_integracao, row.criado_em)
+            return NotaIgual(row.id_integracao, row.criado_em, row.indecisa)
     return None

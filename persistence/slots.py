@@ -63,10 +63,10 @@ WITH RECURSIVE empresas AS (
       AND proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now()) AND NOT {ALHEIA}
     FOR UPDATE SKIP LOCKED
 ), prontas AS (
-    SELECT due.id, due.status AS era, s.conversa, p.envio_suspenso,
+    SELECT due.id, due.status AS era, s.conversa, p.envio_suspenso, e.tentativa = 1 AND s.origem IS NULL AS primeira,
         greatest(coalesce(extract(epoch FROM p.sonda_em - now()), 0), 0)::float8 AS sonda_em,
         due.status = 'pendente' AND e.prestador_cnpj <> ALL(CAST(:quietas AS text[]))
-            AND p.envio_suspenso IS NULL AND e.tentativa = 1
+            AND p.envio_suspenso IS NULL AND e.tentativa = 1 AND s.origem IS NULL
             AND coalesce(e.desejado_em, e.criado_em) > now() - make_interval(secs => :recente) AS pronta
     FROM due JOIN nfse_emissao e ON e.id = due.id
     JOIN session_snapshot s ON s.id = e.session_id JOIN empresa p ON p.id = e.prestador_id
@@ -76,7 +76,8 @@ SET lease_until = now() + make_interval(secs => :lease), epoch = e.epoch + 1, di
     status = CASE WHEN prontas.pronta THEN 'enviando' ELSE e.status END,
     enviado_em = CASE WHEN prontas.pronta THEN coalesce(e.enviado_em, now()) ELSE e.enviado_em END
 FROM prontas WHERE e.id = prontas.id
-RETURNING e.*, prontas.era, prontas.conversa, prontas.pronta, prontas.envio_suspenso, prontas.sonda_em, now() AS agora
+RETURNING e.*, prontas.era, prontas.conversa, prontas.pronta, prontas.primeira, prontas.envio_suspenso,
+    prontas.sonda_em, now() AS agora
 """)  # noqa: S608 - our own constants
 # Cancellations are rare: all that are due may be looked at.
 CLAIM_CANCELLATIONS = sa.text(f"""

@@ -63,6 +63,8 @@ def _columns(sessao: Sessao) -> dict[str, Any]:
         "igual": _IGUAL.dump_python(sessao.igual, mode="json") if sessao.igual else None,
         "expira_em": sessao.expira_em,
         "expired_at": sessao.expired_at,
+        "empresa_id": sessao.empresa_id,
+        "empresa_versao": sessao.empresa_versao,
         "versao": sessao.versao + 1,
     }
 
@@ -118,7 +120,7 @@ def save_later(connection: Connection, sessao: Sessao, *, telefone: str | None =
 def _saving(sessao: Sessao, telefone: str | None, id_integracao: str | None) -> tuple[Any, dict[str, Any]]:
     columns = _columns(sessao)
     if sessao.versao == 0:
-        names = ("sessao_id", "conversa", "empresa_id", "origem")
+        names = ("sessao_id", "conversa", "origem")
         columns |= {name: getattr(sessao, name) for name in names}
         return _INSERT, columns | {"telefone": telefone, "id_integracao": id_integracao}
     return _UPDATE, columns | {"_sessao": sessao.sessao_id, "_versao": sessao.versao, "_integracao": id_integracao}
@@ -148,6 +150,7 @@ def _sessao(row: Row) -> Sessao:
         expira_em=row.expira_em,
         expired_at=row.expired_at,
         origem=row.origem,
+        empresa_versao=row.empresa_versao,
         versao=row.versao,
     )
 

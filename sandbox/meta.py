@@ -16,7 +16,7 @@ from sandbox import meta_graph
 from sandbox.courier import META, Courier, Patience
 from sandbox.meta_envelope import Account, Said, Spread, Told, envelope, signature, status_object
 from sandbox.meta_media import MediaShelf
-from sandbox.meta_model import RANK, Bubble, Side, Status, User, new_wamid
+from sandbox.meta_model import RANK, Bubble, Side, Status, User, edited, forwarded, new_wamid, revoked
 from sandbox.meta_phones import Feed, Phones
 from sandbox.server import ADMIN, Simulator
 
@@ -116,6 +116,18 @@ class MetaSimulator(Simulator):
     async def user_text(self, who: str, text: str, *, name: str | None = None) -> str:
         """Write ``text``; returns its wamid. The webhook is on its way, not yet answered."""
         return await self.user_message(who, {"type": "text", "text": {"body": text}}, name=name)
+
+    async def user_forward(self, who: str, text: str, *, often: bool = False) -> str:
+        """Forward somebody else's words; ``often`` is what Meta says of a chain letter."""
+        return await self.user_message(who, forwarded(text, often=often))
+
+    async def user_edit(self, who: str, wamid: str, text: str | None) -> str:
+        """Change the words of a message sent before; ``None``: the notice does not tell the new ones."""
+        return await self.user_message(who, edited(wamid, text))
+
+    async def user_revoke(self, who: str, wamid: str) -> str:
+        """Delete a message sent before, for everyone."""
+        return await self.user_message(who, revoked(wamid))
 
     async def user_button(self, who: str, button_id: str, title: str, context_wamid: str | None = None) -> str:
         """Tap a reply button of the bot's message ``context_wamid``."""

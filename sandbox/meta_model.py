@@ -128,6 +128,37 @@ class Media:
         return self.at + timedelta(days=7 if self.origin == "user" else 30)
 
 
+def forwarded(text: str, *, often: bool = False) -> dict[str, Any]:
+    """Return a forwarded text, to be composed with its head."""
+    flags = {"forwarded": True, "frequently_forwarded": True} if often else {"forwarded": True}
+    return {"type": "text", "text": {"body": text}, "context": flags}
+
+
+def edited(wamid: str, text: str | None) -> dict[str, Any]:
+    """Return the notice that a message was edited; ``None``: as Meta tells it where it does not tell the new words."""
+    if text is None:
+        error = {"code": 131051, "title": "Message type unknown", "message": "Message type unknown"}
+        return {"type": "unsupported", "unsupported": {"type": "edit"}, "errors": [error]}
+    new = {"type": "text", "text": {"body": text}, "context": {"id": "M0"}}
+    return {"type": "edit", "edit": {"original_message_id": wamid, "message": new}}
+
+
+def revoked(wamid: str) -> dict[str, Any]:
+    """Return the notice that a message was deleted for everyone."""
+    return {"type": "revoke", "revoke": {"original_message_id": wamid}}
+
+
+def changed_by(message: dict[str, Any]) -> tuple[str, str] | None:
+    """Return which message a notice changes and what the phone shows in its place, ``None`` for any other message."""
+    match message:
+        case {"type": "edit", "edit": {"original_message_id": str(wamid), "message": dict(new)}}:
+            return wamid, text_of(new)
+        case {"type": "revoke", "revoke": {"original_message_id": str(wamid)}}:
+            return wamid, "Mensagem apagada"
+        case _:
+            return None
+
+
 def text_of(message: dict[str, Any]) -> str:
     """Return what a person reads in a message of any type, inbound or outbound."""
     kind = str(message.get("type", "text"))

@@ -15,6 +15,7 @@ from sandbox.meta_model import (
     PhoneEvent,
     Status,
     User,
+    changed_by,
     from_unix,
     interactive_parts,
     text_of,
@@ -132,7 +133,7 @@ class Phones:
                 self.users[user.key] = user
                 self.last_inbound[user.key] = record.at
                 self.said[data["message"]["id"]] = data["message"]
-                self._add(user.key, self._inbound(data["message"]))
+                self._hear(user.key, data["message"])
             case "outbound":
                 self.users.setdefault(data["user"]["key"], User(**data["user"]))
                 who = data["user"]["key"]
@@ -149,6 +150,17 @@ class Phones:
                 for wamid in data["refs"]:
                     if (bubble := self.bubble(wamid)) is not None and bubble.side == "user":
                         self._tick(wamid, "delivered")
+
+    def _hear(self, who: str, message: dict[str, Any]) -> None:
+        """Show a message, or, where it tells of another one, that one as it is now."""
+        change = changed_by(message)
+        old = self.bubble(change[0]) if change else None
+        if change is None or old is None:
+            self._add(who, self._inbound(message))
+            return
+        self.owner[message["id"]] = who
+        self._bubbles[who][old.id] = replace(old, text=change[1])
+        self._tell(PhoneEvent("bubble", who, self._bubbles[who][old.id]))
 
     def _add(self, who: str, bubble: Bubble) -> None:
         self.owner[bubble.id] = who

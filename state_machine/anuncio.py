@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from state_machine.fields import Campo
+from state_machine.hora import SAO_PAULO
 from state_machine.money import formata_brl
-from state_machine.rascunho import mudancas
+from state_machine.rascunho import difere, mudancas
 from state_machine.resumo import CONFERE, NOME_DO_CADASTRO, TITULO_MAX, legivel, titulo_da_mudanca
 from state_machine.texto import apara, tamanho
 
@@ -36,7 +37,7 @@ def titulo(antes: Rascunho, depois: Rascunho) -> str | None:
         return junto if tamanho(junto) <= TITULO_MAX else f"{recusa}\n{CONFERE}"
     if mudou:
         return titulo_da_mudanca(mudou)
-    so_o_nome = antes.completo and replace(antes, nome=depois.nome) == depois != antes
+    so_o_nome = antes.completo and antes.nome != depois.nome and not difere(replace(antes, nome=depois.nome), depois)
     return NOME_DO_CADASTRO if so_o_nome and depois.cadastro else None
 
 
@@ -50,8 +51,29 @@ def anotado(antes: Rascunho, depois: Rascunho) -> str:
 
 
 def _nao_tomado(antes: Rascunho, depois: Rascunho) -> str | None:
+    return _mais_antiga(antes, depois) or _nao_positivo(antes, depois)
+
+
+def _mais_antiga(antes: Rascunho, depois: Rascunho) -> str | None:
+    """Name the first value that was not taken for being older than what stands."""
+    for campo, velho, novo in zip(Campo, antes.lidos, depois.lidos, strict=True):
+        recusa = novo.recusa
+        if recusa is None or recusa == velho.recusa or recusa.antiga is None:
+            continue
+        vale = legivel(campo, novo.valor)
+        continua = f" Continua {apara(vale, _VALOR_MAX)}." if vale and depois.validado(campo) else ""
+        return (
+            f"Não usei “{apara(recusa.trecho, _TRECHO_MAX)}”, que você escreveu em "
+            f"{recusa.antiga.astimezone(SAO_PAULO):%d/%m, às %H:%M}, antes do que já estava aqui.{continua}"
+        )
+    return None
+
+
+def _nao_positivo(antes: Rascunho, depois: Rascunho) -> str | None:
     recusa = depois.valor.recusa
-    if recusa is None or recusa == antes.valor.recusa or depois.validado(Campo.VALOR) is None:
+    if recusa is None or recusa.antiga is not None or recusa == antes.valor.recusa:
+        return None
+    if depois.validado(Campo.VALOR) is None:
         return None
     return (
         f"Não usei “{apara(recusa.trecho, _TRECHO_MAX)}”: o valor da nota precisa ser maior que zero. "

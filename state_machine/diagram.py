@@ -6,20 +6,25 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
+from state_machine.escrita import Escrita
 from state_machine.estado import ESPERAM_USUARIO, FINAIS, Estado
 from state_machine.eventos import (
     Abriu,
+    Apagou,
     Cancelou,
     Confirmou,
     Conversou,
+    Editou,
     EmissaoDemorou,
     EmissaoFalhou,
     EmissaoParada,
+    Encaminhou,
     EquipeAssumiu,
     EquipeDevolveu,
     EquipeEncerrou,
     Informou,
     MandouArquivo,
+    MudouEmissor,
     NaoQuisMais,
     Negou,
     NotaAutorizada,
@@ -34,7 +39,7 @@ from state_machine.eventos import (
 from state_machine.fields import Campo, Candidate
 from state_machine.generated import INICIO, between, rewrite_pages, state_diagram
 from state_machine.rascunho import Cadastro, Rascunho, aplicar
-from state_machine.sessao import Sessao
+from state_machine.sessao import Emissor, Sessao
 from state_machine.transition import transition
 
 if TYPE_CHECKING:
@@ -51,7 +56,9 @@ _TUDO = (
     Candidate(Campo.VALOR, "1500.00", "1.500"),
     Candidate(Campo.DESCRICAO, "consultoria", "consultoria"),
 )
-_COMPLETO = replace(aplicar(Rascunho(), _TUDO, (), ()), cadastro=Cadastro("12345678000195", "PADARIA DO ZÉ LTDA"))
+_ESCRITAS = (Escrita("wamid.1", "12.345.678/0001-95, 1.500, consultoria"),)
+_PADARIA = Cadastro("12345678000195", "PADARIA DO ZÉ LTDA")
+_COMPLETO = replace(aplicar(Rascunho(), _TUDO, (), (), _ESCRITAS), cadastro=_PADARIA)
 
 # One or more examples of each event, chosen so that every way it can go is seen.
 EXEMPLOS: tuple[Evento, ...] = (
@@ -67,7 +74,14 @@ EXEMPLOS: tuple[Evento, ...] = (
     Conversou(),
     PediuAjuda(),
     MandouArquivo("audio"),
+    Encaminhou(),
+    Editou("wamid.1", Informou(_TUDO, escritas=_ESCRITAS)),
+    Editou("wamid.1", Informou()),
+    Apagou("wamid.1"),
     PerdeuMensagem(),
+    MudouEmissor(Emissor(2, "11222333000181", "OUTRA LTDA", 1)),
+    MudouEmissor(Emissor(2, "12345678000195", "OUTRA LTDA", 1)),
+    MudouEmissor(None),
     PrazoVencido(),
     NotaAutorizada("1", 1),
     NotaRejeitada("recusada", None),
@@ -87,7 +101,7 @@ def example(estado: Estado) -> Sessao:
     """Return a session as it would stand in ``estado``."""
     sessao = Sessao("010126-00000000", "1:5511900000000", 1, "ANA DESIGN ME", estado=estado, versao=1, resumos=1)
     if estado is Estado.DADOS_INCOMPLETOS:
-        sessao = replace(sessao, rascunho=aplicar(Rascunho(), _TUDO[:2], (), ()), pendente=Campo.DESCRICAO)
+        sessao = replace(sessao, rascunho=aplicar(Rascunho(), _TUDO[:2], (), (), _ESCRITAS), pendente=Campo.DESCRICAO)
     elif estado is not Estado.COLETA:
         sessao = replace(sessao, rascunho=_COMPLETO, revisao=1, mostrado_em=_AGORA)
     if estado in ESPERAM_USUARIO:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime  # noqa: TC003 - part of a stored event
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,14 +18,19 @@ _TERMINA = re.compile(r"(?!\w)(?![.,]\d)")
 
 @dataclass(frozen=True, slots=True)
 class Escrita:
-    """One message in the user's own words; ``mensagem`` is its wamid, under which the inbox keeps it."""
+    """One message in words; ``mensagem`` is its wamid, under which the inbox keeps it, ``em`` when it was written.
+
+    ``so_informa``: forwarded or edited. Such words may fill fields; they confirm and cancel nothing.
+    """
 
     mensagem: str
     texto: str
+    em: datetime | None = None
+    so_informa: bool = False
 
 
-def mensagem_de(trecho: str, escritas: Sequence[Escrita]) -> str | None:
-    """Return the wamid of the last message in which ``trecho`` stands, ``None`` when no message was given.
+def escrita_de(trecho: str, escritas: Sequence[Escrita]) -> Escrita | None:
+    """Return the last message in which ``trecho`` stands, ``None`` when no message was given.
 
     A whole word or number counts more than a piece of one ("500" in "1.500"). Words that no single message holds were
     complete only with the last one.
@@ -32,9 +38,9 @@ def mensagem_de(trecho: str, escritas: Sequence[Escrita]) -> str | None:
     com_ele = [escrita for escrita in reversed(escritas) if trecho and trecho in escrita.texto]
     for escrita in com_ele:
         if _inteiro(trecho, escrita.texto):
-            return escrita.mensagem
+            return escrita
     ultima = com_ele or escritas[-1:]
-    return ultima[0].mensagem if ultima else None
+    return ultima[0] if ultima else None
 
 
 def _inteiro(trecho: str, texto: str) -> bool:

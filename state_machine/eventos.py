@@ -10,6 +10,7 @@ from state_machine.escrita import Escrita  # noqa: TC001 - likewise
 from state_machine.fields import Campo, Candidate, Doubt  # noqa: TC001 - likewise
 from state_machine.igual import NotaIgual  # noqa: TC001 - likewise
 from state_machine.rascunho import Cadastro, Rascunho  # noqa: TC001 - likewise
+from state_machine.sessao import Emissor  # noqa: TC001 - likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +40,12 @@ class Confirmou:
     """The user said yes: by a button bound to ``revisao``, or in words (``None``) written at ``escrita_em``.
 
     ``visto`` is false when no summary of the present revision had reached WhatsApp before the words were written.
-    ``emitente`` is the company's name when its fiscal data changed after the summary was shown; ``igual`` an invoice
-    of the same content that the company confirmed not long ago.
+    ``igual`` is an invoice of the same content that the company confirmed not long ago, or that is still undecided.
     """
 
     revisao: int | None
     escrita_em: datetime | None = None
     visto: bool = True
-    emitente: str | None = None
     igual: NotaIgual | None = None
 
 
@@ -85,6 +84,39 @@ class MandouArquivo:
 
 
 @dataclass(frozen=True, slots=True)
+class Encaminhou:
+    """Words that the user forwarded or edited and that give no data: whatever they are, they are no yes and no no."""
+
+
+@dataclass(frozen=True, slots=True)
+class Editou:
+    """A message that was read before was edited: ``mensagem`` is its wamid, ``dito`` what it says now.
+
+    Either is ``None`` when the notice did not tell it.
+    """
+
+    mensagem: str | None
+    dito: Informou | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Apagou:
+    """The user deleted a message that was read before."""
+
+    mensagem: str
+
+
+@dataclass(frozen=True, slots=True)
+class MudouEmissor:
+    """The user's number issues for another company than the session's, or that one's data changed.
+
+    ``None``: the number issues for no company any more.
+    """
+
+    emissor: Emissor | None
+
+
+@dataclass(frozen=True, slots=True)
 class PerdeuMensagem:
     """A message of the user could not be read and was set aside: what they said with it is not in the data."""
 
@@ -120,7 +152,12 @@ class EmissaoFalhou:
 
 @dataclass(frozen=True, slots=True)
 class EmissaoParada:
-    """For a day nobody accepted the invoice, for certain: nothing is sent until its person says that it is wanted."""
+    """Nothing is sent until the invoice's person says that it is wanted: for a day nobody accepted it, for certain.
+
+    With ``outra``, the number of a note: the refused invoice that this one mends was authorised after all.
+    """
+
+    outra: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +204,12 @@ class EquipeEncerrou:
 
 
 EventoUsuario = Abriu | Informou | Confirmou | Negou | Cancelou | PediuCorrecao | Conversou | PediuAjuda | MandouArquivo
-EventoPerda = PerdeuMensagem | PrazoVencido
+EventoMensagem = Encaminhou | Editou | Apagou
+EventoPerda = PerdeuMensagem | PrazoVencido | MudouEmissor
 EventoEmissao = NotaAutorizada | NotaRejeitada | EmissaoFalhou | EmissaoDemorou | EmissaoParada
 EventoVontade = QuisAinda | NaoQuisMais
 EventoEquipe = EquipeAssumiu | EquipeDevolveu | EquipeEncerrou | Reprocessou
-Evento = EventoUsuario | EventoPerda | EventoEmissao | EventoVontade | EventoEquipe
+Evento = EventoUsuario | EventoMensagem | EventoPerda | EventoEmissao | EventoVontade | EventoEquipe
 
 EVENTOS: tuple[type[Evento], ...] = (
     Abriu,
@@ -183,7 +221,11 @@ EVENTOS: tuple[type[Evento], ...] = (
     Conversou,
     PediuAjuda,
     MandouArquivo,
+    Encaminhou,
+    Editou,
+    Apagou,
     PerdeuMensagem,
+    MudouEmissor,
     PrazoVencido,
     NotaAutorizada,
     NotaRejeitada,

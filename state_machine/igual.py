@@ -9,10 +9,14 @@ from datetime import datetime  # noqa: TC003 - sessions are validated from JSON 
 
 @dataclass(frozen=True, slots=True)
 class NotaIgual:
-    """An invoice for the same customer, amount and text, confirmed at ``criada_em`` (aware)."""
+    """An invoice for the same customer, amount and text, confirmed at ``criada_em`` (aware).
+
+    ``indecisa``: nobody knows yet whether it will be issued.
+    """
 
     id_integracao: str
     criada_em: datetime
+    indecisa: bool = False
 
 
 def mesmo_texto(um: str, outro: str) -> bool:

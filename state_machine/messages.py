@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from state_machine.documents import formata_documento
 from state_machine.efeitos import Botao, Mensagem
+from state_machine.estado import Estado
 from state_machine.fields import Campo
 from state_machine.money import formata_brl
 from state_machine.questions import NOME_DO_CAMPO
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 _NOME_MAX = 200  # UTF-16 units of the client's name in a caption
 _MOTIVO_MAX = 500  # UTF-16 units; some cities answer with pages
+EDITADA = "*Li a mensagem que você editou; o resumo anterior não vale mais.*\nConfere?"
+APAGADA = "*Você apagou uma mensagem: tirei da nota o que só ela dizia.*\nConfere?"
 _EXEMPLO = "_nota de 1.500 para 12.345.678/0001-95, consultoria de marketing_"  # a textbook CNPJ
 
 
@@ -58,8 +61,78 @@ def empresa_mudou(sessao: Sessao) -> Mensagem:
     return resumo(sessao, "*O cadastro da sua empresa mudou depois daquele resumo, então ainda não emiti.*\nConfere?")
 
 
+def outra_empresa(sessao: Sessao) -> Mensagem:
+    """The number issues for another company than the one that the summary named: the yes answered that one."""
+    return resumo(sessao, "*Este número agora emite por outra empresa, então ainda não emiti.*\nConfere o emitente?")
+
+
+def sem_empresa() -> Mensagem:
+    """The number issues for nobody any more, and an invoice was open."""
+    return Mensagem(
+        "Este número não está mais ligado a nenhuma empresa, então não emiti nada. Os dados da nota continuam "
+        "guardados por enquanto. Se deveria estar ligado, fale com quem cuida da Prosa na sua empresa."
+    )
+
+
+def encaminhada(sessao: Sessao) -> Mensagem:
+    """Forwarded or edited words are no answer to the summary, whatever they say."""
+    return resumo(sessao, "*Mensagem encaminhada ou editada não confirma nem cancela: ainda não emiti.*\nConfere?")
+
+
+def editou_sem_texto() -> Mensagem:
+    """A message was edited, and its new text did not come with the notice."""
+    return Mensagem(
+        "Vi que você editou uma mensagem, mas o texto novo não chegou aqui. Ainda não emiti, e o resumo anterior não "
+        "vale mais: me manda em uma mensagem nova o que mudou?"
+    )
+
+
+def editou() -> Mensagem:
+    """A message was edited while no invoice was open, and its new text did not come with the notice."""
+    return Mensagem("Vi que você editou uma mensagem. Para uma nota, me manda o certo em uma mensagem nova?")
+
+
+_ONDE_ESTA = {
+    Estado.PROCESSANDO: "já tinha ido para emissão",
+    Estado.APROVADO: "já foi emitida",
+    Estado.ERRO: "já foi confirmada e está com a equipe",
+}
+
+
+def editou_tarde(sessao: Sessao) -> Mensagem:
+    """A message was edited after its invoice was confirmed, or had ended without one."""
+    if sessao.estado not in _ONDE_ESTA:
+        return Mensagem(
+            "A mensagem que você editou era de uma nota que não foi emitida, então não mudei nada. "
+            "Para fazer a nota com o texto novo, me manda os dados em uma mensagem nova."
+        )
+    return _tarde(sessao, "A nota {onde} com o texto de antes da edição, e editar a mensagem não muda a nota.")
+
+
+def apagou_tarde(sessao: Sessao) -> Mensagem:
+    """A message was deleted after its invoice was confirmed."""
+    return _tarde(sessao, "A nota {onde} com a mensagem que você apagou, e apagar a mensagem não desfaz a nota.")
+
+
+def _tarde(sessao: Sessao, texto: str) -> Mensagem:
+    valor = f" de {formata_brl(sessao.rascunho.valor_servico)}" if sessao.rascunho.validado(Campo.VALOR) else ""
+    inicio = texto.format(onde=_ONDE_ESTA[sessao.estado])
+    if sessao.estado is Estado.ERRO:
+        return Mensagem(f"{inicio} Se ela for autorizada, você recebe aqui e pode pedir o cancelamento.")
+    quando = "Quando ela sair, se" if sessao.estado is Estado.PROCESSANDO else "Se"
+    return Mensagem(
+        f"{inicio} {quando} precisar cancelar, escreve _cancela a nota{valor}_. Depois me manda os dados certos."
+    )
+
+
 def ja_existe_igual(sessao: Sessao) -> Mensagem:
     """Ask before a second invoice of the same content; the summary itself says which one there is."""
+    if sessao.igual and sessao.igual.indecisa:
+        return resumo(
+            sessao,
+            "*Você já pediu uma nota igual a esta, e a prefeitura ainda não respondeu sobre ela.* "
+            "Ainda não emiti outra.\nQuer mesmo mais uma?",
+        )
     return resumo(sessao, "*Você já pediu uma nota igual a esta.* Ainda não emiti outra.\nQuer mesmo mais uma?")
 
 
@@ -125,15 +198,23 @@ def demorou() -> Mensagem:
     )
 
 
-def ainda_quer(sessao: Sessao) -> Mensagem:
-    """Ask about an invoice that nobody has accepted for a day; only the buttons answer."""
+def ainda_quer(sessao: Sessao, outra: str | None = None) -> Mensagem:
+    """Ask about an invoice that waits for its person's word; only the buttons answer.
+
+    Nobody has accepted it for a day; with ``outra``, the refused one that it mends was authorised under that number.
+    """
     rascunho = sessao.rascunho
     cliente = apara(rascunho.tomador_nome or formata_documento(rascunho.validado(Campo.DOCUMENTO) or ""), _NOME_MAX)
     alvo = f"{sessao.sessao_id}:{sessao.revisao}"
+    porque = (
+        f"*A prefeitura acabou autorizando a nota que tinha recusado: é a nº {outra}.* A corrigida ainda não saiu, e "
+        f"emitir as duas só faz sentido se a nº {outra} for cancelada (escreve _cancela a nota {outra}_)."
+        if outra
+        else "*Esta nota ainda não foi emitida*: até agora o envio não passou."
+    )
     return Mensagem(
-        "*Ainda não consegui emitir esta nota.* O envio não foi aceito desde ontem, e nenhuma nota foi emitida.\n"
-        f"{formata_brl(rascunho.valor_servico)} · {cliente}\n\n"
-        "Parei de tentar até você dizer: ainda quer esta nota? Os dados estão guardados.",
+        f"{porque}\n{formata_brl(rascunho.valor_servico)} · {cliente}\n\n"
+        "Parei até você dizer: ainda quer esta nota? Os dados estão guardados.",
         (Botao(f"querer:{alvo}", "Quero, emitir"), Botao(f"desistir:{alvo}", "Não quero mais")),
     )
 
@@ -158,8 +239,6 @@ def duas_notas(numero: str, outras: tuple[str, ...]) -> Mensagem:
 
 def so_texto(tipo: str) -> Mensagem:
     """Kind answer to what has no words in it."""
-    if tipo == "edit":
-        return Mensagem("Vi que você editou uma mensagem. Para mudar a nota, me manda o certo em uma mensagem nova?")
     nome = {"audio": "áudio", "image": "foto", "document": "documento", "video": "vídeo"}.get(tipo)
     inicio = f"Ainda não consigo ler {nome} por aqui." if nome else "Essa mensagem eu não consigo ler."
     return Mensagem(f"{inicio} Me escreve o CNPJ ou CPF do cliente, o valor e o serviço?")

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from state_machine import messages
 from state_machine.efeitos import Decision, Dispensar, Emitir, EnviarArquivo, Responder, RetomarEnvio
 from state_machine.estado import Estado
-from state_machine.steps import entra, permanece
+from state_machine.fields import Campo, Motivo
+from state_machine.rascunho import StatusCampo
+from state_machine.steps import com_rascunho, diz, entra, mostra, permanece
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
         EmissaoDemorou,
         EmissaoFalhou,
         EmissaoParada,
+        MudouEmissor,
         NaoQuisMais,
         NotaAutorizada,
         NotaRejeitada,
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
         QuisAinda,
         Reprocessou,
     )
+    from state_machine.rascunho import Rascunho
     from state_machine.sessao import Sessao
 
 
@@ -32,6 +36,45 @@ def expira(sessao: Sessao, _evento: PrazoVencido, agora: datetime) -> Decision:
     if sessao.expira_em is None or agora < sessao.expira_em:
         return permanece(sessao)  # the user spoke after the sweep looked
     return entra(replace(sessao, expired_at=agora), Estado.EXPIRADO)
+
+
+def muda_emissor(sessao: Sessao, evento: MudouEmissor, agora: datetime) -> Decision:
+    """Void every summary shown so far: it named another company, or other data of it. Now it is the new one's.
+
+    What we said last is said again only if it was a summary; an answer to something else stands for itself.
+    """
+    novo = evento.emissor
+    if novo is None:
+        return diz(replace(sessao, revisao=sessao.revisao + 1), messages.sem_empresa())
+    outra = novo.id != sessao.empresa_id
+    mostrado = sessao.mostrado_em is not None
+    sessao = replace(
+        sessao,
+        empresa_id=novo.id,
+        emitente=novo.nome,
+        empresa_versao=novo.versao,
+        revisao=sessao.revisao + 1,
+        igual=None,
+        mostrado_em=None,
+    )
+    rascunho = _sem_o_proprio(sessao.rascunho, novo.cnpj)
+    if rascunho is not sessao.rascunho:
+        return com_rascunho(sessao, rascunho, agora)
+    if sessao.estado is not Estado.AGUARDANDO_CONFIRMACAO or not mostrado:
+        return Decision(sessao)
+    if not rascunho.completo:  # stored by another version of us, with other rules
+        return com_rascunho(sessao, rascunho, agora)
+    sessao = replace(sessao, resumos=sessao.resumos + 1)
+    return mostra(sessao, messages.outra_empresa(sessao) if outra else messages.empresa_mudou(sessao), agora)
+
+
+def _sem_o_proprio(rascunho: Rascunho, cnpj: str) -> Rascunho:
+    """Put the customer in doubt when it is the new company itself: nobody issues to themselves."""
+    lido = rascunho.documento
+    if lido.valor != cnpj or lido.status is not StatusCampo.VALIDATED:
+        return rascunho
+    duvida = replace(lido, status=StatusCampo.INVALID, motivo=Motivo.PROPRIO_DOCUMENTO)
+    return rascunho.com(Campo.DOCUMENTO, duvida)
 
 
 def autoriza(sessao: Sessao, evento: NotaAutorizada, _agora: datetime) -> Decision:
@@ -73,9 +116,9 @@ def demora(sessao: Sessao, _evento: EmissaoDemorou, _agora: datetime) -> Decisio
     return Decision(sessao, (Responder(messages.demorou(), unica),))
 
 
-def pergunta_se_quer(sessao: Sessao, _evento: EmissaoParada, _agora: datetime) -> Decision:
-    """Ask whether the invoice is still wanted: nobody has accepted it for a day."""
-    return Decision(sessao, (Responder(messages.ainda_quer(sessao)),))
+def pergunta_se_quer(sessao: Sessao, evento: EmissaoParada, _agora: datetime) -> Decision:
+    """Ask whether the invoice is still wanted: nobody has accepted it for a day, or the one it mends exists now."""
+    return Decision(sessao, (Responder(messages.ainda_quer(sessao, evento.outra)),))
 
 
 def retoma_envio(sessao: Sessao, evento: QuisAinda, _agora: datetime) -> Decision:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields, replace
-from datetime import date
+from datetime import date, datetime
 from enum import StrEnum
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, assert_never
 
 from state_machine.documents import DocumentoInvalido, parse_documento
-from state_machine.escrita import mensagem_de
+from state_machine.escrita import escrita_de
 from state_machine.fields import OBRIGATORIOS, Campo, Candidate, Confianca, Doubt, Motivo, Origem
 from state_machine.money import ValorInvalido, centavos
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from decimal import Decimal
 
     from state_machine.escrita import Escrita
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 DESCRICAO_MAX = 2000  # characters; xDescServ of the national layout
 NOME_MAX = 300  # characters; xNome of the national layout
 DESCRICAO_MIN = 3  # characters; less than a word is a slip of the finger
+APAGADA = "você apagou a mensagem em que isso estava"  # said with the question about it
 EMAIL_MAX = 80  # characters; the longest e-mail of the national layout
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")  # shape only: whether somebody reads there, nobody can tell
 
@@ -38,17 +39,22 @@ class StatusCampo(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Recusa:
-    """A value, as the user wrote it, that was not put in the place of the one that stands."""
+    """A value, as the user wrote it, that was not put in the place of the one that stands.
+
+    ``antiga`` is when it was written, if it was not taken for being older than the one that stands.
+    """
 
     trecho: str
     mensagem: str | None = None
+    antiga: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Lido:
     """One field: ``valor`` normalised (see ``Candidate``), ``escrito`` as the user wrote it, and why it is in doubt.
 
-    ``mensagem`` is the wamid of the very message in which it stood, ``None`` in what older versions of us stored.
+    ``mensagem`` is the wamid of the very message in which it stood, ``None`` in what older versions of us stored;
+    ``escrita_em`` is when that one, or a later one that said the same, was written by Meta's clock (aware UTC).
     """
 
     status: StatusCampo = StatusCampo.NULL
@@ -60,13 +66,15 @@ class Lido:
     detalhe: str | None = None
     mensagem: str | None = None
     recusa: Recusa | None = None
+    escrita_em: datetime | None = None
 
 
 VAZIO = Lido()
 # Each field's value by its name, which is known: looking a name up in an enum costs more than the value.
 _UM = {campo: attrgetter(campo.value) for campo in Campo}
 _LIDOS = attrgetter(*(campo.value for campo in Campo))
-_DITO = attrgetter(*(f.name for f in fields(Lido) if f.name not in {"mensagem", "recusa"}))  # wherever it was said
+_DITO = attrgetter(*(f.name for f in fields(Lido) if f.name not in {"mensagem", "recusa", "escrita_em"}))  # wherever
+_SEM_HORA = attrgetter(*(f.name for f in fields(Lido) if f.name != "escrita_em"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +159,7 @@ def _nome(texto: str) -> str:
     return " ".join(texto.split())[:NOME_MAX].rstrip()
 
 
-def ler(candidate: Candidate, mensagem: str | None = None) -> Lido:
+def ler(candidate: Candidate, escrita: Escrita | None = None) -> Lido:
     """Check a candidate by our own rules, whoever read it, and say how far it is to be trusted."""
     status, valor, motivo = _conferido(candidate)
     return Lido(
@@ -161,7 +169,8 @@ def ler(candidate: Candidate, mensagem: str | None = None) -> Lido:
         candidate.origem,
         candidate.confianca,
         motivo,
-        mensagem=mensagem,
+        mensagem=escrita.mensagem if escrita else None,
+        escrita_em=escrita.em if escrita else None,
     )
 
 
@@ -218,29 +227,92 @@ def aplicar(
 ) -> Rascunho:
     """Merge one turn: take back what was negated, put in what was read, and leave in doubt what is doubtful.
 
-    What was validated before stays unless this turn speaks of the same field. ``escritas`` are the turn's messages,
-    oldest first: each field keeps the one that it was read in.
+    What was validated before stays unless this turn speaks of the same field, in a message that is no older.
+    ``escritas`` are the turn's messages, oldest first: each field keeps the one that it was read in.
     """
-    for campo in clear:
-        rascunho = rascunho.com(campo, VAZIO)
+    antes = rascunho
     ditos = [candidate for candidate in candidates if not _nada_diz(candidate)]
-    lidos = [(dito.campo, ler(dito, mensagem_de(dito.trecho, escritas))) for dito in ditos]
+    lidos = [(dito.campo, ler(dito, escrita_de(dito.trecho, escritas))) for dito in ditos]
     duvidas = [doubt for doubt in doubts if doubt.campo is not Campo.NOME]
-    lidos += [(duvida.campo, _duvidoso(duvida, mensagem_de(duvida.trecho, escritas))) for duvida in duvidas]
+    lidos += [(duvida.campo, _duvidoso(duvida, escrita_de(duvida.trecho, escritas))) for duvida in duvidas]
+    ultima = escritas[-1] if escritas else None
+    for campo in clear:  # in which of the messages it was taken back, nobody can tell: at the latest in the last one
+        retirada = Lido(mensagem=ultima.mensagem, escrita_em=ultima.em, escrito=ultima.texto) if ultima else VAZIO
+        if _cabe(antes, campo, retirada):
+            rascunho = rascunho.com(campo, VAZIO)
+        elif campo not in {dito for dito, _ in lidos}:
+            rascunho = rascunho.com(campo, _recusado(rascunho.campo(campo), retirada))
     # The document first: another one forgets the name that stood, not the one said in the same breath.
     for campo, lido in sorted(lidos, key=lambda par: par[0] is not Campo.DOCUMENTO):
-        rascunho = rascunho.com(campo, _no_lugar(rascunho.campo(campo), lido))
+        if _cabe(antes, campo, lido):
+            rascunho = rascunho.com(campo, _no_lugar(rascunho.campo(campo), lido))
+        else:
+            rascunho = rascunho.com(campo, _recusado(rascunho.campo(campo), lido))
     return rascunho
+
+
+def _cabe(antes: Rascunho, campo: Campo, lido: Lido) -> bool:
+    """Say whether ``lido`` may be applied: it changes nothing that was written later."""
+    quando = lido.escrita_em
+    if quando is None or _DITO(antes.campo(campo)) == _DITO(lido):
+        return True
+    depois = antes.com(campo, lido)
+    mudados = [a for a, d in zip(antes.lidos, depois.lidos, strict=True) if a is not d and a.status != StatusCampo.NULL]
+    return all(velho.escrita_em is None or velho.escrita_em <= quando for velho in mudados)
+
+
+def _recusado(antigo: Lido, lido: Lido) -> Lido:
+    return replace(antigo, recusa=Recusa(lido.escrito or "", lido.mensagem, lido.escrita_em))
 
 
 def _no_lugar(antigo: Lido, lido: Lido) -> Lido:
     """Return what stands after ``lido`` was read: nothing changes when it is said again, or can be no amount at all."""
     if lido.motivo is Motivo.NAO_POSITIVO and antigo.status is StatusCampo.VALIDATED:
         return replace(antigo, recusa=Recusa(lido.escrito or "", lido.mensagem))
-    return antigo if _DITO(lido) == _DITO(antigo) else lido
+    if _DITO(lido) != _DITO(antigo):
+        return lido
+    quando = max((hora for hora in (antigo.escrita_em, lido.escrita_em) if hora), default=None)
+    return antigo if quando == antigo.escrita_em else replace(antigo, escrita_em=quando)
 
 
-def _duvidoso(doubt: Doubt, mensagem: str | None) -> Lido:
+def sem_editada(rascunho: Rascunho, mensagem: str, ditos: Collection[Campo]) -> Rascunho:
+    """Return the draft without what the message ``mensagem`` said before, other than the fields that it still says."""
+    for campo in Campo:
+        lido = rascunho.campo(campo)
+        if lido.recusa and lido.recusa.mensagem == mensagem:
+            lido = replace(lido, recusa=None)
+            rascunho = rascunho.com(campo, lido)
+        if lido.mensagem == mensagem and campo not in ditos:
+            rascunho = rascunho.com(campo, VAZIO)
+    return rascunho
+
+
+def sem_apagada(rascunho: Rascunho, mensagem: str) -> Rascunho:
+    """Return the draft after its user deleted the message ``mensagem``.
+
+    What is needed and stood in it is in doubt; anything else that it said is forgotten.
+    """
+    for campo in Campo:
+        lido = rascunho.campo(campo)
+        if lido.mensagem != mensagem:
+            continue
+        if campo in OBRIGATORIOS and lido.status is StatusCampo.VALIDATED:
+            duvida = replace(lido, status=StatusCampo.INVALID, motivo=Motivo.AMBIGUO, detalhe=APAGADA)
+            rascunho = rascunho.com(campo, duvida)
+        elif campo not in OBRIGATORIOS:
+            rascunho = rascunho.com(campo, VAZIO)
+    return rascunho
+
+
+def difere(antes: Rascunho, depois: Rascunho) -> bool:
+    """Tell whether anything changed that is shown or issued, or that was not taken: not only when it was said."""
+    if antes.cadastro != depois.cadastro:
+        return True
+    lidos = zip(antes.lidos, depois.lidos, strict=True)
+    return any(a is not d and _SEM_HORA(a) != _SEM_HORA(d) for a, d in lidos)
+
+
+def _duvidoso(doubt: Doubt, escrita: Escrita | None) -> Lido:
     return Lido(
         StatusCampo.INVALID,
         None,
@@ -249,7 +321,8 @@ def _duvidoso(doubt: Doubt, mensagem: str | None) -> Lido:
         Confianca.DUVIDOSA,
         doubt.motivo,
         doubt.detalhe,
-        mensagem,
+        escrita.mensagem if escrita else None,
+        escrita_em=escrita.em if escrita else None,
     )
 
 

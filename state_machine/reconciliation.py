@@ -111,6 +111,7 @@ class Passo:
     recusa: Rejected | None = None
     suspender: str | None = None
     retida: Retida | None = None
+    outra: str | None = None  # the number of the note that an invoice repaired by this one became after all
 
 
 def deve_enviar(andamento: Andamento) -> bool:

@@ -1,4 +1,6 @@
-"""Decides whether a new attempt at a refused revision may be sent: only while every earlier one still stands refused.
+"""Decides whether a new attempt at a refused invoice may be sent: only while every earlier one still stands refused.
+
+The earlier ones are those at the same revision, and those of the sessions whose data this one took up to mend them.
 
 A refusal can become an authorisation later (late truth). So the gateway is asked again under each earlier key right
 before the new one is sent, and its answer is read by the same laws as any other (``state_machine.reconciliation``).
@@ -6,12 +8,12 @@ before the new one is sent, and its answer is read by the same laws as any other
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from state_machine.emission import Absent, Found, Situacao, StatusEmissao
-from state_machine.reconciliation import apos_consulta
+from state_machine.reconciliation import Passo, apos_consulta
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -33,11 +35,16 @@ class Parecer(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Anterior:
-    """An earlier attempt at the same revision, as we know it; ``id_externo`` when the gateway had made a note of it."""
+    """An earlier attempt, as we know it; ``id_externo`` when the gateway had made a note of it.
+
+    ``numero`` is that of its note while it stands; ``reparada``: it was of another session, which this one repairs.
+    """
 
     id: int
     andamento: Andamento
     id_externo: str | None
+    numero: str | None = None
+    reparada: bool = False
 
 
 def parecer_sem_perguntar(anterior: Anterior) -> Parecer | None:
@@ -45,6 +52,8 @@ def parecer_sem_perguntar(anterior: Anterior) -> Parecer | None:
     match anterior.andamento.status:
         case StatusEmissao.REJEITADO | StatusEmissao.DISPENSADO:
             return None
+        case StatusEmissao.CONCLUIDO if anterior.numero is None and anterior.reparada:
+            return Parecer.ENVIA  # cancelled since: mending it is what this one is for
         case StatusEmissao.CONCLUIDO:
             return Parecer.DISPENSA
         case StatusEmissao.CONFLITO:
@@ -67,3 +76,10 @@ def parecer(anterior: Anterior, finding: Finding, agora: datetime, politica: Pol
             return Parecer.AUSENTE if anterior.andamento.duvida else Parecer.ENVIA
         case _:
             return Parecer.ESPERA
+
+
+def pergunta_se_quer_as_duas(andamento: Andamento, anterior: Anterior) -> Passo:
+    """Hold a mended invoice back: the refused one became a note after all, or nobody knows; its person decides."""
+    motivo = f"{anterior.andamento.id_integracao} is {anterior.andamento.status}"
+    novo = replace(andamento, status=StatusEmissao.PENDENTE, avisado=True, consultas=0, ausente_desde=None)
+    return Passo(novo, None, aviso="ainda_quer", motivo=motivo, retida="pessoa", outra=anterior.numero)

@@ -65,7 +65,10 @@ def _igual(sessao: Sessao) -> list[str]:
     """Say when the invoice of the same content was asked for."""
     if sessao.igual is None:
         return []
-    return [f"⚠️ A outra foi pedida em {sessao.igual.criada_em.astimezone(SAO_PAULO):%d/%m, às %H:%M}."]
+    quando = f"{sessao.igual.criada_em.astimezone(SAO_PAULO):%d/%m, às %H:%M}"
+    if sessao.igual.indecisa:
+        return [f"⚠️ A outra foi pedida em {quando} e ainda pode sair: emitir esta pode duplicar a nota."]
+    return [f"⚠️ A outra foi pedida em {quando}."]
 
 
 def _cliente(rascunho: Rascunho) -> list[str]:

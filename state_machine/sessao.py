@@ -12,6 +12,16 @@ from state_machine.rascunho import Rascunho
 
 
 @dataclass(frozen=True, slots=True)
+class Emissor:
+    """A company that may issue, as a summary names it; ``versao`` grows with every change of its data."""
+
+    id: int
+    cnpj: str
+    nome: str
+    versao: int
+
+
+@dataclass(frozen=True, slots=True)
 class Sessao:
     """One invoice in the making.
 
@@ -20,6 +30,8 @@ class Sessao:
     ``pendente`` is the field asked for or, once rejected, the field to mend. ``mostrado_em`` is when the summary of
     ``revisao`` was shown, ``None`` when our last word was no summary; ``resumos`` how many different ones have been.
     ``igual`` is the invoice of the same content that this summary tells of: a yes to it means a second one.
+    ``empresa_versao`` is the version of the company whose data ``revisao`` would be issued with, ``None`` in what
+    older versions of us stored.
     """
 
     sessao_id: str
@@ -37,6 +49,7 @@ class Sessao:
     expira_em: datetime | None = None
     expired_at: datetime | None = None
     origem: str | None = None
+    empresa_versao: int | None = None
     versao: int = 0
 
     @property

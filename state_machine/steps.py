@@ -9,6 +9,7 @@ from state_machine import anuncio, questions
 from state_machine.efeitos import Decision, Efeito, GravarSnapshot, Mensagem, Responder
 from state_machine.estado import REASON_ON_ENTRY, Estado
 from state_machine.fields import Campo
+from state_machine.rascunho import difere
 from state_machine.resumo import resumo
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _entrou(sessao: Sessao, *efeitos: Efeito) -> Decision:
 
 def com_rascunho(sessao: Sessao, rascunho: Rascunho, agora: datetime, *, titulo: str | None = None) -> Decision:
     """Go where the data lead: to the summary when all stands, else to the next question."""
-    antes, mudou = sessao.rascunho, rascunho != sessao.rascunho
+    antes, mudou = sessao.rascunho, difere(sessao.rascunho, rascunho)
     campos: dict[str, Any] = {
         "rascunho": rascunho,
         "revisao": sessao.revisao + mudou,

@@ -14,18 +14,22 @@ from state_machine.estado import ESPERAM_USUARIO, FINAIS, Estado
 from state_machine.eventos import (
     EVENTOS,
     Abriu,
+    Apagou,
     Cancelou,
     Confirmou,
     Conversou,
+    Editou,
     EmissaoDemorou,
     EmissaoFalhou,
     EmissaoParada,
+    Encaminhou,
     EquipeAssumiu,
     EquipeDevolveu,
     EquipeEncerrou,
     Evento,
     Informou,
     MandouArquivo,
+    MudouEmissor,
     NaoQuisMais,
     Negou,
     NotaAutorizada,
@@ -61,10 +65,16 @@ REGRAS: dict[tuple[Estado, type[Evento]], Regra] = {
     **{(estado, Cancelou): user.cancela for estado in ESPERAM_USUARIO},
     **{(estado, PediuAjuda): user.ajuda for estado in ESPERAM_USUARIO},
     **{(estado, MandouArquivo): user.so_texto for estado in ESPERAM_USUARIO},
+    **{(estado, Editou): user.edita for estado in ESPERAM_USUARIO},
+    **{(estado, Apagou): user.apaga for estado in ESPERAM_USUARIO},
     **{(estado, PerdeuMensagem): user.perde for estado in ESPERAM_USUARIO},
+    **{(estado, MudouEmissor): outside.muda_emissor for estado in ESPERAM_USUARIO},
     **{(estado, PrazoVencido): outside.expira for estado in ESPERAM_USUARIO},
-    **{(_E.COLETA, evento): user.sauda for evento in (Conversou, Confirmou, Negou, PediuCorrecao)},
-    **{(_E.DADOS_INCOMPLETOS, evento): user.repergunta for evento in (Conversou, Confirmou, Negou, PediuCorrecao)},
+    **{(_E.COLETA, evento): user.sauda for evento in (Conversou, Confirmou, Negou, PediuCorrecao, Encaminhou)},
+    **{
+        (_E.DADOS_INCOMPLETOS, evento): user.repergunta
+        for evento in (Conversou, Confirmou, Negou, PediuCorrecao, Encaminhou)
+    },
     # the staff step in and out
     **{(estado, EquipeAssumiu): staff.assume for estado in ESPERAM_USUARIO},
     **{(estado, EquipeDevolveu): staff.devolve for estado in ESPERAM_USUARIO},
@@ -74,6 +84,7 @@ REGRAS: dict[tuple[Estado, type[Evento]], Regra] = {
     (_E.AGUARDANDO_CONFIRMACAO, Negou): user.cancela,
     (_E.AGUARDANDO_CONFIRMACAO, PediuCorrecao): user.pede_correcao,
     (_E.AGUARDANDO_CONFIRMACAO, Conversou): user.lembra,
+    (_E.AGUARDANDO_CONFIRMACAO, Encaminhou): user.nao_vale,
     # at the authority
     (_E.PROCESSANDO, Cancelou): user.ja_enviada,
     (_E.PROCESSANDO, PediuCorrecao): user.ja_enviada,
@@ -109,7 +120,11 @@ _USUARIO = {
     Conversou,
     PediuAjuda,
     MandouArquivo,
+    Encaminhou,
+    Editou,
+    Apagou,
     PerdeuMensagem,
+    MudouEmissor,
 }
 _AUTORIDADE: set[type[Evento]] = {NotaAutorizada, NotaRejeitada, EmissaoFalhou, EmissaoDemorou, EmissaoParada}
 _VONTADE: set[type[Evento]] = {QuisAinda, NaoQuisMais}

@@ -5,21 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from state_machine import messages, questions
+from state_machine import anuncio, messages, questions
 from state_machine.efeitos import Decision, Emitir, Responder
 from state_machine.estado import Estado
 from state_machine.eventos import Negou
 from state_machine.fields import Campo, Motivo
-from state_machine.rascunho import StatusCampo, aplicar
-from state_machine.steps import com_rascunho, diz, entra, mostra
+from state_machine.rascunho import StatusCampo, aplicar, sem_apagada, sem_editada
+from state_machine.steps import com_rascunho, diz, entra, mostra, permanece
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from state_machine.eventos import (
         Abriu,
+        Apagou,
         Cancelou,
         Confirmou,
+        Editou,
         Evento,
         Informou,
         MandouArquivo,
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
         PediuCorrecao,
         PerdeuMensagem,
     )
+    from state_machine.rascunho import Rascunho
     from state_machine.sessao import Sessao
 
 
@@ -48,20 +51,40 @@ def abre(sessao: Sessao, evento: Abriu, agora: datetime) -> Decision:
 
 def informa(sessao: Sessao, evento: Informou, agora: datetime) -> Decision:
     """Merge what was said, with the register's word on the document."""
-    rascunho = aplicar(sessao.rascunho, evento.candidates, evento.doubts, evento.clear, evento.escritas)
+    return com_rascunho(sessao, _somado(sessao.rascunho, evento), agora)
+
+
+def _somado(rascunho: Rascunho, evento: Informou) -> Rascunho:
+    rascunho = aplicar(rascunho, evento.candidates, evento.doubts, evento.clear, evento.escritas)
     cadastro = evento.cadastro
     if cadastro and cadastro.documento == rascunho.validado(Campo.DOCUMENTO):
         rascunho = replace(rascunho, cadastro=cadastro)
-    return com_rascunho(sessao, rascunho, agora)
+    return rascunho
+
+
+def edita(sessao: Sessao, evento: Editou, agora: datetime) -> Decision:
+    """Read a message as it stands now instead of as it was; no summary shown so far may be confirmed."""
+    sessao = replace(sessao, revisao=sessao.revisao + 1, mostrado_em=None)
+    if evento.dito is None or evento.mensagem is None:
+        return diz(sessao, messages.editou_sem_texto())
+    ditos = {c.campo for c in evento.dito.candidates} | {d.campo for d in evento.dito.doubts}
+    rascunho = _somado(sem_editada(sessao.rascunho, evento.mensagem, ditos), evento.dito)
+    titulo = anuncio.titulo(sessao.rascunho, rascunho) or messages.EDITADA
+    return com_rascunho(sessao, rascunho, agora, titulo=titulo)
+
+
+def apaga(sessao: Sessao, evento: Apagou, agora: datetime) -> Decision:
+    """Put in doubt what a deleted message had said; one that gave nothing that stands changes nothing."""
+    rascunho = sem_apagada(sessao.rascunho, evento.mensagem)
+    if rascunho == sessao.rascunho:
+        return permanece(sessao)
+    return com_rascunho(replace(sessao, mostrado_em=None), rascunho, agora, titulo=messages.APAGADA)
 
 
 def confirma(sessao: Sessao, evento: Confirmou, agora: datetime) -> Decision:
     """Issue what the user saw and said yes to; any other yes gets the summary to look at."""
     if not sessao.rascunho.completo:  # stored by another version of us, with other rules
         return com_rascunho(sessao, sessao.rascunho, agora)
-    if evento.emitente is not None:
-        sessao = replace(sessao, emitente=evento.emitente, revisao=sessao.revisao + 1, mostrado_em=agora)
-        return mostra(sessao, messages.empresa_mudou(sessao), agora)
     if evento.revisao is None and not _viu_o_resumo(sessao, evento):
         outro = sessao.mostrado_em is not None and sessao.resumos > 1  # it may have answered an earlier summary
         mensagem = messages.dados_mudaram(sessao) if outro else messages.lembrete(sessao)
@@ -107,6 +130,11 @@ def repergunta(sessao: Sessao, evento: Evento, _agora: datetime) -> Decision:
 def lembra(sessao: Sessao, _evento: Evento, agora: datetime) -> Decision:
     """Show the summary again: nothing was changed."""
     return mostra(sessao, messages.lembrete(sessao), agora)
+
+
+def nao_vale(sessao: Sessao, _evento: Evento, agora: datetime) -> Decision:
+    """Say that words of a forwarded or edited message decide nothing, with the summary and its buttons."""
+    return mostra(sessao, messages.encaminhada(sessao), agora)
 
 
 def ajuda(sessao: Sessao, evento: PediuAjuda, _agora: datetime) -> Decision:

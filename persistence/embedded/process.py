@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 START_SECONDS = 60.0  # measured: 0.03 s when quiet, 5 s on a machine that compiles; CI machines are worse
-STOP_SECONDS = 30.0  # a last checkpoint of a busy laptop disk; past this the server is ended at once
+STOP_SECONDS = 5.0  # a last checkpoint; on a busy disk it may take longer, and a recovery at the next start is quicker
+EVICT_SECONDS = 30.0  # an orphan that is told to end at once takes milliseconds; a disk that hangs may hold it
 END_SECONDS = 6.0  # PostgreSQL kills children that do not end at once after 5 s
 POLL_SECONDS = 0.01  # a start takes about 0.03 s
 PORT_ATTEMPTS = 3  # between finding a free port and the server's bind another program may take it
@@ -118,7 +119,7 @@ def evict(program: Program) -> None:
     killed server left. The caller holds the home's lock: whatever works here has no owner.
     """
     directories = (program.directory, unfinished(program.directory))
-    deadline = time.monotonic() + STOP_SECONDS
+    deadline = time.monotonic() + EVICT_SECONDS
     told: set[int] = set()
     while orphans := working_in(program.name, *directories):
         for pid in set(orphans) - told:

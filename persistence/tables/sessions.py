@@ -42,6 +42,7 @@ session_snapshot = sa.Table(
     sa.Column("igual", JSONB(none_as_null=True)),  # the invoice of the same content that the shown summary tells of
     sa.Column("expira_em", MOMENT),  # deadline while it waits for the user
     sa.Column("expired_at", MOMENT),
+    sa.Column("empresa_versao", sa.Integer),  # of the company, that ``revisao`` would be issued with
     now("created_at"),
     now("updated_at"),
     sa.Index("uq_session_snapshot_active", "conversa", unique=True, postgresql_where=_WAITS_FOR_USER),

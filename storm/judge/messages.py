@@ -69,6 +69,11 @@ def untrue(meta: Book, notes: Mapping[str, Note], wishes: Iterable[Wish]) -> Ite
                 yield f"{wish.who}: told of a note that is not theirs: {text[:60]}"
 
 
+def last_words(meta: Book, who: str) -> str:
+    """Return how the last message on a phone begins, for whoever looks for the cause."""
+    return " ".join((_texts(meta).get(who) or ["nothing"])[-1].split())[:100]
+
+
 def _cancelled(text: str, note: Note) -> bool:
     return (
         CANCELLED in text

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from storm.judge.confirmations import read_phones
 from storm.judge.exercise import exercised, lacking, unusable
 from storm.judge.files import delivered, missing_files, wrong_files
-from storm.judge.messages import twice, untold, untrue
+from storm.judge.messages import last_words, twice, untold, untrue
 from storm.judge.notes import notes_of, owner, wrong_notes
 from storm.judge.webhooks import ends, unaccounted, unstored
 
@@ -153,7 +153,8 @@ def _lost(confirmed: Mapping[Key, Yes], notes: Sequence[Note], without: set[str]
 def _stuck(evidence: Evidence, phones: Phones, notes: Sequence[Note]) -> Iterator[str]:
     confirmed, house = phones.confirmed, evidence.house
     people = {yes.who for yes in confirmed.values()}
-    yield from (f"{who}: never came to a confirmation" for who in evidence.wishes if who not in people)
+    for who in sorted(evidence.wishes.keys() - people):
+        yield f"{who}: never came to a confirmation; last told: {last_words(evidence.meta, who)}"
     refused = {note.key.sessao_id for note in notes if note.refused}
     issued = {note.key.sessao_id for note in notes if note.settled is not None}
     due = {key.sessao_id: APPROVED for key in confirmed}
@@ -185,7 +186,8 @@ def _uncancelled(evidence: Evidence, phones: Phones, first: Mapping[str, Note], 
     for who, wish in evidence.wishes.items():
         stands = who in first and not first[who].cancelled
         if wish.cancela and stands:
-            yield f"{who} {first[who].key}: note {first[who].numero} still stands"
+            told = last_words(evidence.meta, who)
+            yield f"{who} {first[who].key}: note {first[who].numero} still stands; last told: {told}"
 
 
 def _misrecorded(house: House, settled: Sequence[Note]) -> Iterator[str]:

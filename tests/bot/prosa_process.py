@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import children
 import psutil
+from patience import PATIENCE
 
 if TYPE_CHECKING:
     import signal
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 END_SECONDS = 15.0  # ten are promised; a machine that is busy with other things takes longer to exit
 ORPHAN_SECONDS = 2.0  # likewise, for the servers of a process that was killed
-UP_SECONDS = 60.0  # a first start makes a cluster, on a machine that is busy with other things
 SECRETS = {
     "PROSA_WHATSAPP_PHONE_NUMBER_ID": "1",
     "PROSA_WHATSAPP_ACCESS_TOKEN": "t",
@@ -56,7 +57,7 @@ class Prosa:
 
     def up(self) -> None:
         """Wait until it runs."""
-        eventually(lambda: any(word in self.said for word in UP) or self.process.poll() is not None, UP_SECONDS)
+        eventually(lambda: any(word in self.said for word in UP) or self.process.poll() is not None, PATIENCE)
         assert self.process.poll() is None, self.said
 
     def signal(self, number: signal.Signals) -> None:
@@ -81,14 +82,13 @@ def started(
     heard = place / f"heard-{time.monotonic_ns()}"
     program = f"import sys; sys.argv = ['prosa', *sys.argv[1:]]\n{before}\nfrom bot.cli import main\nmain()"
     with heard.open("wb") as output:
-        process = subprocess.Popen(  # noqa: S603 - our own command
+        process = children.popen(
             [*wrap, sys.executable, "-c", program, *words],
             env={**kept, "PYTHONPATH": str(ROOT), **SECRETS, **(env or {})},
             cwd=place,
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=subprocess.STDOUT,
-            start_new_session=True,
         )
     prosa = Prosa(process, heard)
     try:

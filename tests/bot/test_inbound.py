@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.inbound import Outro, Palavras, Toque, next_arrival
+from bot.inbound import Apagada, Edicao, Outro, Palavras, Toque, next_arrival
 from persistence.lanes import InboxRow
 from state_machine.escrita import Escrita
 
@@ -35,9 +35,80 @@ def test_words_in_a_row_are_one_turn() -> None:
     """Texts at the head are joined by newlines, in order; the last one's time and id are the turn's."""
     chegada = next_arrival(LANE, [text(1, "nota"), text(2, "de 1500"), button(3, "confirmar:s:1"), text(4, "oi")])
     assert [r.id for r in chegada.rows] == [1, 2]
-    apart = (Escrita("wamid.1", "nota"), Escrita("wamid.2", "de 1500"))
+    apart = (Escrita("wamid.1", "nota", NOW), Escrita("wamid.2", "de 1500", NOW))
     assert chegada.entrada == Palavras("nota\nde 1500", datetime(2026, 11, 21, 12, tzinfo=UTC), apart)
     assert chegada.wamid == "wamid.2"
+
+
+def test_forwarded_words_are_kept_apart_from_own_ones() -> None:
+    """Both are read together; only the own ones may decide, and their time is the turn's."""
+    theirs = row(
+        2, {"type": "text", "text": {"body": "sim"}, "context": {"forwarded": True}, "timestamp": "1795262401"}
+    )
+    entrada = next_arrival(LANE, [text(1, "padaria ok"), theirs]).entrada
+    assert isinstance(entrada, Palavras)
+    assert (entrada.texto, entrada.proprias, entrada.escrita_em) == ("padaria ok\nsim", "padaria ok", NOW)
+    alone = next_arrival(LANE, [row(1, {**theirs.payload["mensagem"], "context": {"frequently_forwarded": True}})])
+    assert isinstance(alone.entrada, Palavras)
+    assert alone.entrada.proprias == ""
+
+
+def test_words_are_read_in_the_order_of_writing() -> None:
+    """Meta promises no order; where a time is missing, the order of arrival stays."""
+    late = row(2, {"type": "text", "text": {"body": "antes"}, "timestamp": "1795262300"})
+    chegada = next_arrival(LANE, [text(1, "depois"), late])
+    assert isinstance(chegada.entrada, Palavras)
+    assert chegada.entrada.texto == "antes\ndepois"
+    assert [r.id for r in chegada.rows] == [2, 1]
+    timeless = row(2, {"type": "text", "text": {"body": "x"}, "timestamp": None})
+    unsorted = next_arrival(LANE, [text(1, "a"), timeless, late]).entrada
+    assert isinstance(unsorted, Palavras)
+    assert unsorted.texto == "a\nx\nantes"
+
+
+def edit(number: int, of: int, new: str | None) -> InboxRow:
+    message = {"type": "text", "text": {"body": new}} if new else {"type": "image", "image": {"id": "1"}}
+    return row(number, {"type": "edit", "edit": {"original_message_id": f"wamid.{of}", "message": message}})
+
+
+def revoke(number: int, of: int) -> InboxRow:
+    return row(number, {"type": "revoke", "revoke": {"original_message_id": f"wamid.{of}"}})
+
+
+def test_notices_about_what_was_read_go_before_everything_else() -> None:
+    """Behind a button, it is taken first: the button must not issue what it withdraws."""
+    rows = [button(5, "confirmar:s:1"), edit(6, 1, "1800"), revoke(7, 2)]
+    first = next_arrival(LANE, rows)
+    assert ([r.id for r in first.rows], first.entrada) == ([6], Edicao("wamid.1", "1800", NOW))
+    second = next_arrival(LANE, [rows[0], rows[2]])
+    assert ([r.id for r in second.rows], second.entrada) == ([7], Apagada("wamid.2"))
+
+
+def test_what_was_changed_before_anybody_read_it_is_read_as_it_is_now() -> None:
+    """The notices are consumed with their message, wherever they stand; edited words may not decide."""
+    rows = [text(1, "sim"), text(2, "1500"), button(3, "confirmar:s:1"), edit(4, 2, "1700"), edit(5, 2, "1800")]
+    chegada = next_arrival(LANE, rows)
+    assert isinstance(chegada.entrada, Palavras)
+    assert (chegada.entrada.texto, chegada.entrada.proprias) == ("sim\n1800", "sim")
+    assert sorted(r.id for r in chegada.rows) == [1, 2, 4, 5]
+    assert chegada.wamid == "wamid.2"
+    gone = next_arrival(LANE, [revoke(2, 1), text(1, "1500")])
+    assert ([r.id for r in gone.rows], gone.entrada) == ([2, 1], Outro("revoke"))
+
+
+def test_an_edit_that_does_not_tell_its_words_comes_after_its_message() -> None:
+    """First what it was, then that it is something else; likewise one that does not even tell which message."""
+    rows = [edit(2, 1, None), text(1, "1500")]
+    assert [r.id for r in next_arrival(LANE, rows).rows] == [1]
+    assert next_arrival(LANE, rows[:1]).entrada == Edicao("wamid.1", None, NOW)
+    unsupported = row(3, {"type": "unsupported", "unsupported": {"type": "edit"}, "errors": [{"code": 131051}]})
+    assert next_arrival(LANE, [text(1, "oi"), unsupported]).entrada == Edicao(None, None, NOW)
+
+
+@pytest.mark.parametrize("told", [{}, {"edit": 1}, {"edit": {"original_message_id": 7}}, {"edit": {"message": "x"}}])
+def test_a_misshapen_notice_is_an_edit_of_nobody_knows_what(told: dict[str, Any]) -> None:
+    """It voids what was shown, whatever it was."""
+    assert next_arrival(LANE, [row(1, {"type": "edit", **told})]).entrada == Edicao(None, None, NOW)
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,9 @@ import asyncio
 from typing import Any
 
 import pytest
+from patience import PATIENCE
 
 from bot.loops import LoopEndedError, together
-
-PATIENCE = 30.0  # seconds; a condition that takes longer has failed
 
 
 class Loop:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from patience import PATIENCE
 
 import bot.schedule
 from bot.schedule import Schedule, ScheduleSilentError
@@ -15,7 +16,6 @@ from persistence.inbox import Inbox
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-PATIENCE = 30.0  # seconds; a condition that takes longer has failed
 SLOT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 

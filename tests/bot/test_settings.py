@@ -131,6 +131,20 @@ def test_a_wrong_setting_is_refused(name: str, value: str, monkeypatch: pytest.M
         Settings()
 
 
+@pytest.mark.parametrize(("days", "kept"), [("0", 0), ("8", 8), ("7", None), ("1", None)])
+def test_messages_are_kept_longer_than_meta_repeats_them(
+    days: str, kept: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A message that is forgotten within Meta's seven days would be read twice; the sentence names the setting."""
+    monkeypatch.setenv("PROSA_RETENTION_MESSAGES_DAYS", days)
+    if kept is not None:
+        assert Settings().retention_messages_days == kept
+        return
+    with pytest.raises(ValidationError, match="retention_messages_days") as refused:
+        Settings()
+    assert "at least 8 days" in str(refused.value)
+
+
 def test_a_models_price_is_two_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     """R$ per million tokens, read and written; nothing, or an empty value, is no price."""
     assert Settings().openai_price is None

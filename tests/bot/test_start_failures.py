@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
-from prosa_process import END_SECONDS, UP_SECONDS, eventually, left, started
+from patience import PATIENCE
+from prosa_process import END_SECONDS, eventually, left, started
 
 from persistence.embedded import Embedded
 
@@ -81,7 +82,7 @@ def refused(place: Path, *words: str, env: Env | None = None, before: str = "", 
     """See it start and, once it said ``after``, end with status 1, in time, nothing left; returns what it said."""
     with started(place, *words, env=env, before=before) as prosa:
         if after:
-            eventually(lambda: after in prosa.said or prosa.process.poll() is not None, UP_SECONDS)
+            eventually(lambda: after in prosa.said or prosa.process.poll() is not None, PATIENCE)
         status = prosa.wait(END_SECONDS if after else START_SECONDS)
         said = prosa.said
     assert status == 1, said

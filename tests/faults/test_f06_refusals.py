@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from nightly import size
-from road_people import FULL
+from road_people import unlike
 from road_stage import waits_passing
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ async def test_a_storm_of_429_and_500_is_sat_out(road: Road) -> None:
     """Nothing but refusals: Retry-After is honoured, nobody is told of a rejection, and all end well soon after."""
     people = [await road.person() for _ in range(PEOPLE)]
     for person in people:
-        await person.say(FULL)
+        await person.say(unlike())
     faults = road.world.plugnotas.faults
     faults.set("limite_429", seconds=RETRY_AFTER, method="POST", chance=0.7)
     faults.set("erro_500", chance=1.0)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from nightly import size
 from patience import PATIENCE
-from road_people import FULL
+from road_people import unlike
 
 if TYPE_CHECKING:
     from road_people import Road
@@ -18,7 +18,7 @@ async def test_a_hundred_taps_are_one_emission(road: Road) -> None:
     """Everybody taps Confirmar again and again, all at once: exactly one order each leaves the house."""
     people = [await road.person() for _ in range(SESSIONS)]
     for person in people:
-        await person.say(FULL)
+        await person.say(unlike())
     created = len(road.world.plugnotas.ledger.of("note.created"))
     await asyncio.gather(*(person.touch("Confirmar") for person in people for _ in range(TAPS)))
     for person in people:

@@ -13,6 +13,7 @@ from patience import PATIENCE
 
 from gateway.http import Destination, Exchange, ForbiddenDestinationError
 from gateway.wire import BodyTooLargeError
+from state_machine.breaker import Breaker
 
 
 class TransactionOpenError(RuntimeError):
@@ -177,3 +178,17 @@ async def test_an_address_with_an_impossible_port_is_an_invalid_one(server, free
     async with Destination(server.url, timeout=PATIENCE, guard=free) as out:
         with pytest.raises(httpx.InvalidURL):
             await out.request("GET", "https://lookaside.example:99999/x")
+
+
+async def test_our_own_bottleneck_says_nothing_of_the_service(faulty, free, monkeypatch):
+    """Of two calls one finds no connection: the breaker hears of the other's failure alone."""
+    monkeypatch.setattr("gateway.http.MAX_CONNECTIONS", 1)
+    breaker = Breaker(clock=time.monotonic, threshold=2)
+    async with Destination(await faulty("hang"), timeout=2, guard=free) as out:
+        calls = [out.request("GET", "/", breaker=breaker) for _ in range(2)]
+        failures = await asyncio.gather(*calls, return_exceptions=True)
+        assert {type(failure) for failure in failures} == {httpx.PoolTimeout, httpx.ReadTimeout}
+        assert not breaker.open
+        with pytest.raises(httpx.ReadTimeout):
+            await out.request("GET", "/", breaker=breaker)
+    assert breaker.open

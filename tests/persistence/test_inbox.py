@@ -81,6 +81,19 @@ async def test_a_key_is_stored_once(database: Database, inbox: Inbox) -> None:
     assert await stored(database) == ["1", "2", "3"]
 
 
+@pytest.mark.parametrize("others", [0, 3], ids=["alone", "in a batch"])
+async def test_what_was_done_is_not_done_again(database: Database, inbox: Inbox, others: int) -> None:
+    """Meta delivers a message again days later, alone or among new ones: its row stays done, and nobody is woken."""
+    await inbox.put([arrival("1")])
+    await database.pool.execute("UPDATE inbox SET estado = 1")
+    await database.pool.execute("DELETE FROM lanes")
+    new = [arrival(f"new-{number}", lane="b") for number in range(others)]
+    assert await inbox.put([arrival("1"), *new]) == others
+    assert await inbox.put([arrival("1"), *new]) == 0
+    assert await database.pool.fetchval("SELECT estado FROM inbox WHERE chave = '1'") == 1
+    assert await database.pool.fetchval("SELECT count(*) FROM lanes WHERE lane = 'a'") == 0
+
+
 async def test_simultaneous_duplicates_count_once(database: Database, inbox: Inbox) -> None:
     """Of callers that bring the same key at the same moment exactly one is told that it was new."""
     assert sum(await asyncio.gather(*(inbox.put([arrival("same")]) for _ in range(50)))) == 1

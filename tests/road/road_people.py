@@ -39,6 +39,7 @@ QUICK = WorldConfig(
 IMPATIENT = {"repeat_window_seconds": 0, "debounce_seconds": 0.05, "reconcile_ladder": (0.2, 0.5, 1.0)}
 
 _lines = itertools.count(80_000_000)
+_amounts = itertools.count(3001)
 _IDLE = """
 SELECT NOT EXISTS (SELECT FROM inbox WHERE estado = 0)
    AND NOT EXISTS (SELECT FROM outbox WHERE run_at IS NOT NULL)
@@ -50,6 +51,11 @@ SELECT NOT EXISTS (SELECT FROM inbox WHERE estado = 0)
 def new_phone() -> str:
     """Return the wa_id of somebody who never wrote before."""
     return f"55119{next(_lines)}"
+
+
+def unlike() -> str:
+    """Return a request for an invoice that is equal to no other: while one is open, an equal one is asked about."""
+    return FULL.replace("1500", str(next(_amounts)))
 
 
 async def until(condition: Callable[[], Awaitable[Any]], timeout: float = PATIENCE) -> Any:  # noqa: ASYNC109 - test helper

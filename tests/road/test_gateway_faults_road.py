@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from road_people import FULL, until
+from road_people import FULL, unlike, until
 
 if TYPE_CHECKING:
     from typing import Any
@@ -130,7 +130,7 @@ async def test_a_storm_of_all_faults_is_one_invoice_each(road: Road) -> None:
     faults = road.world.plugnotas.faults
     people = [await road.person() for _ in range(12)]
     for person in people:
-        await person.say(FULL)
+        await person.say(unlike())
     for fault in ("perder_resposta", "json_truncado", "erro_500_aceito", "referencia_alheia", "webhook_duplicado"):
         faults.set(fault, chance=0.3, **({"copies": 3} if fault == "webhook_duplicado" else {}))
     for person in people:

@@ -342,3 +342,53 @@ async def test_an_invoice_that_was_confirmed_before_a_long_outage_is_asked_about
     await ana.expect("ainda quer esta nota?")
     assert [tried for tried, _ in await _tries(road, key, at_least=1)] == ["submit"]
     assert await road.notes(ana) == []
+
+
+async def _refused_and_mended(road: Road) -> tuple[Person, Any]:
+    """Return somebody whose refused invoice waits to be mended, its data at hand again, and the refused note."""
+    book = road.world.plugnotas
+    book.faults.set("rejeitar", times=1)
+    ana = await road.person()
+    await ana.say(FULL)
+    await ana.press("Confirmar")
+    key = (await road.reached(ana, "rejeitado"))["id_integracao"]
+    await road.settled()
+    await ana.press("Corrigir nota")
+    await ana.say("na verdade é 1.800")
+    return ana, next(note for note in book.notes.values() if note.id_integracao == key)
+
+
+async def test_before_a_mended_invoice_leaves_the_refused_one_is_asked_about(road: Road) -> None:
+    """The first key still stands refused: one question under it, then the mended invoice goes."""
+    ana, refused = await _refused_and_mended(road)
+    asked = f"/nfse/consultar/{refused.id_integracao}/"
+    before = len([r for r in road.world.plugnotas.ledger.of("call") if asked in r.data["path"]])
+    await ana.touch("Confirmar")
+    await ana.files()
+    await road.settled()
+    assert len([r for r in road.world.plugnotas.ledger.of("call") if asked in r.data["path"]]) == before + 1
+    assert [str(note.valor) for note in await road.notes(ana)] == ["1800.00"]
+
+
+async def test_a_mended_invoice_is_held_back_when_the_refused_one_was_authorised_after_all(road: Road) -> None:
+    """Late truth, unnoticed until then: its person gets the first note, and only their yes would issue the second."""
+    ana, refused = await _refused_and_mended(road)
+    book = road.world.plugnotas
+    chave = access_key(refused, 555, book.ledger.now())
+    book.ledger.append(
+        "note.settled", id=refused.id, situacao=ISSUED, numero="555", chave=chave, autorizacao="1", mensagem=None
+    )
+    await ana.touch("Confirmar")
+    heard: list[Any] = []
+
+    async def asked() -> Any:
+        heard.extend([await ana.expect()])
+        return next((bubble for bubble in heard if "ainda quer esta nota?" in bubble.text), None)
+
+    question = await until(asked)
+    assert "555" in question.text
+    await road.settled()
+    assert [note.numero for note in await road.notes(ana)] == ["555"]
+    await ana.press("Não quero mais", of=question)
+    await road.settled()
+    assert [note.numero for note in await road.notes(ana)] == ["555"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from road_people import FULL, until
+from road_people import FULL, unlike, until
 
 from persistence import gateway_operations
 
@@ -118,7 +118,7 @@ async def test_a_key_that_was_used_with_other_bytes_is_for_people(road: Road) ->
 async def test_every_call_leaves_its_bodies_without_people(road: Road) -> None:
     """Status and both bodies, masked: support sees what was said without seeing to whom."""
     ana = await road.person()
-    await ana.issue()
+    await ana.issue(unlike())
     await road.settled()
     submit, *questions = await _calls(road, ana)
     assert (submit["operacao"], submit["http_status"]) == ("submit", 200)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from road_people import FULL, Person, new_phone
+from road_people import FULL, Person, new_phone, unlike
 
 from bot.company import add_company
 from bot.demo import COMPANY
@@ -45,7 +45,7 @@ async def test_without_a_series_the_gateway_numbers(road: Road) -> None:
 async def test_with_a_series_each_invoice_takes_the_next_number(road: Road) -> None:
     """From the number after the former program's last; in the bytes that are sent and in the row, without a hole."""
     people = [await _staff(road) for _ in range(4)]
-    await asyncio.gather(*(person.issue() for person in people))
+    await asyncio.gather(*(person.issue(unlike()) for person in people))
     sent = [note.payload["rps"] for person in people for note in await road.notes(person)]
     assert {rps["serie"] for rps in sent} == {"7"}
     assert sorted(rps["numero"] for rps in sent) == [501, 502, 503, 504]

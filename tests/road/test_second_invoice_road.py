@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +19,20 @@ if TYPE_CHECKING:
 async def open_for_module(database_url: str, redis_url: str) -> AsyncIterator[Road]:
     async with open_road(database_url, redis_url, repeat_window_seconds=3600) as road:
         yield road
+
+
+async def ages(road: Road, person: Person, status: str, *, hours: int, ended: int | None) -> None:
+    """Let the person's invoice be confirmed and, if it has, have ended so many hours ago, in this status."""
+    await road.settled()
+    await road.database.pool.execute(
+        "UPDATE nfse_emissao SET status = $2, criado_em = now() - make_interval(hours => $3), "
+        "processado_em = now() - make_interval(hours => $4), proxima_acao_em = NULL "
+        "WHERE sessao_id = $1",
+        (await road.session(person))["sessao_id"],
+        status,
+        hours,
+        ended,
+    )
 
 
 def words(number: int) -> str:
@@ -79,3 +94,67 @@ async def test_a_refused_invoice_is_none(road: Road) -> None:
     await ana.say("cancela")
     await ana.issue(words(5))
     assert len(await road.notes(ana)) == 1
+
+
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [
+        (6, "pendente"),
+        (7, "enviando"),
+        (8, "enviado"),
+        (9, "desconhecido"),
+        (10, "erro"),
+        (11, "conflito"),
+        (12, "novo"),
+    ],
+)
+async def test_an_equal_invoice_counts_for_as_long_as_its_fate_is_open(road: Road, number: int, status: str) -> None:
+    """Two days after the confirmation, whatever keeps it open: the question says that it may still be issued."""
+    ana, bruno = await road.person(), await road.person()
+    await ana.issue(words(number))
+    await ages(road, ana, status, hours=48, ended=None)
+    await bruno.say(words(number))
+    asked = await bruno.press("Confirmar")
+    assert "ainda não respondeu" in asked.text
+    assert "pode duplicar" in asked.text
+    assert await road.notes(bruno) == []
+    await ages(road, ana, "concluido", hours=48, ended=48)  # that no job of the house looks at made-up rows
+
+
+async def test_the_window_begins_at_the_end_of_the_other_invoice(road: Road) -> None:
+    """Confirmed long ago and issued just now, it counts; issued longer ago than the window, it does not."""
+    ana, bruno, clara = [await road.person() for _ in range(3)]
+    await ana.issue(words(13))
+    await ages(road, ana, "concluido", hours=48, ended=0)
+    await asked(bruno, words(13))
+    await ages(road, ana, "concluido", hours=48, ended=2)
+    await clara.issue(words(13))
+    assert len(await road.notes(clara)) == 1
+
+
+async def test_a_yes_to_an_open_one_is_none_to_an_issued_one(road: Road) -> None:
+    """While the person thinks, the other invoice is issued: the question comes again, and says so."""
+    ana, bruno = await road.person(), await road.person()
+    await ana.issue(words(14))
+    await ages(road, ana, "enviado", hours=1, ended=None)
+    await asked(bruno, words(14))
+    await ages(road, ana, "concluido", hours=1, ended=0)
+    again = await bruno.press("Emitir outra")
+    assert "ainda pode sair" not in again.text
+    assert await road.notes(bruno) == []
+    await bruno.touch("Emitir outra", of=again)
+    await bruno.files()
+
+
+async def test_without_a_window_an_open_equal_invoice_is_still_asked_about(
+    road: Road, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The setting 0 switches off the time after an invoice's end, and nothing else."""
+    conversations = road.house.worker._handlers["mensagem"].__self__  # type: ignore[attr-defined]
+    monkeypatch.setattr(conversations, "_repeat", timedelta(0))
+    ana, bruno, clara = [await road.person() for _ in range(3)]
+    await ana.issue(words(15))
+    await ages(road, ana, "erro", hours=48, ended=None)
+    await asked(bruno, words(15))
+    await ages(road, ana, "concluido", hours=48, ended=0)
+    await clara.issue(words(15))

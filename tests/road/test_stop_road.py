@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from road_people import FULL, Person, new_phone, open_road, until
+from road_people import Person, new_phone, open_road, unlike, until
 from road_stage import waits_passing
 
 from bot.company import add_company
@@ -30,7 +30,7 @@ async def open_for_module(database_url: str, redis_url: str) -> AsyncIterator[Ro
 
 
 async def _confirmed(road: Road, person: Person) -> str:
-    await person.say(FULL)
+    await person.say(unlike())
     await person.touch("Confirmar")
     return str((await road.reached(person, "processando"))["id_integracao"])
 

@@ -339,3 +339,19 @@ async def test_admin_pages_speak_for_a_person(meta, listener) -> None:
 async def test_handshake(meta) -> None:
     """Meta's GET verification accepts a bot that echoes the challenge."""
     assert await meta.verify_webhook()
+
+
+async def test_forwarded_edited_and_deleted_messages_come_as_meta_tells_them(meta, listener) -> None:
+    """The phone shows what became of them; the bot hears a forwarded flag, an edit and a revocation."""
+    wamid = await meta.user_text(ANA, "nota de 1500")
+    await meta.user_forward(ANA, "sim", often=True)
+    await meta.user_edit(ANA, wamid, "nota de 1800")
+    await meta.user_revoke(ANA, wamid)
+    await meta.user_edit(ANA, wamid, None)
+    await listener.heard(5)
+    _, theirs, edit, gone, silent = messages(listener)
+    assert theirs["context"] == {"forwarded": True, "frequently_forwarded": True}
+    assert edit["edit"]["original_message_id"] == gone["revoke"]["original_message_id"] == wamid
+    assert edit["edit"]["message"]["text"]["body"] == "nota de 1800"
+    assert silent["unsupported"] == {"type": "edit"}
+    assert [bubble.text for bubble in meta.bubbles(ANA)][:2] == ["Mensagem apagada", "sim"]

@@ -14,17 +14,20 @@ from state_machine.estado import ESPERAM_USUARIO, REASON_ON_ENTRY, Estado, Snaps
 from state_machine.eventos import (
     EVENTOS,
     Abriu,
+    Apagou,
     Confirmou,
+    Editou,
     EmissaoFalhou,
     Informou,
     MandouArquivo,
+    MudouEmissor,
     NotaAutorizada,
     NotaRejeitada,
     PerdeuMensagem,
 )
 from state_machine.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
 from state_machine.rascunho import Cadastro, Rascunho, aplicar
-from state_machine.sessao import Sessao
+from state_machine.sessao import Emissor, Sessao
 from state_machine.texto import tamanho
 from state_machine.transition import transition
 
@@ -145,6 +148,9 @@ doubts = st.builds(Doubt, st.sampled_from(Campo), st.sampled_from(Motivo), texto
 cadastros = st.builds(
     Cadastro, st.sampled_from(DOCUMENTOS), nomes, st.sampled_from([None, "", "ATIVA", "BAIXADA", "X" * 90])
 )
+emissores = st.builds(
+    Emissor, st.integers(1, 3), st.sampled_from(DOCUMENTOS), nomes.filter(str.strip), st.integers(1, 3)
+)
 informes = st.builds(
     Informou,
     st.lists(candidates, max_size=5).map(tuple),
@@ -218,8 +224,10 @@ _fazem = {
         st.none() | st.integers(-1, 9),
         st.none() | momentos,
         visto=st.booleans(),
-        emitente=st.none() | nomes.filter(str.strip),
     ),
+    Editou: st.builds(Editou, st.none() | st.just("wamid.1"), st.none() | informes),
+    Apagou: st.just(Apagou("wamid.1")),
+    MudouEmissor: st.builds(MudouEmissor, st.none() | emissores),
     PerdeuMensagem: st.just(PerdeuMensagem()),
     MandouArquivo: st.builds(MandouArquivo, st.sampled_from(["audio", "image", "edit", "location", "zzz"])),
     NotaAutorizada: st.builds(NotaAutorizada, st.integers(1, 10**15).map(str), st.integers(1, 9)),

@@ -118,6 +118,18 @@ def test_two_taps_are_one_confirmation():
     assert "já foi pedido" in segundo.mensagem.texto
 
 
+@pytest.mark.parametrize("idade", [1, 2, -1])
+def test_the_button_of_another_summary_cancels_nothing(idade):
+    """Of an earlier one, or made up: the present summary is shown again, and only its own button sends."""
+    c = abre(1, NOTA, AGORA).cancelamento
+    for porque in (WHY, f"{WHY} agora"):
+        c = decide(c, Motivou(Codigo.OUTROS, porque), AGORA).cancelamento
+    outro = decide(c, Confirmou(c.versao - idade), AGORA)
+    assert (outro.cancelamento.estado, outro.cancelamento.versao) == (E.AGUARDANDO_CONFIRMACAO, c.versao)
+    assert outro.mensagem is not None
+    assert decide(c, Confirmou(c.versao), AGORA).cancelamento.estado is E.PENDENTE
+
+
 def test_a_press_after_the_deadline_cancels_nothing():
     """Also while the sweep has not come by: the question has expired, and the user hears it."""
     c = decide(abre(1, NOTA, AGORA).cancelamento, Motivou(Codigo.OUTROS, WHY), AGORA).cancelamento

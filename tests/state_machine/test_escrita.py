@@ -1,12 +1,21 @@
 from __future__ import annotations
 
 import pytest
-from made_sessions import TUDO, diz, nova
+from made_sessions import AGORA, CNPJ, OUTRO_CNPJ, TUDO, diz, nova
 
-from state_machine.escrita import Escrita, mensagem_de
+from state_machine.escrita import Escrita, escrita_de
 from state_machine.eventos import Abriu
 from state_machine.fields import Campo, Candidate, Doubt, Motivo
-from state_machine.rascunho import Rascunho, Recusa, StatusCampo, aplicar, mudancas
+from state_machine.rascunho import (
+    Rascunho,
+    Recusa,
+    StatusCampo,
+    aplicar,
+    difere,
+    mudancas,
+    sem_apagada,
+    sem_editada,
+)
 
 PRIMEIRA, SEGUNDA = Escrita("wamid.1", "nota de 1.500 pra padaria"), Escrita("wamid.2", "consultoria, 12 horas")
 DUAS = (PRIMEIRA, SEGUNDA)
@@ -37,12 +46,12 @@ def valor(valor: str, trecho: str) -> Candidate:
 def test_a_span_belongs_to_the_message_that_holds_it(trecho: str, textos: tuple[str, ...], qual: int) -> None:
     """The last message with the whole word or number, else with a piece of it, else the last of all."""
     escritas = [Escrita(f"wamid.{i}", texto) for i, texto in enumerate(textos)]
-    assert mensagem_de(trecho, escritas) == f"wamid.{qual}"
+    assert escrita_de(trecho, escritas) is escritas[qual]
 
 
 def test_without_messages_there_is_none() -> None:
     """What was stored by older versions of us has no message."""
-    assert mensagem_de("500", ()) is None
+    assert escrita_de("500", ()) is None
 
 
 def test_each_field_keeps_the_message_that_it_was_read_in() -> None:
@@ -88,6 +97,63 @@ def test_no_amount_at_all_is_asked_about_where_none_stands() -> None:
     """Without a good amount the question is the only answer."""
     rascunho = aplicar(Rascunho(), (), (Doubt(Campo.VALOR, Motivo.NAO_POSITIVO, "-500"),), ())
     assert rascunho.valor.status is StatusCampo.INVALID
+
+
+def test_an_older_message_changes_nothing_that_is_newer() -> None:
+    """It is kept as what was not taken, with when it was written; a newer or equally old one takes the place."""
+    antes = aplicar(Rascunho(), (valor("1500", "1.500"),), (), (), (_as(10),))
+    tarde = aplicar(antes, (valor("1200", "1.200"),), (), (), (_as(9),))
+    assert tarde.validado(Campo.VALOR) == "1500.00"
+    assert tarde.valor.recusa == Recusa("1.200", "wamid.9", _as(9).em)
+    for segundo in (10, 11):
+        assert aplicar(antes, (valor("1200", "1.200"),), (), (), (_as(segundo),)).validado(Campo.VALOR) == "1200.00"
+
+
+def test_an_older_doubt_or_retraction_changes_nothing_either() -> None:
+    """Neither a doubtful word nor a "não é esse" that was written before reaches the newer value."""
+    antes = aplicar(Rascunho(), (valor("1500", "1.500"),), (), (), (_as(10),))
+    duvida = Doubt(Campo.VALOR, Motivo.VARIOS, "1.500")
+    for depois in (aplicar(antes, (), (duvida,), (), (_as(9),)), aplicar(antes, (), (), {Campo.VALOR}, (_as(9),))):
+        assert depois.validado(Campo.VALOR) == "1500.00"
+        assert depois.valor.recusa is not None
+    assert aplicar(antes, (), (), {Campo.VALOR}, (_as(11),)).valor.valor is None
+
+
+def test_an_older_document_does_not_forget_a_newer_name() -> None:
+    """What would be lost with it counts too."""
+    antes = aplicar(Rascunho(), (Candidate(Campo.DOCUMENTO, CNPJ, CNPJ),), (), (), (_as(5),))
+    antes = aplicar(antes, (Candidate(Campo.NOME, "Padaria", "Padaria"),), (), (), (_as(10),))
+    depois = aplicar(antes, (Candidate(Campo.DOCUMENTO, OUTRO_CNPJ, OUTRO_CNPJ),), (), (), (_as(9),))
+    assert (depois.validado(Campo.DOCUMENTO), depois.validado(Campo.NOME)) == (CNPJ, "Padaria")
+
+
+def test_what_is_said_again_is_as_new_as_the_last_time() -> None:
+    """And it is no other draft for that: the summary on the screen stays good."""
+    antes = aplicar(Rascunho(), TUDO, (), (), (_as(5),))
+    depois = aplicar(antes, TUDO, (), (), (_as(10),))
+    assert not difere(antes, depois)
+    assert aplicar(depois, (valor("1200", "1.200"),), (), (), (_as(9),)).validado(Campo.VALOR) == "1500.00"
+
+
+def test_an_edited_message_loses_what_it_no_longer_says() -> None:
+    """Its own fields go, unless it still speaks of them; other messages' stay."""
+    antes = aplicar(Rascunho(), TUDO, (), (), (PRIMEIRA,))
+    antes = aplicar(antes, (valor("1800", "1.800"),), (), (), (Escrita("wamid.9", "1.800"),))
+    depois = sem_editada(antes, "wamid.1", {Campo.DOCUMENTO})
+    assert depois.faltam == (Campo.DESCRICAO,)
+
+
+def test_a_deleted_message_leaves_its_needed_fields_in_doubt() -> None:
+    """An e-mail that only it gave is forgotten; a document that only it gave is asked for."""
+    antes = aplicar(Rascunho(), (*TUDO, Candidate(Campo.EMAIL, "a@b.co", "a@b.co")), (), (), (PRIMEIRA,))
+    depois = sem_apagada(antes, "wamid.1")
+    assert depois.email.valor is None
+    assert {depois.campo(c.campo).status for c in TUDO} == {StatusCampo.INVALID}
+    assert sem_apagada(antes, "wamid.2") is antes
+
+
+def _as(segundo: int) -> Escrita:
+    return Escrita(f"wamid.{segundo}", "…", AGORA.replace(second=segundo))
 
 
 def test_data_taken_up_keep_the_message_they_were_first_said_in() -> None:

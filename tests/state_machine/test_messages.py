@@ -28,7 +28,7 @@ from made_sessions import (
 
 from state_machine import messages
 from state_machine.efeitos import EnviarArquivo, Responder
-from state_machine.estado import Estado
+from state_machine.estado import ESPERAM_USUARIO, Estado
 from state_machine.eventos import EVENTOS, Informou
 from state_machine.fields import Campo
 from state_machine.igual import NotaIgual
@@ -160,6 +160,13 @@ _FIXAS = {
     "ja_retomada": (),
     "nada_a_confirmar": (),
     "quarentena": (),
+    "outra_empresa": (_SESSAO,),
+    "sem_empresa": (),
+    "encaminhada": (_SESSAO,),
+    "editou_sem_texto": (),
+    "editou": (),
+    "editou_tarde": (em_processo(),),
+    "apagou_tarde": (em_processo(),),
     "reprocessando": (),
     "ainda_quer": (_SESSAO,),
     "envio_retomado": (),
@@ -171,6 +178,22 @@ _FIXAS = {
 def test_every_sentence_of_the_catalogue_fits(nome):
     """Those that ``transition`` never says itself are held to the same limits."""
     fits(getattr(messages, nome)(*_FIXAS[nome]))
+
+
+@pytest.mark.parametrize("estado", [*(set(Estado) - ESPERAM_USUARIO)])
+def test_who_edits_too_late_is_told_what_became_of_the_invoice(estado):
+    """Whatever ended it: an issued one goes on with its earlier text, and another was never issued."""
+    mensagem = messages.editou_tarde(replace(em_processo(), estado=estado))
+    fits(mensagem)
+    assert ("texto de antes" in mensagem.texto) == (estado in {Estado.PROCESSANDO, Estado.APROVADO, Estado.ERRO})
+    assert ("_cancela a nota de R$ 1.500,00_" in mensagem.texto) == (estado in {Estado.PROCESSANDO, Estado.APROVADO})
+
+
+def test_an_equal_invoice_whose_fate_is_open_is_told_as_such():
+    """The question says that the other one may still be issued, and what follows from a second one."""
+    texto = messages.ja_existe_igual(replace(_SESSAO, igual=NotaIgual("x", AGORA, indecisa=True))).texto
+    assert "ainda não respondeu" in texto
+    assert "pode duplicar" in texto
 
 
 def test_no_sentence_of_the_catalogue_escapes_the_tests():

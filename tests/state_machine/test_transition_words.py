@@ -30,14 +30,17 @@ from state_machine.eventos import (
     Cancelou,
     Confirmou,
     Conversou,
+    Encaminhou,
     Informou,
     MandouArquivo,
+    MudouEmissor,
     Negou,
     PediuAjuda,
     PediuCorrecao,
 )
 from state_machine.fields import Campo, Doubt, Motivo
 from state_machine.rascunho import Cadastro, StatusCampo
+from state_machine.sessao import Emissor
 
 # --- collecting ---------------------------------------------------------------------------------------------------
 
@@ -191,16 +194,53 @@ def test_a_yes_to_a_summary_that_did_not_arrive_confirms_nothing():
     assert emissoes(diz(as_cegas.sessao, Confirmou(None, AGORA + 9 * SEGUNDO)))
 
 
-def test_a_company_that_changed_after_the_summary_is_shown_before_anything_is_issued():
-    """The yes answered another issuer: a new revision with the new one, and only its own button or a new yes issues."""
-    sessao = no_resumo()
-    mudou = diz(sessao, Confirmou(1, emitente="ANA DESIGN LTDA"), agora=AGORA + 5 * SEGUNDO)
-    assert not emissoes(mudou)
-    assert mudou.sessao.revisao == 2
+@pytest.mark.parametrize(("empresa", "titulo"), [(1, "cadastro da sua empresa mudou"), (2, "outra empresa")])
+def test_a_company_that_changed_after_the_summary_is_shown_before_anything_is_issued(empresa, titulo):
+    """The summary named another issuer: a revision of the new one's, and only its own button or a new yes issues."""
+    novo = Emissor(empresa, OUTRO_CNPJ, "ANA DESIGN LTDA", 7)
+    mudou = diz(no_resumo(), MudouEmissor(novo), agora=AGORA + 5 * SEGUNDO)
+    assert (mudou.sessao.revisao, mudou.sessao.empresa_id, mudou.sessao.empresa_versao) == (2, empresa, 7)
+    assert titulo in resposta(mudou).texto
     assert "Emitente: ANA DESIGN LTDA" in resposta(mudou).texto
     assert not emissoes(diz(mudou.sessao, Confirmou(1)))
     assert not emissoes(diz(mudou.sessao, Confirmou(None, AGORA + 2 * SEGUNDO)))
     assert emissoes(diz(mudou.sessao, Confirmou(2)))
+
+
+def test_an_answer_to_something_else_is_not_replaced_by_the_new_issuer():
+    """After a side question the answer stands; the summary comes with the next yes, and no old button issues."""
+    novo = Emissor(2, OUTRO_CNPJ, "ANA DESIGN LTDA", 1)
+    mudou = diz(diz(no_resumo(), PediuAjuda()).sessao, MudouEmissor(novo))
+    assert mudou.efeitos == ()
+    velho = diz(mudou.sessao, Confirmou(1))
+    assert not emissoes(velho)
+    assert "Emitente: ANA DESIGN LTDA" in resposta(velho).texto
+
+
+def test_a_number_that_issues_for_nobody_voids_the_summary():
+    """Nothing is issued, the data stay, and the old button shows the summary again if the number is let in again."""
+    fora = diz(no_resumo(), MudouEmissor(None))
+    assert not resposta(fora).botoes
+    assert fora.sessao.estado is Estado.AGUARDANDO_CONFIRMACAO
+    assert not emissoes(diz(fora.sessao, Confirmou(1)))
+    assert not emissoes(diz(fora.sessao, Confirmou(None, AGORA + SEGUNDO)))
+
+
+def test_nobody_issues_to_themselves_by_moving_to_another_company():
+    """A customer that is the new company is asked about like any own document."""
+    mudou = diz(no_resumo(), MudouEmissor(Emissor(2, CNPJ, "PADARIA DO ZÉ LTDA", 1)))
+    assert mudou.sessao.estado is Estado.DADOS_INCOMPLETOS
+    assert "própria empresa" in resposta(mudou).texto
+
+
+def test_forwarded_words_are_answered_with_the_summary_and_its_buttons():
+    """They decide nothing; the buttons of the same revision still do."""
+    sessao = no_resumo()
+    decision = diz(sessao, Encaminhou())
+    assert not emissoes(decision)
+    assert "encaminhada" in resposta(decision).texto
+    assert resposta(decision).botoes[0].id.endswith(":1")
+    assert emissoes(diz(decision.sessao, Confirmou(1)))
 
 
 @pytest.mark.parametrize("evento", [PediuCorrecao(), PediuAjuda(), MandouArquivo("audio")])

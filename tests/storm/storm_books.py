@@ -8,16 +8,16 @@ import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any
+
+from storm_wishes import CLOSED, PEOPLE, payload, wish
 
 from sandbox.cnpj_register import companies
 from sandbox.danfse import render_pdf
 from sandbox.ledger import Record
 from sandbox.nfse_xml import render_xml
 from sandbox.plugnotas_model import Note
-from storm.crowd import ISSUERS, Wish
 from storm.judge.books import Evidence, House, Kept, Session, read_book
 from storm.judge.verdict import Verdict, judge
 from storm.judge.webhooks import canonical
@@ -25,36 +25,12 @@ from storm.plan import Kind, Plan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from decimal import Decimal
+
+    from storm.crowd import Wish
 
 START = datetime(2026, 1, 2, 12, tzinfo=UTC)
-CUSTOMERS = ("12345678000195", "99000002000148", "99000003000192", "99000004000137")
-CLOSED = "99000031000100"
-OTHER = "99000033000107"  # an open company that nobody named
-PEOPLE = 20
-ANA, BIA, CAIO, DORA = (f"55119800000{n:02}" for n in range(4))  # plain, cancels, refused first, corrects
-
 Fact = tuple[datetime, str, dict[str, Any]]
-
-
-def wish(number: int) -> Wish:
-    """Return what person ``number`` wants; the even ones of a company that numbers through the gateway."""
-    plain = Wish(
-        who=f"55119800000{number:02}",
-        valor=Decimal(100_000 + 7 * number) / 100,
-        tomador=CUSTOMERS[number % len(CUSTOMERS)],
-        emitente=ISSUERS[number % 2],
-        servico="aulas de inglês",
-        email=f"financeiro.{number}@cliente.example" if number % 3 == 0 else None,
-    )
-    special = {
-        1: {"cancela": True},
-        2: {"recusado": CLOSED},
-        3: {"antes": plain.valor + 500_000},
-        4: {"data": "15/09/2025"},
-        5: {"competencia": "09/2025"},
-        6: {"palavra": "sim"},
-    }
-    return replace(plain, **special.get(number, {}))
 
 
 @dataclass
@@ -141,7 +117,14 @@ class Stage:
         """The gateway takes a note; returns its id."""
         w = replace(wish, **changes)
         note_id = f"{len(self.gateway):024x}"
-        self.tell(self.gateway, "note.created", id=note_id, protocol="p", payload=payload(w, key, self), rejection=None)
+        self.tell(
+            self.gateway,
+            "note.created",
+            id=note_id,
+            protocol="p",
+            payload=payload(w, key, 501 + self.marks),
+            rejection=None,
+        )
         return note_id
 
     def settles(self, note_id: str, *, refused: bool = False) -> str:
@@ -186,6 +169,10 @@ class Stage:
         sessions = set(self.sessions_of(who))
         found = [d for _, kind, d in self.gateway if kind == "note.created"]
         return [d for d in found if d["payload"]["idIntegracao"].split("-r")[0] in sessions][-1]
+
+    def note(self, who: str) -> Note:
+        """The last note of this person, as the simulator has it."""
+        return self._notes()[self.created(who)["id"]]
 
     def sessions_of(self, who: str) -> list[str]:
         """The sessions that this person's phone showed, oldest first."""
@@ -260,50 +247,6 @@ class Stage:
         return found
 
 
-def payload(w: Wish, key: str, stage: Stage) -> dict[str, Any]:
-    """Return the JSON that the gateway was asked with, as the product of this version writes it."""
-    issuer, row = w.emitente, companies()[w.tomador]
-    simples = {"regApTribSN": 1} if issuer.regime == "simples" else {}
-    competence = {"15/09/2025": "2025-09-15"}.get(w.data or "") or ("2025-09-30" if w.competencia else "2026-01-02")
-    service: dict[str, Any] = {"codigo": issuer.codigo_servico, "discriminacao": w.servico}
-    service["valor"] = {"servico": float(w.valor)}
-    if issuer.cnae:
-        service |= {"cnae": issuer.cnae, "iss": {"aliquota": 2.5}}
-    rps: dict[str, Any] = {"competencia": competence}
-    if issuer.serie_rps:
-        rps |= {"serie": issuer.serie_rps, "numero": 501 + stage.marks}
-    return {
-        "idIntegracao": key,
-        "padrao": "NACIONAL",
-        "enviarEmail": False,
-        "emitente": {"tipo": 1, "codigoCidade": issuer.municipio, "inscricaoMunicipal": issuer.inscricao_municipal},
-        "prestador": {
-            "cpfCnpj": issuer.cnpj,
-            "inscricaoMunicipal": issuer.inscricao_municipal,
-            "opSimpNac": {"mei": 2, "simples": 3}[issuer.regime],
-            "regEspTrib": 0,
-            **simples,
-        },
-        **({"regimeApuracaoTributaria": 1} if simples else {}),
-        "tomador": {
-            "cpfCnpj": w.tomador,
-            "razaoSocial": row["razao_social"],
-            **({"email": w.email} if w.email else {}),
-            "endereco": {
-                "logradouro": f"{row['descricao_tipo_de_logradouro']} {row['logradouro']}",
-                "numero": row["numero"],
-                "bairro": row["bairro"],
-                "codigoCidade": str(row["codigo_municipio_ibge"]),
-                "descricaoCidade": row["municipio"],
-                "estado": row["uf"],
-                "cep": row["cep"],
-            },
-        },
-        "servico": [service],
-        "rps": rps,
-    }
-
-
 def records(facts: list[Fact]) -> list[Record]:
     """Number the facts of a book."""
     return [Record(number, at, kind, data) for number, (at, kind, data) in enumerate(facts, start=1)]
@@ -316,12 +259,13 @@ def rendered(kind: str, note: Note | None) -> bytes:
     """
     if note is None or note.numero is None or isinstance(note.payload["servico"][0]["valor"]["servico"], str):
         return b""
-    return _rendered(kind, note.id, note.created_at, json.dumps(note.payload), note.numero, note.chave, note.settled_at)
+    issued = (note.numero, note.chave, note.autorizacao)
+    return _rendered(kind, note.id, note.created_at, json.dumps(note.payload), note.settled_at, issued)
 
 
 @cache
-def _rendered(kind: str, note_id: str, at: datetime, raw: str, numero: Any, chave: Any, settled: Any) -> bytes:
-    note = Note(note_id, "p", at, json.loads(raw), "CONCLUIDO", settled, numero, chave, "42")
+def _rendered(kind: str, note_id: str, at: datetime, raw: str, settled: Any, issued: tuple[Any, Any, Any]) -> bytes:
+    note = Note(note_id, "p", at, json.loads(raw), "CONCLUIDO", settled, *issued)
     return render_pdf(note) if kind == "pdf" else render_xml(note)
 
 

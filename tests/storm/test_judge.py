@@ -6,7 +6,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from storm_books import ANA, CAIO, DORA, PEOPLE, Stage, another_note, good, wish
+from storm_books import Stage, another_note, good
+from storm_wishes import ANA, CAIO, DORA, PEOPLE, wish
 
 from storm.judge.verdict import BROKEN, KEPT, Verdict
 

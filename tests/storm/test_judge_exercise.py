@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from storm_books import PEOPLE, Stage, another_note, good, never_made, records
+from storm_books import Stage, another_note, good, never_made, records
+from storm_wishes import PEOPLE
 
 from sandbox.ledger import Ledger
 from storm.judge.books import open_book, read_book

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from storm_books import ANA, BIA, CAIO, OTHER, Stage, good
+from storm_books import Stage, good, rendered
+from storm_wishes import ANA, BIA, CAIO, OTHER
 
 from storm.judge.verdict import BROKEN
 
@@ -75,6 +78,35 @@ def of_the_document(kind: str, name: str, value: str) -> Callable[[Stage], None]
     return change
 
 
+def printed(*path: Any, to: Any) -> Callable[[Stage], None]:
+    """Print Ana's PDF from a note in which one fact is another one; the authority's book stays as it is."""
+
+    def change(stage: Stage) -> None:
+        note = copy.deepcopy(stage.note(ANA))
+        if len(path) == 1:
+            note = replace(note, **{path[0]: to})
+        else:
+            place: Any = note.payload
+            for name in path[:-1]:
+                place = place[name]
+            place[path[-1]] = to
+        stage.contents[stage.documents(ANA, "pdf")[0]["id"]] = rendered("pdf", note)
+
+    return change
+
+
+def renamed(stage: Stage) -> None:
+    """Ana's PDF has the name of another note, at Meta and on the phone alike."""
+    document = stage.documents(ANA, "pdf")[0]
+    stage.media(document["id"])["filename"] = document["filename"] = "NFSe-2.pdf"
+
+
+def of_nobody(stage: Stage) -> None:
+    """Bia's note never got its number, and files reach her all the same."""
+    note = stage.created(BIA)["id"]
+    stage.without(stage.gateway, lambda kind, data: kind == "note.settled" and data["id"] == note)
+
+
 def xml(old: str, new: str) -> Callable[[Stage], None]:
     def replaced(data: bytes) -> bytes:
         assert old.encode() in data
@@ -95,13 +127,27 @@ FILES = {
     "an empty PDF": ("misfiled", content("pdf", lambda _: b"")),
     "the XML in the place of the PDF": ("misfiled", content("pdf", lambda _: b"<NFSe/>")),
     "half of the XML": ("misfiled", content("xml", lambda data: data[: len(data) // 2])),
+    "another number on the PDF": ("misfiled", printed("numero", to="77")),
+    "another key on the PDF": ("misfiled", printed("chave", to="9" * 50)),
+    "another protocol on the PDF": ("misfiled", printed("autorizacao", to="43")),
+    "another id on the PDF": ("misfiled", printed("id", to="e" * 24)),
+    "another issuer on the PDF": ("misfiled", printed("prestador", "cpfCnpj", to=OTHER)),
+    "another customer on the PDF": ("misfiled", printed("tomador", "cpfCnpj", to=OTHER)),
+    "another amount on the PDF": ("misfiled", printed("servico", 0, "valor", "servico", to=1000.01)),
+    "another service code on the PDF": ("misfiled", printed("servico", 0, "codigo", to="170102")),
+    "another text on the PDF": ("misfiled", printed("servico", 0, "discriminacao", to="aulas de francês")),
+    "the name of another note": ("misfiled", renamed),
+    "another name at Meta": ("misfiled", of_the_upload("pdf", "filename", "NFSe-2.pdf")),
+    "files of a note that was never issued": ("misfiled", of_nobody),
     "another number in the XML": ("misfiled", xml("<nNFSe>1<", "<nNFSe>2<")),
     "another key in the XML": ("misfiled", xml('Id="NFS1', 'Id="NFS2')),
     "another amount in the XML": ("misfiled", xml("<vServ>1000.00", "<vServ>1000.01")),
     "another customer in the XML": ("misfiled", xml("12345678000195", OTHER)),
-    "another issuer in the XML": ("misfiled", xml("11222333000181", OTHER)),
+    "another issuer in the XML": ("misfiled", xml("<CNPJ>11222333000181", f"<CNPJ>{OTHER}")),
     "another text in the XML": ("misfiled", xml("aulas de ingl", "aulas de fran")),
     "another competence in the XML": ("misfiled", xml("2026-01-02</dCompet", "1999-01-01</dCompet")),
+    "another service code in the XML": ("misfiled", xml("<cTribNac>170101", "<cTribNac>170102")),
+    "another day in the XML": ("misfiled", xml("<dhEmi>2026-01-02", "<dhEmi>2026-01-03")),
     "another media type": ("misfiled", of_the_upload("pdf", "mime", "text/plain")),
     "the digest of other bytes": ("misfiled", of_the_upload("pdf", "sha256", "0" * 64)),
     "another name of the file": ("misfiled", of_the_document("pdf", "filename", "NFSe-2.pdf")),

@@ -7,7 +7,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from storm_books import ANA, OTHER, Stage, good, wish
+from storm_books import Stage, good
+from storm_wishes import ANA, OTHER, wish
 
 from storm.judge.confirmations import read_summary
 from storm.judge.verdict import BROKEN

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from storm_books import ANA, Stage, good, never_made
+from storm_books import Stage, good, never_made
+from storm_wishes import ANA
 
 from storm.judge.verdict import BROKEN, KEPT
 
