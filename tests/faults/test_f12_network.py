@@ -61,7 +61,7 @@ async def test_nobody_waits_past_their_timeout(
     await ana.touch("Confirmar")
     await asyncio.sleep(BAD)
     if trouble == "half-open" and wire == "plugnotas_url":
-        query = "SELECT status = 'desconhecido' FROM nfse_emissao ORDER BY id DESC PATIENCE 1"
+        query = "SELECT status = 'desconhecido' FROM nfse_emissao ORDER BY id DESC LIMIT 1"
         await until(lambda: road.database.pool.fetchval(query), GATEWAY_SECONDS + 5.0)
     if trouble == "reset":
         proxy.reset()
