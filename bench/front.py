@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import uvloop
 
+from bot.ending import Ending
 from bot.observability import configure
-from bot.run import serving, settle, stop_on_signals
+from bot.run import serving, settle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +59,7 @@ async def verify() -> None:
         read_hints=lambda _: (),
         ping_redis=ping,
     )
-    stop = stop_on_signals()
+    stop = Ending().stop_event()
     settle()  # as `prosa web` does
     async with serving(create_app(deps), "127.0.0.1", 0) as address:
         started(address)
@@ -83,7 +84,7 @@ class _Empty(asyncio.Protocol):
 
 async def empty() -> None:
     """The empty server."""
-    stop = stop_on_signals()
+    stop = Ending().stop_event()
     server = await asyncio.get_running_loop().create_server(_Empty, "127.0.0.1", 0)
     started(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}")
     await stop.wait()

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import uvloop
 
 from bench.front import started
+from bot.ending import Ending
 from bot.house import LANE_LEASE_SECONDS
 from bot.metrics import Metrics
 from bot.observability import configure
-from bot.run import stop_on_signals
 from bot.worker import LaneWorker
 from persistence.engine import Database
 from persistence.lanes import Lanes
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 async def work(url: str) -> None:
     """Work until a signal; the rows are one by one, as a turn takes them."""
-    stop = stop_on_signals()
+    stop = Ending().stop_event()
     database = await Database.open(url)
     lanes = Lanes(database, LANE_LEASE_SECONDS)
 

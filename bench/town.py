@@ -20,7 +20,7 @@ from bench.line import STATUSES, Line
 from bot.company import add_company
 from bot.demo import COMPANY
 from persistence import register_cache
-from persistence.embedded.process import die_with_parent
+from persistence.embedded.parent_death import die_with_parent
 from persistence.engine import Database
 from sandbox.cnpj_register import companies
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gateway.lines import Kind
 from gateway.whatsapp_media import Uploaded
 from gateway.whatsapp_messages import DocumentoMidia
 from persistence import notes
@@ -12,6 +13,7 @@ from state_machine.emission import Documento
 
 if TYPE_CHECKING:
     from bot.ports import FiscalGateway, Messenger
+    from gateway.lines import Lines
     from gateway.whatsapp_errors import Failure
     from persistence.engine import Database
 
@@ -26,10 +28,11 @@ class NotYet:
 class Attachments:
     """Documents of notes, fetched once and kept for good."""
 
-    def __init__(self, database: Database, messenger: Messenger, gateway: FiscalGateway) -> None:
+    def __init__(self, database: Database, messenger: Messenger, gateway: FiscalGateway, lines: Lines) -> None:
         self._database = database
         self._messenger = messenger
         self._gateway = gateway
+        self._lines = lines
 
     async def prepare(self, mensagem: dict[str, Any]) -> DocumentoMidia | NotYet | Failure:
         """Return the message to send, or why it can't be made now."""
@@ -43,12 +46,14 @@ class Attachments:
 
     async def _fetch(self, emissao_id: int, formato: Any) -> Documento | NotYet:
         async with self._database.alone() as connection:
-            kept, id_externo = await notes.document(connection, emissao_id, formato)
-        if kept is not None:
-            return kept
-        if id_externo is None:
+            kept = await notes.document(connection, emissao_id, formato)
+        if kept.documento is not None:
+            return kept.documento
+        if kept.id_externo is None:
             return NotYet("the gateway has not named the note yet")
-        fetched = await self._gateway.download(id_externo, formato)
+        if not self._lines.breaker(kept.prestador, Kind.DOWNLOAD).allows():
+            return NotYet("downloads of this company fail: left alone for a moment")
+        fetched = await self._gateway.download(kept.prestador, kept.id_externo, formato)
         if not isinstance(fetched, Documento):
             return NotYet(fetched.motivo)
         async with self._database.alone() as connection:

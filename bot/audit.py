@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 import structlog
 
 from bot.memory import database_now
+from gateway.lines import Kind
 from persistence import comparison
 from state_machine.audit import Pagina, Periodo, Tipo, compara
+from state_machine.conteudo import mostra_conteudo
 from state_machine.emission import CannotTell
 from state_machine.hora import SAO_PAULO
 
@@ -20,9 +22,9 @@ if TYPE_CHECKING:
 
     from bot.metrics import Metrics
     from bot.ports import ListingGateway
+    from gateway.lines import Lines
     from persistence.engine import Database
-    from state_machine.audit import Conferencia
-    from state_machine.breaker import Breaker
+    from state_machine.audit import Conferencia, Nossa
     from state_machine.emission import Nota
 
 DIAS = 3  # each day is looked at three times: notes that span midnight, and a gateway that was away for a day
@@ -50,14 +52,14 @@ class Audit:
         self,
         database: Database,
         gateway: ListingGateway,
-        breaker: Breaker,
+        lines: Lines,
         metrics: Metrics,
         *,
         ring: Callable[[], None],
     ) -> None:
         self._database = database
         self._gateway = gateway
-        self._breaker = breaker
+        self._lines = lines
         self._metrics = metrics
         self._ring = ring
 
@@ -111,12 +113,30 @@ class Audit:
                 {nota.id_integracao for nota in listadas},
                 {nota.id_externo for nota in listadas},
             )
-            conferencia = compara(nossas, listadas, periodo)
+        inteiras, mostradas = await self._whole(cnpj, nossas, listadas)
+        conferencia = compara(nossas, inteiras, periodo)
+        vistas = mostradas - {each.nossa.emissao_id for each in conferencia.diferencas if each.nossa}  # told each day
+        async with self._database.transaction() as connection:
+            if vistas:
+                await comparison.content_seen(connection, vistas)
             if conferencia.reler:
                 await comparison.look_again(connection, conferencia.reler)
         if conferencia.reler:
             self._ring()
         return conferencia
+
+    async def _whole(self, cnpj: str, nossas: Sequence[Nossa], listadas: Sequence[Nota]) -> tuple[list[Nota], set[int]]:
+        """Complete the notes whose content was never compared; returns all, and the emissions that were completed."""
+        por_ver = {nossa.id_integracao: nossa.emissao_id for nossa in nossas if nossa.vale and not nossa.conteudo_visto}
+        inteiras: list[Nota] = []
+        mostradas: set[int] = set()
+        for listada in listadas:
+            nota, emissao_id = listada, por_ver.get(listada.id_integracao)
+            if emissao_id is not None:
+                nota = (await self._gateway.whole(cnpj, listada)).nota
+                mostradas |= {emissao_id} if mostra_conteudo(nota) else set()
+            inteiras.append(nota)
+        return inteiras, mostradas
 
     async def _listed(self, cnpj: str, periodo: Periodo) -> list[Nota] | CannotTell:
         """All pages, or nothing: what a half listing lacks would look like lost notes."""
@@ -124,8 +144,9 @@ class Audit:
         cursor: str | None = None
         seen: set[str] = set()
         while len(seen) < MAX_PAGES:
-            if not self._breaker.allows():
-                return CannotTell("the gateway is left alone after failures in a row", self._breaker.pause())
+            breaker = self._lines.breaker(cnpj, Kind.QUESTION)
+            if not breaker.allows():
+                return CannotTell("the gateway is left alone after failures in a row", breaker.pause())
             pagina = await self._gateway.listing(cnpj, periodo.inicio, periodo.fim, cursor)
             if not isinstance(pagina, Pagina):
                 return pagina

@@ -31,16 +31,16 @@ class Breakers:
         self._database = database
         self._processo = processo
         self._every = every
-        self._open: dict[str, bool] = {}
+        self._open: dict[str, int] = {}
         self._news = asyncio.Event()
         self._stopping = False
 
-    def watch(self, destino: str) -> Callable[[bool], None]:
-        """Return what the breaker of ``destino`` tells its changes to; it begins closed."""
-        self._open[destino] = False
+    def watch(self, destino: str) -> Callable[[int], None]:
+        """Return what is told how many breakers of ``destino`` are open; all begin closed."""
+        self._open[destino] = 0
 
-        def changed(aberto: bool) -> None:
-            self._open[destino] = aberto
+        def changed(abertos: int) -> None:
+            self._open[destino] = int(abertos)
             self._news.set()
 
         return changed

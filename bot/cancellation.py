@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import structlog
 from bot.cancellation_news import tell
 from bot.carry_out import text_message
 from bot.memory import database_now
+from gateway.lines import Kind
 from gateway.tape import recording
 from persistence import cancellation_work as work
 from persistence import cancellations, emissions, issued, outbox
@@ -18,13 +20,14 @@ from persistence.cancellation_work import LEASE_SECONDS, CancellationLeaseLostEr
 from persistence.emissions import Chamada
 from state_machine import cancelamento_textos as textos
 from state_machine.cancelamento import AutoridadeCancelou, AutoridadeManteve, decide
-from state_machine.cancelamento_envio import apos_consulta, apos_envio, deve_enviar, interrompido
+from state_machine.cancelamento_envio import apos_consulta, apos_envio, deve_enviar, interrompido, sem_chamada
 from state_machine.emission import CannotTell, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from bot.ports import FiscalGateway
+    from gateway.lines import Lines
     from persistence.cancellation_work import Tarefa
     from persistence.connection import Connection
     from persistence.engine import Database
@@ -37,7 +40,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
-CONCURRENCY = 5  # cancellations are rare; they must not crowd out emissions at the gateway
+CONCURRENCY = 10  # slots per worker, of which one company has half at most: cancellations are rare
+SHORTEST_PAUSE = 0.1  # seconds, when the circuit is just being probed
 SEND_WITHIN = LEASE_SECONDS / 3  # a worker frozen for longer than this after claiming must not send any more
 
 
@@ -51,6 +55,7 @@ class Cancellations:
         lanes: Lanes,
         gateway: FiscalGateway,
         politica: Politica,
+        lines: Lines,
         *,
         ring: Callable[[], None],
     ) -> None:
@@ -59,12 +64,16 @@ class Cancellations:
         self._lanes = lanes
         self._gateway = gateway
         self._politica = politica
+        self._lines = lines
+        self._held: Counter[int] = Counter()  # slots of this worker, by company
         self._ring = ring
 
     async def claim(self, limit: int) -> list[Tarefa]:
-        """Take cancellations that are due."""
+        """Take cancellations that are due, each company its share; ``limit`` slots are free."""
         async with self._database.alone() as connection:
-            return await work.claim(connection, limit, LEASE_SECONDS)
+            tarefas = await work.claim(connection, limit, LEASE_SECONDS, self._held)
+        self._held.update(tarefa.prestador_id for tarefa in tarefas)
+        return tarefas
 
     async def renew(self, tarefa: Tarefa) -> bool:
         """Keep one whose gateway call takes long."""
@@ -82,10 +91,16 @@ class Cancellations:
                 log.warning("cancellation_lease_lost", emissao_id=tarefa.emissao_id)
             except Exception as error:
                 log.exception("cancellation_failed", emissao_id=tarefa.emissao_id, error=type(error).__name__)
+            finally:
+                self._held -= Counter((tarefa.prestador_id,))  # companies without any are dropped
 
     async def _advance(self, tarefa: Tarefa) -> None:
         started = time.monotonic()
         sending = deve_enviar(tarefa.andamento)
+        breaker = self._lines.breaker(tarefa.key.prestador, Kind.CANCELLATION if sending else Kind.QUESTION)
+        if not breaker.allows():
+            await self._put_off(tarefa, max(breaker.pause(), SHORTEST_PAUSE))
+            return
         answer: CancelOutcome | CancelFinding
         if sending:
             if started - tarefa.tomada_em > SEND_WITHIN:
@@ -94,7 +109,7 @@ class Cancellations:
                     await work.give_back(connection, tarefa)
                 return
             with recording() as tape:
-                answer = outcome = await self._gateway.cancel(tarefa.id_externo, tarefa.motivo)
+                answer = outcome = await self._gateway.cancel(tarefa.key.prestador, tarefa.id_externo, tarefa.motivo)
         else:
             protocolo = tarefa.andamento.protocolo
             with recording() as tape:
@@ -122,6 +137,17 @@ class Cancellations:
             status=passo.andamento.envio,
             latency_ms=latency,
         )
+
+    async def _put_off(self, tarefa: Tarefa, seconds: float) -> None:
+        """The gateway is left alone for a while: nothing is called, and nothing counts as an attempt."""
+        async with self._database.transaction() as connection:
+            await issued.locked(connection, tarefa.emissao_id)
+            agora = await database_now(connection)
+            passo = sem_chamada(interrompido(tarefa.andamento), seconds, agora, self._politica)
+            await work.settle(connection, tarefa, passo, None)
+            await self._conclude(connection, tarefa, passo)
+        write = log.error if passo.aviso == "falhou" else log.info
+        write("cancellation_waits", emissao_id=tarefa.emissao_id, reason="circuito", status=passo.andamento.envio)
 
     async def _conclude(self, connection: Connection, tarefa: Tarefa, passo: Passo) -> None:
         """Move the cancellation and its note, and put the news into the lane, in the transaction that settles them."""

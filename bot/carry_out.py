@@ -9,14 +9,23 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from bot.customers import remembered
 from gateway.port import Intent, Prestador, Tomador
-from persistence import intents, outbox
+from persistence import attempts, intents, outbox
 from persistence.intents import NovaEmissao, integration_id
-from state_machine.efeitos import Efeito, Emitir, EnviarArquivo, GravarSnapshot, Mensagem, Responder
+from state_machine.efeitos import (
+    Dispensar,
+    Efeito,
+    Emitir,
+    EnviarArquivo,
+    GravarSnapshot,
+    Mensagem,
+    Responder,
+    RetomarEnvio,
+)
 from state_machine.fields import Campo
 from state_machine.hora import SAO_PAULO
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Awaitable, Iterable
     from datetime import datetime
 
     from bot.ports import FiscalGateway
@@ -86,6 +95,10 @@ class Hands:
                     arquivo = file_message(efeito)
                     chave = f"arquivo:{efeito.emissao_id}:{efeito.formato}"
                     await self._say(connection, sessao, arquivo, correlacao, chave=chave, bloqueia=False)
+                case RetomarEnvio(revisao):
+                    await self._must(attempts.resume(connection, sessao.sessao_id, revisao), sessao)
+                case Dispensar(revisao):
+                    await self._must(attempts.withdraw(connection, sessao.sessao_id, revisao), sessao)
                 case Emitir():
                     await self._issue(connection, sessao, efeito, row_id, empresa, agora, correlacao)
                 case _:
@@ -112,6 +125,11 @@ class Hands:
             bloqueia=bloqueia,
             correlacao=correlacao,
         )
+
+    async def _must(self, change: Awaitable[bool], sessao: Sessao) -> None:
+        """The event said under the row's lock that nobody accepted it: else it is a bug, and nothing is stored."""
+        if not await change:
+            raise RuntimeError(f"the emission of {sessao.sessao_id} is no longer certain to be nobody's")
 
     async def _issue(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -33,18 +34,24 @@ class Terminal:
         self._answered = asyncio.Event()
         self._shown = {bubble.id for bubble in meta.bubbles(wa_id)}
 
-    async def converse(self) -> None:
-        """Read lines until the end of input or ``/sair``; answers appear as they come."""
+    async def converse(self, stop: asyncio.Event) -> None:
+        """Read lines until the end of input, ``/sair`` or ``stop``; answers appear as they come."""
         self._console.print("Escreva como no WhatsApp. Um número aperta o botão. [dim]/sair encerra.[/dim]\n")
-        printer = asyncio.create_task(self._print_answers())
+        parts = (self._talk(), stop.wait(), self._print_answers())
+        ends: tuple[asyncio.Task[object], ...] = tuple(asyncio.create_task(part) for part in parts)
         try:
-            while (line := await asyncio.to_thread(_read_line)) is not None and line.strip() not in LEAVE:
-                if line.strip():
-                    await self._say(line.strip())
+            done, _ = await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            printer.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await printer
+            for task in ends:
+                task.cancel()
+            await asyncio.gather(*ends, return_exceptions=True)
+        for task in done:
+            task.result()
+
+    async def _talk(self) -> None:
+        while (line := await _next_line()) is not None and line.strip() not in LEAVE:
+            if line.strip():
+                await self._say(line.strip())
 
     async def _say(self, line: str) -> None:
         self._answered.clear()
@@ -83,6 +90,28 @@ class Terminal:
             choices = "   ".join(f"\\[{n}] {escape(b.title)}" for n, (b, _) in enumerate(self._buttons, 1))
             self._console.print(f"       [cyan]{choices}[/cyan]")
         self._console.print()
+
+
+def _answer(waiting: asyncio.Future[str | None], line: str | None) -> None:
+    if not waiting.done():
+        waiting.set_result(line)
+
+
+async def _next_line() -> str | None:
+    """Wait for a line of standard input; ``None`` at its end.
+
+    The thread that reads is a daemon, unlike an executor's: the process may end while it waits for the keyboard.
+    """
+    loop = asyncio.get_running_loop()
+    line: asyncio.Future[str | None] = loop.create_future()
+
+    def read() -> None:
+        said = _read_line()
+        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+            loop.call_soon_threadsafe(_answer, line, said)
+
+    threading.Thread(target=read, name="keyboard", daemon=True).start()
+    return await line
 
 
 def _read_line() -> str | None:

@@ -13,13 +13,15 @@ from persistence.emissions import LEASE_SECONDS
 from persistence.idempotency import Conflict
 from state_machine.emission import NaturalKey, StatusEmissao
 from state_machine.reconciliation import (
+    ABSENT_TWICE_AFTER,
     SUSPENDED_PROBE,
     Passo,
+    deve_perguntar,
     dispensada,
     registro_de_outro_conteudo,
     sem_chamada,
 )
-from state_machine.reprocessing import Parecer, parecer, parecer_sem_perguntar
+from state_machine.reprocessing import Parecer, parecer, parecer_sem_perguntar, pergunta_se_quer_as_duas
 
 if TYPE_CHECKING:
     from bot.ports import FiscalGateway
@@ -43,12 +45,14 @@ class Clearance:
 
     async def clear(self, tarefa: Tarefa) -> Tarefa | Passo:
         """Look at what stands in the way, one thing after the other. Raises ``EmissionLeaseLostError``."""
+        if deve_perguntar(tarefa.andamento, tarefa.clock.now()):
+            return await self._wait(tarefa, 0.0, "pessoa")
         if tarefa.suspenso is not None:
             async with self._database.transaction() as connection:
                 probing = await suspension.take_probe(connection, tarefa.prestador_id, SUSPENDED_PROBE)
             if not probing:
                 return await self._wait(tarefa, tarefa.sonda_em + SHORTEST_WAIT, "credencial")
-        if tarefa.tentativa > 1:
+        if not tarefa.primeira:
             anteriores = await self._earlier(tarefa)
             if anteriores is not None:
                 return anteriores
@@ -62,14 +66,26 @@ class Clearance:
         return await self._wait(tarefa, refusal.retry_after + SHORTEST_WAIT, "registro")
 
     async def _earlier(self, tarefa: Tarefa) -> Passo | None:
-        """Ask under every earlier key; ``None`` when all of them still stand refused."""
+        """Ask under every earlier key; ``None`` when all of them still stand refused, those in doubt seen absent twice.
+
+        ``ausente_desde`` of the new attempt is when the earlier ones were first seen so; any other answer clears it.
+        """
         async with self._database.transaction() as connection:
             anteriores = await emissions.earlier_attempts(connection, tarefa)
+            agora = await database_now(connection)
+        espera = 0.0
         for anterior in anteriores:
             achado = parecer_sem_perguntar(anterior) or await self._asked(anterior)
             match achado:
                 case Parecer.ENVIA:
                     continue
+                case Parecer.AUSENTE:
+                    espera = ABSENT_TWICE_AFTER.total_seconds()
+                    continue
+                case Parecer.DISPENSA | Parecer.PESSOAS if anterior.reparada:
+                    if tarefa.andamento.desejado_em is not None:  # its person was asked, and wants both
+                        continue
+                    return pergunta_se_quer_as_duas(tarefa.andamento, anterior)
                 case Parecer.DISPENSA | Parecer.PESSOAS:
                     motivo = f"{anterior.andamento.id_integracao} is {anterior.andamento.status}"
                     return dispensada(tarefa.andamento, motivo, conflito=achado is Parecer.PESSOAS)
@@ -79,9 +95,15 @@ class Clearance:
                 case Parecer.ESPERA:
                     pass
             degrau = min(tarefa.andamento.consultas, len(self._politica.escada) - 1)
-            subiu = replace(tarefa, andamento=replace(tarefa.andamento, consultas=tarefa.andamento.consultas + 1))
+            consultas = tarefa.andamento.consultas + 1
+            subiu = replace(tarefa, andamento=replace(tarefa.andamento, consultas=consultas, ausente_desde=None))
             return await self._wait(subiu, self._politica.escada[degrau], "tentativa_anterior")
-        return None
+        desde = tarefa.andamento.ausente_desde or agora
+        resta = espera - (agora - desde).total_seconds()
+        if resta <= 0:
+            return None
+        vista = replace(tarefa, andamento=replace(tarefa.andamento, ausente_desde=desde))
+        return await self._wait(vista, resta, "tentativa_anterior")
 
     async def _asked(self, anterior: Anterior) -> Parecer:
         andamento = anterior.andamento

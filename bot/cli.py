@@ -13,14 +13,20 @@ from bot.cli_audit import conferir
 from bot.cli_bench import bench
 from bot.cli_cancel import cancelar
 from bot.cli_demo import chat, demo
+from bot.cli_opening import Named
 from bot.cli_opening import fail as _fail
 from bot.cli_opening import settings as _settings
+from bot.cli_opening import until_stopped as _until_stopped
 from bot.cli_opening import with_storage as _with_storage
 from bot.cli_person import app as pessoa
 from bot.cli_staff import app as staff
 from bot.cli_storm import storm
 
 if TYPE_CHECKING:
+    import asyncio
+    import socket
+    from collections.abc import Sequence
+
     from bot.storage import Storage
 
 # Modules are imported inside the commands: `prosa --help` must not wait for a database driver.
@@ -42,36 +48,38 @@ def main() -> None:
     app(prog_name="prosa")
 
 
-def _run(*, with_web: bool, with_worker: bool) -> None:
+def _run(name: str) -> None:
     settings = _settings(secrets=True)
+    from bot.run import PARTS, run
 
-    async def work(storage: Storage) -> None:
+    part = PARTS[name]
+    port = settings.port if part.takes_webhooks else settings.probe_port or None
+
+    async def work(storage: Storage, stop: asyncio.Event, sockets: Sequence[socket.socket]) -> None:
         from bot.house import open_house
-        from bot.run import run, stop_on_signals
 
-        stop = stop_on_signals()
         async with open_house(settings, storage.database_url, storage.redis_url) as house:
-            await run(house, stop, with_web=with_web, with_worker=with_worker)
+            await run(house, stop, part, sockets)
 
-    _with_storage(settings, work)
+    _until_stopped(settings, work, port=port, named=Named(part.port, "PROSA_HOME"))
 
 
 @app.command()
 def serve() -> None:
     """Web e worker em um processo só."""
-    _run(with_web=True, with_worker=True)
+    _run("serve")
 
 
 @app.command()
 def web() -> None:
     """Só recebe webhooks (mais réplicas à vontade)."""
-    _run(with_web=True, with_worker=False)
+    _run("web")
 
 
 @app.command()
 def worker() -> None:
     """Só processa conversas, emissões e envios (mais réplicas à vontade)."""
-    _run(with_web=False, with_worker=True)
+    _run("worker")
 
 
 app.command()(demo)

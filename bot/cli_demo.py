@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bot.cli_opening import Named, until_stopped
 from bot.cli_opening import settings as read_settings
-from bot.cli_opening import with_storage
+from bot.ending import say
 
 if TYPE_CHECKING:
+    import asyncio
+    import socket
+    from collections.abc import Sequence
+
     from bot.demo import Demo
     from bot.storage import Storage
+
+NAMED = Named(port="--port", home="--home")
 
 
 def demo(
@@ -30,20 +37,18 @@ def demo(
     # The demo has servers of its own: it must never touch a database that the environment names.
     settings = settings.model_copy(update={**update, "database_url": None, "redis_url": None})
 
-    async def work(storage: Storage) -> None:
+    async def work(storage: Storage, stop: asyncio.Event, sockets: Sequence[socket.socket]) -> None:
         from bot.demo import open_demo
-        from bot.run import stop_on_signals
 
-        stop = stop_on_signals()
-        async with open_demo(settings, storage) as open_:
+        async with open_demo(settings, storage, sockets) as open_:
             typer.echo(f"\nProsa está no ar: {open_.address}\nAbra no navegador e mande uma nota. Ctrl+C encerra.\n")
             _tell_login(open_)
             if with_history:
                 await _invent(open_, sessions)
             await stop.wait()
-            typer.echo("Encerrando; as conversas ficam guardadas.")
+            say("Encerrando; as conversas ficam guardadas.\n")
 
-    with_storage(settings, work)
+    until_stopped(settings, work, port=settings.port, named=NAMED)
 
 
 def chat(
@@ -55,15 +60,15 @@ def chat(
     update = {"home": home or settings.home / "chat", "port": 0, "database_url": None, "redis_url": None}
     settings = settings.model_copy(update=update)
 
-    async def work(storage: Storage) -> None:
+    async def work(storage: Storage, stop: asyncio.Event, sockets: Sequence[socket.socket]) -> None:
         from bot.chat import Terminal
         from bot.demo import USERS, open_demo
 
-        async with open_demo(settings, storage) as open_:
+        async with open_demo(settings, storage, sockets) as open_:
             me = USERS[0]
-            await Terminal(open_.world.meta, me.wa_id, me.name, settings.home / "notas").converse()
+            await Terminal(open_.world.meta, me.wa_id, me.name, settings.home / "notas").converse(stop)
 
-    with_storage(settings, work)
+    until_stopped(settings, work, port=settings.port, named=NAMED)
 
 
 def _tell_login(open_: Demo) -> None:

@@ -20,6 +20,7 @@ def add_to(app: typer.Typer, empresa: typer.Typer) -> None:
     empresa.command("liberar")(liberar)
     empresa.command("certificado")(certificado)
     app.command()(reprocessar)
+    app.command()(enviar)
     app.command()(numeracao)
 
 
@@ -68,6 +69,15 @@ def reprocessar(
     from bot.protocol_commands import reprocess
 
     _on_database(lambda database: reprocess(database, id_integracao))
+
+
+def enviar(
+    id_integracao: Annotated[str, typer.Argument(help="Referência da emissão parada, como 211126-07f40961-r1-1.")],
+) -> None:
+    """Envia de novo os dados guardados de uma nota que certamente ninguém aceitou; recusa se houver dúvida."""
+    from bot.protocol_commands import send_stored
+
+    _on_database(lambda database: send_stored(database, id_integracao))
 
 
 def numeracao(

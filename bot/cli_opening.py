@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    import socket
+    from collections.abc import Callable, Coroutine, Sequence
 
+    from bot.ending import Ending
     from bot.settings import Settings
     from bot.storage import Storage
 
 
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What an operator changes: the option or setting of the port, and of the place where files are kept."""
+
+    port: str
+    home: str
+
+
 def fail(message: str) -> NoReturn:
     """Say what went wrong, and end with status 1."""
-    typer.secho(message, fg="red", err=True)
+    with suppress(OSError):  # the terminal was closed, or the log's disk is full
+        typer.secho(message, fg="red", err=True)
     raise typer.Exit(1)
 
 
@@ -34,7 +48,7 @@ def settings(*, secrets: bool = False, quiet: bool = False) -> Settings:
         fail(str(error))
     except ValidationError as error:
         wrong = "; ".join(f"PROSA_{str(e['loc'][0]).upper()}: {e['msg']}" for e in error.errors())
-        fail(f"These settings are wrong: {wrong}. Nothing was started.")
+        fail(f"Estas configurações estão erradas: {wrong}. Nada foi iniciado.")
     configure("WARNING" if quiet else read.log_level, read.log_format)
     return read
 
@@ -45,20 +59,66 @@ def with_storage(
     """Open the servers, then run ``work`` on an event loop of its own."""
     import uvloop
 
-    from bot.storage import SchemaError, open_storage
-    from persistence.embedded import EmbeddedError
+    from bot.storage import open_storage
 
     try:
         with open_storage(chosen, migrate=migrate) as storage:
             uvloop.run(work(storage))
-    except (SchemaError, EmbeddedError) as error:
-        fail(str(error))
-    except typer.Exit:
+    except (typer.Exit, typer.Abort, typer.BadParameter):
         raise
-    except Exception as error:
-        from bot.complaints import complaint
+    except Exception as error:  # noqa: BLE001 - told, and the end
+        _end_with(error, "PROSA_HOME")
 
-        said = complaint(error)
-        if said is None:
-            raise
-        fail(said)
+
+def until_stopped(
+    chosen: Settings,
+    work: Callable[[Storage, asyncio.Event, Sequence[socket.socket]], Coroutine[object, object, None]],
+    *,
+    port: int | None,
+    named: Named,
+) -> None:
+    """Run ``work`` until a signal, or until something fails: a sentence then, and status 1, within ten seconds.
+
+    The port is opened first, so that a taken one costs nothing; ``None`` opens none. ``work`` gets the event that asks
+    it to end, and what listens.
+    """
+    import uvloop
+
+    from bot.doors import listening
+    from bot.ending import Ending
+    from bot.storage import open_storage
+
+    ending = Ending()
+
+    async def watched(storage: Storage, sockets: Sequence[socket.socket]) -> None:
+        stop = ending.stop_event()
+        async with asyncio.TaskGroup() as group:
+            aside = [group.create_task(storage.watch()), group.create_task(_begin_at(stop, ending))]
+            await work(storage, stop, sockets)
+            for task in aside:
+                task.cancel()
+
+    try:
+        with ExitStack() as stack:
+            sockets = [] if port is None else stack.enter_context(listening(chosen.host, port, port=named.port))
+            storage = stack.enter_context(open_storage(chosen))
+            stack.push(lambda *_: ending.begin())  # what follows is the end of the embedded servers
+            uvloop.run(watched(storage, sockets))
+    except Exception as error:  # noqa: BLE001 - told, and the end
+        _end_with(error, named.home)
+
+
+async def _begin_at(stop: asyncio.Event, ending: Ending) -> None:
+    await stop.wait()
+    ending.begin()
+
+
+def _end_with(error: Exception, home: str) -> NoReturn:
+    import structlog
+
+    from bot.complaints import complaint, unforeseen
+
+    said = complaint(error, home)
+    if said is None:
+        structlog.get_logger(__name__).error("command_failed", exc_info=error)
+    fail(said or unforeseen(error))

@@ -20,7 +20,10 @@ def storm(
     json: Annotated[Path | None, typer.Option(help="Grava o resultado completo aqui.")] = None,
     report: Annotated[Path | None, typer.Option(help="Grava uma página HTML aqui.")] = None,
 ) -> None:
-    """Prova de falhas: mata, congela e mente à vontade, e conta as notas no livro do gateway simulado."""
+    """Prova de falhas: mata, congela e mente à vontade, e confere cada nota no livro do gateway simulado.
+
+    Termina com 0 (prometido e cumprido), 1 (quebrado) ou 3 (sem veredito: faltaram golpes ou livros inteiros).
+    """
     from bot.observability import configure
     from storm.command import run
     from storm.plan import Plan

@@ -1,45 +1,67 @@
-"""Turns what keeps the program from starting into one sentence for an operator; catches nothing itself."""
+"""Turns what keeps the program from starting or going on into one sentence for an operator; catches nothing itself."""
 
 from __future__ import annotations
-
-import errno
-from typing import TYPE_CHECKING
 
 import asyncpg
 from redis.exceptions import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from bot.doors import DoorError
+from bot.loops import LoopEndedError, origin
+from bot.storage import SchemaError
+from persistence.embedded.home import DISK_FULL, EmbeddedError, HomeError
 
-_DATABASE = "Check PROSA_DATABASE_URL (postgresql://user:password@host:port/name) and that the server runs. "
-_KEPT = "Nothing was changed; conversations and invoices are as they were."
+_DATABASE = "Confira PROSA_DATABASE_URL (postgresql://usuario:senha@servidor:porta/banco) e se o servidor está no ar."
+_KEPT = "Nada mudou: conversas e notas ficaram como estavam."
+_SENTENCES: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
+    ((DoorError, LoopEndedError, SchemaError, EmbeddedError), "{error}"),
+    (
+        (asyncpg.InvalidPasswordError, asyncpg.InvalidAuthorizationSpecificationError),
+        f"O PostgreSQL recusou o usuário ou a senha. {_DATABASE} {_KEPT}",
+    ),
+    ((asyncpg.InvalidCatalogNameError,), f"O PostgreSQL não tem um banco com esse nome. {_DATABASE} {_KEPT}"),
+    (
+        (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, SQLAlchemyError),
+        f"O banco de dados não aceita o trabalho ({{kind}}). {_DATABASE} {_KEPT}",
+    ),
+    ((RedisError,), f"O Redis não aceita o trabalho ({{kind}}). Confira PROSA_REDIS_URL. {_KEPT}"),
+    ((TimeoutError,), f"O banco de dados não respondeu a tempo. {_DATABASE} {_KEPT}"),
+    ((OSError,), f"Não foi possível chegar ao banco de dados ({{error}}). {_DATABASE} {_KEPT}"),
+    ((ValueError,), f"Uma configuração não serve: {{error}}. {_KEPT}"),
+)  # the first that fits; a start asks no server but the database
 
 
-def complaint(error: BaseException) -> str | None:
-    """Return the sentence for ``error``, or ``None`` for one that nobody foresaw (then a traceback helps most)."""
+def complaint(error: BaseException, home: str = "PROSA_HOME") -> str | None:
+    """Return the sentence for ``error``, or ``None`` for one that nobody foresaw.
+
+    ``home`` is the option or setting that chooses where files are kept.
+    """
+    if isinstance(error, BaseExceptionGroup):
+        return next((said for inner in error.exceptions if (said := complaint(inner, home))), None)
+    said = next((said for kinds, said in _SENTENCES if isinstance(error, kinds)), None)
+    return _of_files(error, home) or (said and said.format(error=error, kind=type(error).__name__))
+
+
+def unforeseen(error: BaseException) -> str:
+    """Return what to say when ``complaint`` knows nothing."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return (
+        f"Erro inesperado: {type(error).__name__} em {origin(error)}. O que estava gravado ficou como estava. "
+        "Tente de novo; se repetir, leve esta linha a quem mantém a Prosa."
+    )
+
+
+def _of_files(error: BaseException, home: str) -> str | None:
     match error:
-        case BaseExceptionGroup(exceptions=inner):
-            return _first(inner)
-        case asyncpg.InvalidPasswordError() | asyncpg.InvalidAuthorizationSpecificationError():
-            return f"PostgreSQL refused the user or password. {_DATABASE}{_KEPT}"
-        case asyncpg.InvalidCatalogNameError():
-            return f"PostgreSQL has no database of that name. {_DATABASE}{_KEPT}"
-        case asyncpg.PostgresError() | asyncpg.InterfaceError() | asyncpg.InternalClientError() | SQLAlchemyError():
-            return f"The database does not work with us ({type(error).__name__}). {_DATABASE}{_KEPT}"
-        case RedisError():
-            return f"Redis does not work with us ({type(error).__name__}). Check PROSA_REDIS_URL. {_KEPT}"
-        case OSError(errno=errno.EADDRINUSE):
-            return "The port is taken by another process. Choose another with PROSA_PORT, or end that process."
-        case TimeoutError():
-            return f"A server did not answer in time. {_DATABASE}{_KEPT}"
-        case OSError():
-            return f"Could not reach a server: {error}. {_DATABASE}{_KEPT}"
-        case ValueError():
-            return f"A setting can't be used: {error}. {_KEPT}"
+        case HomeError():
+            return f"{error}, ou use outro diretório com {home}."
+        case OSError() if error.errno in DISK_FULL:
+            return f"O disco está cheio. {_KEPT} Libere espaço, ou use outro diretório com {home}."
+        case OSError() if error.filename is not None:
+            return (
+                f"Não foi possível usar {error.filename} ({error.strerror}). {_KEPT} "
+                f"Rode com a conta dona desse arquivo, ou use outro diretório com {home}."
+            )
         case _:
             return None
-
-
-def _first(errors: Sequence[BaseException]) -> str | None:
-    return next((said for error in errors if (said := complaint(error))), None)

@@ -47,7 +47,7 @@ DEAF_AT_MOST = timedelta(seconds=150)  # age of a message that goes out again al
 SEND_WITHIN = outbox.LEASE_SECONDS / 3  # later than this after claiming, we ask whether it is still ours to send
 HALTED_WAIT = 60.0  # seconds between probes while Meta refuses our token or account
 NOT_READY_WAIT = 2.0  # seconds between looks for a PDF that the gateway is still rendering
-CAPTION_AFTER = timedelta(seconds=60)  # then the result is told without waiting for the PDF any longer
+CAPTION_AFTER = timedelta(seconds=outbox.FILES_IN_ORDER)  # then the result is told without the PDF
 GIVE_UP_FILE_AFTER = timedelta(hours=24)
 
 

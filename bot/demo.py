@@ -13,10 +13,11 @@ from aiohttp import web
 from pydantic import SecretStr
 
 from bot.company import CompanyForm, add_company
+from bot.doors import bound, listening
 from bot.house import House, open_house
 from bot.inside import Inside
 from bot.keys import keep_demo_key, vault_of
-from bot.run import serving
+from bot.run import answering
 from console.accounts import Enrolment, enrol
 from console.credentials import new_password, new_secret
 from persistence.staff import Papel
@@ -30,7 +31,8 @@ from sandbox.plugnotas import PlugNotasConfig
 from sandbox.world import World, WorldConfig
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    import socket
+    from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
     from aiohttp.typedefs import Handler
@@ -117,10 +119,18 @@ def demo_login(home: Path) -> Enrolment:
 
 
 @asynccontextmanager
-async def open_demo(settings: Settings, storage: Storage) -> AsyncIterator[Demo]:
-    """Open simulators, house, page and all background loops; closes in reverse order."""
+async def open_demo(
+    settings: Settings, storage: Storage, sockets: Sequence[socket.socket] | None = None
+) -> AsyncIterator[Demo]:
+    """Open simulators, house, page and all background loops; closes in reverse order.
+
+    Without ``sockets`` that listen it opens the port of ``settings``. A loop that dies interrupts whoever is inside,
+    and is raised in an ``ExceptionGroup``.
+    """
     home = settings.home
     async with AsyncExitStack() as stack:
+        if sockets is None:
+            sockets = stack.enter_context(listening(settings.host, settings.port, port="PROSA_PORT"))
         world = await stack.enter_async_context(World(home / "sandbox", config=demo_secrets(home)))
         configured = demo_settings(settings, world, settings.port)
         keep_demo_key(home)
@@ -132,16 +142,13 @@ async def open_demo(settings: Settings, storage: Storage) -> AsyncIterator[Demo]
         app.middlewares.append(_page_guard)
         app.on_response_prepare.append(_page_headers)
         Phone(MetaChat(world.meta, USERS), Inside(house.database), GatewaySwitches(world.plugnotas)).mount(app)
-        address = await stack.enter_async_context(serving(app, settings.host, settings.port))
+        await stack.enter_async_context(answering(app, sockets))
+        address = bound(sockets, settings.host)
         world.connect(address)
         stop = asyncio.Event()
-        work = asyncio.create_task(house.work(stop))
-
-        async def drain() -> None:
-            stop.set()
-            await work
-
-        stack.push_async_callback(drain)
+        group = await stack.enter_async_context(asyncio.TaskGroup())
+        group.create_task(house.work(stop))
+        stack.callback(stop.set)
         yield Demo(address, house, world, login)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import structlog
 
 from bot.clearance import Clearance
 from bot.settling import Settlement
+from gateway.lines import Kind
 from gateway.tape import recording
 from persistence import cancellation_work, emissions
 from persistence.emissions import LEASE_SECONDS, EmissionLeaseLostError
@@ -19,16 +21,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from bot.ports import FiscalGateway
+    from gateway.lines import Lines
     from persistence.emissions import Tarefa
     from persistence.engine import Database
     from persistence.inbox import Inbox
     from persistence.lanes import InboxRow, Lanes, Lease
-    from state_machine.breaker import Breaker
     from state_machine.reconciliation import Politica
 
 log = structlog.get_logger(__name__)
 
-CONCURRENCY = 20  # emissions in flight per worker: gateways throttle
+CONCURRENCY = 40  # slots for emissions per worker, of which one company has half at most: gateways throttle
 SHORTEST_PAUSE = 0.1  # seconds, when the circuit is just being probed
 SEND_WITHIN = LEASE_SECONDS / 3  # a worker frozen for longer than this after claiming must not send any more
 
@@ -43,7 +45,7 @@ class Emissions:
         lanes: Lanes,
         gateway: FiscalGateway,
         politica: Politica,
-        breaker: Breaker,
+        lines: Lines,
         *,
         ring: Callable[[], None],
     ) -> None:
@@ -51,17 +53,18 @@ class Emissions:
         self._database = database
         self._lanes = lanes
         self._gateway = gateway
-        self._breaker = breaker
+        self._lines = lines
+        self._held: Counter[int] = Counter()  # slots of this worker, by company
         self._clearance = Clearance(database, gateway, politica)
         self._settlement = Settlement(database, inbox, politica)
 
     async def claim(self, limit: int) -> list[Tarefa]:
-        """Take emissions that are due: one as a probe when the gateway has failed, all only to be put off meanwhile."""
-        pause = self._breaker.pause()
-        if self._breaker.open and not pause:
-            limit = min(limit, 1)
+        """Take emissions that are due, each company its share; ``limit`` slots are free."""
+        quietas = self._lines.open(Kind.SUBMISSION)
         async with self._database.transaction() as connection:
-            return await emissions.claim(connection, limit, LEASE_SECONDS, enviar=not pause)
+            tarefas = await emissions.claim(connection, limit, LEASE_SECONDS, ocupadas=self._held, quietas=quietas)
+        self._held.update(tarefa.prestador_id for tarefa in tarefas)
+        return tarefas
 
     async def renew(self, tarefa: Tarefa) -> bool:
         """Keep an emission whose gateway call takes long."""
@@ -79,11 +82,16 @@ class Emissions:
                 log.warning("emission_lease_lost", emissao_id=tarefa.id)
             except Exception as error:
                 log.exception("emission_failed", emissao_id=tarefa.id, error=type(error).__name__)
+            finally:
+                self._held -= Counter((tarefa.prestador_id,))  # companies without any are dropped
 
     async def _advance(self, tarefa: Tarefa) -> None:
-        if not self._breaker.allows():
-            await self._put_off(tarefa)
-        elif not deve_enviar(tarefa.andamento):
+        sending = deve_enviar(tarefa.andamento)
+        breaker = self._lines.breaker(tarefa.andamento.prestador, Kind.SUBMISSION if sending else Kind.QUESTION)
+        if not breaker.allows():
+            # Nothing is called, and nothing counts as an attempt.
+            await self._settlement.put_off(tarefa, max(breaker.pause(), SHORTEST_PAUSE))
+        elif not sending:
             await self._ask(tarefa)
         elif tarefa.pronta:
             await self._send(tarefa)
@@ -108,11 +116,6 @@ class Emissions:
         with recording() as tape:
             finding = await self._gateway.find(NaturalKey(tarefa.andamento.prestador, tarefa.andamento.id_integracao))
         await self._settlement.heard(tarefa, "find", finding, _since(started), tape)
-
-    async def _put_off(self, tarefa: Tarefa) -> None:
-        """The gateway is left alone for a while: nothing is called, and nothing counts as an attempt."""
-        pause = max(self._breaker.pause(), SHORTEST_PAUSE)
-        await self._settlement.put_off(tarefa, pause)
 
     async def _give_back(self, tarefa: Tarefa) -> None:
         """We were frozen before sending: nothing left the house; the epoch tells if somebody took it over."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,16 +20,18 @@ from bot.delivery import Delivery
 from bot.emission import Emissions
 from bot.extraction import open_extractor
 from bot.keys import vault_of
+from bot.loops import Loop, together
 from bot.metrics import Metrics
 from bot.model_use import Counted
 from bot.notices import Notices
 from bot.orders import Orders
 from bot.outcomes import Outcomes
-from bot.policy import open_breaker, politica_of, prazos_of
+from bot.policy import open_lines, politica_of, prazos_of
 from bot.pump import Pump
 from bot.quarantine import Quarantine
 from bot.rps import Numbers
 from bot.schedule import Schedule
+from bot.slow_notice import SlowNotices
 from bot.staff import StaffCommands
 from bot.ticks import Ticks
 from bot.turn import Conversations
@@ -55,6 +56,7 @@ from webhooks.app import create_app, create_probe_app
 from webhooks.deps import WebhookDeps
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import AsyncIterator
 
     from aiohttp import web
@@ -86,6 +88,7 @@ class House:
     schedule: Schedule
     audit: Audit
     breakers: Breakers
+    slow_notices: SlowNotices
 
     def web_app(self, *, https: bool = True) -> web.Application:
         """Return the machines' entrance and the console; pages may be added to it before it starts."""
@@ -118,26 +121,20 @@ class House:
         )
 
     async def work(self, stop: asyncio.Event) -> None:
-        """Run all background loops until ``stop`` is set, then let what is in flight finish."""
-        self.schedule.start()
-        loops = [
-            asyncio.create_task(self.worker.run(), name="lanes"),
-            asyncio.create_task(self.emissions.run(), name="emissions"),
-            asyncio.create_task(self.cancellations.run(), name="cancellations"),
-            asyncio.create_task(self.deliveries.run(), name="deliveries"),
-            asyncio.create_task(self.breakers.run(), name="breakers"),
-        ]
-        stopped = asyncio.create_task(stop.wait(), name="stop")
-        # A loop that ends by itself is a bug: then everything stops, loudly.
-        await asyncio.wait([stopped, *loops], return_when=asyncio.FIRST_COMPLETED)
-        stopped.cancel()
-        self.schedule.stop()
-        self.emissions.stop()
-        self.cancellations.stop()
-        self.deliveries.stop()
-        self.breakers.stop()
-        await self.worker.drain()
-        await asyncio.gather(*loops)
+        """Run all background loops until ``stop`` is set, then let what is in flight finish.
+
+        Raises ``LoopEndedError`` when one of them ends by itself; then the others have been stopped too.
+        """
+        loops: dict[str, Loop] = {
+            "lanes": self.worker,
+            "emissions": self.emissions,
+            "cancellations": self.cancellations,
+            "deliveries": self.deliveries,
+            "breakers": self.breakers,
+            "slow_notices": self.slow_notices,
+            "schedule": self.schedule,
+        }
+        await together(loops, stop)
 
     async def run_until_idle(self) -> None:
         """Process everything that is due now, to the end; for tests and one-shot commands."""
@@ -162,7 +159,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
         backlog = Backlog(database)
 
         breakers = Breakers(database, process_name())
-        breaker = open_breaker(settings, metrics, breakers.watch("gateway"))
+        lines = open_lines(settings, metrics, breakers.watch)
         gateway = await stack.enter_async_context(
             PlugNotas(
                 settings.plugnotas_url,
@@ -170,7 +167,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
                 guard=refuse_in_transaction,
                 submit_timeout=settings.gateway_timeout_seconds,
                 query_timeout=settings.gateway_query_timeout_seconds,
-                breaker=breaker,
+                lines=lines,
                 cancel_timeout=settings.cancel_timeout_seconds,
             )
         )
@@ -190,9 +187,9 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             deliveries.ring()
 
         politica = politica_of(settings)
-        issuing = Emissions(database, inbox, lanes, gateway, politica, breaker, ring=ring)
-        cancelling = Cancellations(database, inbox, lanes, gateway, politica, ring=ring)
-        sending = Delivery(database, whatsapp, Attachments(database, whatsapp, gateway), metrics)
+        issuing = Emissions(database, inbox, lanes, gateway, politica, lines, ring=ring)
+        cancelling = Cancellations(database, inbox, lanes, gateway, politica, lines, ring=ring)
+        sending = Delivery(database, whatsapp, Attachments(database, whatsapp, gateway, lines), metrics)
         emissions = Pump(
             "emissions",
             issuing.claim,
@@ -259,7 +256,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             metrics,
             set_aside=Quarantine(database, lanes, live, conversations, ring).set_aside,
         )
-        audit = Audit(database, gateway, breaker, metrics, ring=ring)
+        audit = Audit(database, gateway, lines, metrics, ring=ring)
         schedule = Schedule(database, inbox, backlog, audit.daily, prazos_of(settings))
         yield House(
             settings,
@@ -276,4 +273,5 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             schedule,
             audit,
             breakers,
+            SlowNotices(database, inbox, politica.avisar_apos),
         )

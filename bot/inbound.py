@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 CANCELAMENTO = frozenset(  # of an issued note: see ``bot.cancelling``
     {"cancelar_nota", "cancelar_erro", "cancelar_nao_prestado", "cancelar_sim", "cancelar_nao"}
 )
-ACOES = frozenset({"confirmar", "corrigir", "cancelar", "refazer"}) | CANCELAMENTO
+ACOES = frozenset({"confirmar", "corrigir", "cancelar", "refazer", "querer", "desistir"}) | CANCELAMENTO
 SILENT = frozenset({"reaction", "system", "revoke", "sticker"})  # people expect no answer to these
 
 

@@ -21,9 +21,11 @@ from state_machine.eventos import (
     Evento,
     Informou,
     MandouArquivo,
+    NaoQuisMais,
     Negou,
     PediuAjuda,
     PediuCorrecao,
+    QuisAinda,
 )
 from state_machine.fields import Campo
 from state_machine.hora import SAO_PAULO
@@ -75,6 +77,10 @@ class Memory(Protocol):
 
     async def repaired(self, sessao_id: str) -> bool:
         """Whether a later session took this one's data up."""
+        ...
+
+    async def stopped(self, sessao: Sessao) -> bool:
+        """Whether the session's invoice waits for its person's word: nobody has accepted it for a day."""
         ...
 
     async def notes(self, limit: int, *, numero: str | None = None, autorizadas: bool = True) -> Sequence[NotaListada]:
@@ -176,6 +182,10 @@ async def _pressed(toque: Toque, memory: Memory) -> Plano:
             return Plano((PediuCorrecao(),), sessao)
         case "cancelar":
             return Plano((Cancelou(),), sessao)
+        case "querer":
+            return Plano((QuisAinda(),), sessao)
+        case "desistir":
+            return Plano((NaoQuisMais(),), sessao)
         case _:
             return await _take_up(sessao, memory)
 
@@ -201,6 +211,8 @@ async def _out_of_the_blue(evento: Evento, memory: Memory, agora: datetime) -> P
             if base and await _repairs(evento, base, memory):
                 return Plano((Abriu(base.rascunho, base.pendente), evento), origem=base.sessao_id)
             return Plano((Abriu(), evento))
+        case _ if ultima and ultima.estado is Estado.PROCESSANDO and await memory.stopped(ultima):
+            return Plano(resposta=messages.ainda_quer(ultima))  # words decide nothing here: the buttons do
         case Conversou() if not recente:
             return Plano((Abriu(), evento))
         case Confirmou() | Conversou() if ultima and recente and await _lapsed(ultima, memory):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from persistence import notes, snapshots
+from persistence import attempts, notes, snapshots
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -41,6 +41,11 @@ class ConversationMemory:
         """Whether a later session took this one's data up."""
         async with self._database.alone() as connection:
             return await snapshots.repaired(connection, sessao_id)
+
+    async def stopped(self, sessao: Sessao) -> bool:
+        """Whether the session's invoice waits for its person's word."""
+        async with self._database.transaction() as connection:
+            return await attempts.waits_for_person(connection, sessao.sessao_id, sessao.revisao)
 
     async def notes(self, limit: int, *, numero: str | None = None, autorizadas: bool = True) -> list[NotaListada]:
         """This conversation's newest invoices, newest first; nobody else's."""

@@ -83,7 +83,13 @@ class Metrics:
             "prosa_companies_suspended", "Companies for which the gateway refuses our credentials."
         )
         self.gateway_circuit_open = self._gauge(
-            "prosa_gateway_circuit_open", "1 while this process leaves the gateway alone after failures in a row."
+            "prosa_gateway_circuit_open",
+            "1 while this process leaves the gateway alone after failures in a row, for any company and kind of call.",
+        )
+        self.gateway_circuits_open = self._gauge(
+            "prosa_gateway_circuits_open",
+            "Companies for which this process leaves the gateway alone, by kind of call.",
+            "chamada",
         )
         self.emissions_held = self._gauge(
             "prosa_emissions_held", "Emissions that wait without a call to the gateway, by why.", "retida"

@@ -7,6 +7,7 @@ import logging
 import re
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,8 +77,9 @@ class _Pen:
         self.name = name
 
     def write(self, line: str) -> None:
-        """Write a line; one call, so that the lines of two threads don't mix."""
-        sys.stderr.write(line + "\n")
+        """Write a line; one call, so that the lines of two threads don't mix. One that cannot be written is lost."""
+        with suppress(OSError):  # the disk is full, the terminal was closed: no reason to stop working
+            sys.stderr.write(line + "\n")
 
     debug = info = warning = error = critical = exception = write
 

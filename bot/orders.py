@@ -9,10 +9,10 @@ import structlog
 from persistence import attempts, people, snapshots
 from state_machine.emission import StatusEmissao
 from state_machine.estado import Estado
-from state_machine.eventos import Reprocessou
+from state_machine.eventos import Evento, QuisAinda, Reprocessou
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Sequence
 
     from bot.turn import Conversations
     from persistence.connection import Connection
@@ -35,25 +35,26 @@ class Orders:
         self._ring = ring
 
     async def on_order(self, lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:
-        """Try a refused revision again: ``{"ordem": "reprocessar", "sessao_id": …, "id_integracao": …}``."""
+        """Carry out ``{"ordem": "reprocessar" or "enviar", "sessao_id": …, "id_integracao": …}``."""
         row = rows[0]
         async with self._database.transaction() as connection:
             sessao = await snapshots.load(connection, lease.lane, row.payload["sessao_id"])
-            tentativa = await _next_attempt(connection, sessao, row.payload["id_integracao"]) if sessao else None
-            if sessao is None or tentativa is None:
+            event_of = _EVENTS[row.payload["ordem"]]
+            evento = await event_of(connection, sessao, row.payload["id_integracao"]) if sessao else None
+            if sessao is None or evento is None:
                 log.warning("order_refused", sessao_id=row.payload["sessao_id"])
             else:
                 empresa, agora = await people.get_company(connection, sessao.empresa_id)
                 await self._conversations.apply(
-                    connection, sessao, (Reprocessou(tentativa),), empresa, agora, row.correlacao, telefone=None
+                    connection, sessao, (evento,), empresa, agora, row.correlacao, telefone=None
                 )
             await self._lanes.done(connection, lease, [row.id])
         self._ring()
         return [row.id]
 
 
-async def _next_attempt(connection: Connection, sessao: Sessao, id_integracao: str) -> int | None:
-    """Return the new attempt's number while the named one is the newest and stands refused; ``None`` otherwise.
+async def _try_again(connection: Connection, sessao: Sessao, id_integracao: str) -> Reprocessou | None:
+    """A new attempt at a refused revision, while the named one is the newest and stands refused; ``None`` otherwise.
 
     The attempt's row stays locked until the commit, so that no late truth slips in between.
     """
@@ -62,4 +63,18 @@ async def _next_attempt(connection: Connection, sessao: Sessao, id_integracao: s
         return None
     if sessao.estado is not Estado.REJEITADO or await snapshots.repaired(connection, sessao.sessao_id):
         return None  # its user took the data up in a new session: a second invoice of the same sale
-    return int(newest.tentativa) + 1
+    return Reprocessou(int(newest.tentativa) + 1)
+
+
+async def _send_stored(connection: Connection, sessao: Sessao, id_integracao: str) -> QuisAinda | None:
+    """The stored bytes again, while certainly nobody accepted them; ``None`` otherwise. The row stays locked."""
+    newest = await attempts.newest(connection, sessao.sessao_id, sessao.revisao)
+    if newest is None or newest.id_integracao != id_integracao or not attempts.is_certainly_nobodys(newest):
+        return None
+    return QuisAinda()
+
+
+_EVENTS: dict[str, Callable[[Connection, Sessao, str], Awaitable[Evento | None]]] = {
+    "reprocessar": _try_again,
+    "enviar": _send_stored,
+}

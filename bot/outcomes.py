@@ -8,6 +8,7 @@ from state_machine.eventos import (
     Conversou,
     EmissaoDemorou,
     EmissaoFalhou,
+    EmissaoParada,
     Evento,
     NotaAutorizada,
     NotaRejeitada,
@@ -47,7 +48,7 @@ class Outcomes:
 def _event(payload: dict[str, Any]) -> Evento:
     match payload:
         case {"aviso": "autorizada", "numero": str(numero), "emissao_id": int(emissao_id)}:
-            return NotaAutorizada(numero, emissao_id)
+            return NotaAutorizada(numero, emissao_id, tuple(payload.get("outras", ())))
         case {"aviso": "rejeitada"}:
             campo = payload.get("campo")
             return NotaRejeitada(payload.get("motivo") or "a prefeitura não explicou", Campo(campo) if campo else None)
@@ -55,5 +56,7 @@ def _event(payload: dict[str, Any]) -> Evento:
             return EmissaoFalhou(payload.get("motivo") or "")
         case {"aviso": "demorou"}:
             return EmissaoDemorou()
+        case {"aviso": "ainda_quer"}:
+            return EmissaoParada(next(iter(payload.get("outras", ())), None))
         case _:
             raise ValueError("news of an emission that nobody understands")

@@ -1,4 +1,4 @@
-"""Turns the operator's settings into policies: retries, the ladder, the circuit breaker, how long data are kept."""
+"""Turns the operator's settings into policies: retries, the ladder, the circuit breakers, how long data are kept."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from gateway.lines import Kind, Lines
 from persistence.retention import Prazos
-from state_machine.breaker import Breaker
 from state_machine.reconciliation import Politica
 from state_machine.retry import Retentativas
 
@@ -37,18 +37,27 @@ def politica_of(settings: Settings) -> Politica:
     )
 
 
-def open_breaker(settings: Settings, metrics: Metrics, heard: Callable[[bool], None]) -> Breaker:
-    """Return this process's breaker for the fiscal gateway; each replica judges by its own calls."""
+def open_lines(settings: Settings, metrics: Metrics, watch: Callable[[str], Callable[[int], None]]) -> Lines:
+    """Return this process's lines to the fiscal gateway; each replica judges by its own calls.
 
-    def changed(opened: bool) -> None:
-        metrics.gateway_circuit_open.set(opened)
-        heard(opened)
-        if opened:
-            log.error("gateway_circuit_open", seconds=settings.gateway_breaker_seconds)
+    ``watch`` returns, for each kind of call, what is told how many companies' breakers are open.
+    """
+    heard = {kind: watch(f"gateway_{kind}") for kind in Kind}
+    open_now = dict.fromkeys(Kind, 0)
+
+    def changed(kind: Kind, count: int) -> None:
+        before, open_now[kind] = open_now[kind], count
+        metrics.gateway_circuit_open.set(any(open_now.values()))
+        metrics.gateway_circuits_open.labels(kind).set(count)
+        heard[kind](count)
+        if count > before:
+            log.error("gateway_circuit_open", kind=kind, count=count, seconds=settings.gateway_breaker_seconds)
         else:
-            log.info("gateway_circuit_closed")
+            log.info("gateway_circuit_closed", kind=kind, count=count)
 
-    return Breaker(
+    for kind in Kind:
+        metrics.gateway_circuits_open.labels(kind).set(0)
+    return Lines(
         clock=time.monotonic,
         threshold=settings.gateway_breaker_failures,
         cooldown=settings.gateway_breaker_seconds,

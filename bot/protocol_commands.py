@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from persistence.engine import Database
 
 
+_ABERTAS = frozenset({StatusEmissao.PENDENTE, StatusEmissao.ENVIANDO, StatusEmissao.ENVIADO})
+_ABERTAS |= {StatusEmissao.DESCONHECIDO, StatusEmissao.ERRO}
+
+
 class CommandRefusedError(ValueError):
     """The command makes no sense now; nothing was changed."""
 
@@ -73,6 +77,33 @@ async def reprocess(database: Database, id_integracao: str) -> list[str]:
         return [f"{id_integracao}: já tinha sido pedido; cada tentativa se refaz uma vez só."]
     first = "Antes de enviar, a Prosa pergunta ao gateway por todas as tentativas anteriores"
     return [f"{id_integracao}: pedido registrado. {first}; se alguma estiver autorizada, fica valendo ela."]
+
+
+async def send_stored(database: Database, id_integracao: str) -> list[str]:
+    """Put the order to send the stored bytes again into the conversation's lane; only what nobody accepted may go."""
+    inbox = Inbox(database, 0.0)
+    async with database.transaction() as connection:
+        row = await attempts.named(connection, id_integracao)
+        if row is None:
+            raise CommandRefusedError(f"Nenhuma emissão com a referência {id_integracao}; nada mudou.")
+        if not attempts.is_certainly_nobodys(row):
+            why = f"está {row.status}, e o gateway pode ter recebido um dos envios" if row.status in _ABERTAS else ""
+            why = why or f"está {row.status}"
+            raise CommandRefusedError(
+                f"{id_integracao}: {why}; só se envia o que certamente ninguém aceitou. Nada mudou."
+            )
+        order = Arrival(
+            chave=f"enviar:{id_integracao}:{row.versao}",
+            lane=row.conversa,
+            tipo="ordem",
+            payload={"ordem": "enviar", "sessao_id": row.sessao_id, "id_integracao": id_integracao},
+            correlacao=row.correlacao or id_integracao,
+            imediato=True,
+        )
+        new = await inbox.put_in(connection, [order])
+    if not new:
+        return [f"{id_integracao}: já tinha sido pedido e ainda não andou."]
+    return [f"{id_integracao}: pedido registrado. Os mesmos dados saem de novo, com a mesma referência."]
 
 
 def _refusal(row: Any, *, repaired: bool) -> str | None:

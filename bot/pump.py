@@ -69,14 +69,16 @@ class Pump(Generic[T]):
 
     async def run(self) -> None:
         """Work until ``stop``; then let what is in flight finish, 6 s at most (leases cover the rest)."""
-        while not self._stopping:
-            self._bell.clear()
-            await self._step()
-        if self._running:
-            await asyncio.wait(self._running, timeout=DRAIN_SECONDS)
-        for task in self._running:
-            task.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
+        try:
+            while not self._stopping:
+                self._bell.clear()
+                await self._step()
+            if self._running:
+                await asyncio.wait(self._running, timeout=DRAIN_SECONDS)
+        finally:
+            for task in self._running:
+                task.cancel()
+            await asyncio.gather(*self._running, return_exceptions=True)
 
     def stop(self) -> None:
         """Claim nothing any more."""

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import signal
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import structlog
 from aiohttp import web
 
+from bot.doors import bound, listening
+
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    import socket
+    from collections.abc import AsyncIterator, Sequence
 
     from bot.house import House
 
@@ -25,23 +28,51 @@ COLLECT = (50_000, 20, 100)
 log = structlog.get_logger(__name__)
 
 
-def stop_on_signals() -> asyncio.Event:
-    """Return an event that SIGTERM or SIGINT sets."""
-    stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    return stop
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one process of the product does."""
+
+    name: str
+    takes_webhooks: bool
+    works: bool
+
+    @property
+    def port(self) -> str:
+        """The setting that says where it listens."""
+        return "PROSA_PORT" if self.takes_webhooks else "PROSA_PROBE_PORT"
+
+    def app(self, house: House) -> web.Application:
+        """Return what it answers."""
+        return house.web_app() if self.takes_webhooks else house.probe_app()
+
+
+PARTS = {
+    part.name: part
+    for part in (
+        Part("serve", takes_webhooks=True, works=True),
+        Part("web", takes_webhooks=True, works=False),
+        Part("worker", takes_webhooks=False, works=True),
+    )
+}
 
 
 @asynccontextmanager
 async def serving(app: web.Application, host: str, port: int) -> AsyncIterator[str]:
-    """Serve ``app`` and yield its address; port 0 takes a free one."""
+    """Listen, serve ``app`` and yield its address; port 0 takes a free one. Raises ``DoorError``."""
+    with listening(host, port, port="PROSA_PORT") as sockets:
+        async with answering(app, sockets):
+            yield bound(sockets, host)
+
+
+@asynccontextmanager
+async def answering(app: web.Application, sockets: Sequence[socket.socket]) -> AsyncIterator[None]:
+    """Serve ``app`` on sockets that listen already."""
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS, handler_cancellation=False)
     await runner.setup()
     try:
-        await web.TCPSite(runner, host, port).start()
-        bound = runner.addresses[0][1]
-        yield f"http://{host}:{bound}"
+        for door in sockets:
+            await web.SockSite(runner, door).start()
+        yield
     finally:
         await runner.cleanup()
 
@@ -55,25 +86,19 @@ def settle() -> None:
     gc.set_threshold(*COLLECT)
 
 
-async def run(house: House, stop: asyncio.Event, *, with_web: bool, with_worker: bool) -> None:
-    """Run the chosen parts until ``stop``; the web closes its doors before the worker is drained."""
-    settings = house.settings
+async def run(house: House, stop: asyncio.Event, part: Part, sockets: Sequence[socket.socket]) -> None:
+    """Run a part until ``stop`` or until one of its loops dies, which sets ``stop``; both ends go on side by side.
+
+    The doors close and requests are finished (5 s) while what is in hand is drained (6 s).
+
+    Raises:
+        ExceptionGroup: with the ``LoopEndedError`` of a loop that died.
+    """
     settle()
-    if not with_web:
-        async with AsyncExitStack() as stack:
-            if settings.probe_port:
-                await stack.enter_async_context(serving(house.probe_app(), settings.host, settings.probe_port))
-            log.info("started", component="worker")
-            await house.work(stop)
-        log.info("stopped")
-        return
-    work_stop = asyncio.Event()
-    work = asyncio.create_task(house.work(work_stop)) if with_worker else None
-    async with serving(house.web_app(), settings.host, settings.port) as address:
-        log.info("started", component="serve" if with_worker else "web", address=address)
-        waits = [asyncio.create_task(stop.wait()), *([work] if work else [])]
-        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        work_stop.set()  # drains while the last requests are answered: both together must fit into 10 s
-    if work:
-        await work
+    async with asyncio.TaskGroup() as group, answering(part.app(house), sockets):
+        if part.works:
+            group.create_task(house.work(stop))
+        address = {"address": bound(sockets, house.settings.host)} if part.takes_webhooks else {}
+        log.info("started", component=part.name, **address)
+        await stop.wait()
     log.info("stopped")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from persistence.inbox import Inbox
     from persistence.retention import Prazos
 
+BEAT_SECONDS = 5  # how often the scheduler shows that it lives
+SILENT_BEATS = 6  # that many missed in a row, and it has stopped: a busy loop delays both sides alike
 EXPIRY_SECONDS = 5  # how late a deadline may be noticed
 SLEEPERS_SECONDS = 60  # safety net for a lane that nobody woke
 WATCH_SECONDS = 300  # how often an overdue emission is named in the log
@@ -34,6 +38,10 @@ EXPIRY_BATCH = 500
 _TAKE = insert(job_slots).on_conflict_do_nothing()
 
 log = structlog.get_logger(__name__)
+
+
+class ScheduleSilentError(RuntimeError):
+    """The scheduler starts nothing any more."""
 
 
 class Schedule:
@@ -53,9 +61,32 @@ class Schedule:
         self._backlog = backlog
         self._audit = audit
         self._scheduler = AsyncIOScheduler(timezone=UTC, job_defaults={"coalesce": True, "max_instances": 1})
+        self._stopping = asyncio.Event()
+        self._beats = 0
 
-    def start(self) -> None:
-        """Begin; to be called inside a running loop."""
+    async def run(self) -> None:
+        """Start jobs until ``stop``; what runs then is not waited for. Raises ``ScheduleSilentError``."""
+        self._add_jobs()
+        self._scheduler.start()
+        try:
+            missed = 0
+            while not self._stopping.is_set() and missed < SILENT_BEATS:
+                before = self._beats
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(BEAT_SECONDS):
+                        await self._stopping.wait()
+                missed = 0 if self._beats > before else missed + 1
+            if not self._stopping.is_set():
+                raise ScheduleSilentError
+        finally:
+            self._scheduler.shutdown(wait=False)
+
+    def stop(self) -> None:
+        """Start nothing any more; again, or before ``run``, harms nobody."""
+        self._stopping.set()
+
+    def _add_jobs(self) -> None:
+        self._scheduler.add_job(self._beat, IntervalTrigger(seconds=BEAT_SECONDS), id="beat")
         self._every(EXPIRY_SECONDS, "expiry", self.expire)
         self._every(EXPIRY_SECONDS, "cancellation_expiry", self.expire_cancellations)
         self._every(SLEEPERS_SECONDS, "sleepers", self._wake_sleepers)
@@ -68,12 +99,6 @@ class Schedule:
             self._every(AUDIT_SECONDS, "audit", self._audit)
         if self._prazos is not None:  # the first of a day's hours does it
             self._every(3600, "retention", self._forget_people, slot_seconds=86_400)
-        self._scheduler.start()
-
-    def stop(self) -> None:
-        """Start nothing any more."""
-        if self._scheduler.running:
-            self._scheduler.shutdown(wait=False)
 
     async def expire(self) -> int:
         """Put an event into the lane of every session whose deadline passed; returns how many."""
@@ -108,6 +133,9 @@ class Schedule:
                 for cancelamento_id, conversa, versao in await cancellations.overdue(connection, EXPIRY_BATCH)
             ]
             return await self._inbox.put_in(connection, arrivals)
+
+    async def _beat(self) -> None:
+        self._beats += 1
 
     async def _wake_sleepers(self) -> int:
         return await self._backlog.wake_sleepers()

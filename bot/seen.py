@@ -6,10 +6,10 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from persistence import outbox
+from persistence import attempts, outbox
 from persistence.repeats import equal_invoice
 from state_machine.estado import Estado
-from state_machine.eventos import Confirmou
+from state_machine.eventos import Confirmou, NaoQuisMais, QuisAinda
 from state_machine.fields import Campo
 
 if TYPE_CHECKING:
@@ -42,3 +42,10 @@ async def as_seen(
     valor = sessao.rascunho.valor_servico
     igual = await equal_invoice(connection, empresa.id, sessao.sessao_id, documento, valor, descricao, repeat)
     return replace(evento, igual=igual)
+
+
+async def as_stopped(connection: Connection, sessao: Sessao, evento: Evento) -> Evento:
+    """Return a word about a stopped invoice with whether it still is one, its row locked; any other event as it is."""
+    if not isinstance(evento, QuisAinda | NaoQuisMais):
+        return evento
+    return replace(evento, parada=await attempts.waits_for_person(connection, sessao.sessao_id, sessao.revisao))

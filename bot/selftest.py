@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import psutil
 from rich.console import Console
 
-from persistence.embedded.process import die_with_parent
+from persistence.embedded.parent_death import die_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,13 +36,15 @@ STEPS: tuple[tuple[str, tuple[str, ...], float], ...] = (
     ("layers", ("-c", LINT_IMPORTS), QUICK_SECONDS),
     PYTEST,
 )
+MUTANTS = ("mutants", ("scripts/mutation.py",), NIGHT_SECONDS)  # after the tests: it judges by them
 
 
 def run(args: list[str]) -> int:
     """Run every step up to the first that fails; with `args`, only pytest, which takes them.
 
     Without them the tests are spread over the cores. ``--nightly`` among them makes the long sizes of the proofs run
-    (docs/reliability.md), an hour or more of them, one after the other. A step that takes longer than it may is ended.
+    (docs/reliability.md), an hour or more of them, one after the other, and then breaks the critical lines
+    (scripts/mutants.toml) to see that the tests notice. A step that takes longer than it may is ended.
 
     Returns:
         The exit code of the last step that ran: 0 when all is well.
@@ -56,6 +58,7 @@ def run(args: list[str]) -> int:
     if NIGHTLY in args:
         more = [arg for arg in args if arg != NIGHTLY]
         env[PROFILE] = "nightly"
+        steps = steps if more else (*steps, MUTANTS)
     code = 0
     for step in steps:
         name, command, seconds = step

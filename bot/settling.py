@@ -10,9 +10,10 @@ import structlog
 from bot.cancellation_news import seen_cancelled
 from bot.memory import database_now
 from gateway.rejection import explain
-from persistence import emissions, gateway_operations, notes, suspension
+from persistence import attempts, emissions, gateway_operations, notes, suspension
 from persistence.arrival import Arrival
 from persistence.emissions import Chamada
+from state_machine.conteudo import mostra_conteudo
 from state_machine.emission import (
     Absent,
     Accepted,
@@ -26,7 +27,14 @@ from state_machine.emission import (
     StatusEmissao,
     Unknown,
 )
-from state_machine.reconciliation import SUSPENDED_PROBE, apos_consulta, apos_envio, em_conflito, sem_chamada
+from state_machine.reconciliation import (
+    SUSPENDED_PROBE,
+    apos_consulta,
+    apos_envio,
+    em_conflito,
+    em_duvida,
+    sem_chamada,
+)
 
 if TYPE_CHECKING:
     from gateway.tape import Recorded
@@ -88,6 +96,8 @@ class Settlement:
                 await self._close_record(connection, tarefa, passo, answer)
             if operacao == "submit":
                 await self._stop_or_go(connection, tarefa, answer)
+            if passo.aviso == "autorizada" and isinstance(answer, Found) and answer.xml is not None:
+                await notes.store_document(connection, tarefa.id, "xml", answer.xml)
             await self._tell(connection, tarefa, passo)
         self._log(tarefa, passo, operacao, type(answer).__name__, latency)
 
@@ -120,8 +130,12 @@ class Settlement:
 
     async def _tell(self, connection: Connection, tarefa: Tarefa, passo: Passo) -> None:
         """Store the note, and put the news into the conversation's lane, in the transaction that settles them."""
+        outras: list[str] = []
         if passo.nota and passo.nota.situacao is Situacao.AUTORIZADA and passo.aviso == "autorizada":
-            notes.record_note(connection, tarefa.id, passo.nota)
+            outras = await attempts.other_notes(connection, tarefa.sessao_id, tarefa.revisao, tarefa.id)
+            notes.record_note(connection, tarefa.id, passo.nota, conteudo_visto=mostra_conteudo(passo.nota))
+        if outras:  # the worst that can happen: people must look, and the user gets both
+            log.error("two_notes_of_one_confirmation", emissao_id=tarefa.id, count=1 + len(outras))
         if (
             passo.nota
             and passo.nota.situacao is Situacao.CANCELADA
@@ -143,12 +157,14 @@ class Settlement:
             "aviso": passo.aviso,
             "numero": passo.nota.numero if passo.nota else None,
             "motivo": passo.motivo,
+            "outras": [passo.outra] if passo.outra else outras,
         }
         if passo.recusa is not None:
             explicacao = explain(passo.recusa)
             payload |= {"motivo": explicacao.texto, "campo": explicacao.campo}
+        again = f":{tarefa.epoch}" if passo.aviso == "ainda_quer" else ""  # asked anew each day that it waits
         arrival = Arrival(
-            chave=f"emissao:{tarefa.id}:{passo.aviso}",
+            chave=f"emissao:{tarefa.id}:{passo.aviso}{again}",
             lane=tarefa.conversa,
             tipo="emissao",
             payload=payload,
@@ -173,14 +189,15 @@ def _interrupted(tarefa: Tarefa) -> Tarefa:
     """One found as ``enviando`` was being sent when its worker died: whether it arrived is unknown."""
     if tarefa.era is not StatusEmissao.ENVIANDO:
         return tarefa
-    return replace(tarefa, andamento=replace(tarefa.andamento, status=StatusEmissao.DESCONHECIDO))
+    return replace(tarefa, andamento=em_duvida(tarefa.andamento))
 
 
 def _as_json(answer: Outcome | Finding) -> dict[str, Any] | None:
     """Return the gateway's answer for the record; what tells nothing does not overwrite what told something."""
     if isinstance(answer, Unknown | CannotTell):
         return None
-    return {"resultado": type(answer).__name__, **_plain(asdict(answer))}
+    shown = replace(answer, xml=None) if isinstance(answer, Found) else answer
+    return {"resultado": type(answer).__name__, **_plain(asdict(shown))}
 
 
 def _plain(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bot.settings import Settings
+    from persistence.embedded import Embedded
+
+
+WATCH_SECONDS = 1.0  # a look at a process of ours takes microseconds
 
 
 class SchemaError(Exception):
@@ -25,6 +30,13 @@ class Storage:
     database_url: str
     redis_url: str
     embedded: bool
+    owned: Embedded | None = None  # the servers that end with this process
+
+    async def watch(self) -> None:
+        """Raise ``EmbeddedError`` once a PostgreSQL of ours has ended by itself: nobody else would start it again."""
+        while self.owned is not None:
+            self.owned.check()
+            await asyncio.sleep(WATCH_SECONDS)
 
 
 @contextmanager
@@ -43,7 +55,9 @@ def open_storage(settings: Settings, *, migrate: bool = False) -> Iterator[Stora
 
     with Embedded.start(settings.home) as embedded:
         servers = embedded.servers
-        storage = Storage(database or servers.database_url, cache or servers.redis_url, embedded=database is None)
+        storage = Storage(
+            database or servers.database_url, cache or servers.redis_url, embedded=database is None, owned=embedded
+        )
         yield _checked(storage, migrate=migrate or storage.embedded)
 
 
@@ -52,7 +66,7 @@ def _checked(storage: Storage, *, migrate: bool) -> Storage:
         upgrade(storage.database_url)
     elif not is_current(storage.database_url):
         raise SchemaError(
-            "The database's schema is older or newer than this version of Prosa. Nothing was changed. "
-            "Bring it up to date with: prosa migrate"
+            "O banco é de uma versão mais antiga ou mais nova da Prosa. Nada mudou. "
+            "Para trazê-lo a esta versão: prosa migrate"
         )
     return storage

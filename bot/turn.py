@@ -20,7 +20,7 @@ from bot.inbound import Palavras, next_arrival
 from bot.interpret import Plano, plan, read
 from bot.memory import ConversationMemory
 from bot.readings import dump_reading, load_reading
-from bot.seen import as_seen
+from bot.seen import as_seen, as_stopped
 from bot.trace import trace
 from bot.unknown import orient
 from persistence import conversations, outbox, people, snapshots
@@ -156,6 +156,7 @@ class Conversations:
             if eventos:
                 alvo = plano.alvo or _new_session(lease.lane, empresa, plano, agora)
                 eventos = [await as_seen(connection, alvo, empresa, evento, self._repeat) for evento in eventos]
+                eventos = [await as_stopped(connection, alvo, evento) for evento in eventos]
                 telefone = chegada.contato.wa_id
                 sessao = await self.apply(connection, alvo, eventos, empresa, agora, correlacao, telefone=telefone)
             elif plano.resposta:

@@ -7,15 +7,14 @@ import hashlib
 import os
 import secrets
 import socket
-import traceback
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import structlog
 
 from bot.kept import Kept
+from bot.loops import origin
 from bot.rounds import Round
 from persistence.lanes import ALONE_FROM, DIED, MAX_ATTEMPTS, MAX_DEATHS, InboxRow, Lease, LeaseLost
 from persistence.outage import is_outage
@@ -111,10 +110,14 @@ class LaneWorker:
 
     async def drain(self) -> None:
         """Stop claiming, let what runs finish (6 s at most), give the lanes back; returns when ``run`` has ended."""
+        self.stop()
+        await self._ended.wait()
+
+    def stop(self) -> None:
+        """Claim nothing any more; ``run`` ends when what runs has finished, after 6 s at most."""
         self._stopping.set()
         self._changed.set()
         self._lanes.ring()
-        await self._ended.wait()
 
     async def _step(self) -> None:
         self._changed.clear()
@@ -238,7 +241,7 @@ class LaneWorker:
             return
         self._metrics.rows_failed.labels(run[0].tipo).inc(len(run))
         log.error(
-            "row_failed", **where, tentativas=run[0].tentativas + 1, erro=type(error).__name__, onde=_origin(error)
+            "row_failed", **where, tentativas=run[0].tentativas + 1, erro=type(error).__name__, onde=origin(error)
         )
         if run[0].tentativas + 1 >= MAX_ATTEMPTS and await self._aside(lease, run[0], error):
             await self._insist(lambda: self._lanes.release(lease, more=True))
@@ -283,9 +286,3 @@ class LaneWorker:
 def tag(lane: str) -> str:
     """Return a short name for a lane that is safe in logs: the lane itself holds a phone number."""
     return hashlib.blake2s(lane.encode(), digest_size=4).hexdigest()
-
-
-def _origin(error: Exception) -> str:
-    """Return file and line that raised; the error's text may quote a person and stays in the database."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""

@@ -92,12 +92,12 @@ async def _store(
             await handoff.note(connection, s.conversa, s.sessao_id, quem.nome, campos["texto"])
         case "cancelar":
             await _cancel(connection, caso, motivo)
-        case "reprocessar":  # the same row as `prosa reprocessar` puts: an attempt is made anew once
-            key = caso.emissoes[0].id_integracao
-            ordem = {"ordem": "reprocessar", "sessao_id": s.sessao_id, "id_integracao": key}
-            await _put(
-                connection, visita, Arrival(f"reprocessar:{key}", s.conversa, "ordem", ordem, correlacao, imediato=True)
-            )
+        case "reprocessar" | "enviar" as ordenado:  # the same row as the commands put: an attempt is made anew once
+            emissao = caso.emissoes[0]
+            key, vez = emissao.id_integracao, f":{emissao.versao}" if ordenado == "enviar" else ""
+            ordem = {"ordem": ordenado, "sessao_id": s.sessao_id, "id_integracao": key}
+            arrival = Arrival(f"{ordenado}:{key}{vez}", s.conversa, "ordem", ordem, correlacao, imediato=True)
+            await _put(connection, visita, arrival)
         case _:
             pedido = payload(acao, quem, s.sessao_id, motivo, campos)
             await _put(

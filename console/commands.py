@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from persistence.attempts import is_certainly_nobodys
 from persistence.staff import Papel
 from state_machine.cancelamento import StatusNota
 from state_machine.emission import StatusEmissao
@@ -60,6 +61,13 @@ def _refused_for_us(caso: Caso, _: Staff) -> bool:
     s = caso.sessao
     newest = caso.emissoes[0].status if caso.emissoes else None
     return bool(s.estado == Estado.REJEITADO and newest == StatusEmissao.REJEITADO and s.pendente is None)
+
+
+def _accepted_by_nobody(caso: Caso, _: Staff) -> bool:
+    """The newest attempt waits, or was given up, and no call of it can have been accepted."""
+    s = caso.sessao
+    stopped = bool(caso.emissoes) and is_certainly_nobodys(caso.emissoes[0])
+    return stopped and s.estado in {Estado.PROCESSANDO, Estado.ERRO}
 
 
 def _issued(caso: Caso, _: Staff) -> bool:
@@ -138,6 +146,16 @@ ACOES: Final[tuple[Acao, ...]] = (
         Papel.SUPERVISOR,
         _refused_for_us,
         comando="reprocessar",
+    ),
+    Acao(
+        "enviar",
+        "Enviar os dados guardados",
+        "Os mesmos dados saem de novo para o gateway, com a mesma referência. Só é possível porque nenhum envio desta "
+        "nota pode ter sido aceito: ela existe uma vez só. A pessoa é avisada.",
+        "Pedido registrado. O envio sai em instantes.",
+        Papel.SUPERVISOR,
+        _accepted_by_nobody,
+        comando="enviar",
     ),
     Acao(
         "cancelar",

@@ -37,6 +37,8 @@ CAUSAS: Final[Mapping[str, tuple[str, str]]] = {
     "demora": ("prefeitura demora", "busy"),
     "nao_entregue": ("mensagem não chegou", "bad"),
     "assumida": ("assumida", "busy"),
+    "espera_pessoa": ("espera a pessoa", "busy"),
+    "duas_notas": ("duas notas", "bad"),
 }
 TIQUES: Final[Mapping[str, tuple[str, str]]] = {
     "pendente": ("na fila de envio", ""),
@@ -63,6 +65,9 @@ EVENTOS: Final[Mapping[str, str]] = {
     "NotaRejeitada": "a prefeitura recusou",
     "EmissaoFalhou": "a emissão ficou com a equipe",
     "EmissaoDemorou": "a prefeitura demora",
+    "EmissaoParada": "ninguém aceitou a nota em um dia",
+    "QuisAinda": "a nota ainda é desejada",
+    "NaoQuisMais": "desistiu da nota que ninguém aceitou",
     "Reprocessou": "a equipe mandou tentar de novo",
     "EquipeAssumiu": "a equipe assumiu",
     "EquipeDevolveu": "a equipe devolveu",
@@ -91,6 +96,10 @@ _NOTADOS: Final[Mapping[str, str]] = {
     "absent once": "o gateway disse uma vez que não existe",
     "absent": "o gateway diz que não existe",
     "absent twice: sending the stored bytes again": "não existe, com certeza: os mesmos dados saem de novo",
+    "accepted by nobody for 24 h": "24 horas sem que ninguém aceitasse o envio",
+    "no longer wanted; accepted by nobody": "a pessoa não quer mais, e ninguém tinha aceitado",
+    "the authority has a note already": "a autoridade diz que já existe uma nota: a Prosa pergunta qual",
+    "authorised, its content not shown yet": "autorizada, e o XML ainda não apareceu",
     "the note was cancelled outside of Prosa": "a nota foi cancelada por fora da Prosa",
     "the gateway gave this note's id to another invoice": "o gateway deu o número desta nota a outra",
 }
@@ -100,9 +109,17 @@ RETIDAS: Final = {
     "credencial": "o gateway recusa a credencial da empresa",
     "tentativa_anterior": "falta saber de uma tentativa anterior",
     "registro": "falta o registro de quem já pediu o mesmo",
+    "pessoa": "ninguém aceitou em um dia: falta a pessoa dizer se ainda quer",
 }
 
-DESTINOS: Final[Mapping[str, str]] = {"gateway": "gateway fiscal", "modelo": "modelo de linguagem"}
+DESTINOS: Final[Mapping[str, str]] = {
+    "gateway": "gateway fiscal",  # of processes that have one breaker for everything
+    "gateway_envio": "gateway fiscal: envios",
+    "gateway_consulta": "gateway fiscal: consultas",
+    "gateway_cancelamento": "gateway fiscal: cancelamentos",
+    "gateway_documento": "gateway fiscal: PDF e XML",
+    "modelo": "modelo de linguagem",
+}
 URGENT_DAYS: Final = 7  # before a certificate ends: less than it takes to get a new one
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 5.0  # a healthy TLS handshake takes well under one second, also from a poor line
 POOL_SECONDS = 5.0  # longer means that we are the bottleneck, and nothing was sent: say so early
-MAX_CONNECTIONS = 20  # per destination and process: the gateways throttle long before this
+MAX_CONNECTIONS = 40  # per destination and process: as many as ``gateway.lines`` lets be under way of one kind
 SERVER_ERROR = 500
 ADDRESSES = 64  # parsed ones kept: most calls go to the same few
 MAX_BODY = 8 * 1024 * 1024  # JSON answers and rendered notes are far smaller; a runaway body must not eat the memory
@@ -57,7 +57,6 @@ class Destination:
 
     ``timeout`` bounds every whole call in seconds; ``guard`` is called before each request leaves and raises if a
     database transaction is open in this task; ``observe`` is told each exchange, in the caller's own task.
-    ``breaker`` hears how the service fares (no whole answer, or a 5xx, is a failure); whoever calls asks it first.
     """
 
     def __init__(
@@ -69,7 +68,6 @@ class Destination:
         headers: Mapping[str, str] | None = None,
         also_allowed: frozenset[str] = frozenset(),
         observe: Callable[[Exchange], None] | None = None,
-        breaker: Breaker | None = None,
     ) -> None:
         url = URL(base_url)
         known = url.scheme in {"http", "https"} and url.host
@@ -86,7 +84,6 @@ class Destination:
         self._guard = guard
         self._timeout = timeout
         self._observe = observe
-        self._breaker = breaker
         self._wire = Wire(
             headers or {},
             connections=MAX_CONNECTIONS,
@@ -114,8 +111,12 @@ class Destination:
         content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
         max_body: int = MAX_BODY,
+        breaker: Breaker | None = None,
     ) -> Answer:
         """Send one request and read the whole answer.
+
+        ``breaker`` hears how the service fares: no whole answer, or a 5xx, is a failure; that our own connections are
+        busy says nothing of it. Whoever calls asks it first.
 
         Raises ``httpx.HTTPError`` for everything that the network does (the deadline of the whole call counts as
         ``httpx.ReadTimeout``: what was sent may have been taken), ``ForbiddenDestinationError`` and the guard's own
@@ -136,18 +137,11 @@ class Destination:
         else:
             return answer
         finally:
-            self._count(status, failure)
+            if breaker is not None:
+                _tell(breaker, status, failure)
             if self._observe is not None:
                 seconds = time.monotonic() - started
                 self._observe(Exchange(method, path, status, body, failure, seconds, content or b""))
-
-    def _count(self, status: int | None, failure: str | None) -> None:
-        if self._breaker is None:
-            return
-        if failure or (status is not None and status >= SERVER_ERROR):
-            self._breaker.failed()
-        elif status is not None:  # neither: we were cancelled, or refused the call ourselves
-            self._breaker.succeeded()
 
     async def _exchange(
         self, method: str, url: URL, content: bytes | None, headers: Mapping[str, str] | None, max_body: int
@@ -156,6 +150,13 @@ class Destination:
             raise ForbiddenDestinationError(origin(url))
         self._guard()
         return await self._wire.exchange(method, url, content, headers, max_body)
+
+
+def _tell(breaker: Breaker, status: int | None, failure: str | None) -> None:
+    if (failure and failure != httpx.PoolTimeout.__name__) or (status is not None and status >= SERVER_ERROR):
+        breaker.failed()
+    elif status is not None:  # neither: we were cancelled, or the call never left us
+        breaker.succeeded()
 
 
 def _address(base: str, path: str) -> URL:

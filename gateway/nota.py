@@ -7,6 +7,7 @@ import re
 from decimal import Decimal
 from typing import Any
 
+from gateway.duplicates import says_duplicate
 from gateway.json_body import as_dict, text
 from gateway.scrub import scrub
 from state_machine.emission import Nota, Situacao
@@ -55,6 +56,9 @@ def parse_any_nota(data: Any) -> Nota | None:
     if situacao is Situacao.AUTORIZADA and numero is None:
         situacao = Situacao.PROCESSANDO
     mensagem = _mensagem(data.get("mensagem")) or _mensagem(retorno.get("mensagemRetorno"))
+    codigos = codes(mensagem) if mensagem else ()
+    refused = situacao is Situacao.REJEITADA and mensagem is not None
+    servico = _servico(data)
     return Nota(
         id_externo=id_externo,
         id_integracao=text(data.get("idIntegracao")) or "",
@@ -70,8 +74,18 @@ def parse_any_nota(data: Any) -> Nota | None:
         url_xml=_first(data, "xml"),
         data_emissao=_first(data, "emissao", "autorizacao"),
         mensagem=mensagem,
-        codigos=codes(mensagem) if mensagem else (),
+        codigos=codigos,
+        descricao=_first(servico, "discriminacao"),
+        competencia=_first(as_dict(data.get("rps")), "competencia"),
+        codigo_servico=_first(servico, "codigo"),
+        ja_existe=refused and says_duplicate(mensagem or "", codigos),
     )
+
+
+def _servico(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the one service of a full document; summaries have none."""
+    servico = data.get("servico")
+    return as_dict(servico[0] if isinstance(servico, list) and len(servico) == 1 else servico)
 
 
 def _chave(data: dict[str, Any]) -> str | None:

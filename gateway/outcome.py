@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from gateway.duplicates import says_duplicate
 from gateway.json_body import as_dict, json_object, parse_json, text
 from gateway.nota import codes, parse_nota
 from gateway.scrub import scrub
@@ -31,22 +32,26 @@ from state_machine.emission import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Literal
 
     from state_machine.emission import Download, NaturalKey, Nota
 
 # httpx raises these before a byte of the request has left; every other failure may have come after acceptance.
 BEFORE_SENDING = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
-_MAX_WAIT = 24 * 3600.0  # whoever asks for a longer pause than a day is not to be believed
+_MAX_WAIT = 3600.0  # one call an hour burdens nobody, and a mistaken header must not cost a day
 
-_OK, _ACCEPTED_LATER, _REDIRECT, _BAD_REQUEST, _NOT_FOUND, _CONFLICT = 200, 202, 300, 400, 404, 409
+_OK, _ACCEPTED_LATER, _REDIRECT, _NOT_FOUND, _CONFLICT = 200, 202, 300, 404, 409
+_REFUSALS = (400, 404, 422)  # definite where the gateway's own JSON says so; a proxy's page never is
 _OURS = (401, 403)
 _LATER = (429, 503)
 
 
 def submit_outcome(result: Answer | httpx.HTTPError, key: NaturalKey) -> Outcome:
-    """Classify the answer to a submission of the note under ``key``; what is not plainly something else is unknown."""
+    """Classify the answer to a submission of the note under ``key``; what is not plainly something else is unknown.
+
+    A refusal is definite for this call only: whether it ends the emission, ``state_machine.reconciliation`` decides.
+    """
     if not isinstance(result, Answer):
         kind = NotSent if isinstance(result, BEFORE_SENDING) else Unknown
         return kind(type(result).__name__)
@@ -60,10 +65,10 @@ def submit_outcome(result: Answer | httpx.HTTPError, key: NaturalKey) -> Outcome
     outcome: Outcome | None = None
     if _OK <= result.status < _REDIRECT:
         outcome = _accepted(body, key)
-    elif result.status == _BAD_REQUEST:
-        outcome = _duplicate(body, key) or _accepted_despite_400(body, key) or _rejected(body, key)
+    elif result.status in _REFUSALS:
+        outcome = _accepted_despite_refusal(body, key) or _duplicate(body, key) or _rejected(body, key)
     elif result.status == _CONFLICT:
-        outcome = _duplicate(body, key)
+        outcome = _duplicate(body, key, plainly=True)
     return outcome or Unknown(f"{says(result)} that does not speak of our note")
 
 
@@ -125,7 +130,7 @@ def _accepted(body: dict[str, Any], key: NaturalKey) -> Accepted | None:
     return None
 
 
-def _accepted_despite_400(body: dict[str, Any], key: NaturalKey) -> Outcome | None:
+def _accepted_despite_refusal(body: dict[str, Any], key: NaturalKey) -> Outcome | None:
     """PlugNotas sometimes answers 400 and works on the note all the same: a protocol gives it away."""
     inner = {**as_dict(as_dict(body.get("error")).get("data")), **body}
     protocolo = text(inner.get("protocol"))
@@ -134,28 +139,45 @@ def _accepted_despite_400(body: dict[str, Any], key: NaturalKey) -> Outcome | No
     named = _accepted(inner, key)
     if named:
         return named
-    return Unknown("HTTP 400 about another note") if inner.get("documents") else Accepted(None, protocolo)
+    return Unknown("a refusal that names another note") if inner.get("documents") else Accepted(None, protocolo)
 
 
 def _rejected(body: dict[str, Any], key: NaturalKey) -> Rejected | None:
+    """A refusal in the gateway's own shape, about our note or about none by name: its validation names no key."""
     error = as_dict(body.get("error"))
-    data = as_dict(error.get("data"))
     message = text(error.get("message"))
-    if message is None or data.get("idIntegracao", key.id_integracao) != key.id_integracao:
+    if message is None or _names_another(error, key):
         return None
-    fields = as_dict(data.get("fields"))
+    fields = as_dict(as_dict(error.get("data")).get("fields"))
     campos = tuple((str(path), scrub(_complaint(value))) for path, value in fields.items())
-    everything = " ".join([message, *(complaint for _, complaint in campos)])
-    return Rejected(scrub(message), codes(everything), campos)
+    return Rejected(scrub(message), codes(_all_of(message, campos)), campos)
+
+
+def _names_another(error: dict[str, Any], key: NaturalKey) -> bool:
+    data = as_dict(error.get("data"))
+    named = [text(part.get("idIntegracao")) for part in (data, as_dict(data.get("new")), as_dict(data.get("current")))]
+    return any(name is not None and name != key.id_integracao for name in named)
+
+
+def _all_of(message: str, campos: Iterable[tuple[str, str]]) -> str:
+    return " ".join([message, *(complaint for _, complaint in campos)])
 
 
 def _complaint(value: Any) -> str:
     return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _duplicate(body: dict[str, Any], key: NaturalKey) -> Duplicate | None:
-    nota = parse_nota(as_dict(as_dict(body.get("error")).get("data")).get("current"))
-    return Duplicate(nota) if nota and _is_ours(nota, key) else None
+def _duplicate(body: dict[str, Any], key: NaturalKey, *, plainly: bool = False) -> Duplicate | None:
+    """A refusal because there is a note already: in its words or codes, or ``plainly`` by its status."""
+    error = as_dict(body.get("error"))
+    current = parse_nota(as_dict(error.get("data")).get("current"))
+    if current is not None:
+        return Duplicate(current) if _is_ours(current, key) else None
+    refusal = _rejected(body, key)
+    if refusal is None:
+        return None
+    says = plainly or says_duplicate(_all_of(refusal.mensagem, refusal.campos), refusal.codigos)
+    return Duplicate() if says else None
 
 
 def _is_ours(nota: Nota, key: NaturalKey) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote, urlencode
 
@@ -13,9 +14,11 @@ from gateway import payload as bodies
 from gateway import tape
 from gateway.cancellation import cancel_finding, cancel_outcome
 from gateway.http import Destination
+from gateway.lines import Kind, Lines
 from gateway.listing import listing_of
+from gateway.nfse_xml import with_content
 from gateway.outcome import download_of, finding, submit_outcome
-from state_machine.emission import NotReady
+from state_machine.emission import Documento, Found, NotReady, Situacao
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,10 +30,9 @@ if TYPE_CHECKING:
     from gateway.port import Intent
     from gateway.wire import Answer
     from state_machine.audit import Listagem
-    from state_machine.breaker import Breaker
     from state_machine.cancelamento import Motivo
     from state_machine.cancelamento_envio import CancelFinding, CancelOutcome
-    from state_machine.emission import Download, Finding, NaturalKey, Outcome
+    from state_machine.emission import Download, Finding, NaturalKey, Nota, Outcome
 
 _JSON = {"content-type": "application/json"}
 _ID = re.compile(r"[\w-]{1,100}")  # ids come from outside and become part of a path
@@ -39,8 +41,8 @@ _ID = re.compile(r"[\w-]{1,100}")  # ids come from outside and become part of a 
 class PlugNotas:
     """``FiscalGateway`` over PlugNotas; natural key (CNPJ of the prestador, ``idIntegracao``), kept by a rejection too.
 
-    ``submit_timeout``, ``cancel_timeout`` and ``query_timeout`` bound each whole call, in seconds. Every call is one
-    server's, so one ``breaker`` hears of all of them.
+    ``submit_timeout``, ``cancel_timeout`` and ``query_timeout`` bound each whole call, in seconds. Each kind of call
+    has its own connections, and in ``lines`` each company its own breaker and places: one never holds up another.
     """
 
     name = "plugnotas"
@@ -55,17 +57,19 @@ class PlugNotas:
         cancel_timeout: float = 60.0,
         query_timeout: float = 30.0,
         observe: Callable[[Exchange], None] = tape.observe,
-        breaker: Breaker | None = None,
+        lines: Lines | None = None,
     ) -> None:
         def destination(timeout: float) -> Destination:
             headers = {"x-api-key": api_key, "accept": "application/json, */*"}
-            return Destination(
-                base_url, timeout=timeout, guard=guard, headers=headers, observe=observe, breaker=breaker
-            )
+            return Destination(base_url, timeout=timeout, guard=guard, headers=headers, observe=observe)
 
-        self._submissions = destination(submit_timeout)  # apart, so that slow submissions never starve the questions
-        self._cancellations = destination(cancel_timeout)
-        self._questions = destination(query_timeout)
+        self._lines = lines or Lines(clock=time.monotonic)
+        self._ways = {
+            Kind.SUBMISSION: destination(submit_timeout),
+            Kind.QUESTION: destination(query_timeout),
+            Kind.CANCELLATION: destination(cancel_timeout),
+            Kind.DOWNLOAD: destination(query_timeout),
+        }
 
     async def __aenter__(self) -> Self:
         return self
@@ -77,9 +81,8 @@ class PlugNotas:
 
     async def aclose(self) -> None:
         """Close all connections."""
-        await self._submissions.aclose()
-        await self._cancellations.aclose()
-        await self._questions.aclose()
+        for way in self._ways.values():
+            await way.aclose()
 
     def payload(self, intent: Intent) -> bytes:
         """Return the exact bytes to send for ``intent``; raises ``ValueError`` for an impossible value."""
@@ -88,31 +91,37 @@ class PlugNotas:
     async def submit(self, payload: bytes) -> Outcome:
         """Send stored bytes once, as they are; raises ``ValueError`` if they are not one note of ours."""
         key = bodies.key_of(payload)
-        return submit_outcome(await _call(self._submissions, "POST", "/nfse", payload), key)
+        return submit_outcome(await self._call(key.prestador, Kind.SUBMISSION, "/nfse", payload), key)
 
     async def find(self, key: NaturalKey) -> Finding:
-        """Ask for the note under ``key``."""
-        return finding(await _call(self._questions, "GET", _by_key(key)), key)
+        """Ask for the note under ``key``; an authorised one comes with its XML, which alone shows its whole content."""
+        found = finding(await self._call(key.prestador, Kind.QUESTION, _by_key(key)), key)
+        if not isinstance(found, Found) or found.nota.situacao is not Situacao.AUTORIZADA:
+            return found
+        return await self.whole(key.prestador, found.nota)
 
-    async def download(self, id_externo: str, formato: Literal["pdf", "xml"]) -> Download:
-        """Fetch the rendered document of an authorised note."""
-        if not _ID.fullmatch(id_externo):
-            return NotReady("the note's id is not one of PlugNotas")
-        return download_of(await _call(self._questions, "GET", f"/nfse/{formato}/{id_externo}"), formato)
+    async def whole(self, prestador: str, nota: Nota) -> Found:
+        """Return an issued note with what only its XML shows; as it is where there is none yet."""
+        xml = await self._document(prestador, Kind.QUESTION, nota.id_externo, "xml")
+        return Found(with_content(nota, xml.conteudo), xml) if isinstance(xml, Documento) else Found(nota)
 
-    async def cancel(self, id_externo: str, motivo: Motivo) -> CancelOutcome:
+    async def download(self, prestador: str, id_externo: str, formato: Literal["pdf", "xml"]) -> Download:
+        """Fetch the rendered document of an authorised note of this prestador (CNPJ)."""
+        return await self._document(prestador, Kind.DOWNLOAD, id_externo, formato)
+
+    async def cancel(self, prestador: str, id_externo: str, motivo: Motivo) -> CancelOutcome:
         """Ask once for the cancellation of this note; raises ``ValueError`` for an id that is not one of PlugNotas."""
         path = f"/nfse/cancelar/{_path_id(id_externo)}"
         body = json.dumps({"motivo": motivo.texto, "codigo": motivo.codigo}, ensure_ascii=False).encode()
-        return cancel_outcome(await _call(self._cancellations, "POST", path, body), id_externo)
+        return cancel_outcome(await self._call(prestador, Kind.CANCELLATION, path, body), id_externo)
 
     async def cancellation(self, key: NaturalKey, id_externo: str, protocolo: str | None) -> CancelFinding:
         """Ask what became of a request, then how the note stands."""
         asked = None
         if protocolo is not None:
             path = f"/nfse/cancelar/status/{quote(protocolo, safe='')}"
-            asked = await _call(self._questions, "GET", path)
-        note = await _call(self._questions, "GET", _by_key(key))
+            asked = await self._call(key.prestador, Kind.QUESTION, path)
+        note = await self._call(key.prestador, Kind.QUESTION, _by_key(key))
         return cancel_finding(asked, note, key, id_externo)
 
     async def listing(self, prestador: str, inicio: date, fim: date, cursor: str | None = None) -> Listagem:
@@ -120,7 +129,24 @@ class PlugNotas:
         query = {"cpfCnpj": prestador, "dataInicial": inicio.isoformat(), "dataFinal": fim.isoformat()}
         if cursor is not None:
             query["hashProximaPagina"] = cursor
-        return listing_of(await _call(self._questions, "GET", f"/nfse/consultar/periodo?{urlencode(query)}"))
+        path = f"/nfse/consultar/periodo?{urlencode(query)}"
+        return listing_of(await self._call(prestador, Kind.QUESTION, path))
+
+    async def _document(self, prestador: str, kind: Kind, id_externo: str, formato: Literal["pdf", "xml"]) -> Download:
+        if not _ID.fullmatch(id_externo):
+            return NotReady("the note's id is not one of PlugNotas")
+        return download_of(await self._call(prestador, kind, f"/nfse/{formato}/{id_externo}"), formato)
+
+    async def _call(
+        self, prestador: str, kind: Kind, path: str, content: bytes | None = None
+    ) -> Answer | httpx.HTTPError:
+        """Call on this company's line: POST where there is something to send, GET else."""
+        method, headers = ("POST", _JSON) if content else ("GET", None)
+        try:
+            with self._lines.call(prestador, kind) as breaker:
+                return await self._ways[kind].request(method, path, content=content, headers=headers, breaker=breaker)
+        except httpx.HTTPError as error:
+            return error
 
 
 def _by_key(key: NaturalKey) -> str:
@@ -131,12 +157,3 @@ def _path_id(id_externo: str) -> str:
     if not _ID.fullmatch(id_externo):
         raise ValueError("the note's id is not one of PlugNotas")
     return id_externo
-
-
-async def _call(
-    destination: Destination, method: str, path: str, content: bytes | None = None
-) -> Answer | httpx.HTTPError:
-    try:
-        return await destination.request(method, path, content=content, headers=_JSON if content else None)
-    except httpx.HTTPError as error:
-        return error

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from state_machine.audit import Listagem
     from state_machine.cancelamento import Motivo
     from state_machine.cancelamento_envio import CancelFinding, CancelOutcome
-    from state_machine.emission import Download, Finding, NaturalKey, Outcome
+    from state_machine.emission import Download, Finding, Found, NaturalKey, Nota, Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +94,11 @@ class FiscalGateway(Protocol):
         """Ask for the note under our key."""
         ...
 
-    async def download(self, id_externo: str, formato: Literal["pdf", "xml"]) -> Download:
-        """Fetch the rendered document of an authorised note."""
+    async def download(self, prestador: str, id_externo: str, formato: Literal["pdf", "xml"]) -> Download:
+        """Fetch the rendered document of an authorised note of this prestador (CNPJ)."""
         ...
 
-    async def cancel(self, id_externo: str, motivo: Motivo) -> CancelOutcome:
+    async def cancel(self, prestador: str, id_externo: str, motivo: Motivo) -> CancelOutcome:
         """Ask once for the cancellation of an issued note."""
         ...
 
@@ -112,4 +112,8 @@ class ListingGateway(Protocol):
 
     async def listing(self, prestador: str, inicio: date, fim: date, cursor: str | None = None) -> Listagem:
         """Return one page of a prestador's notes of some days (both included, São Paulo), from ``cursor`` on."""
+        ...
+
+    async def whole(self, prestador: str, nota: Nota) -> Found:
+        """Return a listed note with its text, competence and code, as far as its XML shows them."""
         ...

@@ -20,17 +20,21 @@ SILENT: Final = timedelta(seconds=4 * SEEN_EVERY)  # three words missed: its pro
 FORGOTTEN: Final = timedelta(hours=1)  # nobody comes back under the name of a dead process
 
 
-async def publish(connection: Connection, processo: str, abertos: Mapping[str, bool]) -> None:
-    """Store whether the breaker of each destination is open; what is long silent is forgotten on the way."""
+async def publish(connection: Connection, processo: str, abertos: Mapping[str, int]) -> None:
+    """Store how many breakers of each destination are open; what is long silent is forgotten on the way."""
     d = disjuntor.c
     await connection.execute(disjuntor.delete().where(d.visto_em < sa.func.now() - FORGOTTEN))
     if not abertos:
         return
-    said = [{"processo": processo, "destino": destino, "aberto": aberto} for destino, aberto in sorted(abertos.items())]
+    said = [
+        {"processo": processo, "destino": destino, "aberto": quantos > 0, "quantos": quantos}
+        for destino, quantos in sorted(abertos.items())
+    ]
     statement = insert(disjuntor).values(said)
     news = statement.excluded.aberto
     values = {
         "aberto": news,
+        "quantos": statement.excluded.quantos,
         "mudou_em": sa.case((d.aberto == news, d.mudou_em), else_=sa.func.now()),
         "visto_em": sa.func.now(),
     }
@@ -43,7 +47,8 @@ async def withdraw(connection: Connection, processo: str) -> None:
 
 
 async def alive(connection: Connection) -> list[Any]:
-    """List (processo, destino, aberto, mudou_em) of every process that spoke lately, the open ones first."""
+    """List (processo, destino, aberto, quantos, mudou_em) of every process that spoke lately, the open ones first."""
     d = disjuntor.c
-    statement = sa.select(d.processo, d.destino, d.aberto, d.mudou_em).where(d.visto_em > sa.func.now() - SILENT)
+    statement = sa.select(d.processo, d.destino, d.aberto, d.quantos, d.mudou_em)
+    statement = statement.where(d.visto_em > sa.func.now() - SILENT)
     return list(await connection.execute(statement.order_by(d.aberto.desc(), d.processo, d.destino)))

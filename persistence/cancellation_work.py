@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
+from persistence import slots
 from persistence.moments import in_seconds
 from persistence.tables import cancelamento, nfse_emissao, nfse_processada
 from state_machine.cancelamento import Codigo, EstadoCancelamento, Motivo
@@ -16,6 +17,8 @@ from state_machine.cancelamento_envio import Andamento, Envio
 from state_machine.emission import NaturalKey
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from persistence.connection import Connection
     from state_machine.cancelamento_envio import Passo
 
@@ -33,6 +36,7 @@ class Tarefa:
     id: int
     epoch: int
     emissao_id: int
+    prestador_id: int
     conversa: str
     key: NaturalKey
     id_externo: str
@@ -42,30 +46,20 @@ class Tarefa:
     tomada_em: float  # our monotonic clock when we took it, to notice that we were frozen
 
 
-_CLAIM = sa.text("""
-WITH due AS (
-    SELECT id, envio FROM cancelamento
-    WHERE proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now())
-    ORDER BY proxima_acao_em LIMIT :limit FOR UPDATE SKIP LOCKED
-)
-UPDATE cancelamento c
-SET lease_until = now() + make_interval(secs => :lease), epoch = c.epoch + 1, dica_em = NULL,
-    envio = CASE WHEN c.envio = 'a_enviar' THEN 'enviando' ELSE c.envio END
-FROM due, nfse_emissao e, nfse_processada p
-WHERE c.id = due.id AND e.id = c.emissao_id AND p.emissao_id = e.id
-RETURNING c.*, due.envio AS era, e.prestador_cnpj, e.id_integracao, p.id_externo
-""")
+async def claim(connection: Connection, livres: int, lease_seconds: float, ocupadas: Mapping[int, int]) -> list[Tarefa]:
+    """Take what is due, each company its share of the ``livres`` slots: ``ocupadas`` says how many it holds (by id).
 
-
-async def claim(connection: Connection, limit: int, lease_seconds: float) -> list[Tarefa]:
-    """Take what is due. One to be sent is stored as ``enviando`` before anybody may send it."""
+    One to be sent is stored as ``enviando`` before anybody may send it.
+    """
     tomada_em = time.monotonic()
-    rows = await connection.execute(_CLAIM, {"limit": limit, "lease": lease_seconds})
+    values = {**slots.shares(livres, ocupadas), "lease": lease_seconds}
+    rows = await connection.execute(slots.CLAIM_CANCELLATIONS, values)
     return [
         Tarefa(
             row.id,
             row.epoch,
             row.emissao_id,
+            row.prestador_id,
             row.conversa,
             NaturalKey(row.prestador_cnpj, row.id_integracao),
             row.id_externo,

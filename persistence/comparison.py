@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, insert
 
+from persistence.emissions import confirmed_content
 from persistence.tables import empresa, job_slots, nfse_emissao, nfse_processada
 from state_machine.audit import Nossa
 from state_machine.cancelamento import StatusNota
@@ -50,34 +51,47 @@ async def held(
         sa.select(nfse_emissao.c.id).where(nfse_emissao.c.id_integracao == _any(referencias)),
         sa.select(nfse_emissao.c.id).where(nfse_emissao.c.id_externo == _any(ids)),
     )
+    attempt, sibling = nfse_emissao.alias(), nfse_emissao.alias()
+    of_one_revision = sa.and_(sibling.c.sessao_id == attempt.c.sessao_id, sibling.c.revisao == attempt.c.revisao)
+    wanted = (  # the other attempts at the same revisions too: two of them may have become notes
+        sa.select(sibling.c.id).select_from(attempt.join(sibling, of_one_revision)).where(attempt.c.id.in_(named))
+    )
     statement = (
         sa.select(
             nfse_emissao,
             nfse_processada.c.numero,
+            nfse_processada.c.conteudo_visto_em,
             nfse_processada.c.status.label("nota"),
             nfse_processada.c.id_externo.label("id_da_nota"),
             sa.func.coalesce(nfse_processada.c.cancelado_em, nfse_processada.c.criado_em).label("conhecida_em"),
         )
         .outerjoin(nfse_processada, of_the_note)
-        .where(nfse_emissao.c.id.in_(named))
+        .where(nfse_emissao.c.id.in_(wanted))
         .order_by(nfse_emissao.c.id)
     )
     return [
         Nossa(
             emissao_id=row.id,
             id_integracao=row.id_integracao,
-            prestador=row.prestador_cnpj,
-            tomador=row.tomador_documento,
-            valor=row.valor_servico,
+            pedido=(row.sessao_id, row.revisao),
+            conteudo=confirmed_content(row),
+            impressao=row.impressao,
             status=StatusEmissao(row.status),
             enviada_em=row.enviado_em,
             nota=StatusNota(row.nota) if row.nota else None,
             numero=row.numero,
             id_externo=row.id_da_nota or row.id_externo,
             conhecida_em=row.conhecida_em,
+            conteudo_visto=row.conteudo_visto_em is not None,
         )
         for row in await connection.execute(statement)
     ]
+
+
+async def content_seen(connection: Connection, ids: Collection[int]) -> None:
+    """Keep that the content of these emissions' notes was seen and compared."""
+    this = nfse_processada.c.emissao_id == sa.any_(sa.cast(list(ids), ARRAY(sa.BigInteger)))
+    await connection.execute(nfse_processada.update().where(this).values(conteudo_visto_em=sa.func.now()))
 
 
 async def look_again(connection: Connection, ids: Collection[int]) -> int:

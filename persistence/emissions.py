@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
-from persistence import gateway_operations
+from persistence import gateway_operations, slots
 from persistence.clock import DatabaseClock
 from persistence.moments import in_seconds
 from persistence.tables import gateway_tentativas, nfse_emissao, nfse_processada
-from state_machine.emission import StatusEmissao
-from state_machine.reconciliation import Andamento
+from state_machine.conteudo import Conteudo
+from state_machine.emission import Rejected, StatusEmissao
+from state_machine.reconciliation import ASSENTADOS, HUMAN_AFTER, Andamento
 from state_machine.reprocessing import Anterior
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from persistence.connection import Connection
     from persistence.idempotency_key import Operation
     from state_machine.reconciliation import Passo
 
 
+# What the gateway may have: an older release that moved the row to one of these did not keep that it is in doubt.
+_HELD = frozenset({StatusEmissao.ENVIANDO, StatusEmissao.ENVIADO, StatusEmissao.DESCONHECIDO})
 LEASE_SECONDS = 15.0  # renewed while a gateway call lasts (up to 60 s); a dead worker's emissions wait this long
 
 
@@ -44,7 +50,7 @@ class Tarefa:
     conversa: str
     sessao_id: str
     revisao: int
-    tentativa: int
+    primeira: bool  # no earlier attempt at this revision, and no session that this one repairs: nothing to ask before
     prestador_id: int
     payload: bytes
     id_externo: str | None
@@ -75,26 +81,6 @@ class Chamada:
     resposta: str | None = None
 
 
-# Ready to be sent is what nothing stands in the way of: the others are looked at first (``start_sending``).
-_CLAIM = sa.text("""
-WITH due AS (
-    SELECT id, status FROM nfse_emissao
-    WHERE proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now())
-    ORDER BY proxima_acao_em LIMIT :limit FOR UPDATE SKIP LOCKED
-), prontas AS (
-    SELECT due.id, due.status AS era, s.conversa, p.envio_suspenso,
-        greatest(coalesce(extract(epoch FROM p.sonda_em - now()), 0), 0)::float8 AS sonda_em,
-        due.status = 'pendente' AND :enviar AND p.envio_suspenso IS NULL AND e.tentativa = 1 AS pronta
-    FROM due JOIN nfse_emissao e ON e.id = due.id
-    JOIN session_snapshot s ON s.id = e.session_id JOIN empresa p ON p.id = e.prestador_id
-)
-UPDATE nfse_emissao e
-SET lease_until = now() + make_interval(secs => :lease), epoch = e.epoch + 1, dica_em = NULL,
-    status = CASE WHEN prontas.pronta THEN 'enviando' ELSE e.status END,
-    enviado_em = CASE WHEN prontas.pronta THEN coalesce(e.enviado_em, now()) ELSE e.enviado_em END
-FROM prontas WHERE e.id = prontas.id
-RETURNING e.*, prontas.era, prontas.conversa, prontas.pronta, prontas.envio_suspenso, prontas.sonda_em, now() AS agora
-""")
 _START = sa.text("""
 UPDATE nfse_emissao SET status = 'enviando', enviado_em = coalesce(enviado_em, now()),
     lease_until = now() + make_interval(secs => :lease)
@@ -102,13 +88,27 @@ WHERE id = :id AND epoch = :epoch AND status = 'pendente'
 """)
 
 
-async def claim(connection: Connection, limit: int, lease_seconds: float, *, enviar: bool = True) -> list[Tarefa]:
-    """Take due emissions. One that may be sent is stored as ``enviando``, under its record, before anybody sends it.
+async def claim(
+    connection: Connection,
+    livres: int,
+    lease_seconds: float,
+    *,
+    ocupadas: Mapping[int, int] = MappingProxyType({}),
+    quietas: Collection[str] = (),
+) -> list[Tarefa]:
+    """Take due emissions, each company its share of the ``livres`` slots: ``ocupadas`` says how many it holds (by id).
 
-    Without ``enviar`` nothing is made ready: the gateway is left alone, and people are only told what they wait for.
+    One that may be sent is stored as ``enviando``, under its record, before anybody sends it; none of the companies
+    ``quietas`` (CNPJ): for them the gateway is left alone, but for a probe.
     """
     tomada_em = time.monotonic()
-    rows = await connection.execute(_CLAIM, {"limit": limit, "lease": lease_seconds, "enviar": enviar})
+    values = {
+        **slots.shares(livres, ocupadas),
+        "lease": lease_seconds,
+        "quietas": list(quietas),
+        "recente": HUMAN_AFTER.total_seconds(),  # an older one is looked at first: its person may have to be asked
+    }
+    rows = await connection.execute(slots.CLAIM_EMISSIONS, values)
     tarefas = [_tarefa(row, tomada_em) for row in rows]
     operations = [tarefa.operation for tarefa in tarefas if tarefa.pronta]
     taken = await gateway_operations.begin(connection, operations, lease_seconds)
@@ -124,7 +124,7 @@ def _tarefa(row: Any, tomada_em: float) -> Tarefa:
         conversa=row.conversa,
         sessao_id=row.sessao_id,
         revisao=row.revisao,
-        tentativa=row.tentativa,
+        primeira=row.primeira,
         prestador_id=row.prestador_id,
         payload=row.payload_enviado,
         id_externo=row.id_externo,
@@ -137,19 +137,48 @@ def _tarefa(row: Any, tomada_em: float) -> Tarefa:
     )
 
 
+def confirmed_content(row: Any) -> Conteudo:
+    """Return what a row of ``nfse_emissao`` was confirmed to say."""
+    return Conteudo(
+        row.prestador_cnpj,
+        row.tomador_documento,
+        row.codigo_servico,
+        row.valor_servico,
+        row.competencia,
+        row.descricao_servico,
+    )
+
+
 def _andamento(row: Any, status: StatusEmissao) -> Andamento:
     return Andamento(
         row.id_integracao,
-        row.prestador_cnpj,
-        row.tomador_documento,
-        row.valor_servico,
+        confirmed_content(row),
+        row.impressao,
         status,
         row.criado_em,
-        row.consultas,
-        row.envios,
-        row.ausente_desde,
-        row.avisado_em is not None,
+        consultas=row.consultas,
+        envios=row.envios,
+        ausente_desde=row.ausente_desde,
+        avisado=row.avisado_em is not None,
+        duvida=_duvida(row, status),
+        recusa=_recusa(row.recusa),
+        rodadas=row.rodadas,
+        sem_conteudo_desde=row.sem_conteudo_desde,
+        desejado_em=row.desejado_em,
     )
+
+
+def _duvida(row: Any, status: StatusEmissao) -> bool:
+    """Whether a call may have been accepted; an older release kept no word of it, and what it sent counts as such."""
+    if row.em_duvida is None:
+        return status is not StatusEmissao.PENDENTE or row.envios > 0
+    return bool(row.em_duvida) or status in _HELD
+
+
+def _recusa(kept: Any) -> Rejected | None:
+    if kept is None:
+        return None
+    return Rejected(kept["mensagem"], tuple(kept["codigos"]), tuple((path, says) for path, says in kept["campos"]))
 
 
 async def start_sending(connection: Connection, tarefa: Tarefa, lease_seconds: float) -> Tarefa | None:
@@ -167,10 +196,18 @@ async def start_sending(connection: Connection, tarefa: Tarefa, lease_seconds: f
 
 
 async def earlier_attempts(connection: Connection, tarefa: Tarefa) -> list[Anterior]:
-    """Return the attempts at the same revision before this one, oldest first."""
-    values = {"b_sessao": tarefa.sessao_id, "b_revisao": tarefa.revisao, "b_tentativa": tarefa.tentativa}
-    rows = await connection.execute(_EARLIER, values)
-    return [Anterior(row.id, _andamento(row, StatusEmissao(row.status)), row.id_externo) for row in rows]
+    """Return the attempts before this one, oldest first: at the same revision, and of the sessions that it repairs."""
+    values = {"sessao_id": tarefa.sessao_id, "revisao": tarefa.revisao, "id": tarefa.id}
+    return [
+        Anterior(
+            row.id,
+            _andamento(row, StatusEmissao(row.status)),
+            row.id_externo,
+            numero=row.numero,
+            reparada=row.sessao_id != tarefa.sessao_id,
+        )
+        for row in await connection.execute(_EARLIER, values)
+    ]
 
 
 async def look_at(connection: Connection, emissao_id: int) -> None:
@@ -208,7 +245,12 @@ async def settle(connection: Connection, tarefa: Tarefa, passo: Passo, *, respos
         "retida": passo.retida,
         "b_atenta": novo.status is not StatusEmissao.PENDENTE,
         "b_seconds": passo.daqui,
-        "b_fim": passo.daqui is None,
+        "em_duvida": novo.duvida,
+        "recusa": asdict(novo.recusa) if novo.recusa else None,
+        "rodadas": novo.rodadas,
+        "sem_conteudo_desde": novo.sem_conteudo_desde,
+        "desejado_em": novo.desejado_em,
+        "b_fim": passo.daqui is None and novo.status in ASSENTADOS | {StatusEmissao.ERRO},
         "b_concluido": novo.status is StatusEmissao.CONCLUIDO,
         "b_motivo": passo.motivo,
         "b_resposta": resposta,
@@ -265,17 +307,24 @@ _LOOK_AT = (
     .where(_E.id == sa.bindparam("b_id"))
     .values(dica_em=sa.func.now(), proxima_acao_em=sa.func.now())
 )
-_EARLIER = (
-    nfse_emissao.select()
-    .where(_E.sessao_id == sa.bindparam("b_sessao"), _E.revisao == sa.bindparam("b_revisao"))
-    .where(_E.tentativa < sa.bindparam("b_tentativa"))
-    .order_by(_E.tentativa)
+_EARLIER = sa.text("""
+WITH RECURSIVE reparadas AS (
+    SELECT origem FROM session_snapshot WHERE sessao_id = :sessao_id AND origem IS NOT NULL
+    UNION
+    SELECT s.origem FROM session_snapshot s JOIN reparadas r ON s.sessao_id = r.origem WHERE s.origem IS NOT NULL
 )
+SELECT e.*, CASE WHEN p.status <> 'cancelado' THEN p.numero END AS numero
+FROM nfse_emissao e LEFT JOIN nfse_processada p ON p.emissao_id = e.id
+WHERE e.id < :id AND (e.sessao_id IN (SELECT origem FROM reparadas)
+    OR (e.sessao_id = :sessao_id AND e.revisao = :revisao))
+ORDER BY e.id
+""")
 # Changes the emission only while nobody else took it over since: the epoch is the fence.
 _OURS = nfse_emissao.update().where(_E.id == sa.bindparam("b_id"), _E.epoch == sa.bindparam("b_epoch"))
 _RENEW = _OURS.where(_E.lease_until.is_not(None)).values(lease_until=in_seconds("b_seconds"))
 _GIVE_BACK = _OURS.values(lease_until=None, proxima_acao_em=sa.func.now())
 _SETTLE = _OURS.values(
+    recusa=sa.bindparam("recusa", type_=JSONB(none_as_null=True)),
     # A hint that came while we were at work asks for one more look; it is no reason to send earlier.
     proxima_acao_em=sa.case(
         (sa.and_(sa.bindparam("b_atenta", type_=sa.Boolean), _E.dica_em.is_not(None)), sa.func.now()),

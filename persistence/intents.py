@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import orjson
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from persistence.tables import cliente_tomador, nfse_emissao
+from state_machine.conteudo import Conteudo
 from state_machine.emission import StatusEmissao
 
 if TYPE_CHECKING:
@@ -51,19 +50,6 @@ def integration_id(sessao_id: str, revisao: int, tentativa: int = 1) -> str:
     return f"{sessao_id}-r{revisao}-{tentativa}"
 
 
-def fingerprint(nova: NovaEmissao) -> str:
-    """Return the SHA-256 (hex) of the invoice's content in canonical JSON; equal content, equal fingerprint."""
-    content = {
-        "prestador": nova.prestador_cnpj,
-        "tomador": nova.tomador_documento,
-        "servico": nova.codigo_servico,
-        "centavos": int(nova.valor * 100),
-        "competencia": nova.competencia.isoformat(),
-        "descricao": nova.descricao,
-    }
-    return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()
-
-
 def _upsert_tomador() -> Any:
     new = insert(cliente_tomador)
     told = {name: sa.func.coalesce(new.excluded[name], cliente_tomador.c[name]) for name in _TOLD}
@@ -82,6 +68,17 @@ _CREATE = (
     .values(status=StatusEmissao.PENDENTE, proxima_acao_em=sa.func.now())
     .returning(nfse_emissao.c.id)
 )
+
+
+def _content(nova: NovaEmissao) -> Conteudo:
+    return Conteudo(
+        nova.prestador_cnpj,
+        nova.tomador_documento,
+        nova.codigo_servico,
+        nova.valor,
+        nova.competencia,
+        nova.descricao,
+    )
 
 
 async def upsert_tomador(connection: Connection, empresa_id: int, values: dict[str, Any]) -> int:
@@ -106,7 +103,8 @@ async def create(connection: Connection, nova: NovaEmissao) -> int:
         "descricao_servico": nova.descricao,
         "codigo_servico": nova.codigo_servico,
         "competencia": nova.competencia,
-        "impressao": fingerprint(nova),
+        "impressao": _content(nova).impressao,
+        "em_duvida": False,
         "payload_enviado": nova.payload,
         "correlacao": nova.correlacao,
         "serie_rps": nova.serie_rps,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -22,6 +23,7 @@ _RECORD = (
     insert(nfse_processada)
     .values(
         status="autorizado",
+        conteudo_visto_em=sa.case((sa.bindparam("b_visto", type_=sa.Boolean), sa.func.now())),
         webhook_payload=sa.select(nfse_emissao.c.webhook_payload)
         .where(nfse_emissao.c.id == sa.bindparam("b_emissao"))
         .scalar_subquery(),
@@ -35,7 +37,9 @@ _ANOTHER = sa.select(
     )
 )
 _KEPT = (
-    sa.select(nfse_emissao.c.id_externo, nfse_documento.c.conteudo, nfse_documento.c.mime)
+    sa.select(
+        nfse_emissao.c.id_externo, nfse_emissao.c.prestador_cnpj, nfse_documento.c.conteudo, nfse_documento.c.mime
+    )
     .outerjoin(
         nfse_documento,
         sa.and_(
@@ -71,8 +75,11 @@ def _listed(*, by_number: bool, autorizadas: bool) -> Any:
 _LISTED = {(n, a): _listed(by_number=n, autorizadas=a) for n in (True, False) for a in (True, False)}
 
 
-def record_note(connection: Connection, emissao_id: int, nota: Nota) -> None:
-    """Store the authorised note once, with the webhook that announced it, at the end of the transaction."""
+def record_note(connection: Connection, emissao_id: int, nota: Nota, *, conteudo_visto: bool) -> None:
+    """Store the authorised note once, with the webhook that announced it, at the end of the transaction.
+
+    ``conteudo_visto``: its text, competence and code were compared with what was confirmed; else audits do it.
+    """
     values = {
         "b_emissao": emissao_id,
         "emissao_id": emissao_id,
@@ -84,6 +91,7 @@ def record_note(connection: Connection, emissao_id: int, nota: Nota) -> None:
         "url_xml": nota.url_xml,
         "url_pdf": nota.url_pdf,
         "data_emissao": nota.data_emissao,
+        "b_visto": conteudo_visto,
     }
     connection.later(_RECORD, values)
 
@@ -94,12 +102,20 @@ async def belongs_to_another(connection: Connection, emissao_id: int, id_externo
     return bool((await connection.execute(_ANOTHER, values)).scalar_one())
 
 
-async def document(connection: Connection, emissao_id: int, formato: str) -> tuple[Documento | None, str | None]:
-    """Return a stored PDF or XML, and the gateway's own id of the note as far as we know it."""
-    row = (await connection.execute(_KEPT, {"b_emissao": emissao_id, "b_formato": formato})).one_or_none()
-    if row is None:
-        return None, None
-    return Documento(row.conteudo, row.mime) if row.conteudo is not None else None, row.id_externo
+@dataclass(frozen=True, slots=True)
+class Guardado:
+    """What we hold of a note's PDF or XML: itself, or under which id the gateway has it, as far as we know."""
+
+    prestador: str
+    id_externo: str | None
+    documento: Documento | None
+
+
+async def document(connection: Connection, emissao_id: int, formato: str) -> Guardado:
+    """Return a stored PDF or XML, or where to fetch it. Raises ``RowCountError`` for an emission that is not ours."""
+    row = (await connection.execute(_KEPT, {"b_emissao": emissao_id, "b_formato": formato})).one()
+    documento = Documento(row.conteudo, row.mime) if row.conteudo is not None else None
+    return Guardado(row.prestador_cnpj, row.id_externo, documento)
 
 
 async def store_document(connection: Connection, emissao_id: int, formato: str, documento: Documento) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from state_machine.sessao import Sessao
 
 LEASE_SECONDS = 15.0  # renewed while a file is fetched, uploaded and sent; a dead worker's messages wait this long
+FILES_IN_ORDER = 60.0  # an XML comes after its PDF; but a PDF that is never rendered must not keep other files back
 
 # Ticks only ever grow: WhatsApp may tell them late or out of order. A failure may follow "sent", not "delivered".
 ORDEM = {"pendente": 0, "enviando": 1, "incerto": 2, "enviado": 3, "falhou": 4, "entregue": 5, "lido": 6}
@@ -87,7 +88,8 @@ WITH due AS (
     WHERE o.run_at <= now() AND (o.lease_until IS NULL OR o.lease_until < now())
       AND NOT EXISTS (
           SELECT 1 FROM outbox p
-          WHERE p.conversa = o.conversa AND p.id < o.id AND p.run_at IS NOT NULL AND (p.bloqueia OR NOT o.bloqueia)
+          WHERE p.conversa = o.conversa AND p.id < o.id AND p.run_at IS NOT NULL
+            AND (p.bloqueia OR (NOT o.bloqueia AND (p.erro IS NULL OR p.criado_em > now() - make_interval(secs => $3))))
       )
     ORDER BY o.run_at LIMIT $1 FOR UPDATE OF o SKIP LOCKED
 )
@@ -101,9 +103,12 @@ RETURNING o.id, o.epoch, due.status AS era, o.mensagem, o.tentativas, o.criado_e
 
 
 async def claim(database: Database, limit: int) -> list[Saida]:
-    """Take due messages; of one conversation only the oldest, so that its messages leave in order."""
+    """Take due messages; of one conversation only the oldest, so that its messages leave in order.
+
+    A file that could not be had is waited for by other files only for ``FILES_IN_ORDER`` seconds.
+    """
     tomada_em = time.monotonic()
-    rows = await database.pool.fetch(_CLAIM, limit, LEASE_SECONDS)
+    rows = await database.pool.fetch(_CLAIM, limit, LEASE_SECONDS, FILES_IN_ORDER)
     return [Saida(**row, tomada_em=tomada_em) for row in rows]
 
 

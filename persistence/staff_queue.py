@@ -38,6 +38,13 @@ WITH olhos AS (
     SELECT session_id, status FROM nfse_emissao WHERE status IN ('desconhecido', 'conflito', 'erro')
         AND (status <> 'desconhecido' OR criado_em < now() - interval '2 minutes')
     UNION ALL
+    SELECT session_id, 'espera_pessoa' FROM nfse_emissao WHERE retida = 'pessoa'
+    UNION ALL
+    SELECT e.session_id, 'duas_notas' FROM nfse_emissao e JOIN nfse_processada p ON p.emissao_id = e.id
+        WHERE e.status = 'concluido' AND e.tentativa > 1 AND p.status <> 'cancelado' AND EXISTS (
+            SELECT FROM nfse_emissao a JOIN nfse_processada n ON n.emissao_id = a.id
+            WHERE a.sessao_id = e.sessao_id AND a.revisao = e.revisao AND a.id <> e.id AND n.status <> 'cancelado')
+    UNION ALL
     SELECT id, 'demora' FROM session_snapshot
         WHERE estado = 'processando' AND updated_at < now() - interval '10 minutes'
     UNION ALL

@@ -13,6 +13,7 @@ from pathlib import Path
 from sandbox.meta import MetaConfig
 from sandbox.meta_envelope import Account
 from sandbox.plugnotas import PlugNotasConfig
+from sandbox.server import PortError
 from sandbox.world import Ports, World, WorldConfig
 
 FROM_STDIN = "-"  # a bot's address that is not known yet
@@ -91,4 +92,7 @@ async def _connect(world: World) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(run(arguments()))
+    try:
+        asyncio.run(run(arguments()))
+    except PortError as error:
+        sys.exit(str(error))

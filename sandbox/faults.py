@@ -28,7 +28,9 @@ class Fault(StrEnum):
     LOSE_ANSWER = "perder_resposta"  # accepted, then the connection is reset
     HANG = "pendurar_resposta"  # accepted, never answered
     ACCEPT_LATE = "aceitar_tarde"  # connection reset first, accepted some seconds later
-    REJECT = "rejeitar"  # the authority rejects the note
+    REJECT = "rejeitar"  # the authority rejects the note, with ``message`` if one is set
+    REFUSE = "recusar_na_porta"  # the gateway itself refuses the order, with ``status`` and ``message``
+    READ_LAG = "leitura_atrasada"  # a note younger than ``seconds`` is not found, and a duplicate is told in words only
     REJECT_CANCEL = "rejeitar_cancelamento"
     NO_UNIQUENESS = "sem_unicidade"  # the same key may be issued twice
     BAD_REQUEST_ACCEPTED = "erro_400_com_protocolo"  # accepted, answered 400 with a protocol
@@ -46,7 +48,8 @@ class Setting:
 
     ``chance`` 1.0 is a switch; ``times`` counts the strikes left (None: no end); ``seconds`` is the delay, Retry-After
     or hang of this fault; ``copies`` is how many times a duplicated webhook arrives; ``method`` limits it to one HTTP
-    method (None: any).
+    method (None: any), ``about`` to requests with this text in their path or body (None: all). ``status`` and
+    ``message`` are those of a refusal.
     """
 
     chance: float = 1.0
@@ -54,6 +57,9 @@ class Setting:
     seconds: float = 3.0  # long enough to be seen, short enough to be waited for
     copies: int = 3
     method: str | None = None
+    status: int = 400
+    message: str | None = None
+    about: str | None = None
 
 
 # Faults about acceptance only make sense on orders, not on questions.
@@ -131,10 +137,15 @@ class Faults:
         """Return how the fault is set, without striking."""
         return self._settings.get(fault)
 
-    def strike(self, fault: Fault, key: str, *, method: str | None = None) -> Setting | None:
-        """Decide whether ``fault`` hits this try at ``key``; returns its setting when it does, and counts it."""
+    def strike(self, fault: Fault, key: str, *, method: str | None = None, text: str = "") -> Setting | None:
+        """Decide whether ``fault`` hits this try at ``key``; returns its setting when it does, and counts it.
+
+        ``text`` is all that the request says.
+        """
         setting = self._settings.get(fault)
         if setting is None or (setting.method and method and setting.method != method):
+            return None
+        if setting.about and setting.about not in text:
             return None
         if setting.chance < 1.0:
             self._tries[fault, key] += 1

@@ -72,6 +72,11 @@ class Ledger:
                 self._keep(record)
             self._file = path.open("ab", buffering=0)
 
+    @property
+    def written(self) -> int:
+        """How many facts were ever written: the number of the last one."""
+        return self._seq
+
     def now(self) -> datetime:
         """Return the time as the facts are stamped with."""
         return self._clock()

@@ -125,8 +125,9 @@ class PlugNotasSimulator(Simulator):
         for payload in payloads:
             note_id = os.urandom(12).hex()
             key = f"{payload['prestador']['cpfCnpj']} {payload.get('idIntegracao')}"
-            forced = self.faults.strike(Fault.REJECT, key) is not None
-            verdict = rejection(payload, closed=self.config.closed, forced=forced)
+            switch = self.faults.strike(Fault.REJECT, key)
+            words = switch.message if switch else None
+            verdict = rejection(payload, closed=self.config.closed, forced=switch is not None, words=words)
             self.ledger.append("note.created", id=note_id, protocol=protocol, payload=payload, rejection=verdict)
             self.spawn(self._settle(note_id))
             taken.append(self.notes[note_id])
@@ -153,7 +154,8 @@ class PlugNotasSimulator(Simulator):
 
     async def _settle(self, note_id: str) -> None:
         slow = self.faults.setting(Fault.SLOW)
-        await asyncio.sleep(self.config.processing + (slow.seconds if slow and slow.chance == 1 else 0))
+        always = slow is not None and slow.chance == 1 and slow.about is None
+        await asyncio.sleep(self.config.processing + (slow.seconds if slow and always else 0))
         note = self.notes[note_id]
         message = self._verdicts[note_id]
         if message is not None:

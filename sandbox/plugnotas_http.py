@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import date
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
@@ -78,6 +78,9 @@ class _Api:
             return _error(400, "Falha na validação do JSON de NFSe", fields=wrong)
         if any(bare(note["prestador"]["cpfCnpj"]) in self.gateway.refused for note in notes):
             return _error(403, "Sem permissão para emitir por este prestador")
+        first = str(notes[0].get("idIntegracao") or "")
+        if refusal := self.gateway.faults.strike(Fault.REFUSE, first):
+            return _error(refusal.status, refusal.message or "Falha na validação do JSON de NFSe")
         for note in notes:
             taken = self._taken(note)
             if taken is not None:
@@ -89,6 +92,8 @@ class _Api:
         standing = self.gateway.under(cnpj, key) if key else []
         if not standing or not self.gateway.unique(cnpj, key):
             return None
+        if not self._seen(standing):
+            return _error(400, "Já existe um(a) NFSe com os parâmetros informados")
         return _error(
             409,
             "Já existe um(a) NFSe com os parâmetros informados",
@@ -116,7 +121,7 @@ class _Api:
     async def by_key(self, request: web.Request) -> web.Response:
         """``GET /nfse/consultar/{idIntegracao}/{cnpj}``: by our key."""
         key, cnpj = request.match_info["id_integracao"], bare(request.match_info["cnpj"])
-        notes = self.gateway.under(cnpj, key)
+        notes = self._seen(self.gateway.under(cnpj, key))
         if not notes:
             return _error(404, _ABSENT, idIntegracao=key, cnpj=cnpj)
         return answer([self._summary(note) for note in notes])
@@ -205,6 +210,14 @@ class _Api:
         if "wanted" in where:
             return self.gateway.notes.get(where["wanted"])
         return next(iter(self.gateway.under(bare(where["cnpj"]), where["id_integracao"])), None)
+
+    def _seen(self, notes: list[Note]) -> list[Note]:
+        """Return those that reading shows already."""
+        lag = self.gateway.faults.setting(Fault.READ_LAG)
+        if lag is None:
+            return notes
+        since = self.gateway.ledger.now() - timedelta(seconds=lag.seconds)
+        return [note for note in notes if note.created_at <= since]
 
     def _summary(self, note: Note) -> dict[str, Any]:
         shown = note.summary(self.gateway.url)

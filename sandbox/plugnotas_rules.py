@@ -45,11 +45,13 @@ def missing(note: Any) -> dict[str, str]:
     return wrong | _service(note)
 
 
-def rejection(note: Mapping[str, Any], *, closed: frozenset[str], forced: bool) -> str | None:
+def rejection(note: Mapping[str, Any], *, closed: frozenset[str], forced: bool, words: str | None = None) -> str | None:
     """Return the city's message (a JSON array as text) when it rejects a note that passed the door.
 
-    ``closed`` are the CNPJs that the register shows as BAIXADA; ``forced`` is the switch.
+    ``closed`` are the CNPJs that the register shows as BAIXADA; ``forced`` is the switch, ``words`` what it says then.
     """
+    if forced and words is not None:
+        return words
     text = str(note["servico"][0].get("discriminacao", ""))
     codes = ["E0314"] if TRIGGER in text else []
     codes += ["E0190"] if bare(_get(note, "tomador", "cpfCnpj")) in closed else []

@@ -49,6 +49,16 @@ def cut(request: web.Request) -> web.Response:
     return web.Response()
 
 
+class PortError(Exception):
+    """A simulator cannot listen where it should."""
+
+    def __init__(self, name: str, port: int, why: Exception) -> None:
+        super().__init__(
+            f"O simulador {name} não pode escutar na porta {port} ({why}). Nada foi iniciado. "
+            f"Escolha outra com --{name}-port (0 pega uma livre)."
+        )
+
+
 class Simulator(ABC):
     """One pretended service. Opening again after ``close`` uses the same port, so clients find it where it was."""
 
@@ -88,8 +98,11 @@ class Simulator(ABC):
         """Listen; a port of 0 becomes the one the system gives."""
         self._runner = web.AppRunner(self.app(), access_log=None, shutdown_timeout=0.2)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", self.port, reuse_address=True)
-        await site.start()
+        try:
+            await web.TCPSite(self._runner, "127.0.0.1", self.port, reuse_address=True).start()
+        except (OSError, OverflowError) as error:
+            await self.close()
+            raise PortError(self.name, self.port, error) from error
         self.port = self._runner.addresses[0][1]
         return self
 
@@ -148,10 +161,12 @@ class Simulator(ABC):
     async def _faulty(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.path.startswith(ADMIN):
             return await handler(request)
-        key = await _fingerprint(request)
+        body = b"" if request.content_type.startswith("multipart/") else await request.read()  # its handler reads that
+        key = f"{request.method} {request.path} {hashlib.sha256(body).hexdigest()[:12]}"  # names this very request
+        text = f"{request.path} {body.decode(errors='replace')}"
 
         def strike(fault: Fault) -> Setting | None:
-            return self.faults.strike(fault, key, method=request.method)
+            return self.faults.strike(fault, key, method=request.method, text=text)
 
         if setting := strike(Fault.SLOW):
             await asyncio.sleep(setting.seconds)
@@ -201,9 +216,3 @@ class Simulator(ABC):
 async def _later(seconds: float, handler: Handler, request: web.Request) -> None:
     await asyncio.sleep(seconds)
     await handler(request)
-
-
-async def _fingerprint(request: web.Request) -> str:
-    """Name this very request by method, path and body; a multipart body is left unread for its handler."""
-    body = b"" if request.content_type.startswith("multipart/") else await request.read()
-    return f"{request.method} {request.path} {hashlib.sha256(body).hexdigest()[:12]}"

@@ -94,7 +94,7 @@ class World:
         )
         self.cnpj = CnpjRegister(ledger=ledger("cnpj"), faults=Faults(seed=seed), port=ports.cnpj)
         self.model = ModelSimulator(ledger=ledger("model"), faults=Faults(seed=seed), port=ports.model)
-        self._open = AsyncExitStack()
+        self._opened = AsyncExitStack()
         if bot_url is not None:
             self.connect(bot_url)
 
@@ -120,9 +120,11 @@ class World:
         self.plugnotas.courier.url = f"{base}/webhooks/gateway/{self.config.plugnotas.webhook_secret}"
 
     async def __aenter__(self) -> Self:
-        for simulator in self.simulators:
-            self._open.callback(simulator.ledger.close)
-            await self._open.enter_async_context(simulator)
+        async with AsyncExitStack() as stack:  # when one cannot be opened, those before it are closed
+            for simulator in self.simulators:
+                stack.callback(simulator.ledger.close)
+                await stack.enter_async_context(simulator)
+            self._opened = stack.pop_all()
         return self
 
     async def __aexit__(
@@ -131,4 +133,4 @@ class World:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self._open.aclose()
+        await self._opened.aclose()

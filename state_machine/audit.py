@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from state_machine.cancelamento import StatusNota
+from state_machine.conteudo import divergencia
 from state_machine.emission import CannotTell, Nota, Situacao, StatusEmissao
 from state_machine.hora import SAO_PAULO
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import date
     from decimal import Decimal
+
+    from state_machine.conteudo import Conteudo
 
 LAG = timedelta(hours=1)  # a listing may be older than what the gateway told us of one note; a day's audit can wait
 
@@ -27,6 +30,15 @@ _RELIDAS = frozenset(
     {StatusEmissao.ENVIANDO, StatusEmissao.ENVIADO, StatusEmissao.DESCONHECIDO, StatusEmissao.ERRO}
     | {StatusEmissao.REJEITADO, StatusEmissao.CONCLUIDO}
 )
+_OUTRO = {
+    "prestador": "outro prestador",
+    "tomador": "outro tomador",
+    "valor": "outro valor",
+    "codigo_servico": "outro código de serviço",
+    "competencia": "outra competência",
+    "descricao": "outro texto de serviço",
+    "impressao": "o que guardamos não é mais o que foi confirmado",
+}
 _EXISTE = frozenset({Situacao.AUTORIZADA, Situacao.CANCELADA})  # a cancelled note is in the books too
 
 
@@ -69,15 +81,26 @@ class Nossa:
 
     emissao_id: int
     id_integracao: str
-    prestador: str
-    tomador: str
-    valor: Decimal
+    pedido: tuple[str, int]  # the confirmed revision: session and number; its attempts share it
+    conteudo: Conteudo
+    impressao: str
     status: StatusEmissao
     enviada_em: datetime | None = None
     nota: StatusNota | None = None
     numero: str | None = None
     id_externo: str | None = None
     conhecida_em: datetime | None = None
+    conteudo_visto: bool = False  # text, competence and code were compared when it was adopted, or by an audit since
+
+    @property
+    def valor(self) -> Decimal:
+        """BRL."""
+        return self.conteudo.valor
+
+    @property
+    def vale(self) -> bool:
+        """Tell whether its note stands."""
+        return self.nota in {StatusNota.AUTORIZADO, StatusNota.CANCELAMENTO_PENDENTE}
 
 
 class Tipo(StrEnum):
@@ -150,6 +173,7 @@ def compara(nossas: Sequence[Nossa], listadas: Iterable[Nota], periodo: Periodo)
         if nossa.status in _RELIDAS and any(_moveu(nossa, nota) for nota in notas):
             reler.add(nossa.emissao_id)
 
+    diferencas += _duas_notas(nossas)
     for nossa in nossas:
         falta = nossa.id_integracao not in por_chave and nossa.id_externo not in unicas
         if nossa.status in _EM_CURSO or (falta and _recente(nossa, periodo)):
@@ -157,6 +181,24 @@ def compara(nossas: Sequence[Nossa], listadas: Iterable[Nota], periodo: Periodo)
         elif falta and _devia_estar(nossa, periodo):
             diferencas.append(Diferenca(Tipo.SO_NOSSAS, "autorizada aqui, não aparece na lista deles", nossa, None))
     return Conferencia(periodo, len(unicas), em_curso, tuple(diferencas), frozenset(reler))
+
+
+def _duas_notas(nossas: Sequence[Nossa]) -> list[Diferenca]:
+    """Confirmed revisions of which more than one attempt became a note that stands."""
+    por_pedido: defaultdict[tuple[str, int], list[Nossa]] = defaultdict(list)
+    for nossa in nossas:
+        if nossa.vale:
+            por_pedido[nossa.pedido].append(nossa)
+    return [
+        Diferenca(
+            Tipo.DIVERGEM,
+            f"{len(iguais)} notas para a mesma confirmação: {' e '.join(str(nossa.numero) for nossa in iguais)}",
+            iguais[-1],
+            None,
+        )
+        for iguais in por_pedido.values()
+        if len(iguais) > 1
+    ]
 
 
 def _alheia(nota: Nota, nossa: Nossa | None) -> Diferenca | None:
@@ -187,12 +229,9 @@ def _da_chave(nossa: Nossa, notas: list[Nota], periodo: Periodo) -> Diferenca | 
 
 def _conteudo(nossa: Nossa, nota: Nota) -> str | None:
     """Name what is not the same; silence is no difference."""
-    if nota.valor is not None and nota.valor != nossa.valor:
-        return "outro valor"
-    if nota.tomador and nota.tomador != nossa.tomador:
-        return "outro tomador"
-    if nota.prestador and nota.prestador != nossa.prestador:
-        return "outro prestador"
+    outro = divergencia(nossa.conteudo, nossa.impressao, nota)
+    if outro:
+        return _OUTRO[outro]
     if nota.numero and nossa.numero and nota.numero.lstrip("0") != nossa.numero.lstrip("0"):
         return f"número {nota.numero} lá, {nossa.numero} aqui"
     if nossa.id_externo and nota.id_externo != nossa.id_externo:
@@ -238,6 +277,5 @@ def _devia_estar(nossa: Nossa, periodo: Periodo) -> bool:
     The gateway dates it between our sending and our knowing. One that spans midnight belongs to a longer period, as
     the next day's audit has it.
     """
-    stands = nossa.nota in {StatusNota.AUTORIZADO, StatusNota.CANCELAMENTO_PENDENTE}
     moments = (nossa.enviada_em, nossa.conhecida_em)
-    return stands and all(moment is not None and periodo.contem(moment) for moment in moments)
+    return nossa.vale and all(moment is not None and periodo.contem(moment) for moment in moments)

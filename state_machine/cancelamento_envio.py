@@ -152,6 +152,11 @@ def apos_consulta(andamento: Andamento, finding: CancelFinding, agora: datetime,
             assert_never(finding)
 
 
+def sem_chamada(andamento: Andamento, espera: float, agora: datetime, politica: Politica) -> Passo:
+    """Decide when the gateway is left alone for ``espera`` seconds: nothing counts as an attempt."""
+    return _espera(andamento, agora, politica, espera)
+
+
 def interrompido(andamento: Andamento) -> Andamento:
     """One found as being sent was in the hands of a worker that died: whether it arrived is unknown."""
     if andamento.envio is not Envio.ENVIANDO:

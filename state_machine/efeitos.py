@@ -50,6 +50,20 @@ class Emitir:
 
 
 @dataclass(frozen=True, slots=True)
+class RetomarEnvio:
+    """Let the stored bytes of this ``revisao`` go again: certainly nobody accepted them, and they are wanted."""
+
+    revisao: int
+
+
+@dataclass(frozen=True, slots=True)
+class Dispensar:
+    """Never send the stored bytes of this ``revisao``: certainly nobody accepted them, and they are not wanted."""
+
+    revisao: int
+
+
+@dataclass(frozen=True, slots=True)
 class EnviarArquivo:
     """Send the invoice's PDF or XML as a document."""
 
@@ -59,7 +73,7 @@ class EnviarArquivo:
     legenda: str | None = None
 
 
-Efeito = GravarSnapshot | Responder | Emitir | EnviarArquivo
+Efeito = GravarSnapshot | Responder | Emitir | RetomarEnvio | Dispensar | EnviarArquivo
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ class StatusEmissao(StrEnum):
     REJEITADO = "rejeitado"
     CONFLITO = "conflito"  # our key names a note with other content: a human decides
     ERRO = "erro"
-    DISPENSADO = "dispensado"  # never sent: an earlier attempt of the same revision was authorised after all
+    DISPENSADO = "dispensado"  # accepted by nobody and never will be: an earlier attempt became it, or it is unwanted
 
 
 class Situacao(StrEnum):
@@ -43,7 +43,10 @@ class NaturalKey:
 
 @dataclass(frozen=True, slots=True)
 class Nota:
-    """A note as the gateway describes it: ``valor`` in BRL, ``tomador`` a bare CNPJ or CPF, ``None`` where silent."""
+    """A note as the gateway describes it: ``valor`` in BRL, ``tomador`` a bare CNPJ or CPF, ``None`` where silent.
+
+    ``competencia`` is an ISO date or month. ``ja_existe``: refused because a note exists already; it asks for a look.
+    """
 
     id_externo: str
     id_integracao: str
@@ -60,6 +63,10 @@ class Nota:
     data_emissao: str | None = None
     mensagem: str | None = None
     codigos: tuple[str, ...] = ()
+    descricao: str | None = None
+    competencia: str | None = None
+    codigo_servico: str | None = None
+    ja_existe: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +95,9 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """The key is taken: ``nota`` is what stands under it. Compare before adopting."""
+    """A note exists already, in whatever words: a question, not an answer. ``nota``: what is said to stand there."""
 
-    nota: Nota
+    nota: Nota | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +126,19 @@ Outcome = NotSent | Accepted | Rejected | Duplicate | Postponed | Unknown | Misc
 
 
 @dataclass(frozen=True, slots=True)
+class Documento:
+    """The bytes of a PDF or XML, and the media type that they really are."""
+
+    conteudo: bytes
+    mime: str
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
-    """The gateway knows the key; this is its note."""
+    """The gateway knows the key; this is its note, and its XML where that was fetched to see the whole content."""
 
     nota: Nota
+    xml: Documento | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,14 +155,6 @@ class CannotTell:
 
 
 Finding = Found | Absent | CannotTell
-
-
-@dataclass(frozen=True, slots=True)
-class Documento:
-    """The bytes of a PDF or XML, and the media type that they really are."""
-
-    conteudo: bytes
-    mime: str
 
 
 @dataclass(frozen=True, slots=True)

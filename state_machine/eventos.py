@@ -96,10 +96,11 @@ class PrazoVencido:
 
 @dataclass(frozen=True, slots=True)
 class NotaAutorizada:
-    """The authority issued the invoice."""
+    """The authority issued the invoice; ``outras`` are the numbers of notes that stand for the same confirmation."""
 
     numero: str
     emissao_id: int
+    outras: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,30 @@ class EmissaoFalhou:
     """A definite technical failure, or reconciliation handed to a human."""
 
     mensagem: str
+
+
+@dataclass(frozen=True, slots=True)
+class EmissaoParada:
+    """Nothing is sent until the invoice's person says that it is wanted: for a day nobody accepted it, for certain.
+
+    With ``outra``, the number of a note: the refused invoice that this one mends was authorised after all.
+    """
+
+    outra: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QuisAinda:
+    """The person, or staff, want the invoice that waits for their word; ``parada`` is false when it no longer does."""
+
+    parada: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class NaoQuisMais:
+    """The person gave the invoice up that waits for their word; ``parada`` as above."""
+
+    parada: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +173,10 @@ class EquipeEncerrou:
 
 EventoUsuario = Abriu | Informou | Confirmou | Negou | Cancelou | PediuCorrecao | Conversou | PediuAjuda | MandouArquivo
 EventoPerda = PerdeuMensagem | PrazoVencido
-EventoEmissao = NotaAutorizada | NotaRejeitada | EmissaoFalhou | EmissaoDemorou
+EventoEmissao = NotaAutorizada | NotaRejeitada | EmissaoFalhou | EmissaoDemorou | EmissaoParada
+EventoVontade = QuisAinda | NaoQuisMais
 EventoEquipe = EquipeAssumiu | EquipeDevolveu | EquipeEncerrou | Reprocessou
-Evento = EventoUsuario | EventoPerda | EventoEmissao | EventoEquipe
+Evento = EventoUsuario | EventoPerda | EventoEmissao | EventoVontade | EventoEquipe
 
 EVENTOS: tuple[type[Evento], ...] = (
     Abriu,
@@ -168,6 +194,9 @@ EVENTOS: tuple[type[Evento], ...] = (
     NotaRejeitada,
     EmissaoFalhou,
     EmissaoDemorou,
+    EmissaoParada,
+    QuisAinda,
+    NaoQuisMais,
     Reprocessou,
     EquipeAssumiu,
     EquipeDevolveu,

@@ -125,6 +125,45 @@ def demorou() -> Mensagem:
     )
 
 
+def ainda_quer(sessao: Sessao, outra: str | None = None) -> Mensagem:
+    """Ask about an invoice that waits for its person's word; only the buttons answer.
+
+    Nobody has accepted it for a day; with ``outra``, the refused one that it mends was authorised under that number.
+    """
+    rascunho = sessao.rascunho
+    cliente = apara(rascunho.tomador_nome or formata_documento(rascunho.validado(Campo.DOCUMENTO) or ""), _NOME_MAX)
+    alvo = f"{sessao.sessao_id}:{sessao.revisao}"
+    porque = (
+        f"*A prefeitura acabou autorizando a nota que tinha recusado: é a nº {outra}.* A corrigida ainda não saiu, e "
+        f"emitir as duas só faz sentido se a nº {outra} for cancelada (escreve _cancela a nota {outra}_)."
+        if outra
+        else "*Esta nota ainda não foi emitida*: até agora o envio não passou."
+    )
+    return Mensagem(
+        f"{porque}\n{formata_brl(rascunho.valor_servico)} · {cliente}\n\n"
+        "Parei até você dizer: ainda quer esta nota? Os dados estão guardados.",
+        (Botao(f"querer:{alvo}", "Quero, emitir"), Botao(f"desistir:{alvo}", "Não quero mais")),
+    )
+
+
+def envio_retomado() -> Mensagem:
+    """The stored bytes go again, by the person's word or by staff's."""
+    return Mensagem(
+        "*Voltei a tentar emitir esta nota*, com os mesmos dados. Assim que a prefeitura responder, te aviso aqui. "
+        "Não precisa mandar de novo."
+    )
+
+
+def duas_notas(numero: str, outras: tuple[str, ...]) -> Mensagem:
+    """Two notes stand for one confirmation: say it plainly, with what to do."""
+    demais = " e ".join(f"nº {outra}" for outra in outras)
+    return Mensagem(
+        f"*Atenção: saiu mais de uma nota para este mesmo pedido.* Além da {demais}, a prefeitura autorizou a "
+        f"nº {numero}. Os arquivos dela vão a seguir, e a equipe já foi avisada. Uma delas precisa ser cancelada: "
+        f"para isso, escreve _cancela a nota {numero}_, ou espera a equipe te chamar."
+    )
+
+
 def so_texto(tipo: str) -> Mensagem:
     """Kind answer to what has no words in it."""
     if tipo == "edit":

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from state_machine import messages
-from state_machine.efeitos import Decision, Emitir, EnviarArquivo, Responder
+from state_machine.efeitos import Decision, Dispensar, Emitir, EnviarArquivo, Responder, RetomarEnvio
 from state_machine.estado import Estado
 from state_machine.steps import entra, permanece
 
@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from state_machine.eventos import (
         EmissaoDemorou,
         EmissaoFalhou,
+        EmissaoParada,
+        NaoQuisMais,
         NotaAutorizada,
         NotaRejeitada,
         PrazoVencido,
+        QuisAinda,
         Reprocessou,
     )
     from state_machine.sessao import Sessao
@@ -33,10 +36,21 @@ def expira(sessao: Sessao, _evento: PrazoVencido, agora: datetime) -> Decision:
 
 def autoriza(sessao: Sessao, evento: NotaAutorizada, _agora: datetime) -> Decision:
     """Send PDF and XML: the invoice exists."""
+    return entra(sessao, Estado.APROVADO, *_arquivos(sessao, evento))
+
+
+def autoriza_outra(sessao: Sessao, evento: NotaAutorizada, _agora: datetime) -> Decision:
+    """Tell that a second note of the same confirmation was authorised, with its files too."""
+    if not evento.outras:
+        return permanece(sessao)
+    unica = f"duas_notas:{sessao.sessao_id}:{evento.emissao_id}"
+    aviso = Responder(messages.duas_notas(evento.numero, evento.outras), unica)
+    return Decision(sessao, (aviso, *_arquivos(sessao, evento)))
+
+
+def _arquivos(sessao: Sessao, evento: NotaAutorizada) -> tuple[EnviarArquivo, EnviarArquivo]:
     legenda = messages.autorizada(sessao, evento.numero)
-    return entra(
-        sessao,
-        Estado.APROVADO,
+    return (
         EnviarArquivo(evento.emissao_id, "pdf", f"NFSe-{evento.numero}.pdf", legenda),
         EnviarArquivo(evento.emissao_id, "xml", f"NFSe-{evento.numero}.xml"),
     )
@@ -57,6 +71,31 @@ def demora(sessao: Sessao, _evento: EmissaoDemorou, _agora: datetime) -> Decisio
     """Say once that it takes long."""
     unica = f"demorou:{sessao.sessao_id}:{sessao.revisao}"
     return Decision(sessao, (Responder(messages.demorou(), unica),))
+
+
+def pergunta_se_quer(sessao: Sessao, evento: EmissaoParada, _agora: datetime) -> Decision:
+    """Ask whether the invoice is still wanted: nobody has accepted it for a day, or the one it mends exists now."""
+    return Decision(sessao, (Responder(messages.ainda_quer(sessao, evento.outra)),))
+
+
+def retoma_envio(sessao: Sessao, evento: QuisAinda, _agora: datetime) -> Decision:
+    """Let the stored bytes go; also of an error that certainly nobody accepted, which staff may send."""
+    if not evento.parada:
+        andamento = messages.em_andamento() if sessao.estado is Estado.PROCESSANDO else messages.falhou()
+        return Decision(sessao, (Responder(andamento),))
+    efeitos = (RetomarEnvio(sessao.revisao), Responder(messages.envio_retomado()))
+    return (
+        Decision(sessao, efeitos)
+        if sessao.estado is Estado.PROCESSANDO
+        else entra(sessao, Estado.PROCESSANDO, *efeitos)
+    )
+
+
+def desiste_do_envio(sessao: Sessao, evento: NaoQuisMais, _agora: datetime) -> Decision:
+    """End an invoice that nobody accepted and nobody wants any more."""
+    if not evento.parada:
+        return Decision(sessao, (Responder(messages.ja_enviada()),))
+    return entra(sessao, Estado.CANCELADO_USUARIO, Dispensar(sessao.revisao), Responder(messages.cancelada(sessao)))
 
 
 def reprocessa(sessao: Sessao, evento: Reprocessou, _agora: datetime) -> Decision:

@@ -1,6 +1,7 @@
 """Decides what follows from a gateway's answer to one emission; pure, so that every law of it can be tested alone.
 
-The two laws: nothing unknown is ever final, and nothing unknown is ever sent again before asking.
+Three laws: nothing unknown is ever final; nothing unknown is ever sent again before asking; and a refusal speaks of
+one call only, so it is not final while another call of the emission may have been accepted (``duvida``).
 
 What these laws alone can't give is uniqueness at the gateway. A note may be sent a second time after two absences, or
 after a 429 or 503; should the first copy be accepted all the same, and show itself more than ``ABSENT_TWICE_AFTER``
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, assert_never
 
+from state_machine.conteudo import divergencia, mostra_conteudo
 from state_machine.emission import (
     Absent,
     Accepted,
@@ -35,20 +37,24 @@ from state_machine.retry import Retentativas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from decimal import Decimal
+
+    from state_machine.conteudo import Conteudo
 
 ABSENT_TWICE_AFTER = timedelta(seconds=30)  # a gateway may accept late: one "absent" proves nothing
 SUSPENDED_PROBE = 300.0  # seconds between probes while our credentials are refused
-HUMAN_AFTER = timedelta(hours=24)  # then people take over and nothing is sent by itself; we keep asking all the same
+HUMAN_AFTER = timedelta(hours=24)  # then people decide and nothing is sent by itself; questions go on
+CONTENT_WITHIN = timedelta(seconds=60)  # a city that shows no XML by then is believed by its summary; audits look again
+CONTENT_PAUSE = 0.5  # seconds until the XML of an authorised note is looked for again, doubling
 GIVE_UP_ASKING_AFTER = timedelta(days=7)  # after this only a webhook or a person asks again
 
 ASSENTADOS = frozenset(
     {StatusEmissao.CONCLUIDO, StatusEmissao.REJEITADO, StatusEmissao.CONFLITO, StatusEmissao.DISPENSADO}
 )
 
-Aviso = Literal["autorizada", "rejeitada", "falhou", "demorou"]
-Retida = Literal["circuito", "credencial", "tentativa_anterior", "registro"]
-"""Why a due emission waits without a call: the gateway is down, it refuses us, an earlier attempt, another's record."""
+Aviso = Literal["autorizada", "rejeitada", "falhou", "demorou", "ainda_quer"]
+Retida = Literal["circuito", "credencial", "tentativa_anterior", "registro", "pessoa"]
+"""Why an emission waits without a call: the gateway is down, it refuses us, an earlier attempt, another's record, or
+the person must say whether the invoice is still wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,18 +71,32 @@ class Politica:
 
 @dataclass(frozen=True, slots=True)
 class Andamento:
-    """Where an emission stands, and the content that the user confirmed (``valor`` in BRL)."""
+    """Where an emission stands, and the content that the user confirmed under its stored fingerprint ``impressao``.
+
+    ``duvida``: a call of it may have been accepted, whatever later calls were answered. ``recusa`` is a refusal that
+    came meanwhile and stands once the key was seen absent often enough. ``rodadas`` counts the sendings that followed
+    two absences; ``desejado_em`` is when the person, or staff, last said that the invoice is still wanted.
+    """
 
     id_integracao: str
-    prestador: str
-    tomador: str
-    valor: Decimal
+    conteudo: Conteudo
+    impressao: str
     status: StatusEmissao
     criado_em: datetime
     consultas: int = 0
     envios: int = 0
     ausente_desde: datetime | None = None
     avisado: bool = False
+    duvida: bool = False
+    recusa: Rejected | None = None
+    rodadas: int = 0
+    sem_conteudo_desde: datetime | None = None
+    desejado_em: datetime | None = None
+
+    @property
+    def prestador(self) -> str:
+        """The issuer's CNPJ, a part of the key."""
+        return self.conteudo.prestador
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +111,26 @@ class Passo:
     recusa: Rejected | None = None
     suspender: str | None = None
     retida: Retida | None = None
+    outra: str | None = None  # the number of the note that an invoice repaired by this one became after all
 
 
 def deve_enviar(andamento: Andamento) -> bool:
     """True when sending is safe now: nothing was sent yet, or its absence is certain."""
     return andamento.status is StatusEmissao.PENDENTE
+
+
+def deve_perguntar(andamento: Andamento, agora: datetime) -> bool:
+    """True when the person must say first whether the invoice is still wanted: it is a day old and nobody took it."""
+    return _certamente_de_ninguem(andamento) and agora - _desde(andamento) > HUMAN_AFTER
+
+
+def _desde(andamento: Andamento) -> datetime:
+    """From when an emission's day is counted: its confirmation, or the later word that it is still wanted."""
+    return andamento.desejado_em or andamento.criado_em
+
+
+def _certamente_de_ninguem(andamento: Andamento) -> bool:
+    return andamento.status is StatusEmissao.PENDENTE and not andamento.duvida
 
 
 def apos_envio(andamento: Andamento, outcome: Outcome, agora: datetime, politica: Politica) -> Passo:
@@ -113,17 +148,23 @@ def apos_envio(andamento: Andamento, outcome: Outcome, agora: datetime, politica
             passo = sem_chamada(andamento, SUSPENDED_PROBE, "credencial", agora, politica)
             return replace(passo, motivo=motivo, suspender=motivo)
         case Accepted():
-            return _espera(replace(andamento, status=StatusEmissao.ENVIADO), None, agora, politica)
+            return _espera(replace(andamento, status=StatusEmissao.ENVIADO, duvida=True), None, agora, politica)
         case Unknown(motivo):
-            return _espera(replace(andamento, status=StatusEmissao.DESCONHECIDO), motivo, agora, politica)
+            return _espera(em_duvida(andamento), motivo, agora, politica)
+        case Rejected() if andamento.duvida:
+            motivo = f"refused while an earlier call is undecided: {outcome.mensagem}"
+            return _espera(replace(em_duvida(andamento), recusa=outcome), motivo, agora, politica)
         case Rejected():
-            return _assenta(
-                andamento, StatusEmissao.REJEITADO, aviso="rejeitada", motivo=outcome.mensagem, recusa=outcome
-            )
-        case Duplicate(nota):
-            return _com_nota(andamento, nota, agora, politica)
+            return _recusada(andamento, outcome)
+        case Duplicate():
+            return _espera(em_duvida(andamento), "the authority has a note already", agora, politica, daqui=0.0)
         case _:
             assert_never(outcome)
+
+
+def em_duvida(andamento: Andamento) -> Andamento:
+    """Return the standing of an emission of which a call may have been accepted."""
+    return replace(andamento, status=StatusEmissao.DESCONHECIDO, duvida=True)
 
 
 def sem_chamada(andamento: Andamento, espera: float, retida: Retida, agora: datetime, politica: Politica) -> Passo:
@@ -138,8 +179,8 @@ def apos_consulta(andamento: Andamento, finding: Finding, agora: datetime, polit
     """Decide after asking the gateway for the note under our key."""
     andamento = replace(andamento, consultas=andamento.consultas + 1)
     match finding:
-        case Found(nota):
-            return _com_nota(replace(andamento, ausente_desde=None), nota, agora, politica)
+        case Found(nota=nota):
+            return _com_nota(replace(andamento, ausente_desde=None, recusa=None), nota, agora, politica)
         case CannotTell(motivo, retry_after):
             passo = _espera(andamento, motivo, agora, politica)
             return passo if passo.daqui is None else replace(passo, daqui=max(passo.daqui, retry_after or 0.0))
@@ -155,12 +196,15 @@ def _ausente(andamento: Andamento, agora: datetime, politica: Politica) -> Passo
     if andamento.status is StatusEmissao.ERRO:  # with people now: nothing is sent again by itself
         return _espera(andamento, "absent at the gateway", agora, politica)
     if andamento.ausente_desde is None or agora < andamento.ausente_desde:
-        novo = replace(andamento, status=StatusEmissao.DESCONHECIDO, ausente_desde=agora)
-        return _espera(novo, "absent once", agora, politica, daqui=ABSENT_TWICE_AFTER.total_seconds())
+        novo = replace(em_duvida(andamento), ausente_desde=agora)
+        degrau = politica.escada[min(andamento.rodadas, len(politica.escada) - 1)] if andamento.rodadas else 0.0
+        return _espera(novo, "absent once", agora, politica, daqui=max(ABSENT_TWICE_AFTER.total_seconds(), degrau))
     resta = ABSENT_TWICE_AFTER - (agora - andamento.ausente_desde)
     if resta > timedelta(0):
         return _espera(andamento, "absent", agora, politica, daqui=resta.total_seconds())
-    novo = replace(andamento, status=StatusEmissao.PENDENTE, ausente_desde=None)
+    if andamento.recusa is not None:
+        return _recusada(andamento, andamento.recusa)
+    novo = replace(andamento, status=StatusEmissao.PENDENTE, ausente_desde=None, rodadas=andamento.rodadas + 1)
     return _espera(novo, "absent twice: sending the stored bytes again", agora, politica, daqui=0.0)
 
 
@@ -168,16 +212,20 @@ def _com_nota(andamento: Andamento, nota: Nota, agora: datetime, politica: Polit
     antes = andamento.status
     if antes is StatusEmissao.CONCLUIDO:
         return _assenta(andamento, antes, nota)  # never backwards: an old reading may arrive after a newer one
-    divergencia = _divergencia(andamento, nota)
-    if divergencia:
-        return em_conflito(andamento, nota, f"the gateway's note under our key differs in {divergencia}")
+    outro = _divergencia(andamento, nota)
+    if outro:
+        return em_conflito(andamento, nota, f"the gateway's note under our key differs in {outro}")
     match nota.situacao:
-        case Situacao.AUTORIZADA if nota.numero:
+        case Situacao.AUTORIZADA if nota.numero and not _conteudo_por_vir(andamento, nota, agora):
             return _assenta(andamento, StatusEmissao.CONCLUIDO, nota, "autorizada")
+        case Situacao.AUTORIZADA if nota.numero:
+            return _sem_conteudo(andamento, nota, agora, politica)
+        case Situacao.REJEITADA if nota.ja_existe:  # there is one, so this refusal is no end
+            status = antes if antes in ASSENTADOS or antes is StatusEmissao.ERRO else StatusEmissao.DESCONHECIDO
+            motivo = "the authority has a note already"
+            return _espera(replace(andamento, status=status, duvida=True), motivo, agora, politica, nota=nota)
         case Situacao.REJEITADA:
-            recusa = Rejected(nota.mensagem or "", nota.codigos)
-            aviso: Aviso | None = None if antes is StatusEmissao.REJEITADO else "rejeitada"
-            return _assenta(andamento, StatusEmissao.REJEITADO, nota, aviso, nota.mensagem, recusa)
+            return _recusada(andamento, Rejected(nota.mensagem or "", nota.codigos), nota)
         case Situacao.CANCELADA:
             return em_conflito(andamento, nota, "the note was cancelled outside of Prosa")
         case Situacao.PROCESSANDO | Situacao.AUTORIZADA:  # authorised without a number proves nothing yet
@@ -186,6 +234,29 @@ def _com_nota(andamento: Andamento, nota: Nota, agora: datetime, politica: Polit
             return _espera(replace(andamento, status=status), None, agora, politica, nota=nota)
         case _:
             assert_never(nota.situacao)
+
+
+def _conteudo_por_vir(andamento: Andamento, nota: Nota, agora: datetime) -> bool:
+    """Tell whether the note's text, competence and code are still to be seen before it is adopted."""
+    desde = andamento.sem_conteudo_desde
+    return not mostra_conteudo(nota) and (desde is None or agora - desde < CONTENT_WITHIN)
+
+
+def _sem_conteudo(andamento: Andamento, nota: Nota, agora: datetime, politica: Politica) -> Passo:
+    """Authorised, and its XML is not there yet: look again soon."""
+    desde = andamento.sem_conteudo_desde or agora
+    daqui, motivo = max(CONTENT_PAUSE, (agora - desde).total_seconds()), "authorised, its content not shown yet"
+    novo = replace(andamento, sem_conteudo_desde=desde)
+    if andamento.status in ASSENTADOS or andamento.status is StatusEmissao.ERRO:
+        return Passo(novo, daqui, nota, motivo=motivo)
+    novo = replace(novo, status=StatusEmissao.ENVIADO)
+    return _espera(novo, motivo, agora, politica, daqui=daqui, nota=nota)
+
+
+def _recusada(andamento: Andamento, recusa: Rejected, nota: Nota | None = None) -> Passo:
+    aviso: Aviso | None = None if andamento.status is StatusEmissao.REJEITADO else "rejeitada"
+    novo = replace(andamento, recusa=None)
+    return _assenta(novo, StatusEmissao.REJEITADO, nota, aviso, recusa.mensagem, recusa)
 
 
 def _assenta(
@@ -197,7 +268,7 @@ def _assenta(
     recusa: Rejected | None = None,
 ) -> Passo:
     """Nothing more to do until somebody hints at news; then the ladder starts anew."""
-    novo = replace(andamento, status=status, consultas=0, ausente_desde=None)
+    novo = replace(andamento, status=status, consultas=0, ausente_desde=None, sem_conteudo_desde=None)
     return Passo(novo, None, nota, aviso, motivo, recusa)
 
 
@@ -214,22 +285,17 @@ def registro_de_outro_conteudo(andamento: Andamento) -> Passo:
 
 
 def dispensada(andamento: Andamento, motivo: str, *, conflito: bool = False) -> Passo:
-    """An earlier attempt settled the matter, and its own news tell the user: this one is never sent."""
-    status = StatusEmissao.CONFLITO if conflito else StatusEmissao.DISPENSADO
-    return _assenta(andamento, status, None, None, motivo)
+    """An earlier attempt settled the matter: this one is never sent. A note made of it is told by its own news."""
+    if conflito:
+        return _assenta(andamento, StatusEmissao.CONFLITO, None, "falhou", motivo)
+    return _assenta(andamento, StatusEmissao.DISPENSADO, None, None, motivo)
 
 
 def _divergencia(andamento: Andamento, nota: Nota) -> str | None:
-    """Name the first field in which the gateway's note is not what the user confirmed; silence is no difference."""
+    """Name the first field in which the gateway's note is not what the user confirmed."""
     if nota.id_integracao != andamento.id_integracao:
         return "id_integracao"
-    if nota.valor is not None and nota.valor != andamento.valor:
-        return "valor"
-    if nota.tomador and nota.tomador != andamento.tomador:
-        return "tomador"
-    if nota.prestador and nota.prestador != andamento.prestador:
-        return "prestador"
-    return None
+    return divergencia(andamento.conteudo, andamento.impressao, nota)
 
 
 def _recuo(andamento: Andamento, politica: Politica) -> float:
@@ -252,9 +318,11 @@ def _espera(
     daqui: float | None = None,
     nota: Nota | None = None,
 ) -> Passo:
-    """Look again later; tell the user once when it takes long, and people when it takes a day."""
-    idade = agora - andamento.criado_em
-    degrau = min(andamento.consultas, len(politica.escada) - 1)
+    """Look again later; tell the user once when it takes long. After a day people decide: the user about what certainly
+    nobody accepted, staff about what is unknown.
+    """
+    idade = agora - _desde(andamento)
+    degrau = min(andamento.consultas + andamento.rodadas, len(politica.escada) - 1)
     if andamento.status in ASSENTADOS:  # a hint made us look: once up the ladder, and then wait for another
         if andamento.consultas >= len(politica.escada):
             return _assenta(andamento, andamento.status, nota, motivo=motivo)
@@ -262,7 +330,10 @@ def _espera(
     if andamento.status is StatusEmissao.ERRO:
         fim = idade > GIVE_UP_ASKING_AFTER
         return Passo(andamento, None if fim else daqui or politica.escada[degrau], nota, motivo=motivo)
-    if idade > HUMAN_AFTER:
+    if deve_perguntar(andamento, agora):
+        novo = replace(andamento, avisado=True)
+        return Passo(novo, None, nota, "ainda_quer", motivo or "accepted by nobody for 24 h", retida="pessoa")
+    if idade > HUMAN_AFTER and not _certamente_de_ninguem(andamento):
         # How often anything was sent is kept in ``envios``; a person decides about sending again, we only ask on.
         novo = replace(andamento, status=StatusEmissao.ERRO, avisado=True)
         return Passo(novo, max(daqui or 0.0, politica.escada[-1]), nota, "falhou", motivo or "no result within 24 h")

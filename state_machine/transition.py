@@ -19,12 +19,14 @@ from state_machine.eventos import (
     Conversou,
     EmissaoDemorou,
     EmissaoFalhou,
+    EmissaoParada,
     EquipeAssumiu,
     EquipeDevolveu,
     EquipeEncerrou,
     Evento,
     Informou,
     MandouArquivo,
+    NaoQuisMais,
     Negou,
     NotaAutorizada,
     NotaRejeitada,
@@ -32,6 +34,7 @@ from state_machine.eventos import (
     PediuCorrecao,
     PerdeuMensagem,
     PrazoVencido,
+    QuisAinda,
     Reprocessou,
 )
 from state_machine.sessao import Sessao
@@ -78,14 +81,22 @@ REGRAS: dict[tuple[Estado, type[Evento]], Regra] = {
     (_E.PROCESSANDO, NotaRejeitada): outside.rejeita,
     (_E.PROCESSANDO, EmissaoFalhou): outside.falha,
     (_E.PROCESSANDO, EmissaoDemorou): outside.demora,
+    (_E.PROCESSANDO, EmissaoParada): outside.pergunta_se_quer,
+    (_E.PROCESSANDO, QuisAinda): outside.retoma_envio,
+    (_E.PROCESSANDO, NaoQuisMais): outside.desiste_do_envio,
     # late truth: the authority's word prevails over what we had concluded
     (_E.ERRO, NotaAutorizada): outside.autoriza,
     (_E.ERRO, NotaRejeitada): outside.rejeita,
     (_E.REJEITADO, NotaAutorizada): outside.autoriza,
+    (_E.APROVADO, NotaAutorizada): outside.autoriza_outra,
     # staff repaired what was ours
     (_E.REJEITADO, Reprocessou): outside.reprocessa,
+    # staff send what certainly nobody accepted
+    (_E.ERRO, QuisAinda): outside.retoma_envio,
     # an old button
     **{(estado, Confirmou): user.ja_encerrada for estado in FINAIS},
+    **{(estado, QuisAinda): user.ja_encerrada for estado in FINAIS - {_E.ERRO}},
+    **{(estado, NaoQuisMais): user.ja_encerrada for estado in FINAIS},
 }
 
 _USUARIO = {
@@ -100,17 +111,23 @@ _USUARIO = {
     MandouArquivo,
     PerdeuMensagem,
 }
-_AUTORIDADE = {NotaAutorizada, NotaRejeitada, EmissaoFalhou, EmissaoDemorou}
+_AUTORIDADE: set[type[Evento]] = {NotaAutorizada, NotaRejeitada, EmissaoFalhou, EmissaoDemorou, EmissaoParada}
+_VONTADE: set[type[Evento]] = {QuisAinda, NaoQuisMais}
 
 _EQUIPE = {EquipeAssumiu, EquipeDevolveu, EquipeEncerrou}
 
-_VERDADE_TARDIA = {(_E.ERRO, NotaAutorizada), (_E.ERRO, NotaRejeitada), (_E.REJEITADO, NotaAutorizada)}
+_VERDADE_TARDIA = {
+    (_E.ERRO, NotaAutorizada),
+    (_E.ERRO, NotaRejeitada),
+    (_E.REJEITADO, NotaAutorizada),
+    (_E.APROVADO, NotaAutorizada),
+}
 
 # Pairs that do nothing on purpose. Together with REGRAS they cover every state and event (a test).
 IGNORADOS: frozenset[tuple[Estado, type[Evento]]] = frozenset(
     {
         *((estado, Abriu) for estado in Estado if estado is not _E.COLETA),  # a session opens once
-        *((estado, evento) for estado in ESPERAM_USUARIO for evento in _AUTORIDADE),  # nothing was sent yet
+        *((estado, evento) for estado in ESPERAM_USUARIO for evento in _AUTORIDADE | _VONTADE),  # nothing was sent yet
         # while one is at the authority, new words open a new session
         *((_E.PROCESSANDO, evento) for evento in _USUARIO - {Cancelou, PediuCorrecao}),
         (_E.PROCESSANDO, PrazoVencido),  # it waits for the authority, not for the user
@@ -123,4 +140,4 @@ IGNORADOS: frozenset[tuple[Estado, type[Evento]]] = frozenset(
     }
 )
 
-assert len(EVENTOS) == len(_USUARIO | _AUTORIDADE | _EQUIPE | {PrazoVencido, Reprocessou})  # noqa: S101 - a new event must be placed above
+assert len(EVENTOS) == len(_USUARIO | _AUTORIDADE | _VONTADE | _EQUIPE | {PrazoVencido, Reprocessou})  # noqa: S101 - a new event must be placed above

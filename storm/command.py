@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from storm.judge.verdict import BROKEN, KEPT, NOT_PROVEN
 from storm.report import page
 from storm.run import Result, storm
 from storm.servers import open_servers
@@ -21,10 +22,16 @@ if TYPE_CHECKING:
     from storm.plan import Plan
 
 EXAMPLES = 5  # of each kind of failure on the terminal; the JSON file has all
+STATUS = {KEPT: 0, BROKEN: 1, NOT_PROVEN: 3}  # 2 is the command line's own, for words it does not understand
+SENTENCE = {
+    KEPT: "KEPT: exactly one invoice each, and each what its person confirmed.",
+    BROKEN: "BROKEN.",
+    NOT_PROVEN: "NOT PROVEN: this run can neither keep nor break the promise.",
+}
 
 
 def run(plan: Plan, json_file: Path | None, report: Path | None) -> int:
-    """Run the storm, print and write its verdict; returns the exit status: 0 when the promise was kept."""
+    """Run the storm, print and write its verdict; returns the exit status: 0 kept, 1 broken, 3 not proven."""
     console = Console(stderr=True)
     # The dead hang up on the simulators in mid-sentence: that is the point, and no news.
     logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
@@ -37,14 +44,16 @@ def run(plan: Plan, json_file: Path | None, report: Path | None) -> int:
     for name, found in result.verdict.faults.items():
         for example in found[:EXAMPLES]:
             console.print(f"  {name}: {example}", style="red", markup=False)
+    for line in (*result.verdict.unusable, *result.verdict.lacking):
+        console.print(f"  not proven: {line}", style="yellow", markup=False)
     for line in result.broken:
         console.print(f"  the storm itself broke: {line}", style="red", markup=False)
     if json_file is not None:
         json_file.write_text(json.dumps(result.as_dict(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     if report is not None:
         report.write_text(page(result), encoding="utf-8")
-    console.print("KEPT: exactly one invoice each." if result.passed else "BROKEN.", style="bold")
-    return 0 if result.passed else 1
+    console.print(SENTENCE[result.word], style="bold")
+    return STATUS[result.word]
 
 
 def table(result: Result) -> Table:
@@ -56,6 +65,8 @@ def table(result: Result) -> Table:
     rows = {
         "confirmed / notes / messages": f"{verdict.confirmed} / {verdict.notes} / {verdict.sent}",
         **{name.replace("_", " "): str(len(found)) for name, found in verdict.faults.items()},
+        **{f"judged: {what}": str(count) for what, count in verdict.judged.items()},
+        **{f"exercised: {what}": str(count) for what, count in verdict.exercised.items()},
         "blows": ", ".join(f"{count} {kind}" for kind, count in result.as_dict()["blows"].items()),
         "kills": f"{figures['kills']}, {figures['kills_per_emission']} per emission",
         "faulty gateway calls": f"{figures['gateway']['faulty']} of {figures['gateway']['calls']}",

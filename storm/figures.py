@@ -6,14 +6,14 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
 from sandbox.faults import Fault
-from storm.judge import notes_of, taps_of
+from storm.judge.confirmations import read_phones
+from storm.judge.notes import notes_of
 
 if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
     from datetime import datetime
 
-    from sandbox.ledger import Record
+    from storm.judge.books import Book
     from storm.weather import Struck
 
 WIRE = (
@@ -44,22 +44,19 @@ def spread(seconds: Iterable[float]) -> dict[str, float]:
     return {"count": len(ordered), "p50": round(p50, 2), "p95": round(p95, 2), "max": round(ordered[-1], 2)}
 
 
-def latencies(meta: Sequence[Record], gateway: Sequence[Record]) -> list[tuple[datetime, float]]:
-    """Return (first valid tap, seconds until the authority's number), for every note."""
-    taps: dict[Any, datetime] = {}
-    for tap in taps_of(meta):
-        if tap.current:
-            taps.setdefault(tap.key, tap.at)
+def latencies(meta: Book, gateway: Book) -> list[tuple[datetime, float]]:
+    """Return (first valid yes, seconds until the authority's number), for every note."""
+    confirmed = read_phones(meta).confirmed
     return sorted(
-        (taps[note.key], (note.settled - taps[note.key]).total_seconds())
+        (confirmed[note.key].at, (note.settled - confirmed[note.key].at).total_seconds())
         for note in notes_of(gateway)
-        if note.settled is not None and note.key in taps
+        if note.settled is not None and note.key in confirmed
     )
 
 
-def recoveries(struck: Iterable[Struck], meta: Sequence[Record]) -> dict[str, dict[str, float]]:
+def recoveries(struck: Iterable[Struck], meta: Book) -> dict[str, dict[str, float]]:
     """Return by kind of blow: seconds until Meta accepted the house's next message after it."""
-    sent = [record.at for record in meta if record.kind == "outbound"]
+    sent = [record.at for record in meta.of("outbound")]
     found: dict[str, list[float]] = {}
     for blow in struck:
         place = bisect_right(sent, blow.at)
@@ -68,8 +65,8 @@ def recoveries(struck: Iterable[Struck], meta: Sequence[Record]) -> dict[str, di
     return {kind: spread(seconds) for kind, seconds in sorted(found.items())}
 
 
-def gateway_share(gateway: Sequence[Record], hits: Counter[Fault]) -> dict[str, Any]:
+def gateway_share(gateway: Book) -> dict[str, Any]:
     """Return how many API calls the gateway saw and how many of them went wrong on the wire."""
-    wrong = sum(hits[fault] for fault in WIRE)
-    calls = sum(record.kind == "call" for record in gateway) + sum(hits[fault] for fault in UNREACHED)
+    wrong = sum(gateway.struck.get(fault, 0) for fault in WIRE)
+    calls = sum(gateway.calls.values()) + sum(gateway.struck.get(fault, 0) for fault in UNREACHED)
     return {"calls": calls, "faulty": wrong, "share": round(wrong / calls, 3) if calls else 0.0}

@@ -24,7 +24,8 @@ STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;max-width:900px;margin:2rem auto;padding:0 1rem;color:#1c1c1c;background:#fff}
 h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2rem}table{border-collapse:collapse}
 td,th{padding:.2rem .8rem .2rem 0;text-align:left;border-bottom:1px solid #ddd;vertical-align:top}
-.kept{color:#17692f}.broken{color:#b3261e}svg{width:100%;height:auto}svg text{font-size:11px;fill:#555}
+.kept{color:#17692f}.broken{color:#b3261e}.not-proven{color:#8a5a00}
+svg{width:100%;height:auto}svg text{font-size:11px;fill:#555}
 pre{overflow:auto;background:#f5f5f5;padding:1rem;font-size:13px}
 """
 
@@ -32,18 +33,20 @@ pre{overflow:auto;background:#f5f5f5;padding:1rem;font-size:13px}
 def page(result: Result) -> str:
     """Return the whole page."""
     verdict = result.verdict
-    word = "kept" if result.passed else "broken"
+    word = result.word.lower()
     counts: dict[str, object] = {"confirmed": verdict.confirmed, "notes": verdict.notes, "messages": verdict.sent}
     counts |= {name.replace("_", " "): len(found) for name, found in verdict.faults.items()}
     drained = result.drained_after
+    counts |= verdict.judged | verdict.exercised
     counts["drained after (s)"] = "not within the limit" if drained is None else round(drained, 1)
     examples = [f"{name}: {line}" for name, found in verdict.faults.items() for line in found] + result.broken
+    examples += [f"not proven: {line}" for line in (*verdict.unusable, *verdict.lacking)]
     return "".join(
         [
             '<!doctype html><html lang="en"><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width"><title>prosa storm</title>',
             f"<style>{STYLE}</style><h1>prosa storm, seed {result.plan.seed}: ",
-            f'<span class="{word}">{word}</span></h1>',
+            f'<span class="{word.replace(" ", "-")}">{word}</span></h1>',
             _rows(counts),
             "<h2>From the tap to the authority's number</h2>",
             _scatter(result),

@@ -7,31 +7,35 @@ import contextlib
 import time
 from collections import Counter
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
-from bot.company import add_company
-from bot.demo import COMPANY
+from bot.company import CompanyForm, add_company
 from persistence.engine import Database
 from persistence.migrate import upgrade
 from sandbox.meta import MetaConfig
 from sandbox.plugnotas import PlugNotasConfig
 from sandbox.world import World, WorldConfig
+from storm.crowd import ISSUERS, wishes
 from storm.figures import gateway_share, latencies, recoveries, spread
-from storm.judge import Evidence, Verdict, judge
-from storm.person import Person, customers
-from storm.plan import KILLS, Plan, Wish, wishes
+from storm.judge.books import Evidence, House, Kept, Session, open_book
+from storm.judge.verdict import BROKEN, Verdict, judge
+from storm.judge.webhooks import canonical
+from storm.person import Person, closed_customers, customers
+from storm.plan import KILLS
 from storm.process import Process, environment, interpreter_environment
 from storm.weather import Struck, Weather, clear, cloud
-from storm.zygote import Zygote
+from storm.zygote import PROGRAM, Zygote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime
     from pathlib import Path
 
+    from storm.crowd import Wish
+    from storm.plan import Plan
     from storm.servers import Servers
 
 DRAIN_LIMIT = 180.0  # seconds; the target is 60, and what is not done by then is stuck
@@ -43,6 +47,7 @@ OPEN_ROWS = {
     "outbox": "SELECT count(*) FROM outbox WHERE run_at IS NOT NULL",
     "outbox given up": "SELECT count(*) FROM outbox WHERE status = 'falhou'",
     "nfse_emissao": "SELECT count(*) FROM nfse_emissao WHERE proxima_acao_em IS NOT NULL",
+    "cancelamento": "SELECT count(*) FROM cancelamento WHERE proxima_acao_em IS NOT NULL",
 }
 
 
@@ -62,15 +67,19 @@ class Result:
     broken: list[str]
 
     @property
-    def passed(self) -> bool:
-        """Whether the promise was kept, and the storm itself worked."""
-        return self.verdict.kept and self.drained_after is not None and not self.broken
+    def word(self) -> str:
+        """The verdict's word; BROKEN also when the house never came to rest, or a process of it never came up again."""
+        failed = self.drained_after is None or self.broken
+        return BROKEN if failed and not self.verdict.unusable else self.verdict.word
 
     def as_dict(self) -> dict[str, Any]:
         """Return a JSON shape."""
-        verdict = {"confirmed": self.verdict.confirmed, "notes": self.verdict.notes, "sent": self.verdict.sent}
+        verdict = {
+            name: getattr(self.verdict, name)
+            for name in ("confirmed", "notes", "sent", "unusable", "lacking", "judged", "exercised")
+        }
         return {
-            "passed": self.passed,
+            "word": self.word,
             "plan": asdict(self.plan),
             "verdict": verdict | self.verdict.faults,
             "seconds": round(self.seconds, 1),
@@ -108,7 +117,7 @@ class Storm:
     async def rage(self, crowd: list[Wish]) -> list[asyncio.Task[None]]:
         """Let the crowd talk in bad weather until the last one has confirmed; returns who still waits for files."""
         cloud(self._world, self._plan)
-        storm = asyncio.create_task(self.weather.rage())
+        storm = asyncio.create_task(self.weather.rage(lambda: len(self.begun)))
         deadline = time.monotonic() + self._plan.minutes_max * 60
         waiting: list[asyncio.Task[None]] = []
         talks: list[asyncio.Task[None]] = []
@@ -134,6 +143,8 @@ class Storm:
         finally:
             self._slots.release()
         self._watch("confirmed", 1)
+        with contextlib.suppress(TimeoutError):  # the judge sees what is missing
+            await person.finish()
         waiting.append(asyncio.create_task(self._wait(person)))
 
     async def _wait(self, person: Person) -> None:
@@ -167,36 +178,64 @@ class Storm:
 
     async def evidence(self) -> Evidence:
         """Collect the books, and what our tables hold."""
+        world = self._world
+        return Evidence(
+            plan=self._plan,
+            wishes=self.begun,
+            meta=open_book(world.meta.ledger, bodies=False),
+            gateway=open_book(world.plugnotas.ledger, bodies=True),
+            register=open_book(world.cnpj.ledger, bodies=False),
+            media=world.meta.read_media,
+            house=await self._house(),
+            blows=Counter(blow.kind for blow in self.weather.struck),
+        )
+
+    async def _house(self) -> House:
         connection = await asyncpg.connect(self._servers.database_url)
         try:
             sessions = await connection.fetch("SELECT sessao_id, estado, snapshot_reason FROM session_snapshot")
             inbox = await connection.fetch("SELECT chave FROM inbox")
+            hints = await connection.fetch("SELECT payload -> 'corpo' AS corpo FROM inbox WHERE tipo = 'gateway'")
+            notes = await connection.fetch(
+                "SELECT id_externo, numero, coalesce(chave, ''), status FROM nfse_processada"
+            )
+            emissions = await connection.fetch("SELECT id_integracao, status FROM nfse_emissao")
         finally:
             await connection.close()
-        return Evidence(
-            wishes=self.begun,
-            meta=self._world.meta.ledger.of(),
-            gateway=self._world.plugnotas.ledger.of(),
-            sessions=[tuple(row) for row in sessions],
+        return House(
+            sessions=[Session(*row) for row in sessions],
             inbox=frozenset(row["chave"] for row in inbox),
+            hints=frozenset(canonical(row["corpo"]) for row in hints),
+            notes=[Kept(*row) for row in notes],
+            emissions=[(row["id_integracao"], row["status"]) for row in emissions],
             open_rows=await self.open_rows(),
         )
 
 
-async def storm(plan: Plan, servers: Servers, home: Path, watch: Callable[[str, int], None]) -> Result:
-    """Run one storm on running servers; ``watch`` hears (what, how many more). The caller prints and exits."""
-    upgrade_url = servers.database_url
-    await asyncio.to_thread(upgrade, upgrade_url)
-    crowd = wishes(plan, customers())
+async def storm(
+    plan: Plan,
+    servers: Servers,
+    home: Path,
+    watch: Callable[[str, int], None],
+    program: Sequence[str] = PROGRAM,
+) -> Result:
+    """Run one storm on running servers; ``watch`` hears (what, how many more). The caller prints and exits.
+
+    ``program`` makes the house's processes: the product, or a test's sabotage of it.
+    """
+    await asyncio.to_thread(upgrade, servers.database_url)
+    crowd = wishes(plan, customers(), closed_customers())
     database = await Database.open(servers.database_url, size=1)
-    await add_company(database, replace(COMPANY, usuarios=tuple(wish.who for wish in crowd)))
+    for issuer in ISSUERS:
+        people = tuple(wish.who for wish in crowd if wish.emitente is issuer)
+        await add_company(database, CompanyForm(**asdict(issuer), usuarios=people))
     await database.close()
     async with AsyncExitStack() as stack:
         config = WorldConfig(
             meta=MetaConfig(status_delay=0.02), plugnotas=PlugNotasConfig(processing=0.3, rendering=0.1), seed=plan.seed
         )
         world = await stack.enter_async_context(World(home / "sandbox", config=config))
-        zygote = Zygote(interpreter_environment(home), home)
+        zygote = Zygote(interpreter_environment(home), home, program)
         stack.callback(zygote.close)
         raging = Storm(plan, world, servers, home, zygote, watch)
         for process in raging.processes:
@@ -221,7 +260,7 @@ async def storm(plan: Plan, servers: Servers, home: Path, watch: Callable[[str, 
             "kills_per_emission": round(kills / max(1, len(raging.begun)), 4),
             "blows_per_emission": round(len(raging.weather.struck) / max(1, len(raging.begun)), 4),
             "starts": sum(process.starts for process in raging.processes),
-            "gateway": gateway_share(evidence.gateway, world.plugnotas.faults.hits),
+            "gateway": gateway_share(evidence.gateway),
             "faults": {
                 s.name: {fault.value: count for fault, count in sorted(s.faults.hits.items())} for s in world.simulators
             },

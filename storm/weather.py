@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import random
 import time
+from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from sandbox.faults import Fault
-from storm.plan import Blow, Kind, Plan, blows
+from storm.plan import BLOWS, Blow, Kind, Plan, blows, drawn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sandbox.world import World
     from storm.process import Process
@@ -48,7 +51,8 @@ META = {
     Fault.WEBHOOK_SHUFFLED: 0.15,
 }
 META_LATE = 10.0  # seconds that one copy of a webhook may come after another; within our wait for a tick (30 s)
-REGISTER = {Fault.ERROR_500: 0.05, Fault.HTML: 0.03}
+REGISTER = {Fault.ERROR_500: 0.15, Fault.HTML: 0.1}  # it is asked once for each customer: few calls
+LOOK_EVERY = 0.2  # seconds between looks at what the size of the storm demands by now
 
 
 def cloud(world: World, plan: Plan) -> None:
@@ -102,14 +106,32 @@ class Weather:
         self._tasks: set[asyncio.Task[None]] = set()
         self._recovering = False  # the database, from a crash
         self._turn = 0
+        self._falling: Counter[Kind] = Counter()  # blows that fell or are falling
 
-    async def rage(self) -> None:
-        """Strike by the schedule; to be cancelled."""
+    async def rage(self, begun: Callable[[], int]) -> None:
+        """Strike by the schedule, and what the size demands besides, as the crowd begins; to be cancelled."""
+        await asyncio.gather(self._by_schedule(), self._by_size(begun))
+
+    async def _by_schedule(self) -> None:
         for blow in blows(self._plan):
             await asyncio.sleep(blow.after)
-            task = asyncio.create_task(self._strike(blow))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._launch(blow)
+
+    async def _by_size(self, begun: Callable[[], int]) -> None:
+        """Strike what is behind: a storm that is over soon meets its blows too, spread over its crowd."""
+        chance = random.Random(f"{self._plan.seed}|owed")  # noqa: S311 - seeded on purpose
+        while True:
+            await asyncio.sleep(LOOK_EVERY)
+            share = begun() / self._plan.emissions
+            for kind, demand in BLOWS.items():
+                if self._falling[kind] < math.ceil(demand.least(self._plan.emissions) * share):
+                    self._launch(drawn(chance, kind))
+
+    def _launch(self, blow: Blow) -> None:
+        self._falling[blow.kind] += 1
+        task = asyncio.create_task(self._strike(blow))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def calm(self) -> None:
         """Wait until all that was struck is up again."""
@@ -136,7 +158,9 @@ class Weather:
         except Exception as error:  # noqa: BLE001 - a storm that broke itself must end loudly, not hang
             self.broken.append(f"{blow.kind}: {type(error).__name__} {error}")
             return
-        if target:
+        if not target:
+            self._falling[blow.kind] -= 1  # it fell on nothing
+        else:
             self.struck.append(Struck(at, blow.kind, target, time.monotonic() - started))
 
     async def _hit(self, blow: Blow) -> str:

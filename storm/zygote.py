@@ -18,20 +18,21 @@ import traceback
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from persistence.embedded.process import die_with_parent
+from persistence.embedded.parent_death import die_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 LONGEST = 2**17  # bytes of a request: an environment
+PROGRAM = ("-m", "storm.zygote")  # what the interpreter runs: this module, or a test's that ends in its ``main``
 ONE_FD = array.array("i").itemsize
 
 
 class Zygote:
     """The process that forks; it and all that it forked die with us."""
 
-    def __init__(self, env: Mapping[str, str], home: Path, program: Sequence[str] = ("-m", "storm.zygote")) -> None:
+    def __init__(self, env: Mapping[str, str], home: Path, program: Sequence[str] = PROGRAM) -> None:
         self._ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own module, or a test's

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from patience import PATIENCE
 
-from persistence.embedded.process import PR_SET_PDEATHSIG, die_with_parent
+from persistence.embedded.parent_death import PR_SET_PDEATHSIG, die_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

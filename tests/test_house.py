@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 ROOT = Path(__file__).resolve().parents[1]
-LONGEST = 300  # lines; a module beyond it holds two nouns
+LONGEST = 400  # lines; a module beyond it holds two nouns
 PACKAGES = (
     "bench",
     "bot",

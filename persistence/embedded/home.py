@@ -18,6 +18,8 @@ import errno
 import os
 import pwd
 import secrets
+import shutil
+import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,8 +27,12 @@ from typing import Any
 
 import structlog
 
+from persistence.embedded.parent_death import die_with_parent
+
 log = structlog.get_logger(__name__)
 
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+ONE_SEGMENT = 16 * 2**20  # bytes: PostgreSQL starts no new file of its write-ahead log in less
 PROBE_SECONDS = 10  # `test -x` and `--version` answer in milliseconds; a cold network disk may need seconds
 LOG_BYTES = 10_000_000  # a server log past this is set aside at the next start: a laptop is not a log archive
 FALLBACK = Path("/var/lib/prosa")  # where Linux expects a service's data; every account may pass through it
@@ -34,7 +40,11 @@ SERVER_ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}  # the ser
 
 
 class EmbeddedError(Exception):
-    """The embedded servers could not start; the message says what happened, what was kept and what to do."""
+    """The embedded servers could not start, or ended; the message says what happened, what was kept, what to do."""
+
+
+class HomeError(EmbeddedError):
+    """The home cannot be written; the message says why, and what was kept. What to do: choose another home."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +104,14 @@ class Home:
                 check=False,
                 cwd="/",
                 env=SERVER_ENVIRONMENT,
+                process_group=0,  # as the servers
+                preexec_fn=die_with_parent(signal.SIGKILL),
                 **identity(self.account),
             )
         except subprocess.TimeoutExpired as error:
             raise EmbeddedError(
-                f"{command[0]} took longer than {seconds} s and was stopped. Existing data was kept as it is. "
-                "The machine may be very busy: start again when it is quiet."
+                f"{command[0]} passou de {seconds:.0f} s e foi encerrado. Os dados que existiam ficaram como estavam. "
+                "A máquina pode estar muito ocupada: inicie de novo quando ela estiver livre."
             ) from error
 
 
@@ -116,29 +128,49 @@ def open_home(home: Path) -> Home:
     `/var/lib/prosa` and `home/data` links there.
 
     Raises:
-        EmbeddedError: the home belongs to somebody else, or no reachable place could be made.
+        OSError: the home belongs to somebody else, or no reachable place could be made.
     """
     home = home.expanduser().absolute()
-    try:
-        return _open_as_root(home) if os.geteuid() == 0 else _open_as_ourselves(home)
-    except OSError as error:
-        raise EmbeddedError(
-            f"Could not use {home} for the embedded servers ({error.strerror}: {error.filename}). Nothing was changed. "
-            "Run as the account that owns it, or set PROSA_HOME to a directory that you can write."
-        ) from error
+    return _open_as_root(home) if os.geteuid() == 0 else _open_as_ourselves(home)
+
+
+def home_error(home: Path, error: Exception) -> HomeError | None:
+    """What ``error`` says about the home: it cannot be written, or its disk is full; None when it is about neither."""
+    if _says_full(error) or (isinstance(error, EmbeddedError) and _is_full(home)):
+        return HomeError(
+            f"O disco de {home} está cheio. O que já estava gravado ficou como estava. Libere espaço e inicie de novo"
+        )
+    if isinstance(error, OSError):
+        return HomeError(
+            f"Não foi possível gravar em {error.filename or home} ({error.strerror or error}). "
+            "O que já estava gravado ficou como estava. Rode com a conta dona desse diretório"
+        )
+    return None
+
+
+def _says_full(error: Exception) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in DISK_FULL
+    return any(os.strerror(number) in str(error) for number in DISK_FULL)  # a server's own words
+
+
+def _is_full(home: Path) -> bool:
+    """Whether PostgreSQL cannot work here for want of space; its own log may have had no room to say so."""
+    there = next(path for path in (home / "data", home, *home.parents) if path.exists())
+    return shutil.disk_usage(there).free < ONE_SEGMENT
 
 
 def _open_as_ourselves(home: Path) -> Home:
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
     if home.stat().st_uid != os.geteuid() or (home / "data").is_symlink():
-        raise PermissionError(errno.EACCES, "it belongs to another account", str(home))
+        raise PermissionError(errno.EACCES, "pertence a outra conta", str(home))
     return Home(home, None)
 
 
 def _open_as_root(home: Path) -> Home:
     home.mkdir(parents=True, exist_ok=True)
     if home.stat().st_uid != 0:  # files of root among an ordinary account's would lock that account out
-        raise PermissionError(errno.EACCES, "it belongs to another account", str(home))
+        raise PermissionError(errno.EACCES, "pertence a outra conta", str(home))
     home.chmod(0o711)  # others may pass through to what is theirs, and list nothing
     nobody = pwd.getpwnam("nobody")
     account = Account(nobody.pw_uid, nobody.pw_gid)

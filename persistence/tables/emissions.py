@@ -7,6 +7,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from persistence.tables.base import MOMENT, MONEY, id_, metadata, now
 
+_UNDER_WAY = "status IN ('pendente', 'enviando', 'enviado', 'desconhecido')"
 _NEEDS_EYES = sa.text("status IN ('desconhecido', 'conflito', 'erro')")
 
 nfse_emissao = sa.Table(
@@ -36,12 +37,19 @@ nfse_emissao = sa.Table(
     sa.Column("consultas", sa.Integer, nullable=False, server_default="0"),  # rung of the reconciliation ladder
     sa.Column("envios", sa.Integer, nullable=False, server_default="0"),
     sa.Column("ausente_desde", MOMENT),  # first certain "absent" since the last send
+    sa.Column("em_duvida", sa.Boolean),  # a call may have been accepted; null: an older release wrote the row
+    sa.Column("recusa", JSONB),  # a refusal that came meanwhile: it stands once the key is seen absent often enough
+    sa.Column("rodadas", sa.Integer, nullable=False, server_default="0"),  # sendings that followed two absences
+    sa.Column("sem_conteudo_desde", MOMENT),  # first seen authorised without its text, competence and code
+    sa.Column("desejado_em", MOMENT),  # when the person or staff last said that the invoice is still wanted
     sa.Column("avisado_em", MOMENT),  # the user was told that it takes long
     sa.Column("dica_em", MOMENT),  # a webhook hinted at news since we last looked
     sa.Column("webhook_payload", JSONB),  # the newest webhook about it, whole
     sa.Column("serie_rps", sa.Text),  # the RPS that we gave it, where the company numbers through us
     sa.Column("numero_rps", sa.BigInteger),
-    sa.Column("retida", sa.Text),  # why it waits without a call: circuito, credencial, tentativa_anterior, registro
+    sa.Column(
+        "retida", sa.Text
+    ),  # why it waits without a call: circuito, credencial, tentativa_anterior, registro, pessoa
     sa.Column("proxima_acao_em", MOMENT),  # null: nothing to do
     sa.Column("lease_until", MOMENT),
     sa.Column("epoch", sa.BigInteger, nullable=False, server_default="0"),
@@ -58,14 +66,35 @@ nfse_emissao = sa.Table(
         "sessao_id",
         "revisao",
         unique=True,
-        postgresql_where=sa.text("status IN ('pendente', 'enviando', 'enviado', 'desconhecido')"),
+        postgresql_where=sa.text(_UNDER_WAY),
     ),
     sa.Index("ix_nfse_emissao_session", "session_id"),
     sa.Index("ix_nfse_emissao_criado", "criado_em"),
     sa.Index("ix_nfse_emissao_olhos", "id", postgresql_where=_NEEDS_EYES),
     sa.Index("ix_nfse_emissao_due", "proxima_acao_em", postgresql_where=sa.text("proxima_acao_em IS NOT NULL")),
+    # One company's queue, and the way from one company with something to do to the next.
+    sa.Index(
+        "ix_nfse_emissao_fila",
+        "prestador_id",
+        "proxima_acao_em",
+        postgresql_where=sa.text("proxima_acao_em IS NOT NULL"),
+    ),
+    # Whose person has not been told yet that it takes long.
+    sa.Index(
+        "ix_nfse_emissao_avisar",
+        "criado_em",
+        postgresql_where=sa.text(f"avisado_em IS NULL AND {_UNDER_WAY}"),
+    ),
     sa.Index("ix_nfse_emissao_prestador", "prestador_id", sa.text("id DESC")),
     sa.Index("ix_nfse_emissao_igual", "prestador_id", "tomador_documento", "valor_servico", sa.text("id DESC")),
+    sa.Index("ix_nfse_emissao_espera_pessoa", "id", postgresql_where=sa.text("retida = 'pessoa'")),
+    # Two notes of one confirmation: looked for among the few that are a second attempt.
+    sa.Index(
+        "ix_nfse_emissao_concluida_de_novo",
+        "sessao_id",
+        "revisao",
+        postgresql_where=sa.text("status = 'concluido' AND tentativa > 1"),
+    ),
     sa.Index("ix_nfse_emissao_externo", "id_externo", postgresql_where=sa.text("id_externo IS NOT NULL")),
 )
 
@@ -85,6 +114,7 @@ nfse_processada = sa.Table(
     sa.Column("url_xml", sa.Text),
     sa.Column("url_pdf", sa.Text),
     sa.Column("data_emissao", sa.Text),
+    sa.Column("conteudo_visto_em", MOMENT),  # text, competence and code were compared; null: audits do it
     sa.Column("webhook_payload", JSONB),
     now("criado_em"),
     sa.Index("ix_nfse_processada_numero", "numero"),

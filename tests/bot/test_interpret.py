@@ -9,6 +9,7 @@ from bot.inbound import Outro, Palavras, Toque
 from bot.interpret import RECENT, Plano, plan
 from extractor.contract import Extraction, Intent
 from state_machine import messages
+from state_machine.diagram import example
 from state_machine.estado import Estado
 from state_machine.eventos import (
     Abriu,
@@ -38,6 +39,7 @@ class Remembered:
     stored: dict[str, Sessao] = field(default_factory=dict)
     last: tuple[Sessao, datetime] | None = None
     taken_up: bool = False
+    waits: bool = False
 
     async def load(self, sessao_id: str) -> Sessao | None:
         """One session of this conversation."""
@@ -50,6 +52,10 @@ class Remembered:
     async def repaired(self, sessao_id: str) -> bool:
         """Whether it was taken up."""
         return self.taken_up
+
+    async def stopped(self, sessao: Sessao) -> bool:
+        """Whether its invoice waits for a yes, having been accepted by nobody for a day."""
+        return self.waits
 
 
 def ended(estado: Estado, pendente: Campo | None = None) -> Sessao:
@@ -169,6 +175,14 @@ async def test_words_while_the_authority_works() -> None:
     assert await words(memory, Intent.CONVERSA) == Plano(resposta=messages.em_andamento())
     assert await words(memory, Intent.CANCELAR) == Plano((Cancelou(),), processing)
     assert await words(memory, Intent.INFORMAR, VALOR) == Plano((Abriu(), Informou((VALOR,))))
+
+
+@pytest.mark.parametrize("intent", [Intent.CONFIRMAR, Intent.NEGAR, Intent.CANCELAR, Intent.CONVERSA])
+async def test_words_decide_nothing_while_an_invoice_waits_for_its_button(intent: Intent) -> None:
+    """Nobody accepted it for a day: a yes or no in words brings the question back, days later too."""
+    stopped = example(Estado.PROCESSANDO)
+    memory = Remembered(last=(stopped, NOW - timedelta(days=2)), waits=True)
+    assert await words(memory, intent) == Plano(resposta=messages.ainda_quer(stopped))
 
 
 @pytest.mark.parametrize("tipo", ["reaction", "system", "revoke", "sticker"])

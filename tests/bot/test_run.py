@@ -7,8 +7,9 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from aiohttp import web
 
-from bot.run import COLLECT, run, settle
+from bot.run import COLLECT, PARTS, run, settle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,9 +40,11 @@ async def test_a_process_that_runs_for_long_lets_the_collector_leave_alone_what_
         assert gc.get_freeze_count() > 10_000
         assert gc.get_threshold() == COLLECT
 
-    house: Any = SimpleNamespace(settings=SimpleNamespace(probe_port=None), work=work)
+    house: Any = SimpleNamespace(work=work, probe_app=web.Application)
+    stop = asyncio.Event()
+    stop.set()
     assert gc.get_freeze_count() < 10_000
-    await run(cast("House", house), asyncio.Event(), with_web=False, with_worker=True)
+    await run(cast("House", house), stop, PARTS["worker"], [])
     assert gc.get_freeze_count() > 10_000
 
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.schedule import Schedule
+import bot.schedule
+from bot.schedule import Schedule, ScheduleSilentError
 from persistence.backlog import Backlog
 from persistence.engine import Database
 from persistence.inbox import Inbox
@@ -14,6 +15,7 @@ from persistence.inbox import Inbox
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+PATIENCE = 30.0  # seconds; a condition that takes longer has failed
 SLOT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
@@ -48,12 +50,32 @@ async def test_old_slots_are_forgotten(database: Database) -> None:
 
 
 async def test_starting_and_stopping(database: Database) -> None:
-    """It starts inside a running loop, and stopping twice, or without a start, harms nobody."""
+    """It runs until it is asked to stop; asking twice, or before it runs, harms nobody."""
     replica = scheduler(database)
-    replica.stop()
-    replica.start()
-    replica.stop()
-    replica.stop()
+    async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
+        running = group.create_task(replica.run())
+        await asyncio.sleep(0)
+        assert not running.done()
+        replica.stop()
+        replica.stop()
+    early = scheduler(database)
+    early.stop()
+    async with asyncio.timeout(PATIENCE):
+        await early.run()
+
+
+async def test_a_scheduler_that_falls_silent_is_a_failure(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When nothing is started any more, the loop ends with an error instead of looking alive for ever."""
+    monkeypatch.setattr(bot.schedule, "BEAT_SECONDS", 0.05)
+    replica = scheduler(database)
+    async with asyncio.timeout(PATIENCE):
+        running = asyncio.create_task(replica.run())
+        while not replica._beats:  # noqa: ASYNC110 - a figure has no event
+            await asyncio.sleep(0.01)
+        assert not running.done()
+        replica._scheduler.pause()
+        with pytest.raises(ScheduleSilentError):
+            await running
 
 
 async def test_nothing_overdue_is_no_work(database: Database) -> None:
@@ -70,6 +92,5 @@ async def test_the_audit_is_one_of_the_jobs(database: Database) -> None:
 
     audited = Schedule(database, Inbox(database, 0), Backlog(database), audit)
     for replica, there in ((audited, True), (scheduler(database), False)):
-        replica.start()
+        replica._add_jobs()
         assert (replica._scheduler.get_job("audit") is not None) is there
-        replica.stop()

@@ -50,7 +50,7 @@ def test_an_installed_package_says_that_tests_need_a_clone(
     ("args", "steps", "tests"),
     [
         ([], 5, ["--numprocesses=logical", "--maxprocesses=4", "--dist=loadfile"]),
-        (["--nightly"], 5, []),
+        (["--nightly"], 6, []),
         (["tests/bot", "-x"], 1, ["tests/bot", "-x"]),
         (["--nightly", "tests/storm"], 1, ["tests/storm"]),
     ],
@@ -68,6 +68,8 @@ def test_only_the_whole_is_spread_over_the_cores(
     monkeypatch.setattr(selftest, "_bounded", remember)
     assert selftest.run(args) == 0
     assert len(ran) == steps
+    if args == ["--nightly"]:
+        assert ran.pop() == ["scripts/mutation.py"]
     assert ran[-1] == ["-m", "pytest", *tests]
     assert all(command in [list(step) for _, step, _ in selftest.STEPS] for command in ran[:-1])
 

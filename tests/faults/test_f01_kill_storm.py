@@ -31,13 +31,10 @@ def test_a_short_storm_leaves_exactly_one_invoice_each(tmp_path: Path) -> None:
     assert out.exists(), done.stderr
     result: dict[str, Any] = json.loads(out.read_text())
     verdict = result["verdict"]
+    wrong = {name: found for name, found in verdict.items() if isinstance(found, list) and found}
+    assert (result["word"], done.returncode) == ("KEPT", 0), wrong
     assert verdict["confirmed"] == verdict["notes"] == EMISSIONS
-    broken = {
-        name: verdict[name] for name in ("duplicates", "lost", "unconfirmed", "wrong", "stuck", "untold", "unstored")
-    }
-    assert not any(broken.values()), broken
     assert result["drained_after"] is not None
-    assert sum(count for kind, count in result["blows"].items() if kind.startswith("kill")) >= 3
     assert result["kills_per_emission"] >= 0.02  # ten thousand emissions, two hundred kills
     assert result["gateway"]["faulty"]
     assert page.read_text().startswith("<!doctype html>")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import httpx
 import pytest
 
+from gateway.cancellation import cancel_outcome
 from gateway.plugnotas import PlugNotas
 from sandbox.plugnotas import TOO_LATE, PlugNotasConfig, PlugNotasSimulator
 from state_machine.cancelamento import Codigo, Motivo
@@ -16,6 +18,7 @@ from state_machine.emission import Accepted, CannotTell, Misconfigured, NotSent,
 KEY = "sandbox-api-key"
 WHY = Motivo(Codigo.ERRO_NA_EMISSAO, "Erro na emissão da nota")
 ID = "a" * 24
+CNPJ = "11222333000181"
 
 
 def _error(message: str, **data: Any) -> dict[str, Any]:
@@ -51,7 +54,7 @@ async def test_every_answer_has_one_meaning(server, free, status, body, outcome)
     """What is not plainly something else is unknown: it is asked about before anything is sent again."""
     server.says(status, body)
     async with PlugNotas(server.url, KEY, guard=free) as gateway:
-        assert await gateway.cancel(ID, WHY) == outcome
+        assert await gateway.cancel(CNPJ, ID, WHY) == outcome
     assert (server.received[0].method, server.received[0].path) == ("POST", f"/nfse/cancelar/{ID}")
     assert server.received[0].body.decode() == '{"motivo": "Erro na emissão da nota", "codigo": "1"}'
 
@@ -59,7 +62,13 @@ async def test_every_answer_has_one_meaning(server, free, status, body, outcome)
 async def test_a_refused_connection_was_certainly_not_sent(free):
     """Sending again is safe then."""
     async with PlugNotas("http://127.0.0.1:9", KEY, guard=free) as gateway:
-        assert isinstance(await gateway.cancel(ID, WHY), NotSent)
+        assert isinstance(await gateway.cancel(CNPJ, ID, WHY), NotSent)
+
+
+@pytest.mark.parametrize("lost", [httpx.ReadTimeout, httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError])
+def test_a_request_whose_answer_is_lost_is_unknown(lost):
+    """It may have been taken: it is asked about before it is sent again."""
+    assert cancel_outcome(lost("x"), ID) == Unknown(lost.__name__)
 
 
 @pytest.mark.parametrize("wrong", ["", "a/b", "../x", "a" * 101])
@@ -67,7 +76,7 @@ async def test_an_id_that_is_none_never_becomes_a_path(server, free, wrong):
     """It came from outside."""
     async with PlugNotas(server.url, KEY, guard=free) as gateway:
         with pytest.raises(ValueError, match="id"):
-            await gateway.cancel(wrong, WHY)
+            await gateway.cancel(CNPJ, wrong, WHY)
     assert server.received == []
 
 
@@ -119,13 +128,13 @@ async def test_the_whole_way_at_the_simulated_gateway(free, intent, key, limit):
         settled = await city.ledger.wait_for(lambda record: record.kind == "note.settled")
         note_id = settled.data["id"]
         assert await gateway.cancellation(key, note_id, None) == Stands()
-        taken = await gateway.cancel(note_id, WHY)
+        taken = await gateway.cancel(key.prestador, note_id, WHY)
         assert isinstance(taken, Accepted)
         await city.ledger.wait_for(lambda record: record.kind == "cancel.settled")
         found = await gateway.cancellation(key, note_id, taken.protocolo)
         if limit is None:
             assert isinstance(found, Cancelled)
-            assert await gateway.cancel(note_id, WHY) == AlreadyCancelled()
+            assert await gateway.cancel(key.prestador, note_id, WHY) == AlreadyCancelled()
         else:
             assert TOO_LATE.startswith("E0822")
             assert found == Refused("o prazo que a cidade dá para cancelar já passou")

@@ -100,7 +100,7 @@ async def test_an_invoice_goes_its_whole_way(city, free, intent, key):
         assert nota.numero
         assert len(nota.chave or "") == 50
         for formato, mime in (("pdf", "application/pdf"), ("xml", "application/xml")):
-            document = await gateway.download(nota.id_externo, formato)
+            document = await gateway.download(key.prestador, nota.id_externo, formato)
             assert isinstance(document, Documento)
             assert document.mime == mime
         again = await gateway.submit(payload)
@@ -185,7 +185,7 @@ async def test_a_wrong_token_stops_the_company_and_loses_nothing(city, free, int
     async with PlugNotas(city.url, "wrong", guard=free) as gateway:
         assert isinstance(await gateway.submit(gateway.payload(intent)), Misconfigured)
         assert isinstance(await gateway.find(key), CannotTell)
-        assert isinstance(await gateway.download("5bb4", "pdf"), NotReady)
+        assert isinstance(await gateway.download("11222333000181", "5bb4", "pdf"), NotReady)
 
 
 async def test_the_webhook_of_a_note_names_its_key(city, free, intent, server, key):

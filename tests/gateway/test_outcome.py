@@ -10,7 +10,7 @@ from email.utils import format_datetime
 import pytest
 from patience import PATIENCE
 
-from gateway.http import MAX_CONNECTIONS
+from gateway.lines import QUOTAS, Kind
 from gateway.outcome import retry_after
 from gateway.plugnotas import PlugNotas
 from state_machine.emission import (
@@ -81,7 +81,17 @@ SUBMISSIONS = [
     ("400 HTML", 400, HTML, {}, Unknown),
     ("409 with another's note", 409, conflict({**CURRENT, "idIntegracao": "zap-0002-1"}), {}, Unknown),
     ("409 of another company", 409, conflict({**CURRENT, "prestador": "99999999000191"}), {}, Unknown),
-    ("409 without current", 409, conflict(None), {}, Unknown),
+    ("409 without current", 409, conflict(None), {}, Duplicate(None)),
+    ("400 that says so in words", 400, conflict(None), {}, Duplicate(None)),
+    ("400 with E0014", 400, {"error": {"message": "E0014 - recusada pela SEFIN"}}, {}, Duplicate(None)),
+    ("422 that says so in words", 422, {"error": {"message": "RPS já informado"}}, {}, Duplicate(None)),
+    (
+        "409 that names another as new",
+        409,
+        {"error": {"message": "x", "data": {"new": {"idIntegracao": "zap-9"}}}},
+        {},
+        Unknown,
+    ),
     ("409 HTML", 409, HTML, {}, Unknown),
     ("401", 401, {"error": {"message": "O token informado é inválido"}}, {}, Misconfigured("HTTP 401")),
     ("403 HTML", 403, HTML, {}, Misconfigured("HTTP 403")),
@@ -93,9 +103,13 @@ SUBMISSIONS = [
     ("500 with a note", 500, TAKEN, {}, Unknown),
     ("502 HTML", 502, HTML, {}, Unknown),
     ("504", 504, b"", {}, Unknown),
-    ("404", 404, ABSENT, {}, Unknown),
+    ("404 of a proxy", 404, HTML, {}, Unknown),
+    ("404 of another service", 404, {"message": "no Route matched"}, {}, Unknown),
+    ("404 of the gateway", 404, ABSENT, {}, Rejected(ABSENT["error"]["message"])),
     ("302", 302, b"", {"Location": "https://elsewhere.example/"}, Unknown),
-    ("422", 422, FIELDS, {}, Unknown),
+    ("422 of a proxy", 422, HTML, {}, Unknown),
+    ("422 about another note", 422, {"error": {"message": "x", "data": {"idIntegracao": "zap-9"}}}, {}, Unknown),
+    ("422 of the gateway", 422, FIELDS, {}, Rejected),
     ("a status nobody knows", 599, FIELDS, {}, Unknown),
 ]
 
@@ -147,7 +161,7 @@ async def test_a_submission_whose_answer_is_lost_is_unknown(faulty, free, intent
     async with PlugNotas(url, "key", guard=free, submit_timeout=seconds, query_timeout=seconds) as gateway:
         assert isinstance(await gateway.submit(gateway.payload(intent)), Unknown)
         assert isinstance(await gateway.find(key), CannotTell)
-        assert isinstance(await gateway.download("5bb4", "pdf"), NotReady)
+        assert isinstance(await gateway.download("11222333000181", "5bb4", "pdf"), NotReady)
 
 
 async def test_a_refused_connection_is_certainly_not_sent(closed_url, free, intent, key):
@@ -166,12 +180,13 @@ async def test_a_failed_tls_handshake_is_certainly_not_sent(server, free, intent
 
 
 async def test_a_submission_that_found_no_free_connection_is_certainly_not_sent(faulty, free, intent):
-    """When our own connections are all busy, the one too many is known to have stayed here."""
+    """When all places of its company are taken, the one too many is known to have stayed here."""
+    places = QUOTAS[Kind.SUBMISSION].company
     async with PlugNotas(await faulty("hang"), "key", guard=free, submit_timeout=2.0) as gateway:
         payload = gateway.payload(intent)
-        outcomes = await asyncio.gather(*(gateway.submit(payload) for _ in range(MAX_CONNECTIONS + 1)))
+        outcomes = await asyncio.gather(*(gateway.submit(payload) for _ in range(places + 1)))
     assert outcomes.count(NotSent("PoolTimeout")) == 1
-    assert sum(isinstance(outcome, Unknown) for outcome in outcomes) == MAX_CONNECTIONS
+    assert sum(isinstance(outcome, Unknown) for outcome in outcomes) == places
 
 
 FINDINGS = [
@@ -229,7 +244,7 @@ async def test_only_bytes_that_are_the_document_are_a_document(server, free, cas
     formato, status, body, expected = case
     server.says(status, body)
     async with PlugNotas(server.url, "key", guard=free) as gateway:
-        got = await gateway.download("5bb4f0f5", formato)
+        got = await gateway.download("11222333000181", "5bb4f0f5", formato)
     assert matches(got, expected)
     assert server.received[0].path == f"/nfse/{formato}/5bb4f0f5"
 
@@ -240,6 +255,6 @@ def test_retry_after_is_read_in_both_of_its_forms():
     assert retry_after({"retry-after": "12"}) == 12.0
     assert 80 < (retry_after({"retry-after": format_datetime(soon, usegmt=True)}) or 0) <= 90
     assert retry_after({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0.0
-    assert retry_after({"retry-after": "999999999"}) == 86400.0
+    assert retry_after({"retry-after": "999999999"}) == 3600.0
     assert [retry_after({"retry-after": bad}) for bad in ("-1", "", "later", "9" * 40)] == [None] * 4
     assert retry_after({}) is None

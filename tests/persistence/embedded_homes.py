@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
-import psutil
 
-from persistence.embedded.process import works_in
+from persistence.embedded.process import unfinished, working_in
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def living(path: Path) -> list[int]:
-    """The pids of the processes that work in a data directory of this home."""
-    return [pid for pid in psutil.pids() if works_in(pid, path / "postgres") or works_in(pid, path / "valkey")]
+    """The pids of the servers that work in a data directory of this home, or in one that is being made."""
+    return working_in("", path / "postgres", unfinished(path / "postgres"), path / "valkey")
 
 
 async def ask(url: str, statement: str) -> Any:

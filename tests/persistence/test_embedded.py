@@ -32,7 +32,7 @@ import json, sys
 from pathlib import Path
 from persistence.embedded import Embedded, process
 if "unguarded" in sys.argv:
-    process.die_with_parent = lambda stop_signal: None
+    process.die_with_parent = lambda number: None
 with Embedded.start(Path(sys.argv[1])) as embedded:
     print(json.dumps({"database_url": embedded.servers.database_url}), flush=True)
     sys.stdin.read()
@@ -175,7 +175,7 @@ def test_data_of_another_postgresql_is_left_alone(shared_home: Path) -> None:
     written = version.read_text()
     version.write_text("12\n")
     try:
-        with pytest.raises(EmbeddedError, match=r"written by PostgreSQL 12; .*Nothing was changed.*pg_dump"):
+        with pytest.raises(EmbeddedError, match=r"PostgreSQL 12; .*Nada mudou.*pg_dump"):
             Embedded.start(shared_home)
     finally:
         version.write_text(written)
@@ -188,7 +188,7 @@ def test_a_server_that_cannot_start_says_why_and_leaves_none_running(shared_home
     whole = manifest.read_text()
     manifest.write_text("nonsense\n")
     try:
-        with pytest.raises(EmbeddedError, match=r"(?s)valkey did not start.*was kept.*valkey\.log.*manifest"):
+        with pytest.raises(EmbeddedError, match=r"(?s)valkey .*não iniciou.*como estavam.*valkey\.log.*manifest"):
             Embedded.start(shared_home)
     finally:
         manifest.write_text(whole)

@@ -106,5 +106,5 @@ def test_a_home_of_another_account_is_refused(passable: Path) -> None:
         os.chown(foreign, 12345, 12345)
     else:
         (foreign / "data").symlink_to("/var/lib/prosa/of-root")
-    with pytest.raises(EmbeddedError, match=r"belongs to another account.*Nothing was changed.*PROSA_HOME"):
+    with pytest.raises(EmbeddedError, match=r"pertence a outra conta.*conta dona"):
         Embedded.start(foreign)

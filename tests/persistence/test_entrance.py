@@ -67,6 +67,14 @@ async def test_ticks_only_go_forward_in_whatever_order_they_come(ticked: Databas
     assert set((await states(ticked)).values()) == {1}
 
 
+async def test_a_late_tick_of_an_earlier_step_changes_nothing(ticked: Database, inbox: Inbox) -> None:
+    """Read is read, although "delivered" arrives in a notification of its own afterwards."""
+    first = await message(ticked, "w1", "enviado")
+    for step in ("lido", "entregue"):
+        assert await inbox.put([told("w1", step)]) == 1
+    assert await outcome(ticked, first) == ("w1", "lido", True)
+
+
 async def test_a_message_whose_answer_was_lost_is_known_by_our_number(ticked: Database, inbox: Inbox) -> None:
     """It takes its wamid from the tick; our number alone never moves a message whose wamid is known, or that waits."""
     lost, waiting, other = [

@@ -299,6 +299,26 @@ async def test_a_late_commit_under_an_old_lease_is_refused(database: Database, l
     await finish(database, lanes, lease, *rows)
 
 
+async def test_whoever_lost_a_lane_fences_nothing(database: Database, lanes: Lanes, inbox: Inbox) -> None:
+    """A turn that took no row, and a quarantine, are refused as well: the lane is in other hands."""
+    await inbox.put([arrival("1")])
+    frozen, rows = await claim_one(lanes)
+    await expire(database)
+    await claim_one(lanes, "other")
+
+    async def late(work: str) -> None:
+        async with database.transaction() as connection:
+            if work == "aside":
+                await lanes.set_aside(connection, frozen, rows[0].id, RuntimeError())
+            else:
+                await lanes.done(connection, frozen, [])
+
+    for work in ("aside", "nothing"):
+        with pytest.raises(LeaseLost):
+            await late(work)
+    assert await database.pool.fetchval("SELECT estado FROM inbox") == 0
+
+
 async def test_a_claim_waits_out_a_commit_in_progress(database: Database, lanes: Lanes, inbox: Inbox) -> None:
     """While a fenced transaction is open nobody takes the lane over, even though its lease has run out."""
     await inbox.put([arrival("1")])

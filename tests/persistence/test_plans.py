@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from persistence import conversations, entrance, lanes, outbox
+from persistence import conversations, entrance, lanes, outbox, slots, slow_notice
+from persistence.connection import _compiled
 from persistence.engine import Database
 from persistence.tables import MENSAGENS, MENSAGENS_ABERTAS, MENSAGENS_LIDAS
 
@@ -27,6 +28,10 @@ HOT = {
     "release": lanes._RELEASE,
     "who_writes": conversations._FIND,
     "claim_messages": outbox._CLAIM,
+    "claim_emissions": _compiled(
+        slots.CLAIM_EMISSIONS, dict.fromkeys(("livres", "empresas", "ocupadas", "quietas", "lease"))
+    ).sql,
+    "slow_emissions": _compiled(slow_notice._EMISSIONS, dict.fromkeys(("seconds", "batch"))).sql,
 }
 
 

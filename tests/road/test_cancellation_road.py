@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from road_people import FULL, PADARIA, new_phone, until
 
+from bot.company import add_company
+from bot.demo import COMPANY
 from sandbox.plugnotas_model import CANCELLED, ISSUED
 
 if TYPE_CHECKING:
@@ -322,6 +325,27 @@ async def test_two_people_of_one_company_cancel_a_note_once(road: Road) -> None:
     await bia.expect("cancelada")
     await road.settled()
     assert (_asked(road, note), _stands(road, note)) == (1, CANCELLED)
+
+
+async def test_who_left_the_company_cancels_none_of_its_notes(road: Road) -> None:
+    """The phone issues for another company since: neither the old summary's button nor the note's own does anything."""
+    ana, note = await _issued(road)
+    summary = await _summary(ana, note)
+    other = replace(COMPANY, cnpj="99.000.002/0001-48", razao_social="CAFÉ DA ESQUINA LTDA", usuarios=(new_phone(),))
+    await add_company(road.database, other)
+    await road.database.pool.execute(
+        "UPDATE usuario SET empresa_id = (SELECT id FROM empresa WHERE cnpj = '99000002000148') WHERE telefone = $1",
+        ana.who,
+    )
+    await ana.press("Cancelar a nota", of=summary)
+    emissao_id = await road.database.pool.fetchval(
+        "SELECT emissao_id FROM nfse_processada WHERE id_externo = $1", note.id
+    )
+    await road.world.meta.user_button(ana.who, f"cancelar_nota:{emissao_id}", "Cancelar nota", summary.id)
+    assert f"NFS-e {note.numero}" not in (await ana.expect()).text
+    await road.settled()
+    assert (_asked(road, note), _stands(road, note)) == (0, ISSUED)
+    assert (await _status(road, note))["estado"] == "aguardando_confirmacao"
 
 
 async def test_a_new_invoice_ends_the_question(road: Road) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from road_people import FULL, Person, new_phone, open_road, until
+from road_stage import waits_passing
 
 from bot.company import add_company
 from bot.demo import COMPANY
@@ -122,8 +123,10 @@ async def test_a_company_that_is_not_known_cannot_be_let_go(road: Road) -> None:
 async def test_while_the_gateway_is_down_due_invoices_wait_without_an_attempt(road: Road) -> None:
     """After failures in a row nothing but a probe is called; a confirmed invoice stays unsent and goes out after."""
     ana, rui = await road.person(), await road.person()
-    road.world.plugnotas.faults.set("erro_500", method="GET")
-    await _confirmed(road, ana)  # sent, and asked about in vain
+    road.world.plugnotas.faults.set("erro_500", method="POST")
+    rest = [await road.person() for _ in range(OUTAGE["gateway_breaker_failures"])]
+    for person in (ana, *rest):  # sent in vain
+        await _confirmed(road, person)
     gauge = road.house.metrics.gateway_circuit_open
 
     async def is_open() -> bool:
@@ -132,8 +135,11 @@ async def test_while_the_gateway_is_down_due_invoices_wait_without_an_attempt(ro
     await until(is_open)
 
     async def told(*, aberto: bool) -> bool:
-        stands = "SELECT aberto FROM disjuntor WHERE destino = 'gateway' AND visto_em > now() - interval '2 minutes'"
-        return [row["aberto"] for row in await road.database.pool.fetch(stands)] == [aberto]
+        stands = (
+            "SELECT aberto, quantos FROM disjuntor "
+            "WHERE destino = 'gateway_envio' AND visto_em > now() - interval '2 minutes'"
+        )
+        return [tuple(row) for row in await road.database.pool.fetch(stands)] == [(aberto, int(aberto))]
 
     await until(lambda: told(aberto=True))
     key = await _confirmed(road, rui)
@@ -142,8 +148,9 @@ async def test_while_the_gateway_is_down_due_invoices_wait_without_an_attempt(ro
     assert (waiting["status"], waiting["envios"], await _calls(road, key)) == ("pendente", 0, 0)
 
     road.world.plugnotas.faults.clear()
-    for person in (ana, rui):
-        await person.files()
-        assert len(await road.notes(person)) == 1
+    async with waits_passing(road):
+        for person in (ana, rui, *rest):
+            await person.files()
+            assert len(await road.notes(person)) == 1
     assert gauge._value.get() == 0
     await until(lambda: told(aberto=False))

@@ -3,14 +3,17 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import socket
 import sys
 from typing import TYPE_CHECKING
 
 import children
 import httpx
+import pytest
 from patience import PATIENCE
 
-from sandbox.world import World
+from sandbox.server import PortError
+from sandbox.world import Ports, World, WorldConfig
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,3 +59,15 @@ async def test_a_killed_process_comes_back_as_it_was(tmp_path: Path, listener) -
     assert await process.wait() == 0
     assert [bubble["text"] for bubble in seen["bubbles"]] == ["antes da queda"]
     assert b"antes da queda" in listener.bodies[0]
+
+
+@pytest.mark.parametrize("port", [None, 99_999])
+async def test_a_port_that_cannot_be_opened_leaves_nothing_open(port: int | None) -> None:
+    """The error names the option to change, and the simulators that were open already are closed again."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        world = World(config=WorldConfig(ports=Ports(cnpj=port or taken.getsockname()[1])))
+        with pytest.raises(PortError, match="--cnpj-port"):
+            await world.__aenter__()
+    for simulator in (world.meta, world.plugnotas):
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection("127.0.0.1", simulator.port)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 
 from made_sessions import AGORA, CNPJ
 
+from state_machine.conteudo import Conteudo
 from state_machine.emission import Nota, Rejected, Situacao, StatusEmissao
 from state_machine.reconciliation import Andamento, Politica
 from state_machine.retry import Retentativas
@@ -17,10 +18,11 @@ PRESTADOR = "44555666000181"
 ID = "211126-0a1b2c3d-r1-1"
 RECUSA = Rejected("valor inválido", ("E123",))
 DIA = timedelta(days=1)
+CONTEUDO = Conteudo(PRESTADOR, CNPJ, "17.01", Decimal("1500.00"), date(2026, 11, 21), "Consultoria de gestão")
 
 
 def andamento(status=S.DESCONHECIDO, **mais):
-    return Andamento(ID, PRESTADOR, CNPJ, Decimal("1500.00"), status, AGORA, **mais)
+    return Andamento(ID, CONTEUDO, CONTEUDO.impressao, status, AGORA, **mais)
 
 
 def nota(situacao=Situacao.AUTORIZADA, **mais):
@@ -32,6 +34,9 @@ def nota(situacao=Situacao.AUTORIZADA, **mais):
         "tomador": CNPJ,
         "valor": Decimal("1500.00"),
         "numero": "1042" if situacao is Situacao.AUTORIZADA else None,
+        "descricao": "Consultoria de gestão",
+        "competencia": "2026-11-21",
+        "codigo_servico": "1701",
     }
     return Nota(**{**campos, **mais})
 

@@ -12,13 +12,16 @@ from state_machine.eventos import (
     Conversou,
     EmissaoDemorou,
     EmissaoFalhou,
+    EmissaoParada,
     Informou,
     MandouArquivo,
+    NaoQuisMais,
     Negou,
     NotaAutorizada,
     NotaRejeitada,
     PediuAjuda,
     PediuCorrecao,
+    QuisAinda,
 )
 from state_machine.fields import Campo
 from state_machine.rascunho import Cadastro
@@ -43,6 +46,9 @@ news = st.sampled_from(
         NotaRejeitada("recusada", None),
         EmissaoFalhou(""),
         EmissaoDemorou(),
+        EmissaoParada(),
+        QuisAinda(parada=False),
+        NaoQuisMais(parada=False),
     ]
 )
 jumps = st.sampled_from([2, 30, 600, 3599, 3601, 86_400, 7 * 86_400]).map(lambda s: timedelta(seconds=s))

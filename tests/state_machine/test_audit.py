@@ -11,18 +11,20 @@ import pytest
 
 from state_machine.audit import Diferenca, Nossa, Periodo, Tipo, compara
 from state_machine.cancelamento import StatusNota
+from state_machine.conteudo import Conteudo
 from state_machine.emission import Nota, Situacao, StatusEmissao
 
 AGORA = datetime(2026, 11, 22, 15, tzinfo=UTC)
 PERIODO = Periodo.ultimos(3, AGORA)
 ONTEM = AGORA - timedelta(days=1)
 CNPJ, PADARIA = "11222333000181", "12345678000195"
+CONTEUDO = Conteudo(CNPJ, PADARIA, "17.01", Decimal("1500.00"), date(2026, 11, 21), "Consultoria")
 AQUI = Nossa(
     emissao_id=7,
     id_integracao="211126-07f40961-r1-1",
-    prestador=CNPJ,
-    tomador=PADARIA,
-    valor=Decimal("1500.00"),
+    pedido=("211126-07f40961", 1),
+    conteudo=CONTEUDO,
+    impressao=CONTEUDO.impressao,
     status=StatusEmissao.CONCLUIDO,
     enviada_em=ONTEM,
     nota=StatusNota.AUTORIZADO,
@@ -186,3 +188,32 @@ def test_refused_there_while_we_gave_up() -> None:
     recusada = replace(AQUI, status=StatusEmissao.REJEITADO, **SEM_NOTA)
     found = compara([recusada], [replace(LA, situacao=Situacao.REJEITADA, valor=Decimal(1))], PERIODO)
     assert (found.diferencas, found.reler) == ((), frozenset())
+
+
+@pytest.mark.parametrize(
+    ("diferente", "motivo"),
+    [
+        ({"descricao": "Outro serviço"}, "outro texto de serviço"),
+        ({"competencia": "1999-01-31"}, "outra competência"),
+        ({"codigo_servico": "14.10"}, "outro código de serviço"),
+    ],
+)
+def test_content_that_only_the_xml_shows_is_compared_too(diferente: dict[str, str], motivo: str) -> None:
+    """Service text, month and code are held against the stored fingerprint, as value and customer are."""
+    assert _only(AQUI, replace(LA, **diferente)).motivo == motivo
+
+
+def test_a_changed_row_of_ours_is_told_as_such() -> None:
+    """Our own columns no longer give the fingerprint that was stored at the confirmation."""
+    mexida = replace(AQUI, conteudo=replace(CONTEUDO, descricao="Outro"))
+    assert _only(mexida, LA).motivo == "o que guardamos não é mais o que foi confirmado"
+
+
+def test_two_notes_of_one_confirmation_differ_even_if_each_is_right() -> None:
+    """Both attempts of a revision are authorised: nothing else is wrong with either; a cancelled one does not count."""
+    outra = replace(AQUI, emissao_id=8, id_integracao="211126-07f40961-r1-2", numero="43", id_externo="a2")
+    la = replace(LA, id_integracao=outra.id_integracao, numero="43", id_externo="a2")
+    [diferenca] = compara([AQUI, outra], [LA, la], PERIODO).diferencas
+    assert (diferenca.tipo, diferenca.motivo) == (Tipo.DIVERGEM, "2 notas para a mesma confirmação: 42 e 43")
+    cancelada, la = replace(outra, nota=StatusNota.CANCELADO), replace(la, situacao=Situacao.CANCELADA)
+    assert compara([AQUI, cancelada], [LA, la], PERIODO).diferencas == ()

@@ -67,3 +67,17 @@ def test_a_probe_that_is_answered_closes_it_and_one_that_fails_does_not():
     breaker.succeeded()
     breaker.succeeded()
     assert (breaker.open, breaker.pause(), changes) == (False, 0.0, [True, False])
+
+
+def test_a_failure_while_it_is_open_extends_nothing():
+    """Calls that were under way when it opened fail one after the other; the probe comes when it was due."""
+    breaker, clock, changes = opened()
+    for second in range(1, 10):
+        clock.now = float(second)
+        breaker.failed()
+    assert breaker.pause() == 1.0
+    clock.now = 10.0
+    assert breaker.allows()
+    clock.now = 15.0
+    breaker.failed()  # the probe itself: the pause runs since it left
+    assert (breaker.pause(), changes) == (5.0, [True])

@@ -118,6 +118,14 @@ def test_two_taps_are_one_confirmation():
     assert "já foi pedido" in segundo.mensagem.texto
 
 
+def test_a_press_after_the_deadline_cancels_nothing():
+    """Also while the sweep has not come by: the question has expired, and the user hears it."""
+    c = decide(abre(1, NOTA, AGORA).cancelamento, Motivou(Codigo.OUTROS, WHY), AGORA).cancelamento
+    tarde = decide(c, Confirmou(c.versao), c.expira_em)
+    assert tarde.cancelamento.estado is E.EXPIRADO
+    assert decide(c, Confirmou(c.versao), c.expira_em - timedelta(seconds=1)).cancelamento.estado is E.PENDENTE
+
+
 def test_a_deadline_that_was_moved_expires_nothing():
     """The user spoke after the sweep had looked."""
     c = abre(1, NOTA, AGORA).cancelamento

@@ -37,6 +37,8 @@ OURS = {
     ("erro", "aprovado"),  # the authority's late word
     ("erro", "rejeitado"),
     ("rejeitado", "aprovado"),
+    ("processando", "cancelado_usuario"),  # nobody had accepted it for a day, and its person no longer wants it
+    ("erro", "processando"),  # staff send what certainly nobody accepted
     ("rejeitado", "processando"),  # staff repaired what was ours: the confirmed revision is tried again
 }
 

@@ -3,9 +3,10 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
+from made_emissions import andamento
 
 from state_machine.emission import Finding, Outcome, StatusEmissao, Unknown
-from state_machine.reconciliation import ASSENTADOS
+from state_machine.reconciliation import ASSENTADOS, deve_enviar
 
 
 def test_the_states_of_an_emission_are_the_stored_words():
@@ -36,3 +37,9 @@ def test_the_answers_are_values(union):
         assert kind.__dataclass_params__.frozen
         assert kind.__doc__
     assert Unknown("a") == Unknown("a")
+
+
+@pytest.mark.parametrize("status", StatusEmissao)
+def test_only_what_was_never_sent_may_be_sent(status):
+    """``enviando`` may have left with a worker that died: it is asked about, as all the others are."""
+    assert deve_enviar(andamento(status)) is (status is StatusEmissao.PENDENTE)

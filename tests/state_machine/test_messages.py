@@ -161,6 +161,9 @@ _FIXAS = {
     "nada_a_confirmar": (),
     "quarentena": (),
     "reprocessando": (),
+    "ainda_quer": (_SESSAO,),
+    "envio_retomado": (),
+    "duas_notas": ("1043", ("1042",)),
 }
 
 

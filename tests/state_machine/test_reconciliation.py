@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from itertools import pairwise
 
 import pytest
 from made_emissions import DIA, POLITICA, RECUSA, S, andamento, depois, nota
@@ -23,11 +24,14 @@ from state_machine.emission import (
 from state_machine.reconciliation import (
     ABSENT_TWICE_AFTER,
     ASSENTADOS,
+    CONTENT_WITHIN,
     GIVE_UP_ASKING_AFTER,
     Politica,
     apos_consulta,
     apos_envio,
     deve_enviar,
+    deve_perguntar,
+    sem_chamada,
 )
 
 
@@ -42,11 +46,9 @@ from state_machine.reconciliation import (
         (Accepted("ext", "p"), S.ENVIADO, 2.0, None),
         (Unknown("ReadTimeout"), S.DESCONHECIDO, 2.0, None),
         (RECUSA, S.REJEITADO, None, "rejeitada"),
-        (Duplicate(nota()), S.CONCLUIDO, None, "autorizada"),
-        (Duplicate(nota(Situacao.PROCESSANDO)), S.ENVIADO, 2.0, None),
-        (Duplicate(nota(Situacao.REJEITADA)), S.REJEITADO, None, "rejeitada"),
-        (Duplicate(nota(Situacao.CANCELADA)), S.CONFLITO, None, "falhou"),
-        (Duplicate(nota(valor=Decimal(1))), S.CONFLITO, None, "falhou"),
+        (Duplicate(), S.DESCONHECIDO, 0.0, None),  # a question, whatever it says stands there
+        (Duplicate(nota()), S.DESCONHECIDO, 0.0, None),
+        (Duplicate(nota(Situacao.REJEITADA)), S.DESCONHECIDO, 0.0, None),
     ],
     ids=lambda x: x if isinstance(x, str) else type(x).__name__,
 )
@@ -65,6 +67,8 @@ NOTAS = {
     "processando": nota(Situacao.PROCESSANDO),
     "sem_numero": nota(numero=None),
     "rejeitada": nota(Situacao.REJEITADA, mensagem="E123"),
+    "ja_existe": nota(Situacao.REJEITADA, mensagem="E0014", ja_existe=True),
+    "sem_xml": nota(descricao=None, competencia=None, codigo_servico=None),
     "cancelada": nota(Situacao.CANCELADA),
     "outra": nota(tomador=OUTRO_CNPJ),
 }
@@ -72,6 +76,8 @@ NOTAS = {
 ACHADOS = {
     "autorizada": dict.fromkeys([*ABERTOS, S.ERRO, S.REJEITADO, S.CONFLITO, S.DISPENSADO], (S.CONCLUIDO, "autorizada")),
     "processando": dict.fromkeys(ABERTOS, (S.ENVIADO, None)),
+    "ja_existe": dict.fromkeys(ABERTOS, (S.DESCONHECIDO, None)),
+    "sem_xml": dict.fromkeys(ABERTOS, (S.ENVIADO, None)),
     "sem_numero": dict.fromkeys(ABERTOS, (S.ENVIADO, None)),
     "rejeitada": dict.fromkeys([*ABERTOS, S.ERRO, S.CONFLITO, S.DISPENSADO], (S.REJEITADO, "rejeitada")),
     "cancelada": {
@@ -94,7 +100,7 @@ def test_what_follows_from_a_note_that_was_found(antes, achado):
     status, aviso = ACHADOS[achado].get(antes, (antes, None))
     assert (passo.andamento.status, passo.aviso) == (status, aviso)
     assert passo.nota == NOTAS[achado]
-    if status in ASSENTADOS and achado not in {"processando", "sem_numero"}:
+    if status in ASSENTADOS and achado not in {"processando", "sem_numero", "ja_existe", "sem_xml"}:
         assert passo.daqui is None
 
 
@@ -163,13 +169,30 @@ def test_the_user_is_told_once_that_it_takes_long_and_in_time():
     assert apos_consulta(passo.andamento, CannotTell("HTTP 502"), depois(60), politica).aviso is None
 
 
+def test_what_nobody_accepted_is_asked_about_after_a_day_and_never_dies():
+    """Nothing is sent until the person answers; their yes counts for a day, then they are asked again."""
+    agora = AGORA + DIA + timedelta(seconds=1)
+    for outcome in (NotSent("ConnectError"), Postponed(None, "HTTP 503"), Misconfigured("HTTP 403")):
+        passo = apos_envio(andamento(S.PENDENTE, envios=3, avisado=True), outcome, agora, POLITICA)
+        assert (passo.andamento.status, passo.aviso, passo.daqui) == (S.PENDENTE, "ainda_quer", None)
+        assert passo.retida == "pessoa"
+    esperou = sem_chamada(andamento(S.PENDENTE, avisado=True), 60.0, "circuito", agora, POLITICA)
+    assert (esperou.aviso, esperou.daqui, esperou.retida) == ("ainda_quer", None, "pessoa")
+    querido = andamento(S.PENDENTE, avisado=True, desejado_em=agora)
+    assert not deve_perguntar(querido, agora + timedelta(hours=23))
+    assert apos_envio(querido, NotSent("x"), agora + timedelta(hours=23), POLITICA).daqui is not None
+    assert deve_perguntar(querido, agora + timedelta(hours=25))
+    aceito = apos_envio(querido, Accepted("ext", "p"), agora + timedelta(seconds=1), POLITICA)
+    assert (aceito.andamento.status, aceito.aviso) == (S.ENVIADO, None)
+
+
 @pytest.mark.parametrize("status", [S.PENDENTE, *ABERTOS])
 @pytest.mark.parametrize("avisado", [False, True])
 @pytest.mark.parametrize("idade", [DIA + timedelta(seconds=1), 8 * DIA])
 def test_after_a_day_people_take_over_and_the_user_hears_it_once(status, avisado, idade):
     """``erro`` and "falhou" once; nothing is sent by itself any more; the questions go on for a week."""
     agora = AGORA + idade
-    atual = andamento(status, avisado=avisado, envios=3)
+    atual = andamento(status, avisado=avisado, envios=3, duvida=True)
     if deve_enviar(atual):
         passo = apos_envio(atual, NotSent("ConnectError"), agora, POLITICA)
     else:
@@ -222,6 +245,9 @@ def test_what_was_refused_is_never_sent_again_by_a_later_sighting():
         ({"valor": Decimal("1500.01")}, "valor"),
         ({"tomador": OUTRO_CNPJ}, "tomador"),
         ({"prestador": OUTRO_CNPJ}, "prestador"),
+        ({"descricao": "Outro serviço"}, "descricao"),
+        ({"competencia": "2026-10-31"}, "competencia"),
+        ({"codigo_servico": "14.10"}, "codigo_servico"),
     ],
 )
 def test_a_note_with_other_content_is_a_conflict_for_people(diferente, campo):
@@ -231,3 +257,81 @@ def test_a_note_with_other_content_is_a_conflict_for_people(diferente, campo):
     assert campo in passo.motivo
     calada = nota(valor=None, tomador=None, prestador=None)
     assert apos_consulta(andamento(), Found(calada), depois(), POLITICA).andamento.status is S.CONCLUIDO
+
+
+@pytest.mark.parametrize(
+    "escrita",
+    [
+        {"descricao": "CONSULTORIA  DE GESTAO."},
+        {"competencia": "2026-11"},
+        {"competencia": "2026-11-01"},
+        {"codigo_servico": "17.01"},
+        {"codigo_servico": "170101"},
+    ],
+)
+def test_another_spelling_of_the_same_content_is_no_conflict(escrita):
+    """Authorities change case, accents and dots, and name a month by any of its days."""
+    assert apos_consulta(andamento(), Found(nota(**escrita)), depois(), POLITICA).andamento.status is S.CONCLUIDO
+
+
+def test_a_row_that_is_not_what_its_fingerprint_says_adopts_nothing():
+    """Whoever changed our own columns after the confirmation makes no note pass for the confirmed one."""
+    mexida = replace(andamento(), impressao="0" * 64)
+    passo = apos_consulta(mexida, Found(nota()), depois(), POLITICA)
+    assert (passo.andamento.status, "impressao" in passo.motivo) == (S.CONFLITO, True)
+
+
+def test_a_note_is_adopted_when_its_content_was_seen_or_its_xml_never_comes():
+    """Looked at again soon and less and less often; after a minute the summary is believed."""
+    sem = Found(NOTAS["sem_xml"])
+    agora, atual, pausas = depois(), andamento(), []
+    while (passo := apos_consulta(atual, sem, agora, POLITICA)).andamento.status is S.ENVIADO:
+        pausas.append(passo.daqui)
+        agora, atual = agora + timedelta(seconds=passo.daqui), passo.andamento
+    assert passo.andamento.status is S.CONCLUIDO
+    assert pausas == [0.5, 0.5, 1, 2, 4, 8, 16, 32]
+    assert agora - depois() >= CONTENT_WITHIN
+    assert apos_consulta(atual, Found(nota()), depois(9), POLITICA).andamento.status is S.CONCLUIDO
+    outra = Found(nota(descricao="Outro serviço"))
+    assert apos_consulta(atual, outra, depois(9), POLITICA).andamento.status is S.CONFLITO
+
+
+def test_a_refusal_while_an_earlier_call_is_undecided_ends_nothing():
+    """The first call's answer was lost: a refusal of the second stands, with its code, after two absences only."""
+    perdida = apos_envio(andamento(S.PENDENTE), Unknown("reset"), depois(0), POLITICA).andamento
+    uma = apos_consulta(perdida, Absent(), depois(2), POLITICA).andamento
+    duas = apos_consulta(uma, Absent(), depois(40), POLITICA).andamento
+    assert deve_enviar(duas)
+    recusada = apos_envio(duas, RECUSA, depois(41), POLITICA)
+    assert (recusada.andamento.status, recusada.aviso) == (S.DESCONHECIDO, None)
+    assert recusada.daqui is not None
+    achada = apos_consulta(recusada.andamento, Found(nota()), depois(43), POLITICA)
+    assert (achada.andamento.status, achada.aviso) == (S.CONCLUIDO, "autorizada")
+    ausente = apos_consulta(recusada.andamento, Absent(), depois(51), POLITICA)
+    assert (ausente.andamento.status, ausente.aviso) == (S.DESCONHECIDO, None)
+    firme = apos_consulta(ausente.andamento, Absent(), depois(51 + 30), POLITICA)
+    assert (firme.andamento.status, firme.aviso, firme.recusa) == (S.REJEITADO, "rejeitada", RECUSA)
+    assert not deve_enviar(firme.andamento)
+
+
+def test_a_refusal_after_calls_that_nobody_accepted_is_final():
+    """Refused connections, 503 and 403 leave nothing undecided."""
+    atual = andamento(S.PENDENTE)
+    for outcome in (NotSent("ConnectError"), Postponed(None, "HTTP 503"), Misconfigured("HTTP 403")):
+        atual = apos_envio(atual, outcome, depois(), POLITICA).andamento
+    assert apos_envio(atual, RECUSA, depois(), POLITICA).andamento.status is S.REJEITADO
+
+
+def test_after_two_absences_the_pauses_grow():
+    """A gateway that always loses the answer and never has the note gets some twenty calls a day, not thousands."""
+    agora, atual, envios = AGORA, andamento(S.PENDENTE, avisado=True), []
+    while atual.status is not S.ERRO:
+        if deve_enviar(atual):
+            envios.append(agora)
+            passo = apos_envio(atual, Unknown("ReadTimeout"), agora, POLITICA)
+        else:
+            passo = apos_consulta(atual, Absent(), agora, POLITICA)
+        agora, atual = agora + timedelta(seconds=passo.daqui), passo.andamento
+    pausas = [(depois - antes).total_seconds() for antes, depois in pairwise(envios)]
+    assert pausas == sorted(pausas)
+    assert len(envios) < 25

@@ -40,6 +40,10 @@ notas = st.builds(
     tomador=st.sampled_from([None, CNPJ, OUTRO_CNPJ]),
     prestador=st.sampled_from([None, PRESTADOR, OUTRO_CNPJ]),
     numero=st.sampled_from([None, "7"]),
+    descricao=st.sampled_from([None, "Consultoria de gestão", "CONSULTORIA DE GESTAO", "Outro serviço"]),
+    competencia=st.sampled_from([None, "2026-11-01", "2026-10-21"]),
+    codigo_servico=st.sampled_from([None, "17.01", "14.10"]),
+    ja_existe=st.booleans(),
 )
 outcomes = st.one_of(
     st.builds(NotSent, st.just("x")),
@@ -59,6 +63,11 @@ andamentos = st.builds(
     envios=st.integers(0, 5000),
     ausente_desde=st.none() | idades.map(lambda d: AGORA + d),
     avisado=st.booleans(),
+    duvida=st.booleans(),
+    recusa=st.none() | st.just(RECUSA),
+    rodadas=st.integers(0, 9),
+    sem_conteudo_desde=st.none() | idades.map(lambda d: AGORA + d),
+    desejado_em=st.none() | idades.map(lambda d: AGORA + d),
 )
 
 
@@ -69,6 +78,9 @@ def igual(uma):
         and uma.valor in {None, Decimal(1500)}
         and uma.tomador in {None, CNPJ}
         and uma.prestador in {None, PRESTADOR}
+        and uma.descricao in {None, "Consultoria de gestão", "CONSULTORIA DE GESTAO"}
+        and uma.competencia in {None, "2026-11-01"}
+        and uma.codigo_servico in {None, "17.01"}
     )
 
 
@@ -102,10 +114,11 @@ def test_nothing_unknown_is_ever_final(antes, resposta, idade):
 def test_nothing_is_sent_again_unless_it_is_certainly_not_there(antes, resposta, idade):
     """``pendente`` follows only from what was refused at the door, or from two absences half a minute apart."""
     antes, passo = passo_de(antes, resposta, idade)
-    if idade > HUMAN_AFTER:
-        assert not deve_enviar(passo.andamento)
     if not deve_enviar(passo.andamento):
         return
+    if idade > HUMAN_AFTER:  # only what nobody accepted is not with people, and then its person is asked first
+        assert not passo.andamento.duvida
+        assert passo.daqui is None or antes.desejado_em is not None
     if isinstance(resposta, Absent):
         assert antes.ausente_desde is not None
         assert AGORA + idade - antes.ausente_desde >= ABSENT_TWICE_AFTER
@@ -123,7 +136,7 @@ def test_only_our_own_authorised_note_concludes_and_nothing_undoes_it(antes, res
     if antes.status is S.CONCLUIDO:
         assert (novo, passo.aviso) == (S.CONCLUIDO, None)
     elif novo is S.CONCLUIDO:
-        assert isinstance(resposta, Found | Duplicate)
+        assert isinstance(resposta, Found)
         assert igual(resposta.nota)
         assert resposta.nota.situacao is Situacao.AUTORIZADA
         assert resposta.nota.numero
@@ -155,7 +168,35 @@ def test_each_piece_of_news_is_told_on_the_step_that_makes_it_news(antes, respos
         case "rejeitada":
             assert (novo is S.REJEITADO) > (antes.status is S.REJEITADO)
             assert passo.recusa is not None
+        case "ainda_quer":
+            assert (novo, passo.andamento.duvida, passo.daqui) == (S.PENDENTE, False, None)
         case None:
             assert antes.status is novo or novo in {S.PENDENTE, S.ENVIADO, S.DESCONHECIDO, S.CONFLITO}
     if novo in ASSENTADOS and antes.status not in ASSENTADOS:
         assert (passo.daqui, passo.andamento.consultas) == (None, 0)
+
+
+@law
+@given(andamentos, outcomes | findings, idades)
+def test_no_refusal_is_final_while_a_call_may_have_been_accepted(antes, resposta, idade):
+    """In doubt a refusal ends nothing but by the note's own word, or once the key was absent twice after it."""
+    antes, passo = passo_de(antes, resposta, idade)
+    if passo.andamento.status is not S.REJEITADO or antes.status is S.REJEITADO:
+        return
+    match resposta:
+        case Found(nota=uma):
+            assert (uma.situacao, uma.ja_existe) == (Situacao.REJEITADA, False)
+        case Absent():
+            assert antes.recusa is not None
+            assert AGORA + idade - antes.ausente_desde >= ABSENT_TWICE_AFTER
+        case _:
+            assert not antes.duvida
+
+
+@law
+@given(andamentos, outcomes | findings, idades)
+def test_doubt_once_there_stays_until_the_end(antes, resposta, idade):
+    """No later answer makes certain what an earlier call did."""
+    antes, passo = passo_de(antes, resposta, idade)
+    assert passo.andamento.duvida >= antes.duvida
+    assert passo.andamento.duvida >= isinstance(resposta, Accepted | Unknown | Duplicate)

@@ -23,7 +23,7 @@ from made_sessions import (
     snapshots,
 )
 
-from state_machine.efeitos import Emitir, EnviarArquivo, GravarSnapshot, Responder
+from state_machine.efeitos import Dispensar, Emitir, EnviarArquivo, GravarSnapshot, Responder, RetomarEnvio
 from state_machine.estado import ESPERAM_USUARIO, FINAIS, Estado, SnapshotReason
 from state_machine.eventos import (
     EVENTOS,
@@ -32,11 +32,14 @@ from state_machine.eventos import (
     Confirmou,
     EmissaoDemorou,
     EmissaoFalhou,
+    EmissaoParada,
     Informou,
+    NaoQuisMais,
     NotaAutorizada,
     NotaRejeitada,
     PediuCorrecao,
     PrazoVencido,
+    QuisAinda,
     Reprocessou,
 )
 from state_machine.fields import Campo
@@ -182,15 +185,62 @@ def test_the_authoritys_late_word_prevails(estado, evento, para):
     assert snapshots(decision) == [REASONS[para]]
 
 
+_ORDENS = {(Estado.REJEITADO, Reprocessou), (Estado.ERRO, QuisAinda)}
+
+
 @settings(deadline=None, max_examples=100 * MORE)
 @given(dados=st.data(), estado=st.sampled_from(sorted(FINAIS)), tipo=st.sampled_from(EVENTOS))
 def test_final_is_final(dados, estado, tipo):
-    """Nothing but the authority's late word, or staff's order to try a refusal again, changes a final session."""
+    """Nothing but the authority's late word, or an order of staff, changes a final session."""
     sessao = dados.draw(sessoes(estado))
     depois = transition(sessao, dados.draw(de_tipo[tipo]), dados.draw(momentos)).sessao
-    if (estado, tipo) not in {*((de, type(evento)) for de, evento, _ in _TARDIAS), (Estado.REJEITADO, Reprocessou)}:
+    if (estado, tipo) not in {*((de, type(evento)) for de, evento, _ in _TARDIAS), *_ORDENS}:
         assert depois == sessao
     assert depois.rascunho == sessao.rascunho
+
+
+def test_an_invoice_that_nobody_accepted_waits_for_its_persons_word():
+    """The question names the amount and has both answers; a yes lets the stored bytes go, a no ends it unissued."""
+    parada = em_processo()
+    pergunta = diz(parada, EmissaoParada())
+    assert pergunta.sessao == parada
+    assert [botao.id.partition(":")[0] for botao in resposta(pergunta).botoes] == ["querer", "desistir"]
+    sim = diz(parada, QuisAinda())
+    assert sim.sessao == parada
+    assert [e for e in sim.efeitos if isinstance(e, RetomarEnvio)] == [RetomarEnvio(parada.revisao)]
+    nao = diz(parada, NaoQuisMais())
+    assert nao.sessao.estado is Estado.CANCELADO_USUARIO
+    assert [e for e in nao.efeitos if isinstance(e, Dispensar)] == [Dispensar(parada.revisao)]
+
+
+@pytest.mark.parametrize("evento", [QuisAinda(parada=False), NaoQuisMais(parada=False)])
+def test_a_word_about_an_invoice_that_no_longer_waits_for_it_changes_nothing(evento):
+    """An old button, or the invoice left meanwhile: nothing is sent or given up, and the person hears how it stands."""
+    decision = diz(em_processo(), evento)
+    assert decision.sessao == em_processo()
+    assert not [e for e in decision.efeitos if isinstance(e, RetomarEnvio | Dispensar | Emitir)]
+    assert resposta(decision).texto
+
+
+def test_staff_let_an_error_go_that_nobody_accepted():
+    """Only the order of staff, which looked under the row's lock, leads from an error back to the authority."""
+    parada = diz(em_processo(), EmissaoFalhou("")).sessao
+    decision = diz(parada, QuisAinda())
+    assert decision.sessao.estado is Estado.PROCESSANDO
+    assert [e for e in decision.efeitos if isinstance(e, RetomarEnvio)] == [RetomarEnvio(parada.revisao)]
+    assert diz(parada, QuisAinda(parada=False)).sessao == parada
+
+
+def test_a_second_note_of_one_confirmation_is_told_with_its_files():
+    """The first one's number, the second one's, what to do, and both files of the second."""
+    aprovada = diz(em_processo(), NotaAutorizada("1042", 1)).sessao
+    decision = diz(aprovada, NotaAutorizada("1043", 2, ("1042",)))
+    assert decision.sessao == aprovada
+    assert "1042" in resposta(decision).texto
+    assert "1043" in resposta(decision).texto
+    arquivos = [e for e in decision.efeitos if isinstance(e, EnviarArquivo)]
+    assert [(a.emissao_id, a.formato) for a in arquivos] == [(2, "pdf"), (2, "xml")]
+    assert diz(aprovada, NotaAutorizada("1042", 1)).efeitos == ()
 
 
 def test_a_refusal_that_was_ours_is_tried_again_with_the_confirmed_revision():

@@ -1,0 +1,52 @@
+"""Owns the reading of an issued note's XML: what it says of service text, competence and code."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+if TYPE_CHECKING:
+    from state_machine.emission import Nota
+
+_MAX_BYTES = 1_000_000  # a note has some 20 kB; more is nothing that we asked for
+# The national layout (infDPS of DPS 1.00 and 1.01) and the ABRASF family (1.00 to 2.04), which most cities speak.
+_DESCRICAO = ("xDescServ", "Discriminacao")
+_COMPETENCIA = ("dCompet", "Competencia")
+_CODIGO = ("cTribNac", "ItemListaServico")
+
+
+def with_content(nota: Nota, xml: bytes) -> Nota:
+    """Return the note with what its XML says of the service; what a layout that we don't know says stays unsaid."""
+    root = _parsed(xml)
+    if root is None:
+        return nota
+    return replace(
+        nota,
+        descricao=nota.descricao or _first(root, _DESCRICAO),
+        competencia=nota.competencia or _first(root, _COMPETENCIA),
+        codigo_servico=nota.codigo_servico or _first(root, _CODIGO),
+    )
+
+
+def _parsed(xml: bytes) -> ET.Element | None:
+    if len(xml) > _MAX_BYTES or b"<!DOCTYPE" in xml or b"<!ENTITY" in xml:  # a note declares no entities
+        return None
+    try:
+        return ET.fromstring(xml)  # noqa: S314 - no entities, see above
+    except (ET.ParseError, ValueError, LookupError):  # also an encoding that nobody knows
+        return None
+
+
+def _first(root: ET.Element, names: tuple[str, ...]) -> str | None:
+    """Return the text of the one element of this name, in whatever namespace; several that differ say nothing."""
+    found = {
+        text
+        for element in root.iter()
+        if isinstance(element.tag, str) and element.tag.rpartition("}")[2] in names and (text := _text(element))
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+def _text(element: ET.Element) -> str:
+    return (element.text or "").replace("\x00", "").strip()

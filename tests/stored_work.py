@@ -1,0 +1,100 @@
+"""Rows of emissions, cancellations and messages as the house stores them, for tests of who may work on them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from persistence.engine import Database
+
+_numbers = itertools.count(1)
+
+_EMISSION = """
+WITH conversa AS (
+    INSERT INTO conversas (conversa, phone_number_id, endereco, ultima_entrada_em)
+    VALUES ($1, '1', '5511', now()) RETURNING conversa
+), emitente AS (
+    INSERT INTO empresa (cnpj, razao_social, inscricao_municipal, municipio_ibge, regime, codigo_servico)
+    VALUES ($1, 'Padaria', '1', '3550308', 'mei', '01.01') RETURNING id
+), sessao AS (
+    INSERT INTO session_snapshot (sessao_id, conversa, empresa_id, estado, snapshot_reason, cnpj_status,
+        valor_status, descricao_status, data_complete, missing_fields, rascunho, revisao, versao, resumos)
+    SELECT $1, conversa, emitente.id, 'processando', 'confirmed', 'validated', 'validated', 'validated', true, '[]',
+        '{}', 1, 1, 1
+    FROM conversa, emitente RETURNING id
+), tomador AS (
+    INSERT INTO cliente_tomador (empresa_id, cnpj) SELECT id, '12345678000195' FROM emitente RETURNING id
+)
+INSERT INTO nfse_emissao (session_id, sessao_id, revisao, prestador_id, tomador_id, prestador_cnpj, tomador_documento,
+    id_integracao, status, valor_servico, descricao_servico, codigo_servico, competencia, impressao, payload_enviado,
+    proxima_acao_em)
+SELECT sessao.id, $1, 1, emitente.id, tomador.id, '44555666000181', '12345678000195', $1 || '-r1-1', 'pendente', 1500,
+    'consultoria', '01.01', '2026-11-21', 'x', '[]', now()
+FROM sessao, emitente, tomador RETURNING id
+"""
+_NOTE = """
+INSERT INTO nfse_processada (emissao_id, id_externo, numero, status) VALUES ($1, $2, '42', 'cancelamento_pendente')
+"""
+_CANCELLATION = """
+INSERT INTO cancelamento (emissao_id, conversa, pedido_por, estado, codigo, motivo, versao, envio, confirmado_em,
+    proxima_acao_em)
+SELECT e.id, s.conversa, 'conversa', 'pendente', '9', 'valor errado, vou emitir outra', 1, 'a_enviar', now(), now()
+FROM nfse_emissao e JOIN session_snapshot s ON s.id = e.session_id WHERE e.id = $1 RETURNING id
+"""
+_MESSAGE = """
+WITH conversa AS (
+    INSERT INTO conversas (conversa, phone_number_id, endereco, ultima_entrada_em)
+    VALUES ($1, '1', '5511', now()) RETURNING conversa
+)
+INSERT INTO outbox (conversa, mensagem) SELECT conversa, '{"tipo": "texto", "texto": "oi", "botoes": []}' FROM conversa
+RETURNING id
+"""
+
+
+async def clear(database: Database) -> None:
+    """Leave no work and no people behind."""
+    await database.pool.execute("TRUNCATE conversas, empresa, idempotency_records CASCADE")
+
+
+async def emission(database: Database, **columns: Any) -> int:
+    """Store a confirmed invoice of a company of its own, due now, and return its id."""
+    emissao_id = int(await database.pool.fetchval(_EMISSION, f"s{next(_numbers)}"))
+    await change(database, "nfse_emissao", emissao_id, **columns)
+    return emissao_id
+
+
+async def note(database: Database, emissao_id: int, id_externo: str) -> None:
+    """Store the note that the authority made of it."""
+    await database.pool.execute(_NOTE, emissao_id, id_externo)
+
+
+async def cancellation(database: Database, **columns: Any) -> int:
+    """Store a confirmed cancellation of an issued note, due now, and return its id."""
+    emissao_id = await emission(database, status="concluido", proxima_acao_em=None)
+    await note(database, emissao_id, f"ext-{emissao_id}")
+    cancelamento_id = int(await database.pool.fetchval(_CANCELLATION, emissao_id))
+    await change(database, "cancelamento", cancelamento_id, **columns)
+    return cancelamento_id
+
+
+async def message(database: Database) -> int:
+    """Store a message of a conversation of its own, due now, and return its id."""
+    return int(await database.pool.fetchval(_MESSAGE, f"c{next(_numbers)}"))
+
+
+async def change(database: Database, table: str, row_id: int, **columns: Any) -> None:
+    """Set columns of one row."""
+    for name, value in columns.items():
+        await database.pool.execute(f"UPDATE {table} SET {name} = $2 WHERE id = $1", row_id, value)  # noqa: S608 - ours
+
+
+async def row(database: Database, table: str, row_id: int) -> Any:
+    """Return one row, with the database's ``agora``."""
+    return await database.pool.fetchrow(f"SELECT *, now() AS agora FROM {table} WHERE id = $1", row_id)  # noqa: S608
+
+
+async def lease_ends(database: Database, table: str, row_id: int) -> None:
+    """Let its worker have died long ago."""
+    statement = f"UPDATE {table} SET lease_until = now() - interval '1 s' WHERE id = $1"  # noqa: S608 - ours
+    assert await database.pool.execute(statement, row_id) == "UPDATE 1"
