@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import children
 import psutil
 
 if TYPE_CHECKING:
@@ -81,14 +82,13 @@ def started(
     heard = place / f"heard-{time.monotonic_ns()}"
     program = f"import sys; sys.argv = ['prosa', *sys.argv[1:]]\n{before}\nfrom bot.cli import main\nmain()"
     with heard.open("wb") as output:
-        process = subprocess.Popen(  # noqa: S603 - our own command
+        process = children.popen(
             [*wrap, sys.executable, "-c", program, *words],
             env={**kept, "PYTHONPATH": str(ROOT), **SECRETS, **(env or {})},
             cwd=place,
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=subprocess.STDOUT,
-            start_new_session=True,
         )
     prosa = Prosa(process, heard)
     try:

@@ -7,11 +7,12 @@ import sys
 import time
 from pathlib import Path
 
+import children
 import psutil
 import pytest
+from patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 30.0  # seconds
 PARENT = """
 import signal, subprocess, sys
 from persistence.embedded.parent_death import die_with_parent, watch
@@ -27,7 +28,7 @@ sys.stdin.read()
 def parent(*words: str) -> subprocess.Popen[str]:
     """A process with a child; started, as by a shell in the background, with SIGQUIT ignored."""
     command = ["sh", "-c", 'trap "" QUIT INT; exec "$0" "$@"', sys.executable, "-c", PARENT, *words]
-    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603
+    return children.popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
 def gone(pid: int) -> bool:
