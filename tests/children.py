@@ -30,7 +30,12 @@ def _leash() -> dict[str, Any]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have a worker of pytest-xdist die with the pytest that it works for."""
+    """Have a worker of pytest-xdist die with the pytest that it works for; keep what processes compile for the next.
+
+    To compile all that Prosa imports takes as long as to start it twice.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ.setdefault("PYTHONPYCACHEPREFIX", str(config.rootpath / ".pytest_cache" / "pycache"))
     if hasattr(config, "workerinput") and sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
 

@@ -1,4 +1,4 @@
-"""A port on which nobody listens, and that nobody else is given meanwhile."""
+"""Ports on which nobody is to listen, or somebody else does; nobody is given them meanwhile."""
 
 from __future__ import annotations
 
@@ -20,3 +20,17 @@ def held_port() -> Iterator[int]:
         holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         holder.bind(("127.0.0.1", 0))
         yield holder.getsockname()[1]
+
+
+@contextmanager
+def listening() -> Iterator[socket.socket]:
+    """Listen on a port of 127.0.0.1, as another program does; nobody need answer."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        yield other
+
+
+@contextmanager
+def taken_port() -> Iterator[int]:
+    """Give the number of a port on which another program listens."""
+    with listening() as other:
+        yield other.getsockname()[1]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import tempfile
 import time
 import urllib.request
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from held_port import held_port, listening
 from nightly import size
 from prosa_process import END_SECONDS, ORPHAN_SECONDS, eventually, left, started
 
@@ -94,9 +94,8 @@ def test_ctrl_c_in_a_terminal_reaches_it_alone(warm: Path) -> None:
 @pytest.mark.parametrize("command", ["serve", "web", "worker"])
 def test_without_redis_it_runs_and_ends(place: Path, database_url: str, command: str) -> None:
     """Redis that refuses at the start keeps nobody from working: it holds only what may be lost."""
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        redis_url = f"redis://127.0.0.1:{closed.getsockname()[1]}/0"
+    with held_port() as port:
+        redis_url = f"redis://127.0.0.1:{port}/0"
         env = {**OWN, "PROSA_DATABASE_URL": database_url, "PROSA_REDIS_URL": redis_url}
         with started(place, command, env=env) as prosa:
             prosa.up()
@@ -111,7 +110,7 @@ def test_without_redis_it_runs_and_ends(place: Path, database_url: str, command:
 @pytest.mark.parametrize("command", ["serve", "web", "worker"])
 def test_sigterm_while_it_waits_for_the_database(place: Path, redis_url: str, command: str) -> None:
     """Nothing is in hand yet: it ends at once, without waiting for an answer that may never come."""
-    with socket.create_server(("127.0.0.1", 0)) as silent:
+    with listening() as silent:
         url = f"postgresql://a:b@127.0.0.1:{silent.getsockname()[1]}/c"
         with started(place, command, env={**OWN, "PROSA_DATABASE_URL": url, "PROSA_REDIS_URL": redis_url}) as prosa:
             silent.settimeout(END_SECONDS)

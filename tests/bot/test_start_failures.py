@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import tempfile
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
+from held_port import held_port, taken_port
 from patience import PATIENCE
 from prosa_process import END_SECONDS, eventually, left, started
 
@@ -63,21 +62,6 @@ def made() -> Iterator[Path]:
     shutil.rmtree(path)
 
 
-@contextmanager
-def taken() -> Iterator[int]:
-    """A port that somebody else listens on for as long as the test lasts."""
-    with socket.create_server(("127.0.0.1", 0)) as other:
-        yield other.getsockname()[1]
-
-
-@contextmanager
-def refusing() -> Iterator[int]:
-    """A port that is ours and refuses: bound, and nobody listens."""
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        yield closed.getsockname()[1]
-
-
 def refused(place: Path, *words: str, env: Env | None = None, before: str = "", after: str = "") -> str:
     """See it start and, once it said ``after``, end with status 1, in time, nothing left; returns what it said."""
     with started(place, *words, env=env, before=before) as prosa:
@@ -104,7 +88,7 @@ def with_port(command: str, port: int) -> tuple[tuple[str, ...], Env]:
 @pytest.mark.parametrize("command", PORT)
 def test_a_port_that_is_taken(place: Path, command: str) -> None:
     """The sentence names the option or setting; no server of ours was even started."""
-    with taken() as port:
+    with taken_port() as port:
         words, env = with_port(command, port)
         said = refused(place, *words, env=env)
     assert f"A porta {port} de 127.0.0.1 já está em uso" in said
@@ -130,7 +114,7 @@ def test_an_address_of_another_machine(place: Path) -> None:
 @pytest.mark.parametrize("command", ALL)
 def test_a_database_that_refuses(place: Path, redis_url: str, command: str) -> None:
     """Nobody listens where the database should be."""
-    with refusing() as port:
+    with held_port() as port:
         env = {"PROSA_DATABASE_URL": f"postgresql://a:b@127.0.0.1:{port}/c", "PROSA_REDIS_URL": redis_url}
         assert "Confira PROSA_DATABASE_URL" in refused(place, command, env={**env, "PROSA_PORT": "0"})
 
@@ -138,7 +122,7 @@ def test_a_database_that_refuses(place: Path, redis_url: str, command: str) -> N
 @pytest.mark.parametrize("command", ALL)
 def test_a_database_that_does_not_answer(place: Path, redis_url: str, command: str) -> None:
     """Somebody takes the connection and says nothing."""
-    with taken() as port:
+    with taken_port() as port:
         env = {"PROSA_DATABASE_URL": f"postgresql://a:b@127.0.0.1:{port}/c", "PROSA_REDIS_URL": redis_url}
         said = refused(place, command, env={**env, "PROSA_PORT": "0"})
     assert "não respondeu a tempo" in said

@@ -43,13 +43,19 @@ async def wires(database_url: str, redis_url: str) -> AsyncIterator[tuple[Road, 
         yield road, proxies
 
 
+@pytest.fixture
+async def bad(wires: tuple[Road, dict[str, TcpProxy]]) -> AsyncIterator[tuple[Road, dict[str, TcpProxy]]]:
+    """The same, mended afterwards: a trouble that stays would be that of all the tests that follow."""
+    yield wires
+    for proxy in wires[1].values():
+        proxy.silent, proxy.latency = False, 0.0
+
+
 @pytest.mark.parametrize("trouble", ["latency", "reset", "half-open"])
 @pytest.mark.parametrize("wire", ["whatsapp_api_url", "plugnotas_url", "redis", "database"])
-async def test_nobody_waits_past_their_timeout(
-    wires: tuple[Road, dict[str, TcpProxy]], wire: str, trouble: str
-) -> None:
+async def test_nobody_waits_past_their_timeout(bad: tuple[Road, dict[str, TcpProxy]], wire: str, trouble: str) -> None:
     """On a slow, cut or silent line every wait ends in time, and once it is mended the invoice is issued, once."""
-    road, proxies = wires
+    road, proxies = bad
     proxy = proxies[wire]
     ana = await road.person()
     await ana.tell(FULL)
@@ -61,7 +67,7 @@ async def test_nobody_waits_past_their_timeout(
     await ana.touch("Confirmar")
     await asyncio.sleep(BAD)
     if trouble == "half-open" and wire == "plugnotas_url":
-        query = "SELECT status = 'desconhecido' FROM nfse_emissao ORDER BY id DESC PATIENCE 1"
+        query = "SELECT status = 'desconhecido' FROM nfse_emissao ORDER BY id DESC LIMIT 1"
         await until(lambda: road.database.pool.fetchval(query), GATEWAY_SECONDS + 5.0)
     if trouble == "reset":
         proxy.reset()

@@ -60,15 +60,13 @@ class Prosa:
 
     async def start(self) -> str:
         """Start it and return its address ("" when it has none)."""
-        dropped = ("PROSA_", "PYTHONDONTWRITEBYTECODE")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
-        compiled = {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(self.cwd / "pycache")}  # restarts are quick
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PROSA_")}
         self.process = await children.start(
             sys.executable,
             "-m",
             "bot.cli",
             *self.command,
-            env={**kept, **compiled, **self.env},
+            env={**kept, "PYTHONPATH": str(ROOT), **self.env},
             cwd=self.cwd,
             stderr=asyncio.subprocess.PIPE,
         )

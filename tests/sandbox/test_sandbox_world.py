@@ -3,13 +3,13 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import socket
 import sys
 from typing import TYPE_CHECKING
 
 import children
 import httpx
 import pytest
+from held_port import taken_port
 from patience import PATIENCE
 
 from sandbox.server import PortError
@@ -64,8 +64,8 @@ async def test_a_killed_process_comes_back_as_it_was(tmp_path: Path, listener) -
 @pytest.mark.parametrize("port", [None, 99_999])
 async def test_a_port_that_cannot_be_opened_leaves_nothing_open(port: int | None) -> None:
     """The error names the option to change, and the simulators that were open already are closed again."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        world = World(config=WorldConfig(ports=Ports(cnpj=port or taken.getsockname()[1])))
+    with taken_port() as taken:
+        world = World(config=WorldConfig(ports=Ports(cnpj=port or taken)))
         with pytest.raises(PortError, match="--cnpj-port"):
             await world.__aenter__()
     for simulator in (world.meta, world.plugnotas):
