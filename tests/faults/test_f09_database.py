@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 from nightly import size
 from patience import PATIENCE
-from road_people import FULL, open_road
+from road_people import open_road, unlike
 from road_stage import waits_passing
 from tcp_proxy import TcpProxy
 
@@ -24,8 +24,8 @@ LIMIT = size(PATIENCE, 900.0)  # seconds
 
 async def whole(road: Road, ana: Person) -> None:
     """One conversation, however long it takes."""
-    await ana.tell(FULL)
-    await ana.expect("R$ 1.500,00", timeout=LIMIT)
+    await ana.tell(unlike())
+    await ana.expect("Confere pra mim?", timeout=LIMIT)
     await ana.touch("Confirmar")
     await road.world.meta.wait_for(
         ana.who, lambda b: b.attachment is not None and b.attachment.filename.endswith(".xml"), LIMIT

@@ -10,7 +10,7 @@ import psutil
 import pytest
 from nightly import size
 from patience import PATIENCE
-from road_people import FULL, open_road
+from road_people import FULL, open_road, unlike
 
 from persistence.engine import Database
 
@@ -44,7 +44,7 @@ def small_pool(monkeypatch: pytest.MonkeyPatch) -> None:
 async def issue(road: Road) -> None:
     """One whole conversation."""
     ana = await road.person()
-    await ana.tell(FULL)
+    await ana.tell(unlike())
     await ana.expect(timeout=PATIENCE)
     await ana.touch("Confirmar")
     await road.world.meta.wait_for(
