@@ -28,20 +28,32 @@ ALHEIA = f"""(NOT {_CONHECIDA} OR n.tentativa > 1 AND EXISTS (
 ))"""
 ALHEIO = f"""(c.estado NOT IN ({literals(EstadoCancelamento)}) OR coalesce(c.envio, '') NOT IN ({literals(Envio)})
     OR coalesce(c.codigo, '') NOT IN ({literals(Codigo)}))"""
+WINDOW = 200  # due emissions that are looked at first: several times the slots of a worker
 
 # ``lugar`` is how many slots the company would hold with this one, ``alcance`` that and how many were taken by then.
-# Each company's queue is an index of its own, and the way leads from one company with open emissions to the next: what
-# one company has in its queue costs another nothing. Written as a range of that index, for an equation would let
-# PostgreSQL walk through everybody's by the index over what is due.
+# Who has something due is mostly seen in the window of what is due for longest. Only when long queues fill it, so that
+# too few companies in it hold nothing, does a step lead from each company with open emissions to the next: then what
+# one company has in its queue still costs another nothing. ``esperam`` is written as a range of that index, for an
+# equation would let PostgreSQL walk through everybody's by the index over what is due.
 # Ready to be sent is what nothing stands in the way of: the others are looked at first (``start_sending``).
 CLAIM_EMISSIONS = sa.text(f"""
-WITH RECURSIVE empresas AS (
-    SELECT 0::bigint AS id
+WITH RECURSIVE janela AS MATERIALIZED (
+    SELECT prestador_id FROM nfse_emissao
+    WHERE proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now())
+    ORDER BY proxima_acao_em LIMIT :janela
+), passos AS (
+    SELECT 0::bigint AS id FROM (
+        SELECT count(*) AS linhas,
+            count(DISTINCT prestador_id) FILTER (WHERE prestador_id <> ALL(CAST(:empresas AS bigint[]))) AS novas
+        FROM janela
+    ) vista WHERE linhas >= :janela AND novas < CAST(:livres AS int)
     UNION ALL
-    SELECT proxima.id FROM empresas CROSS JOIN LATERAL (
+    SELECT proxima.id FROM passos CROSS JOIN LATERAL (
         SELECT n.prestador_id AS id FROM nfse_emissao n
-        WHERE n.prestador_id > empresas.id AND n.proxima_acao_em IS NOT NULL ORDER BY n.prestador_id LIMIT 1
+        WHERE n.prestador_id > passos.id AND n.proxima_acao_em IS NOT NULL ORDER BY n.prestador_id LIMIT 1
     ) proxima
+), empresas AS (
+    SELECT prestador_id AS id FROM janela UNION SELECT id FROM passos
 ), filas AS (
     SELECT empresas.id, coalesce(o.vagas, 0) AS ocupadas
     FROM empresas LEFT JOIN unnest(CAST(:empresas AS bigint[]), CAST(:ocupadas AS int[])) AS o (id, vagas)
@@ -106,4 +118,4 @@ RETURNING c.*, due.envio AS era, e.prestador_id, e.prestador_cnpj, e.id_integrac
 
 def shares(livres: int, ocupadas: Mapping[int, int]) -> dict[str, Any]:
     """Return the parameters: how many slots are free, and how many each company (by id) holds."""
-    return {"livres": livres, "empresas": list(ocupadas), "ocupadas": list(ocupadas.values())}
+    return {"livres": livres, "janela": WINDOW, "empresas": list(ocupadas), "ocupadas": list(ocupadas.values())}

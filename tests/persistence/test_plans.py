@@ -29,7 +29,7 @@ HOT = {
     "who_writes": conversations._FIND,
     "claim_messages": outbox._CLAIM,
     "claim_emissions": _compiled(
-        slots.CLAIM_EMISSIONS, dict.fromkeys(("livres", "empresas", "ocupadas", "quietas", "lease"))
+        slots.CLAIM_EMISSIONS, dict.fromkeys(("livres", "janela", "empresas", "ocupadas", "quietas", "lease"))
     ).sql,
     "slow_emissions": _compiled(slow_notice._EMISSIONS, dict.fromkeys(("seconds", "batch"))).sql,
 }
