@@ -126,7 +126,10 @@ def _any_port(value: ast.expr) -> bool:
 async def test_every_kind_of_inbox_row_that_we_know_has_a_handler(database_url: str, redis_url: str) -> None:
     """What has no handler counts as another version's: a forgotten name would be told as a stranger's."""
     settings = Settings(
-        whatsapp_phone_number_id="1", plugnotas_api_key=SecretStr("k"), gateway_webhook_secret=SecretStr("s")
+        whatsapp_phone_number_id="1",
+        whatsapp_access_token=SecretStr("t"),
+        plugnotas_api_key=SecretStr("k"),
+        gateway_webhook_secret=SecretStr("s"),
     )
     async with open_house(settings, database_url, redis_url) as house:
         assert set(house.worker._handlers) == TIPOS

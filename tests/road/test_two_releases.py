@@ -9,7 +9,6 @@ import asyncio
 import io
 import os
 import shutil
-import subprocess
 import sys
 import tarfile
 from contextlib import asynccontextmanager
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from persistence.embedded import Embedded
     from sandbox.plugnotas_model import Note
 
-pytestmark = [pytest.mark.storm, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.storm, pytest.mark.timeout(300)]  # starts both releases several times
 
 BEFORE = "fc9482d06fbc51900cdfe3a2c5bd49bf86bcb549"
 PEOPLE = 8
@@ -49,7 +48,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tree of the release before, as it was committed."""
     git = shutil.which("git")
     assert git, "this test takes the release before from the repository: install git"
-    packed = subprocess.run([git, "-C", ROOT, "archive", BEFORE], capture_output=True, check=False)  # noqa: S603 - ours
+    packed = children.run([git, "-C", ROOT, "archive", BEFORE], capture_output=True)
     assert packed.returncode == 0, (
         f"the history has no commit {BEFORE[:7]}, the release before, which this test runs beside the present one: "
         f"fetch it with `git fetch --unshallow` ({packed.stderr.decode().strip()})"
