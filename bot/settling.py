@@ -88,7 +88,8 @@ class Settlement:
             else:
                 passo = apos_envio(tarefa.andamento, answer, agora, self._politica)
             if passo.nota and await notes.belongs_to_another(connection, tarefa.id, passo.nota.id_externo):
-                passo = em_conflito(passo.andamento, passo.nota, "the gateway gave this note's id to another invoice")
+                standing = replace(passo.andamento, status=tarefa.andamento.status)
+                passo = em_conflito(standing, passo.nota, "the gateway gave this note's id to another invoice")
             await emissions.settle(connection, tarefa, passo, resposta=_as_json(answer))
             chamada = Chamada(operacao, type(answer).__name__, passo.motivo, latency, **asdict(tape))
             emissions.record_attempt(connection, tarefa.id, chamada)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from datetime import date
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
+
+from state_machine.conteudo import Conteudo
 
 if TYPE_CHECKING:
     from persistence.engine import Database
@@ -28,11 +32,14 @@ WITH conversa AS (
 )
 INSERT INTO nfse_emissao (session_id, sessao_id, revisao, prestador_id, tomador_id, prestador_cnpj, tomador_documento,
     id_integracao, status, valor_servico, descricao_servico, codigo_servico, competencia, impressao, payload_enviado,
-    proxima_acao_em)
+    em_duvida, proxima_acao_em)
 SELECT sessao.id, $1, 1, emitente.id, tomador.id, '44555666000181', '12345678000195', $1 || '-r1-1', 'pendente', 1500,
-    'consultoria', '01.01', '2026-11-21', 'x', '[]', now()
+    'consultoria', '01.01', '2026-11-21', $2, '[]', false, now()
 FROM sessao, emitente, tomador RETURNING id
 """
+CONTEUDO = Conteudo(
+    "44555666000181", "12345678000195", "01.01", Decimal(1500), date(2026, 11, 21), "consultoria"
+)  # of the stored emission
 _NOTE = """
 INSERT INTO nfse_processada (emissao_id, id_externo, numero, status) VALUES ($1, $2, '42', 'cancelamento_pendente')
 """
@@ -59,7 +66,7 @@ async def clear(database: Database) -> None:
 
 async def emission(database: Database, **columns: Any) -> int:
     """Store a confirmed invoice of a company of its own, due now, and return its id."""
-    emissao_id = int(await database.pool.fetchval(_EMISSION, f"s{next(_numbers)}"))
+    emissao_id = int(await database.pool.fetchval(_EMISSION, f"s{next(_numbers)}", CONTEUDO.impressao))
     await change(database, "nfse_emissao", emissao_id, **columns)
     return emissao_id
 

@@ -70,7 +70,7 @@ class Standstill(Scene):
     async def taken_cancellation(self) -> TarefaDeCancelamento:
         """Take the cancellation that is due."""
         async with self.database.transaction() as connection:
-            [tarefa] = await cancellation_work.claim(connection, 10, LEASE)
+            [tarefa] = await cancellation_work.claim(connection, 10, LEASE, {})
             return tarefa
 
     async def heard(self, tarefa: Tarefa, answer: Found | Absent | CannotTell) -> Any:

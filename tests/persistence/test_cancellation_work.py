@@ -42,7 +42,7 @@ async def database(opened: Database) -> Database:
 
 async def claim(database: Database) -> list[Tarefa]:
     async with database.transaction() as connection:
-        return await work.claim(connection, 10, LEASE)
+        return await work.claim(connection, 10, LEASE, {})
 
 
 async def settle(database: Database, tarefa: Tarefa, envio: Envio, daqui: float | None) -> None:

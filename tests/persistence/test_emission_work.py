@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
 import pytest
 import pytest_asyncio
-from stored_work import change, clear, emission, lease_ends, row
+from stored_work import CONTEUDO, change, clear, emission, lease_ends, row
 
 from persistence import emissions
 from persistence.emissions import EmissionLeaseLostError
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 LEASE = 60.0
 LATER = 3600.0  # seconds that the gateway's Retry-After asks for
 TABLE = "nfse_emissao"
+A_DAY_AGO = datetime.now(UTC) - timedelta(hours=25)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -92,14 +94,22 @@ async def test_what_a_dead_worker_was_sending_is_never_made_ready_again(database
 
 
 @pytest.mark.parametrize(
-    ("columns", "enviar"),
-    [({"status": "enviado"}, True), ({"status": "desconhecido"}, True), ({"tentativa": 2}, True), ({}, False)],
-    ids=["with the gateway", "unknown", "another attempt", "the gateway is left alone"],
+    ("columns", "quietas"),
+    [
+        ({"status": "enviado"}, ()),
+        ({"status": "desconhecido"}, ()),
+        ({"tentativa": 2}, ()),
+        ({}, (CONTEUDO.prestador,)),
+        ({"criado_em": A_DAY_AGO}, ()),
+    ],
+    ids=["with the gateway", "unknown", "another attempt", "the gateway is left alone", "of yesterday"],
 )
-async def test_nothing_else_is_ready_to_be_sent(database: Database, columns: dict[str, Any], enviar: bool) -> None:
-    """Only a first attempt that was never sent leaves at once; the rest is looked at first."""
+async def test_nothing_else_is_ready_to_be_sent(
+    database: Database, columns: dict[str, Any], quietas: tuple[str, ...]
+) -> None:
+    """Only a first attempt of today that was never sent leaves at once; the rest is looked at first."""
     stored = await emission(database, **columns)
-    [tarefa] = await claim(database, enviar=enviar)
+    [tarefa] = await claim(database, quietas=quietas)
     assert not tarefa.pronta
     assert (await row(database, TABLE, stored))["status"] == columns.get("status", "pendente")
 
