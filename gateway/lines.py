@@ -35,12 +35,12 @@ class Quota:
     company: int
 
 
-# A company has half of what there is: the rest stays free for others. As many as there are slots in the pumps.
+# As many as there are slots in the pumps, and half of them for one company: the rest stays free for others.
 QUOTAS: Mapping[Kind, Quota] = {
     Kind.SUBMISSION: Quota(40, 20),
     Kind.QUESTION: Quota(40, 20),
     Kind.CANCELLATION: Quota(10, 5),
-    Kind.DOWNLOAD: Quota(10, 5),  # half of the slots for messages: a text never waits for files
+    Kind.DOWNLOAD: Quota(15, 10),  # of 20 slots for messages: no text waits for files, and fewer would bounce bursts
 }
 
 
