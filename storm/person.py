@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from storm.crowd import Wish
 
 PATIENCE = 240.0  # seconds for an answer in a storm; whoever waits longer is counted as stuck
+LONG_PATIENCE = 600.0  # seconds for files: on a busy machine a message in doubt waits for minutes, and then comes
 CONFIRM = "confirmar:"
 REASON, CANCEL = "cancelar_erro:", "cancelar_sim:"  # buttons: why, and the last word
 REFUSAL = "não aceitou"
@@ -96,7 +97,7 @@ class Person:
 
     async def _confirm_again(self, word: str) -> None:
         """Tap when the summary is shown once more after a word, because its tick was not in the house yet."""
-        answer = await self._meta.wait_for(self._wish.who, lambda b: b.side == "bot", PATIENCE, after=word)
+        answer = await self._meta.wait_for(self._wish.who, lambda b: b.side == "bot", LONG_PATIENCE, after=word)
         if any(button.id.startswith(CONFIRM) for button in answer.buttons):
             await self._tap(answer, CONFIRM)
 
@@ -109,7 +110,9 @@ class Person:
         await self._tap(await self._with_button(CANCEL), CANCEL)
 
     async def _file(self, suffix: str) -> Bubble:
-        return await self._see(lambda b: b.attachment is not None and b.attachment.filename.endswith(suffix))
+        return await self._see(
+            lambda b: b.attachment is not None and b.attachment.filename.endswith(suffix), LONG_PATIENCE
+        )
 
     async def _say(self, text: str) -> str:
         return await self._meta.user_text(self._wish.who, text, name="Fulana")
@@ -135,5 +138,5 @@ class Person:
         last = self._meta.bubbles(self._wish.who)[-1].id
         await self._meta.wait_for(self._wish.who, lambda b: b.side == "bot", PATIENCE, after=last)
 
-    async def _see(self, fits: Callable[[Bubble], bool]) -> Bubble:
-        return await self._meta.wait_for(self._wish.who, lambda b: b.side == "bot" and fits(b), PATIENCE)
+    async def _see(self, fits: Callable[[Bubble], bool], patience: float = PATIENCE) -> Bubble:
+        return await self._meta.wait_for(self._wish.who, lambda b: b.side == "bot" and fits(b), patience)

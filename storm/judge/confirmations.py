@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from storm.crowd import YES
@@ -75,7 +76,7 @@ class Cancelling:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Phones:
     """All that was shown and said, oldest first."""
 
@@ -83,7 +84,7 @@ class Phones:
     yeses: list[Yes]
     cancellings: list[Cancelling]
 
-    @property
+    @cached_property
     def confirmed(self) -> dict[Key, Yes]:
         """The first valid yes to each revision."""
         found: dict[Key, Yes] = {}
@@ -92,7 +93,7 @@ class Phones:
                 found.setdefault(yes.key, yes)
         return found
 
-    @property
+    @cached_property
     def shown(self) -> dict[Key, list[Summary]]:
         """Every summary of a revision; it may have come twice."""
         found: dict[Key, list[Summary]] = {}
@@ -100,7 +101,7 @@ class Phones:
             found.setdefault(summary.key, []).append(summary)
         return found
 
-    @property
+    @cached_property
     def owners(self) -> dict[str, str]:
         """Whose phone showed a session, by ``sessao_id``."""
         return {summary.key.sessao_id: summary.who for summary in self.summaries}

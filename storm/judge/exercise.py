@@ -35,11 +35,14 @@ def unusable(evidence: Evidence) -> Iterator[str]:
 def exercised(evidence: Evidence, phones: Phones, notes: list[Note]) -> dict[str, int]:
     """Return how often each thing happened that only some people, or only bad weather, bring about."""
     yeses, confirmed = phones.yeses, phones.confirmed
+    first: dict[str, int] = {}  # the revision that a session showed first
+    for summary in phones.summaries:
+        first.setdefault(summary.key.sessao_id, summary.key.revisao)
     settled = {phones.owners.get(note.key.sessao_id) for note in notes if note.settled}
     refused = {phones.owners.get(note.key.sessao_id) for note in notes if note.refused}
     struck = evidence.gateway.struck
     return {
-        "corrections": sum(key.revisao > 1 for key in confirmed),
+        "corrections": sum(key.revisao > first[key.sessao_id] for key in confirmed),
         "taps on an outdated summary": sum(not yes.current for yes in yeses),
         "taps beyond the first": len([yes for yes in yeses if yes.current]) - len(confirmed),
         "confirmations in words": sum(yes.in_words for yes in yeses),

@@ -183,11 +183,12 @@ def _uncancelled(evidence: Evidence, phones: Phones, first: Mapping[str, Note], 
             yield f"{who} {note.key}: note {note.numero} was cancelled unasked"
         if len(note.asked) > 1:
             yield f"{who} {note.key}: its cancellation was asked for {len(note.asked)} times"
+    said = {words.who for words in phones.cancellings}
     for who, wish in evidence.wishes.items():
-        stands = who in first and not first[who].cancelled
-        if wish.cancela and stands:
+        if wish.cancela and who in first and not first[who].cancelled:
+            why = "still stands" if who in said else "was never asked to be cancelled"
             told = last_words(evidence.meta, who)
-            yield f"{who} {first[who].key}: note {first[who].numero} still stands; last told: {told}"
+            yield f"{who} {first[who].key}: note {first[who].numero} {why}; last told: {told}"
 
 
 def _misrecorded(house: House, settled: Sequence[Note]) -> Iterator[str]:

@@ -85,6 +85,20 @@ def test_a_said_day_or_month_is_the_notes(number: int, competence: str) -> None:
     assert f"rps.competencia is '{competence}'" in " ".join(stage.verdict().wrong)
 
 
+@pytest.mark.parametrize(
+    ("number", "old", "new", "competence"),
+    [(4, "15/09/2025", "16/09/2025", "2025-09-16"), (5, "09/2025", "10/2025", "2025-10-31")],
+)
+def test_a_note_that_follows_a_wrong_summary_is_wrong(number: int, old: str, new: str, competence: str) -> None:
+    """A day or month that the person never said is wrong, although summary and note agree on it."""
+    stage = good()
+    body = stage.summary(wish(number).who)
+    assert old in body["text"]
+    body["text"] = body["text"].replace(old, new)
+    stage.created(wish(number).who)["payload"]["rps"]["competencia"] = competence
+    assert [line for line in stage.verdict().wrong if new in line and old in line]
+
+
 def test_the_competence_is_that_of_the_summary_not_of_the_tap() -> None:
     """Who taps after midnight confirms the day on which the summary was shown, in Brazil."""
     stage = good()
