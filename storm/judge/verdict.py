@@ -138,9 +138,6 @@ def _duplicates(mine: Mapping[str, Sequence[Note]]) -> Iterator[str]:
     for who, notes in mine.items():
         if len(notes) > 1 and who:
             yield f"{who}: {len(notes)} notes: " + ", ".join(f"{note.numero} ({note.reference})" for note in notes)
-    for key, times in Counter(note.key for note in mine.get("", ())).items():
-        if times > 1:
-            yield f"{key}: {times} notes"
 
 
 def _lost(confirmed: Mapping[Key, Yes], notes: Sequence[Note], without: set[str]) -> Iterator[str]:

@@ -64,6 +64,18 @@ def no_second_attempt(stage: Stage) -> None:
     stage.without(stage.gateway, lambda _, data: data.get("id") == note or note in data.get("refs", ()))
 
 
+def yes_without_a_note(stage: Stage) -> None:
+    """Ana has her note, and says yes to another summary, which leads to nothing."""
+    stage.shows(wish(0), "S0x", 1)
+    stage.taps(ANA, "confirmar:S0x:1")
+
+
+def only_refused(stage: Stage) -> None:
+    """Caio's first customer is refused, and he never says yes again."""
+    no_second_attempt(stage)
+    stage.without(stage.meta, lambda kind, data: kind == "inbound" and "S2b:1" in str(data))
+
+
 WISHES = {
     "two notes under one key": ("duplicates", ANA, another_note()),
     "two notes for two attempts of one revision": ("duplicates", ANA, another_note(tentativa=2)),
@@ -76,6 +88,8 @@ WISHES = {
     "a note before the confirmation": ("unconfirmed", "S0", too_early),
     "a confirmation without a note": ("lost", ANA, no_note),
     "a note that never got its number": ("lost", ANA, no_number),
+    "a second yes without a note": ("lost", f"{ANA} S0x", yes_without_a_note),
+    "a refusal and nothing after it": ("lost", f"{CAIO}: no note", only_refused),
     "a refusal whose second attempt is lost": ("lost", CAIO, no_second_attempt),
 }
 

@@ -222,12 +222,14 @@ RECORDS = {
     "a person told of somebody else's note": ("untrue", ANA, told_of_another),
     "another number in our table": ("misrecorded", "S0 r1", other_record(1, "99")),
     "another key in our table": ("misrecorded", "S0 r1", other_record(2, "x")),
+    "a note that our table lacks": ("misrecorded", "S0 r1: note 1 is not in", lambda stage: stage.kept.pop(0)),
+    "a note twice in our table": ("misrecorded", "S0 r1: in our", lambda s: s.kept.append(list(s.kept[0]))),
     "another note in our table": ("misrecorded", "only in our table", other_record(0, "f" * 24)),
 }
 
 
 @pytest.mark.parametrize(("kind", "whose", "change"), RECORDS.values(), ids=RECORDS.keys())
-def test_what_is_said_of_a_note_is_so(kind: str, whose: str, change: Callable[[Stage], None]) -> None:
+def test_what_is_said_of_a_note_is_so(kind: str, whose: str, change: Callable[[Stage], Any]) -> None:
     """The authority's book, our own table and the words on the phone agree, cancellations too."""
     stage = good()
     change(stage)
