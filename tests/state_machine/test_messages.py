@@ -180,7 +180,7 @@ def test_every_sentence_of_the_catalogue_fits(nome):
     fits(getattr(messages, nome)(*_FIXAS[nome]))
 
 
-@pytest.mark.parametrize("estado", [*(set(Estado) - ESPERAM_USUARIO)])
+@pytest.mark.parametrize("estado", sorted(set(Estado) - ESPERAM_USUARIO))
 def test_who_edits_too_late_is_told_what_became_of_the_invoice(estado):
     """Whatever ended it: an issued one goes on with its earlier text, and another was never issued."""
     mensagem = messages.editou_tarde(replace(em_processo(), estado=estado))
