@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from gateway.latin import latin1
 from state_machine.emission import NaturalKey
+from state_machine.latin import latin1
 
 if TYPE_CHECKING:
     from gateway.port import Endereco, Intent, Prestador, Tomador

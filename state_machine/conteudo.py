@@ -10,6 +10,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from state_machine.igual import mesmo_texto
+from state_machine.latin import latin1
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,7 +60,7 @@ def divergencia(confirmado: Conteudo, impressao: str, nota: Nota) -> str | None:
         tomador=nota.tomador or confirmado.tomador,
         valor=confirmado.valor if nota.valor is None else nota.valor,
         codigo_servico=_unless_same(nota.codigo_servico, confirmado.codigo_servico, _mesmo_codigo),
-        descricao=_unless_same(nota.descricao, confirmado.descricao, mesmo_texto),
+        descricao=_unless_same(nota.descricao, confirmado.descricao, _mesma_descricao),
         competencia=confirmado.competencia if _mesmo_mes(nota.competencia, confirmado) else date.min,
     )
     if mostrado.impressao == impressao:
@@ -76,6 +77,11 @@ def mostra_conteudo(nota: Nota) -> bool:
 
 def _unless_same(deles: str | None, nosso: str, mesmo: Callable[[str, str], bool]) -> str:
     return nosso if deles is None or mesmo(deles, nosso) else deles
+
+
+def _mesma_descricao(um: str, outro: str) -> bool:
+    """Both as a layout takes them: what it cannot carry was left out or spelt plainly before it was sent."""
+    return mesmo_texto(latin1(um), latin1(outro))
 
 
 def _mesmo_codigo(um: str, outro: str) -> bool:

@@ -31,7 +31,7 @@ async def stage(opened_stage: Stage) -> AsyncIterator[Stage]:
     """The module's stage with all faults mended, nothing remembered of companies, and no process left behind."""
     for simulator in opened_stage.world.simulators:
         simulator.faults.clear()
-    await opened_stage.database.pool.execute("TRUNCATE cnpj_cache")
+    await opened_stage.database.pool.execute("DELETE FROM cnpj_cache")
     yield opened_stage
     await opened_stage.clear()
 
@@ -63,7 +63,7 @@ async def forks(opened_forks: Forks) -> AsyncIterator[Forks]:
     """A stage with a zygote, all faults mended, and no process left behind."""
     for simulator in opened_forks.stage.world.simulators:
         simulator.faults.clear()
-    await opened_forks.stage.database.pool.execute("TRUNCATE cnpj_cache")
+    await opened_forks.stage.database.pool.execute("DELETE FROM cnpj_cache")
     yield opened_forks
     await opened_forks.clear()
 

@@ -35,7 +35,7 @@ async def points(forks: Forks, tmp_path: Path) -> list[str]:
 async def survive(forks: Forks, crashes: Sequence[str]) -> None:
     """One conversation; each process kills itself at the next of ``crashes``, the last one at none."""
     stage = forks.stage
-    await stage.database.pool.execute("TRUNCATE cnpj_cache")
+    await stage.database.pool.execute("DELETE FROM cnpj_cache")
 
     died = 0
 

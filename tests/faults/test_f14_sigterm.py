@@ -35,7 +35,7 @@ async def test_sigterm_does_not_wait_for_ever(stage: Stage) -> None:
     ordered = trap(stage.world.plugnotas, "pendurar_resposta", seconds=60, times=1)
     await ana.touch("Confirmar")
     await ordered()
-    await stage.database.pool.execute("TRUNCATE cnpj_cache")
+    await stage.database.pool.execute("DELETE FROM cnpj_cache")
     asked = trap(stage.world.cnpj, "lento", seconds=60)
     await bia.tell(FULL)
     await asked()

@@ -72,7 +72,7 @@ async def ways(opened: Ways) -> AsyncIterator[Ways]:
     for simulator in opened.road.world.simulators:
         simulator.faults.clear()
     opened.road.world.model.answer_with(None)
-    await opened.road.database.pool.execute("TRUNCATE cnpj_cache")
+    await opened.road.database.pool.execute("DELETE FROM cnpj_cache")
     yield opened
     assert await opened.road.database.pool.fetchval(STUCK) == 0
 

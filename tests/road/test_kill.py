@@ -34,7 +34,7 @@ async def stage(opened: Stage) -> AsyncIterator[Stage]:
     """The module's stage with all faults mended, nothing remembered of companies, and no process left behind."""
     for simulator in opened.world.simulators:
         simulator.faults.clear()
-    await opened.database.pool.execute("TRUNCATE cnpj_cache")
+    await opened.database.pool.execute("DELETE FROM cnpj_cache")
     yield opened
     await opened.clear()
 
@@ -162,7 +162,7 @@ async def test_the_next_process_takes_over_within_seconds(stage: Stage) -> None:
     ordered = trap(stage.world.plugnotas, "pendurar_resposta", seconds=60)
     await ordering.touch("Confirmar")
     await ordered()
-    await stage.database.pool.execute("TRUNCATE cnpj_cache")
+    await stage.database.pool.execute("DELETE FROM cnpj_cache")
     asked = trap(stage.world.cnpj, "lento", seconds=60)
     await talking.tell(FULL)
     await asked()

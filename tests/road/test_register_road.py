@@ -14,7 +14,7 @@ UNKNOWN = "11.444.777/0001-61"  # sound check digits, and nobody's in the simula
 @pytest.fixture(autouse=True)
 async def forgetful(road: Road) -> None:
     """The house has not asked the register about anybody yet."""
-    await road.database.pool.execute("TRUNCATE cnpj_cache")
+    await road.database.pool.execute("DELETE FROM cnpj_cache")
 
 
 @pytest.mark.parametrize("fault", ["erro_500", "cortar_antes", "html_200", "limite_429"])

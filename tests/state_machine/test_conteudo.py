@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from made_emissions import CONTEUDO, nota
 
 from state_machine.conteudo import Conteudo, divergencia
+from state_machine.latin import latin1
 
 MUDADO = {
     "prestador": "00000000000191",
@@ -50,6 +51,21 @@ def test_the_fingerprint_is_a_fixed_value():
     """Rows keep it for years: another algorithm would make a conflict of every open emission."""
     conteudo = Conteudo("11222333000181", "12345678000195", "17.01", Decimal("1500.00"), date(2026, 11, 21), "Ação")
     assert conteudo.impressao == "2be2682b2380339f7a85b9bb08b51c59a3732f5a9933c12319d6871d169a4678"
+
+
+@given(st.text(min_size=1))
+def test_a_text_is_the_same_as_what_the_layout_made_of_it(texto):
+    """Emoji, currency signs and letters of other alphabets: the note shows what could be sent, and is no conflict."""
+    conteudo = replace(CONTEUDO, descricao=texto)
+    assert divergencia(conteudo, conteudo.impressao, nota(descricao=latin1(texto))) is None
+
+
+@pytest.mark.parametrize("texto", ["100 € de consultoria", "café 😀 da manhã", "Ação™ × 2", "a\ufffdb"])
+def test_a_text_with_what_no_layout_carries_is_adopted(texto):
+    """Spelt as EUR, (TM) or x, or left out."""
+    conteudo = replace(CONTEUDO, descricao=texto)
+    assert divergencia(conteudo, conteudo.impressao, nota(descricao=latin1(texto))) is None
+    assert divergencia(conteudo, conteudo.impressao, nota(descricao="outro serviço")) == "descricao"
 
 
 @pytest.mark.parametrize(

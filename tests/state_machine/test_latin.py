@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.latin import latin1
+from state_machine.latin import latin1
 
 
 @pytest.mark.parametrize(
