@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import children
 import pytest
-from road_people import FULL, PADARIA, Person, new_phone, until
+from road_people import PADARIA, Person, new_phone, unlike, until
 from road_process import ROOT
 from road_stage import LEASES, open_stage, waits_passing
 
@@ -141,7 +141,7 @@ async def _filed(person: Person) -> None:
 
 
 async def _whole(person: Person) -> None:
-    await person.tell(FULL)
+    await person.tell(unlike())
     await _summary(person)
     await person.touch("Confirmar")
     await _filed(person)
@@ -174,7 +174,7 @@ async def test_two_releases_side_by_side_issue_each_note_once(releases: Releases
     first, begun = releases.person(), [releases.person() for _ in range(PEOPLE)]
     await _whole(first)
     for person in begun:
-        await person.tell(FULL)
+        await person.tell(unlike())
     await asyncio.gather(*map(_summary, begun))
     await releases.migrate()
     still = releases.person()
@@ -215,7 +215,7 @@ class Begun:
 async def _confirmed(releases: Releases, status: str) -> Person:
     """Return somebody whose confirmed emission stands there."""
     stage, person = releases.stage, releases.person()
-    await person.tell(FULL)
+    await person.tell(unlike())
     await _summary(person)
     await person.touch("Confirmar")
     there = (
@@ -232,11 +232,11 @@ async def _begin(releases: Releases) -> Begun:
     gateway, meta = stage.world.plugnotas.faults, stage.world.meta
     cancelling, refused, asked, partial, unheard, unread = (releases.person() for _ in range(6))
     await _whole(cancelling)
-    await asked.tell(FULL)
+    await asked.tell(unlike())
     await _summary(asked)
     await partial.say("nota de 1500")
     gateway.set("rejeitar", times=1)
-    await refused.say(FULL)
+    await refused.say(unlike())
     await refused.touch("Confirmar")
     await refused.expect("não aceitou")
     gateway.set("sem_webhook")
@@ -256,11 +256,11 @@ async def _begin(releases: Releases) -> Begun:
     await cancelling.touch("Cancelar a nota")
     await until(lambda: pool.fetchval("SELECT count(*) FROM cancelamento WHERE estado = 'pendente'"), LIMIT)
     meta.faults.set("erro_500", method="POST")
-    await unheard.tell(FULL)
+    await unheard.tell(unlike())
     queued = "SELECT EXISTS (SELECT FROM outbox WHERE conversa = $1 AND run_at IS NOT NULL)"
     await until(lambda: pool.fetchval(queued, stage.conversation(unheard)), LIMIT)
     await stage.clear()
-    await unread.tell(FULL)
+    await unread.tell(unlike())
     gateway.clear()
     meta.faults.clear()
     return Begun(asked, partial, refused, emitting, cancelling, note, unheard, unread)
