@@ -203,6 +203,20 @@ async def test_a_session_that_we_cannot_read_waits_with_its_conversation(road: R
     await _one_note(road, ana)
 
 
+async def test_words_to_a_session_in_an_unknown_state_open_no_other(road: Road) -> None:
+    """It may wait for these very words: they wait too, and no second session lies beside it."""
+    ana, rui = await road.person(), await road.person()
+    await ana.say(FULL)
+    await road.settled()
+    await _change(road, ana, "estado", "aguardando_gestor")
+    await ana.tell("na verdade é 1.800")
+    await _is_left(road)
+    await rui.issue(unlike())
+    assert (len(await road.sessions(ana)), len(ana.answers)) == (1, 1)
+    await _change(road, ana, "estado", "aguardando_confirmacao")
+    await ana.expect("R$ 1.800,00")
+
+
 async def test_a_session_in_an_unknown_state_outlives_its_deadline_and_news(road: Road) -> None:
     """The sweep's and the authority's rows wait in its lane too; no row is set aside meanwhile."""
     ana = await road.person()
