@@ -209,12 +209,33 @@ async def test_words_to_a_session_in_an_unknown_state_open_no_other(road: Road) 
     await ana.say(FULL)
     await road.settled()
     await _change(road, ana, "estado", "aguardando_gestor")
-    await ana.tell("na verdade é 1.800")
+    await ana.tell(unlike())
     await _is_left(road)
     await rui.issue(unlike())
     assert (len(await road.sessions(ana)), len(ana.answers)) == (1, 1)
     await _change(road, ana, "estado", "aguardando_confirmacao")
-    await ana.expect("R$ 1.800,00")
+    await ana.expect("Mudei o valor")
+
+
+async def test_staff_take_no_conversation_over_whose_session_we_cannot_read(road: Road) -> None:
+    """Its summary would stay valid, as only its own version can void it: the command waits with the conversation."""
+    ana = await road.person()
+    await ana.say(FULL)
+    await road.settled()
+    await _change(road, ana, "estado", "aguardando_gestor")
+    pool, lane = road.database.pool, road.conversation(ana)
+    sara = (
+        "INSERT INTO staff (nome, papel, senha_hash, totp_segredo, todas_empresas) "
+        "VALUES ('sara', 'suporte', 'x', 'x', true) RETURNING id"
+    )
+    command = {"comando": "assumir", "quem": "sara", "staff_id": await pool.fetchval(sara)}
+    put = "INSERT INTO inbox (chave, lane, tipo, payload, correlacao) VALUES ('assumir', $1, 'equipe', $2, 'c')"
+    await pool.execute(put, lane, command)
+    await pool.execute("UPDATE lanes SET ready_at = now() WHERE lane = $1", lane)
+    await _is_left(road)
+    assert len(ana.answers) == 1
+    await _change(road, ana, "estado", "aguardando_confirmacao")
+    await ana.expect("sara")
 
 
 async def test_a_session_in_an_unknown_state_outlives_its_deadline_and_news(road: Road) -> None:
