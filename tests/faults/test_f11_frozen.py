@@ -33,7 +33,7 @@ async def test_a_worker_that_wakes_up_past_its_leases_changes_nothing(stage: Sta
         ordered = next_of(stage.world.plugnotas, "note.created")
         await ana.touch("Confirmar")
         await ordered()
-        await stage.database.pool.execute("TRUNCATE cnpj_cache")
+        await stage.database.pool.execute("DELETE FROM cnpj_cache")
         asked = next_of(stage.world.cnpj, "lookup")
         await bia.tell(FULL)
         await asked()

@@ -127,9 +127,9 @@ class Person:
             async with session.get(xml.attachment.url) as opened:
                 return paper, await opened.read()
 
-    async def issue(self, words: str = FULL) -> tuple[bytes, bytes]:
-        """Have an invoice issued from one message and one confirmation."""
-        await self.say(words)
+    async def issue(self, words: str | None = None) -> tuple[bytes, bytes]:
+        """Have an invoice issued from one message (one like no other, if none is given) and one confirmation."""
+        await self.say(words or unlike())
         await self.touch("Confirmar")
         return await self.files()
 

@@ -55,7 +55,7 @@ async def _is_left(road: Road) -> None:
 async def _confirmed_and_held(road: Road, ana: Person) -> str:
     """An order that the gateway puts off, so that its emission stays pending."""
     road.world.plugnotas.faults.set("limite_429", seconds=1, method="POST")
-    await ana.say(FULL)
+    await ana.say(unlike())
     await ana.touch("Confirmar")
     key = str((await road.reached(ana, "processando"))["id_integracao"])
     waits = "lease_until IS NULL AND status = 'pendente' AND proxima_acao_em > now()"
@@ -92,7 +92,7 @@ async def test_an_attempt_after_one_of_unknown_status_is_not_sent(road: Road) ->
     """Whether the first was accepted only its own version can tell: the second waits, and nobody else."""
     ana, rui = await road.person(), await road.person()
     road.world.plugnotas.faults.set("rejeitar", times=1)
-    await ana.say(FULL)
+    await ana.say(unlike())
     await ana.touch("Confirmar")
     await ana.expect("não aceitou")
     await road.settled()
@@ -189,7 +189,7 @@ async def _change(road: Road, ana: Person, column: str, value: Any) -> None:
 async def test_a_session_that_we_cannot_read_waits_with_its_conversation(road: Road, column: str, value: str) -> None:
     """A yes to a summary of another version's is not taken by this one; who can read it answers, and others go on."""
     ana, rui = await road.person(), await road.person()
-    summary = await ana.say(FULL)
+    summary = await ana.say(unlike())
     await road.settled()
     before = (await road.session(ana))[column]
     await _change(road, ana, column, value)
@@ -241,7 +241,7 @@ async def test_staff_take_no_conversation_over_whose_session_we_cannot_read(road
 async def test_a_session_in_an_unknown_state_outlives_its_deadline_and_news(road: Road) -> None:
     """The sweep's and the authority's rows wait in its lane too; no row is set aside meanwhile."""
     ana = await road.person()
-    await ana.say(FULL)
+    await ana.say(unlike())
     await road.settled()
     sessao = await road.session(ana)
     await _change(road, ana, "estado", "aguardando_gestor")
@@ -265,7 +265,7 @@ async def test_a_field_that_we_do_not_know_is_neither_dropped_nor_left_out_of_a_
 ) -> None:
     """What its person confirmed has more than we would issue: the yes waits for the version that put it there."""
     ana, rui = await road.person(), await road.person()
-    summary = await ana.say(FULL)
+    summary = await ana.say(unlike())
     await road.settled()
     pool, conversa = road.database.pool, road.conversation(ana)
     path = ["local"] if place == "rascunho" else ["documento", "local"]
@@ -290,7 +290,7 @@ async def test_a_field_that_we_do_not_know_is_neither_dropped_nor_left_out_of_a_
 async def test_the_listing_of_notes_waits_when_one_of_them_is_unknown(road: Road) -> None:
     """A list that left one out would be a false answer; the conversation waits, others go on."""
     ana, rui = await road.person(), await road.person()
-    await ana.issue()
+    await ana.issue(FULL)
     await road.settled()
     key = (await road.session(ana))["id_integracao"]
     pool = road.database.pool

@@ -10,7 +10,7 @@ import aiohttp
 import orjson
 import pytest
 from pydantic import SecretStr
-from road_people import FULL, PADARIA, open_road, until
+from road_people import FULL, PADARIA, open_road, unlike, until
 from tampering import ODD, UNREADABLE, Tamper, beside, tampered
 
 from sandbox.model import Reply
@@ -108,7 +108,7 @@ async def test_a_refusal_that_cannot_be_stored_is_told(ways: Ways, odd: str) -> 
     ways.road.world.plugnotas.faults.set("rejeitar", times=1)
     ways.gateway.members = beside(ODD[odd], "protocol", "novo")
     ana = await ways.road.person()
-    await ana.say(FULL)
+    await ana.say(unlike())
     assert "não aceitou" in (await ana.press("Confirmar")).text
 
 
@@ -117,7 +117,7 @@ async def test_an_unreadable_answer_of_the_gateway_tells_nothing(ways: Ways, unr
     """It is asked again, nothing is sent twice, and the first answer that can be read settles the invoice."""
     ways.gateway.members = b'"novo": ' + UNREADABLE[unreadable]
     ana = await ways.road.person()
-    await ana.say(FULL)
+    await ana.say(unlike())
     await ana.touch("Confirmar")
     key = await _key(ways.road, ana)
 
@@ -144,7 +144,7 @@ async def test_an_invoice_that_a_release_before_could_not_settle_is_settled(ways
     ways.road.world.plugnotas.faults.set("sem_webhook")
     ways.road.world.plugnotas.faults.set("erro_500", method="GET")
     ana = await ways.road.person()
-    await ana.say(FULL)
+    await ana.say(unlike())
     await ana.touch("Confirmar")
     key = await _key(ways.road, ana)
     pool = ways.road.database.pool
@@ -183,7 +183,7 @@ async def test_what_the_register_says_costs_nobody_their_message(ways: Ways, odd
     """The name is shown, the entry is remembered, and the invoice goes its way."""
     ways.register.members = beside(ODD[odd], "nome_fantasia", "email", "descricao_situacao_cadastral", "capital_social")
     ana = await ways.road.person()
-    summary = await ana.say(FULL)
+    summary = await ana.say(unlike())
     assert "PADARIA DO ZÉ" in summary.text
     assert ways.register.struck == 1
     assert await ways.road.database.pool.fetchval("SELECT dados IS NOT NULL FROM cnpj_cache") is True
@@ -197,7 +197,7 @@ async def test_a_name_that_cannot_be_stored_is_shown_without_what_spoils_it(ways
     """The register's name itself has the odd character: it stands in the summary and in the note as far as it can."""
     ways.register.members = b'"razao_social": ' + ODD[odd].replace(b'"', b'"PADARIA ', 1)
     ana = await ways.road.person()
-    summary = await ana.say(FULL)
+    summary = await ana.say(unlike())
     assert "PADARIA a" in summary.text or "PADARIA \ufffd" in summary.text
     await ana.touch("Confirmar")
     await ana.files()
@@ -209,7 +209,7 @@ async def test_an_unreadable_register_blocks_nothing(ways: Ways, unreadable: str
     """The summary says that the name was not found, and nothing is remembered."""
     ways.register.members = b'"novo": ' + UNREADABLE[unreadable]
     ana = await ways.road.person()
-    assert "sem nome" in (await ana.say(FULL)).text
+    assert "sem nome" in (await ana.say(unlike())).text
     assert await ways.road.database.pool.fetchval("SELECT count(*) FROM cnpj_cache") == 0
 
 
@@ -230,7 +230,7 @@ async def test_an_id_of_meta_that_cannot_be_stored_sends_nothing_twice(ways: Way
     ways.road.world.meta.faults.set("sem_webhook")
     ways.meta.members, ways.meta.where = b'"messages": [{"id": %s}]' % wamid, "/messages"
     ana = await ways.road.person()
-    await ana.say(FULL)
+    await ana.say(unlike())
     row = await until(
         lambda: ways.road.database.pool.fetchrow("SELECT * FROM outbox WHERE wamid LIKE $1", f"wamid.{len(odd)}%")
     )
@@ -242,7 +242,7 @@ async def test_an_error_code_of_meta_out_of_every_range_is_an_unknown_one(ways: 
     """The message that Meta refused is given up once, and told to the operator."""
     ways.meta.members, ways.meta.where = b'"error": {"code": %s, "message": "\\u0000"}' % code, "/messages"
     ana = await ways.road.person()
-    await ana.tell(FULL)
+    await ana.tell(unlike())
     conversa = ways.road.conversation(ana)
     row = await until(
         lambda: ways.road.database.pool.fetchrow(
@@ -272,7 +272,7 @@ async def test_a_hint_that_cannot_be_stored_is_followed(ways: Ways, odd: str) ->
     world.plugnotas.faults.set("sem_webhook")
     world.plugnotas.faults.set("erro_500", method="GET")
     ana = await ways.road.person()
-    await ana.say(FULL)
+    await ana.say(unlike())
     await ana.touch("Confirmar")
     key = await _key(ways.road, ana)
     raw = b'{"idIntegracao": "%s", %s}' % (key.encode(), beside(ODD[odd], "mensagem", "id"))

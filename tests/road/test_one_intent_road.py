@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from road_people import FULL, until
+from road_people import unlike, until
 from road_stage import ABSENT, waits_passing
 
 from bot.protocol_commands import CommandRefusedError, reprocess, send_stored
@@ -31,7 +31,7 @@ WHERE id_integracao = $1
 async def _confirm(road: Road) -> tuple[Person, str]:
     """Return somebody who has just confirmed, and the reference of the emission."""
     ana = await road.person()
-    await ana.say(FULL)
+    await ana.say(unlike())
     await ana.touch("Confirmar")
     return ana, (await road.reached(ana, "processando"))["id_integracao"]
 
@@ -227,7 +227,7 @@ async def test_two_notes_of_one_confirmation_alarm_and_both_are_delivered(road: 
     book = road.world.plugnotas
     book.faults.set("rejeitar", times=1)
     ana = await road.person()
-    await ana.say(FULL)
+    await ana.say(unlike())
     await ana.press("Confirmar")
     key = (await road.reached(ana, "rejeitado"))["id_integracao"]
     await road.settled()
@@ -349,7 +349,7 @@ async def _refused_and_mended(road: Road) -> tuple[Person, Any]:
     book = road.world.plugnotas
     book.faults.set("rejeitar", times=1)
     ana = await road.person()
-    await ana.say(FULL)
+    await ana.say(unlike())
     await ana.press("Confirmar")
     key = (await road.reached(ana, "rejeitado"))["id_integracao"]
     await road.settled()

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
-from road_people import FULL, Person, new_phone, open_road, until
+from road_people import Person, new_phone, open_road, unlike, until
 
 from bot.company import add_company
 from bot.demo import COMPANY
@@ -50,7 +50,7 @@ async def _stranger(road: Road) -> Person:
 
 
 async def _confirmed(road: Road, person: Person) -> str:
-    await person.say(FULL)
+    await person.say(unlike())
     await person.touch("Confirmar")
     return str((await road.reached(person, "processando"))["id_integracao"])
 
@@ -115,7 +115,7 @@ async def test_forty_five_slow_orders_of_one_company_delay_no_other(database_url
     async with _road(database_url, redis_url) as road:
         road.world.plugnotas.faults.set("lento", seconds=SLOW, method="POST", about=OURS)
         bia = await _stranger(road)
-        await bia.say(FULL)
+        await bia.say(unlike())
         crowd = [await road.person() for _ in range(45)]
         await asyncio.gather(*(_confirmed(road, person) for person in crowd))
 
@@ -144,7 +144,7 @@ async def test_slow_downloads_hold_up_no_message(database_url: str, redis_url: s
         await asyncio.gather(*(_confirmed(road, person) for person in crowd))
         await asyncio.gather(*(road.reached(person, "aprovado") for person in crowd))
         for person in (await road.person(), await _stranger(road)):
-            await person.tell(FULL)
+            await person.tell(unlike())
             await person.expect(timeout=AT_ONCE)
         road.world.plugnotas.faults.clear()
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 async def test_issued_invoices_are_listed_and_sent_again(road: Road) -> None:
     """The list has number, amount, client and day; a second copy is the same PDF, as often as it is asked for."""
     ana = await road.person()
-    paper, _ = await ana.issue()
+    paper, _ = await ana.issue(FULL)
     await ana.issue("nota de 200 pra 99.000.002/0001-48, revisão de texto")
     await road.settled()
     first, second = sorted(int(note.numero or 0) for note in await road.notes(ana))
@@ -34,7 +34,7 @@ async def test_issued_invoices_are_listed_and_sent_again(road: Road) -> None:
 async def test_nobody_sees_the_invoices_of_another_conversation(road: Road) -> None:
     """A number that somebody else's invoice has is not found."""
     ana, bia = await road.person(), await road.person()
-    await ana.issue()
+    await ana.issue(FULL)
     await road.settled()
     [note] = await road.notes(ana)
     assert "Ainda não saiu nenhuma nota" in (await bia.say("minhas notas")).text
@@ -68,7 +68,7 @@ async def test_what_cannot_be_done_is_said_and_harms_no_draft(road: Road, words:
 async def test_a_copy_can_be_asked_for_while_another_is_being_made(road: Road) -> None:
     """The document comes, and the open draft waits."""
     ana = await road.person()
-    await ana.issue()
+    await ana.issue(FULL)
     await ana.say("nota de 90 pra 99.000.002/0001-48, revisão")
     await ana.tell("segunda via")
     told = [await ana.expect(), await ana.expect()]
@@ -80,7 +80,7 @@ async def test_a_copy_can_be_asked_for_while_another_is_being_made(road: Road) -
 async def test_an_invoice_to_repeat_comes_as_words_to_send(road: Road) -> None:
     """The answer's own line, sent back, is read as the same invoice."""
     ana = await road.person()
-    await ana.issue()
+    await ana.issue(FULL)
     answer = await ana.say("repete a última")
     line = answer.text.splitlines()[-1].strip("_")
     summary = (await ana.say(line)).text
