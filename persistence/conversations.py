@@ -11,9 +11,9 @@ from sqlalchemy.dialects.postgresql import insert
 
 from persistence.people import Empresa, PhoneError, canonical_phone, company_of
 from persistence.tables import conversas, empresa, usuario
-from persistence.versions import known, literals
+from persistence.versions import literals
 from state_machine.cancelamento import CONVERSANDO
-from state_machine.estado import ESPERAM_USUARIO, Estado
+from state_machine.estado import ESPERAM_USUARIO
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,7 +56,7 @@ class Conversa:
 # them the planner knows that the partial indexes serve; and the limits keep it from reading all that wait.
 _FIND = f"""
 SELECT {", ".join(f"e.{name}" for name in Empresa.__slots__)}, s.sessao_id, s.versao AS sessao_versao, c.orientada_em,
-    c.atendente_id IS NOT NULL AS atendida, k.id IS NOT NULL AS cancelando, m.estado AS recente, now() AS agora
+    c.atendente_id IS NOT NULL AS atendida, k.id IS NOT NULL AS cancelando, now() AS agora
 FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS p(conversa, telefone, lugar)
 LEFT JOIN conversas c ON c.conversa = p.conversa
 LEFT JOIN usuario t ON t.telefone = p.telefone
@@ -69,16 +69,12 @@ LEFT JOIN LATERAL (
 LEFT JOIN LATERAL (
     SELECT id FROM cancelamento WHERE conversa = p.conversa AND estado IN ({literals(CONVERSANDO)}) LIMIT 1
 ) k ON true
-LEFT JOIN LATERAL (SELECT estado FROM session_snapshot WHERE conversa = p.conversa ORDER BY id DESC LIMIT 1) m ON true
 ORDER BY p.lugar
 """  # noqa: S608 - our own constants
 
 
 async def find(database: Database, contatos: Sequence[Contato]) -> list[Conversa]:
-    """Return what we know of each of those who write, in their order.
-
-    Raises ``AnotherVersionError`` for a conversation whose newest session stands in a state that we do not know.
-    """
+    """Return what we know of each of those who write, in their order."""
     telefones = [_canonical_or_none(contato.wa_id) for contato in contatos]
     return list(map(_conversa, await database.pool.fetch(_FIND, [c.conversa for c in contatos], telefones)))
 
@@ -108,8 +104,6 @@ async def issuer(connection: Connection, contato: Contato) -> Empresa | None:
 
 
 def _conversa(row: Any) -> Conversa:
-    if row["recente"] is not None:
-        known(Estado, row["recente"])
     return Conversa(
         company_of(row) if row["id"] else None,
         (row["sessao_id"], row["sessao_versao"]) if row["sessao_id"] else None,

@@ -19,6 +19,7 @@ _REPLACEMENTS = str.maketrans(
         "→": "->",
         "≤": "<=",
         "≥": ">=",
+        "\ufffd": "?",  # stands for what could not be stored: left out, two words would become another one
     }
 )
 _LAST_LATIN1 = 0xFF

@@ -74,7 +74,7 @@ async def test_an_unknown_status_stops_no_other_emission(road: Road) -> None:
         key,
     )
     road.world.plugnotas.faults.clear()
-    await rui.issue()
+    await rui.issue(unlike())
     row = await pool.fetchrow("SELECT * FROM nfse_emissao WHERE id_integracao = $1", key)
     assert (row["status"], row["lease_until"]) == ("novo", None)
     assert await _unknown(road) == {"nfse_emissao": 1}
@@ -112,7 +112,7 @@ async def test_an_attempt_after_one_of_unknown_status_is_not_sent(road: Road) ->
         "RETURNING id",
         first,
     )
-    await rui.issue()
+    await rui.issue(unlike())
     row = await pool.fetchrow("SELECT status, envios, epoch FROM nfse_emissao WHERE id = $1", second)
     assert (row["status"], row["envios"]) == ("pendente", 0)
     assert await _unknown(road) == {"nfse_emissao": 1}
@@ -125,7 +125,7 @@ async def test_an_unknown_cancellation_stops_no_other(road: Road, column: str) -
     """One that says something new waits; another's goes to the authority."""
     ana, rui = await road.person(), await road.person()
     for person in (ana, rui):
-        await person.issue()
+        await person.issue(unlike())
     await road.settled()
     road.world.plugnotas.faults.set("limite_429", seconds=1, method="POST")
     [note] = await road.notes(ana)
@@ -164,7 +164,7 @@ async def test_a_message_of_an_unknown_kind_waits_in_its_place(road: Road) -> No
         {"tipo": "lista", "texto": "escolha", "opcoes": ["a"]},
     )
     await ana.tell(FULL)
-    await rui.issue()
+    await rui.issue(unlike())
     assert (await pool.fetchval("SELECT status FROM outbox WHERE id = $1", number)) == "pendente"
     assert (await _unknown(road))["outbox"] == 1
     assert len(ana.answers) == 1
@@ -196,11 +196,46 @@ async def test_a_session_that_we_cannot_read_waits_with_its_conversation(road: R
     await road.house.redis.flushdb()
     await ana.touch("Confirmar", of=summary)
     await _is_left(road)
-    await rui.issue()
+    await rui.issue(unlike())
     assert await road.notes(ana) == []
     assert len(await road.sessions(ana)) == 1
     await _change(road, ana, column, before)
     await _one_note(road, ana)
+
+
+async def test_words_to_a_session_in_an_unknown_state_open_no_other(road: Road) -> None:
+    """It may wait for these very words: they wait too, and no second session lies beside it."""
+    ana, rui = await road.person(), await road.person()
+    await ana.say(FULL)
+    await road.settled()
+    await _change(road, ana, "estado", "aguardando_gestor")
+    await ana.tell(unlike())
+    await _is_left(road)
+    await rui.issue(unlike())
+    assert (len(await road.sessions(ana)), len(ana.answers)) == (1, 1)
+    await _change(road, ana, "estado", "aguardando_confirmacao")
+    await ana.expect("Mudei o valor")
+
+
+async def test_staff_take_no_conversation_over_whose_session_we_cannot_read(road: Road) -> None:
+    """Its summary would stay valid, as only its own version can void it: the command waits with the conversation."""
+    ana = await road.person()
+    await ana.say(FULL)
+    await road.settled()
+    await _change(road, ana, "estado", "aguardando_gestor")
+    pool, lane = road.database.pool, road.conversation(ana)
+    sara = (
+        "INSERT INTO staff (nome, papel, senha_hash, totp_segredo, todas_empresas) "
+        "VALUES ('sara', 'suporte', 'x', 'x', true) RETURNING id"
+    )
+    command = {"comando": "assumir", "quem": "sara", "staff_id": await pool.fetchval(sara)}
+    put = "INSERT INTO inbox (chave, lane, tipo, payload, correlacao) VALUES ('assumir', $1, 'equipe', $2, 'c')"
+    await pool.execute(put, lane, command)
+    await pool.execute("UPDATE lanes SET ready_at = now() WHERE lane = $1", lane)
+    await _is_left(road)
+    assert len(ana.answers) == 1
+    await _change(road, ana, "estado", "aguardando_confirmacao")
+    await ana.expect("sara")
 
 
 async def test_a_session_in_an_unknown_state_outlives_its_deadline_and_news(road: Road) -> None:
@@ -245,7 +280,7 @@ async def test_a_field_that_we_do_not_know_is_neither_dropped_nor_left_out_of_a_
         await pool.execute("UPDATE session_snapshot SET versao = versao - 1 WHERE conversa = $1", conversa)
     await ana.touch("Confirmar", of=summary)
     await _is_left(road)
-    await rui.issue()
+    await rui.issue(unlike())
     assert await road.notes(ana) == []
     assert (await road.session(ana))["rascunho"][path[0]] != {}
     await pool.execute(put, conversa, path, {"status": "null", "valor": None})  # it says nothing: nothing is lost
@@ -262,7 +297,7 @@ async def test_the_listing_of_notes_waits_when_one_of_them_is_unknown(road: Road
     await pool.execute("UPDATE nfse_emissao SET status = 'novo' WHERE id_integracao = $1", key)
     await ana.tell("quais notas eu já emiti?")
     await _is_left(road)
-    await rui.issue()
+    await rui.issue(unlike())
     await pool.execute("UPDATE nfse_emissao SET status = 'concluido' WHERE id_integracao = $1", key)
     await pool.execute(BACK_OFF_PASSES)
     await ana.expect("1.500")

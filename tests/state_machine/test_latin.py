@@ -22,6 +22,7 @@ from state_machine.latin import latin1
         ("\u200bzero\u00adwidth\u202e", "zerowidth"),
         ("ﬁnal ½", "final ½"),
         ("👍", ""),
+        ("a\ufffdb", "a?b"),
     ],
 )
 def test_typography_is_spelt_plainly(written, sent):
