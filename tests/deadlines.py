@@ -85,6 +85,22 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
         return (yield)
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport() -> Iterator[Any]:
+    """Keep the garbage collector out of the making of a report.
+
+    A task that was left hanging logs its end with a traceback when it is collected. Where that happens while pytest
+    parses the source of a failed test, CPython 3.11 raises ``SystemError`` (gh-106905), and the whole run ends.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        if collects:
+            gc.enable()
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure() -> None:
     """Bound the end of the interpreter, which waits for every thread that is no daemon."""

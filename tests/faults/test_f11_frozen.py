@@ -8,10 +8,15 @@ from tcp_proxy import TcpProxy
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from road_process import Prosa
     from road_stage import Stage
 
     from sandbox.ledger import Record
     from sandbox.server import Simulator
+
+OTHERS = "datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+NOBODY_AT_WORK = f"SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE state = 'active' AND {OTHERS})"  # noqa: S608 - ours
+NOBODY_INSIDE = f"SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE state LIKE 'idle in%' AND {OTHERS})"  # noqa: S608 - ours
 
 
 async def test_a_worker_that_wakes_up_past_its_leases_changes_nothing(stage: Stage) -> None:
@@ -37,7 +42,7 @@ async def test_a_worker_that_wakes_up_past_its_leases_changes_nothing(stage: Sta
         asked = next_of(stage.world.cnpj, "lookup")
         await bia.tell(FULL)
         await asked()
-        frozen.freeze()
+        await freeze_between_transactions(stage, frozen)
         await stage.leases_run_out()
         await stage.start("worker")
         await bia.expect("R$ 1.500,00")
@@ -51,6 +56,21 @@ async def test_a_worker_that_wakes_up_past_its_leases_changes_nothing(stage: Sta
         await stage.one_note(ana)
         assert len(bia.answers) == 1
         assert len(await stage.sessions(bia)) == 1
+
+
+async def freeze_between_transactions(stage: Stage, prosa: Prosa) -> None:
+    """Freeze it while it holds no row: a lock would keep everybody from its leases until the database cuts it off."""
+    pool = stage.database.pool
+
+    async def frozen() -> bool:
+        prosa.freeze()
+        await until(lambda: pool.fetchval(NOBODY_AT_WORK))  # what was asked before the freeze is answered
+        if await pool.fetchval(NOBODY_INSIDE):
+            return True
+        prosa.proceed()
+        return False
+
+    await until(frozen)
 
 
 def next_of(simulator: Simulator, kind: str) -> Callable[[], Awaitable[Record]]:
