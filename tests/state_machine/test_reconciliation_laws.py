@@ -116,9 +116,10 @@ def test_nothing_is_sent_again_unless_it_is_certainly_not_there(antes, resposta,
     antes, passo = passo_de(antes, resposta, idade)
     if not deve_enviar(passo.andamento):
         return
-    if idade > HUMAN_AFTER:  # only what nobody accepted is not with people, and then its person is asked first
+    if AGORA + idade - (antes.desejado_em or AGORA) > HUMAN_AFTER:
+        # Only what nobody accepted is not with people, and then its person is asked first.
         assert not passo.andamento.duvida
-        assert passo.daqui is None or antes.desejado_em is not None
+        assert passo.daqui is None
     if isinstance(resposta, Absent):
         assert antes.ausente_desde is not None
         assert AGORA + idade - antes.ausente_desde >= ABSENT_TWICE_AFTER
