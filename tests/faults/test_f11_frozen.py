@@ -64,8 +64,12 @@ async def freeze_between_transactions(stage: Stage, prosa: Prosa) -> None:
 
     async def frozen() -> bool:
         prosa.freeze()
-        await until(lambda: pool.fetchval(NOBODY_AT_WORK))  # what was asked before the freeze is answered
-        if await pool.fetchval(NOBODY_INSIDE):
+
+        async def told() -> bool:  # what was asked before the freeze is answered, or waits for one who is inside
+            return bool(await pool.fetchval(NOBODY_AT_WORK)) or not await pool.fetchval(NOBODY_INSIDE)
+
+        await until(told)
+        if await pool.fetchval(NOBODY_INSIDE) and await pool.fetchval(NOBODY_AT_WORK):
             return True
         prosa.proceed()
         return False
