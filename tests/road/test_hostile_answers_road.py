@@ -153,7 +153,7 @@ async def test_an_invoice_that_a_release_before_could_not_settle_is_settled(ways
     ways.gateway.members = beside(ODD["NUL"], "mensagem", "protocol")
     await pool.execute(
         "UPDATE nfse_emissao SET status = 'enviando', epoch = epoch + 40, lease_until = now() - interval '1 s', "
-        "proxima_acao_em = now() - interval '1 day', criado_em = now() - interval '1 hour' WHERE id_integracao = $1",
+        "proxima_acao_em = now() - interval '1 day' WHERE id_integracao = $1",
         key,
     )
     ways.road.world.plugnotas.faults.clear()

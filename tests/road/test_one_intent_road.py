@@ -48,9 +48,14 @@ async def _until_row(road: Road, key: str, condition: Callable[[Any], bool]) -> 
     return await until(reached)
 
 
+async def _absent_once(road: Road, key: str) -> None:
+    """Wait for the first absence; the bytes leave again half a minute later at the soonest, after a second one."""
+    await _until_row(road, key, lambda row: row["ausente_desde"] is not None)
+
+
 async def _absent_twice(road: Road, key: str) -> None:
     """Let the half minute between two absences pass at once."""
-    await _until_row(road, key, lambda row: row["ausente_desde"] is not None)
+    await _absent_once(road, key)
     await road.database.pool.execute(f"{ABSENT} WHERE id_integracao = $1", key)
 
 
@@ -67,12 +72,13 @@ async def _tries(road: Road, key: str, *, at_least: int) -> list[tuple[str, str]
 
 
 async def test_a_refusal_after_a_lost_first_call_is_not_the_end(road: Road) -> None:
-    """POST 1 is cut and accepted later, absent twice, POST 2 of the key is refused: the note is told all the same."""
+    """POST 1 is lost and arrives late, absent twice, POST 2 of the key is refused: the note is told all the same."""
     gateway = road.world.plugnotas
-    gateway.faults.set("aceitar_tarde", times=1, seconds=2.5)
+    gateway.faults.set("erro_500", times=1, method="POST")
     ana, key = await _confirm(road)
-    await _absent_twice(road, key)
+    await _absent_once(road, key)
     gateway.faults.set("recusar_na_porta", message=EXPIRED, times=1)
+    await _absent_twice(road, key)
     tries = await _tries(road, key, at_least=4)
     assert ("submit", "Rejected") in tries, tries
     row = await _row(road, key)
@@ -80,6 +86,7 @@ async def test_a_refusal_after_a_lost_first_call_is_not_the_end(road: Road) -> N
     assert row["recusa"]["mensagem"] == EXPIRED
     with pytest.raises(CommandRefusedError, match="só se refaz o que foi recusado"):
         await reprocess(road.database, key)
+    await _deliver_late(road, row["payload_enviado"])
     await ana.files()
     await road.settled()
     assert [note.id_integracao for note in await road.notes(ana)] == [key]
@@ -91,8 +98,9 @@ async def test_a_doubted_refusal_stands_with_its_code_once_the_key_is_absent_twi
     gateway = road.world.plugnotas
     gateway.faults.set("erro_500", times=1, method="POST")
     ana, key = await _confirm(road)
-    await _absent_twice(road, key)
+    await _absent_once(road, key)
     gateway.faults.set("recusar_na_porta", message=f"E1200: {EXPIRED}")
+    await _absent_twice(road, key)
     await _until_row(road, key, lambda row: row["recusa"] is not None)
     await _absent_twice(road, key)
     answer = await ana.expect("não aceitou")
@@ -107,8 +115,9 @@ async def test_reprocessing_after_doubt_sends_only_after_two_absences(road: Road
     gateway = road.world.plugnotas
     gateway.faults.set("erro_500", times=1, method="POST")
     ana, key = await _confirm(road)
-    await _absent_twice(road, key)
+    await _absent_once(road, key)
     gateway.faults.set("recusar_na_porta", message=f"E1200: {EXPIRED}", times=1)
+    await _absent_twice(road, key)
     await _until_row(road, key, lambda row: row["recusa"] is not None)
     await _absent_twice(road, key)
     await ana.expect("não aceitou")
@@ -128,9 +137,10 @@ async def test_a_note_that_shows_up_after_the_order_is_adopted_and_the_second_ke
     gateway = road.world.plugnotas
     gateway.faults.set("erro_500", times=1, method="POST")
     ana, key = await _confirm(road)
-    await _absent_twice(road, key)
+    await _absent_once(road, key)
     payload = (await _row(road, key))["payload_enviado"]
     gateway.faults.set("recusar_na_porta", message=f"E1200: {EXPIRED}", times=1)
+    await _absent_twice(road, key)
     await _until_row(road, key, lambda row: row["recusa"] is not None)
     await _absent_twice(road, key)
     await ana.expect("não aceitou")
@@ -156,7 +166,7 @@ async def _deliver_late(road: Road, payload: bytes) -> None:
 async def test_a_duplicate_in_words_while_reads_lag_is_a_question(road: Road) -> None:
     """The key is taken, reading does not show it yet, and the refusal names no note: we wait and adopt it."""
     gateway = road.world.plugnotas
-    gateway.faults.set("leitura_atrasada", seconds=3.0)
+    gateway.faults.set("leitura_atrasada", seconds=3600.0)
     gateway.faults.set("perder_resposta", times=1)
     gateway.faults.set("sem_webhook")
     ana, key = await _confirm(road)
@@ -164,6 +174,7 @@ async def test_a_duplicate_in_words_while_reads_lag_is_a_question(road: Road) ->
     tries = await _tries(road, key, at_least=4)
     assert ("submit", "Duplicate") in tries, tries
     assert (await _row(road, key))["status"] == "desconhecido"
+    gateway.faults.clear("leitura_atrasada")
     async with waits_passing(road):
         await ana.files()
     await road.settled()
