@@ -52,14 +52,16 @@ class Place:
         finally:
             await self._execute(f"DROP DATABASE {name} WITH (FORCE)")
 
-    def at(self, name: str) -> str:
-        """The address of a database of this server."""
-        return urlsplit(self.servers.database_url)._replace(path=f"/{name}").geturl()
+    def at(self, name: str, *, owner: bool = False) -> str:
+        """The address of a database of this server, for the run-time account or for the tables' owner."""
+        return (
+            urlsplit(self.servers.owner_url if owner else self.servers.database_url)._replace(path=f"/{name}").geturl()
+        )
 
     async def prepare(self) -> None:
         """Make the template by the project's own migrations, and a new server one that has been at work."""
         await self._execute(f"CREATE DATABASE {TEMPLATE}")
-        await asyncio.to_thread(upgrade, self.at(TEMPLATE))
+        await asyncio.to_thread(upgrade, self.at(TEMPLATE, owner=True), self.at(TEMPLATE))
         await self._fill_log()
 
     def redis(self) -> Redis:
@@ -72,7 +74,7 @@ class Place:
         A server that has been at work for a few minutes writes into old ones; a new server stops everybody for each
         (16 MB, 40 to 60 ms measured) until it has them.
         """
-        connection = await asyncpg.connect(self.servers.database_url)
+        connection = await asyncpg.connect(self.servers.owner_url)
         try:
             for _ in range(await connection.fetchval(_LOG_FILES)):
                 await connection.execute("SELECT pg_logical_emit_message(true, 'bench', '')")
@@ -82,7 +84,7 @@ class Place:
             await connection.close()
 
     async def _execute(self, statement: str) -> None:
-        connection = await asyncpg.connect(self.servers.database_url)
+        connection = await asyncpg.connect(self.servers.owner_url)
         try:
             await connection.execute(statement)
         finally:
