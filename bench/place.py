@@ -52,16 +52,18 @@ class Place:
         finally:
             await self._execute(f"DROP DATABASE {name} WITH (FORCE)")
 
-    def at(self, name: str, *, owner: bool = False) -> str:
-        """The address of a database of this server, for the run-time account or for the tables' owner."""
-        return (
-            urlsplit(self.servers.owner_url if owner else self.servers.database_url)._replace(path=f"/{name}").geturl()
-        )
+    def at(self, name: str) -> str:
+        """The address of a database of this server, for the run-time account."""
+        return urlsplit(self.servers.database_url)._replace(path=f"/{name}").geturl()
+
+    def as_owner(self, url: str) -> str:
+        """The address of the same database for the account that owns the tables."""
+        return urlsplit(self.servers.owner_url)._replace(path=urlsplit(url).path).geturl()
 
     async def prepare(self) -> None:
         """Make the template by the project's own migrations, and a new server one that has been at work."""
         await self._execute(f"CREATE DATABASE {TEMPLATE}")
-        await asyncio.to_thread(upgrade, self.at(TEMPLATE, owner=True), self.at(TEMPLATE))
+        await asyncio.to_thread(upgrade, self.as_owner(self.at(TEMPLATE)), self.at(TEMPLATE))
         await self._fill_log()
 
     def redis(self) -> Redis:
