@@ -53,7 +53,7 @@ async def measure(place: Place, plan: Plan) -> list[Figure]:
 
 async def _idle(place: Place, seconds: float) -> tuple[Pressed, list[float]]:
     """Send one message every now and then, by turns with a bare INSERT, so that both meet the same disk."""
-    async with serving(place, "ours") as ours, place.database() as database, bare(database) as insert:
+    async with serving(place, "ours") as ours, place.database() as url, bare(place.as_owner(url)) as insert:
         await ours.warm(min(1.0, seconds / 4), connections=1, pause=IDLE_PAUSE)
         turns = max(1, round(seconds / IDLE_SECONDS))
         for _ in range(turns):

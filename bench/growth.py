@@ -30,7 +30,7 @@ async def measure(place: Place, plan: Plan) -> list[Figure]:
         for url, sessions in ((few, FEW), (many, plan.sessions)):
             plan.step(f"storing {sessions:,} sessions")
             await admit(url, (plan.rounds + 1) * PEOPLE)
-            await seed(url, sessions)
+            await seed(place.as_owner(url), sessions)
         offsets = {"few": 0, "many": 0}
 
         async def at(name: str, url: str) -> tuple[Ran, int]:

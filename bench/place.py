@@ -53,13 +53,17 @@ class Place:
             await self._execute(f"DROP DATABASE {name} WITH (FORCE)")
 
     def at(self, name: str) -> str:
-        """The address of a database of this server."""
+        """The address of a database of this server, for the run-time account."""
         return urlsplit(self.servers.database_url)._replace(path=f"/{name}").geturl()
+
+    def as_owner(self, url: str) -> str:
+        """The address of the same database for the account that owns the tables."""
+        return urlsplit(self.servers.owner_url)._replace(path=urlsplit(url).path).geturl()
 
     async def prepare(self) -> None:
         """Make the template by the project's own migrations, and a new server one that has been at work."""
         await self._execute(f"CREATE DATABASE {TEMPLATE}")
-        await asyncio.to_thread(upgrade, self.at(TEMPLATE))
+        await asyncio.to_thread(upgrade, self.as_owner(self.at(TEMPLATE)), self.at(TEMPLATE))
         await self._fill_log()
 
     def redis(self) -> Redis:
@@ -72,7 +76,7 @@ class Place:
         A server that has been at work for a few minutes writes into old ones; a new server stops everybody for each
         (16 MB, 40 to 60 ms measured) until it has them.
         """
-        connection = await asyncpg.connect(self.servers.database_url)
+        connection = await asyncpg.connect(self.servers.owner_url)
         try:
             for _ in range(await connection.fetchval(_LOG_FILES)):
                 await connection.execute("SELECT pg_logical_emit_message(true, 'bench', '')")
@@ -82,7 +86,7 @@ class Place:
             await connection.close()
 
     async def _execute(self, statement: str) -> None:
-        connection = await asyncpg.connect(self.servers.database_url)
+        connection = await asyncpg.connect(self.servers.owner_url)
         try:
             await connection.execute(statement)
         finally:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot import cli_fiscal
-from bot.cli_audit import conferir
+from bot.cli_audit import auditoria, conferir
 from bot.cli_bench import bench
 from bot.cli_cancel import cancelar
 from bot.cli_demo import chat, demo
@@ -41,6 +41,7 @@ empresa = typer.Typer(no_args_is_help=True, help="Empresas que emitem, e quem po
 app.add_typer(empresa, name="empresa")
 app.add_typer(staff, name="staff")
 app.add_typer(pessoa, name="pessoa")
+app.add_typer(auditoria, name="auditoria")
 
 
 def main() -> None:

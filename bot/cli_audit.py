@@ -1,4 +1,4 @@
-"""The words of ``prosa conferir``: reads them, prints what the audit found, and ends with its status."""
+"""The words of ``prosa conferir`` and ``prosa auditoria``: prints what was found, and ends with its status."""
 
 from __future__ import annotations
 
@@ -6,13 +6,49 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli_opening import settings, with_storage
+from bot.cli_opening import fail, settings, with_storage
 
 if TYPE_CHECKING:
     from bot.storage import Storage
 
 _DIAS = 3
 _MAX_DIAS = 366
+
+auditoria = typer.Typer(no_args_is_help=True, help="O registro do que a equipe fez.")
+
+
+@auditoria.command("verificar")
+def verificar(
+    cabeca: Annotated[
+        str | None, typer.Option(help="Cabeça guardada de uma verificação anterior, como 120:ab12….")
+    ] = None,
+) -> None:
+    """Confere se a auditoria está como foi escrita; sai com 1 se não está. Guarde a cabeça fora deste servidor."""
+    from persistence.audit_chain import Cabeca, UnreadableHeadError, verify
+
+    try:
+        guardada = Cabeca.read(cabeca) if cabeca else None
+    except UnreadableHeadError:
+        fail("--cabeca é o que este comando mostrou, como 120:ab12…; nada foi conferido.")
+
+    async def work(storage: Storage) -> None:
+        from persistence.engine import Database
+
+        database = await Database.open(storage.database_url, size=1)
+        try:
+            async with database.transaction() as connection:
+                visto = await verify(connection, guardada)
+        finally:
+            await database.close()
+        typer.echo(
+            f"Linhas conferidas: {visto.linhas}. Anteriores à cadeia, conferidas desde a migração: {visto.de_antes}."
+        )
+        if visto.quebra:
+            onde = "no fim" if visto.quebra.linha is None else f"na linha {visto.quebra.linha}"
+            fail(f"A auditoria não está como foi escrita. Primeira quebra {onde}: {visto.quebra.porque}. Nada mudou.")
+        typer.echo(f"Cabeça: {visto.cabeca or 'nenhuma linha ainda'}")
+
+    with_storage(settings(quiet=True), work)
 
 
 def conferir(

@@ -22,6 +22,7 @@ def add_to(app: typer.Typer, empresa: typer.Typer) -> None:
     app.command()(reprocessar)
     app.command()(enviar)
     app.command()(numeracao)
+    app.command()(restaurado)
 
 
 def _on_database(work: Callable[[Database], Awaitable[list[str]]]) -> None:
@@ -92,3 +93,14 @@ def numeracao(
         _on_database(report)
     else:
         _on_database(lambda database: explain(database, sequencia, explicar, motivo))
+
+
+def restaurado(
+    rps: Annotated[
+        list[str] | None, typer.Option(help="SEQUÊNCIA:ÚLTIMO, o último RPS que o gateway conhece; repetível.")
+    ] = None,
+) -> None:
+    """Depois de restaurar uma cópia do banco, antes de abrir as portas: nada sai sem perguntar antes ao gateway."""
+    from bot.restored import restore
+
+    _on_database(lambda database: restore(database, rps or ()))

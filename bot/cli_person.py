@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from bot.storage import Storage
     from persistence.connection import Connection
 
+REDIS_SECONDS = 5.0  # for one answer of Redis
+
 app = typer.Typer(no_args_is_help=True, help="Pedidos da LGPD: a cópia e o apagamento dos dados de uma pessoa.")
 
 Quem = Annotated[str, typer.Argument(help="Telefone com país, CPF, ou o código de uma conversa.")]
@@ -62,14 +64,32 @@ def apagar(
             typer.echo("Nada está guardado sobre esta pessoa; nada mudou.")
             raise typer.Exit
 
+    conversas: list[str] = []
+
     async def work(connection: Connection) -> None:
-        await remove(connection, quem, motivo, Pedinte())
+        conversas.extend((await remove(connection, quem, motivo, Pedinte())).conversas)
+
+    async def forget(storage: Storage) -> None:
+        from redis.asyncio import Redis
+
+        from persistence.redis_line import RedisLine
+        from persistence.sessions import LiveSessions
+
+        redis = Redis.from_url(storage.redis_url)
+        line = RedisLine(redis, REDIS_SECONDS)
+        try:
+            erased = await LiveSessions(line, 0).erase(conversas)
+        finally:
+            await line.close()
+            await redis.aclose()
         typer.echo("Apagado. As notas fiscais e a auditoria ficam.")
+        if not erased:
+            fail("O Redis não reescreveu seu arquivo: quando ele voltar, rode BGREWRITEAOF nele (redis-cli).")
 
     _with_transaction(look)
     if not sim and not typer.confirm("Apagar? Não há volta"):
         fail("Nada foi apagado.")
-    _with_transaction(work)
+    _with_transaction(work, forget)
 
 
 def _show(ensaio: Ensaio) -> None:
@@ -83,7 +103,9 @@ def _show(ensaio: Ensaio) -> None:
     Console().print(table)
 
 
-def _with_transaction(work: Callable[[Connection], Awaitable[None]]) -> None:
+def _with_transaction(
+    work: Callable[[Connection], Awaitable[None]], after: Callable[[Storage], Awaitable[None]] | None = None
+) -> None:
     async def run(storage: Storage) -> None:
         from bot.person import PersonError
         from persistence.engine import Database
@@ -96,5 +118,7 @@ def _with_transaction(work: Callable[[Connection], Awaitable[None]]) -> None:
             fail(str(error))
         finally:
             await database.close()
+        if after is not None:
+            await after(storage)
 
     with_storage(settings(quiet=True), run)

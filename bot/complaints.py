@@ -10,11 +10,12 @@ from bot.doors import DoorError
 from bot.loops import LoopEndedError, origin
 from bot.storage import SchemaError
 from persistence.embedded.home import DISK_FULL, EmbeddedError, HomeError
+from persistence.roles import RoleError
 
 _DATABASE = "Confira PROSA_DATABASE_URL (postgresql://usuario:senha@servidor:porta/banco) e se o servidor está no ar."
 _KEPT = "Nada mudou: conversas e notas ficaram como estavam."
 _SENTENCES: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
-    ((DoorError, LoopEndedError, SchemaError, EmbeddedError), "{error}"),
+    ((DoorError, LoopEndedError, SchemaError, RoleError, EmbeddedError), "{error}"),
     (
         (asyncpg.InvalidPasswordError, asyncpg.InvalidAuthorizationSpecificationError),
         f"O PostgreSQL recusou o usuário ou a senha. {_DATABASE} {_KEPT}",

@@ -89,13 +89,22 @@ class House:
     audit: Audit
     breakers: Breakers
     slow_notices: SlowNotices
+    live: LiveSessions
 
     def web_app(self, *, https: bool = True) -> web.Application:
         """Return the machines' entrance and the console; pages may be added to it before it starts."""
         app = create_app(self._web_deps())
         settings = self.settings
         price = Preco(settings.openai_model, *settings.openai_price) if settings.openai_price else None
-        console = create_console(self.database, self.inbox, self.backlog, vault_of(settings), secure=https, preco=price)
+        console = create_console(
+            self.database,
+            self.inbox,
+            self.backlog,
+            vault_of(settings),
+            secure=https,
+            preco=price,
+            vivas=self.live,
+        )
         mount(app, console)
         return app
 
@@ -274,4 +283,5 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             audit,
             breakers,
             SlowNotices(database, inbox, politica.avisar_apos),
+            live,
         )

@@ -35,6 +35,7 @@ class Ensaio:
 
     linhas: tuple[tuple[str, int, str], ...]
     impedimentos: tuple[str, ...]
+    conversas: tuple[str, ...] = ()  # whose live sessions go after the commit: ``LiveSessions.erase``
 
     @property
     def vazio(self) -> bool:
@@ -57,7 +58,10 @@ async def rehearse(connection: Connection, texto: str) -> Ensaio:
 
 
 async def remove(connection: Connection, texto: str, motivo: str, quem: Pedinte) -> Ensaio:
-    """Erase the person and write the audit in the same transaction; returns what was done. Raises ``PersonError``."""
+    """Erase the person and write the audit in the same transaction; returns what was done. Raises ``PersonError``.
+
+    What Redis holds is the caller's to erase (``LiveSessions.erase``), once this is committed.
+    """
     pessoa = await _person(connection, texto)
     ensaio = await _rehearsal(connection, pessoa)
     if ensaio.impedimentos:
@@ -80,7 +84,7 @@ async def _person(connection: Connection, texto: str) -> Pessoa:
 async def _rehearsal(connection: Connection, pessoa: Pessoa) -> Ensaio:
     counted = await count(connection, pessoa)
     linhas = tuple((parte.nome, counted[parte.nome], parte.destino) for parte in pessoa.partes)
-    return Ensaio(linhas, tuple(_words(await obstacles(connection, pessoa))))
+    return Ensaio(linhas, tuple(_words(await obstacles(connection, pessoa))), pessoa.conversas)
 
 
 def _words(entre: Impedimentos) -> list[str]:

@@ -13,7 +13,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 from sqlalchemy.dialects.postgresql import insert
 
-from persistence import cancellations, dashboard, idempotency, retention, snapshots
+from persistence import cancellations, dashboard, idempotency, register_cache, retention, snapshots
 from persistence.arrival import Arrival
 from persistence.tables import job_slots
 
@@ -94,6 +94,7 @@ class Schedule:
         self._every(3600, "slots", self._forget_slots)
         self._every(3600, "prune", self._backlog.prune)
         self._every(3600, "idempotency", self._forget_idempotency)
+        self._every(3600, "register_cache", self._forget_register)
         self._every(DASHBOARD_SECONDS, "dashboard", self._count_dashboard)
         if self._audit is not None:
             self._every(AUDIT_SECONDS, "audit", self._audit)
@@ -153,6 +154,10 @@ class Schedule:
     async def _forget_idempotency(self) -> int:
         async with self._database.transaction() as connection:
             return await idempotency.cleanup(connection)
+
+    async def _forget_register(self) -> int:
+        async with self._database.transaction() as connection:
+            return await register_cache.prune(connection)
 
     async def _count_dashboard(self) -> int:
         return await dashboard.refresh(self._database)

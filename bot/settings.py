@@ -31,6 +31,7 @@ class Settings(BaseSettings):
 
     home: Path = Path(".prosa")
     database_url: SecretStr | None = None
+    database_owner_url: SecretStr | None = None  # of the account that migrates, if apart from the one that runs
     redis_url: SecretStr | None = None
     host: str = "127.0.0.1"
     port: int = 8080

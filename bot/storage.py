@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from persistence.migrate import Schema, schema, upgrade
+from persistence.roles import is_too_strong
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +35,7 @@ class Storage:
     database_url: str
     redis_url: str
     embedded: bool
+    owner_url: str | None = None  # of the account that migrates, where it is not the one that runs
     owned: Embedded | None = None  # the servers that end with this process
 
     async def watch(self) -> None:
@@ -49,27 +51,32 @@ def open_storage(settings: Settings, *, migrate: bool = False) -> Iterator[Stora
     """Yield the servers to use; embedded ones are started or joined, and brought to the newest schema by themselves.
 
     A database of yours is only changed by ``prosa migrate`` (``migrate=True``). Raises ``SchemaError`` if it is behind,
-    ``EmbeddedError`` if the embedded servers can't start.
+    ``RoleError`` if the run-time account can't be given its rights, ``EmbeddedError`` if the embedded servers can't
+    start.
     """
     database = settings.database_url.get_secret_value() if settings.database_url else None
+    owner = settings.database_owner_url.get_secret_value() if settings.database_owner_url else None
     cache = settings.redis_url.get_secret_value() if settings.redis_url else None
     if database and cache:
-        yield _checked(Storage(database, cache, embedded=False), migrate=migrate)
+        yield _checked(Storage(database, cache, embedded=False, owner_url=owner), migrate=migrate)
         return
     from persistence.embedded import Embedded  # noqa: PLC0415 - its wheels are only needed here
 
     with Embedded.start(settings.home) as embedded:
         servers = embedded.servers
         storage = Storage(
-            database or servers.database_url, cache or servers.redis_url, embedded=database is None, owned=embedded
+            database or servers.database_url,
+            cache or servers.redis_url,
+            embedded=database is None,
+            owner_url=owner if database else servers.owner_url,
+            owned=embedded,
         )
         yield _checked(storage, migrate=migrate or storage.embedded)
 
 
 def _checked(storage: Storage, *, migrate: bool) -> Storage:
     if migrate:
-        upgrade(storage.database_url)
-        return storage
+        upgrade(storage.owner_url or storage.database_url, storage.database_url)
     standing = schema(storage.database_url)
     if standing is Schema.BEHIND:
         raise SchemaError(
@@ -77,4 +84,6 @@ def _checked(storage: Storage, *, migrate: bool) -> Storage:
         )
     if standing is Schema.AHEAD:
         log.warning("schema_is_newer")
+    if not storage.embedded and asyncio.run(is_too_strong(storage.database_url)):
+        log.warning("database_account_too_strong")
     return storage

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from persistence.crypto import Vault
     from persistence.engine import Database
     from persistence.inbox import Inbox
+    from persistence.sessions import LiveSessions
 
 log = structlog.get_logger(__name__)
 
@@ -51,7 +52,14 @@ CSRF: Final = ("Não reconheci este formulário", "Abra a página de novo e repi
 
 
 def create_console(
-    database: Database, inbox: Inbox, backlog: Backlog, cofre: Vault, *, secure: bool, preco: Preco | None = None
+    database: Database,
+    inbox: Inbox,
+    backlog: Backlog,
+    cofre: Vault,
+    *,
+    secure: bool,
+    preco: Preco | None = None,
+    vivas: LiveSessions | None = None,
 ) -> web.Application:
     """Build the application; ``secure`` is false only where there is no https (the demo on 127.0.0.1).
 
@@ -66,6 +74,7 @@ def create_console(
         secure=secure,
         templates=environment(HERE / "templates"),
         preco=preco,
+        vivas=vivas,
     )
     for rota in ROTAS:
         app.router.add_route(rota.metodo, rota.caminho, _worded(forms_are_ours(guarded(rota))))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from persistence.crypto import Vault
     from persistence.engine import Database
     from persistence.inbox import Inbox
+    from persistence.sessions import LiveSessions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,7 @@ class ConsoleDeps:
     secure: bool
     templates: jinja2.Environment
     preco: Preco | None = None
+    vivas: LiveSessions | None = None  # what Redis holds; an erasure reaches it
     passwords: Passwords = field(default_factory=Passwords)
     closing: asyncio.Event = field(default_factory=asyncio.Event)  # set when the house stops: streams end
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import orjson
 from aiohttp import web
@@ -15,6 +15,9 @@ from persistence.idempotency_key import Operation
 
 if TYPE_CHECKING:
     from console.visit import Visita
+
+
+REDIS: Final = "O Redis não reescreveu seu arquivo: peça a quem opera para rodar BGREWRITEAOF nele."
 
 
 async def show(visita: Visita) -> web.StreamResponse:
@@ -56,16 +59,19 @@ async def erase(visita: Visita) -> web.StreamResponse:
     operation = Operation.named(
         chave, "console:apagar pessoa", f"staff:{visita.staff.id}", "pessoa", {"motivo": motivo, "quem": quem}
     )
+    conversas: tuple[str, ...] = ()
     try:
         async with visita.deps.database.transaction() as connection:
             begun = await idempotency.begin(connection, operation)
             if isinstance(begun, Started):
-                await remove(connection, quem, motivo, _pedinte(visita))
+                conversas = (await remove(connection, quem, motivo, _pedinte(visita))).conversas
                 await idempotency.succeed(connection, begun, {"acao": "apagar pessoa"})
             elif not isinstance(begun, Replay):
                 raise web.HTTPConflict
     except PersonError as error:
         return _page(visita, quem, erro=str(error))
+    if conversas and visita.deps.vivas is not None and not await visita.deps.vivas.erase(conversas):
+        return _page(visita, feito=True, erro=REDIS)
     return _page(visita, feito=True)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import asyncpg
 
 from persistence.dsn import for_asyncpg, for_sqlalchemy
+from persistence.roles import grant
 
 _SCRIPTS = Path(__file__).parent / "migrations"
 _OWN = re.compile(r"""^revision = ["'](\w+)["']""", re.MULTILINE)
@@ -25,10 +26,19 @@ class Schema(Enum):
     AHEAD = "ahead"  # a later version has migrated it; migrations only add, so that the release before goes on working
 
 
-def upgrade(dsn: str) -> None:
-    """Apply all migrations to ``postgresql://…``. Blocking; safe from several processes at once (advisory lock)."""
-    if schema(dsn) is not Schema.BEHIND:
-        return
+def upgrade(dsn: str, run_time_dsn: str | None = None) -> None:
+    """Apply all migrations to ``postgresql://…``, and let the account of ``run_time_dsn``, if apart, run on them.
+
+    Blocking; safe from several processes at once (advisory lock). Raises ``RoleError``.
+    """
+    standing = schema(dsn)
+    if standing is Schema.BEHIND:
+        _migrate(dsn)
+    if run_time_dsn is not None and standing is not Schema.AHEAD:  # a later version knows better what it may be given
+        asyncio.run(grant(dsn, run_time_dsn))
+
+
+def _migrate(dsn: str) -> None:
     from alembic import command  # noqa: PLC0415 - a start that has nothing to migrate must not wait for it
     from alembic.config import Config  # noqa: PLC0415 - likewise
 

@@ -26,10 +26,11 @@ class Parte:
     destino: str  # for people: what becomes of them
 
 
-# The draft keeps the bare values where an emission was made of them (they stand on it), and no word of anybody.
+# The draft keeps the bare values where an emission was made of them (they stand on it), and no word of anybody. An
+# e-mail stands on no invoice: it only says where the gateway sends it.
 _KEPT = "EXISTS (SELECT FROM nfse_emissao e WHERE e.session_id = t.id)"
 _DRAFT = f"""(SELECT jsonb_object_agg(k, CASE WHEN k = 'cadastro' THEN 'null'::jsonb
-    WHEN {_KEPT} THEN jsonb_build_object('status', v -> 'status', 'valor', v -> 'valor')
+    WHEN {_KEPT} AND k <> 'email' THEN jsonb_build_object('status', v -> 'status', 'valor', v -> 'valor')
     ELSE '{{"status": "null"}}'::jsonb END) FROM jsonb_each(t.rascunho) AS f(k, v))"""
 SEM_PALAVRAS: Final = f"""
     rascunho = coalesce({_DRAFT}, '{{}}'::jsonb), cnpj_extracted = NULL, valor_extracted = NULL,
@@ -37,27 +38,62 @@ SEM_PALAVRAS: Final = f"""
     cnpj = CASE WHEN {_KEPT} THEN t.cnpj END, cnpj_razao_social = CASE WHEN {_KEPT} THEN t.cnpj_razao_social END,
     valor = CASE WHEN {_KEPT} THEN t.valor END, descricao = CASE WHEN {_KEPT} THEN t.descricao END
 """
-_OFSEM_PALAVRASS = "t.sessao_id = ANY(:sessoes)"
+_SESSIONS = "t.sessao_id = ANY(:sessoes)"
 _EMISSIONS = "SELECT id FROM nfse_emissao WHERE session_id IN (SELECT id FROM session_snapshot s WHERE {})"
 _DELETED, _EMPTIED, _KEEP = "apagadas", "ficam sem as palavras e sem a pessoa", "ficam: a lei fiscal manda guardar"
+_WITHOUT = f"{_KEEP}; as respostas do gateway saem"
 
 
 def _delete(tabela: str, onde: str) -> str:
     return f"DELETE FROM {tabela} t WHERE {onde}"
 
 
+def _empty(tabela: str, onde: str, *colunas: str) -> str:
+    return f"UPDATE {tabela} t SET {', '.join(f'{coluna} = NULL' for coluna in colunas)} WHERE {onde}"
+
+
 def _fiscal(emissions: str) -> tuple[Parte, ...]:
+    """What is an invoice stays: the request as it was sent, the note, its files. What was only said about it goes."""
+    own, of = f"t.id IN ({emissions})", f"t.emissao_id IN ({emissions})"
+    # A webhook names the notes that it is about; the key, by which a repetition is known, stays.
+    told = f"""t.tipo = 'gateway' AND t.payload ? 'corpo' AND EXISTS (SELECT FROM nfse_emissao e
+        WHERE e.id IN ({emissions}) AND (strpos(t.payload::text, e.id_integracao) > 0
+            OR strpos(t.payload::text, e.id_externo) > 0))"""
+    bare = f"UPDATE inbox t SET payload = payload - 'corpo' WHERE {told}"
     return (
-        Parte("emissões", "nfse_emissao", f"t.id IN ({emissions})", None, _KEEP),
-        Parte("notas", "nfse_processada", f"t.emissao_id IN ({emissions})", None, _KEEP),
-        Parte("PDF e XML", "nfse_documento", f"t.emissao_id IN ({emissions})", None, _KEEP),
-        Parte("chamadas ao gateway", "gateway_tentativas", f"t.emissao_id IN ({emissions})", None, _KEEP),
+        Parte("avisos do gateway", "inbox", told, bare, _EMPTIED),
+        Parte(
+            "respostas sobre cancelamentos",
+            "cancelamento",
+            of,
+            _empty("cancelamento", of, "resposta_gateway", "erro_mensagem", "recusa"),
+            "o pedido e seu motivo ficam, como a lei fiscal manda; as respostas do gateway saem",
+        ),
+        Parte(
+            "chamadas ao gateway",
+            "gateway_tentativas",
+            of,
+            _empty("gateway_tentativas", of, "pedido", "resposta", "detalhe"),
+            _EMPTIED,
+        ),
+        Parte("notas", "nfse_processada", of, _empty("nfse_processada", of, "webhook_payload"), _WITHOUT),
+        Parte("PDF e XML", "nfse_documento", of, None, _KEEP),
+        Parte(
+            "emissões",
+            "nfse_emissao",
+            own,
+            _empty("nfse_emissao", own, "resposta_gateway", "webhook_payload", "erro_mensagem", "recusa"),
+            _WITHOUT,
+        ),
     )
 
 
 _LANE = "t.lane = ANY(:conversas)"
 _TICKS = """t.tipo = 'status' AND t.estado <> 0 AND (t.payload -> 'status' ->> 'recipient_id' = ANY(:destinos)
     OR t.payload -> 'status' ->> 'recipient_user_id' = ANY(:destinos))"""
+# Of bodies that nobody could read, and of notices about the account, nobody knows whose they are but by what they say.
+_ASIDE = """t.tipo IN ('ilegivel', 'aviso_meta') AND t.estado <> 0 AND EXISTS (
+    SELECT FROM unnest(:destinos) AS d WHERE length(d) >= 8 AND strpos(t.payload::text, d) > 0)"""
 _TALK = "t.conversa = ANY(:conversas)"
 _MINE = _EMISSIONS.format("s.sessao_id = ANY(:sessoes)")
 
@@ -70,6 +106,7 @@ DO_TELEFONE: Final = (
         _DELETED,
     ),
     Parte("tiques", "inbox", _TICKS, _delete("inbox", _TICKS), _DELETED),
+    Parte("mensagens ilegíveis e avisos da Meta", "inbox", _ASIDE, _delete("inbox", _ASIDE), _DELETED),
     Parte(
         "avisos e comandos",
         "inbox",
@@ -83,15 +120,15 @@ DO_TELEFONE: Final = (
     Parte(
         "diário",
         "transicoes",
-        _OFSEM_PALAVRASS,
-        f"UPDATE transicoes t SET detalhe = '{{}}', correlacao = NULL WHERE {_OFSEM_PALAVRASS}",
+        _SESSIONS,
+        f"UPDATE transicoes t SET detalhe = '{{}}', correlacao = NULL WHERE {_SESSIONS}",
         _EMPTIED,
     ),
     Parte(
         "motivos da equipe",
         "resolvida",
-        _OFSEM_PALAVRASS,
-        f"UPDATE resolvida t SET motivo = 'apagado' WHERE {_OFSEM_PALAVRASS}",
+        _SESSIONS,
+        f"UPDATE resolvida t SET motivo = 'apagado' WHERE {_SESSIONS}",
         _EMPTIED,
     ),
     Parte(
@@ -131,9 +168,11 @@ DO_TELEFONE: Final = (
 _NAMED = f"""{_LANE} AND {MENSAGENS} AND (t.payload::text ~ :escrito OR EXISTS (SELECT FROM session_snapshot s
     WHERE s.conversa = t.lane AND s.sessao_id = ANY(:sessoes)
     AND coalesce(t.feito_em, t.recebido_em) BETWEEN s.created_at AND s.updated_at))"""
-_SENT = f"{_OFSEM_PALAVRASS} OR ({_TALK} AND t.mensagem::text ~ :escrito)"
-_NOTED = f"{_OFSEM_PALAVRASS} OR ({_TALK} AND t.texto ~ :escrito)"
-_STEPS = f"""{_OFSEM_PALAVRASS} OR (t.detalhe::text ~ :escrito
+_ASIDE_NAMED = "t.tipo IN ('ilegivel', 'aviso_meta') AND t.estado <> 0 AND t.payload::text ~ :escrito"
+_NEWS = f"{_LANE} AND t.tipo NOT IN ('mensagem', 'gateway') AND t.estado <> 0 AND t.payload::text ~ :escrito"
+_SENT = f"{_SESSIONS} OR ({_TALK} AND t.mensagem::text ~ :escrito)"
+_NOTED = f"{_SESSIONS} OR ({_TALK} AND t.texto ~ :escrito)"
+_STEPS = f"""{_SESSIONS} OR (t.detalhe::text ~ :escrito
     AND t.sessao_id IN (SELECT sessao_id FROM session_snapshot WHERE conversa = ANY(:conversas)))"""
 _INVOICED = "EXISTS (SELECT FROM nfse_emissao e WHERE e.tomador_id = t.id)"
 _CUSTOMER = "t.cnpj = :cpf"
@@ -145,16 +184,27 @@ _CONTACT = ", ".join(
     )
 )
 
+_COPY = "t.cnpj IN (SELECT c.cnpj FROM cnpj_cache c WHERE c.dados::text ~ :escrito)"  # a MEI's name ends in a CPF
+
 DO_CPF: Final = (
     Parte("mensagens recebidas", "inbox", _NAMED, _delete("inbox", _NAMED), _DELETED),
+    Parte("mensagens ilegíveis e avisos da Meta", "inbox", _ASIDE_NAMED, _delete("inbox", _ASIDE_NAMED), _DELETED),
+    Parte(
+        "notícias de emissões",
+        "inbox",
+        _NEWS,
+        f"UPDATE inbox t SET payload = '{{}}', interpretacao = NULL, erro = NULL WHERE {_NEWS}",
+        _EMPTIED,
+    ),
+    Parte("cópias do cadastro público", "cnpj_cache", _COPY, _delete("cnpj_cache", _COPY), _DELETED),
     Parte("mensagens enviadas", "outbox", _SENT, _delete("outbox", _SENT), _DELETED),
     Parte("anotações da equipe", "anotacao", _NOTED, _delete("anotacao", _NOTED), _DELETED),
     Parte("diário", "transicoes", _STEPS, f"UPDATE transicoes t SET detalhe = '{{}}' WHERE {_STEPS}", _EMPTIED),
     Parte(
         "sessões",
         "session_snapshot",
-        _OFSEM_PALAVRASS,
-        f"UPDATE session_snapshot t SET {SEM_PALAVRAS} WHERE {_OFSEM_PALAVRASS}",
+        _SESSIONS,
+        f"UPDATE session_snapshot t SET {SEM_PALAVRAS} WHERE {_SESSIONS}",
         _EMPTIED,
     ),
     Parte(

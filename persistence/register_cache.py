@@ -1,4 +1,4 @@
-"""Remembers what the CNPJ register said, and that it knew nothing, for as long as that stays good."""
+"""Remembers what the CNPJ register said, and that it knew nothing, for as long as that stays good, and no longer."""
 
 from __future__ import annotations
 
@@ -34,6 +34,14 @@ _PUT = _NEW.on_conflict_do_update(
     index_elements=[cnpj_cache.c.cnpj],
     set_={"dados": _NEW.excluded.dados, "valido_ate": _NEW.excluded.valido_ate},
 )
+
+
+_PRUNE = cnpj_cache.delete().where(cnpj_cache.c.valido_ate < sa.func.now())
+
+
+async def prune(connection: Connection) -> int:
+    """Forget every answer that is not good any more; returns how many."""
+    return (await connection.execute(_PRUNE)).rowcount
 
 
 async def get(connection: Connection, cnpj: str) -> Entrada | None:

@@ -76,7 +76,7 @@ DELETE FROM conversas USING t WHERE conversas.conversa = t.conversa
 
 # What each kind is bound to in ``Prazos``, and the statement that forgets one batch of it.
 VARREDURAS: Final[tuple[tuple[str, str], ...]] = (
-    ("mensagens", _delete("inbox", f"t.estado = 1 AND {_old('t.recebido_em')}")),
+    ("mensagens", _delete("inbox", f"t.estado <> 0 AND {_old('t.recebido_em')}")),  # what was set aside, too
     ("mensagens", _delete("outbox", f"t.run_at IS NULL AND {_old('t.criado_em')}")),
     ("mensagens", _delete("anotacao", _old("t.em"))),
     ("mensagens", f"UPDATE transicoes SET detalhe = '{{}}' WHERE id IN ({_JOURNAL})"),

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import structlog
 from pydantic import TypeAdapter
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import TimeoutError as LateError
 
 from persistence.versions import AnotherVersionError, Strict
 from state_machine.sessao import Sessao
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from persistence.redis_line import RedisLine
 
 log = structlog.get_logger(__name__)
+
+REWRITE_PAUSES = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0)  # seconds; a file of live sessions is written within one
 
 _SESSAO, _STORED = TypeAdapter(Sessao), Strict(Sessao)
 
@@ -59,6 +65,34 @@ class LiveSessions:
             await self._line.ask("DEL", _key(conversa))
         except RedisError as error:
             log.warning("redis_unavailable", operation="drop", error=type(error).__name__)
+
+    async def erase(self, conversas: Collection[str]) -> bool:
+        """Forget these people's sessions, and have Redis write its file anew: until then it holds what was deleted.
+
+        False when Redis did not take the order; what it holds then ends by its own time.
+        """
+        try:
+            for conversa in conversas:
+                await self._line.ask("DEL", _key(conversa))
+            on_disk = b"aof_enabled:1" in await self._line.ask("INFO", "persistence")
+            await self._rewrite(*(("BGREWRITEAOF",) if on_disk else ("BGSAVE", "SCHEDULE")))
+        except RedisError as error:
+            log.warning("redis_unavailable", operation="erase", error=type(error).__name__)
+            return False
+        return True
+
+    async def _rewrite(self, *order: str) -> None:
+        """Give the order until Redis takes it: a rewriting under way may have begun before the deletion."""
+        for pause in REWRITE_PAUSES:
+            try:
+                await self._line.ask(*order)
+            except ResponseError as error:
+                if "in progress" not in str(error):
+                    raise
+                await asyncio.sleep(pause)
+            else:
+                return
+        raise LateError("Redis was writing its file all the time")
 
 
 def _key(conversa: str) -> str:

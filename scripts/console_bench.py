@@ -101,7 +101,7 @@ def main() -> None:
     home = Path(tempfile.mkdtemp(prefix="prosa-bench-"))
     try:
         with Embedded.start(home, durable=False) as servers:
-            upgrade(servers.servers.database_url)
+            upgrade(servers.servers.owner_url, servers.servers.database_url)
             asyncio.run(measure(servers.servers.database_url, int(sys.argv[1]) if len(sys.argv) > 1 else 2100))
     finally:
         shutil.rmtree(home, ignore_errors=True)

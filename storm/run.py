@@ -223,7 +223,7 @@ async def storm(
 
     ``program`` makes the house's processes: the product, or a test's sabotage of it.
     """
-    await asyncio.to_thread(upgrade, servers.database_url)
+    await asyncio.to_thread(upgrade, servers.owner_url, servers.database_url)
     crowd = wishes(plan, customers(), closed_customers())
     database = await Database.open(servers.database_url, size=1)
     for issuer in ISSUERS:

@@ -32,12 +32,13 @@ class Servers:
 
     def __init__(self, home: Path) -> None:
         self._home: Home = open_home(home)
-        self._passwords = token_urlsafe(24), token_urlsafe(24)
-        self._database = postgres.start(self._home, self._passwords[0], new_password=True, durable=True)
+        owner, run_time, cache = (token_urlsafe(24) for _ in range(3))
+        self._database = postgres.start(self._home, owner, run_time, new_passwords=True, durable=True)
         self._cache: Server | None = None
-        self._cache = valkey.start(self._home, self._passwords[1])
-        self.database_url = postgres.url(self._database, self._passwords[0])
-        self.redis_url = valkey.url(self._cache, self._passwords[1])
+        self._cache = valkey.start(self._home, cache)
+        self.owner_url = postgres.url(self._database, owner)
+        self.database_url = postgres.url(self._database, run_time, postgres.RUN_TIME_USER)
+        self.redis_url = valkey.url(self._cache, cache)
 
     async def crash_database(self) -> float:
         """Stop PostgreSQL at once (no checkpoint: ``immediate``), start it on the same port; returns seconds away."""

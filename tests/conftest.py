@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import asyncpg
+import owner
 import pytest
 import redis
 import structlog
@@ -47,6 +48,7 @@ def embedded() -> Iterator[Embedded]:
     home = Path(tempfile.mkdtemp(prefix="prosa-tests-"))  # not pytest's: nobody may pass through this one's parents
     try:
         with Embedded.start(home, durable=False) as servers:
+            owner.note(servers)
             yield servers
     finally:
         shutil.rmtree(home, ignore_errors=True)
@@ -56,17 +58,23 @@ def embedded() -> Iterator[Embedded]:
 def template_database(embedded: Embedded) -> str:
     """The name of a database that the project's own migrations made; it is only ever copied."""
     _admin(embedded, f"CREATE DATABASE {TEMPLATE}")
-    upgrade(_at(embedded, TEMPLATE))
+    upgrade(_at(embedded.servers.owner_url, TEMPLATE), _at(embedded.servers.database_url, TEMPLATE))
     return TEMPLATE
 
 
 @pytest.fixture(scope="module")
-def database_url(embedded: Embedded, template_database: str) -> Iterator[str]:
-    """`postgresql://…` of a migrated database without rows, this module's own."""
+def owner_url(embedded: Embedded, template_database: str) -> Iterator[str]:
+    """The address of this module's database for the account that owns its tables: a test may empty or alter them."""
     name = f"prosa_test_{next(_numbers)}"
     _admin(embedded, f"CREATE DATABASE {name} TEMPLATE {template_database}")
-    yield _at(embedded, name)
+    yield _at(embedded.servers.owner_url, name)
     _admin(embedded, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture(scope="module")
+def database_url(embedded: Embedded, owner_url: str) -> str:
+    """`postgresql://…` of a migrated database without rows, this module's own, for the run-time account."""
+    return _at(embedded.servers.database_url, urlsplit(owner_url).path.removeprefix("/"))
 
 
 @pytest.fixture(scope="module")
@@ -78,13 +86,13 @@ def redis_url(embedded: Embedded) -> str:
     return url
 
 
-def _at(embedded: Embedded, name: str) -> str:
-    return urlsplit(embedded.servers.database_url)._replace(path=f"/{name}").geturl()
+def _at(url: str, name: str) -> str:
+    return urlsplit(url)._replace(path=f"/{name}").geturl()
 
 
 def _admin(embedded: Embedded, statement: str) -> None:
     async def execute() -> None:
-        connection = await asyncpg.connect(embedded.servers.database_url)
+        connection = await asyncpg.connect(embedded.servers.owner_url)
         try:
             await connection.execute(statement)
         finally:

@@ -7,6 +7,8 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from owner import as_owner
+
 from state_machine.conteudo import Conteudo
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ RETURNING id
 
 async def clear(database: Database) -> None:
     """Leave no work and no people behind."""
-    await database.pool.execute("TRUNCATE conversas, empresa, idempotency_records CASCADE")
+    await as_owner(database.pool, "TRUNCATE conversas, empresa, idempotency_records CASCADE")
 
 
 async def emission(database: Database, **columns: Any) -> int:

@@ -34,7 +34,7 @@ from persistence.migrate import upgrade
 @pytest.fixture(scope="module")
 def urls():
     with Embedded.start(pathlib.Path(tempfile.mkdtemp()), durable=False) as embedded:
-        upgrade(embedded.servers.database_url)
+        upgrade(embedded.servers.owner_url, embedded.servers.database_url)
         yield embedded.servers.database_url, embedded.servers.redis_url
 
 @pytest.mark.timeout(600)

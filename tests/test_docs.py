@@ -27,7 +27,8 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 READMES = (ROOT / "README.md", ROOT / "README.pt-BR.md")
 OPERATORS = DOCS / "operators.md"
-COMPOSE_ONLY = {"POSTGRES_PASSWORD", "REDIS_PASSWORD"}  # read by docker compose, not by the program
+# Read by docker compose, not by the program.
+COMPOSE_ONLY = {"POSTGRES_PASSWORD", "POSTGRES_APP_PASSWORD", "REDIS_PASSWORD"}
 
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)

@@ -16,7 +16,8 @@ from persistence.embedded.process import START_SECONDS, Program, Server, evict, 
 if TYPE_CHECKING:
     from subprocess import CompletedProcess
 
-USER = "prosa"
+USER = "prosa"  # owns the tables; migrations, dumps
+RUN_TIME_USER = "prosa_app"  # what web, worker and commands are: reads and writes rows, and no more
 DATABASE = "prosa"
 OLDEST_MAJOR = 17  # the first with the built-in C.UTF-8 locale: the same order of text on every machine
 MAX_CONNECTIONS = 200  # web, worker, console and a few commands, each with a pool of 20 at most
@@ -58,8 +59,8 @@ def installation() -> Installation:
     )
 
 
-def start(home: Home, password: str, *, new_password: bool, durable: bool) -> Server:
-    """Start the cluster of `home`, made at the first start; `new_password` makes an existing cluster take `password`.
+def start(home: Home, password: str, run_time_password: str, *, new_passwords: bool, durable: bool) -> Server:
+    """Start the cluster of `home`, made at the first start; `new_passwords` makes an existing cluster take both.
 
     Raises:
         EmbeddedError: it could not be made or started; the data is as it was.
@@ -78,19 +79,17 @@ def start(home: Home, password: str, *, new_password: bool, durable: bool) -> Se
     )
     evict(program)
     if not data.exists():
-        _initialise(home, binaries, password)
+        _initialise(home, binaries, password, run_time_password)
     else:
         _check_version(home, binaries)
-        if new_password:
-            _check(
-                _single_user(home, binaries, data, f"ALTER ROLE {USER} PASSWORD '{password}'"), "receber uma senha nova"
-            )
+        if new_passwords:
+            _check(_single_user(home, binaries, data, *_accounts(password, run_time_password)), "receber senhas novas")
     return launch(program, home)
 
 
-def url(server: Server, password: str) -> str:
-    """The address of the database, for asyncpg."""
-    return f"postgresql://{USER}:{password}@127.0.0.1:{server.port}/{DATABASE}"
+def url(server: Server, password: str, user: str = USER) -> str:
+    """The address of the database for one of its accounts, for asyncpg."""
+    return f"postgresql://{user}:{password}@127.0.0.1:{server.port}/{DATABASE}"
 
 
 def _command(binaries: Path, data: Path, port: int, *, durable: bool) -> list[str]:
@@ -106,7 +105,7 @@ def _is_ready(data: Path, pid: int) -> bool:
     return len(lines) > READY_LINE and lines[0].strip() == str(pid) and lines[READY_LINE].strip() == "ready"
 
 
-def _initialise(home: Home, binaries: Path, password: str) -> None:
+def _initialise(home: Home, binaries: Path, password: str, run_time_password: str) -> None:
     """Make the cluster beside its place and rename it at the end: a start that was interrupted leaves nothing half."""
     new = unfinished(home.postgres)
     shutil.rmtree(new, ignore_errors=True)
@@ -134,13 +133,24 @@ def _initialise(home: Home, binaries: Path, password: str) -> None:
         )
     finally:
         secret.unlink()
-    _check(_single_user(home, binaries, new, f"CREATE DATABASE {DATABASE}"), "criar seu banco")
+    statements = (f"CREATE DATABASE {DATABASE}", *_accounts(password, run_time_password))
+    _check(_single_user(home, binaries, new, *statements), "criar seu banco")
     new.rename(home.postgres)
 
 
-def _single_user(home: Home, binaries: Path, data: Path, statement: str) -> CompletedProcess[str]:
+def _accounts(password: str, run_time_password: str) -> tuple[str, ...]:
+    """Both accounts with their passwords; what the second may do is granted with the schema (`persistence.roles`)."""
+    return (
+        f"ALTER ROLE {USER} PASSWORD '{password}'",
+        f"DO $$BEGIN IF to_regrole('{RUN_TIME_USER}') IS NULL THEN CREATE ROLE {RUN_TIME_USER}; END IF; END$$",
+        f"ALTER ROLE {RUN_TIME_USER} LOGIN PASSWORD '{run_time_password}'",
+    )
+
+
+def _single_user(home: Home, binaries: Path, data: Path, *statements: str) -> CompletedProcess[str]:
     command = (binaries / "postgres", "--single", "-j", "-D", data, "-c", "exit_on_error=on", "postgres")
-    return home.run(*command, stdin=f"{statement};\n\n", seconds=START_SECONDS)
+    script = "".join(f"{statement};\n\n" for statement in statements)
+    return home.run(*command, stdin=script, seconds=START_SECONDS)
 
 
 def _check(done: CompletedProcess[str], what: str) -> None:

@@ -9,7 +9,7 @@ import secrets
 import socket
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import IO, TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
@@ -27,15 +27,20 @@ log = structlog.get_logger(__name__)
 
 WAIT_SECONDS = 2 * START_SECONDS  # the owner may be starting both servers, one after the other
 POLL_SECONDS = 0.05  # a person waits for this
+PASSWORDS = ("postgres", "postgres_app", "valkey")
 PASSWORD_BYTES = 24  # 192 bits, in letters that need no escaping in an address
 
 
 @dataclass(frozen=True, slots=True)
 class Servers:
-    """Where the servers answer: addresses with their passwords, for asyncpg and redis-py; never log them."""
+    """Where the servers answer: addresses with their passwords, for asyncpg and redis-py; never log them.
+
+    ``database_url`` is the run-time account's, ``owner_url`` that of the account to which the tables belong.
+    """
 
     database_url: str
     redis_url: str
+    owner_url: str
 
 
 class Embedded:
@@ -96,13 +101,18 @@ class Embedded:
             stack.enter_context(lock)  # released last
             running.unlink(missing_ok=True)  # of an owner that died
             passwords, fresh = _passwords(place.root / "secrets.json")
-            database = postgres.start(place, passwords["postgres"], new_password=fresh, durable=durable)
+            database = postgres.start(
+                place, passwords["postgres"], passwords["postgres_app"], new_passwords=fresh, durable=durable
+            )
             stack.callback(database.stop)
             cache = valkey.start(place, passwords["valkey"])
             stack.callback(cache.stop)
-            servers = Servers(postgres.url(database, passwords["postgres"]), valkey.url(cache, passwords["valkey"]))
-            addresses = {"database_url": servers.database_url, "redis_url": servers.redis_url}
-            _write(running, {"pid": os.getpid(), **addresses})
+            servers = Servers(
+                postgres.url(database, passwords["postgres_app"], postgres.RUN_TIME_USER),
+                valkey.url(cache, passwords["valkey"]),
+                postgres.url(database, passwords["postgres"]),
+            )
+            _write(running, {"pid": os.getpid(), **asdict(servers)})
             stack.callback(running.unlink, missing_ok=True)
             log.info("embedded_started", home=str(place.root), postgres_port=database.port, valkey_port=cache.port)
             return cls(servers, stack.pop_all(), database)
@@ -147,7 +157,8 @@ def _running(path: Path) -> Servers | None:
         said: dict[str, Any] = json.loads(path.read_text())
     except FileNotFoundError:
         return None
-    servers = Servers(said["database_url"], said["redis_url"])
+    # The release before knew one account, which owns the tables.
+    servers = Servers(said["database_url"], said["redis_url"], said.get("owner_url", said["database_url"]))
     alive = psutil.pid_exists(said["pid"]) and all(map(_listens, (servers.database_url, servers.redis_url)))
     return servers if alive else None
 
@@ -162,12 +173,12 @@ def _listens(url: str) -> bool:
 
 
 def _passwords(path: Path) -> tuple[dict[str, str], bool]:
-    """The passwords of this home, and whether they were drawn just now."""
-    if path.exists():
-        return json.loads(path.read_text()), False
-    drawn = {name: secrets.token_urlsafe(PASSWORD_BYTES) for name in ("postgres", "valkey")}
-    _write(path, drawn)
-    return drawn, True
+    """The passwords of this home, and whether one of them was drawn just now."""
+    known: dict[str, str] = json.loads(path.read_text()) if path.exists() else {}
+    drawn = {name: secrets.token_urlsafe(PASSWORD_BYTES) for name in PASSWORDS if name not in known}
+    if drawn:
+        _write(path, known | drawn)
+    return known | drawn, bool(drawn)
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:

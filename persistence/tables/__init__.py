@@ -16,6 +16,7 @@ from persistence.tables.sessions import session_snapshot, transicoes
 from persistence.tables.staff import (
     anotacao,
     auditoria,
+    auditoria_elo,
     grupo_resolvido,
     resolvida,
     staff,
@@ -31,6 +32,7 @@ __all__ = [
     "MENSAGENS_LIDAS",
     "anotacao",
     "auditoria",
+    "auditoria_elo",
     "cancelamento",
     "cliente_tomador",
     "cnpj_cache",

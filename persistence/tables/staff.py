@@ -79,6 +79,15 @@ auditoria = sa.Table(
     sa.Index("ix_auditoria_staff", "staff_id", "id"),
 )
 
+auditoria_elo = sa.Table(  # written by a trigger at each commit that adds to the audit; append-only likewise
+    "auditoria_elo",
+    metadata,
+    sa.Column("n", sa.BigInteger, primary_key=True, autoincrement=False),  # without a gap, in the order of commits
+    sa.Column("auditoria_id", sa.BigInteger, nullable=False, unique=True),
+    sa.Column("elo", sa.LargeBinary, nullable=False),  # SHA-256 over the link before and this row's content
+    sa.Column("na_migracao", sa.Boolean, nullable=False, server_default="false"),  # older than the chain
+)
+
 anotacao = sa.Table(
     "anotacao",
     metadata,

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest_asyncio
+from owner import as_owner
 from patience import PATIENCE
 from road_people import until
 
@@ -102,11 +103,11 @@ async def test_a_database_that_refuses_ends_nothing(database: Database, monkeypa
     monkeypatch.setattr(bot.breakers.log, "warning", lambda *_args, **_fields: warned.set())
     told = Breakers(database, "e:5:v", every=0.05)
     told.watch("gateway")
-    await database.pool.execute("ALTER TABLE disjuntor RENAME TO fora")
+    await as_owner(database.pool, "ALTER TABLE disjuntor RENAME TO fora")
     async with _running(told):
         async with asyncio.timeout(PATIENCE):
             await warned.wait()
-        await database.pool.execute("ALTER TABLE fora RENAME TO disjuntor")
+        await as_owner(database.pool, "ALTER TABLE fora RENAME TO disjuntor")
 
         async def shown() -> bool:
             return ("e:5:v", "gateway") in await _alive(database)

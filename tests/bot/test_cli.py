@@ -127,3 +127,22 @@ def test_unknown_contacts_are_listed(prosa: Prosa) -> None:
     said = prosa("contatos")
     assert said.returncode == 0
     assert "Nenhum número desconhecido" in said.stdout
+
+
+def test_the_audit_is_verified_and_its_head_is_shown(prosa: Prosa, database_url: str) -> None:
+    """A run's head may be given to the next; one that the chain does not hold is status 1, in one sentence."""
+    _row(database_url, "INSERT INTO auditoria (quem, acao) VALUES ('ana', 'x') RETURNING id")
+    said = prosa("auditoria", "verificar")
+    assert said.returncode == 0, said.stderr
+    head = said.stdout.strip().rpartition(" ")[2]
+    assert prosa("auditoria", "verificar", f"--cabeca={head}").returncode == 0
+    number, _, digest = head.partition(":")
+    for kept, word in (
+        (f"{int(number) + 1}:{digest}", "faltam no fim"),
+        (f"{number}:{'0' * 64}", "reescrita"),
+        ("x", "12"),
+    ):
+        said = prosa("auditoria", "verificar", f"--cabeca={kept}")
+        assert said.returncode == 1
+        assert word in said.stderr
+        assert "Traceback" not in said.stderr

@@ -4,6 +4,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pytest_asyncio
+from owner import as_owner
 
 from bot.model_use import Counted
 from extractor.contract import Context
@@ -67,8 +68,8 @@ async def test_what_readings_take_adds_up_by_day(
 
 async def test_a_count_costs_no_turn(database: Database, server: ModelSimulator, hybrid: HybridExtractor) -> None:
     """When the count can't be stored, the words were read all the same."""
-    await database.pool.execute("ALTER TABLE modelo_uso RENAME TO fora")
+    await as_owner(database.pool, "ALTER TABLE modelo_uso RENAME TO fora")
     server.say(ANSWER)
     reading = await Counted(hybrid, database, "um-modelo").extract(UNREAD, HOJE)
-    await database.pool.execute("ALTER TABLE fora RENAME TO modelo_uso")
+    await as_owner(database.pool, "ALTER TABLE fora RENAME TO modelo_uso")
     assert reading.modelo_usado

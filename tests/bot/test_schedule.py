@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from owner import as_owner
 from patience import PATIENCE
 
 import bot.schedule
@@ -41,7 +42,7 @@ async def test_three_schedulers_run_a_slot_once(database: Database) -> None:
 async def test_old_slots_are_forgotten(database: Database) -> None:
     """Slots of yesterday go, those of today stay: the table does not grow for ever."""
     replica = scheduler(database)
-    await database.pool.execute("TRUNCATE job_slots")
+    await as_owner(database.pool, "TRUNCATE job_slots")
     now = datetime.now(UTC)
     await replica._take_slot("expiry", datetime(2020, 1, 1, tzinfo=UTC))
     await replica._take_slot("expiry", now)

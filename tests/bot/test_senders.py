@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
+from owner import as_owner
 from road_people import QUICK, Scene
 from stored_work import cancellation, clear, emission, lease_ends, message, note, row
 
@@ -93,7 +94,7 @@ async def opened(database_url: str, redis_url: str) -> AsyncIterator[Standstill]
 async def still(opened: Standstill) -> Standstill:
     """Nothing is due, and nothing was ever called."""
     await clear(opened.database)
-    await opened.database.pool.execute("TRUNCATE inbox, lanes")
+    await as_owner(opened.database.pool, "TRUNCATE inbox, lanes")
     return opened
 
 

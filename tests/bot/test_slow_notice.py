@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest_asyncio
+from owner import as_owner
 from road_people import until
 
 import bot.slow_notice
@@ -56,7 +57,7 @@ async def opened(database_url: str) -> AsyncIterator[Database]:
 @pytest_asyncio.fixture(loop_scope="module")
 async def database(opened: Database) -> Database:
     """Nothing is under way."""
-    await opened.pool.execute("TRUNCATE empresa, conversas, inbox, lanes CASCADE")
+    await as_owner(opened.pool, "TRUNCATE empresa, conversas, inbox, lanes CASCADE")
     return opened
 
 
@@ -96,11 +97,11 @@ async def test_a_database_that_refuses_ends_nothing(database: Database, monkeypa
     await _order(database, "one", "pendente", 31.0)
     inbox = Inbox(database, 0.0)
     notices = SlowNotices(database, inbox, AFTER)
-    await database.pool.execute("ALTER TABLE nfse_emissao RENAME TO fora")
+    await as_owner(database.pool, "ALTER TABLE nfse_emissao RENAME TO fora")
     task = asyncio.create_task(notices.run())
     async with asyncio.timeout(20.0):
         await warned.wait()
-    await database.pool.execute("ALTER TABLE fora RENAME TO nfse_emissao")
+    await as_owner(database.pool, "ALTER TABLE fora RENAME TO nfse_emissao")
     await until(lambda: _told(database))
     notices.stop()
     await task

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
+from owner import as_owner
 from patience import PATIENCE
 from structlog.testing import capture_logs
 
@@ -33,7 +34,7 @@ async def opened(database_url: str) -> AsyncIterator[Database]:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def database(opened: Database) -> Database:
-    await opened.pool.execute("TRUNCATE inbox, lanes")
+    await as_owner(opened.pool, "TRUNCATE inbox, lanes")
     return opened
 
 

@@ -72,5 +72,5 @@ async def forks(opened_forks: Forks) -> AsyncIterator[Forks]:
 def own_servers() -> Iterator[Servers]:
     """PostgreSQL and Valkey of this module alone, durable, to be crashed."""
     with open_servers() as (servers, _):
-        upgrade(servers.database_url)
+        upgrade(servers.owner_url, servers.database_url)
         yield servers

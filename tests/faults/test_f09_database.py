@@ -61,7 +61,7 @@ async def test_a_database_that_crashes_loses_nothing(own_servers: Servers) -> No
 
 
 async def _administer(servers: Servers, *statements: str) -> None:
-    connection = await asyncpg.connect(servers.database_url)
+    connection = await asyncpg.connect(servers.owner_url)
     try:
         for statement in statements:
             await connection.execute(statement)

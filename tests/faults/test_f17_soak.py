@@ -9,6 +9,7 @@ import aiohttp
 import psutil
 import pytest
 from nightly import size
+from owner import as_owner
 from patience import PATIENCE
 from road_people import FULL, open_road, unlike
 
@@ -79,7 +80,7 @@ async def test_hours_of_conversations_on_two_connections_leave_memory_flat(
 async def test_a_full_disk_is_a_503_and_passes(road: Road) -> None:
     """The database cannot store: senders are told 503 and keep it; once there is room all of it is answered."""
     ana = await road.person()
-    await road.database.pool.execute(DISK_FULL)
+    await as_owner(road.database.pool, DISK_FULL)
     try:
         await ana.tell(FULL)
         failed = await road.world.meta.ledger.wait_for(lambda record: record.kind == "webhook.failed")
@@ -90,7 +91,7 @@ async def test_a_full_disk_is_a_503_and_passes(road: Road) -> None:
             async with session.post(courier.url or "", data=hint, headers=courier._headers(hint)) as answer:
                 assert answer.status == 503
     finally:
-        await road.database.pool.execute("DROP FUNCTION no_space CASCADE")
+        await as_owner(road.database.pool, "DROP FUNCTION no_space CASCADE")
     await ana.expect("R$ 1.500,00")
     await road.settled()
     assert {r.data["status"] for r in road.world.meta.ledger.of("webhook.failed")} == {503}

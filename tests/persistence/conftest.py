@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
+from owner import as_owner
 
 from persistence.embedded import Embedded
 from persistence.engine import Database
@@ -52,5 +53,5 @@ async def ticked_database(database_url: str) -> AsyncIterator[Database]:
 @pytest_asyncio.fixture(loop_scope="module")
 async def ticked(ticked_database: Database) -> Database:
     """The same without arrivals and messages."""
-    await ticked_database.pool.execute("TRUNCATE inbox, lanes, outbox")
+    await as_owner(ticked_database.pool, "TRUNCATE inbox, lanes, outbox")
     return ticked_database

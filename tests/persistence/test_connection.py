@@ -32,8 +32,8 @@ things = sa.Table(
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def opened(database_url: str) -> AsyncIterator[Database]:
-    database = await Database.open(database_url)
+async def opened(owner_url: str) -> AsyncIterator[Database]:
+    database = await Database.open(owner_url)
     await database.pool.execute(
         "CREATE TABLE things (id serial PRIMARY KEY, name text, price numeric(12,2), data jsonb);"
         "CREATE TABLE others (id serial PRIMARY KEY, name text)"

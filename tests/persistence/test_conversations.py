@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest_asyncio
+from owner import as_owner
 
 from bot.company import add_company
 from bot.demo import COMPANY
@@ -24,7 +25,7 @@ HIDDEN = replace(ANA, wa_id=None)
 @pytest_asyncio.fixture(loop_scope="module")
 async def database(database_url: str) -> AsyncIterator[Database]:
     database = await Database.open(database_url)
-    await database.pool.execute("TRUNCATE empresa, usuario, conversas, session_snapshot CASCADE")
+    await as_owner(database.pool, "TRUNCATE empresa, usuario, conversas, session_snapshot CASCADE")
     yield database
     await database.close()
 

@@ -77,11 +77,11 @@ def eventually(condition: Callable[[], Any], what: str) -> None:
 async def test_what_was_written_is_there_after_a_stop_and_a_start(passable: Path) -> None:
     """A start finds the rows and keys of the run before, with the same passwords, even in a path with spaces."""
     with Embedded.start(passable / ".prosa") as first:
-        await ask(first.servers.database_url, "CREATE TABLE kept AS SELECT 42 AS answer")
+        await ask(first.servers.owner_url, "CREATE TABLE kept AS SELECT 42 AS answer")
         redis.Redis.from_url(first.servers.redis_url).set("kept", "yes")
     assert living(passable / ".prosa") == []
     with Embedded.start(passable / ".prosa") as second:
-        assert await ask(second.servers.database_url, "SELECT answer FROM kept") == 42
+        assert await ask(second.servers.owner_url, "SELECT answer FROM kept") == 42
         assert redis.Redis.from_url(second.servers.redis_url).get("kept") == b"yes"
         assert not second.attached
 
@@ -91,14 +91,14 @@ async def test_the_servers_die_with_a_killed_owner_and_nothing_is_lost(
 ) -> None:
     """After kill -9 of the owner no server lives on, and what was committed is there at the next start."""
     process = owner()
-    url = json.loads((shared_home / "running.json").read_text())["database_url"]
+    url = json.loads((shared_home / "running.json").read_text())["owner_url"]
     await ask(url, "CREATE TABLE survivors AS SELECT 7 AS count")
     assert len(living(shared_home)) > 2
     process.kill()
     process.wait()
     eventually(lambda: not living(shared_home), "both servers have ended by themselves")
     with Embedded.start(shared_home) as embedded:
-        assert await ask(embedded.servers.database_url, "SELECT count FROM survivors") == 7
+        assert await ask(embedded.servers.owner_url, "SELECT count FROM survivors") == 7
 
 
 async def test_a_start_right_after_a_kill_waits_for_the_old_servers(
@@ -117,13 +117,13 @@ async def test_servers_that_outlived_their_owner_are_stopped_before_a_new_start(
 ) -> None:
     """Where the kernel doesn't end them with their owner, the next start does, and keeps their data."""
     process = owner("unguarded")
-    url = json.loads((shared_home / "running.json").read_text())["database_url"]
+    url = json.loads((shared_home / "running.json").read_text())["owner_url"]
     await ask(url, "CREATE TABLE orphaned AS SELECT 1 AS one")
     process.kill()
     process.wait()
     orphans = living(shared_home)
     with Embedded.start(shared_home) as embedded:
-        assert await ask(embedded.servers.database_url, "SELECT one FROM orphaned") == 1
+        assert await ask(embedded.servers.owner_url, "SELECT one FROM orphaned") == 1
         assert not set(orphans) & set(living(shared_home))
     assert orphans
 

@@ -76,11 +76,11 @@ async def test_a_home_below_a_closed_directory_works(passable: Path, monkeypatch
     closed = passable / "closed"
     closed.mkdir(mode=0o700)
     with Embedded.start(closed / ".prosa") as embedded:
-        await ask(embedded.servers.database_url, "CREATE TABLE kept AS SELECT 42 AS answer")
+        await ask(embedded.servers.owner_url, "CREATE TABLE kept AS SELECT 42 AS answer")
     assert closed.stat().st_mode & 0o077 == 0
     (closed / ".prosa").rename(closed / "moved")
     with Embedded.start(closed / "moved") as embedded:
-        assert await ask(embedded.servers.database_url, "SELECT answer FROM kept") == 42
+        assert await ask(embedded.servers.owner_url, "SELECT answer FROM kept") == 42
 
 
 @pytest.mark.parametrize("product", [postgres, valkey])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
+from owner import as_owner
 from patience import PATIENCE
 
 from persistence.engine import Database, refuse_in_transaction
@@ -48,7 +49,7 @@ async def opened(database_url: str) -> AsyncIterator[Database]:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def database(opened: Database) -> Database:
-    await opened.pool.execute("TRUNCATE idempotency_records")
+    await as_owner(opened.pool, "TRUNCATE idempotency_records")
     return opened
 
 

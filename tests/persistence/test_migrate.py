@@ -23,17 +23,17 @@ def test_the_newest_revision_is_the_one_that_alembic_means() -> None:
     ("revision", "standing"),
     [("0016", Schema.BEHIND), (newest(), Schema.CURRENT), ("later", Schema.AHEAD), (None, Schema.BEHIND)],
 )
-async def test_how_a_schema_stands_to_us(database_url: str, revision: str | None, standing: Schema) -> None:
+async def test_how_a_schema_stands_to_us(owner_url: str, revision: str | None, standing: Schema) -> None:
     """Older ones are named by our scripts; what none of them names is of a release to come."""
-    connection = await asyncpg.connect(database_url)
+    connection = await asyncpg.connect(owner_url)
     kept = await connection.fetchval("SELECT version_num FROM alembic_version")
     await connection.execute("DELETE FROM alembic_version")
     if revision is not None:
         await connection.execute("INSERT INTO alembic_version VALUES ($1)", revision)
     try:
-        assert await asyncio.to_thread(schema, database_url) is standing
+        assert await asyncio.to_thread(schema, owner_url) is standing
         if standing is not Schema.BEHIND:
-            await asyncio.to_thread(upgrade, database_url)
+            await asyncio.to_thread(upgrade, owner_url)
             assert await connection.fetchval("SELECT version_num FROM alembic_version") == revision
     finally:
         await connection.execute("DELETE FROM alembic_version")

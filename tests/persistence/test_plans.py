@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
+from owner import as_owner
 
 from persistence import conversations, entrance, lanes, outbox, slots, slow_notice
 from persistence.connection import _compiled
@@ -38,7 +39,7 @@ HOT = {
 @pytest.fixture
 async def database(database_url: str) -> AsyncIterator[Database]:
     database = await Database.open(database_url)
-    await database.pool.execute("TRUNCATE inbox, outbox, lanes, conversas, usuario, empresa CASCADE")
+    await as_owner(database.pool, "TRUNCATE inbox, outbox, lanes, conversas, usuario, empresa CASCADE")
     yield database
     await database.close()
 

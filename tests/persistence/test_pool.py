@@ -21,9 +21,9 @@ PID = "SELECT pg_backend_pid()"
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def pool(database_url: str) -> AsyncIterator[Pool]:
+async def pool(owner_url: str) -> AsyncIterator[Pool]:
     async def connect() -> Any:
-        return await asyncpg.connect(database_url, command_timeout=PATIENCE)
+        return await asyncpg.connect(owner_url, command_timeout=PATIENCE)
 
     opened = await Pool.open(connect, 2, timeout=PATIENCE)
     yield opened
@@ -64,10 +64,10 @@ async def test_who_finds_all_taken_waits_for_one_or_gives_up(pool: Pool) -> None
         assert await waiting in pids
 
 
-async def test_a_connection_that_the_server_cut_is_replaced(pool: Pool, database_url: str) -> None:
+async def test_a_connection_that_the_server_cut_is_replaced(pool: Pool, owner_url: str) -> None:
     """After a restart the next user meets a live connection, not the corpse of the old one."""
     pid = await pool.fetchval(PID)
-    other = await asyncpg.connect(database_url)
+    other = await asyncpg.connect(owner_url)
     async with pool.acquire() as connection:
         gone = asyncio.Event()
         connection.add_termination_listener(lambda _: gone.set())
@@ -116,11 +116,11 @@ async def test_an_open_transaction_is_not_handed_on(pool: Pool) -> None:
     assert await pool.fetchval(PID) != pid
 
 
-async def test_a_server_that_is_no_longer_the_primary_costs_one_refusal(database_url: str) -> None:
+async def test_a_server_that_is_no_longer_the_primary_costs_one_refusal(owner_url: str) -> None:
     """After a fail-over the open connections lead to a server that only reads: the first refusal replaces them all."""
 
     async def connect() -> Any:
-        return await asyncpg.connect(database_url, command_timeout=PATIENCE)
+        return await asyncpg.connect(owner_url, command_timeout=PATIENCE)
 
     pool = await Pool.open(connect, 8, timeout=PATIENCE)
     await pool.execute("CREATE TABLE IF NOT EXISTS written (n int)")
@@ -185,14 +185,14 @@ async def test_a_connection_that_slept_too_long_is_not_trusted(pool: Pool, monke
     assert await pool.fetchval(PID) != pid
 
 
-async def test_a_database_that_is_away_takes_no_place(database_url: str) -> None:
+async def test_a_database_that_is_away_takes_no_place(owner_url: str) -> None:
     """Failing to connect says so each time, and as many can try again afterwards."""
     away = [False]
 
     async def connect() -> Any:
         if away[0]:
             raise ConnectionRefusedError
-        return await asyncpg.connect(database_url)
+        return await asyncpg.connect(owner_url)
 
     pool = await Pool.open(connect, 1, timeout=0.01)
     async with pool.acquire() as connection:
@@ -206,11 +206,11 @@ async def test_a_database_that_is_away_takes_no_place(database_url: str) -> None
     await pool.close()
 
 
-async def test_closing_waits_for_what_is_lent_and_lends_no_more(database_url: str) -> None:
+async def test_closing_waits_for_what_is_lent_and_lends_no_more(owner_url: str) -> None:
     """Work under way ends well; later work is refused as an outage, so that it is kept."""
 
     async def connect() -> Any:
-        return await asyncpg.connect(database_url)
+        return await asyncpg.connect(owner_url)
 
     pool = await Pool.open(connect, 1, timeout=PATIENCE)
     async with pool.acquire() as connection:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from persistence import retention
+from persistence import register_cache, retention
 from persistence.engine import Database
 from persistence.history import invent
 from persistence.retention import Prazos, sweep
@@ -69,6 +69,27 @@ async def test_what_is_over_goes_and_invoices_stay(database: Database, monkeypat
     assert await database.pool.fetchval(f"SELECT count(*) FROM inbox WHERE recebido_em >= {OLD}") == newer
     assert newer > 0
     assert await sweep(database, MONTH) == 0
+
+
+async def test_what_was_set_aside_goes_in_its_time(database: Database) -> None:
+    """A quarantined row is kept as long as a message, and no longer; one that still waits is nobody's to forget."""
+    await database.pool.execute(
+        "INSERT INTO inbox (chave, lane, tipo, payload, estado, correlacao, recebido_em) "
+        f"SELECT 'x' || estado, 'c', 'mensagem', '{{}}', estado, 'c', {OLD} - interval '1 day' "
+        "FROM unnest(ARRAY[0, 2]) AS estado"
+    )
+    assert await sweep(database, MONTH) == 1
+    assert await database.pool.fetchval("DELETE FROM inbox WHERE lane = 'c' RETURNING chave") == "x0"
+
+
+async def test_the_registers_answers_are_forgotten_when_they_are_over(database: Database) -> None:
+    """What is still good stays."""
+    await database.pool.execute(
+        "INSERT INTO cnpj_cache VALUES ('1', '{}', now() - interval '1 s'), ('2', '{}', now() + interval '1 h')"
+    )
+    async with database.transaction() as connection:
+        assert await register_cache.prune(connection) == 1
+    assert await database.pool.fetchval("SELECT string_agg(cnpj, '') FROM cnpj_cache") == "2"
 
 
 async def test_a_stranger_goes_with_their_messages(database: Database) -> None:

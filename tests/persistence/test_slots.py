@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
+from owner import as_owner
 
 from persistence import cancellation_work, emissions, slots
 from persistence.connection import _compiled
@@ -71,7 +72,7 @@ async def opened(database_url: str) -> AsyncIterator[Database]:
 @pytest_asyncio.fixture(loop_scope="module")
 async def database(opened: Database) -> Database:
     """Nobody has anything to do."""
-    await opened.pool.execute("TRUNCATE empresa, conversas CASCADE")
+    await as_owner(opened.pool, "TRUNCATE empresa, conversas CASCADE")
     return opened
 
 
@@ -177,7 +178,7 @@ async def test_a_backlog_is_read_no_further_than_it_may_be_taken(database: Datab
     """The statement costs the same behind five thousand orders as behind two hundred."""
     await _company(database, MANY, since=90_000.0)
     await _company(database, 1)
-    await database.pool.execute("ANALYZE nfse_emissao")
+    await as_owner(database.pool, "ANALYZE nfse_emissao")
     given = {**slots.shares(SLOTS, {}), "lease": LEASE, "quietas": [], "recente": 86_400.0}
     compiled = _compiled(slots.CLAIM_EMISSIONS, given)
     async with database.pool.acquire() as connection:

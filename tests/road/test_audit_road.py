@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import children
 import httpx
 import pytest
+from owner import as_owner
 from road_people import FULL, QUICK, open_road, until
 from road_process import ROOT, environment
 from structlog.testing import capture_logs
@@ -39,7 +40,7 @@ async def road(database_url: str, redis_url: str) -> AsyncIterator[Road]:
     config = QUICK.__class__(meta=QUICK.meta, plugnotas=plugnotas)
     async with open_road(database_url, redis_url, config=config) as opened:
         # the database is the module's, this gateway's book is empty: so must ours be
-        await opened.database.pool.execute("TRUNCATE nfse_emissao, session_snapshot, job_slots CASCADE")
+        await as_owner(opened.database.pool, "TRUNCATE nfse_emissao, session_snapshot, job_slots CASCADE")
         yield opened
 
 

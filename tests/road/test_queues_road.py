@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
+from owner import as_owner
 from road_people import Person, new_phone, open_road, unlike, until
 
 from bot.company import add_company
@@ -35,7 +36,7 @@ TOLD = "ainda não respondeu"
 async def _road(database_url: str, redis_url: str, **changes: Any) -> AsyncIterator[Road]:
     """A road of its own, so that no breaker is open; nothing of an earlier test is left to do."""
     left = await asyncpg.connect(database_url)
-    await left.execute("TRUNCATE nfse_emissao, inbox, lanes, outbox CASCADE")
+    await as_owner(left, "TRUNCATE nfse_emissao, inbox, lanes, outbox CASCADE")
     await left.close()
     settings = {"gateway_breaker_failures": 3, "gateway_breaker_seconds": 60.0, "slow_notice_seconds": 60.0, **changes}
     async with open_road(database_url, redis_url, **settings) as road:

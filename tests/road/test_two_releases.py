@@ -62,7 +62,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 async def empty_url(embedded: Embedded) -> AsyncIterator[str]:
     """A database that nobody has migrated."""
-    server = embedded.servers.database_url
+    server = embedded.servers.owner_url  # one account for everything, as the release before has it
     name = f"two_releases_{os.urandom(4).hex()}"
     connection = await asyncpg.connect(server)
     await connection.execute(f"CREATE DATABASE {name}")

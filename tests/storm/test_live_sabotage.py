@@ -46,17 +46,18 @@ async def run(ground: Ground, home: Path, name: str) -> Result:
     """One small storm, with a database of its own."""
     servers = ground.servers
     (home / "pycache").symlink_to(ground.compiled)
-    connection = await asyncpg.connect(servers.database_url)
+    connection = await asyncpg.connect(servers.owner_url)
     await connection.execute(f'DROP DATABASE IF EXISTS "{name}"')
     await connection.execute(f'CREATE DATABASE "{name}"')
     await connection.close()
     await servers.flush_cache()
-    admin, servers.database_url = servers.database_url, f"{servers.database_url.rpartition('/')[0]}/{name}"
+    addresses = servers.owner_url, servers.database_url
+    servers.owner_url, servers.database_url = (f"{url.rpartition('/')[0]}/{name}" for url in addresses)
     try:
         async with asyncio.timeout(LIMIT):
             return await storm(CALM, servers, home, lambda *_: None, (SABOTAGE, name))
     finally:
-        servers.database_url = admin
+        servers.owner_url, servers.database_url = addresses
 
 
 async def test_a_sound_product_in_calm_weather_proves_nothing(ground: Ground, tmp_path: Path) -> None:

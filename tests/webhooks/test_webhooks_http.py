@@ -12,6 +12,7 @@ import pytest
 import pytest_asyncio
 from aiohttp.test_utils import TestServer
 from held_port import held_port
+from owner import as_owner
 from patience import PATIENCE
 from tampering import ODD, UNREADABLE, beside
 
@@ -55,7 +56,7 @@ async def database(opened: Database) -> Database:
     async with asyncio.timeout(PATIENCE):
         while await opened.pool.fetchval(AT_WORK):  # noqa: ASYNC110 - a cut-off write may still be on its way in
             await asyncio.sleep(0.01)
-    await opened.pool.execute("TRUNCATE inbox, lanes")
+    await as_owner(opened.pool, "TRUNCATE inbox, lanes")
     return opened
 
 
