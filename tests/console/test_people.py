@@ -23,6 +23,7 @@ FISCAL = {
     ("cliente_tomador", "cnpj"),
     ("nfse_emissao", "tomador_documento"),
     ("nfse_emissao", "webhook_payload"),
+    ("nfse_emissao", "leitura_gateway"),
     ("nfse_emissao", "resposta_gateway"),
     ("nfse_processada", "webhook_payload"),
     ("session_snapshot", "cnpj"),
