@@ -1,4 +1,4 @@
-"""The words of the fiscal commands: stopped companies, numbering, new attempts; reads them and works on nothing."""
+"""The words of the fiscal commands: stopped companies, numbering, attempts, operations; works on nothing itself."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ def add_to(app: typer.Typer, empresa: typer.Typer) -> None:
     app.command()(reprocessar)
     app.command()(enviar)
     app.command()(numeracao)
+    app.command()(idempotencia)
 
 
 def _on_database(work: Callable[[Database], Awaitable[list[str]]]) -> None:
@@ -92,3 +93,14 @@ def numeracao(
         _on_database(report)
     else:
         _on_database(lambda database: explain(database, sequencia, explicar, motivo))
+
+
+def idempotencia(
+    processo: Annotated[
+        str | None, typer.Option(help="Só as desta sessão ou deste cliente, também as terminadas.")
+    ] = None,
+) -> None:
+    """Lista as operações de que ninguém sabe como terminaram; ou todas as de um processo."""
+    from bot.idempotency_report import report
+
+    _on_database(lambda database: report(database, processo))
