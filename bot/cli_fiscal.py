@@ -84,12 +84,16 @@ def enviar(
 def numeracao(
     explicar: Annotated[str | None, typer.Option(help="Números a explicar, como 12 ou 12-14.")] = None,
     sequencia: Annotated[int | None, typer.Option(help="De qual sequência (o número da primeira coluna).")] = None,
-    motivo: Annotated[str, typer.Option(help="Por que esses números nunca terão nota.")] = "",
+    motivo: Annotated[str, typer.Option(help="Por que esses números nunca terão nota, ou por que bloquear.")] = "",
+    bloquear: Annotated[bool, typer.Option("--bloquear", help="Não dá mais números desta sequência.")] = False,
+    desbloquear: Annotated[bool, typer.Option("--desbloquear", help="Volta a dar números desta sequência.")] = False,
 ) -> None:
-    """Mostra as sequências de RPS e seus buracos; ou explica um buraco."""
-    from bot.numbering_report import explain, report
+    """Mostra as sequências de RPS e seus buracos; ou explica um buraco, bloqueia ou libera uma sequência."""
+    from bot.numbering_report import block, explain, report
 
-    if explicar is None:
+    if bloquear or desbloquear:
+        _on_database(lambda database: block(database, sequencia, motivo if bloquear else None))
+    elif explicar is None:
         _on_database(report)
     else:
         _on_database(lambda database: explain(database, sequencia, explicar, motivo))

@@ -20,7 +20,7 @@ from bot.inbound import Edicao, Outro, Palavras, joined, next_arrival
 from bot.interpret import Plano, plan, read, without
 from bot.memory import ConversationMemory
 from bot.readings import dump_reading, load_reading
-from bot.seen import CLOCKS_APART, as_issued_by, as_seen, as_stopped, is_yes
+from bot.seen import CLOCKS_APART, as_issued_by, as_seen, as_stopped, as_unnumbered, is_yes
 from bot.trace import trace
 from bot.unknown import orient
 from persistence import conversations, outbox, people, snapshots
@@ -161,6 +161,13 @@ class Conversations:
                     empresa = await conversations.issuer(connection, chegada.contato)
                 eventos = as_issued_by(alvo, empresa, eventos)
                 eventos = [await as_seen(connection, alvo, evento, self._repeat) for evento in eventos]
+                if (
+                    empresa is not None
+                    and is_yes(alvo, eventos)
+                    and not await self._hands.may_number(connection, empresa)
+                ):
+                    log.error("numbering_blocked", sessao_id=alvo.sessao_id)
+                    eventos = as_unnumbered(eventos)
                 eventos = [await as_stopped(connection, alvo, evento) for evento in eventos]
                 telefone = conversa.telefone
                 sessao = await self.apply(connection, alvo, eventos, empresa, agora, correlacao, telefone=telefone)

@@ -18,8 +18,8 @@ numeracao = sa.Table(
     sa.Column("primeiro", sa.BigInteger, nullable=False),  # earlier numbers are another program's
     sa.Column("ultimo", sa.BigInteger, nullable=False),
     sa.Column("bloqueado", sa.Text),  # why no number is given out, null when they are
-    sa.UniqueConstraint("empresa_id", "modelo", "municipio", "serie", "ambiente"),
-    # The release before names these four in ON CONFLICT: two models of one series wait until it is gone.
+    # The release before names these four in ON CONFLICT, so the model joins them after it: until then a series that
+    # numbers one model is refused to another.
     sa.UniqueConstraint("empresa_id", "municipio", "serie", "ambiente"),
     sa.CheckConstraint("modelo IN ('nfse', '55', '65')", name="modelo"),
     sa.CheckConstraint("ambiente IN ('producao', 'homologacao')", name="ambiente"),

@@ -18,12 +18,9 @@ def upgrade() -> None:
     op.add_column('numeracao', sa.Column('modelo', sa.Text(), server_default='nfse', nullable=False))
     op.add_column('numeracao', sa.Column('bloqueado', sa.Text(), nullable=True))
     op.create_check_constraint(op.f('ck_numeracao_modelo'), 'numeracao', "modelo IN ('nfse', '55', '65')")
-    # The unique constraint without the model stays: the release before names its columns in ON CONFLICT.
-    op.create_unique_constraint(op.f('uq_numeracao_empresa_id_modelo_municipio_serie_ambiente'), 'numeracao', ['empresa_id', 'modelo', 'municipio', 'serie', 'ambiente'])
 
 
 def downgrade() -> None:
-    op.drop_constraint(op.f('uq_numeracao_empresa_id_modelo_municipio_serie_ambiente'), 'numeracao')
     op.drop_constraint(op.f('ck_numeracao_modelo'), 'numeracao')
     op.drop_column('numeracao', 'bloqueado')
     op.drop_column('numeracao', 'modelo')
