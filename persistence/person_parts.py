@@ -37,7 +37,7 @@ SEM_PALAVRAS: Final = f"""
     cnpj = CASE WHEN {_KEPT} THEN t.cnpj END, cnpj_razao_social = CASE WHEN {_KEPT} THEN t.cnpj_razao_social END,
     valor = CASE WHEN {_KEPT} THEN t.valor END, descricao = CASE WHEN {_KEPT} THEN t.descricao END
 """
-_OFSEM_PALAVRASS = "t.sessao_id = ANY(:sessoes)"
+_OF_SESSIONS = "t.sessao_id = ANY(:sessoes)"
 _EMISSIONS = "SELECT id FROM nfse_emissao WHERE session_id IN (SELECT id FROM session_snapshot s WHERE {})"
 _DELETED, _EMPTIED, _KEEP = "apagadas", "ficam sem as palavras e sem a pessoa", "ficam: a lei fiscal manda guardar"
 
@@ -83,15 +83,15 @@ DO_TELEFONE: Final = (
     Parte(
         "diário",
         "transicoes",
-        _OFSEM_PALAVRASS,
-        f"UPDATE transicoes t SET detalhe = '{{}}', correlacao = NULL WHERE {_OFSEM_PALAVRASS}",
+        _OF_SESSIONS,
+        f"UPDATE transicoes t SET detalhe = '{{}}', correlacao = NULL WHERE {_OF_SESSIONS}",
         _EMPTIED,
     ),
     Parte(
         "motivos da equipe",
         "resolvida",
-        _OFSEM_PALAVRASS,
-        f"UPDATE resolvida t SET motivo = 'apagado' WHERE {_OFSEM_PALAVRASS}",
+        _OF_SESSIONS,
+        f"UPDATE resolvida t SET motivo = 'apagado' WHERE {_OF_SESSIONS}",
         _EMPTIED,
     ),
     Parte(
@@ -131,9 +131,9 @@ DO_TELEFONE: Final = (
 _NAMED = f"""{_LANE} AND {MENSAGENS} AND (t.payload::text ~ :escrito OR EXISTS (SELECT FROM session_snapshot s
     WHERE s.conversa = t.lane AND s.sessao_id = ANY(:sessoes)
     AND coalesce(t.feito_em, t.recebido_em) BETWEEN s.created_at AND s.updated_at))"""
-_SENT = f"{_OFSEM_PALAVRASS} OR ({_TALK} AND t.mensagem::text ~ :escrito)"
-_NOTED = f"{_OFSEM_PALAVRASS} OR ({_TALK} AND t.texto ~ :escrito)"
-_STEPS = f"""{_OFSEM_PALAVRASS} OR (t.detalhe::text ~ :escrito
+_SENT = f"{_OF_SESSIONS} OR ({_TALK} AND t.mensagem::text ~ :escrito)"
+_NOTED = f"{_OF_SESSIONS} OR ({_TALK} AND t.texto ~ :escrito)"
+_STEPS = f"""{_OF_SESSIONS} OR (t.detalhe::text ~ :escrito
     AND t.sessao_id IN (SELECT sessao_id FROM session_snapshot WHERE conversa = ANY(:conversas)))"""
 _INVOICED = "EXISTS (SELECT FROM nfse_emissao e WHERE e.tomador_id = t.id)"
 _CUSTOMER = "t.cnpj = :cpf"
@@ -153,8 +153,8 @@ DO_CPF: Final = (
     Parte(
         "sessões",
         "session_snapshot",
-        _OFSEM_PALAVRASS,
-        f"UPDATE session_snapshot t SET {SEM_PALAVRAS} WHERE {_OFSEM_PALAVRASS}",
+        _OF_SESSIONS,
+        f"UPDATE session_snapshot t SET {SEM_PALAVRAS} WHERE {_OF_SESSIONS}",
         _EMPTIED,
     ),
     Parte(
