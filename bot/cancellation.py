@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -122,10 +121,12 @@ class Cancellations:
                 passo = apos_envio(tarefa.andamento, outcome, agora, self._politica)
             else:
                 passo = apos_consulta(interrompido(tarefa.andamento), finding, agora, self._politica)
-            await work.settle(connection, tarefa, passo, _as_json(answer))
+            # what tells nothing does not overwrite what told something
+            told = None if isinstance(answer, Unknown | CannotTell) else tape.recebido
+            await work.settle(connection, tarefa, passo, told)
             operacao = "cancel" if sending else "find"
             # 401 and 403 here stop no submissions: leave to cancel is another matter, and a submission tells of itself
-            chamada = Chamada(operacao, type(answer).__name__, passo.motivo, latency, **asdict(tape))
+            chamada = Chamada(operacao, type(answer).__name__, passo.motivo, latency, **tape.masked())
             emissions.record_attempt(connection, tarefa.emissao_id, chamada)
             await self._conclude(connection, tarefa, passo)
         write = log.error if passo.suspender or passo.aviso == "falhou" else log.info
@@ -204,14 +205,3 @@ def _news(nota: NotaEmitida, payload: dict[str, Any]) -> Mensagem:
             return textos.com_a_equipe(nota)
         case _:
             raise ValueError("news of a cancellation that nobody understands")
-
-
-def _as_json(answer: CancelOutcome | CancelFinding) -> dict[str, Any] | None:
-    """Return the gateway's answer for the record; what tells nothing does not overwrite what told something."""
-    if isinstance(answer, Unknown | CannotTell):
-        return None
-    plain = {
-        name: value if isinstance(value, str | int | float | None) else str(value)
-        for name, value in asdict(answer).items()
-    }
-    return {"resultado": type(answer).__name__, **plain}

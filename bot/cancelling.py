@@ -6,6 +6,7 @@ that lies beside it; a button goes where it belongs. Only the button of the pres
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import structlog
@@ -31,6 +32,7 @@ from state_machine import cancelamento_textos as textos
 from state_machine import messages
 from state_machine.cancelamento import (
     CONVERSANDO,
+    PRAZO,
     Codigo,
     Confirmou,
     Conversou,
@@ -47,6 +49,7 @@ from state_machine.estado import Estado
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
+    from datetime import timedelta
 
     from bot.inbound import Chegada
     from extractor.cancellation import Pedido
@@ -62,13 +65,19 @@ log = structlog.get_logger(__name__)
 
 
 class Cancelling:
-    """The desk at which issued notes are cancelled; one for all conversations."""
+    """The desk at which issued notes are cancelled; one for all conversations.
 
-    def __init__(self, database: Database, inbox: Inbox, lanes: Lanes, *, ring: Callable[[], None]) -> None:
+    ``prazo`` is how long a cancellation waits for its person's next word.
+    """
+
+    def __init__(
+        self, database: Database, inbox: Inbox, lanes: Lanes, *, ring: Callable[[], None], prazo: timedelta = PRAZO
+    ) -> None:
         self._database = database
         self._inbox = inbox
         self._lanes = lanes
         self._ring = ring
+        self._prazo = prazo
 
     async def take(self, lease: Lease, chegada: Chegada, empresa: Empresa, *, talking: bool) -> Collection[int] | None:
         """Take one turn if it is about a cancellation and return the rows consumed; ``None``: it is not ours.
@@ -94,7 +103,8 @@ class Cancelling:
         async with self._database.transaction() as connection:
             await conversations.greet(connection, chegada.contato, len(ids))
             agora_emite = await conversations.issuer(connection, chegada.contato)
-            turn = _Turn(connection, self._inbox, lease.lane, agora_emite or empresa, chegada.rows[-1].correlacao)
+            empresa = agora_emite or empresa
+            turn = _Turn(connection, self._inbox, lease.lane, empresa, chegada.rows[-1].correlacao, self._prazo)
             resposta = await turn.hear(entrada, pedido) if agora_emite else messages.sem_empresa()
             if resposta is not None:
                 await turn.say(resposta)
@@ -150,12 +160,21 @@ class Cancelling:
 class _Turn:
     """One turn about a cancellation, inside its one transaction."""
 
-    def __init__(self, connection: Connection, inbox: Inbox, conversa: str, empresa: Empresa, correlacao: str) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        inbox: Inbox,
+        conversa: str,
+        empresa: Empresa,
+        correlacao: str,
+        prazo: timedelta,
+    ) -> None:
         self._connection = connection
         self._inbox = inbox
         self._conversa = conversa
         self._empresa = empresa
         self._correlacao = correlacao
+        self._prazo = prazo
 
     async def say(self, mensagem: Mensagem) -> None:
         """Answer."""
@@ -212,7 +231,7 @@ class _Turn:
         for outro in await cancellations.live(self._connection, atual, self._conversa):
             decisao = decide(outro, Substituiu(), agora)
             await cancellations.save(self._connection, outro, decisao.cancelamento)
-        modelo = abre(0, atual, agora).cancelamento
+        modelo = abre(0, atual, agora, self._prazo).cancelamento
         assert modelo.expira_em is not None  # noqa: S101 - it has just begun to wait
         novo = await cancellations.open_row(
             self._connection, atual, self._conversa, "conversa", self._correlacao, modelo.expira_em
@@ -230,6 +249,7 @@ class _Turn:
         return await self._move(atual, evento)
 
     async def _move(self, atual: Cancelamento, evento: Evento) -> Mensagem | None:
+        atual = replace(atual, prazo=self._prazo)
         decisao = decide(atual, evento, await database_now(self._connection))
         depois = decisao.cancelamento
         if depois != atual:

@@ -72,6 +72,10 @@ class Hands:
         self._gateway = gateway
         self._numbers = numbers
 
+    async def may_number(self, connection: Connection, empresa: Empresa) -> bool:
+        """Tell whether an invoice of this company can be issued as far as its number goes."""
+        return not await self._numbers.blocked(connection, empresa)
+
     async def carry_out(
         self,
         connection: Connection,

@@ -1,4 +1,4 @@
-"""The words of the fiscal commands: stopped companies, numbering, new attempts; reads them and works on nothing."""
+"""The words of the fiscal commands: stopped companies, numbering, attempts, operations; works on nothing itself."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ def add_to(app: typer.Typer, empresa: typer.Typer) -> None:
     app.command()(enviar)
     app.command()(numeracao)
     app.command()(restaurado)
+    app.command()(idempotencia)
 
 
 def _on_database(work: Callable[[Database], Awaitable[list[str]]]) -> None:
@@ -84,12 +85,16 @@ def enviar(
 def numeracao(
     explicar: Annotated[str | None, typer.Option(help="Números a explicar, como 12 ou 12-14.")] = None,
     sequencia: Annotated[int | None, typer.Option(help="De qual sequência (o número da primeira coluna).")] = None,
-    motivo: Annotated[str, typer.Option(help="Por que esses números nunca terão nota.")] = "",
+    motivo: Annotated[str, typer.Option(help="Por que esses números nunca terão nota, ou por que bloquear.")] = "",
+    bloquear: Annotated[bool, typer.Option("--bloquear", help="Não dá mais números desta sequência.")] = False,
+    desbloquear: Annotated[bool, typer.Option("--desbloquear", help="Volta a dar números desta sequência.")] = False,
 ) -> None:
-    """Mostra as sequências de RPS e seus buracos; ou explica um buraco."""
-    from bot.numbering_report import explain, report
+    """Mostra as sequências de RPS e seus buracos; ou explica um buraco, bloqueia ou libera uma sequência."""
+    from bot.numbering_report import block, explain, report
 
-    if explicar is None:
+    if bloquear or desbloquear:
+        _on_database(lambda database: block(database, sequencia, motivo if bloquear else None))
+    elif explicar is None:
         _on_database(report)
     else:
         _on_database(lambda database: explain(database, sequencia, explicar, motivo))
@@ -104,3 +109,14 @@ def restaurado(
     from bot.restored import restore
 
     _on_database(lambda database: restore(database, rps or ()))
+
+
+def idempotencia(
+    processo: Annotated[
+        str | None, typer.Option(help="Só as desta sessão ou deste cliente, também as terminadas.")
+    ] = None,
+) -> None:
+    """Lista as operações de que ninguém sabe como terminaram; ou todas as de um processo."""
+    from bot.idempotency_report import report
+
+    _on_database(lambda database: report(database, processo))

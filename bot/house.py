@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from redis.asyncio import Redis
@@ -228,7 +229,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
         line = RedisLine(redis, REDIS_TIMEOUT)
         stack.push_async_callback(line.close)
         live = LiveSessions(line, settings.session_ttl_seconds)
-        desk = Cancelling(database, inbox, lanes, ring=ring)
+        desk = Cancelling(database, inbox, lanes, ring=ring, prazo=timedelta(hours=settings.plugnotas_cancel_hours))
         conversations = Conversations(
             database,
             lanes,

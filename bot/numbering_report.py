@@ -1,4 +1,4 @@
-"""``prosa numeracao``: shows each sequence of RPS numbers with its gaps, and takes an explanation for one."""
+"""``prosa numeracao``: shows each sequence of RPS numbers with its gaps, explains one, blocks or frees a sequence."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ async def report(database: Database) -> list[str]:
                 f"{conhecida.id} · {conhecida.razao_social} · município {s.municipio} · série {s.serie} · {s.ambiente}"
                 f" · {conhecida.primeiro} a {conhecida.ultimo}"
             )
+            if conhecida.bloqueado is not None:
+                lines.append(f"    BLOQUEADA: {conhecida.bloqueado} (prosa numeracao --desbloquear libera)")
             buracos = await numbering.gaps(connection, s)
             lines += [f"    BURACO {_text(buraco)}: sem nota e sem explicação" for buraco in buracos]
             explicados = await numbering.explained(connection, s)
@@ -51,6 +53,18 @@ async def explain(database: Database, sequencia_id: int | None, numeros: str, mo
             f"{numeros}: algum deles tem nota, pode vir a ter, ou nunca foi dado; nada mudou."
         ) from error
     return [f"{numeros}: explicado."]
+
+
+async def block(database: Database, sequencia_id: int | None, motivo: str | None) -> list[str]:
+    """Stop a sequence with its reason, or let it go on where ``motivo`` is ``None``."""
+    if sequencia_id is None or (motivo is not None and not motivo.strip()):
+        raise CommandRefusedError("Diga --sequencia e, para bloquear, --motivo; nada mudou.")
+    async with database.transaction() as connection:
+        if not await numbering.block(connection, sequencia_id, motivo.strip() if motivo is not None else None):
+            raise CommandRefusedError(f"Não há sequência {sequencia_id}; nada mudou.")
+    if motivo is None:
+        return [f"Sequência {sequencia_id} liberada: as próximas notas voltam a receber números."]
+    return [f"Sequência {sequencia_id} bloqueada: nenhuma nota recebe número dela até --desbloquear."]
 
 
 def _text(faixa: range) -> str:

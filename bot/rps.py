@@ -27,6 +27,7 @@ class Numbers:
         """Return the next number of the company's series, or ``None`` where the gateway numbers.
 
         A new attempt keeps the refused one's number: no gap, and a city that is unique on it refuses a second note.
+        Raises ``NumeracaoBloqueadaError``.
         """
         if empresa.serie_rps is None:
             return None
@@ -35,6 +36,12 @@ class Numbers:
             return Rps(before.serie_rps, before.numero_rps)
         sequencia = self._sequence(empresa, empresa.serie_rps)
         return Rps(empresa.serie_rps, await numbering.allocate(connection, sequencia, primeiro=empresa.primeiro_rps))
+
+    async def blocked(self, connection: Connection, empresa: Empresa) -> bool:
+        """Tell whether the company's invoices can get no number now: staff blocked its sequence."""
+        if empresa.serie_rps is None:
+            return False
+        return await numbering.blocked(connection, self._sequence(empresa, empresa.serie_rps)) is not None
 
     async def bind(self, connection: Connection, empresa: Empresa, rps: Rps | None, emissao_id: int) -> None:
         """Tie the number to the stored intent. Raises ``NumeroOcupadoError``."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from persistence import attempts, outbox
 from persistence.repeats import equal_invoice
+from state_machine import messages
 from state_machine.estado import Estado
-from state_machine.eventos import Confirmou, Conversou, MudouEmissor, NaoQuisMais, QuisAinda
+from state_machine.eventos import Confirmou, Conversou, MudouEmissor, NaoQuisMais, PediuAjuda, QuisAinda
 from state_machine.fields import Campo
 
 if TYPE_CHECKING:
@@ -70,6 +71,12 @@ async def as_seen(connection: Connection, sessao: Sessao, evento: Evento, repeat
     valor = sessao.rascunho.valor_servico
     igual = await equal_invoice(connection, sessao.empresa_id, sessao.sessao_id, documento, valor, descricao, repeat)
     return replace(evento, igual=igual)
+
+
+def as_unnumbered(eventos: Sequence[Evento]) -> list[Evento]:
+    """Return the events with each yes answered by why nothing can be issued now: staff blocked the numbering."""
+    answer = PediuAjuda(messages.numeracao_bloqueada())
+    return [answer if isinstance(evento, Confirmou) else evento for evento in eventos]
 
 
 async def as_stopped(connection: Connection, sessao: Sessao, evento: Evento) -> Evento:

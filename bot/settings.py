@@ -56,6 +56,7 @@ class Settings(BaseSettings):
     gateway_retry_jitter: float = Field(default=0.2, ge=0, lt=1)  # the part of a pause that may be taken off it
     gateway_breaker_failures: int = Field(default=10, ge=1)  # in a row; one is weather, and 20 may be in flight
     gateway_breaker_seconds: float = Field(default=10.0, gt=0)  # one probe in so many: users wait for it
+    plugnotas_cancel_hours: float = Field(default=1.0, gt=0, le=24 * 30)  # a person's time to answer; a session's own
     cancel_timeout_seconds: float = Field(default=60.0, gt=0)  # likewise
 
     cnpj_api_url: str = "https://brasilapi.com.br"

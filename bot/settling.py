@@ -12,15 +12,17 @@ from bot.memory import database_now
 from gateway.rejection import explain
 from persistence import attempts, emissions, gateway_operations, notes, suspension
 from persistence.arrival import Arrival
-from persistence.emissions import Chamada
+from persistence.emissions import NADA_OUVIDO, Chamada, Ouvido
 from state_machine.conteudo import mostra_conteudo
 from state_machine.emission import (
     Absent,
     Accepted,
     CannotTell,
+    Duplicate,
     Found,
     Misconfigured,
     NaturalKey,
+    Nota,
     NotSent,
     Postponed,
     Situacao,
@@ -90,8 +92,8 @@ class Settlement:
             if passo.nota and await notes.belongs_to_another(connection, tarefa.id, passo.nota.id_externo):
                 standing = replace(passo.andamento, status=tarefa.andamento.status)
                 passo = em_conflito(standing, passo.nota, "the gateway gave this note's id to another invoice")
-            await emissions.settle(connection, tarefa, passo, resposta=_as_json(answer))
-            chamada = Chamada(operacao, type(answer).__name__, passo.motivo, latency, **asdict(tape))
+            await emissions.settle(connection, tarefa, passo, _heard(answer, tape))
+            chamada = Chamada(operacao, type(answer).__name__, passo.motivo, latency, **tape.masked())
             emissions.record_attempt(connection, tarefa.id, chamada)
             if operacao == "submit" or passo.andamento.status is not tarefa.era:
                 await self._close_record(connection, tarefa, passo, answer)
@@ -193,12 +195,23 @@ def _interrupted(tarefa: Tarefa) -> Tarefa:
     return replace(tarefa, andamento=em_duvida(tarefa.andamento))
 
 
-def _as_json(answer: Outcome | Finding) -> dict[str, Any] | None:
+def _heard(answer: Outcome | Finding, tape: Recorded) -> Ouvido:
     """Return the gateway's answer for the record; what tells nothing does not overwrite what told something."""
     if isinstance(answer, Unknown | CannotTell):
-        return None
+        return NADA_OUVIDO
     shown = replace(answer, xml=None) if isinstance(answer, Found) else answer
-    return {"resultado": type(answer).__name__, **_plain(asdict(shown))}
+    leitura = {"resultado": type(answer).__name__, **_plain(asdict(shown))}
+    return Ouvido(tape.recebido, leitura, _protocol(answer))
+
+
+def _protocol(answer: Outcome | Finding) -> str | None:
+    match answer:
+        case Accepted(_, protocolo):
+            return protocolo
+        case Found(nota) | Duplicate(Nota() as nota):
+            return nota.protocolo
+        case _:
+            return None
 
 
 def _plain(value: Any) -> Any:

@@ -20,7 +20,7 @@ from bot.inbound import Edicao, Outro, Palavras, joined, next_arrival
 from bot.interpret import Plano, plan, read, without
 from bot.memory import ConversationMemory
 from bot.readings import dump_reading, load_reading
-from bot.seen import CLOCKS_APART, as_issued_by, as_seen, as_stopped, is_yes
+from bot.seen import CLOCKS_APART, as_issued_by, as_seen, as_stopped, as_unnumbered, is_yes
 from bot.trace import trace
 from bot.unknown import orient
 from persistence import conversations, outbox, people, snapshots
@@ -28,6 +28,7 @@ from persistence.clock import DatabaseClock
 from persistence.intents import integration_id
 from persistence.snapshots import StaleSessionError
 from state_machine.efeitos import Emitir
+from state_machine.estado import Estado
 from state_machine.eventos import Editou, Informou, MudouEmissor
 from state_machine.fields import Campo
 from state_machine.hora import SAO_PAULO
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from bot.ports import Extractor, Messenger
     from extractor.contract import Extraction
     from persistence.connection import Connection
+    from persistence.conversations import Conversa
     from persistence.engine import Database
     from persistence.lanes import InboxRow, Lanes, Lease
     from persistence.people import Empresa
@@ -109,7 +111,7 @@ class Conversations:
         ativa = await self._current(lease.lane, conversa.ativa)
         for attempt in range(1, REPLANS + 1):
             try:
-                return await self._turn(lease, chegada, conversa.empresa, ativa, clock)
+                return await self._turn(lease, chegada, conversa, ativa, clock)
             except StaleSessionError:  # the snapshot is the truth, also while Redis can't be written
                 lease.given_back = False
                 log.info("turn_replanned", attempt=attempt)
@@ -142,8 +144,9 @@ class Conversations:
         return [row.id]
 
     async def _turn(
-        self, lease: Lease, chegada: Chegada, empresa: Empresa | None, ativa: Sessao | None, clock: DatabaseClock
+        self, lease: Lease, chegada: Chegada, conversa: Conversa, ativa: Sessao | None, clock: DatabaseClock
     ) -> Collection[int]:
+        empresa = conversa.empresa
         plano = await self._planned(lease, chegada, empresa, ativa, clock.now())
         eventos = [await self._with_register(evento) for evento in plano.eventos]
         ids = [row.id for row in chegada.rows]
@@ -158,8 +161,15 @@ class Conversations:
                     empresa = await conversations.issuer(connection, chegada.contato)
                 eventos = as_issued_by(alvo, empresa, eventos)
                 eventos = [await as_seen(connection, alvo, evento, self._repeat) for evento in eventos]
+                if (
+                    empresa is not None
+                    and is_yes(alvo, eventos)
+                    and not await self._hands.may_number(connection, empresa)
+                ):
+                    log.error("numbering_blocked", sessao_id=alvo.sessao_id)
+                    eventos = as_unnumbered(eventos)
                 eventos = [await as_stopped(connection, alvo, evento) for evento in eventos]
-                telefone = chegada.contato.wa_id
+                telefone = conversa.telefone
                 sessao = await self.apply(connection, alvo, eventos, empresa, agora, correlacao, telefone=telefone)
             elif plano.resposta:
                 mensagem = text_message(plano.resposta)
@@ -217,6 +227,7 @@ class Conversations:
             efeitos += decision.efeitos
         sessao = replace(sessao, expira_em=agora + self._ttl if sessao.espera_usuario else None)
         if sessao != antes:
+            sessao = _opened(connection, antes, sessao, telefone)
             if emissao := _issues(efeitos, sessao):
                 sessao, row_id = await snapshots.save(connection, sessao, telefone=telefone, id_integracao=emissao)
             else:
@@ -317,6 +328,14 @@ async def _new_session(
     if antiga is None or antiga.empresa_id == empresa.id:
         return nova
     return replace(nova, empresa_id=antiga.empresa_id, emitente=antiga.emitente)
+
+
+def _opened(connection: Connection, antes: Sessao, depois: Sessao, telefone: str | None) -> Sessao:
+    """Let a session's first row be in ``coleta``, also when its first words lead further; returns what follows it."""
+    if antes.versao or depois.estado is Estado.COLETA:
+        return depois
+    primeira = snapshots.save_later(connection, replace(antes, expira_em=depois.expira_em), telefone=telefone)
+    return replace(depois, versao=primeira.versao)
 
 
 def _issues(efeitos: Sequence[Efeito], sessao: Sessao) -> str | None:

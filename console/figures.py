@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from console.visit import Visita
 
+OPEN_SHOWN = 20  # operations without an answer: enough to look into, and a command lists all
+
 
 async def failures(visita: Visita) -> web.StreamResponse:
     """Same code, status and city is one group."""
@@ -66,6 +68,7 @@ async def health(visita: Visita) -> web.StreamResponse:
         waiting = await staff_figures.emissions_waiting(connection, alcance)
         lately = await staff_figures.gateway_lately(connection, alcance)
         held = await staff_figures.held(connection, alcance)
+        unknown = await staff_figures.open_operations(connection, alcance, OPEN_SHOWN)
         answered = await staff_figures.last_answer(connection)
         circuits = await breakers.alive(connection)
         ending = await certificates.expiring(connection, alcance)
@@ -78,6 +81,7 @@ async def health(visita: Visita) -> web.StreamResponse:
         chamadas=lately,
         suspensas=suspended,
         retidas=held,
+        abertas=unknown,
         disjuntores=circuits,
         certificados=[(row.razao_social, row.certificado_vence, labels.certificado(row.dias)) for row in ending],
         sem_data=undated,

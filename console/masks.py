@@ -14,6 +14,7 @@ _RUN = re.compile(f"({_SHOWN})|{_CNPJ_TEXT}|{_DIGITS}", re.IGNORECASE | re.ASCII
 _EMAIL = re.compile(r"([A-Za-z0-9._%+-])[A-Za-z0-9._%+-]*(@[A-Za-z0-9.-]+\.[A-Za-z]{2,})")
 _WAMID = re.compile(r"\bwamid\.[A-Za-z0-9+/=_-]+")  # base64 around the phone number
 _CNPJ = 14
+_CPF = 11
 
 
 def phone(numero: str | None) -> str:
@@ -52,7 +53,8 @@ def tree(valor: Any) -> Any:
     """Hide the same in JSON of any shape, and whole names and addresses under the keys that hold them."""
     match valor:
         case dict():
-            return {text(str(chave)): _under(str(chave), item) for chave, item in valor.items()}
+            named = _NAMED | _REGISTERED if _is_person(valor) else _NAMED
+            return {text(str(chave)): _under(str(chave), item, named) for chave, item in valor.items()}
         case list():
             return [tree(item) for item in valor]
         case str():
@@ -64,11 +66,18 @@ def tree(valor: Any) -> Any:
 
 
 _NAMED: Final = frozenset({"name", "nome", "nome_perfil", "profile", "username"})
+_REGISTERED: Final = frozenset({"razaosocial", "nomefantasia"})
 _HIDDEN: Final = frozenset({"logradouro", "numero_endereco", "complemento", "bairro", "cep", "telefone", "wa_id"})
 
 
-def _under(chave: str, valor: Any) -> Any:
-    if isinstance(valor, str) and chave.lower() in _NAMED:
+def _is_person(valor: dict[Any, Any]) -> bool:
+    """Tell whether an object names a CPF: what stands under a company's keys is then somebody's name."""
+    numero = str(valor.get("cpfCnpj") or valor.get("cpf") or "")
+    return sum(c.isdecimal() for c in numero) == _CPF
+
+
+def _under(chave: str, valor: Any, named: frozenset[str]) -> Any:
+    if isinstance(valor, str) and chave.lower() in named:
         return person(text(valor))
     if isinstance(valor, str) and chave.lower() in _HIDDEN:
         return DOT * 6

@@ -1,10 +1,12 @@
-"""Owns the reading of an issued note's XML: what it says of service text, competence and code."""
+"""Owns the reading of an issued note's XML: what it says of service text, competence, code and the status code."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
+
+from gateway.nota import c_stat
 
 if TYPE_CHECKING:
     from state_machine.emission import Nota
@@ -14,10 +16,11 @@ _MAX_BYTES = 1_000_000  # a note has some 20 kB; more is nothing that we asked f
 _DESCRICAO = ("xDescServ", "Discriminacao")
 _COMPETENCIA = ("dCompet", "Competencia")
 _CODIGO = ("cTribNac", "ItemListaServico")
+_C_STAT = ("cStat",)
 
 
 def with_content(nota: Nota, xml: bytes) -> Nota:
-    """Return the note with what its XML says of the service; what a layout that we don't know says stays unsaid."""
+    """Return the note with what its XML says of the service, and the status code; an unknown layout says nothing."""
     root = _parsed(xml)
     if root is None:
         return nota
@@ -26,6 +29,7 @@ def with_content(nota: Nota, xml: bytes) -> Nota:
         descricao=nota.descricao or _first(root, _DESCRICAO),
         competencia=nota.competencia or _first(root, _COMPETENCIA),
         codigo_servico=nota.codigo_servico or _first(root, _CODIGO),
+        c_stat=nota.c_stat or c_stat(_first(root, _C_STAT)),
     )
 
 

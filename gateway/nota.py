@@ -25,6 +25,7 @@ _SITUACOES = {
 _CODE_IN_JSON = re.compile(r'"?\bcodigo"?\s*[:=]\s*"?([A-Z]{0,2}\d{1,5})\b', re.IGNORECASE)
 _BARE_CODE = re.compile(r"\b[EL]\d{2,4}\b")
 _ACCESS_KEY = re.compile(r"[0-9A-Z]{50}")  # a municipal verification code is far shorter
+_C_STAT = re.compile(r"[0-9]{1,4}")
 _CENTAVOS = Decimal("0.01")
 _MAX_VALOR = Decimal(10) ** 13  # the layouts stop at 15 digits, two of them decimal
 _MAX_MENSAGEM = 4000
@@ -72,7 +73,7 @@ def parse_any_nota(data: Any) -> Nota | None:
         numero=numero,
         chave=_chave(data),
         protocolo=_first(data, "protocol", "protocolo"),
-        c_stat=_first(data, "cStat") or _first(retorno, "cStat"),
+        c_stat=c_stat(_first(data, "cStat") or _first(retorno, "cStat")),
         url_pdf=_first(data, "pdf"),
         url_xml=_first(data, "xml"),
         data_emissao=_first(data, "emissao", "autorizacao"),
@@ -83,6 +84,11 @@ def parse_any_nota(data: Any) -> Nota | None:
         codigo_servico=_first(servico, "codigo"),
         ja_existe=refused and says_duplicate(mensagem or "", codigos),
     )
+
+
+def c_stat(said: str | None) -> int | None:
+    """Return the authority's status code as a number; none has more than four digits, and anything else is silence."""
+    return int(said) if said and _C_STAT.fullmatch(said) else None
 
 
 def _servico(data: dict[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import re
 
 # Names under which APIs echo secrets: PlugNotas repeats the certificate's password in ``data.senha``.
 _NAMES = "senha|password|passwd|(?:access_)?token|(?:x-)?api[-_]?key|authorization|(?:client_)?secret|segredo"
+_NAME = re.compile(_NAMES, re.IGNORECASE)
 _QUOTED = re.compile(rf'("(?:{_NAMES})"\s*:\s*)("(?:[^"\\]|\\.)*"?|[^,}}\]\s]+)', re.IGNORECASE)
 _LOOSE = re.compile(rf"\b((?:{_NAMES})\s*[=:]\s*)(?!\")(?:bearer\s+)?[^\s,;&\"'<>{{}}]+", re.IGNORECASE)
 _BEARER = re.compile(r"\bbearer\s+[\w.~+/=-]+", re.IGNORECASE)
@@ -13,6 +14,11 @@ _BEARER = re.compile(r"\bbearer\s+[\w.~+/=-]+", re.IGNORECASE)
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
 _LONG_NUMBER = re.compile(r"\d(?:[ ./()-]{0,2}\d){6,}")  # phones, CPF, CNPJ, masked or bare
 _WAMID = re.compile(r"wamid\.[\w+/=-]+")  # holds the phone number in base64
+
+
+def is_secret(name: str) -> bool:
+    """Tell whether what stands under this name in an answer is a password, a token or a key."""
+    return _NAME.fullmatch(name) is not None
 
 
 def scrub(text: str) -> str:

@@ -1,4 +1,4 @@
-"""Owns what is kept of a call for support: both bodies, masked and cut; never what was or will be sent again."""
+"""Owns what is kept of a call: both bodies masked and cut for support, the JSON received whole; sends nothing."""
 
 from __future__ import annotations
 
@@ -9,17 +9,22 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from gateway.json_body import parse_json
-from gateway.scrub import mask
+from gateway.scrub import is_secret, mask
 from state_machine.untrusted import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from decimal import Decimal
 
     from gateway.http import Exchange
 
 MAX_TEXT = 4000  # characters of each body: a whole answer about one note
 MAX_READ = 4 * MAX_TEXT  # characters of one text that are masked at all: more cannot be seen, and takes its time
+MAX_WHOLE = 1024 * 1024  # bytes kept of an answer: one about a note has some kB, and anything longer is none
+MAX_DIGITS = 400  # of a number; PostgreSQL refuses one of more than 16,383 after the point, and money has 15
 MAX_PROSE = 500  # characters of what is no JSON: enough to recognise a proxy's page
 _MAX_DEPTH = 12
 HIDDEN = "***"
@@ -40,11 +45,19 @@ _LONG = 10**7
 
 @dataclass(slots=True)
 class Recorded:
-    """The last call of a stretch: HTTP status (``None``: no whole answer), both bodies masked (``None``: empty)."""
+    """The last call of a stretch: HTTP status (``None``: no whole answer), both bodies masked (``None``: empty).
+
+    ``recebido`` is the first JSON received, whole, as storable text: what is called after it fetches documents.
+    """
 
     http_status: int | None = None
     pedido: str | None = None
     resposta: str | None = None
+    recebido: str | None = None
+
+    def masked(self) -> dict[str, Any]:
+        """Return what support may read, by the names of the call's record."""
+        return {"http_status": self.http_status, "pedido": self.pedido, "resposta": self.resposta}
 
 
 _tape: ContextVar[Recorded | None] = ContextVar("gateway_tape", default=None)
@@ -68,6 +81,38 @@ def observe(exchange: Exchange) -> None:
         recorded.http_status = exchange.status
         recorded.pedido = masked_body(exchange.sent)
         recorded.resposta = masked_body(exchange.body)
+        recorded.recebido = recorded.recebido or whole_json(exchange.body)
+
+
+def whole_json(body: bytes) -> str | None:
+    """Return the JSON object or list of ``body`` as text that ``jsonb`` takes, numbers as exact as they came.
+
+    Only secrets are hidden. ``None`` for anything else, and for more than ``MAX_WHOLE`` bytes.
+    """
+    if not body or len(body) > MAX_WHOLE:
+        return None
+    try:
+        data = parse_json(body)
+    except ValueError:
+        return None
+    if not isinstance(data, dict | list):
+        return None
+    return orjson.dumps(_without_secrets(data), default=_exact).decode()
+
+
+def _without_secrets(value: Any) -> Any:
+    match value:
+        case dict():
+            return {k: HIDDEN if is_secret(k) and v is not None else _without_secrets(v) for k, v in value.items()}
+        case list():
+            return [_without_secrets(item) for item in value]
+        case _:
+            return value
+
+
+def _exact(number: Decimal) -> Any:
+    written = str(number)
+    return orjson.Fragment(written) if len(written) <= MAX_DIGITS else written
 
 
 def masked_body(body: bytes) -> str | None:

@@ -96,7 +96,7 @@ _SETTLE = _OURS.values(
         else_=in_seconds("b_seconds"),
     ),
     erro_mensagem=sa.func.coalesce(sa.bindparam("b_motivo", type_=sa.Text), _C.erro_mensagem),
-    resposta_gateway=sa.func.coalesce(sa.bindparam("b_resposta", type_=JSONB), _C.resposta_gateway),
+    resposta_gateway=sa.func.coalesce(sa.cast(sa.bindparam("b_resposta", type_=sa.Text), JSONB), _C.resposta_gateway),
     avisado_em=sa.case((sa.bindparam("b_avisado", type_=sa.Boolean), sa.func.now()), else_=_C.avisado_em),
 )
 _PROTOCOL = nfse_processada.update().where(nfse_processada.c.emissao_id == sa.bindparam("b_emissao"))
@@ -126,8 +126,11 @@ async def give_back(connection: Connection, tarefa: Tarefa) -> None:
     await connection.execute(_GIVE_BACK, {**_ours(tarefa), "envio": tarefa.andamento.envio})
 
 
-async def settle(connection: Connection, tarefa: Tarefa, passo: Passo, resposta: Any) -> None:
-    """Store what followed and give the lease back. Raises ``CancellationLeaseLostError`` for a late commit."""
+async def settle(connection: Connection, tarefa: Tarefa, passo: Passo, resposta: str | None) -> None:
+    """Store what followed and give the lease back; ``resposta`` is the JSON received, as storable text.
+
+    Raises ``CancellationLeaseLostError`` for a late commit.
+    """
     novo = passo.andamento
     values: dict[str, Any] = {
         **_ours(tarefa),

@@ -50,13 +50,15 @@ class Conversa:
     agora: datetime
     atendida: bool  # by staff: the bot is silent
     cancelando: bool  # a cancellation waits for its next word
+    telefone: str | None  # E.164; of somebody who hides it, the one by which they were authorised, where that is known
 
 
 # The person is found by phone when Meta gives one, else by what the conversation was before. States are literals: by
 # them the planner knows that the partial indexes serve; and the limits keep it from reading all that wait.
 _FIND = f"""
 SELECT {", ".join(f"e.{name}" for name in Empresa.__slots__)}, s.sessao_id, s.versao AS sessao_versao, c.orientada_em,
-    c.atendente_id IS NOT NULL AS atendida, k.id IS NOT NULL AS cancelando, now() AS agora
+    c.atendente_id IS NOT NULL AS atendida, k.id IS NOT NULL AS cancelando, now() AS agora,
+    '+' || coalesce(p.telefone, u.telefone) AS telefone
 FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS p(conversa, telefone, lugar)
 LEFT JOIN conversas c ON c.conversa = p.conversa
 LEFT JOIN usuario t ON t.telefone = p.telefone
@@ -111,6 +113,7 @@ def _conversa(row: Any) -> Conversa:
         row["agora"],
         row["atendida"],
         row["cancelando"],
+        row["telefone"],
     )
 
 

@@ -46,6 +46,7 @@ class Tarefa:
 
     id: int
     epoch: int
+    versao: int
     era: StatusEmissao
     pronta: bool
     conversa: str
@@ -81,6 +82,21 @@ class Chamada:
     pedido: str | None = None
     resposta: str | None = None
 
+
+@dataclass(frozen=True, slots=True)
+class Ouvido:
+    """What an answer tells for the record, ``None`` where it tells nothing.
+
+    ``resposta`` is the JSON received, as storable text; ``leitura`` what we read in it; ``protocolo`` that of the
+    gateway's acceptance.
+    """
+
+    resposta: str | None = None
+    leitura: dict[str, Any] | None = None
+    protocolo: str | None = None
+
+
+NADA_OUVIDO = Ouvido()
 
 _START = sa.text("""
 UPDATE nfse_emissao SET status = 'enviando', enviado_em = coalesce(enviado_em, now()),
@@ -121,6 +137,7 @@ def _tarefa(row: Any, tomada_em: float) -> Tarefa:
     return Tarefa(
         id=row.id,
         epoch=row.epoch,
+        versao=row.versao,
         era=StatusEmissao(row.era),
         pronta=row.pronta,
         conversa=row.conversa,
@@ -235,12 +252,13 @@ async def give_back(connection: Connection, tarefa: Tarefa) -> None:
         gateway_operations.leave_open(connection, tarefa.operation, None)
 
 
-async def settle(connection: Connection, tarefa: Tarefa, passo: Passo, *, resposta: Any = None) -> None:
-    """Store what followed and give the lease back.
+async def settle(connection: Connection, tarefa: Tarefa, passo: Passo, ouvido: Ouvido = NADA_OUVIDO) -> None:
+    """Store what followed and give the lease back; what ``ouvido`` does not tell stays as it is.
 
     Raises ``EmissionLeaseLostError`` for a late commit, now or at the end of the transaction.
     """
     novo, antes = passo.andamento, tarefa.andamento
+    fim = passo.daqui is None and novo.status in ASSENTADOS | {StatusEmissao.ERRO}
     values: dict[str, Any] = {
         **_ours(tarefa),
         "status": novo.status,
@@ -255,10 +273,13 @@ async def settle(connection: Connection, tarefa: Tarefa, passo: Passo, *, respos
         "rodadas": novo.rodadas,
         "sem_conteudo_desde": novo.sem_conteudo_desde,
         "desejado_em": novo.desejado_em,
-        "b_fim": passo.daqui is None and novo.status in ASSENTADOS | {StatusEmissao.ERRO},
+        "b_fim": fim,
+        "b_chegou": fim and novo.status is not tarefa.era,
         "b_concluido": novo.status is StatusEmissao.CONCLUIDO,
         "b_motivo": passo.motivo,
-        "b_resposta": resposta,
+        "b_resposta": ouvido.resposta,
+        "b_leitura": ouvido.leitura,
+        "b_protocolo": ouvido.protocolo,
         "b_avisado": novo.avisado and not antes.avisado,
         "b_id_externo": (passo.nota.id_externo or None) if passo.nota else None,
     }
@@ -270,7 +291,7 @@ async def settle(connection: Connection, tarefa: Tarefa, passo: Passo, *, respos
 
 
 def _ours(tarefa: Tarefa) -> dict[str, Any]:
-    return {"b_id": tarefa.id, "b_epoch": tarefa.epoch}
+    return {"b_id": tarefa.id, "b_epoch": tarefa.epoch, "b_versao": tarefa.versao}
 
 
 def record_attempt(connection: Connection, emissao_id: int, chamada: Chamada) -> None:
@@ -324,8 +345,11 @@ WHERE e.id < :id AND (e.sessao_id IN (SELECT origem FROM reparadas)
     OR (e.sessao_id = :sessao_id AND e.revisao = :revisao))
 ORDER BY e.id
 """)
-# Changes the emission only while nobody else took it over since: the epoch is the fence.
-_OURS = nfse_emissao.update().where(_E.id == sa.bindparam("b_id"), _E.epoch == sa.bindparam("b_epoch"))
+# Changes the emission only while nobody else took it over since (the epoch) and nobody else changed it (the version):
+# whoever sends it again or gives it up needs no epoch.
+_OURS = nfse_emissao.update().where(
+    _E.id == sa.bindparam("b_id"), _E.epoch == sa.bindparam("b_epoch"), _E.versao == sa.bindparam("b_versao")
+)
 _RENEW = _OURS.where(_E.lease_until.is_not(None)).values(lease_until=in_seconds("b_seconds"))
 _GIVE_BACK = _OURS.values(lease_until=None, proxima_acao_em=sa.func.now())
 _SETTLE = _OURS.values(
@@ -338,10 +362,14 @@ _SETTLE = _OURS.values(
     lease_until=None,
     versao=_E.versao + 1,
     erro_mensagem=_if("b_concluido", _MOTIVO, sa.func.coalesce(_MOTIVO, _E.erro_mensagem)),
-    resposta_gateway=sa.func.coalesce(sa.bindparam("b_resposta", type_=JSONB), _E.resposta_gateway),
+    resposta_gateway=sa.func.coalesce(sa.cast(sa.bindparam("b_resposta", type_=sa.Text), JSONB), _E.resposta_gateway),
+    leitura_gateway=sa.func.coalesce(sa.bindparam("b_leitura", type_=JSONB), _E.leitura_gateway),
+    protocolo=sa.func.coalesce(sa.bindparam("b_protocolo", type_=sa.Text), _E.protocolo),
     avisado_em=_if("b_avisado", sa.func.now(), _E.avisado_em),
     id_externo=sa.func.coalesce(sa.bindparam("b_id_externo", type_=sa.Text), _E.id_externo),
-    processado_em=_if("b_fim", sa.func.now(), _E.processado_em),
+    processado_em=_if(
+        "b_chegou", sa.func.now(), _if("b_fim", sa.func.coalesce(_E.processado_em, sa.func.now()), _E.processado_em)
+    ),
 )
 _ATTEMPT = gateway_tentativas.insert()
 _HINT = {True: _hint(_E.id_integracao), False: _hint(_E.id_externo)}

@@ -48,7 +48,7 @@ WITH n AS (
 INSERT INTO session_snapshot (sessao_id, conversa, telefone, empresa_id, estado, snapshot_reason, cnpj_status, cnpj,
     cnpj_extracted, cnpj_razao_social, valor_status, valor, valor_extracted, descricao_status, descricao, data_complete,
     missing_fields, rascunho, revisao, id_integracao, versao, resumos, created_at, updated_at)
-SELECT sessao_id, conversa, telefone, empresa_id, estado,
+SELECT sessao_id, conversa, '+' || telefone, empresa_id, estado,
     CASE estado WHEN 'aprovado' THEN 'webhook_success' WHEN 'rejeitado' THEN 'webhook_rejected' WHEN 'erro' THEN 'error'
         WHEN 'cancelado_usuario' THEN 'cancelled' ELSE 'expired' END,
     'validated', doc, doc, nome, 'validated', valor, valor::text, 'validated', servico, true, '[]',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime  # noqa: TC003 - part of a record that is built at run time
 from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
@@ -72,6 +73,22 @@ class Conflict:
 Beginning = Started | Replay | InProgress | Failed | Conflict
 
 
+@dataclass(frozen=True, slots=True)
+class Registro:
+    """A record as people read it; ``em_maos``: somebody is at the operation now. Times are aware UTC."""
+
+    key: str
+    operation_name: str
+    process_instance_id: str
+    activity_id: str
+    status: str
+    error_message: str | None
+    retry_count: int
+    em_maos: bool
+    created_at: datetime
+    updated_at: datetime
+
+
 class StaleAttemptError(Exception):
     """The lease ran out and somebody took the operation over; what this attempt says counts no more."""
 
@@ -111,10 +128,13 @@ WHERE id = :id AND epoch = :epoch AND status = 'PENDING'
 """)
 # A PENDING record whose lease ran out is a question without an answer: it waits for one however old it is.
 _CLEANUP = sa.text("DELETE FROM idempotency_records WHERE expires_at <= now() AND status <> 'PENDING'")
-_UNKNOWN = sa.text("""
-SELECT idempotency_key FROM idempotency_records WHERE status = 'PENDING' AND lease_until <= now()
-ORDER BY created_at LIMIT :limit
-""")
+_SHOWN = """
+SELECT idempotency_key AS key, operation_name, process_instance_id, activity_id, status, error_message, retry_count,
+    coalesce(lease_until > now(), false) AS em_maos, created_at, updated_at
+FROM idempotency_records
+"""
+_OPEN = sa.text(f"{_SHOWN} WHERE status = 'PENDING' AND lease_until <= now() ORDER BY created_at, id LIMIT :limit")
+_OF_PROCESS = sa.text(f"{_SHOWN} WHERE process_instance_id = :process ORDER BY created_at, id")
 
 
 async def begin(connection: Connection, operation: Operation, policy: Policy = DEFAULT) -> Beginning:
@@ -193,6 +213,11 @@ async def cleanup(connection: Connection) -> int:
     return (await connection.execute(_CLEANUP)).rowcount
 
 
-async def unknown(connection: Connection, limit: int = 100) -> list[str]:
-    """List the keys of operations begun and abandoned, oldest first: somebody must ask what became of them."""
-    return list((await connection.execute(_UNKNOWN, {"limit": limit})).scalars())
+async def open_records(connection: Connection, limit: int = 100) -> list[Registro]:
+    """List operations begun and abandoned, the oldest first: somebody must ask what became of them."""
+    return [Registro(**row) for row in await connection.execute(_OPEN, {"limit": limit})]
+
+
+async def of_process(connection: Connection, process_instance_id: str) -> list[Registro]:
+    """List all operations of one process (a ``sessao_id``, an API client), in the order of their first try."""
+    return [Registro(**row) for row in await connection.execute(_OF_PROCESS, {"process": process_instance_id})]

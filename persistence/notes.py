@@ -19,15 +19,20 @@ if TYPE_CHECKING:
     from state_machine.emission import Nota
 
 
+def _emission(column: sa.Column[Any]) -> sa.ScalarSelect[Any]:
+    return sa.select(column).where(nfse_emissao.c.id == sa.bindparam("b_emissao")).scalar_subquery()
+
+
 # Statements are composed once: that costs more than running them.
 _RECORD = (
     insert(nfse_processada)
     .values(
         status="autorizado",
+        # An integer is taken by a column of text and by one of integers: a next release may change its type.
+        c_stat=sa.type_coerce(sa.bindparam("b_c_stat", type_=sa.Integer), sa.Integer),
+        protocolo=sa.func.coalesce(sa.bindparam("b_protocolo", type_=sa.Text), _emission(nfse_emissao.c.protocolo)),
         conteudo_visto_em=sa.case((sa.bindparam("b_visto", type_=sa.Boolean), sa.func.now())),
-        webhook_payload=sa.select(nfse_emissao.c.webhook_payload)
-        .where(nfse_emissao.c.id == sa.bindparam("b_emissao"))
-        .scalar_subquery(),
+        webhook_payload=_emission(nfse_emissao.c.webhook_payload),
     )
     .on_conflict_do_nothing(index_elements=[nfse_processada.c.emissao_id])
 )
@@ -89,8 +94,8 @@ def record_note(connection: Connection, emissao_id: int, nota: Nota, *, conteudo
         "id_externo": nota.id_externo,
         "numero": nota.numero,
         "chave": nota.chave,
-        "protocolo": nota.protocolo,
-        "c_stat": nota.c_stat,
+        "b_protocolo": nota.protocolo,
+        "b_c_stat": nota.c_stat,
         "url_xml": nota.url_xml,
         "url_pdf": nota.url_pdf,
         "data_emissao": nota.data_emissao,

@@ -21,6 +21,14 @@ class Ambiente(StrEnum):
     HOMOLOGACAO = "homologacao"
 
 
+class Modelo(StrEnum):
+    """Which documents a sequence numbers; an NF-e and an NFC-e of one series count apart."""
+
+    NFSE = "nfse"
+    NFE = "55"
+    NFCE = "65"
+
+
 @dataclass(frozen=True, slots=True)
 class Sequencia:
     """One line of numbers at one authority. ``municipio`` is the IBGE code; ``serie`` as the key writes it."""
@@ -29,36 +37,47 @@ class Sequencia:
     municipio: str
     serie: str
     ambiente: Ambiente = Ambiente.PRODUCAO
+    modelo: Modelo = Modelo.NFSE
 
 
 @dataclass(frozen=True, slots=True)
 class Conhecida:
-    """A sequence in use: ``id`` names it to staff; from ``primeiro`` to ``ultimo`` so far."""
+    """A sequence in use: ``id`` names it to staff; from ``primeiro`` to ``ultimo`` so far.
+
+    ``bloqueado``: why it gives no numbers, ``None`` while it does.
+    """
 
     id: int
     razao_social: str
     sequencia: Sequencia
     primeiro: int
     ultimo: int
+    bloqueado: str | None
 
 
 class NumeroOcupadoError(Exception):
-    """The number was never given out, was declared void, or stands for another intent that still lives."""
+    """The number was never given out, was declared void, or stands for another living intent or kind of document."""
+
+
+class NumeracaoBloqueadaError(Exception):
+    """Staff blocked the sequence; the message says why and what to do. No number was taken."""
 
 
 # The row of the sequence stays locked until the caller's transaction ends: the next one waits, and a rollback gives the
 # number back. A database sequence would not wait, and would lose it.
 _ALLOCATE = sa.text("""
 WITH proxima AS (
-    INSERT INTO numeracao AS n (empresa_id, municipio, serie, ambiente, primeiro, ultimo)
-    VALUES (:empresa_id, :municipio, :serie, :ambiente, :primeiro, :primeiro)
+    INSERT INTO numeracao AS n (empresa_id, modelo, municipio, serie, ambiente, primeiro, ultimo)
+    VALUES (:empresa_id, :modelo, :municipio, :serie, :ambiente, :primeiro, :primeiro)
     ON CONFLICT (empresa_id, municipio, serie, ambiente) DO UPDATE SET ultimo = n.ultimo + 1
+        WHERE n.bloqueado IS NULL AND n.modelo = excluded.modelo
     RETURNING id, ultimo
 )
 INSERT INTO numeracao_uso (numeracao_id, numero) SELECT id, ultimo FROM proxima RETURNING numero
 """)
 _SEQUENCE = """
 n.empresa_id = :empresa_id AND n.municipio = :municipio AND n.serie = :serie AND n.ambiente = :ambiente
+    AND n.modelo = :modelo
 """
 # No note came of a number: no intent took it, or the authority refused the newest one that did.
 _UNUSED = """
@@ -86,7 +105,8 @@ SELECT min(numero) AS de, max(numero) AS ate FROM (
 
 
 _SEQUENCES = sa.text("""
-SELECT n.id, e.razao_social, n.empresa_id, n.municipio, n.serie, n.ambiente, n.primeiro, n.ultimo
+SELECT n.id, e.razao_social, n.empresa_id, n.municipio, n.serie, n.ambiente, n.modelo, n.primeiro, n.ultimo,
+    n.bloqueado
 FROM numeracao n JOIN empresa e ON e.id = n.empresa_id ORDER BY e.razao_social, n.id
 """)
 _EXPLAINED = sa.text(f"""
@@ -98,14 +118,41 @@ SELECT min(numero) AS de, max(numero) AS ate, motivo FROM (
 """)  # noqa: S608 - the part is a constant of this module
 
 
+_BLOCKED = sa.text(f"SELECT n.bloqueado FROM numeracao n WHERE {_SEQUENCE}")  # noqa: S608 - a constant of this module
+_BLOCK = sa.text("UPDATE numeracao SET bloqueado = :motivo WHERE id = :id")
+
+
 async def allocate(connection: Connection, sequencia: Sequencia, *, primeiro: int = 1) -> int:
     """Take the next number, in the transaction that stores the intent; a rollback gives it back.
 
     ``primeiro`` is where a sequence begins that is not known yet: after the last number of the customer's former
     program. Others who ask for the same sequence wait until the transaction ends, so ask late in it.
+    Raises ``NumeracaoBloqueadaError``, and ``NumeroOcupadoError`` where the series numbers another ``modelo``.
     """
-    row = await connection.execute(_ALLOCATE, {**asdict(sequencia), "primeiro": primeiro})
-    return int(row.scalar_one())
+    row = (await connection.execute(_ALLOCATE, {**asdict(sequencia), "primeiro": primeiro})).one_or_none()
+    if row is None:
+        motivo = await blocked(connection, sequencia)
+        if motivo is None:
+            raise NumeroOcupadoError(f"{sequencia.serie} numbers another kind of document")
+        raise NumeracaoBloqueadaError(
+            f"A numeração da série {sequencia.serie} está bloqueada ({motivo}). Nada foi emitido e nenhum número foi "
+            "gasto. Resolva o motivo e libere: prosa numeracao --desbloquear, com --sequencia."
+        )
+    return int(row.numero)
+
+
+async def blocked(connection: Connection, sequencia: Sequencia) -> str | None:
+    """Return why the sequence gives no numbers, ``None`` while it does, or before its first."""
+    motivo: str | None = (await connection.execute(_BLOCKED, asdict(sequencia))).scalar_one_or_none()
+    return motivo
+
+
+async def block(connection: Connection, sequencia_id: int, motivo: str | None) -> bool:
+    """Stop a sequence with its reason, or let it go on with ``None``; False where there is no such sequence.
+
+    Waits for whoever is taking a number.
+    """
+    return (await connection.execute(_BLOCK, {"id": sequencia_id, "motivo": motivo})).rowcount == 1
 
 
 async def bind(connection: Connection, sequencia: Sequencia, numero: int, emissao_id: int) -> None:
@@ -144,9 +191,10 @@ async def sequences(connection: Connection) -> list[Conhecida]:
         Conhecida(
             row.id,
             row.razao_social,
-            Sequencia(row.empresa_id, row.municipio, row.serie, Ambiente(row.ambiente)),
+            Sequencia(row.empresa_id, row.municipio, row.serie, Ambiente(row.ambiente), Modelo(row.modelo)),
             row.primeiro,
             row.ultimo,
+            row.bloqueado,
         )
         for row in await connection.execute(_SEQUENCES)
     ]

@@ -82,7 +82,9 @@ def _fiscal(emissions: str) -> tuple[Parte, ...]:
             "emissões",
             "nfse_emissao",
             own,
-            _empty("nfse_emissao", own, "resposta_gateway", "webhook_payload", "erro_mensagem", "recusa"),
+            _empty(
+                "nfse_emissao", own, "resposta_gateway", "leitura_gateway", "webhook_payload", "erro_mensagem", "recusa"
+            ),
             _WITHOUT,
         ),
     )

@@ -12,6 +12,7 @@ from persistence.tables import (
     empresa,
     gateway_tentativas,
     grupo_resolvido,
+    idempotency_records,
     nfse_emissao,
     nfse_processada,
     outbox,
@@ -147,6 +148,20 @@ async def held(connection: Connection, alcance: Alcance) -> list[Any]:
     statement = sa.select(_E.retida, sa.func.count().label("quantas"), age.label("idade"))
     statement = statement.where(_E.proxima_acao_em.is_not(None), _E.retida.is_not(None), alcance.em(_E.prestador_id))
     return list(await connection.execute(statement.group_by(_E.retida).order_by(_E.retida)))
+
+
+async def open_operations(connection: Connection, alcance: Alcance, limit: int) -> list[Any]:
+    """List operations of which nobody knows how they ended, the oldest first, with their age in seconds.
+
+    One of no session (an operator's command, say) is for those who see every company.
+    """
+    r = idempotency_records.c
+    age = sa.func.extract("epoch", sa.func.now() - r.created_at)
+    joined = idempotency_records.outerjoin(snapshot, snapshot.c.sessao_id == r.process_instance_id)
+    statement = sa.select(r.operation_name, r.process_instance_id, snapshot.c.sessao_id, age.label("idade"))
+    statement = statement.select_from(joined).where(r.status == "PENDING", r.lease_until <= sa.func.now())
+    statement = statement.where(alcance.em(snapshot.c.empresa_id)).order_by(r.created_at).limit(limit)
+    return list(await connection.execute(statement))
 
 
 async def last_answer(connection: Connection) -> Any:

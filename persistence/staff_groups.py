@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import JSONB, insert
 
 from persistence.tables import empresa, grupo_resolvido, nfse_emissao, resolvida, session_snapshot
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 LONGEST = timedelta(days=90)  # the longest period that the page of groups shows
 _E = nfse_emissao.c
-_answer = _E.resposta_gateway
+_answer = sa.func.coalesce(_E.leitura_gateway, _E.resposta_gateway)  # an older release kept its reading in the latter
 CODE: sa.ColumnElement[Any] = sa.func.coalesce(
-    _answer[("codigos", "0")].astext,
-    _answer[("nota", "codigos", "0")].astext,
+    sa.type_coerce(_answer, JSONB)[("codigos", "0")].astext,
+    sa.type_coerce(_answer, JSONB)[("nota", "codigos", "0")].astext,
     sa.func.left(_E.erro_mensagem, 80),
     "sem código",
 )

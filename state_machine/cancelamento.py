@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from state_machine.efeitos import Mensagem
 
 MOTIVO_MIN, MOTIVO_MAX = 15, 255  # characters of xMotivo (national NFS-e, event e101101)
-PRAZO = timedelta(hours=1)  # as long as a session waits for the user
+PRAZO = timedelta(hours=1)  # where a channel sets no other: as long as a session waits for the user
 
 
 class EstadoCancelamento(StrEnum):
@@ -76,7 +76,10 @@ class Motivo:
 
 @dataclass(frozen=True, slots=True)
 class Cancelamento:
-    """One attempt to cancel ``nota``. ``versao`` grows with every change and is what a button is bound to."""
+    """One attempt to cancel ``nota``. ``versao`` grows with every change and is what a button is bound to.
+
+    ``prazo`` is how long it waits for the user's next word, as its channel is set.
+    """
 
     id: int
     nota: NotaEmitida
@@ -84,6 +87,7 @@ class Cancelamento:
     versao: int
     motivo: Motivo | None = None
     expira_em: datetime | None = None
+    prazo: timedelta = PRAZO
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +163,11 @@ class Decisao:
 Regra = Callable[[Cancelamento, Evento, datetime], Decisao]
 
 
-def abre(cancelamento_id: int, nota: NotaEmitida, agora: datetime) -> Decisao:
+def abre(cancelamento_id: int, nota: NotaEmitida, agora: datetime, prazo: timedelta = PRAZO) -> Decisao:
     """Begin with a note that the authority issued and that stands; asks why. Raises ``ValueError`` for another."""
     if nota.status is not StatusNota.AUTORIZADO:
         raise ValueError(f"a note that is {nota.status} is not cancelled")
-    novo = Cancelamento(cancelamento_id, nota, E.AGUARDANDO_MOTIVO, 1, expira_em=agora + PRAZO)
+    novo = Cancelamento(cancelamento_id, nota, E.AGUARDANDO_MOTIVO, 1, expira_em=agora + prazo, prazo=prazo)
     return Decisao(novo, textos.pergunta_motivo(novo))
 
 
@@ -191,22 +195,22 @@ def _motiva(c: Cancelamento, evento: Evento, agora: datetime) -> Decisao:
     if motivo is None and c.motivo is not None:  # a few words beside the summary are no other reason
         return _lembra(c, evento, agora)
     if motivo is None:
-        return Decisao(replace(c, expira_em=agora + PRAZO), textos.motivo_curto(c))
-    novo = replace(_vai(c, E.AGUARDANDO_CONFIRMACAO, agora + PRAZO), motivo=motivo)
+        return Decisao(replace(c, expira_em=agora + c.prazo), textos.motivo_curto(c))
+    novo = replace(_vai(c, E.AGUARDANDO_CONFIRMACAO, agora + c.prazo), motivo=motivo)
     return Decisao(novo, textos.resumo(novo))
 
 
 def _confirma(c: Cancelamento, evento: Evento, agora: datetime) -> Decisao:
     assert isinstance(evento, Confirmou)  # noqa: S101 - REGRAS
     if evento.versao != c.versao:
-        return Decisao(replace(c, expira_em=agora + PRAZO), textos.resumo(c, textos.BOTAO_ANTIGO))
+        return Decisao(replace(c, expira_em=agora + c.prazo), textos.resumo(c, textos.BOTAO_ANTIGO))
     if c.expira_em is not None and agora >= c.expira_em:  # the sweep has not come by yet
         return Decisao(_vai(c, E.EXPIRADO), textos.expirado(c))
     return Decisao(_vai(c, E.PENDENTE), textos.pedido(c))
 
 
 def _lembra(c: Cancelamento, _evento: Evento, agora: datetime) -> Decisao:
-    c = replace(c, expira_em=agora + PRAZO)
+    c = replace(c, expira_em=agora + c.prazo)
     return Decisao(c, textos.pergunta_motivo(c) if c.motivo is None else textos.resumo(c, textos.LEMBRETE))
 
 

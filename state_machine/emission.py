@@ -57,7 +57,7 @@ class Nota:
     numero: str | None = None
     chave: str | None = None
     protocolo: str | None = None
-    c_stat: str | None = None
+    c_stat: int | None = None
     url_pdf: str | None = None
     url_xml: str | None = None
     data_emissao: str | None = None

@@ -287,6 +287,14 @@ def quarentena() -> Mensagem:
     )
 
 
+def numeracao_bloqueada() -> Mensagem:
+    """Staff stopped the numbering of the company's invoices: nothing can be issued until they let it go on."""
+    return Mensagem(
+        "*Ainda não emiti esta nota:* a numeração das notas da sua empresa está parada por um acerto. "
+        "Seus dados continuam guardados e a equipe foi avisada. Daqui a pouco, toca em *Confirmar* de novo."
+    )
+
+
 def reprocessando() -> Mensagem:
     """Staff repaired our side, and the refused invoice is tried again."""
     return Mensagem(

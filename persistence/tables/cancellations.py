@@ -27,7 +27,7 @@ cancelamento = sa.Table(
     sa.Column("confirmado_em", MOMENT),
     sa.Column("protocolo", sa.Text),
     sa.Column("recusa", sa.Text),
-    sa.Column("resposta_gateway", JSONB),
+    sa.Column("resposta_gateway", JSONB),  # the newest JSON received, whole; older releases: our reading of it
     sa.Column("erro_mensagem", sa.Text),
     sa.Column("consultas", sa.Integer, nullable=False, server_default="0"),
     sa.Column("envios", sa.Integer, nullable=False, server_default="0"),

@@ -30,9 +30,10 @@ nfse_emissao = sa.Table(
     sa.Column("competencia", sa.Date, nullable=False),
     sa.Column("impressao", sa.Text, nullable=False),  # SHA-256 fingerprint of the content
     sa.Column("payload_enviado", sa.LargeBinary, nullable=False),  # the exact bytes; resent only as they are
-    sa.Column("resposta_gateway", JSONB),
+    sa.Column("resposta_gateway", JSONB),  # the newest JSON received, whole; older releases: our reading of it
+    sa.Column("leitura_gateway", JSONB),  # what we read in the newest answer that told something
     sa.Column("id_externo", sa.Text),
-    sa.Column("protocolo", sa.Text),
+    sa.Column("protocolo", sa.Text),  # of the newest acceptance by the gateway
     sa.Column("erro_mensagem", sa.Text),
     sa.Column("consultas", sa.Integer, nullable=False, server_default="0"),  # rung of the reconciliation ladder
     sa.Column("envios", sa.Integer, nullable=False, server_default="0"),
@@ -57,7 +58,7 @@ nfse_emissao = sa.Table(
     sa.Column("correlacao", sa.Text),
     now("criado_em"),
     sa.Column("enviado_em", MOMENT),
-    sa.Column("processado_em", MOMENT),
+    sa.Column("processado_em", MOMENT),  # when it came to its status; a later look that finds the same leaves it
     sa.UniqueConstraint("sessao_id", "revisao", "tentativa"),
     sa.CheckConstraint("(serie_rps IS NULL) = (numero_rps IS NULL)", name="rps"),
     # One attempt of a confirmed revision is under way at most. Late truth is free to say what it likes of settled ones.
@@ -110,6 +111,7 @@ nfse_processada = sa.Table(
     sa.Column("status", sa.Text, nullable=False),  # autorizado | cancelamento_pendente | cancelado
     sa.Column("cancelado_em", MOMENT),
     sa.Column("protocolo_cancelamento", sa.Text),
+    # A number, in text: the release before gives it as text. This one gives an integer, so that the next may change it.
     sa.Column("c_stat", sa.Text),
     sa.Column("url_xml", sa.Text),
     sa.Column("url_pdf", sa.Text),
@@ -118,6 +120,7 @@ nfse_processada = sa.Table(
     sa.Column("webhook_payload", JSONB),
     now("criado_em"),
     sa.Index("ix_nfse_processada_numero", "numero"),
+    sa.Index("ix_nfse_processada_chave", "chave", postgresql_where=sa.text("chave IS NOT NULL")),
 )
 
 nfse_documento = sa.Table(

@@ -11,12 +11,17 @@ numeracao = sa.Table(
     metadata,
     id_(),
     sa.Column("empresa_id", sa.ForeignKey("empresa.id"), nullable=False),
+    sa.Column("modelo", sa.Text, nullable=False, server_default="nfse"),  # nfse | 55 (NF-e) | 65 (NFC-e)
     sa.Column("municipio", sa.Text, nullable=False),  # IBGE
     sa.Column("serie", sa.Text, nullable=False),
     sa.Column("ambiente", sa.Text, nullable=False),  # producao | homologacao
     sa.Column("primeiro", sa.BigInteger, nullable=False),  # earlier numbers are another program's
     sa.Column("ultimo", sa.BigInteger, nullable=False),
+    sa.Column("bloqueado", sa.Text),  # why no number is given out, null when they are
+    # The release before names these four in ON CONFLICT, so the model joins them after it: until then a series that
+    # numbers one model is refused to another.
     sa.UniqueConstraint("empresa_id", "municipio", "serie", "ambiente"),
+    sa.CheckConstraint("modelo IN ('nfse', '55', '65')", name="modelo"),
     sa.CheckConstraint("ambiente IN ('producao', 'homologacao')", name="ambiente"),
     sa.CheckConstraint("primeiro > 0 AND ultimo >= primeiro", name="ordem"),
 )

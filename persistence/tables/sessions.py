@@ -15,7 +15,7 @@ session_snapshot = sa.Table(
     id_(),
     sa.Column("sessao_id", sa.Text, nullable=False, unique=True),  # ddmmaa-hhhhhhhh
     sa.Column("conversa", sa.ForeignKey("conversas.conversa"), nullable=False),
-    sa.Column("telefone", sa.Text),
+    sa.Column("telefone", sa.Text),  # E.164, "+" first; null where no number is known; older releases: digits alone
     sa.Column("empresa_id", sa.ForeignKey("empresa.id"), nullable=False),
     sa.Column("origem", sa.Text),  # sessao_id of the rejected session that this one repairs
     sa.Column("estado", sa.Text, nullable=False),

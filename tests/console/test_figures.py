@@ -68,6 +68,30 @@ async def test_health_says_what_waits(desk: Desk, history: str) -> None:
         await pool.execute("UPDATE nfse_emissao SET status = 'rejeitado' WHERE sessao_id = $1", history)
 
 
+async def test_health_lists_operations_without_an_answer(desk: Desk, history: str) -> None:
+    """Each with its session, for those who see its company; what somebody is at, or has ended, is not among them."""
+    pool = desk.office.database.pool
+    record = (
+        "INSERT INTO idempotency_records (idempotency_key, process_instance_id, activity_id, operation_name, "
+        "input_hash, status, lease_until, expires_at) "
+        "VALUES ($1, $2, 'emitir', 'emitir_nfse', '', 'PENDING', now() + make_interval(mins => $3), now())"
+    )
+    await pool.execute(record, "lost", history, -1)
+    await pool.execute(record, "of a command", "comando-1", -1)
+    await pool.execute(record, "under way", "em-andamento", 1)
+    try:
+        async with desk.office.at_work(Papel.LEITURA) as sara:
+            page = (await sara.get("/console/saude"))[1]
+        assert page.count('data-testid="aberta"') == 2
+        assert f'href="/console/sessoes/{history}"' in page
+        async with desk.office.at_work(Papel.LEITURA, ("12.345.678/0001-95",)) as other:
+            assert 'data-testid="aberta"' not in (await other.get("/console/saude"))[1]
+    finally:
+        await pool.execute(
+            "DELETE FROM idempotency_records WHERE idempotency_key = ANY($1)", ["lost", "of a command", "under way"]
+        )
+
+
 async def test_a_list_leaves_masked_and_audited(desk: Desk, history: str) -> None:
     """CSV and JSON hold what the page shows, masked, for supervisors; the audit knows who took how many."""
     async with desk.office.at_work(Papel.SUPERVISOR) as rita:

@@ -55,3 +55,14 @@ def test_phones_documents_and_names() -> None:
     assert masks.document("12345678000195") == "12.•••.•••/0001-95"
     assert masks.document("52998224725") == "•••.•••.247-25"
     assert masks.person("Ana Maria de Souza") == "Ana M. d. S."
+
+
+def test_a_persons_name_is_hidden_under_a_companys_key() -> None:
+    """The gateway repeats whom an invoice is for: a CPF's name is a person's, a CNPJ's is on the register."""
+    person = {"cpfCnpj": "529.982.247-25", "razaoSocial": "Maria Aparecida Lima"}
+    company = {"cpfCnpj": "12345678000195", "razaoSocial": "PADARIA DO ZÉ LTDA"}
+    shown = masks.tree([{"tomador": person}, {"prestador": company}])
+    assert (shown[0]["tomador"]["razaoSocial"], shown[1]["prestador"]["razaoSocial"]) == (
+        "Maria A. L.",
+        "PADARIA DO ZÉ LTDA",
+    )

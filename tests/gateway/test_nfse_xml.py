@@ -9,7 +9,8 @@ from state_machine.emission import Nota, Situacao
 
 NOTA = Nota("ext", "ref", Situacao.AUTORIZADA)
 NATIONAL = """<?xml version="1.0" encoding="UTF-8"?>
-<NFSe xmlns="http://www.sped.fazenda.gov.br/nfse" versao="1.01"><infNFSe Id="NFS1"><DPS versao="1.01"><infDPS Id="DPS1">
+<NFSe xmlns="http://www.sped.fazenda.gov.br/nfse" versao="1.01"><infNFSe Id="NFS1"><cStat>100</cStat>
+<DPS versao="1.01"><infDPS Id="DPS1">
 <dCompet>2026-11-21</dCompet><serv><cServ><cTribNac>171201</cTribNac><xDescServ>Gestão de condomínio</xDescServ></cServ>
 </serv></infDPS></DPS></infNFSe></NFSe>"""
 ABRASF = """<CompNfse xmlns="http://www.abrasf.org.br/nfse.xsd"><Nfse><InfNfse><Competencia>2026-11-01T00:00:00</Competencia>
@@ -27,6 +28,7 @@ def test_text_month_and_code_are_read(xml: bytes, codigo: str) -> None:
     nota = with_content(NOTA, xml)
     assert (nota.descricao, nota.codigo_servico) == ("Gestão de condomínio", codigo)
     assert (nota.competencia or "")[:7] == "2026-11"
+    assert nota.c_stat == (100 if codigo == "171201" else None)  # ABRASF knows none
 
 
 @pytest.mark.parametrize(

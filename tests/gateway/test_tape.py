@@ -13,7 +13,7 @@ from gateway.http import Exchange
 from gateway.payload import build
 from gateway.plugnotas import PlugNotas
 from gateway.scrub import mask
-from gateway.tape import HIDDEN, MAX_PROSE, MAX_TEXT, masked_body, observe, recording
+from gateway.tape import HIDDEN, MAX_PROSE, MAX_TEXT, MAX_WHOLE, masked_body, observe, recording, whole_json
 
 REJECTION = {
     "error": {
@@ -106,3 +106,33 @@ async def test_only_the_calls_of_this_stretch_are_taken_down(server, free, key):
         assert "Não localizamos" in (tape.resposta or "")
     observe(Exchange("GET", "/", 200, b"{}", None, 0.1))
     assert tape.http_status == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "kept"),
+    [
+        (
+            b'[{"id": "x", "valor": 1500.00, "novo": {"a": [true, null]}}]',
+            '[{"id":"x","valor":1500.00,"novo":{"a":[true,null]}}]',
+        ),
+        (b'{"data": {"senha": "hunter2", "nome": "Ana"}}', f'{{"data":{{"senha":"{HIDDEN}","nome":"Ana"}}}}'),
+        (b'{"a": "\\u0000"}', '{"a":"\ufffd"}'),
+        (b'{"a": 0.' + b"1" * 20_000 + b"}", '{"a":"0.' + "1" * 20_000 + '"}'),
+        (b'"a text"', None),
+        (b"<html>", None),
+        (b'{"a": NaN}', None),
+        (b'{"a": "' + b"x" * MAX_WHOLE + b'"}', None),
+    ],
+    ids=["exact", "secret", "nul", "endless number", "text", "page", "nan", "huge"],
+)
+def test_json_is_kept_whole(body: bytes, kept: str | None) -> None:
+    """Everything in it, numbers as exact as they came, so that the database takes it; only secrets are hidden."""
+    assert whole_json(body) == kept
+
+
+def test_what_fetches_a_document_does_not_replace_the_answer() -> None:
+    """The first JSON of a stretch is the answer about the note; a document's error is none."""
+    with recording() as tape:
+        for body in (b"<html>", b'{"id": "note"}', b'{"error": {"message": "no XML yet"}}'):
+            observe(Exchange("GET", "/", 200, body, None, 0.1))
+    assert tape.recebido == '{"id":"note"}'

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from stored_work import CONTEUDO, change, clear, emission, lease_ends, row
 
-from persistence import emissions
+from persistence import attempts, emissions
 from persistence.emissions import EmissionLeaseLostError
 from persistence.engine import Database
 from state_machine.emission import StatusEmissao
@@ -227,3 +227,40 @@ async def test_the_same_attempt_is_stored_once(database: Database) -> None:
     with pytest.raises(asyncpg.UniqueViolationError):
         await change(database, TABLE, second, sessao_id=same)
     await change(database, TABLE, second, tentativa=2, sessao_id=same)
+
+
+async def test_when_it_was_processed_is_written_once(database: Database) -> None:
+    """A later webhook has it looked at again, and the moment of the authority's word stays."""
+    stored = await emission(database, status="enviado")
+    [tarefa] = await claim(database)
+    await settle(database, tarefa, StatusEmissao.CONCLUIDO, None)
+    first = (await row(database, TABLE, stored))["processado_em"]
+    assert first is not None
+    await hint(database, stored)
+    [again] = await claim(database)
+    await settle(database, again, StatusEmissao.CONCLUIDO, None)
+    assert (await row(database, TABLE, stored))["processado_em"] == first
+
+
+async def test_the_authoritys_late_word_has_a_moment_of_its_own(database: Database) -> None:
+    """What we had given up counts as processed from the word that came after all."""
+    given_up = datetime.now(UTC) - timedelta(hours=3)
+    stored = await emission(database, status="erro", processado_em=given_up)
+    [tarefa] = await claim(database)
+    await settle(database, tarefa, StatusEmissao.CONCLUIDO, None)
+    assert (await row(database, TABLE, stored))["processado_em"] > given_up
+
+
+async def test_of_two_writers_the_second_loses(database: Database) -> None:
+    """Staff send a frozen worker's emission again, which takes no epoch: what the worker then stores is refused."""
+    stored = await emission(database)
+    [frozen] = await claim(database)
+    sessao_id = (await row(database, TABLE, stored))["sessao_id"]
+    await change(database, TABLE, stored, status="pendente")
+    await lease_ends(database, TABLE, stored)
+    async with database.transaction() as connection:
+        assert await attempts.resume(connection, sessao_id, 1)
+    with pytest.raises(EmissionLeaseLostError):
+        await settle(database, frozen, StatusEmissao.ERRO, None)
+    found = await row(database, TABLE, stored)
+    assert (found["status"], found["epoch"], found["versao"]) == ("pendente", frozen.epoch, frozen.versao + 1)

@@ -8,7 +8,7 @@ import pytest
 
 from persistence import gateway_operations as records
 from persistence.engine import Database
-from persistence.idempotency import Conflict, InProgress, unknown
+from persistence.idempotency import Conflict, InProgress, open_records
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -120,7 +120,7 @@ async def test_a_lost_answer_leaves_it_open_for_whoever_asks(database: Database,
     async with database.transaction() as connection:
         records.leave_open(connection, operation, "ReadTimeout")
     async with database.transaction() as connection:
-        assert operation.key in await unknown(connection, 1000)
+        assert operation.key in {each.key for each in await open_records(connection, 1000)}
     assert await _begin(database, operation) == {operation.key}
 
 

@@ -10,7 +10,7 @@ import pytest_asyncio
 from owner import as_owner
 from patience import PATIENCE
 
-from persistence.engine import Database, refuse_in_transaction
+from persistence.engine import Database
 from persistence.idempotency import (
     DEFAULT,
     Beginning,
@@ -24,12 +24,12 @@ from persistence.idempotency import (
     begin,
     cleanup,
     fail,
+    of_process,
+    open_records,
     renew,
     succeed,
-    unknown,
 )
 from persistence.idempotency_key import InvalidKeyError, Operation, input_hash, key_for
-from persistence.once import DefiniteFailureError, Done, run_once
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -222,7 +222,37 @@ async def test_abandonment_is_no_failure(database: Database, operation: Operatio
         await end_lease(database)
     assert await column(database, "retry_count") == 0
     async with database.transaction() as connection:
-        assert await unknown(connection) == [operation.key]
+        [aberto] = await open_records(connection)
+    assert (aberto.key, aberto.status, aberto.em_maos) == (operation.key, "PENDING", False)
+
+
+async def test_only_what_nobody_holds_is_listed_as_open(database: Database) -> None:
+    """The oldest first; what is under way, and what has ended, is no question."""
+    asked = [Operation.of("o", "s", "a", number) for number in range(2)]
+    for each in asked:
+        await start(database, each)
+    await end_lease(database)
+    await start(database, Operation.of("o", "s", "a", "under way"))
+    await finish(database, await start(database, Operation.of("o", "s", "a", "done")))
+    async with database.transaction() as connection:
+        assert [each.key for each in await open_records(connection)] == [each.key for each in asked]
+        assert [each.key for each in await open_records(connection, 1)] == [asked[0].key]
+
+
+async def test_a_process_shows_all_its_operations(database: Database) -> None:
+    """In their order, whatever became of them; another process's are not among them."""
+    done, failed, held = (Operation.of("o", "s1", step, 1) for step in ("a", "b", "c"))
+    await finish(database, await start(database, done))
+    await give_up(database, await start(database, failed))
+    await start(database, held)
+    await start(database, Operation.of("o", "s2", "a", 1))
+    async with database.transaction() as connection:
+        found = await of_process(connection, "s1")
+    assert [(each.activity_id, each.status, each.em_maos) for each in found] == [
+        ("a", "SUCCESS", False),
+        ("b", "FAILED", False),
+        ("c", "PENDING", True),
+    ]
 
 
 async def test_a_verdict_is_given_once(database: Database, operation: Operation) -> None:
@@ -264,12 +294,12 @@ async def test_a_rollback_leaves_nothing(database: Database, operation: Operatio
             async with asyncio.timeout(PATIENCE):
                 while not await database.pool.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
                     pass
-            raise DefiniteFailureError
+            raise LookupError
 
     failing = asyncio.create_task(fails())
     await began.wait()
     assert isinstance(await ask(database, operation), Started)
-    with pytest.raises(DefiniteFailureError):
+    with pytest.raises(LookupError):
         await failing
 
 
@@ -318,85 +348,3 @@ async def test_records_live_as_long_as_they_are_told(database: Database, operati
     await start(database, operation)
     hours = "round(extract(epoch FROM expires_at - created_at) / 3600)::int"
     assert await column(database, hours) == 24
-
-
-async def test_run_once_works_once(database: Database, operation: Operation) -> None:
-    """Of many callers one works, with no transaction open; the others wait or are told its result."""
-    calls = 0
-    release = asyncio.Event()
-
-    async def work(started: Started) -> dict[str, int]:
-        nonlocal calls
-        refuse_in_transaction()
-        calls += 1
-        await release.wait()
-        return {"emissao": started.epoch}
-
-    async with asyncio.timeout(PATIENCE):
-        callers = [asyncio.create_task(run_once(database, operation, work)) for _ in range(20)]
-        while sum(task.done() for task in callers) < len(callers) - 1:
-            await asyncio.wait([task for task in callers if not task.done()], return_when=asyncio.FIRST_COMPLETED)
-        release.set()
-        told = await asyncio.gather(*callers)
-    assert calls == 1
-    assert [type(answer) for answer in told].count(InProgress) == 19
-    assert Done({"emissao": 1}) in told
-    assert await run_once(database, operation, work) == Replay({"emissao": 1})
-
-
-async def test_run_once_notes_only_a_definite_failure(database: Database, operation: Operation) -> None:
-    """What certainly failed is FAILED, reaches the caller, and starts afresh the next time."""
-
-    async def refused(_: Started) -> None:
-        raise DefiniteFailureError("a prefeitura recusou")
-
-    with pytest.raises(DefiniteFailureError):
-        await run_once(database, operation, refused)
-    assert await column(database, "status || ' ' || error_message") == "FAILED a prefeitura recusou"
-    assert not (await start(database, operation)).resumed
-
-
-async def test_run_once_leaves_a_lost_answer_open(database: Database, operation: Operation) -> None:
-    """Any other error may have come after the deed: the next one starts at once, and is told to ask first."""
-    resumed: list[bool] = []
-
-    async def loses_the_answer(started: Started) -> str:
-        resumed.append(started.resumed)
-        if not started.resumed:
-            raise ConnectionResetError
-        return "found at the gateway"
-
-    with pytest.raises(ConnectionResetError):
-        await run_once(database, operation, loses_the_answer)
-    assert await run_once(database, operation, loses_the_answer) == Done("found at the gateway")
-    assert resumed == [False, True]
-
-
-async def test_work_does_not_outlive_its_lease(database: Database, operation: Operation) -> None:
-    """Work is stopped when its lease ends, so that an heir never works beside it."""
-
-    async def endless(_: Started) -> None:
-        await asyncio.Event().wait()
-
-    async with asyncio.timeout(PATIENCE):
-        with pytest.raises(TimeoutError):
-            await run_once(database, operation, endless, Policy(lease_seconds=0.2))
-    assert (await start(database, operation)).resumed
-
-
-async def test_a_cancelled_work_waits_for_its_lease(database: Database, operation: Operation) -> None:
-    """A process that is told to stop leaves the record as a crash would: under its lease, the outcome unknown."""
-    working = asyncio.Event()
-
-    async def interrupted(_: Started) -> None:
-        working.set()
-        await asyncio.Event().wait()
-
-    task = asyncio.create_task(run_once(database, operation, interrupted))
-    await working.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert isinstance(await ask(database, operation), InProgress)
-    await end_lease(database)
-    assert (await start(database, operation)).resumed

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import asyncpg
@@ -13,7 +14,20 @@ from patience import PATIENCE
 
 from persistence import people
 from persistence.engine import Database
-from persistence.numbering import Ambiente, NumeroOcupadoError, Sequencia, allocate, bind, gaps, void
+from persistence.numbering import (
+    Ambiente,
+    Modelo,
+    NumeracaoBloqueadaError,
+    NumeroOcupadoError,
+    Sequencia,
+    allocate,
+    bind,
+    block,
+    blocked,
+    gaps,
+    sequences,
+    void,
+)
 from state_machine.emission import StatusEmissao
 
 if TYPE_CHECKING:
@@ -308,3 +322,54 @@ async def test_a_living_number_cannot_be_voided(database: Database, sequencia: S
     with pytest.raises(NumeroOcupadoError):
         await overreach()
     assert await list_gaps(database, sequencia) == [range(1, 2)]
+
+
+async def test_a_blocked_sequence_gives_no_number(database: Database, sequencia: Sequencia) -> None:
+    """The refusal says why and what to do, no number is lost, and freed it goes on where it stood."""
+    async with database.transaction() as connection:
+        assert await allocate(connection, sequencia) == 1
+        [known] = [each for each in await sequences(connection) if each.sequencia == sequencia]
+        assert await block(connection, known.id, "a prefeitura trocou a série")
+    with pytest.raises(NumeracaoBloqueadaError, match=r"a prefeitura trocou a série.*--desbloquear"):
+        async with database.transaction() as connection:
+            await allocate(connection, sequencia)
+    async with database.transaction() as connection:
+        assert await block(connection, known.id, None)
+        assert await allocate(connection, sequencia) == 2
+        assert await gaps(connection, sequencia) == [range(1, 3)]
+
+
+async def test_a_block_waits_for_who_takes_a_number(database: Database, sequencia: Sequencia) -> None:
+    """Whoever was first has the number; whoever comes after the block has none."""
+    async with database.transaction() as connection:
+        await allocate(connection, sequencia)
+        [known] = [each for each in await sequences(connection) if each.sequencia == sequencia]
+
+    async def blocks() -> None:
+        async with database.transaction() as connection:
+            await block(connection, known.id, "acerto")
+
+    async with database.transaction() as connection:
+        assert await allocate(connection, sequencia) == 2
+        blocking = asyncio.create_task(blocks())
+        async with asyncio.timeout(PATIENCE):
+            while not await database.pool.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):
+                pass
+    await blocking
+    async with database.transaction() as connection:
+        assert await blocked(connection, sequencia) == "acerto"
+
+
+async def test_the_model_is_part_of_the_key(database: Database, sequencia: Sequencia) -> None:
+    """An NF-e's sequence counts apart from the invoices of services, and takes no number of theirs."""
+    nfe = replace(sequencia, modelo=Modelo.NFE, serie="1")
+    async with database.transaction() as connection:
+        assert [await allocate(connection, each) for each in (sequencia, nfe, nfe)] == [1, 1, 2]
+        assert await gaps(connection, nfe) == [range(1, 3)]
+        assert await gaps(connection, replace(nfe, modelo=Modelo.NFCE)) == []
+        assert {each.sequencia for each in await sequences(connection)} >= {sequencia, nfe}
+    with pytest.raises(NumeroOcupadoError, match="another kind"):
+        async with database.transaction() as connection:
+            await allocate(connection, replace(sequencia, modelo=Modelo.NFE))
+    async with database.transaction() as connection:
+        assert await allocate(connection, sequencia) == 2

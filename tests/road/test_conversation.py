@@ -237,3 +237,36 @@ async def test_the_journal_tells_the_whole_road(road: Road) -> None:
         "SELECT correlacao FROM nfse_emissao WHERE sessao_id = $1", session["sessao_id"]
     )
     assert journal[3]["correlacao"] == emission == journal[4]["correlacao"]
+
+
+WRITTEN = """
+CREATE TABLE escrito (id bigint GENERATED ALWAYS AS IDENTITY, sessao_id text, operacao text, estado text, motivo text,
+    completo boolean, cnpj_status text);
+CREATE FUNCTION anotar() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO escrito (sessao_id, operacao, estado, motivo, completo, cnpj_status)
+    VALUES (new.sessao_id, TG_OP, new.estado, new.snapshot_reason, new.data_complete, new.cnpj_status);
+    RETURN NULL;
+END $$;
+CREATE TRIGGER anotar AFTER INSERT OR UPDATE ON session_snapshot FOR EACH ROW EXECUTE FUNCTION anotar();
+"""
+
+
+async def test_a_session_is_first_stored_in_coleta(road: Road) -> None:
+    """Also when one message says all: created empty for ``manual``, then complete, in one turn with one answer."""
+    await road.database.pool.execute(WRITTEN)
+    try:
+        ana = await road.person()
+        await ana.say(FULL)
+        await road.settled()
+        session = await road.session(ana)
+        rows = await road.database.pool.fetch(
+            "SELECT operacao, estado, motivo, completo, cnpj_status FROM escrito WHERE sessao_id = $1 ORDER BY id",
+            session["sessao_id"],
+        )
+    finally:
+        await road.database.pool.execute("DROP TABLE escrito; DROP FUNCTION anotar CASCADE")
+    assert [tuple(row) for row in rows] == [
+        ("INSERT", "coleta", "manual", False, "null"),
+        ("UPDATE", "aguardando_confirmacao", "data_complete", True, "validated"),
+    ]
+    assert len(ana.answers) == 1

@@ -58,6 +58,15 @@ async def test_who_hides_the_number_later_is_still_the_same_person(road: Road) -
     ]
 
 
+async def test_a_session_keeps_the_phone_in_international_form(road: Road) -> None:
+    """With "+" and the ninth digit, also of somebody who hides a number by which they are known."""
+    ana = await road.person()
+    await ana.issue()
+    await road.world.meta.user_text(road.world.meta.phones.users[ana.who].user_id, "nota de 1700")
+    await ana.expect()
+    assert [session["telefone"] for session in await road.sessions(ana)] == [f"+{ana.who}"] * 2
+
+
 async def test_who_was_never_known_by_number_is_unknown_by_bsuid(road: Road) -> None:
     """A BSUID alone opens no door."""
     stranger = Person(road.world, "BR.99887766554433")

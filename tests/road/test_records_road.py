@@ -130,3 +130,25 @@ async def test_every_call_leaves_its_bodies_without_people(road: Road) -> None:
     everything = " ".join(f"{call['pedido']} {call['resposta']}" for call in (submit, *questions))
     for personal in ("PADARIA", "12345678000195", "11222333000181", "marketing"):
         assert personal not in everything
+
+
+async def test_the_gateways_own_json_is_kept_whole(road: Road) -> None:
+    """As it was received, with everything in it that we do not read; what we read stands beside it."""
+    ana = await road.person()
+    await ana.issue(unlike())
+    await road.settled()
+    row, [note] = await _emission(road, ana), await road.notes(ana)
+    [received] = row["resposta_gateway"]
+    assert (received["id"], received["situacao"], received["tomador"]) == (note.id, "CONCLUIDO", note.tomador)
+    assert received["tipoAutorizacao"] == "WEBSERVICE"  # nothing that Prosa reads
+    assert row["leitura_gateway"]["nota"]["numero"] == note.numero
+
+
+async def test_protocol_and_status_code_are_stored(road: Road) -> None:
+    """The protocol of the acceptance at the emission and at the note, the code of the XML as a number."""
+    ana = await road.person()
+    await ana.issue(unlike())
+    await road.settled()
+    row, [note] = await _emission(road, ana), await road.notes(ana)
+    stored = await road.database.pool.fetchrow("SELECT * FROM nfse_processada WHERE emissao_id = $1", row["id"])
+    assert (row["protocolo"], stored["protocolo"], stored["c_stat"]) == (note.protocol, note.protocol, "100")

@@ -11,7 +11,7 @@ from road_people import FULL, Person, new_phone, unlike
 
 from bot.company import add_company
 from bot.demo import COMPANY
-from bot.numbering_report import explain, report
+from bot.numbering_report import block, explain, report
 from bot.protocol_commands import CommandRefusedError, reprocess
 
 if TYPE_CHECKING:
@@ -91,3 +91,28 @@ async def test_half_an_explanation_is_none(road: Road, sequence: int | None, num
     """Which sequence, which numbers and why: all three, or nothing changes."""
     with pytest.raises(CommandRefusedError, match="nada mudou"):
         await explain(road.database, sequence, numbers, why)
+
+
+async def test_while_the_numbering_is_blocked_nothing_is_issued(road: Road) -> None:
+    """The yes is answered with what to do, and the data stay; freed, the same button issues under the next number."""
+    ana = await _staff(road)
+    await ana.issue(unlike())
+    sequence = int((await report(road.database))[0].split(" ")[0])
+    with pytest.raises(CommandRefusedError, match="--motivo"):
+        await block(road.database, sequence, " ")
+    assert "bloqueada" in (await block(road.database, sequence, "a prefeitura trocou a série"))[0]
+    assert "    BLOQUEADA: a prefeitura trocou a série (prosa numeracao --desbloquear libera)" in await report(
+        road.database
+    )
+    summary = await ana.say(unlike())
+    assert "numeração" in (await ana.press("Confirmar", summary)).text
+    assert (await road.session(ana))["estado"] == "aguardando_confirmacao"
+    assert len(await road.notes(ana)) == 1
+
+    await block(road.database, sequence, None)
+    await ana.touch("Confirmar", summary)
+    await ana.files()
+    before, after = [row[1] for row in await _numbered(road, ana)]
+    assert after == before + 1
+    with pytest.raises(CommandRefusedError, match="Não há sequência"):
+        await block(road.database, 10**6, None)

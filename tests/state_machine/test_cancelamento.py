@@ -145,6 +145,17 @@ def test_a_deadline_that_was_moved_expires_nothing():
     assert decide(c, PrazoVencido(), AGORA + timedelta(minutes=60)).cancelamento.estado is E.EXPIRADO
 
 
+def test_a_channel_may_give_another_time() -> None:
+    """Every word that keeps it waiting gives the channel's time anew."""
+    prazo = timedelta(hours=5)
+    c = abre(1, NOTA, AGORA, prazo).cancelamento
+    assert c.expira_em == AGORA + prazo
+    for evento in (Conversou(), Motivou(Codigo.OUTROS, "curto"), Motivou(Codigo.OUTROS, WHY), Confirmou(0)):
+        agora = AGORA + timedelta(hours=1)
+        c = decide(c, evento, agora).cancelamento
+        assert c.expira_em == agora + prazo
+
+
 def test_the_arrows_are_these():
     """Every way a cancellation can go; the page draws them from the rules."""
     ends = {

@@ -167,6 +167,7 @@ _FIXAS = {
     "editou": (),
     "editou_tarde": (em_processo(),),
     "apagou_tarde": (em_processo(),),
+    "numeracao_bloqueada": (),
     "reprocessando": (),
     "ainda_quer": (_SESSAO,),
     "envio_retomado": (),
