@@ -76,6 +76,22 @@ def off(nome: Annotated[str, typer.Argument(help="Nome de entrada.")]) -> None:
     _with_database(work)
 
 
+@app.command("desbloquear")
+def desbloquear(nome: Annotated[str, typer.Argument(help="Nome de entrada.")]) -> None:
+    """Esquece as tentativas erradas de entrar em uma conta: a próxima é conferida sem espera."""
+    from console.accounts import unblock
+
+    async def work(database: Database) -> None:
+        if not await unblock(database, nome):
+            fail(f"Não há conta ativa com o nome {nome}. Nada mudou.")
+        typer.echo(
+            f"A próxima entrada de {nome} é conferida sem espera. "
+            "Só um endereço que tentou muitas contas ainda espera, até um minuto."
+        )
+
+    _with_database(work)
+
+
 @app.command("rekey")
 def rekey() -> None:
     """Cifra de novo os segredos dos autenticadores com a chave mais nova de PROSA_MASTER_KEY."""

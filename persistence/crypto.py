@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import hmac
 import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -62,6 +63,7 @@ class Vault:
     def __init__(self, keys: Sequence[bytes]) -> None:
         self._keys = {_id(key): AESGCM(key) for key in keys}
         self._newest = _id(keys[0]) if keys else None
+        self._blinding = hashlib.sha256(b"prosa-blind" + keys[0]).digest() if keys else b""
 
     def __bool__(self) -> bool:
         """Tell whether there is a key at all."""
@@ -94,6 +96,15 @@ class Vault:
             return key.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], lugar.associado).decode()
         except (InvalidTag, binascii.Error, ValueError) as error:
             raise UnreadableSecretError("changed, or sealed for another place") from error
+
+    def blind(self, texto: str) -> str:
+        """Return a keyed hash of 256 bits in hex: equal texts are equal, and without the key nobody can try texts.
+
+        Raises ``NoMasterKeyError``.
+        """
+        if self._newest is None:
+            raise NoMasterKeyError
+        return hmac.digest(self._blinding, texto.encode(), "sha256").hex()
 
     def is_stale(self, guardado: str) -> bool:
         """Tell whether it should be sealed anew: it is in the open, or under an older key."""

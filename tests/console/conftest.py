@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyotp
 import pytest
-from aiohttp import ClientSession, CookieJar, web
+from aiohttp import ClientSession, CookieJar, TCPConnector, web
 from aiohttp.test_utils import TestServer
 
 from bot.company import CompanyForm, add_company
@@ -88,9 +88,10 @@ class Office:
         return Browser(session, base, who)
 
     @asynccontextmanager
-    async def browser(self, who: Enrolment | None = None) -> AsyncIterator[Browser]:
-        """Open a browser that has not logged in yet."""
-        async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as session:
+    async def browser(self, who: Enrolment | None = None, *, at: str = "127.0.0.1") -> AsyncIterator[Browser]:
+        """Open a browser that has not logged in yet; ``at``: its own address, one of this machine's 127.0.0.0/8."""
+        connector = TCPConnector(local_addr=(at, 0))
+        async with ClientSession(connector=connector, cookie_jar=CookieJar(unsafe=True)) as session:
             yield Browser(session, self.base, who or await self.account())
 
     @asynccontextmanager
