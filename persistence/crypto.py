@@ -57,6 +57,11 @@ def parse_keys(texto: str) -> tuple[bytes, ...]:
     return tuple(keys)
 
 
+def is_sealed(texto: str) -> bool:
+    """Tell whether a text claims to be a seal; anything else is itself to ``Vault.open``."""
+    return texto.startswith(f"{_VERSION}.")
+
+
 class Vault:
     """Seals under the newest key, opens under any; the text of a seal is ``v1.<key's id>.<base64>``."""
 
@@ -84,7 +89,7 @@ class Vault:
         """
         if self._newest is None:
             raise NoMasterKeyError
-        if not guardado.startswith(f"{_VERSION}."):
+        if not is_sealed(guardado):
             return guardado
         _, _, rest = guardado.partition(".")
         key_id, _, text = rest.partition(".")

@@ -63,6 +63,13 @@ class Browser:
         async with self.session.post(url, data={**own, **fields}, allow_redirects=False) as answer:
             return answer.status, await answer.text(), answer.headers.get("Location", "")
 
+    async def search(self, typed: str) -> tuple[str, str]:
+        """Send the search box; returns the page where it led, and that page's address."""
+        form = _CSRF.search((await self.get("/console/busca"))[1])[1]
+        async with self.session.post(f"{self.base}/console/busca", data={"csrf": form, "q": typed}) as answer:
+            assert answer.status == 200
+            return await answer.text(), answer.url.path_qs
+
     async def enter(self, **changes: str) -> tuple[int, str, str]:
         """Log in with the code of now."""
         fields = {"nome": self.who.nome, "senha": self.who.senha, "codigo": pyotp.TOTP(self.who.segredo).now()}
