@@ -17,12 +17,15 @@ from console import (
     people,
     quarantine,
     queue,
+    remove_user,
     search,
     snapshot,
     views,
 )
 from console.access import Rota
 from persistence.staff import Papel
+
+_REMOVE: Final = "/contatos/{codigo}/remover-usuario"
 
 ROTAS: Final[tuple[Rota, ...]] = (
     Rota("GET", "/entrar", None, "formulário de entrada", login.show),
@@ -52,6 +55,8 @@ ROTAS: Final[tuple[Rota, ...]] = (
     Rota("GET", "/eventos", Papel.LEITURA, "novidades", live.stream, sozinha=True),
     Rota("GET", "/auditoria", Papel.SUPERVISOR, "auditoria", audits.show),
     Rota("GET", "/contatos/{codigo}", Papel.LEITURA, "uma conversa inteira", case.contact),
+    Rota("GET", _REMOVE, Papel.SUPERVISOR, "o que muda se um telefone não puder mais emitir", remove_user.form),
+    Rota("POST", _REMOVE, Papel.SUPERVISOR, "tirar de um telefone o direito de emitir, com motivo", remove_user.act),
     Rota("GET", "/pessoas", Papel.ADMIN, "pedidos da LGPD", people.show),
     Rota("POST", "/pessoas/ensaio", Papel.ADMIN, "o que está guardado sobre uma pessoa", people.rehearsal),
     Rota("POST", "/pessoas/exportar", Papel.ADMIN, "a cópia dos dados de uma pessoa, com motivo", people.export),
