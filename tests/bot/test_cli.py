@@ -97,9 +97,9 @@ def test_an_accounts_wrong_logins_are_forgotten_by_name(prosa: Prosa) -> None:
 
 def test_no_seed_stands_in_the_arguments(prosa: Prosa) -> None:
     """The authenticator's secret is read from the input; one in the command line is refused, and shows no code."""
-    said = prosa("staff", "code", "JBSWY3DPEHPK3PXP")
+    said = prosa("staff", "code", "JBSWY3DPEHPK3PXP" * 2)
     assert (said.returncode, said.stdout, "linha de comando" in said.stderr) == (1, "", True)
-    for typed, status in (("jbsw y3dp ehpk 3pxp\n", 0), ("isto não é\n", 1), ("", 1)):
+    for typed, status in (("jbsw y3dp ehpk 3pxp jbsw y3dp ehpk 3pxp\n", 0), ("isto não é\n", 1), ("", 1)):
         asked = children.run(
             [sys.executable, "-m", "bot.cli", "staff", "code"], cwd=ROOT, input=typed, capture_output=True, text=True
         )

@@ -116,6 +116,16 @@ async def test_a_provisional_password_opens_only_the_form_to_replace_it(office: 
         assert "<h1>Fila" in (await novata.get("/console"))[1]
 
 
+async def test_leaving_ends_the_session_on_the_server(office: Office) -> None:
+    """A copy of the cookie from before the logout opens nothing after it."""
+    async with office.at_work() as ana, office.browser() as thief:
+        copied = _cookie(ana)
+        thief.session.cookie_jar.update_cookies({"prosa-console": copied})
+        assert (await thief.get("/console", allow_redirects=False))[0] == 200
+        await ana.post("/console/sair", {}, form="/console")
+        assert (await thief.get("/console", allow_redirects=False))[0] == 303
+
+
 @pytest.mark.parametrize("column", ["visto_em", "expira_em"])
 async def test_a_session_ends_by_itself(office: Office, column: str) -> None:
     """After half an hour without a look, and after twelve hours in any case, the login is asked for again."""
