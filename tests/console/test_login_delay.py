@@ -175,6 +175,17 @@ async def test_a_success_forgives_its_own_mistakes_and_nobody_elses(office: Offi
     assert sum(row["falhas"] for row in after) >= CONTA.livres
 
 
+async def test_a_success_leaves_strangers_attempts_at_the_same_account_counted(office: Office) -> None:
+    """The owner's login does not give those who guess at the account their free attempts back."""
+    async with office.browser(at="127.0.8.5") as ana:
+        for number in range(3):
+            async with office.browser(ana.who, at=f"127.0.8.{number + 6}") as stranger:
+                assert await _guess(stranger, 3) == [401] * 3
+        assert (await ana.enter())[0] == 303
+        kept = "SELECT falhas FROM staff_atraso WHERE conta = $1 AND origem = ''"
+        assert await office.database.pool.fetchval(kept, ana.who.nome) == 9
+
+
 async def test_what_is_typed_as_a_name_is_kept_nowhere(office: Office) -> None:
     """A password typed into the wrong field stands in no table, not even as a hash that could be tried out."""
     typed = "minha-senha-secreta"
