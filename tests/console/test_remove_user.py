@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from conftest import COMPANIES
 from road_people import FULL
 
 from bot.company import CompanyForm, add_company
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from road_people import Person
 
 OURS = "11.222.333/0001-81"  # the demo's company
+THEIRS = "12.345.678/0001-95"  # the other one of the desk
 
 
 async def _contact(desk: Desk, person: Person) -> str:
@@ -60,7 +60,7 @@ async def test_another_companys_supervisor_takes_nothing_away(desk: Desk) -> Non
     await ana.say(FULL)
     await desk.road.settled()
     path = f"/console/contatos/{await _contact(desk, ana)}/remover-usuario"
-    async with desk.office.at_work(Papel.SUPERVISOR, (COMPANIES[1],)) as other:
+    async with desk.office.at_work(Papel.SUPERVISOR, (THEIRS,)) as other:
         assert (await other.get(path))[0] == 404
         assert (await other.post(path, {"motivo": "x", "chave": "chave-de-fora"}))[0] == 404
     kept = "SELECT count(*) FROM usuario WHERE telefone = $1"
@@ -79,7 +79,7 @@ async def test_a_conversation_of_two_companies_shows_each_its_own_part(desk: Des
                        form=f"/console/sessoes/{before}/acoes/anotar")  # fmt: skip
     async with desk.office.at_work(Papel.SUPERVISOR) as eva:
         await eva.post(f"{contact}/remover-usuario", {"motivo": "mudou"}, form=f"{contact}/remover-usuario")
-    form = CompanyForm(COMPANIES[1], "OUTRA LTDA", "123", "3550308", (ana.who,))
+    form = CompanyForm(THEIRS, "OUTRA LTDA", "123", "3550308", (ana.who,))
     await add_company(desk.road.database, form)
     await ana.say(FULL.replace("1500", "2468"))
     await desk.road.settled()
@@ -89,7 +89,7 @@ async def test_a_conversation_of_two_companies_shows_each_its_own_part(desk: Des
     old = await pool.fetchval(sent, before)
     async with (
         desk.office.at_work(Papel.SUPORTE, (OURS,)) as first,
-        desk.office.at_work(Papel.SUPORTE, (COMPANIES[1],)) as second,
+        desk.office.at_work(Papel.SUPORTE, (THEIRS,)) as second,
         desk.office.at_work(Papel.SUPORTE) as everybody,
     ):
         pages = [(await who.get(contact))[1] for who in (first, second, everybody)]
@@ -121,7 +121,7 @@ async def test_a_row_set_aside_is_shown_to_the_company_it_was_said_to(desk: Desk
     await pool.execute("UPDATE usuario SET empresa_id = $2, criado_em = now() WHERE telefone = $1", ana.who, other)
     async with (
         desk.office.at_work(Papel.SUPORTE, (OURS,)) as first,
-        desk.office.at_work(Papel.SUPORTE, (COMPANIES[1],)) as second,
+        desk.office.at_work(Papel.SUPORTE, (THEIRS,)) as second,
     ):
         for who, status in ((first, 200), (second, 404)):
             assert (await who.get(f"/console/quarentena/{row}"))[0] == status
