@@ -163,6 +163,34 @@ def empresa_add(
     _with_storage(settings, work)
 
 
+@empresa.command("remover-usuario")
+def empresa_remover_usuario(
+    telefone: Annotated[str, typer.Argument(help="Telefone que não emite mais, como +5511912345678.")],
+    motivo: Annotated[str, typer.Option(help="Por quê; fica na auditoria.")] = "pedido da empresa",
+) -> None:
+    """Tira de um telefone o direito de emitir, na hora; o que já foi confirmado segue até o resultado."""
+
+    async def work(storage: Storage) -> None:
+        from bot.company import CompanyError, remove_user, told
+        from persistence.engine import Database
+        from persistence.staff import Alcance
+
+        database = await Database.open(storage.database_url, size=1)
+        try:
+            async with database.transaction() as connection:
+                everything = Alcance(todas=True)
+                done = await remove_user(
+                    connection, telefone, motivo, everything, quem="linha de comando", staff_id=None
+                )
+        except CompanyError as error:
+            _fail(str(error))
+        finally:
+            await database.close()
+        typer.echo(told(done))
+
+    _with_storage(_settings(quiet=True), work)
+
+
 @app.command()
 def contatos() -> None:
     """Lista números que escreveram e não pertencem a nenhuma empresa."""

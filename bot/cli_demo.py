@@ -77,7 +77,7 @@ def _tell_login(open_: Demo) -> None:
     login = open_.login
     typer.echo(f"Console do suporte: {open_.address}/console")
     typer.echo(f"  nome {login.nome} · senha {login.senha} · código de agora {pyotp.TOTP(login.segredo).now()}")
-    typer.echo(f"  outro código, a cada 30 s: ./prosa staff code {login.segredo}\n")
+    typer.echo(f"  outro código, a cada 30 s: ./prosa staff code, e o segredo {login.segredo}\n")
 
 
 async def _invent(open_: Demo, sessions: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -76,6 +77,22 @@ def off(nome: Annotated[str, typer.Argument(help="Nome de entrada.")]) -> None:
     _with_database(work)
 
 
+@app.command("desbloquear")
+def desbloquear(nome: Annotated[str, typer.Argument(help="Nome de entrada.")]) -> None:
+    """Esquece as tentativas erradas de entrar em uma conta: a próxima é conferida sem espera."""
+    from console.accounts import unblock
+
+    async def work(database: Database) -> None:
+        if not await unblock(database, nome):
+            fail(f"Não há conta ativa com o nome {nome}. Nada mudou.")
+        typer.echo(
+            f"A próxima entrada de {nome} é conferida sem espera. "
+            "Só um endereço que tentou muitas contas ainda espera, até um minuto."
+        )
+
+    _with_database(work)
+
+
 @app.command("rekey")
 def rekey() -> None:
     """Cifra de novo os segredos dos autenticadores com a chave mais nova de PROSA_MASTER_KEY."""
@@ -101,14 +118,20 @@ def rekey() -> None:
 
 
 @app.command("code")
-def code(segredo: Annotated[str, typer.Argument(help="O segredo em base32 que a conta mostrou.")]) -> None:
-    """Mostra o código deste momento, para quem experimenta sem um autenticador."""
+def code(segredo: Annotated[str | None, typer.Argument(hidden=True)] = None) -> None:
+    """Mostra o código deste momento, para quem experimenta sem um autenticador; pede o segredo, ou o lê da entrada."""
     import binascii
 
     import pyotp
 
+    if segredo is not None:
+        fail(
+            "O segredo não vai na linha de comando, que fica no histórico e na lista de processos. "
+            "Rode prosa staff code e digite o segredo quando for pedido. Se ele era real, refaça com prosa staff add."
+        )
+    typed = typer.prompt("Segredo", hide_input=True) if sys.stdin.isatty() else sys.stdin.readline()
     try:
-        typer.echo(pyotp.TOTP(segredo.replace(" ", "").upper()).now())
+        typer.echo(pyotp.TOTP(typed.replace(" ", "").strip().upper()).now())
     except (binascii.Error, ValueError):
         fail("Isto não é um segredo em base32.")
 

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
-from persistence import people
+from persistence import audit, people
 from state_machine.documents import CNPJ, DocumentoInvalido
 
 if TYPE_CHECKING:
+    from persistence.connection import Connection
     from persistence.engine import Database
+    from persistence.people import Revogado
+    from persistence.staff import Alcance
 
 REGIMES = ("mei", "simples", "normal")
 # Most of our users are MEI; 170101 is "assessoria ou consultoria de qualquer natureza" of the national list.
@@ -98,6 +101,43 @@ async def add_company(database: Database, form: CompanyForm) -> int:
             return await people.save_company(connection, columns, DEFAULTS, phones)
     except people.PhoneTakenError as error:
         raise _refusal(f"--usuario {error}: this number already issues for another company") from error
+
+
+async def remove_user(
+    connection: Connection, telefone: str, motivo: str, alcance: Alcance, *, quem: str, staff_id: int | None
+) -> Revogado:
+    """Take a phone's right to issue away, with the audit in the same commit. Raises ``CompanyError``: nothing changed.
+
+    ``alcance`` is what the asker may see; a phone of another company is as unknown as one that never issued.
+    """
+    try:
+        canonical = people.canonical_phone(telefone)
+    except people.PhoneError as error:
+        raise CompanyError("Diga o telefone com o país, como +5511912345678. Nada mudou.") from error
+    done = await people.revoke(connection, canonical, alcance)
+    if done is None:
+        raise CompanyError("Este telefone não emite por nenhuma empresa. Nada mudou.")
+    await audit.write(
+        connection,
+        staff_id=staff_id,
+        quem=quem,
+        acao="removeu usuário",
+        alvo=done.codigos[0] if done.codigos else None,
+        empresa_id=done.empresa_id,
+        motivo=motivo,
+        detalhe={"conversas": list(done.codigos), "abertas": done.abertas, "em_emissao": done.em_emissao},
+    )
+    return done
+
+
+def told(done: Revogado) -> str:
+    """Say in pt-BR what became of a phone's right to issue and of what it had begun."""
+    said = [f"O telefone não emite mais por {done.razao_social}."]
+    if done.abertas:
+        said.append(f"Notas que esperavam a pessoa e não serão emitidas: {done.abertas}.")
+    if done.em_emissao:
+        said.append(f"Notas já confirmadas, que seguem até o resultado: {done.em_emissao}.")
+    return " ".join(said)
 
 
 def _rate(texto: str | None) -> Decimal | None:

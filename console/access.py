@@ -13,6 +13,7 @@ from aiohttp import web
 from console.deps import DEPS
 from console.visit import Visita, csrf_for
 from persistence import staff_sessions
+from persistence.staff_devices import KEPT
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -85,6 +86,19 @@ def guarded(rota: Rota) -> Handler:
 def set_cookie(deps: ConsoleDeps, response: web.StreamResponse, token: str) -> None:
     """Give the browser its token: for this host only, out of reach of scripts and of other sites' posts."""
     response.set_cookie(deps.cookie, token, path="/", httponly=True, secure=deps.secure, samesite="Lax")
+
+
+def set_device_cookie(deps: ConsoleDeps, response: web.StreamResponse, token: str) -> None:
+    """Let the browser be known at its next login; it opens nothing, and only our own form brings it."""
+    response.set_cookie(
+        deps.device_cookie,
+        token,
+        path="/",
+        max_age=int(KEPT.total_seconds()),
+        httponly=True,
+        secure=deps.secure,
+        samesite="Strict",
+    )
 
 
 def see_other(path: str) -> web.Response:

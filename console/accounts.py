@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from dataclasses import dataclass
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -19,12 +20,14 @@ from console.credentials import (
     new_secret,
     step_of,
 )
-from persistence import audit, staff, staff_sessions
+from persistence import audit, staff, staff_delay, staff_devices, staff_sessions
 from persistence.crypto import UnreadableSecretError
+from persistence.staff_delay import Tentativa
 from state_machine.documents import CNPJ, DocumentoInvalido
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import timedelta
 
     from persistence.crypto import Vault
     from persistence.engine import Database
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger(__name__)
 
+NO_ACCOUNT: Final = "nome sem conta"  # in the audit; no account can be called so
 _NAME: Final = re.compile(r"[a-z][a-z0-9._-]{1,39}")
 
 
@@ -96,28 +100,51 @@ async def enrol(
 
 @dataclass(frozen=True, slots=True)
 class Recusa:
-    """Why nobody was let in; ``demais``: too many attempts. It does not say what was wrong.
+    """Why nobody was let in; ``espera``: too many attempts, in whole seconds to wait. It does not say what was wrong.
 
     ``sem_chave``: the house has no master key, so that nobody's code can be checked.
     """
 
-    demais: bool = False
+    espera: int = 0
     sem_chave: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Entrada:
+    """What a login leaves in the browser: a session's token, and the one by which the browser is known again."""
+
+    token: str
+    aparelho: str
+
+
 async def log_in(
-    database: Database, cofre: Vault, passwords: Passwords, nome: str, senha: str, codigo: str, endereco: str
-) -> str | Recusa:
-    """Return the token of a new session, never one that the browser brought; or a refusal."""
+    database: Database,
+    cofre: Vault,
+    passwords: Passwords,
+    nome: str,
+    senha: str,
+    codigo: str,
+    *,
+    endereco: str,
+    aparelho: str,
+) -> Entrada | Recusa:
+    """Return fresh tokens, never those that the browser brought; or a refusal.
+
+    ``aparelho``: the token of a browser that logged in before, or nothing. A name that is no account's takes the same
+    steps and is stored only as a keyed hash: what was typed may be a password in the wrong field.
+    """
     if not cofre:
         return Recusa(sem_chave=True)
     nome = nome.strip().lower()[:40]
-    async with database.transaction() as connection:
-        await staff_sessions.attempt(connection, nome, endereco)
-    async with database.transaction() as connection:
-        if await staff_sessions.too_many(connection, nome, endereco):
-            return Recusa(demais=True)
+    async with database.transaction() as connection:  # counted before the password is looked at: guesses run abreast
         conta = await staff.account(connection, nome)
+        known = conta is not None and await staff_devices.knows(connection, aparelho, conta.staff.id)
+        tentativa = Tentativa(
+            conta.staff.nome if conta else cofre.blind(nome), endereco, staff_delay.device(aparelho) if known else ""
+        )
+        espera = await staff_delay.attempt(connection, tentativa)
+    if espera:
+        return Recusa(espera=_seconds(espera))
     fits = await passwords.fits(conta.senha_hash if conta else NOBODY, senha)
     segredo = _opened(cofre, conta) if conta else None
     passo = step_of(segredo, codigo, conta.agora) if conta and segredo else None
@@ -132,9 +159,31 @@ async def log_in(
             place = staff.totp_place(conta.staff.nome)
             await staff.reseal(connection, conta.staff.id, conta.totp_segredo, cofre.seal(segredo, place))
         await staff_sessions.open_session(connection, token, conta.staff.id)
-        await staff_sessions.forgive(connection, nome)
+        await staff_delay.succeeded(connection, tentativa)
+        fresh = await staff_devices.remember(connection, aparelho, conta.staff.id)
         await audit.write(connection, staff_id=conta.staff.id, quem=conta.staff.nome, acao="entrou")
-    return token
+    return Entrada(token, fresh)
+
+
+def _seconds(espera: timedelta) -> int:
+    return ceil(espera.total_seconds())
+
+
+def too_soon(segundos: int) -> str:
+    """Return what somebody is told who tries again too soon, in pt-BR."""
+    return f"Foram tentativas demais. Tente de novo em {segundos} segundo{'s' if segundos > 1 else ''}."
+
+
+async def unblock(database: Database, nome: str) -> bool:
+    """Forget every wrong attempt at an account, with the audit; False when there is none of this name."""
+    async with database.transaction() as connection:
+        conta = await staff.account(connection, nome)
+        if conta is None:
+            return False
+        alvo = conta.staff.nome
+        await staff_delay.forget(connection, alvo)
+        await audit.write(connection, staff_id=None, quem="linha de comando", acao="conta desbloqueada", alvo=alvo)
+    return True
 
 
 async def rekey(database: Database, cofre: Vault) -> tuple[int, list[str]]:
@@ -165,14 +214,13 @@ def _opened(cofre: Vault, conta: Conta) -> str | None:
 
 
 async def _note_refusal(database: Database, conta: Conta | None) -> None:
-    if conta is None:  # what was typed may be a password in the wrong field: it is not kept
-        return
+    staff_id, quem = (conta.staff.id, conta.staff.nome) if conta else (None, NO_ACCOUNT)
     async with database.transaction() as connection:
-        await audit.write(connection, staff_id=conta.staff.id, quem=conta.staff.nome, acao="entrada recusada")
+        await audit.write(connection, staff_id=staff_id, quem=quem, acao="entrada recusada")
 
 
 async def change_password(
-    database: Database, passwords: Passwords, quem: Staff, atual: str, nova: str, repetida: str, endereco: str
+    database: Database, passwords: Passwords, quem: Staff, atual: str, nova: str, repetida: str
 ) -> str | None:
     """Set a new password and end all sessions, the present one too; returns what is wrong instead, in pt-BR."""
     if nova != repetida:
@@ -181,17 +229,18 @@ async def change_password(
         return f"A senha nova precisa ter de {SENHA_MIN} a {SENHA_MAX} caracteres."
     if nova == atual or quem.nome in nova.lower():
         return "Escolha uma senha diferente da atual e sem o seu nome."
+    tentativa = Tentativa(quem.nome, proprio=staff_delay.PASSWORD_CHANGE)
     async with database.transaction() as connection:
-        await staff_sessions.attempt(connection, quem.nome, endereco)  # a stolen session must not guess the password
-    async with database.transaction() as connection:
-        if await staff_sessions.too_many(connection, quem.nome, endereco):
-            return "Foram tentativas demais. Espere 15 minutos."
+        espera = await staff_delay.attempt(connection, tentativa)  # a stolen session must not guess the password
         conta = await staff.account(connection, quem.nome)
+    if espera:
+        return too_soon(_seconds(espera))
     if conta is None or not await passwords.fits(conta.senha_hash, atual):
         return "A senha atual não confere."
     senha_hash = await passwords.hashed(nova)
     async with database.transaction() as connection:
         await staff.set_password(connection, quem.id, senha_hash)
         await staff_sessions.close_all(connection, quem.id)
+        await staff_delay.succeeded(connection, tentativa)
         await audit.write(connection, staff_id=quem.id, quem=quem.nome, acao="trocou a senha")
     return None

@@ -139,7 +139,8 @@ async def _case(connection: Connection, visita: Visita) -> Caso:
 async def _message(connection: Connection, visita: Visita, caso: Caso) -> Any:
     """Return the message to send again; one of another conversation does not exist."""
     wanted = visita.request.query.get("mensagem") or await _posted(visita)
-    row = await staff_case.message(connection, caso.sessao.conversa, int(wanted)) if wanted.isdecimal() else None
+    alcance, conversa = visita.staff.alcance, caso.sessao.conversa
+    row = await staff_case.message(connection, alcance, conversa, int(wanted)) if wanted.isdecimal() else None
     if row is None:
         raise web.HTTPNotFound
     return row

@@ -67,7 +67,7 @@ async def contact(visita: Visita) -> web.StreamResponse:
         if conversa is None:
             raise web.HTTPNotFound
         sessoes = await staff_case.sessions_of(connection, alcance, conversa.conversa)
-        registro = await staff_case.record(connection, conversa.conversa)
+        registro = await staff_case.record(connection, alcance, conversa.conversa)
     olhar = Olhar()
     return visita.pagina(
         "contato.html",
@@ -84,7 +84,7 @@ async def _page(visita: Visita, sessao_id: str, olhar: Olhar) -> web.Response:
         caso = await staff_case.session(connection, visita.staff.alcance, sessao_id)
         if caso is None:
             raise web.HTTPNotFound
-        registro = await staff_case.record(connection, caso.sessao.conversa, caso)
+        registro = await staff_case.record(connection, visita.staff.alcance, caso.sessao.conversa, caso)
     return visita.pagina(
         "sessao.html",
         caso=caso,

@@ -41,5 +41,10 @@ class ConsoleDeps:
         """The name of the session cookie."""
         return "__Host-prosa" if self.secure else "prosa-console"
 
+    @property
+    def device_cookie(self) -> str:
+        """The name of the cookie by which a browser that logged in before is known."""
+        return "__Host-prosa-aparelho" if self.secure else "prosa-aparelho"
+
 
 DEPS = web.AppKey("CONSOLE", ConsoleDeps)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
 
+from persistence import staff_sessions
 from persistence.staff_pulse import pulse
 
 if TYPE_CHECKING:
     from console.visit import Visita
 
-LOOK_EVERY: Final = 2.0  # seconds; people read slower than that
-STREAM_SECONDS: Final = 300.0  # then the browser comes back by itself, and its session is looked at again
+LOOK_EVERY: Final = 2.0  # seconds; people read slower than that, and a stream outlives its session by no more
+STREAM_SECONDS: Final = 300.0  # then the browser comes back by itself
 
 
 async def stream(visita: Visita) -> web.StreamResponse:
@@ -27,7 +28,7 @@ async def stream(visita: Visita) -> web.StreamResponse:
     loop = asyncio.get_running_loop()
     until, last = loop.time() + STREAM_SECONDS, None
     with suppress(ConnectionError, TimeoutError):
-        while loop.time() < until and not visita.deps.closing.is_set():
+        while loop.time() < until and not visita.deps.closing.is_set() and await _still_here(visita):
             now = await pulse(database)
             await response.write(f"event: mudou\ndata: {now}\n\n".encode() if now != last else b": vivo\n\n")
             last = now
@@ -35,3 +36,9 @@ async def stream(visita: Visita) -> web.StreamResponse:
                 async with asyncio.timeout(LOOK_EVERY):
                     await visita.deps.closing.wait()
     return response
+
+
+async def _still_here(visita: Visita) -> bool:
+    """Tell whether the session lasts, with the rights that it had; looking is no sign of a person at the desk."""
+    async with visita.deps.database.alone() as connection:
+        return await staff_sessions.find(connection, visita.token, seen=False) == visita.staff

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from console.access import see_other, set_cookie
-from console.accounts import Recusa, change_password, log_in
+from console.access import see_other, set_cookie, set_device_cookie
+from console.accounts import Recusa, change_password, log_in, too_soon
 from console.credentials import SENHA_MAX, SENHA_MIN
 from persistence import audit, staff_sessions
 
@@ -30,21 +30,32 @@ async def enter(visita: Visita) -> web.StreamResponse:
     nome, volta = await visita.campo("nome"), _safe(await visita.campo("volta"))
     senha, codigo = await visita.campo("senha"), await visita.campo("codigo", 20)
     answer = await log_in(
-        visita.deps.database, visita.deps.cofre, visita.deps.passwords, nome, senha, codigo, visita.endereco
+        visita.deps.database,
+        visita.deps.cofre,
+        visita.deps.passwords,
+        nome,
+        senha,
+        codigo,
+        endereco=visita.endereco,
+        aparelho=visita.request.cookies.get(visita.deps.device_cookie, ""),
     )
     if isinstance(answer, Recusa) and answer.sem_chave:
         erro = "O console está sem a chave que confere os códigos. Quem opera precisa definir PROSA_MASTER_KEY."
         return visita.pagina("entrar.html", status=503, erro=erro, nome=nome[:40], volta=volta)
     if isinstance(answer, Recusa):
         erro = (
-            "Foram tentativas demais. Espere 15 minutos e tente de novo."
-            if answer.demais
+            too_soon(answer.espera)
+            if answer.espera
             else "Nome, senha ou código não conferem. Cada código vale uma vez só: se já usou este, espere o próximo."
         )
-        status = 429 if answer.demais else 401
-        return visita.pagina("entrar.html", status=status, erro=erro, nome=nome[:40], volta=volta)
+        status = 429 if answer.espera else 401
+        response = visita.pagina("entrar.html", status=status, erro=erro, nome=nome[:40], volta=volta)
+        if answer.espera:
+            response.headers["Retry-After"] = str(answer.espera)
+        return response
     response = see_other(volta or INICIO)
-    set_cookie(visita.deps, response, answer)
+    set_cookie(visita.deps, response, answer.token)
+    set_device_cookie(visita.deps, response, answer.aparelho)
     return response
 
 
@@ -67,9 +78,7 @@ async def set_password(visita: Visita) -> web.StreamResponse:
     """Choose a password; all sessions end, and the next login uses it."""
     atual, nova = await visita.campo("atual"), await visita.campo("nova")
     repetida = await visita.campo("repetida")
-    erro = await change_password(
-        visita.deps.database, visita.deps.passwords, visita.staff, atual, nova, repetida, visita.endereco
-    )
+    erro = await change_password(visita.deps.database, visita.deps.passwords, visita.staff, atual, nova, repetida)
     if erro:
         return visita.pagina("senha.html", status=422, erro=erro, minimo=SENHA_MIN, maximo=SENHA_MAX)
     raise web.HTTPSeeOther("/console/entrar")

@@ -17,12 +17,15 @@ from console import (
     people,
     quarantine,
     queue,
+    remove_user,
     search,
     snapshot,
     views,
 )
 from console.access import Rota
 from persistence.staff import Papel
+
+_REMOVE: Final = "/contatos/{codigo}/remover-usuario"
 
 ROTAS: Final[tuple[Rota, ...]] = (
     Rota("GET", "/entrar", None, "formulário de entrada", login.show),
@@ -33,7 +36,8 @@ ROTAS: Final[tuple[Rota, ...]] = (
     Rota("GET", "", Papel.LEITURA, "fila, desconhecidas, quarentena", queue.show),
     Rota("POST", "/vistas", Papel.LEITURA, "salvar uma vista da fila, como aba sua", views.save),
     Rota("POST", "/vistas/{numero}/apagar", Papel.LEITURA, "apagar uma vista sua", views.forget),
-    Rota("GET", "/busca", Papel.LEITURA, "busca", search.show),
+    Rota("GET", "/busca", Papel.LEITURA, "o que uma busca achou", search.show),
+    Rota("POST", "/busca", Papel.LEITURA, "buscar", search.ask),
     Rota("GET", "/sessoes/{sessao_id}", Papel.LEITURA, "uma nota e a sua conversa", case.show),
     Rota("POST", "/sessoes/{sessao_id}/mostrar", Papel.SUPORTE, "mostrar dados sem máscara, com motivo", case.reveal),
     Rota("GET", "/sessoes/{sessao_id}/snapshot", Papel.LEITURA, "snapshot, revisões, envios", snapshot.show),
@@ -51,6 +55,8 @@ ROTAS: Final[tuple[Rota, ...]] = (
     Rota("GET", "/eventos", Papel.LEITURA, "novidades", live.stream, sozinha=True),
     Rota("GET", "/auditoria", Papel.SUPERVISOR, "auditoria", audits.show),
     Rota("GET", "/contatos/{codigo}", Papel.LEITURA, "uma conversa inteira", case.contact),
+    Rota("GET", _REMOVE, Papel.SUPERVISOR, "o que muda se um telefone não puder mais emitir", remove_user.form),
+    Rota("POST", _REMOVE, Papel.SUPERVISOR, "tirar de um telefone o direito de emitir, com motivo", remove_user.act),
     Rota("GET", "/pessoas", Papel.ADMIN, "pedidos da LGPD", people.show),
     Rota("POST", "/pessoas/ensaio", Papel.ADMIN, "o que está guardado sobre uma pessoa", people.rehearsal),
     Rota("POST", "/pessoas/exportar", Papel.ADMIN, "a cópia dos dados de uma pessoa, com motivo", people.export),

@@ -2,24 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, assert_never
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, assert_never
+from urllib.parse import urlencode
 
 from aiohttp import web
 
+from console.access import see_other
 from console.format import Olhar
 from console.labels import CAUSAS, ESTADOS
 from console.terms import Tipo, terms
 from persistence import staff_search
+from persistence.crypto import Lugar, NoMasterKeyError, UnreadableSecretError, is_sealed
 
 if TYPE_CHECKING:
     from console.visit import Visita
     from persistence.connection import Connection
     from persistence.staff import Alcance
 
+TYPED: Final = 200  # characters
+
+
+async def ask(visita: Visita) -> web.StreamResponse:
+    """Take what was typed to an address that tells nothing: addresses stay in histories and logs, documents may not."""
+    q = await visita.campo("q", TYPED)
+    if not visita.deps.cofre:  # nothing to seal it with: the answer itself, at this address
+        return await _found(visita, q)
+    sealed = visita.deps.cofre.seal(q, _place(visita))
+    return see_other(f"/console/busca?{urlencode({'b': sealed})}")
+
 
 async def show(visita: Visita) -> web.StreamResponse:
-    """Show what was found, or the one case itself."""
-    q = visita.request.query.get("q", "").strip()[:200]
+    """Show what was found, or the one case itself; an address of another's search, or an old one, searches nothing."""
+    sealed, q = visita.request.query.get("b", ""), ""
+    if is_sealed(sealed):
+        with suppress(UnreadableSecretError, NoMasterKeyError):
+            q = visita.deps.cofre.open(sealed, _place(visita))
+    return await _found(visita, q)
+
+
+def _place(visita: Visita) -> Lugar:
+    """A search opens for who typed it."""
+    return Lugar("busca", "b", str(visita.staff.id))
+
+
+async def _found(visita: Visita, q: str) -> web.StreamResponse:
     found: dict[str, Any] = {}
     contacts: dict[Any, Any] = {}
     wanted = terms(q)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import hmac
 import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -56,12 +57,18 @@ def parse_keys(texto: str) -> tuple[bytes, ...]:
     return tuple(keys)
 
 
+def is_sealed(texto: str) -> bool:
+    """Tell whether a text claims to be a seal; anything else is itself to ``Vault.open``."""
+    return texto.startswith(f"{_VERSION}.")
+
+
 class Vault:
     """Seals under the newest key, opens under any; the text of a seal is ``v1.<key's id>.<base64>``."""
 
     def __init__(self, keys: Sequence[bytes]) -> None:
         self._keys = {_id(key): AESGCM(key) for key in keys}
         self._newest = _id(keys[0]) if keys else None
+        self._blinding = hashlib.sha256(b"prosa-blind" + keys[0]).digest() if keys else b""
 
     def __bool__(self) -> bool:
         """Tell whether there is a key at all."""
@@ -82,7 +89,7 @@ class Vault:
         """
         if self._newest is None:
             raise NoMasterKeyError
-        if not guardado.startswith(f"{_VERSION}."):
+        if not is_sealed(guardado):
             return guardado
         _, _, rest = guardado.partition(".")
         key_id, _, text = rest.partition(".")
@@ -94,6 +101,15 @@ class Vault:
             return key.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], lugar.associado).decode()
         except (InvalidTag, binascii.Error, ValueError) as error:
             raise UnreadableSecretError("changed, or sealed for another place") from error
+
+    def blind(self, texto: str) -> str:
+        """Return a keyed hash of 256 bits in hex: equal texts are equal, and without the key nobody can try texts.
+
+        Raises ``NoMasterKeyError``.
+        """
+        if self._newest is None:
+            raise NoMasterKeyError
+        return hmac.digest(self._blinding, texto.encode(), "sha256").hex()
 
     def is_stale(self, guardado: str) -> bool:
         """Tell whether it should be sealed anew: it is in the open, or under an older key."""

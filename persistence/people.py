@@ -10,7 +10,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from persistence import suspension
-from persistence.tables import empresa, usuario
+from persistence.tables import conversas, empresa, session_snapshot, usuario
+from state_machine.estado import ESPERAM_USUARIO, Estado
 from state_machine.sessao import Emissor
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from persistence.connection import Connection
+    from persistence.staff import Alcance
 
 BRAZIL = "55"
 OLD_MOBILE_LENGTH = 12  # country, area code and eight digits: a mobile account from before the ninth digit
@@ -141,3 +143,45 @@ async def save_company(
         if dona != empresa_id:
             raise PhoneTakenError(telefone)
     return int(empresa_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Revogado:
+    """Whose right to issue was taken away: the company, the conversations' codes, and how many sessions are open.
+
+    ``abertas`` wait for the person, and issue nothing any more; ``em_emissao`` were confirmed before, and go on.
+    """
+
+    empresa_id: int
+    razao_social: str
+    codigos: tuple[str, ...]
+    abertas: int
+    em_emissao: int
+
+
+async def revoke(connection: Connection, telefone: str, alcance: Alcance) -> Revogado | None:
+    """Take a phone's (canonical) right to issue away, from the commit on; ``None``: it has none that ``alcance`` holds.
+
+    Waits for a confirmation that is being committed: it came first.
+    """
+    mine = sa.select(usuario.c.id, usuario.c.empresa_id).where(
+        usuario.c.telefone == telefone, alcance.em(usuario.c.empresa_id)
+    )
+    person = (await connection.execute(mine.with_for_update())).one_or_none()
+    if person is None:
+        return None
+    spoken = conversas.update().where(conversas.c.usuario_id == person.id).values(usuario_id=None)
+    rows = (await connection.execute(spoken.returning(conversas.c.conversa, conversas.c.codigo))).all()
+    await connection.execute(usuario.delete().where(usuario.c.id == person.id))
+    name = sa.select(empresa.c.razao_social).where(empresa.c.id == person.empresa_id)
+    s = session_snapshot.c
+    theirs = sa.select(s.estado, sa.func.count().label("quantas")).group_by(s.estado)
+    theirs = theirs.where(s.conversa.in_([row.conversa for row in rows]))
+    count = {row.estado: row.quantas for row in await connection.execute(theirs)}
+    return Revogado(
+        person.empresa_id,
+        (await connection.execute(name)).scalar_one(),
+        tuple(str(row.codigo) for row in rows),
+        sum(count.get(estado, 0) for estado in ESPERAM_USUARIO),
+        count.get(Estado.PROCESSANDO, 0),
+    )

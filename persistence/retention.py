@@ -85,6 +85,7 @@ VARREDURAS: Final[tuple[tuple[str, str], ...]] = (
     ("estranhos", _STRANGERS),
     ("chamadas", f"UPDATE gateway_tentativas SET pedido = NULL, resposta = NULL WHERE id IN ({_CALLS})"),
     ("entradas", _delete("staff_tentativa", _old("t.em"))),
+    ("entradas", _delete("staff_atraso", _old("t.livre_em"))),
 )
 
 

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from persistence.crypto import Lugar
-from persistence.tables import conversas, empresa, staff, staff_empresa, staff_sessao
+from persistence.tables import conversas, empresa, staff, staff_aparelho, staff_empresa, staff_sessao
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -130,7 +130,7 @@ async def save(
     if found:
         linked = [{"staff_id": staff_id, "empresa_id": empresa_id} for empresa_id in found.values()]
         await connection.execute(staff_empresa.insert(), linked)
-    await connection.execute(staff_sessao.delete().where(staff_sessao.c.staff_id == staff_id))
+    await _shut_out(connection, staff_id)
     return staff_id
 
 
@@ -142,10 +142,16 @@ async def switch_off(connection: Connection, nome: str) -> bool:
     ).scalar_one_or_none()
     if found is None:
         return False
-    await connection.execute(staff_sessao.delete().where(staff_sessao.c.staff_id == found))
+    await _shut_out(connection, found)
     held = conversas.update().where(conversas.c.atendente_id == found)
     await connection.execute(held.values(atendente_id=None, assumida_em=None))
     return True
+
+
+async def _shut_out(connection: Connection, staff_id: int) -> None:
+    """End the account's sessions, and make its browsers strangers'."""
+    for table in (staff_sessao, staff_aparelho):
+        await connection.execute(table.delete().where(table.c.staff_id == staff_id))
 
 
 async def set_password(connection: Connection, staff_id: int, senha_hash: str) -> None:

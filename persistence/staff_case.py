@@ -116,19 +116,21 @@ async def session(connection: Connection, alcance: Alcance, sessao_id: str) -> C
 
 
 async def contact(connection: Connection, alcance: Alcance, codigo: UUID) -> Any | None:
-    """Return one conversation; without a company it is only for who sees everything."""
+    """Return one conversation; one without a company, now or ever, is only for who sees everything."""
     c = conversas.c
     joined = conversas.outerjoin(usuario, usuario.c.id == c.usuario_id)
     joined = joined.outerjoin(empresa, empresa.c.id == usuario.c.empresa_id)
     joined = joined.outerjoin(staff, staff.c.id == c.atendente_id)
     statement = sa.select(
         conversas,
+        usuario.c.telefone,
         empresa.c.id.label("empresa_id"),
         empresa.c.razao_social,
         staff.c.nome.label("atendente"),
         _window.label("janela_aberta"),
     ).select_from(joined)
-    statement = statement.where(c.codigo == codigo, alcance.em(empresa.c.id))
+    theirs = sa.exists().where(_S.conversa == c.conversa, alcance.em(_S.empresa_id))
+    statement = statement.where(c.codigo == codigo, sa.or_(alcance.em(empresa.c.id), theirs))
     return (await connection.execute(statement)).one_or_none()
 
 
@@ -139,19 +141,23 @@ async def sessions_of(connection: Connection, alcance: Alcance, conversa: str) -
     return list(await connection.execute(statement))
 
 
-async def record(connection: Connection, conversa: str, caso: Caso | None = None) -> Registro:
-    """Return what happened in a conversation, or in one session of it; the caller has seen that it may be shown.
+async def record(connection: Connection, alcance: Alcance, conversa: str, caso: Caso | None = None) -> Registro:
+    """Return what happened in a conversation, or in one session of it, as far as it is of companies that one may see.
 
     A turn's messages are marked as done by the very commit that opens a session: that moment is where it begins.
     """
-    said = inbox.select().where(inbox.c.lane == conversa)
+    handled = sa.func.coalesce(inbox.c.feito_em, inbox.c.recebido_em)
+    visible = sa.select(_S.sessao_id).where(_S.conversa == conversa, alcance.em(_S.empresa_id))
+    said = inbox.select().where(inbox.c.lane == conversa, may_see(alcance, conversa, handled))
     sent = outbox.select().where(outbox.c.conversa == conversa)
+    sent = sent.where(may_see(alcance, conversa, outbox.c.criado_em, outbox.c.sessao_id))
     noted = anotacao.select().where(anotacao.c.conversa == conversa)
-    steps = transicoes.select()
+    noted = noted.where(may_see(alcance, conversa, anotacao.c.em, anotacao.c.sessao_id))
+    steps = transicoes.select().where(transicoes.c.sessao_id.in_(visible))
     tried = sa.select(gateway_tentativas, nfse_emissao.c.id_integracao).join(nfse_emissao)
+    tried = tried.where(nfse_emissao.c.sessao_id.in_(visible), alcance.em(nfse_emissao.c.prestador_id))
     if caso is not None:
         sessao_id = caso.sessao.sessao_id
-        handled = sa.func.coalesce(inbox.c.feito_em, inbox.c.recebido_em)
         said = said.where(_within(caso, handled))
         ours = outbox.c.sessao_id == sessao_id
         sent = sent.where(sa.or_(ours, sa.and_(outbox.c.sessao_id.is_(None), _within(caso, outbox.c.criado_em))))
@@ -159,10 +165,6 @@ async def record(connection: Connection, conversa: str, caso: Caso | None = None
         noted = noted.where(sa.or_(about, sa.and_(anotacao.c.sessao_id.is_(None), _within(caso, anotacao.c.em))))
         steps = steps.where(transicoes.c.sessao_id == sessao_id)
         tried = tried.where(nfse_emissao.c.session_id == caso.sessao.id)
-    else:
-        sessions = sa.select(_S.sessao_id).where(_S.conversa == conversa)
-        steps = steps.where(transicoes.c.sessao_id.in_(sessions))
-        tried = tried.where(nfse_emissao.c.sessao_id.in_(sessions))
     return Registro(
         await _newest(connection, said),
         list(await connection.execute(sent.order_by(outbox.c.id.desc()).limit(MESSAGES))),
@@ -170,6 +172,31 @@ async def record(connection: Connection, conversa: str, caso: Caso | None = None
         list(await connection.execute(tried.order_by(gateway_tentativas.c.id.desc()).limit(MESSAGES))),
         list(await connection.execute(noted.order_by(anotacao.c.id.desc()).limit(MESSAGES))),
     )
+
+
+def may_see(
+    alcance: Alcance, conversa: Any, moment: sa.ColumnElement[Any], sessao_id: sa.ColumnElement[Any] | None = None
+) -> sa.ColumnElement[bool]:
+    """Return the condition that something of this conversation, at ``moment``, is of a company that one may see.
+
+    It is of the company of the session that it names; else of the one for which the number may issue, from when it was
+    let in on; before that of the session that was the newest one then, or of the first.
+    """
+    if alcance.todas:
+        return sa.true()
+    held, person, session = conversas.alias(), usuario.alias(), session_snapshot.alias()
+    present = sa.select(person.c.empresa_id).join(held, held.c.usuario_id == person.c.id)
+    present = present.where(held.c.conversa == conversa)
+    sessions = sa.select(session.c.empresa_id).where(session.c.conversa == conversa)
+    owners = [
+        present.where(moment >= person.c.criado_em),
+        sessions.where(session.c.created_at <= moment).order_by(session.c.id.desc()).limit(1),
+        sessions.order_by(session.c.id).limit(1),
+        present,
+    ]
+    if sessao_id is not None:
+        owners.insert(0, sessions.where(session.c.sessao_id == sessao_id))
+    return alcance.em(sa.func.coalesce(*(owner.scalar_subquery() for owner in owners)))
 
 
 async def _newest(connection: Connection, said: sa.Select[Any]) -> list[Any]:
@@ -186,9 +213,10 @@ def _within(caso: Caso, moment: Any) -> sa.ColumnElement[bool]:
     return since if caso.seguinte_em is None else sa.and_(since, moment < caso.seguinte_em)
 
 
-async def message(connection: Connection, conversa: str, outbox_id: int) -> Any | None:
-    """Return one message of ours in this conversation."""
-    statement = outbox.select().where(outbox.c.id == outbox_id, outbox.c.conversa == conversa)
+async def message(connection: Connection, alcance: Alcance, conversa: str, outbox_id: int) -> Any | None:
+    """Return one message of ours in this conversation, if it is of a company that somebody may see."""
+    visible = may_see(alcance, conversa, outbox.c.criado_em, outbox.c.sessao_id)
+    statement = outbox.select().where(outbox.c.id == outbox_id, outbox.c.conversa == conversa, visible)
     return (await connection.execute(statement)).one_or_none()
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from persistence.conversations import APAGADO
+from persistence.staff_case import may_see
 from persistence.tables import conversas, empresa, inbox, session_snapshot, staff, usuario
 
 if TYPE_CHECKING:
@@ -170,16 +171,15 @@ def _aside(alcance: Alcance) -> sa.Select[Any]:
         empresa.c.id.label("empresa_id"),
         empresa.c.razao_social,
     ).select_from(joined)
-    return statement.where(inbox.c.estado == 2, alcance.em(empresa.c.id))  # noqa: PLR2004 - 2 is quarantined
+    visible = may_see(alcance, inbox.c.lane, inbox.c.recebido_em)
+    return statement.where(inbox.c.estado == 2, visible)  # noqa: PLR2004 - 2 is quarantined
 
 
 async def counts(connection: Connection, alcance: Alcance) -> dict[str, int]:
     """Count what each tab of the queue holds, up to 1,000: nobody needs to know how many more there are."""
     eyes = sa.select(sa.true()).select_from(_eyes.join(session_snapshot, _S.id == _eyes.c.id))
-    held = inbox.outerjoin(conversas, conversas.c.conversa == inbox.c.lane)
-    held = held.outerjoin(usuario, usuario.c.id == conversas.c.usuario_id)
-    aside = sa.select(sa.true()).select_from(held)
-    aside = aside.where(inbox.c.estado == 2, alcance.em(usuario.c.empresa_id))  # noqa: PLR2004 - 2 is quarantined
+    aside = sa.select(sa.true()).select_from(inbox)
+    aside = aside.where(inbox.c.estado == 2, may_see(alcance, inbox.c.lane, inbox.c.recebido_em))  # noqa: PLR2004 - 2 is quarantined
     unknown = sa.select(sa.true()).select_from(conversas)
     unknown = unknown.where(conversas.c.usuario_id.is_(None), conversas.c.endereco != APAGADO)
     if not alcance.todas:

@@ -1,4 +1,4 @@
-"""Keeps the console's sessions and counts attempts to log in; it knows tokens only as hashes."""
+"""Keeps the console's sessions; it knows tokens only as hashes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from persistence.staff import SELECT, as_staff
-from persistence.tables import staff, staff_sessao, staff_tentativa
+from persistence.tables import staff, staff_sessao
 
 if TYPE_CHECKING:
     from persistence.connection import Connection
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 IDLE = timedelta(minutes=30)  # a desk left open
 ABSOLUTE = timedelta(hours=12)  # a long shift; then everybody logs in again
 SEEN_EVERY = timedelta(seconds=30)  # a page is no reason for a write each time
-WINDOW = timedelta(minutes=15)  # in which attempts count
-PER_ACCOUNT = 10  # a person mistypes a few times; more is guessing
-PER_ADDRESS = 40  # an office shares one address
 
 
 def _hash(token: str) -> bytes:
@@ -55,27 +52,3 @@ async def close_session(connection: Connection, token: str) -> None:
 async def close_all(connection: Connection, staff_id: int) -> None:
     """End all sessions of somebody."""
     await connection.execute(staff_sessao.delete().where(staff_sessao.c.staff_id == staff_id))
-
-
-async def attempt(connection: Connection, conta: str, endereco: str) -> None:
-    """Note an attempt to log in; committed before the password is looked at, so that parallel guesses count."""
-    await connection.execute(staff_tentativa.insert().values(conta=conta, endereco=endereco))
-
-
-async def too_many(connection: Connection, conta: str, endereco: str) -> bool:
-    """Tell whether this account or this address tried too often lately."""
-    lately = staff_tentativa.c.em > sa.func.now() - WINDOW
-    for column, value, limit in (
-        (staff_tentativa.c.conta, conta, PER_ACCOUNT),
-        (staff_tentativa.c.endereco, endereco, PER_ADDRESS),
-    ):
-        count = sa.select(sa.func.count()).select_from(staff_tentativa).where(column == value, lately)
-        if (await connection.execute(count)).scalar_one() > limit:
-            return True
-    return False
-
-
-async def forgive(connection: Connection, conta: str) -> None:
-    """Forget the attempts of an account that has just logged in, and everybody's that no longer count."""
-    old = staff_tentativa.c.em < sa.func.now() - WINDOW
-    await connection.execute(staff_tentativa.delete().where(sa.or_(staff_tentativa.c.conta == conta, old)))

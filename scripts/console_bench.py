@@ -62,20 +62,23 @@ async def measure(url: str, sessions: int) -> None:
         assert form is not None
         fields = {"csrf": form[1], "nome": login.nome, "senha": login.senha, "codigo": pyotp.TOTP(login.segredo).now()}
         await browser.post(f"{base}/entrar", data=fields)
-        for name, paths in _paths(rows).items():
-            print(name.ljust(22), await _times(browser, [base + path for path in paths]))
+        form = re.search(r'name="csrf" value="(\w+)"', await (await browser.get(f"{base}/busca")).text())
+        assert form is not None
+        for name, asked in _asked(rows).items():
+            print(name.ljust(22), await _times(browser, base, form[1], asked))
     await inbox.close()
     await database.close()
 
 
-def _paths(rows: list[Any]) -> dict[str, list[str]]:
+def _asked(rows: list[Any]) -> dict[str, list[str]]:
+    """Return what each figure asks for: addresses below the console's, or what is typed into the search."""
     return {
         "fila": [""] * SAMPLES,
         "fila, todas": ["?ver=todas"] * SAMPLES,
         "fila, por valor": ["?ver=todas&de=1.000,00&ate=1.010,00"] * SAMPLES,
-        "busca por telefone": [f"/busca?q={row['telefone']}" for row in rows],
-        "busca por documento": [f"/busca?q={row['cnpj']}" for row in rows],
-        "busca por referência": [f"/busca?q={row['id_integracao']}" for row in rows],
+        "busca por telefone": [row["telefone"] for row in rows],
+        "busca por documento": [row["cnpj"] for row in rows],
+        "busca por referência": [row["id_integracao"] for row in rows],
         "linha do tempo": [f"/sessoes/{row['sessao_id']}" for row in rows],
         "snapshot": [f"/sessoes/{row['sessao_id']}/snapshot" for row in rows],
         "saúde": ["/saude"] * SAMPLES,
@@ -84,11 +87,13 @@ def _paths(rows: list[Any]) -> dict[str, list[str]]:
     }
 
 
-async def _times(browser: ClientSession, urls: list[str]) -> str:
+async def _times(browser: ClientSession, base: str, csrf: str, asked: list[str]) -> str:
     took = []
-    for url in urls:
+    for words in asked:
         began = time.perf_counter()
-        async with browser.get(url) as answer:
+        page = words[:1] in {"", "/", "?"}
+        sent = browser.get(base + words) if page else browser.post(f"{base}/busca", data={"csrf": csrf, "q": words})
+        async with sent as answer:
             await answer.read()
             answer.raise_for_status()
         took.append((time.perf_counter() - began) * 1000)

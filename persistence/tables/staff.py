@@ -51,7 +51,26 @@ staff_vista = sa.Table(
     sa.UniqueConstraint("staff_id", "nome"),
 )
 
-staff_tentativa = sa.Table(
+staff_atraso = sa.Table(
+    "staff_atraso",
+    metadata,
+    id_(),
+    sa.Column("conta", sa.Text, nullable=False),  # a name, or the keyed hash of what is none; empty: every account
+    sa.Column("origem", sa.Text, nullable=False),  # an address, a known device's hash; empty: every address
+    sa.Column("falhas", sa.Integer, nullable=False),
+    sa.Column("livre_em", MOMENT, nullable=False),  # when the next attempt is looked at
+    sa.UniqueConstraint("conta", "origem"),
+)
+
+staff_aparelho = sa.Table(
+    "staff_aparelho",
+    metadata,
+    sa.Column("token_hash", sa.LargeBinary, primary_key=True),  # SHA-256, as of a session's
+    sa.Column("staff_id", sa.ForeignKey("staff.id", ondelete="CASCADE"), primary_key=True, index=True),
+    now("visto_em"),  # the last login from it
+)
+
+staff_tentativa = sa.Table(  # only the release before writes it: a table is dropped one release after its last writer
     "staff_tentativa",
     metadata,
     id_(),

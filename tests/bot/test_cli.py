@@ -75,6 +75,38 @@ def test_help_waits_for_no_driver() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_a_phones_right_to_issue_is_taken_away(prosa: Prosa, database_url: str) -> None:
+    """The command says what became of it, the audit has it, and a second time there is nothing to take."""
+    added = prosa("empresa", "add", *FORM, "--razao-social=PADARIA LTDA", "--usuario=+5511955550001")
+    assert added.returncode == 0, added.stderr
+    done = prosa("empresa", "remover-usuario", "+55 (11) 95555-0001", "--motivo=saiu da empresa")
+    assert (done.returncode, "não emite mais por PADARIA LTDA" in done.stdout) == (0, True), done.stderr
+    assert _row(database_url, "SELECT count(*) FROM usuario WHERE telefone = '5511955550001'") == (0,)
+    kept = _row(database_url, "SELECT quem, motivo, alvo FROM auditoria WHERE acao = 'removeu usuário'")
+    assert kept == ("linha de comando", "saiu da empresa", None)
+    for typed in ("+55 (11) 95555-0001", "sem número"):
+        again = prosa("empresa", "remover-usuario", typed)
+        assert (again.returncode, "Nada mudou" in again.stderr) == (1, True)
+
+
+def test_an_accounts_wrong_logins_are_forgotten_by_name(prosa: Prosa) -> None:
+    """A name without an account is refused with a sentence; nothing is counted for it."""
+    said = prosa("staff", "desbloquear", "ninguem")
+    assert (said.returncode, "Não há conta ativa" in said.stderr) == (1, True)
+
+
+def test_no_seed_stands_in_the_arguments(prosa: Prosa) -> None:
+    """The authenticator's secret is read from the input; one in the command line is refused, and shows no code."""
+    said = prosa("staff", "code", "JBSWY3DPEHPK3PXP" * 2)
+    assert (said.returncode, said.stdout, "linha de comando" in said.stderr) == (1, "", True)
+    for typed, status in (("jbsw y3dp ehpk 3pxp jbsw y3dp ehpk 3pxp\n", 0), ("isto não é\n", 1), ("", 1)):
+        asked = children.run(
+            [sys.executable, "-m", "bot.cli", "staff", "code"], cwd=ROOT, input=typed, capture_output=True, text=True
+        )
+        assert asked.returncode == status, asked.stderr
+        assert (len(asked.stdout.strip()) == len("000000")) is (status == 0)
+
+
 def test_serve_refuses_to_start_without_secrets(prosa: Prosa) -> None:
     """One sentence says what is missing; no traceback, nothing started."""
     said = prosa("serve")

@@ -97,12 +97,17 @@ async def test_every_page_fits_and_is_accessible(
     await warnings(demo)
     async with at_work(browser, demo, width, theme) as sara:
         lists = ("", "?ver=todas", "?ver=desconhecidas", "?ver=quarentena", "?ver=todas&estado=erro")
-        pages = ("/busca", "/busca?q=nada", "/falhas", "/painel", "/saude", "/auditoria", "/senha", "/nada")
+        pages = ("/busca", "/falhas", "/painel", "/saude", "/auditoria", "/senha", "/nada")
         for path in (*lists, *pages, f"/sessoes/{sessao_id}/snapshot", f"/sessoes/{sessao_id}/acoes/anotar"):
             await sara.open(path)
             await sara.check()
             if name := {"?ver=todas": "fila", "/painel": "painel", "/saude": "saude"}.get(path):
                 await shot(sara.page, f"console-{name}-{theme}-{width}.png", tmp_path)
+        await sara.page.get_by_test_id("busca").fill("529.982.247-25")
+        await sara.page.keyboard.press("Enter")
+        await expect(sara.page.get_by_role("heading", name="Não encontrei nada")).to_be_visible()
+        assert "/console/busca?b=" in sara.page.url
+        await sara.check()
         await sara.open("/falhas")
         await sara.page.get_by_test_id("abrir-grupo").first.click()
         await expect(sara.page.get_by_test_id("plano").filter(has_text=refused)).to_be_visible()

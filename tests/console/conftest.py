@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyotp
 import pytest
-from aiohttp import ClientSession, CookieJar, web
+from aiohttp import ClientSession, CookieJar, TCPConnector, web
 from aiohttp.test_utils import TestServer
 
 from bot.company import CompanyForm, add_company
@@ -63,6 +63,13 @@ class Browser:
         async with self.session.post(url, data={**own, **fields}, allow_redirects=False) as answer:
             return answer.status, await answer.text(), answer.headers.get("Location", "")
 
+    async def search(self, typed: str) -> tuple[str, str]:
+        """Send the search box; returns the page where it led, and that page's address."""
+        form = _CSRF.search((await self.get("/console/busca"))[1])[1]
+        async with self.session.post(f"{self.base}/console/busca", data={"csrf": form, "q": typed}) as answer:
+            assert answer.status == 200
+            return await answer.text(), answer.url.path_qs
+
     async def enter(self, **changes: str) -> tuple[int, str, str]:
         """Log in with the code of now."""
         fields = {"nome": self.who.nome, "senha": self.who.senha, "codigo": pyotp.TOTP(self.who.segredo).now()}
@@ -88,9 +95,10 @@ class Office:
         return Browser(session, base, who)
 
     @asynccontextmanager
-    async def browser(self, who: Enrolment | None = None) -> AsyncIterator[Browser]:
-        """Open a browser that has not logged in yet."""
-        async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as session:
+    async def browser(self, who: Enrolment | None = None, *, at: str = "127.0.0.1") -> AsyncIterator[Browser]:
+        """Open a browser that has not logged in yet; ``at``: its own address, one of this machine's 127.0.0.0/8."""
+        connector = TCPConnector(local_addr=(at, 0))
+        async with ClientSession(connector=connector, cookie_jar=CookieJar(unsafe=True)) as session:
             yield Browser(session, self.base, who or await self.account())
 
     @asynccontextmanager

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import base64
+import re
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import pytest
 from road_people import FULL, PADARIA
@@ -95,11 +98,8 @@ async def test_a_case_is_found_by_whatever_is_in_hand(desk: Desk, how: str) -> N
         "wamid": wamid,
         "note": numero,
     }[how]
-    async with (
-        desk.office.at_work(Papel.LEITURA) as sara,
-        sara.session.get(f"{sara.base}/console/busca", params={"q": typed}, allow_redirects=False) as found,
-    ):
-        assert (found.status, found.headers.get("Location")) == (303, f"/console/sessoes/{session['sessao_id']}")
+    async with desk.office.at_work(Papel.LEITURA) as sara:
+        assert (await sara.search(typed))[1] == f"/console/sessoes/{session['sessao_id']}"
 
 
 async def test_a_document_finds_all_its_invoices(desk: Desk) -> None:
@@ -108,7 +108,32 @@ async def test_a_document_finds_all_its_invoices(desk: Desk) -> None:
     _, session = await _issued(desk)
     async with desk.office.at_work(Papel.LEITURA) as sara:
         for typed in (PADARIA, "12345678000195"):
-            assert session["sessao_id"] in (await sara.get("/console/busca", params={"q": typed}))[1]
+            page, address = await sara.search(typed)
+            assert session["sessao_id"] in page
+            assert address.startswith("/console/busca?b=v1.")
+
+
+async def test_no_search_stands_in_an_address(desk: Desk) -> None:
+    """No address on the way holds what was typed; the last one opens again for who typed it, and for nobody else."""
+    ana, session = await _issued(desk)
+    await _issued(desk)
+    async with desk.office.at_work(Papel.LEITURA) as sara, desk.office.at_work(Papel.ADMIN) as eva:
+        for typed in (PADARIA, "12345678000195", ana.who, "529.982.247-25"):
+            form = (await sara.get("/console/busca"))[1]
+            fields = {"csrf": re.search(r'name="csrf" value="(\w+)"', form)[1], "q": typed}
+            async with sara.session.post(f"{sara.base}/console/busca", data=fields) as answer:
+                for address in (hop.url for hop in (*answer.history, answer)):
+                    decoded = unquote(str(address))
+                    assert typed not in decoded
+                    assert base64.b64encode(typed.encode()).decode().rstrip("=") not in decoded
+        again = (await sara.search(PADARIA))[1]
+        assert session["sessao_id"] in (await sara.get(again))[1]
+        for opened in (await eva.get(again), await sara.get("/console/busca", params={"q": PADARIA})):
+            assert opened[0] == 200
+            assert session["sessao_id"] not in opened[1]
+        for foul in ("v1.x.y", "v1", "v1.", "12345678000195", "v1.00000000.AAAA"):
+            status, page = await sara.get("/console/busca", params={"b": foul})
+            assert (status, session["sessao_id"] in page) == (200, False)
 
 
 async def test_another_companys_case_does_not_exist(desk: Desk) -> None:
@@ -124,7 +149,7 @@ async def test_another_companys_case_does_not_exist(desk: Desk) -> None:
         assert (await other.get(f"/console/contatos/{contact}"))[0] == 404
         assert (await other.post(f"/console/sessoes/{sessao_id}/mostrar", {"motivo": "x"}))[0] == 404
         for typed in (sessao_id, session["id_integracao"], ana.who, "12345678000195", "1"):
-            assert f"/console/sessoes/{sessao_id}" not in (await other.get("/console/busca", params={"q": typed}))[1]
+            assert f"/console/sessoes/{sessao_id}" not in (await other.search(typed))[0]
         for ver in ("atencao", "todas"):
             assert sessao_id not in (await other.get("/console", params={"ver": ver}))[1]
     async with desk.office.at_work(Papel.LEITURA, ("11.222.333/0001-81",)) as own:
@@ -234,10 +259,11 @@ async def test_what_another_version_wrote_breaks_no_page(desk: Desk, table: str,
     async with desk.office.at_work(Papel.ADMIN) as sara:
         for path in (
             "", "?aba=todas", f"/sessoes/{this}", f"/sessoes/{this}/snapshot", f"/contatos/{code}", "/falhas",
-            "/painel", "/saude", "/exportar.json", "/busca?q=consultoria",
+            "/painel", "/saude", "/exportar.json",
         ):  # fmt: skip
             status, page = await sara.get(f"/console{path}")
             assert status == 200, (path, page[-400:])
+        await sara.search("12345678000195")
         page = (await sara.get(f"/console/sessoes/{this}"))[1]
         untold = {("session_snapshot", "estado"), ("nfse_emissao", "status")}
         assert ("Outra versão da Prosa" in page) == ((table, column) in untold)
