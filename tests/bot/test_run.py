@@ -10,6 +10,7 @@ import pytest
 from aiohttp import web
 
 from bot.run import COLLECT, PARTS, run, settle
+from bot.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +41,7 @@ async def test_a_process_that_runs_for_long_lets_the_collector_leave_alone_what_
         assert gc.get_freeze_count() > 10_000
         assert gc.get_threshold() == COLLECT
 
-    house: Any = SimpleNamespace(work=work, probe_app=web.Application)
+    house: Any = SimpleNamespace(work=work, probe_app=web.Application, settings=Settings())
     stop = asyncio.Event()
     stop.set()
     assert gc.get_freeze_count() < 10_000
