@@ -47,7 +47,7 @@ class Visita:
 
     async def campo(self, nome: str, limite: int = 500) -> str:
         """Return a form's field, trimmed; empty when it is missing. Raises 422 beyond ``limite`` characters."""
-        valor = self.request.get(FORM, {}).get(nome, "")
+        valor: str = self.request.get(FORM, {}).get(nome, "")
         if len(valor) > limite:
             raise web.HTTPUnprocessableEntity(text="Um dos campos é grande demais.")
         return valor.strip()
