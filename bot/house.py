@@ -94,8 +94,8 @@ class House:
 
     def web_app(self, *, https: bool = True) -> web.Application:
         """Return the machines' entrance and the console; pages may be added to it before it starts."""
-        app = create_app(self._web_deps())
-        settings = self.settings
+        deps, settings = self._web_deps(), self.settings
+        app = create_app(deps)
         price = Preco(settings.openai_model, *settings.openai_price) if settings.openai_price else None
         console = create_console(
             self.database,
@@ -105,6 +105,8 @@ class House:
             secure=https,
             preco=price,
             vivas=self.live,
+            proxies=settings.trusted_proxies,
+            bodies=deps.bodies,
         )
         mount(app, console)
         return app
@@ -115,7 +117,6 @@ class House:
 
     def _web_deps(self) -> WebhookDeps:
         settings = self.settings
-        gateway_secret = settings.gateway_webhook_secret.get_secret_value().encode()
         return WebhookDeps(
             inbox=self.inbox,
             backlog=self.backlog,
@@ -123,8 +124,8 @@ class House:
             metrics=self.metrics,
             whatsapp_secrets=settings.app_secrets,
             whatsapp_verify_token=settings.whatsapp_verify_token.get_secret_value().encode(),
-            gateway_paths=(gateway_secret,),
-            gateway_headers=(gateway_secret,),
+            gateway_paths=settings.gateway_paths,
+            gateway_headers=settings.gateway_headers,
             read_hints=hinted_keys,
             ping_redis=self.redis.ping,
             metrics_token=settings.metrics_token.get_secret_value().encode() or None,
@@ -246,11 +247,11 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
         )
         stack.push_async_callback(conversations.close)
         outcomes = Outcomes(conversations)
-        notices = Notices(database, lanes)
+        notices = Notices(database, lanes, metrics)
         worker = LaneWorker(
             lanes,
             {
-                "mensagem": conversations.on_messages,
+                "mensagem": notices.unless_foreign(settings.whatsapp_phone_number_id, conversations.on_messages),
                 "emissao": outcomes.on_emission,
                 "prazo": outcomes.on_deadline,
                 "ordem": Orders(database, lanes, conversations, ring=ring).on_order,

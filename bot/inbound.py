@@ -19,6 +19,7 @@ CANCELAMENTO = frozenset(  # of an issued note: see ``bot.cancelling``
     {"cancelar_nota", "cancelar_erro", "cancelar_nao_prestado", "cancelar_sim", "cancelar_nao"}
 )
 ACOES = frozenset({"confirmar", "corrigir", "cancelar", "refazer", "querer", "desistir"}) | CANCELAMENTO
+LONGEST_REVISION = 9  # digits; ours stay far below, and Python refuses to read 5,000 of them
 SILENT = frozenset({"reaction", "system", "revoke", "sticker"})  # people expect no answer to these
 
 
@@ -197,7 +198,8 @@ def _button(message: dict[str, Any]) -> Toque | None:
     sessao_id, _, revisao = alvo.partition(":")
     if acao not in ACOES or not sessao_id:
         return None
-    return Toque(acao, sessao_id, int(revisao) if revisao.isascii() and revisao.isdigit() else None)
+    whole = revisao.isascii() and revisao.isdigit() and len(revisao) <= LONGEST_REVISION
+    return Toque(acao, sessao_id, int(revisao) if whole else None)
 
 
 def _time(message: dict[str, Any]) -> datetime | None:

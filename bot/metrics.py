@@ -46,6 +46,10 @@ class Metrics:
         self.messages = self._counter(
             "prosa_messages", "WhatsApp messages by Meta's type; types that we do not know count as outro.", "type"
         )
+        self.messages_foreign = self._counter(
+            "prosa_messages_foreign",
+            "Signed messages for numbers other than ours, which are only kept.",
+        )
         self.rows_done = self._counter(
             "prosa_inbox_done",
             "Inbox rows that workers processed to the end, so without ticks applied on arrival.",

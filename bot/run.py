@@ -9,14 +9,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import structlog
-from aiohttp import web
 
+from bot.connections import Connections, bounded
 from bot.doors import bound, listening
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import AsyncIterator, Sequence
 
+    from aiohttp import web
+
+    from bot.addresses import Network
     from bot.house import House
 
 SHUTDOWN_SECONDS = 5.0  # for requests in progress; each takes milliseconds
@@ -65,16 +68,12 @@ async def serving(app: web.Application, host: str, port: int) -> AsyncIterator[s
 
 
 @asynccontextmanager
-async def answering(app: web.Application, sockets: Sequence[socket.socket]) -> AsyncIterator[None]:
-    """Serve ``app`` on sockets that listen already."""
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=SHUTDOWN_SECONDS, handler_cancellation=False)
-    await runner.setup()
-    try:
-        for door in sockets:
-            await web.SockSite(runner, door).start()
+async def answering(
+    app: web.Application, sockets: Sequence[socket.socket], trusted: Sequence[Network] = ()
+) -> AsyncIterator[None]:
+    """Serve ``app`` on sockets that listen already, within the bounds of ``bot.connections``."""
+    async with bounded(app, sockets, Connections(trusted), shutdown_seconds=SHUTDOWN_SECONDS):
         yield
-    finally:
-        await runner.cleanup()
 
 
 def settle() -> None:
@@ -95,10 +94,13 @@ async def run(house: House, stop: asyncio.Event, part: Part, sockets: Sequence[s
         ExceptionGroup: with the ``LoopEndedError`` of a loop that died.
     """
     settle()
-    async with asyncio.TaskGroup() as group, answering(part.app(house), sockets):
+    proxies = house.settings.trusted_proxies
+    async with asyncio.TaskGroup() as group, answering(part.app(house), sockets, proxies):
         if part.works:
             group.create_task(house.work(stop))
         address = {"address": bound(sockets, house.settings.host)} if part.takes_webhooks else {}
         log.info("started", component=part.name, **address)
+        if part.takes_webhooks and house.settings.master_key.get_secret_value() and not proxies:
+            log.warning("trusted_proxies_unset")  # the console needs https, so somebody stands before it
         await stop.wait()
     log.info("stopped")

@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from bot.addresses import Network, networks
+
 LONGEST_REPEAT_DAYS = 8  # Meta repeats a webhook for seven days; what it repeats must still be known
 SECRETS_DIR = Path("/run/secrets")  # where Docker and Kubernetes mount secret files
 
@@ -35,6 +37,7 @@ class Settings(BaseSettings):
     redis_url: SecretStr | None = None
     host: str = "127.0.0.1"
     port: int = 8080
+    trusted_proxies: Annotated[tuple[Network, ...], NoDecode] = ()  # whose X-Forwarded-For is believed
 
     whatsapp_api_url: str = "https://graph.facebook.com/v25.0"  # Graph with its version
     whatsapp_phone_number_id: str = ""
@@ -45,7 +48,8 @@ class Settings(BaseSettings):
     gateway: Literal["plugnotas"] = "plugnotas"
     plugnotas_url: str = "https://api.plugnotas.com.br"
     plugnotas_api_key: SecretStr = SecretStr("")
-    gateway_webhook_secret: SecretStr = SecretStr("")
+    gateway_webhook_secret: SecretStr = SecretStr("")  # of the header; one, or two with a comma while rotating
+    gateway_webhook_path_secret: SecretStr = SecretStr("")  # likewise, of the path; none: the header's serve both
     gateway_timeout_seconds: float = Field(default=60.0, gt=0)  # the slowest city answers within a minute
     gateway_query_timeout_seconds: float = Field(default=30.0, gt=0)
     fiscal_environment: Literal["producao", "homologacao"] = "producao"  # whose numbers are counted
@@ -71,7 +75,7 @@ class Settings(BaseSettings):
     debounce_seconds: float = Field(default=1.0, ge=0)
     reconcile_ladder: Annotated[tuple[float, ...], NoDecode] = Field(default=(2, 10, 30, 120, 300, 900, 3600))
     slow_notice_seconds: float = Field(default=30.0, gt=0)  # "typing…" dies after 25 s: then people want a word
-    metrics_token: SecretStr = SecretStr("")  # opens /metrics to other machines, as a Bearer token
+    metrics_token: SecretStr = SecretStr("")  # opens /metrics, as a Bearer token
     probe_port: int = 0  # `prosa worker` answers /healthz, /readyz and /metrics here; 0: nowhere
     retention_messages_days: int = Field(default=365, ge=0)  # a complaint about an invoice comes within its fiscal year
     retention_drafts_days: int = Field(default=90, ge=0)  # of invoices that never were: who comes back, comes in weeks
@@ -87,6 +91,16 @@ class Settings(BaseSettings):
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(float(part) for part in value.split(",")) if isinstance(value, str) else value
+
+    @field_validator("trusted_proxies", mode="before")
+    @classmethod
+    def _some_networks(cls, value: object) -> object:
+        if not isinstance(value, str):
+            return value
+        try:
+            return networks(value)
+        except ValueError as error:
+            raise ValueError("addresses or networks, separated by commas, such as 10.0.0.5,172.18.0.0/16") from error
 
     @field_validator("openai_price", mode="before")
     @classmethod
@@ -128,7 +142,9 @@ class Settings(BaseSettings):
             raise ValueError("Meta's id of the number (digits only), not the phone number itself")
         return value
 
-    @field_validator("whatsapp_access_token", "plugnotas_api_key", "gateway_webhook_secret")
+    @field_validator(
+        "whatsapp_access_token", "plugnotas_api_key", "gateway_webhook_secret", "gateway_webhook_path_secret"
+    )
     @classmethod
     def _fits_a_header(cls, value: SecretStr) -> SecretStr:
         secret = value.get_secret_value()
@@ -155,8 +171,17 @@ class Settings(BaseSettings):
     @property
     def app_secrets(self) -> tuple[bytes, ...]:
         """The live application secrets, the newest first."""
-        parts = self.whatsapp_app_secret.get_secret_value().split(",")
-        return tuple(part.strip().encode() for part in parts if part.strip())
+        return _parts(self.whatsapp_app_secret)
+
+    @property
+    def gateway_headers(self) -> tuple[bytes, ...]:
+        """What the gateway's webhooks may carry in their header, the newest first."""
+        return _parts(self.gateway_webhook_secret)
+
+    @property
+    def gateway_paths(self) -> tuple[bytes, ...]:
+        """What may stand in the path of the gateway's webhooks, the newest first; without any, the header's."""
+        return _parts(self.gateway_webhook_path_secret) or self.gateway_headers
 
     def require_secrets(self) -> None:
         """Raise ``MissingSettingError`` that names every secret still missing; nothing starts without them."""
@@ -166,7 +191,7 @@ class Settings(BaseSettings):
             "WHATSAPP_APP_SECRET": bool(self.app_secrets),
             "WHATSAPP_VERIFY_TOKEN": bool(self.whatsapp_verify_token.get_secret_value()),
             "PLUGNOTAS_API_KEY": bool(self.plugnotas_api_key.get_secret_value()),
-            "GATEWAY_WEBHOOK_SECRET": bool(self.gateway_webhook_secret.get_secret_value()),
+            "GATEWAY_WEBHOOK_SECRET": bool(self.gateway_headers),
         }
         if self.openai_api_key.get_secret_value():  # models come and go: a default would die one day
             needed["OPENAI_MODEL"] = bool(self.openai_model)
@@ -177,3 +202,7 @@ class Settings(BaseSettings):
                 "Set them in the environment or in .env (docs/operators.md says where each comes from), "
                 "or try everything without any account: ./prosa demo"
             )
+
+
+def _parts(secret: SecretStr) -> tuple[bytes, ...]:
+    return tuple(part.strip().encode() for part in secret.get_secret_value().split(",") if part.strip())

@@ -6,17 +6,18 @@ import hmac
 import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from aiohttp import web
 
+from bot.bodies import read_body
 from console.deps import DEPS
-from console.visit import Visita, csrf_for
+from console.visit import FORM, Visita, csrf_for
 from persistence import staff_sessions
 from persistence.staff_devices import KEPT
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from aiohttp.typedefs import Handler
 
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 SAFE: Final = frozenset({"GET", "HEAD"})
 FORM_LIMIT: Final = 64 * 1024  # bytes; the longest form is a message of 4,096 characters
+FORM_TYPE: Final = "application/x-www-form-urlencoded"  # as browsers send a form without files; ours have none
+FIELDS: Final = 100  # the longest form has a dozen
+NUMBERS: Final = frozenset({"numero", "mensagem", "empresa", "de", "ate", "para"})  # ids, amounts, revisions
+DIGITS: Final = 18  # a bigint holds that many
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -112,20 +117,43 @@ def forms_are_ours(handler: Handler) -> Handler:
     async def look(request: web.Request) -> web.StreamResponse:
         if request.method in SAFE:
             return await handler(request)
-        if request.content_length is None or request.content_length > FORM_LIMIT:
-            raise web.HTTPRequestEntityTooLarge(FORM_LIMIT, request.content_length or 0)
         origin = request.headers.get("Origin")
         if origin is not None and urlsplit(origin).netloc != request.host:
             raise web.HTTPForbidden(text="csrf")
         if request.headers.get("Sec-Fetch-Site", "same-origin") not in {"same-origin", "none"}:
             raise web.HTTPForbidden(text="csrf")
         token = request.cookies.get(request.app[DEPS].cookie, "")
-        given = (await request.post()).get("csrf", "")
-        if not token or not isinstance(given, str) or not hmac.compare_digest(given.encode(), csrf_for(token).encode()):
+        request[FORM] = form = await _form(request)
+        given = form.get("csrf", "")
+        if not token or not hmac.compare_digest(given.encode(), csrf_for(token).encode()):
             raise web.HTTPForbidden(text="csrf")
         return await handler(request)
 
     return look
+
+
+async def _form(request: web.Request) -> dict[str, str]:
+    """Return the form's fields, of several with one name the first. Raises 400, and what ``read_body`` raises."""
+    raw = await read_body(request, request.app[DEPS].bodies, FORM_LIMIT)
+    if request.content_type != FORM_TYPE:
+        return {}
+    try:
+        pairs = parse_qsl(raw.decode(), keep_blank_values=True, errors="strict", max_num_fields=FIELDS)
+    except ValueError:  # not UTF-8, or more fields than any form of ours
+        raise web.HTTPBadRequest from None
+    _storable(pairs)
+    return dict(reversed(pairs))
+
+
+def address_is_sound(request: web.Request) -> None:
+    """Raise 400 for an address that holds what the database can't: NUL, or a number that is too long for it."""
+    _storable([("", request.path), *request.match_info.items(), *request.query.items()])
+
+
+def _storable(given: Iterable[tuple[str, str]]) -> None:
+    for name, text in given:
+        if "\0" in name or "\0" in text or (name in NUMBERS and len(text) > DIGITS):
+            raise web.HTTPBadRequest
 
 
 async def harden(request: web.Request, response: web.StreamResponse) -> None:

@@ -9,7 +9,8 @@ import structlog
 from aiohttp import web
 from aiohttp.hdrs import METH_ANY
 
-from console.access import forms_are_ours, guarded, harden
+from bot.bodies import FULL, Bodies
+from console.access import address_is_sound, forms_are_ours, guarded, harden
 from console.assets import Assets
 from console.deps import DEPS, ConsoleDeps
 from console.format import environment
@@ -19,8 +20,11 @@ from persistence.outage import is_outage
 from persistence.staff_views import AT_MOST
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from aiohttp.typedefs import Handler
 
+    from bot.addresses import Network
     from console.model_spend import Preco
     from persistence.backlog import Backlog
     from persistence.crypto import Vault
@@ -33,10 +37,12 @@ log = structlog.get_logger(__name__)
 HERE: Final = Path(__file__).parent
 PREFIX: Final = "/console"
 ERROS: Final = {
+    400: ("Não entendi o endereço ou um dos campos", "Há neles um caractere ou número impossível; nada foi feito."),
     401: ("Sua sessão terminou", "Entre de novo; nada do que você enviou foi feito."),
     403: ("Isso não é para o seu papel", "Se você precisa desta página, peça a quem administra o console."),
     404: ("Não encontrei", "Não existe, ou é de uma empresa que você não atende."),
     405: ("Isso não se faz por aqui", "Volte e use os botões da página."),
+    408: ("O que você enviou não chegou inteiro", "Nada foi feito. Confira a conexão e tente de novo."),
     409: ("Já foi pedido de outro jeito", "Este formulário já serviu para outro pedido. Abra a página de novo."),
     413: ("É grande demais", "O que você enviou passa do limite desta página; nada foi feito."),
     422: ("Faltou alguma coisa", "Volte e confira os campos; nada foi feito."),
@@ -48,6 +54,7 @@ ERROS: Final = {
 }
 LATE: Final = ("Já não cabe", "O caso mudou desde que você abriu a página; nada foi feito. Abra de novo e veja.")
 VIEWS: Final = (f"Você já tem {AT_MOST} abas", "Apague uma das suas antes de salvar outra; nada mudou.")
+BUSY: Final = ("Muitos envios ao mesmo tempo", "Nada foi feito. Tente de novo em alguns segundos.")
 CSRF: Final = ("Não reconheci este formulário", "Abra a página de novo e repita; nada foi feito.")
 
 
@@ -60,10 +67,13 @@ def create_console(
     secure: bool,
     preco: Preco | None = None,
     vivas: LiveSessions | None = None,
+    proxies: Sequence[Network] = (),
+    bodies: Bodies | None = None,
 ) -> web.Application:
     """Build the application; ``secure`` is false only where there is no https (the demo on 127.0.0.1).
 
-    ``preco``: what the model costs, where the operator said it.
+    ``preco``: what the model costs, where the operator said it. ``proxies``: whose X-Forwarded-For is believed.
+    ``bodies``: the budget of the process that this console is a part of.
     """
     app = web.Application()  # no middleware: aiohttp would lead every webhook past it, at a tenth of its cost
     app[DEPS] = ConsoleDeps(
@@ -75,6 +85,8 @@ def create_console(
         templates=environment(HERE / "templates"),
         preco=preco,
         vivas=vivas,
+        proxies=proxies,
+        bodies=bodies or Bodies(),
     )
     for rota in ROTAS:
         app.router.add_route(rota.metodo, rota.caminho, _worded(forms_are_ours(guarded(rota))))
@@ -100,11 +112,12 @@ def _worded(handler: Handler) -> Handler:
 
     async def say(request: web.Request) -> web.StreamResponse:
         try:
+            address_is_sound(request)
             return await handler(request)
         except web.HTTPRedirection:
             raise
         except web.HTTPException as error:
-            said = {"csrf": CSRF, "late": LATE, "views": VIEWS}.get(error.text or "")
+            said = {"csrf": CSRF, "late": LATE, "views": VIEWS, FULL: BUSY}.get(error.text or "")
             return _page(request, error.status, *(said or ERROS.get(error.status, ERROS[422])))
         except Exception as error:
             if is_outage(error):

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
+from bot.bodies import Bodies
 from console.credentials import Passwords
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import jinja2
 
+    from bot.addresses import Network
     from console.model_spend import Preco
     from persistence.backlog import Backlog
     from persistence.crypto import Vault
@@ -23,7 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsoleDeps:
-    """``secure``: behind https, where cookies may be ``__Host-`` ones; only the demo on 127.0.0.1 goes without."""
+    """``secure``: behind https, where cookies may be ``__Host-`` ones; only the demo on 127.0.0.1 goes without.
+
+    ``proxies``: whose word about the client's address is believed. ``bodies``: the process's budget for reading forms.
+    """
 
     database: Database
     inbox: Inbox
@@ -33,6 +40,8 @@ class ConsoleDeps:
     templates: jinja2.Environment
     preco: Preco | None = None
     vivas: LiveSessions | None = None  # what Redis holds; an erasure reaches it
+    proxies: Sequence[Network] = ()
+    bodies: Bodies = field(default_factory=Bodies)
     passwords: Passwords = field(default_factory=Passwords)
     closing: asyncio.Event = field(default_factory=asyncio.Event)  # set when the house stops: streams end
 

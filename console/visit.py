@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import web
 
+from bot.addresses import client_address
 from console.menu import menu
 
 if TYPE_CHECKING:
     from console.deps import ConsoleDeps
     from persistence.staff import Staff
 
+FORM: Final = web.RequestKey("FORM", dict[str, str])  # the fields that a request came with, once they are read
 _CSRF: Final = b"prosa-csrf"  # keeps this hash apart from every other one of the same token
 
 
@@ -41,12 +43,12 @@ class Visita:
     @property
     def endereco(self) -> str:
         """The address that the request comes from, as the throttle counts it."""
-        return client_address(self.request)
+        return client_address(self.request, self.deps.proxies)
 
     async def campo(self, nome: str, limite: int = 500) -> str:
         """Return a form's field, trimmed; empty when it is missing. Raises 422 beyond ``limite`` characters."""
-        valor = (await self.request.post()).get(nome, "")
-        if not isinstance(valor, str) or len(valor) > limite:
+        valor: str = self.request.get(FORM, {}).get(nome, "")
+        if len(valor) > limite:
             raise web.HTTPUnprocessableEntity(text="Um dos campos é grande demais.")
         return valor.strip()
 
@@ -62,13 +64,3 @@ class Visita:
         response = web.Response(text=html, content_type="text/html", status=status)
         response.enable_compression()
         return response
-
-
-def client_address(request: web.Request) -> str:
-    """Return who asks: behind a proxy of this machine, the address that the proxy saw; else the peer itself.
-
-    Only the last entry of X-Forwarded-For is the proxy's own; the ones before it are what the client claims.
-    """
-    peer = request.remote or ""
-    forwarded = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip()
-    return forwarded[:64] if forwarded and peer in {"127.0.0.1", "::1"} else peer

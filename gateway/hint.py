@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.json_body import parse_json, text
@@ -16,11 +16,15 @@ _MAX_LENGTH = 100  # ids are at most 50
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A note that may have changed. ``id_integracao`` is ours; the other two as far as they were named."""
+    """A note that may have changed. ``id_integracao`` is ours; the other two as far as they were named.
+
+    ``parte`` is the object of the body that names it: the first, where several name it alike.
+    """
 
     id_externo: str | None
     id_integracao: str
     protocolo: str | None
+    parte: Any = field(default=None, compare=False, repr=False)
 
 
 def hinted_keys(body: bytes) -> list[Hint]:
@@ -43,7 +47,8 @@ def _hints(data: Any, depth: int) -> list[Hint]:
         return []
     id_integracao = _id(data.get("idIntegracao"))
     if id_integracao:
-        return [Hint(_id(data.get("id")), id_integracao, _id(data.get("protocol")) or _id(data.get("protocolo")))]
+        protocolo = _id(data.get("protocol")) or _id(data.get("protocolo"))
+        return [Hint(_id(data.get("id")), id_integracao, protocolo, data)]
     return [hint for name in _WRAPPERS if depth for hint in _hints(data.get(name), depth - 1)]
 
 

@@ -300,10 +300,10 @@ def record_attempt(connection: Connection, emissao_id: int, chamada: Chamada) ->
 
 
 async def hint(connection: Connection, id_integracao: str | None, id_externo: str | None, corpo: Any) -> int:
-    """A webhook spoke of a note: store it and look at once. Returns how many emissions it concerns."""
+    """A webhook spoke of a note: store what it said, if we have it, and look at once. Returns how many it concerns."""
     values = {"b_nota": id_integracao or id_externo or "", "webhook_payload": corpo}
     ids = (await connection.execute(_HINT[bool(id_integracao)], values)).scalars()
-    if ids:
+    if ids and corpo is not None:
         connection.later(_ANNOUNCED, {"b_ids": ids, "webhook_payload": corpo})
     return len(ids)
 

@@ -72,6 +72,11 @@ def test_two_workers_share_the_work(compose: dict[str, Any]) -> None:
     assert compose["services"]["worker"]["deploy"]["replicas"] == 2
 
 
+def test_what_strangers_reach_cannot_take_all_the_memory(compose: dict[str, Any]) -> None:
+    """Web and workers have a limit of memory."""
+    assert all(compose["services"][name]["mem_limit"] == "1g" for name in ("web", "worker"))
+
+
 def test_every_setting_named_exists(compose: dict[str, Any], dockerfile: list[list[str]]) -> None:
     """No PROSA_ name in the container files is unknown to `bot.settings`."""
     named = set(re.findall(r"\bPROSA_[A-Z_]+", str(compose) + str(dockerfile)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from aiohttp import web
 
@@ -14,19 +14,17 @@ from webhooks.storing import unavailable
 if TYPE_CHECKING:
     from aiohttp.typedefs import Handler
 
-MAX_BODY = 3 * 1024 * 1024 + 64 * 1024  # Meta sends up to 3 MiB; the margin spares us an argument about the last byte
-
 
 def create_app(deps: WebhookDeps) -> web.Application:
     """Build the application; further routes (console, API) may be added to it before it starts."""
-    app = web.Application(client_max_size=MAX_BODY)
+    app = web.Application(client_max_size=whatsapp.MAX_BODY)
     app[DEPS] = deps
     app.add_routes(
         [
-            web.get(whatsapp.PATH, _entrance(whatsapp.ORIGEM, whatsapp.verify)),
-            web.post(whatsapp.PATH, _entrance(whatsapp.ORIGEM, whatsapp.receive)),
-            web.get(gateway.PATH, _entrance(gateway.ORIGEM, gateway.verify)),
-            web.post(gateway.PATH, _entrance(gateway.ORIGEM, gateway.receive)),
+            web.get(whatsapp.PATH, _entrance(whatsapp, whatsapp.verify)),
+            web.post(whatsapp.PATH, _entrance(whatsapp, whatsapp.receive)),
+            web.get(gateway.PATH, _entrance(gateway, gateway.verify)),
+            web.post(gateway.PATH, _entrance(gateway, gateway.receive)),
             *_probes(),
         ]
     )
@@ -39,7 +37,7 @@ def create_app(deps: WebhookDeps) -> web.Application:
 def create_probe_app(deps: WebhookDeps) -> web.Application:
     """Build an application that only answers the operator's machines, for a process that takes no webhooks."""
     app = web.Application()
-    app[DEPS] = deps
+    app[DEPS], app[health.INSIDE] = deps, True
     app.add_routes(_probes())
     return app
 
@@ -61,8 +59,15 @@ async def _tell(app: web.Application) -> None:
     app[DEPS].figures.tell()
 
 
-def _entrance(origem: str, handler: Handler) -> Handler:
-    """Put closed doors, figures and the size limit around a webhook; aiohttp takes its time for a middleware."""
+class _Door(Protocol):
+    """What the modules of the doors have in common."""
+
+    ORIGEM: str
+    MAX_BODY: int
+
+
+def _entrance(door: _Door, handler: Handler) -> Handler:
+    """Put closed doors, figures and words for refusals around a webhook; aiohttp takes its time for a middleware."""
 
     async def enter(request: web.Request) -> web.StreamResponse:
         deps = request.app[DEPS]
@@ -73,13 +78,25 @@ def _entrance(origem: str, handler: Handler) -> Handler:
         began = perf_counter()
         try:
             response = await handler(request)
-        except web.HTTPRequestEntityTooLarge:
-            response = web.json_response({"erro": "corpo grande demais", "limite_bytes": MAX_BODY}, status=413)
+        except web.HTTPException as error:
+            response = _refusal(error, door.MAX_BODY)
+        if not request.content.is_eof():
             response.force_close()  # the rest of the body is not worth reading
-        deps.figures.answered(origem, response.status, perf_counter() - began)
+        deps.figures.answered(door.ORIGEM, response.status, perf_counter() - began)
         return response
 
     return enter
+
+
+def _refusal(error: web.HTTPException, limit: int) -> web.Response:
+    """Say why a body was not taken."""
+    match error:
+        case web.HTTPServiceUnavailable():
+            return unavailable()
+        case web.HTTPRequestEntityTooLarge():
+            return web.json_response({"erro": "corpo grande demais", "limite_bytes": limit}, status=error.status)
+        case _:
+            return web.json_response({"erro": error.reason}, status=error.status)
 
 
 async def _no_sniffing(_: web.Request, response: web.StreamResponse) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from aiohttp import web
 
+from bot.bodies import Bodies
 from webhooks.figures import Figures
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ class Hint(Protocol):
     def protocolo(self) -> str | None:
         """The gateway's receipt."""
 
+    @property
+    def parte(self) -> Any:
+        """The part of the body that names it, as JSON."""
+
 
 @dataclass(slots=True)
 class Doors:
@@ -46,7 +51,8 @@ class WebhookDeps:
     """Secrets are bytes, two of a kind while they are rotated.
 
     ``gateway_headers`` is empty where the gateway cannot send ``X-Prosa-Secret``; the path part is always needed.
-    ``ping_redis`` raises when Redis is away. ``metrics_token`` opens ``/metrics`` to other machines.
+    ``ping_redis`` raises when Redis is away. ``metrics_token`` opens ``/metrics``; without it only a probe port does.
+    ``bodies`` is the process's one budget for what has not been authenticated yet.
     """
 
     inbox: Inbox
@@ -60,6 +66,7 @@ class WebhookDeps:
     read_hints: Callable[[bytes], Sequence[Hint]]
     ping_redis: Callable[[], Awaitable[object]]
     metrics_token: bytes | None = None
+    bodies: Bodies = field(default_factory=Bodies)
     doors: Doors = field(default_factory=Doors)
     figures: Figures = field(init=False)
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import structlog
 from aiohttp import web
 
+from bot.bodies import read_body
 from persistence import jsontext
 from persistence.arrival import Arrival
 from webhooks.deps import DEPS
 from webhooks.security import is_any
-from webhooks.storing import read_body, refused, store
+from webhooks.storing import refused, store
 from webhooks.whatsapp_payload import correlation
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 PATH = "/webhooks/gateway/{secret}"
 HEADER = "X-Prosa-Secret"
 ORIGEM = "gateway"
+MAX_BODY = 64 * 1024  # bytes; a note takes 1 kB, and what a larger batch would tell is asked for anyway
 
 log = structlog.get_logger()
 
@@ -31,12 +33,12 @@ async def verify(request: web.Request) -> web.Response:
 
 
 async def receive(request: web.Request) -> web.Response:
-    """Store the whole body once for each note that it names, in that note's lane; an empty ping is only answered."""
+    """Store the body once, and a row for each note that it names, in its lane; an empty ping is only answered."""
     if not _admitted(request):
         log.warning("secret_refused", origem=ORIGEM)
         return refused()
     deps = request.app[DEPS]
-    raw = await read_body(request)
+    raw = await read_body(request, deps.bodies, MAX_BODY)
     if not raw.strip():
         return web.json_response({"status": "ok"})
     return await store(deps, ORIGEM, arrivals(raw, list(deps.read_hints(raw))))
@@ -45,15 +47,18 @@ async def receive(request: web.Request) -> web.Response:
 def arrivals(raw: bytes, hints: list[Hint]) -> list[Arrival]:
     """Return one arrival for each note named in ``raw``, or one for a body that names none.
 
-    The key is the body's digest: the same words again are the same hint, and the sweep asks anyway.
+    The first holds the whole body, each further one only the part that names its note. The key is the body's digest:
+    the same words again are the same hint, and the sweep asks anyway.
     """
     digest = hashlib.sha256(raw).hexdigest()
     corpo = _corpo(raw)
     if not hints:
         return [_arrival(f"gateway:{digest}", "emissao:sem-chave", corpo, [])]
     keys = (f"gateway:{digest}:{number}" if number else f"gateway:{digest}" for number in range(len(hints)))
+    parts = (corpo, *(None if isinstance(corpo, str) else hint.parte for hint in hints[1:]))  # a text has no parts
     return [
-        _arrival(key, f"emissao:{hint.id_integracao}", corpo, [hint]) for key, hint in zip(keys, hints, strict=True)
+        _arrival(key, f"emissao:{hint.id_integracao}", part, [hint])
+        for key, part, hint in zip(keys, parts, hints, strict=True)
     ]
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
+import json
+from functools import partial
 from typing import TYPE_CHECKING
 
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from bot.addresses import FORWARDED, is_internal
 from webhooks.deps import DEPS, WebhookDeps
 from webhooks.security import is_any
 
@@ -16,6 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable
 
 _FOR_PEOPLE = frozenset({"conflito", "erro"})
+INSIDE = web.AppKey("INSIDE", bool)  # of an application that answers only the operator's machines
+_UNSET = (
+    "As métricas pedem um token. Defina PROSA_METRICS_TOKEN, reinicie e envie Authorization: Bearer com ele, "
+    "ou leia /metrics na porta PROSA_PROBE_PORT de um worker, por um endereço interno."
+)
+_WRONG = "As métricas pedem Authorization: Bearer com o valor de PROSA_METRICS_TOKEN. O enviado não confere."
 PROBE_SECONDS = 2.0  # an orchestrator's probe waits a few seconds at most
 
 
@@ -39,10 +47,10 @@ async def readyz(request: web.Request) -> web.Response:
 
 
 async def metrics(request: web.Request) -> web.Response:
-    """Prometheus' text format; without a token on this machine, with ``Authorization: Bearer`` from elsewhere."""
+    """Prometheus' text format, for ``Authorization: Bearer`` and the token; without it on an internal probe port."""
     deps = request.app[DEPS]
-    if not _may_read(request, deps):
-        return web.Response(status=403)
+    if (refusal := _refusal(request, deps)) is not None:
+        return web.json_response({"erro": refusal}, status=403, dumps=partial(json.dumps, ensure_ascii=False))
     await _count(deps)
     return web.Response(body=deps.metrics.expose(), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
@@ -85,13 +93,20 @@ async def _answers(ping: Awaitable[object]) -> bool:
     return True
 
 
-def _may_read(request: web.Request, deps: WebhookDeps) -> bool:
-    token = request.headers.get("Authorization", "").removeprefix("Bearer ")
-    if deps.metrics_token is not None and is_any(token, (deps.metrics_token,)):
-        return True
-    if "X-Forwarded-For" in request.headers or "Forwarded" in request.headers:
-        return False  # a proxy on this machine speaks for somebody elsewhere
-    try:
-        return ipaddress.ip_address(request.remote or "").is_loopback
-    except ValueError:
+def _refusal(request: web.Request, deps: WebhookDeps) -> str | None:
+    """Return why the figures are not told, in pt-BR, or ``None`` where they are."""
+    if deps.metrics_token is not None:
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        if is_any(token, (deps.metrics_token,)):
+            return None
+    if request.app.get(INSIDE, False) and _comes_from_inside(request):
+        return None
+    return _UNSET if deps.metrics_token is None else _WRONG
+
+
+def _comes_from_inside(request: web.Request) -> bool:
+    """True when it was asked by an address that the internet does not reach, and not through a proxy."""
+    if FORWARDED in request.headers or "Forwarded" in request.headers:
         return False
+    ours = request.get_extra_info("sockname")
+    return isinstance(ours, tuple) and is_internal(str(ours[0]))

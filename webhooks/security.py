@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 _SCHEME = "sha256="
+_SHAPE = re.compile(r"sha256=[0-9a-f]{64}")
+
+
+def may_be_signed(signature: str | None) -> bool:
+    """True when this is a signature at all: of anything else no body needs to be read."""
+    return signature is not None and _SHAPE.fullmatch(signature) is not None
 
 
 def signed_by_any(raw: bytes, signature: str | None, secrets: Sequence[bytes]) -> bool:

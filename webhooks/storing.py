@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import structlog
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 STORED = b'{"status": "ok"}'
 RETRY_AFTER = "5"  # seconds; a restarting database is back by then
 
-READ_SECONDS = 10.0  # 3 MiB on a slow line; a sender that stalls must not hold a connection
-
 log = structlog.get_logger()
 
 
@@ -33,17 +30,6 @@ async def store(deps: WebhookDeps, origem: str, arrivals: Sequence[Arrival]) -> 
         return unavailable()
     deps.figures.stored(origem, new, arrivals)
     return web.Response(body=STORED, content_type="application/json")
-
-
-async def read_body(request: web.Request) -> bytes:
-    """Return the whole body. Raises 413 beyond the application's limit and 408 when it does not come."""
-    if request.content.is_eof():  # nearly always it came with its headers
-        return await request.read()
-    try:
-        async with asyncio.timeout(READ_SECONDS):
-            return await request.read()
-    except TimeoutError:
-        raise web.HTTPRequestTimeout from None
 
 
 def unavailable() -> web.Response:

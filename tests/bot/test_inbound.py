@@ -189,3 +189,9 @@ def test_answers_go_to_the_number_or_else_to_the_bsuid() -> None:
     assert (contato.endereco, contato.wa_id, contato.nome_perfil) == ("BR.77", None, None)
     nobody = row(3, {"type": "text", "text": {"body": "oi"}, "from": None}, {})
     assert next_arrival(LANE, [nobody]).contato.endereco == "BR.77"  # the lane itself knows
+
+
+@pytest.mark.parametrize("digits", ["9" * 5000, "9" * 10, "٣"])
+def test_a_revision_that_is_no_number_of_ours_is_none(digits: str) -> None:
+    """A button with thousands of digits is read without an error, and names no revision."""
+    assert next_arrival(LANE, [button(1, f"confirmar:s:{digits}")]).entrada == Toque("confirmar", "s", None)

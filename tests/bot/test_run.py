@@ -8,8 +8,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from aiohttp import web
+from pydantic import SecretStr
+from structlog.testing import capture_logs
 
+from bot.addresses import networks
+from bot.doors import listening
 from bot.run import COLLECT, PARTS, run, settle
+from bot.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +45,7 @@ async def test_a_process_that_runs_for_long_lets_the_collector_leave_alone_what_
         assert gc.get_freeze_count() > 10_000
         assert gc.get_threshold() == COLLECT
 
-    house: Any = SimpleNamespace(work=work, probe_app=web.Application)
+    house: Any = SimpleNamespace(work=work, probe_app=web.Application, settings=Settings())
     stop = asyncio.Event()
     stop.set()
     assert gc.get_freeze_count() < 10_000
@@ -55,3 +60,15 @@ def test_what_comes_later_is_still_collected() -> None:
     kept = [Knot() for _ in range(2 * COLLECT[0])]
     assert seen() is None
     assert len(kept) == 2 * COLLECT[0]
+
+
+@pytest.mark.parametrize(("key", "proxies", "warned"), [("k", "", 1), ("k", "10.0.0.5", 0), ("", "", 0)])
+async def test_a_console_whose_proxy_is_not_named_is_warned_of(key: str, proxies: str, warned: int) -> None:
+    """At the start of what serves it, when somebody can log in at all and no proxy is trusted."""
+    settings = Settings().model_copy(update={"master_key": SecretStr(key), "trusted_proxies": networks(proxies)})
+    stop = asyncio.Event()
+    stop.set()
+    house: Any = SimpleNamespace(web_app=web.Application, settings=settings)
+    with listening("127.0.0.1", 0, port="PROSA_PORT") as sockets, capture_logs() as logs:
+        await run(cast("House", house), stop, PARTS["web"], sockets)
+    assert [entry["event"] for entry in logs].count("trusted_proxies_unset") == warned

@@ -68,6 +68,26 @@ def test_two_app_secrets_while_rotating(monkeypatch: pytest.MonkeyPatch) -> None
     assert Settings().app_secrets == ()
 
 
+def test_one_gateway_secret_serves_path_and_header(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As before there was another; each may be two while rotating."""
+    monkeypatch.setenv("PROSA_GATEWAY_WEBHOOK_SECRET", "new, old")
+    assert Settings().gateway_headers == Settings().gateway_paths == (b"new", b"old")
+    monkeypatch.setenv("PROSA_GATEWAY_WEBHOOK_PATH_SECRET", "path,old-path")
+    assert Settings().gateway_paths == (b"path", b"old-path")
+    assert Settings().gateway_headers == (b"new", b"old")
+
+
+def test_trusted_proxies_are_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Addresses and CIDRs with commas; nothing by default; what is neither is refused with an example."""
+    assert Settings().trusted_proxies == ()
+    monkeypatch.setenv("PROSA_TRUSTED_PROXIES", "10.0.0.5, 172.18.0.0/16,2001:db8::/32,")
+    assert [str(network) for network in Settings().trusted_proxies] == ["10.0.0.5/32", "172.18.0.0/16", "2001:db8::/32"]
+    for wrong in ("proxy", "10.0.0.5/8", "10.0.0.0/33"):
+        monkeypatch.setenv("PROSA_TRUSTED_PROXIES", wrong)
+        with pytest.raises(ValidationError, match=r"172\.18\.0\.0/16"):
+            Settings()
+
+
 def test_no_secret_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """Printing settings, or an error about them, shows no secret."""
     for name in (*SECRETS, "PROSA_DATABASE_URL", "PROSA_REDIS_URL", "PROSA_OPENAI_API_KEY"):

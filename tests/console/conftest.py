@@ -15,6 +15,7 @@ import pytest
 from aiohttp import ClientSession, CookieJar, TCPConnector, web
 from aiohttp.test_utils import TestServer
 
+from bot.addresses import networks
 from bot.company import CompanyForm, add_company
 from console.accounts import Enrolment, enrol
 from console.app import create_console, mount
@@ -118,7 +119,8 @@ async def office(database_url: str) -> AsyncIterator[Office]:
         form = CompanyForm(cnpj, f"EMPRESA {number} LTDA", "123", "3550308", (f"551198765432{number}",))
         ids.append(await add_company(database, form))
     app = web.Application()
-    mount(app, create_console(database, inbox, Backlog(database), COFRE, secure=False))
+    proxies = networks("127.0.0.1")  # a browser here may say where it is
+    mount(app, create_console(database, inbox, Backlog(database), COFRE, secure=False, proxies=proxies))
     async with TestServer(app) as server:
         yield Office(database, str(server.make_url("")).rstrip("/"), tuple(ids))
     await inbox.close()

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from patience import PATIENCE
+from yarl import URL
 
 from console.access import HEADERS
 from console.app import create_console
@@ -151,3 +154,55 @@ def test_the_documentation_has_the_table_of_today() -> None:
     """Whoever changes a route or its role runs the generator."""
     page = DOCS.read_text()
     assert refreshed(page) == page, COMMAND
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "?ver=todas&atendente=%00",
+        "?%00=1",
+        "/busca?q=a%00b",
+        "/entrar?volta=%00",
+        "/auditoria?quem=%00",
+        "/sessoes/%00",
+        "/contatos/a%00",
+        f"/quarentena/{'9' * 5000}",
+        f"/sessoes/{SOMETHING}/acoes/reenviar?mensagem={'9' * 30}",
+        f"/sessoes/{SOMETHING}/snapshot?de={'9' * 5000}",
+        f"?empresa={'9' * 30}",
+    ],
+)
+async def test_an_impossible_address_is_said_to_be_one(everybody: dict[Papel, Browser], path: str) -> None:
+    """NUL, which no text holds, and numbers that the database cannot hold give 400 in words, and no 500."""
+    admin = everybody[Papel.ADMIN]
+    async with admin.session.get(URL(f"{admin.base}/console{path}", encoded=True)) as answer:
+        assert answer.status == 400
+        assert "Não entendi o endereço" in await answer.text()
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/console/entrar", {"nome": "ana\0", "senha": "x", "codigo": "1"}),
+        (f"/console/sessoes/{SOMETHING}/acoes/anotar", {"motivo": "m", "texto": "a\0b"}),
+        (f"/console/sessoes/{SOMETHING}/acoes/reenviar", {"motivo": "m", "mensagem": "9" * 19}),
+        ("/console/vistas", {"nome": "v", "empresa": "9" * 30}),
+    ],
+)
+async def test_an_impossible_field_is_said_to_be_one(
+    everybody: dict[Papel, Browser], path: str, fields: dict[str, str]
+) -> None:
+    """In a form it is the same, before anything is done."""
+    admin = everybody[Papel.ADMIN]
+    status, page, _ = await admin.post(path, fields, form="/console/senha")
+    assert (status, "Não entendi o endereço" in page) == (400, True)
+
+
+async def test_a_form_that_does_not_come_is_not_waited_for_long(office: Office, monkeypatch: Any) -> None:
+    """A form whose end is withheld gets 408 at the deadline of every body."""
+    monkeypatch.setattr("bot.bodies.READ_SECONDS", 0.2)
+    reader, writer = await asyncio.open_connection("127.0.0.1", URL(office.base).port)
+    writer.write(b"POST /console/entrar HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nnome=")
+    async with asyncio.timeout(PATIENCE):
+        assert b" 408 " in await reader.readline()
+    writer.close()

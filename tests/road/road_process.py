@@ -56,12 +56,14 @@ class Prosa:
     cwd: Path
     log: list[dict[str, Any]] = field(default_factory=list)
     process: asyncio.subprocess.Process | None = None
+    wrap: tuple[str, ...] = ()  # a program that starts it
     _reader: asyncio.Task[None] | None = None
 
     async def start(self) -> str:
         """Start it and return its address ("" when it has none)."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PROSA_")}
         self.process = await children.start(
+            *self.wrap,
             sys.executable,
             "-m",
             "bot.cli",
