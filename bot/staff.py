@@ -59,20 +59,21 @@ class StaffCommands:
     async def _obey(self, connection: Connection, conversa: str, row: InboxRow) -> Sessao | None:
         pedido = row.payload
         quem, staff_id = str(pedido["quem"]), int(pedido["staff_id"])
+        exibido = str(pedido.get("exibicao") or quem)  # rows of an older release have the login only
         atendente, janela = await handoff.holder(connection, conversa)
         match pedido:
             case {"comando": "assumir"} if atendente != staff_id:
                 await handoff.take(connection, conversa, staff_id)
-                mensagem = staff_messages.assumiu(quem)
-                return await self._step(connection, conversa, EquipeAssumiu(quem), mensagem, row)
+                mensagem = staff_messages.assumiu(exibido)
+                return await self._step(connection, conversa, EquipeAssumiu(exibido), mensagem, row)
             case {"comando": "devolver"} if atendente is not None:
                 await handoff.give_back(connection, conversa)
                 return await self._step(connection, conversa, EquipeDevolveu(), staff_messages.devolveu(None), row)
             case {"comando": "escrever", "texto": str(texto), "sessao_id": str(sessao_id)} if (
                 atendente == staff_id and janela
             ):
-                said = staff_messages.da_equipe(quem, texto)
-                mensagem_json = {"tipo": "texto", "texto": said, "botoes": [], "de": quem}
+                said = staff_messages.da_equipe(exibido, texto)
+                mensagem_json = {"tipo": "texto", "texto": said, "botoes": [], "de": exibido}
                 outbox.enqueue(
                     connection,
                     conversa=conversa,

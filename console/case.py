@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
@@ -9,16 +10,18 @@ from uuid import UUID
 from aiohttp import web
 
 from console import labels
-from console.commands import POR_NOME, available
+from console.commands import POR_NOME, TEXTO_MAX, available
 from console.format import Olhar
 from console.timeline import line
 from console.why import Situacao, por_que
 from persistence import audit, staff_case
+from persistence.staff_pulse import pulse
 from state_machine.emission import StatusEmissao
 from state_machine.estado import Estado
 
 if TYPE_CHECKING:
     from console.visit import Visita
+    from persistence.staff import Staff
     from persistence.staff_case import Caso, Registro
 
 Word = TypeVar("Word", bound=StrEnum)
@@ -80,6 +83,7 @@ async def contact(visita: Visita) -> web.StreamResponse:
 
 
 async def _page(visita: Visita, sessao_id: str, olhar: Olhar) -> web.Response:
+    seen = await pulse(visita.deps.database)
     async with visita.deps.database.transaction() as connection:
         caso = await staff_case.session(connection, visita.staff.alcance, sessao_id)
         if caso is None:
@@ -87,6 +91,7 @@ async def _page(visita: Visita, sessao_id: str, olhar: Olhar) -> web.Response:
         registro = await staff_case.record(connection, caso.sessao.conversa, caso)
     return visita.pagina(
         "sessao.html",
+        pulso=seen,
         caso=caso,
         s=caso.sessao,
         emissao=caso.emissoes[0] if caso.emissoes else None,
@@ -98,13 +103,24 @@ async def _page(visita: Visita, sessao_id: str, olhar: Olhar) -> web.Response:
         estado=labels.estado,
         motivos=labels.MOTIVOS,
         segundos=REVEAL_SECONDS,
-        feito=_done(visita.request.query.get("feito", "")),
+        feito=_done(visita.request.query.get("feito", ""), caso, visita.staff),
+        minha=caso.sessao.atendente_id == visita.staff.id,
+        chave=lambda: secrets.token_urlsafe(16),
+        texto_max=TEXTO_MAX,
     )
 
 
-def _done(acao: str) -> str:
+def _done(acao: str, caso: Caso, quem: Staff) -> str:
     """Return what an action that was just taken says; the address only names it."""
-    return POR_NOME[acao].feito if acao in POR_NOME else ""
+    match acao, caso.sessao.atendente_id:
+        case "assumir", quem.id:
+            return "A conversa é sua e a Prosa está em silêncio. Escreva abaixo da linha do tempo."
+        case "devolver", None:
+            return "A Prosa voltou a atender."
+        case "escrever", _:  # it stands in the timeline, with its ticks
+            return ""
+        case _:
+            return POR_NOME[acao].feito if acao in POR_NOME else ""
 
 
 def situation(caso: Caso, registro: Registro) -> Situacao:

@@ -11,6 +11,7 @@ from console.model_spend import spend
 from persistence import breakers, certificates, model_use, staff_figures
 from persistence import dashboard as kept
 from persistence.dashboard import DAYS
+from persistence.staff_pulse import pulse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +61,7 @@ async def dashboard(visita: Visita) -> web.StreamResponse:
 
 async def health(visita: Visita) -> web.StreamResponse:
     """What waits, for how long, and what the gateway answered in the last hour."""
-    alcance = visita.staff.alcance
+    alcance, seen = visita.staff.alcance, await pulse(visita.deps.database)
     counts = await visita.deps.backlog.pending()
     async with visita.deps.database.transaction() as connection:
         waiting = await staff_figures.emissions_waiting(connection, alcance)
@@ -73,6 +74,7 @@ async def health(visita: Visita) -> web.StreamResponse:
         suspended = await staff_figures.suspended(connection, alcance)
     return visita.pagina(
         "saude.html",
+        pulso=seen,
         c=counts,
         emissoes=waiting,
         chamadas=lately,

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from persistence.staff_case import WINDOW
-from persistence.tables import anotacao, conversas, nfse_emissao, outbox, resolvida
+from persistence.tables import anotacao, conversas, inbox, nfse_emissao, outbox, resolvida
 from state_machine.emission import StatusEmissao
 from state_machine.reconciliation import ASSENTADOS
 
@@ -22,6 +22,12 @@ async def holder(connection: Connection, conversa: str) -> tuple[int | None, boo
     statement = sa.select(conversas.c.atendente_id, window.label("aberta")).where(conversas.c.conversa == conversa)
     row = (await connection.execute(statement)).one()
     return row.atendente_id, bool(row.aberta)
+
+
+async def is_carried_out(connection: Connection, chave: str) -> bool:
+    """Tell whether the command of this inbox key was looked at; the key is unique for ever."""
+    waits = sa.exists().where(inbox.c.chave == chave, inbox.c.estado == 0)
+    return not (await connection.execute(sa.select(waits))).scalar_one()
 
 
 async def take(connection: Connection, conversa: str, staff_id: int) -> None:

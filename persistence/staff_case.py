@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import distinct_on
 
+from persistence.staff import SHOWN
 from persistence.tables import (
     MENSAGENS_ABERTAS,
     MENSAGENS_LIDAS,
@@ -70,7 +71,7 @@ _SESSION = (
         conversas.c.atendente_id,
         conversas.c.assumida_em,
         _window.label("janela_aberta"),
-        staff.c.nome.label("atendente"),
+        SHOWN.label("atendente"),
         empresa.c.razao_social,
         empresa.c.cnpj.label("empresa_cnpj"),
         empresa.c.municipio_ibge,
@@ -125,7 +126,7 @@ async def contact(connection: Connection, alcance: Alcance, codigo: UUID) -> Any
         conversas,
         empresa.c.id.label("empresa_id"),
         empresa.c.razao_social,
-        staff.c.nome.label("atendente"),
+        SHOWN.label("atendente"),
         _window.label("janela_aberta"),
     ).select_from(joined)
     statement = statement.where(c.codigo == codigo, alcance.em(empresa.c.id))

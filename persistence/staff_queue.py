@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from persistence.conversations import APAGADO
+from persistence.staff import SHOWN
 from persistence.tables import conversas, empresa, inbox, session_snapshot, staff, usuario
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ _COLUMNS = (
     empresa.c.razao_social,
     conversas.c.wa_id,
     conversas.c.nome_perfil,
-    staff.c.nome.label("atendente"),
+    conversas.c.atendente_id,
+    SHOWN.label("atendente"),
     sa.func.extract("epoch", sa.func.now() - _S.created_at).label("idade"),
 )
 
@@ -112,10 +114,12 @@ def _narrowed(statement: sa.Select[Any], alcance: Alcance, filtros: Filtros) -> 
         (_S.estado, filtros.estado),
         (_S.snapshot_reason, filtros.motivo),
         (_S.empresa_id, filtros.empresa_id),
-        (staff.c.nome, filtros.atendente),
     ):
         if wanted is not None:
             statement = statement.where(column == wanted)
+    if filtros.atendente is not None:  # by the login or by the name that is shown
+        named = filtros.atendente.lower()
+        statement = statement.where(sa.or_(staff.c.nome == named, sa.func.lower(SHOWN) == named))
     if filtros.valor_de is not None:
         statement = statement.where(_S.valor >= filtros.valor_de)
     if filtros.valor_ate is not None:

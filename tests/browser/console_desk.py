@@ -73,6 +73,13 @@ class Desk:
         await self.page.get_by_test_id(f"acao-{acao}").click()
         await self.confirm(motivo, texto)
 
+    async def write(self, words: str) -> None:
+        """Write to the person in the composer; the words appear in the timeline."""
+        await self.page.get_by_test_id("mensagem").fill(words)
+        await self.page.get_by_test_id("enviar").click()
+        await expect(self.page.get_by_test_id("linha-do-tempo")).to_contain_text(words)
+        await expect(self.page.get_by_test_id("mensagem")).to_have_value("")
+
     async def confirm(self, motivo: str, texto: str = "") -> None:
         """Read the consequence, say why, press."""
         await expect(self.page.get_by_test_id("consequencia")).to_be_visible()
