@@ -78,7 +78,6 @@ async def contact(visita: Visita) -> web.StreamResponse:
         sessoes=sessoes,
         linha=line(registro, olhar),
         olhar=olhar,
-        estado=labels.estado,
     )
 
 
@@ -96,11 +95,10 @@ async def _page(visita: Visita, sessao_id: str, olhar: Olhar) -> web.Response:
         s=caso.sessao,
         emissao=caso.emissoes[0] if caso.emissoes else None,
         frase=por_que(situation(caso, registro)),
-        caminho_estados=path(registro, caso.sessao.estado),
+        caminho_estados=path(registro, caso.sessao.estado, caso.sessao.nota),
         linha=line(registro, olhar),
         acoes=available(caso, visita.staff),
         olhar=olhar,
-        estado=labels.estado,
         motivos=labels.MOTIVOS,
         segundos=REVEAL_SECONDS,
         feito=_done(visita.request.query.get("feito", ""), caso, visita.staff),
@@ -162,10 +160,12 @@ def _reason(registro: Registro) -> str | None:
     return next(said, None)
 
 
-def path(registro: Registro, estado: str) -> list[str]:
-    """Return the states that the session went through, the present one last."""
+def path(registro: Registro, estado: str, nota: str | None = None) -> list[str]:
+    """Return what the states are called that the session went through, then its cancelled note; the present last."""
     walked = [row for row in reversed(registro.passos) if row.de != row.para or row.evento == "Abriu"]
     states = [row.para for row in walked]
     if walked and walked[0].de != states[0]:
         states.insert(0, walked[0].de)
-    return states if states and states[-1] == estado else [*states, estado]
+    states = states if states and states[-1] == estado else [*states, estado]
+    names, now = [labels.estado(state)[0] for state in states], labels.situacao(estado, nota)[0]
+    return names if names[-1] == now else [*names, now]

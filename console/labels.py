@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from state_machine.cancelamento import StatusNota
 from state_machine.estado import Estado, SnapshotReason
 
 if TYPE_CHECKING:
@@ -148,6 +149,15 @@ def motivo(texto: str | None) -> str | None:
 def estado(nome: str) -> tuple[str, str]:
     """Return a state's label and tone; an unknown one is called by its name."""
     return ESTADOS.get(nome, (nome.replace("_", " "), "off"))
+
+
+def situacao(nome: str, nota: str | None) -> tuple[str, str]:
+    """Return the label and tone of a session whose note stands as ``nota``: a cancelled note is no authorised one."""
+    if nome == Estado.APROVADO and nota == StatusNota.CANCELADO:
+        return ("cancelada", "off")
+    if nome == Estado.APROVADO and nota == StatusNota.CANCELAMENTO_PENDENTE:
+        return ("cancelamento na prefeitura", "busy")
+    return estado(nome)
 
 
 def evento(nome: str) -> str:

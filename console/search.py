@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from aiohttp import web
 
 from console.format import Olhar
-from console.labels import CAUSAS, ESTADOS
+from console.labels import CAUSAS
 from console.terms import Tipo, terms
 from persistence import staff_search
 
@@ -40,7 +40,6 @@ async def show(visita: Visita) -> web.StreamResponse:
         tipos=[tipo for tipo, _ in wanted],
         linhas=list(found.values()),
         contatos=list(contacts.values()),
-        estados=ESTADOS,
         causas=CAUSAS,
         olhar=Olhar(),
     )

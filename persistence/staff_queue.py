@@ -10,7 +10,16 @@ import sqlalchemy as sa
 
 from persistence.conversations import APAGADO
 from persistence.staff import SHOWN
-from persistence.tables import conversas, empresa, inbox, session_snapshot, staff, usuario
+from persistence.tables import (
+    conversas,
+    empresa,
+    inbox,
+    nfse_emissao,
+    nfse_processada,
+    session_snapshot,
+    staff,
+    usuario,
+)
 
 if TYPE_CHECKING:
     from persistence.connection import Connection
@@ -63,6 +72,17 @@ GROUP BY o.id
 """
 _S = session_snapshot.c
 _eyes = sa.text(_EYES).columns(sa.column("id", sa.BigInteger), sa.column("causas", sa.ARRAY(sa.Text))).cte("olhos")
+# How a session's note stands; of two notes, the one that is still worth something.
+NOTA: sa.Label[str | None] = (
+    sa.select(nfse_processada.c.status)
+    .join(nfse_emissao, nfse_emissao.c.id == nfse_processada.c.emissao_id)
+    .where(nfse_emissao.c.session_id == _S.id)
+    .order_by(nfse_processada.c.status, nfse_processada.c.id.desc())  # autorizado, cancelamento_pendente, cancelado
+    .limit(1)
+    .correlate(session_snapshot)
+    .scalar_subquery()
+    .label("nota")
+)
 _COLUMNS = (
     _S.id,
     _S.sessao_id,
@@ -77,6 +97,7 @@ _COLUMNS = (
     empresa.c.razao_social,
     conversas.c.wa_id,
     conversas.c.nome_perfil,
+    NOTA,
     conversas.c.atendente_id,
     SHOWN.label("atendente"),
     sa.func.extract("epoch", sa.func.now() - _S.created_at).label("idade"),
