@@ -11,6 +11,7 @@ from aiohttp import web
 
 from console import labels
 from console.commands import POR_NOME, TEXTO_MAX, available
+from console.conflict import conflict
 from console.format import Olhar
 from console.timeline import line
 from console.why import Situacao, por_que
@@ -90,6 +91,8 @@ async def _page(visita: Visita, sessao_id: str, olhar: Olhar) -> web.Response:
         registro = await staff_case.record(connection, caso.sessao.conversa, caso)
     return visita.pagina(
         "sessao.html",
+        conflito=conflict(caso.emissoes[0] if caso.emissoes else None, olhar),
+        consultas=_asked(registro, caso),
         pulso=seen,
         caso=caso,
         s=caso.sessao,
@@ -106,6 +109,12 @@ async def _page(visita: Visita, sessao_id: str, olhar: Olhar) -> web.Response:
         chave=lambda: secrets.token_urlsafe(16),
         texto_max=TEXTO_MAX,
     )
+
+
+def _asked(registro: Registro, caso: Caso) -> int:
+    """Count the questions about the newest attempt; the row's own figure is the rung of a ladder."""
+    key = caso.emissoes[0].id_integracao if caso.emissoes else None
+    return sum(row.operacao == "find" and row.id_integracao == key for row in registro.tentativas)
 
 
 def _done(acao: str, caso: Caso, quem: Staff) -> str:
@@ -141,6 +150,7 @@ def situation(caso: Caso, registro: Registro) -> Situacao:
         numero=emissao.numero if emissao else None,
         nota=emissao.nota_status if emissao else None,
         motivo=_reason(registro) or labels.motivo(emissao.erro_mensagem if emissao else None),
+        nossa=s.pendente is None,
         suspensa=s.envio_suspenso,
         atendente=s.atendente,
         nao_entregue=(labels.motivo(last.erro) or "sem detalhe")

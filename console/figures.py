@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from console import labels
 from console.charts import bars, columns
+from console.cities import cidade
+from console.format import Olhar
 from console.model_spend import spend
 from persistence import breakers, certificates, model_use, staff_figures
 from persistence import dashboard as kept
@@ -26,7 +28,9 @@ async def failures(visita: Visita) -> web.StreamResponse:
     days = days_of(visita.request.query)
     async with visita.deps.database.transaction() as connection:
         groups = await staff_figures.failure_groups(connection, visita.staff.alcance, timedelta(days=days))
-    return visita.pagina("falhas.html", grupos=groups, dias=days, opcoes=DAYS, motivo=labels.motivo)
+    return visita.pagina(
+        "falhas.html", grupos=groups, dias=days, opcoes=DAYS, motivo=labels.motivo, cidade=cidade, olhar=Olhar()
+    )
 
 
 async def dashboard(visita: Visita) -> web.StreamResponse:

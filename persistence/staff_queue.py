@@ -45,6 +45,10 @@ _EYES = """
 WITH olhos AS (
     SELECT id, 'erro' AS causa FROM session_snapshot WHERE estado = 'erro'
     UNION ALL
+    SELECT r.id, 'recusa_nossa' FROM session_snapshot r WHERE r.estado = 'rejeitado' AND r.pendente IS NULL
+        AND r.updated_at > now() - interval '30 days'
+        AND NOT EXISTS (SELECT FROM session_snapshot d WHERE d.origem = r.sessao_id)
+    UNION ALL
     SELECT session_id, status FROM nfse_emissao WHERE status IN ('desconhecido', 'conflito', 'erro')
         AND (status <> 'desconhecido' OR criado_em < now() - interval '2 minutes')
     UNION ALL
