@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from bot.carry_out import text_message
+from bot.carry_out import file_message, text_message
 from persistence import handoff, outbox, people, snapshots
 from persistence.versions import AnotherVersionError
 from state_machine import staff_messages
+from state_machine.cancelamento import StatusNota
 from state_machine.eventos import EquipeAssumiu, EquipeDevolveu, EquipeEncerrou
 
 if TYPE_CHECKING:
@@ -89,11 +90,30 @@ class StaffCommands:
                 await handoff.ask_now(connection, sessao_id)
             case {"comando": "reenviar", "outbox_id": int(outbox_id)}:
                 await handoff.copy_message(connection, conversa, outbox_id, f"reenvio:{row.chave}")
-            case {"comando": "assumir" | "devolver" | "escrever"}:
+            case {"comando": "reenviar_nota", "emissao_id": int(emissao_id)} if janela:
+                await self._files_again(connection, conversa, emissao_id, row)
+            case {"comando": "assumir" | "devolver" | "escrever" | "reenviar_nota"}:
                 log.info("staff_command_late", tipo=pedido["comando"])
             case _:
                 raise AnotherVersionError(f"a command of the staff: {pedido.get('comando')}")
         return None
+
+    async def _files_again(self, connection: Connection, conversa: str, emissao_id: int, row: InboxRow) -> None:
+        """Put PDF and XML into the outbox once for this command, as they went out at first."""
+        nota = await handoff.issued_note(connection, conversa, emissao_id)
+        if nota is None:
+            return
+        cancelada = nota.status == StatusNota.CANCELADO
+        for arquivo in staff_messages.de_novo(emissao_id, nota.numero, cancelada=cancelada):
+            outbox.enqueue(
+                connection,
+                conversa=conversa,
+                mensagem=file_message(arquivo),
+                sessao_id=nota.sessao_id,
+                chave=f"reenvio:{row.chave}:{arquivo.formato}",
+                bloqueia=False,
+                correlacao=row.correlacao,
+            )
 
     async def _step(
         self, connection: Connection, conversa: str, evento: Evento, sem_nota: Mensagem, row: InboxRow

@@ -11,6 +11,7 @@ from aiohttp import web
 from bot.cancel_command import order
 from console.access import see_other
 from console.commands import POR_NOME, TEXTO_MAX, Acao, payload
+from console.documents import issued as issued_of
 from console.format import Olhar
 from persistence import audit, handoff, idempotency, issued, staff_case
 from persistence.arrival import Arrival
@@ -145,6 +146,8 @@ async def _store(
             await visita.deps.inbox.put_in(connection, [arrival])
             return arrival.chave
         case _:
+            if acao.nome == "reenviar_nota":
+                campos = {**campos, "emissao_id": nota.id if (nota := issued_of(caso)) else 0}
             pedido = payload(acao, quem, s.sessao_id, motivo, campos)
             arrival = Arrival(f"equipe:{chave}", s.conversa, "equipe", pedido, correlacao, imediato=True)
             await visita.deps.inbox.put_in(connection, [arrival])

@@ -12,6 +12,7 @@ from aiohttp import web
 from console import labels
 from console.commands import POR_NOME, TEXTO_MAX, available
 from console.conflict import conflict
+from console.documents import issued
 from console.format import Olhar
 from console.timeline import line
 from console.why import Situacao, por_que
@@ -92,6 +93,7 @@ async def _page(visita: Visita, sessao_id: str, olhar: Olhar) -> web.Response:
     return visita.pagina(
         "sessao.html",
         conflito=conflict(caso.emissoes[0] if caso.emissoes else None, olhar),
+        documento=issued(caso),
         consultas=_asked(registro, caso),
         pulso=seen,
         caso=caso,

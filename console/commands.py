@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from console.documents import issued
 from persistence.attempts import is_certainly_nobodys
 from persistence.staff import Papel
 from state_machine.cancelamento import StatusNota
@@ -131,6 +132,16 @@ ACOES: Final[tuple[Acao, ...]] = (
         lambda caso, _: bool(caso.sessao.janela_aberta),
         comando="reenviar",
         no_menu=False,
+    ),
+    Acao(
+        "reenviar_nota",
+        "Reenviar PDF e XML",
+        "O PDF e o XML da nota saem outra vez pelo WhatsApp, uma vez por pedido. Não emite nada. Se a pessoa já os "
+        "tem, recebe de novo, e a Meta cobra as duas mensagens.",
+        "Os arquivos estão na fila de envio.",
+        Papel.SUPORTE,
+        lambda caso, _: issued(caso) is not None and bool(caso.sessao.janela_aberta),
+        comando="reenviar_nota",
     ),
     Acao(
         "anotar",
