@@ -262,15 +262,13 @@ async def test_old_invoices_of_a_group_are_asked_about_again(desk: Desk, how: st
     sessao_id = await desk.refused("811" if how == "a day old" else "812")
     pool = desk.office.database.pool
     # a group of its own, so that others' invoices do not count
-    older = {
-        "a day old": "criado_em = criado_em - interval '25 hours'",
-        "of another month": "competencia = '2026-01-05'",
+    aged = {
+        "a day old": "UPDATE nfse_emissao SET criado_em = criado_em - interval '25 hours' WHERE sessao_id = $1",
+        "of another month": "UPDATE nfse_emissao SET competencia = '2026-01-05' WHERE sessao_id = $1",
     }
-    await pool.execute(
-        "UPDATE nfse_emissao SET " + older[how] + ", resposta_gateway = NULL, erro_mensagem = $2 WHERE sessao_id = $1",
-        sessao_id,
-        f"grupo {how}",
-    )
+    await pool.execute(aged[how], sessao_id)
+    own = "UPDATE nfse_emissao SET resposta_gateway = NULL, erro_mensagem = $2 WHERE sessao_id = $1"
+    await pool.execute(own, sessao_id, f"grupo {how}")
     attempts = "SELECT count(*) FROM nfse_emissao WHERE sessao_id = $1"
     path = "/console/falhas/grupo"
     link = f"{path}?codigo=grupo+{how.replace(' ', '+')}&status=rejeitado&cidade=3550308&dias=7"
