@@ -180,6 +180,12 @@ async def some_session(demo: Demo) -> str:
     return str((await row(demo, first))[0])
 
 
+async def whose(demo: Demo, sessao_id: str) -> str:
+    """Return the phone of a session's person."""
+    query = "SELECT c.wa_id FROM session_snapshot s JOIN conversas c USING (conversa) WHERE s.sessao_id = $1"
+    return str((await row(demo, query, sessao_id))[0])
+
+
 async def until(demo: Demo, query: str, *values: Any) -> None:
     """Ask until the first column is true."""
     end = time.monotonic() + PATIENCE

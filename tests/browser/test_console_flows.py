@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from console_desk import PATIENCE, THEMES, WIDTHS, at_work, concluded, row, some_session, until
+from console_desk import PATIENCE, THEMES, WIDTHS, at_work, concluded, row, some_session, until, whose
 from playwright.async_api import expect
 
 import console.actions
@@ -52,7 +52,8 @@ async def test_a_conversation_is_taken_over_written_in_and_given_back(
 ) -> None:
     """One reason, one composer, several lines, and the way back: no page is loaded by hand."""
     sessao_id = await some_session(demo)
-    bruno, spoken = USERS[1].wa_id, (f"Oi! Vi a sua mensagem, {scripts}.", f"Está tudo certo, {scripts}?")
+    who = await whose(demo, sessao_id)
+    spoken = (f"Oi! Vi a sua mensagem, {scripts}.", f"Está tudo certo, {scripts}?")
     async with at_work(browser, demo, scripts=scripts) as sara:
         page = sara.page
         await sara.open(f"/sessoes/{sessao_id}")
@@ -61,7 +62,7 @@ async def test_a_conversation_is_taken_over_written_in_and_given_back(
         await expect(page.get_by_test_id("feito")).to_contain_text("A conversa é sua")
         for words in spoken:
             await sara.write(words)
-            told = await demo.world.meta.wait_for(bruno, lambda b, words=words: words in b.text, PATIENCE)
+            told = await demo.world.meta.wait_for(who, lambda b, words=words: words in b.text, PATIENCE)
             assert told.text == f"*{sara.who.nome.capitalize()}, da equipe:*\n{words}"
         await page.get_by_test_id("devolver").click()
         await expect(page.get_by_test_id("feito")).to_have_text("A Prosa voltou a atender.")
@@ -75,9 +76,9 @@ async def test_a_case_that_waits_leaves_that_state_by_itself(
     monkeypatch.setattr(console.actions, "OBEYED_LOOKS", 0)
     sessao_id = await some_session(demo)
     async with at_work(browser, demo) as sara, at_work(browser, demo) as bela:
-        for who in (sara, bela):
-            async with who.page.expect_response(lambda answer: "/eventos" in answer.url):
-                await who.open(f"/sessoes/{sessao_id}")
+        for one in (sara, bela):
+            async with one.page.expect_response(lambda answer: "/eventos" in answer.url):
+                await one.open(f"/sessoes/{sessao_id}")
         await sara.act("assumir", "ajudar com a nota")
         await expect(sara.page.get_by_test_id("feito")).to_contain_text("A conversa é sua e")
         await expect(bela.page.get_by_test_id("compositor")).to_contain_text("está com esta conversa")
@@ -85,7 +86,7 @@ async def test_a_case_that_waits_leaves_that_state_by_itself(
         draft = sara.page.get_by_test_id("mensagem")
         await draft.fill("Ainda estou escrevendo")
         said = f"quero saber da nota {sessao_id}"
-        await demo.world.meta.user_text(USERS[1].wa_id, said)
+        await demo.world.meta.user_text(await whose(demo, sessao_id), said)
         await expect(sara.page.get_by_test_id("linha-do-tempo")).to_contain_text(said)
         await expect(draft).to_have_value("Ainda estou escrevendo")
         await expect(draft).to_be_focused()
