@@ -25,6 +25,10 @@ def add(
     nome: Annotated[str, typer.Argument(help="Nome de entrada, em minúsculas, como ana.souza.")],
     papel: Annotated[str, typer.Option(help="leitura, suporte, supervisor ou admin.")],
     empresa: Annotated[list[str] | None, typer.Option(help="CNPJ que atende; repetível. Sem isto, todas.")] = None,
+    exibicao: Annotated[
+        str | None,
+        typer.Option(help="Nome que o cliente lê. Sem isto, o de antes ou o de entrada: ana.souza, Ana Souza."),
+    ] = None,
 ) -> None:
     """Cria a conta ou a refaz (senha e código novos, sessões encerradas) e mostra o que a pessoa precisa, uma vez."""
     from console.accounts import AccountError, enrol
@@ -35,7 +39,24 @@ def add(
 
     async def work(database: Database) -> None:
         try:
-            show(await enrol(database, _vault(), nome, Papel(papel), empresa or ()))
+            show(await enrol(database, _vault(), nome, Papel(papel), empresa or (), exibicao=exibicao))
+        except AccountError as error:
+            fail(str(error))
+
+    _with_database(work)
+
+
+@app.command("name")
+def name(
+    nome: Annotated[str, typer.Argument(help="Nome de entrada.")],
+    exibicao: Annotated[str, typer.Argument(help='Nome que o cliente lê, como "Ana Souza".')],
+) -> None:
+    """Muda o nome que o cliente lê; a senha, o código e as sessões continuam."""
+    from console.accounts import AccountError, rename
+
+    async def work(database: Database) -> None:
+        try:
+            typer.echo(f"{nome} aparece para o cliente como {await rename(database, nome, exibicao)}.")
         except AccountError as error:
             fail(str(error))
 
@@ -53,10 +74,10 @@ def list_() -> None:
     async def work(database: Database) -> None:
         async with database.transaction() as connection:
             rows = await staff.everybody(connection)
-        table = Table("Nome", "Papel", "Empresas", "Situação", title="Contas do console")
+        table = Table("Nome", "O cliente lê", "Papel", "Empresas", "Situação", title="Contas do console")
         for row in rows:
             empresas = "todas" if row.todas_empresas else ", ".join(row.cnpjs or ())
-            table.add_row(row.nome, row.papel, empresas, "desativada" if row.desativado_em else "ativa")
+            table.add_row(row.nome, row.exibido, row.papel, empresas, "desativada" if row.desativado_em else "ativa")
         Console().print(table)
 
     _with_database(work)

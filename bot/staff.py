@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from bot.carry_out import text_message
+from bot.carry_out import file_message, text_message
 from persistence import handoff, outbox, people, snapshots
 from persistence.versions import AnotherVersionError
 from state_machine import staff_messages
+from state_machine.cancelamento import StatusNota
 from state_machine.eventos import EquipeAssumiu, EquipeDevolveu, EquipeEncerrou
 
 if TYPE_CHECKING:
@@ -59,20 +60,21 @@ class StaffCommands:
     async def _obey(self, connection: Connection, conversa: str, row: InboxRow) -> Sessao | None:
         pedido = row.payload
         quem, staff_id = str(pedido["quem"]), int(pedido["staff_id"])
+        exibido = str(pedido.get("exibicao") or quem)  # rows of an older release have the login only
         atendente, janela = await handoff.holder(connection, conversa)
         match pedido:
             case {"comando": "assumir"} if atendente != staff_id:
                 await handoff.take(connection, conversa, staff_id)
-                mensagem = staff_messages.assumiu(quem)
-                return await self._step(connection, conversa, EquipeAssumiu(quem), mensagem, row)
+                mensagem = staff_messages.assumiu(exibido)
+                return await self._step(connection, conversa, EquipeAssumiu(exibido), mensagem, row)
             case {"comando": "devolver"} if atendente is not None:
                 await handoff.give_back(connection, conversa)
                 return await self._step(connection, conversa, EquipeDevolveu(), staff_messages.devolveu(None), row)
             case {"comando": "escrever", "texto": str(texto), "sessao_id": str(sessao_id)} if (
                 atendente == staff_id and janela
             ):
-                said = staff_messages.da_equipe(quem, texto)
-                mensagem_json = {"tipo": "texto", "texto": said, "botoes": [], "de": quem}
+                said = staff_messages.da_equipe(exibido, texto)
+                mensagem_json = {"tipo": "texto", "texto": said, "botoes": [], "de": exibido}
                 outbox.enqueue(
                     connection,
                     conversa=conversa,
@@ -88,11 +90,30 @@ class StaffCommands:
                 await handoff.ask_now(connection, sessao_id)
             case {"comando": "reenviar", "outbox_id": int(outbox_id)}:
                 await handoff.copy_message(connection, conversa, outbox_id, f"reenvio:{row.chave}")
-            case {"comando": "assumir" | "devolver" | "escrever"}:
+            case {"comando": "reenviar_nota", "emissao_id": int(emissao_id)} if janela:
+                await self._files_again(connection, conversa, emissao_id, row)
+            case {"comando": "assumir" | "devolver" | "escrever" | "reenviar_nota"}:
                 log.info("staff_command_late", tipo=pedido["comando"])
             case _:
                 raise AnotherVersionError(f"a command of the staff: {pedido.get('comando')}")
         return None
+
+    async def _files_again(self, connection: Connection, conversa: str, emissao_id: int, row: InboxRow) -> None:
+        """Put PDF and XML into the outbox once for this command, as they went out at first."""
+        nota = await handoff.issued_note(connection, conversa, emissao_id)
+        if nota is None:
+            return
+        cancelada = nota.status == StatusNota.CANCELADO
+        for arquivo in staff_messages.de_novo(emissao_id, nota.numero, cancelada=cancelada):
+            outbox.enqueue(
+                connection,
+                conversa=conversa,
+                mensagem=file_message(arquivo),
+                sessao_id=nota.sessao_id,
+                chave=f"reenvio:{row.chave}:{arquivo.formato}",
+                bloqueia=False,
+                correlacao=row.correlacao,
+            )
 
     async def _step(
         self, connection: Connection, conversa: str, evento: Evento, sem_nota: Mensagem, row: InboxRow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+import unicodedata
 from dataclasses import dataclass
 from math import ceil
 from typing import TYPE_CHECKING, Final
@@ -37,6 +38,8 @@ log = structlog.get_logger(__name__)
 
 NO_ACCOUNT: Final = "nome sem conta"  # in the audit; no account can be called so
 _NAME: Final = re.compile(r"[a-z][a-z0-9._-]{1,39}")
+EXIBICAO_MAX: Final = 40  # characters; what a customer reads above each message
+_PUNCTUATION: Final = frozenset(" .'’-")  # WhatsApp reads * _ ~ as emphasis
 
 
 class AccountError(ValueError):
@@ -65,8 +68,11 @@ async def enrol(
     cnpjs: Sequence[str] = (),
     *,
     known: Enrolment | None = None,
+    exibicao: str | None = None,
 ) -> Enrolment:
     """Create the account, or set it anew, with a password for one login; ``known``: with these lasting ones (demo).
+
+    ``exibicao`` is the name that customers read; without it a known one stays, else it is made of the login.
 
     Raises ``AccountError``.
     """
@@ -75,6 +81,7 @@ async def enrol(
     nome = nome.strip().lower()
     if not _NAME.fullmatch(nome):
         raise AccountError("O nome tem de 2 a 40 letras minúsculas, números, ponto, hífen ou sublinhado. Nada mudou.")
+    exibicao = None if exibicao is None else display_name(exibicao)
     try:
         bare = [CNPJ(cnpj).numero for cnpj in cnpjs]
     except DocumentoInvalido as error:
@@ -84,7 +91,9 @@ async def enrol(
     sealed = cofre.seal(given.segredo, staff.totp_place(nome))
     try:
         async with database.transaction() as connection:
-            await staff.save(connection, nome, papel, senha_hash, sealed, bare, provisoria=known is None)
+            await staff.save(
+                connection, nome, papel, senha_hash, sealed, bare, provisoria=known is None, exibicao=exibicao
+            )
             await audit.write(
                 connection,
                 staff_id=None,
@@ -96,6 +105,27 @@ async def enrol(
     except staff.UnknownCompanyError as error:
         raise AccountError(f"--empresa: não há empresa com o CNPJ {error}. Nada mudou.") from error
     return given
+
+
+def display_name(text: str) -> str:
+    """Return a display name as it is stored; raises ``AccountError``."""
+    name = " ".join(unicodedata.normalize("NFC", text).split())
+    plain = all(c.isalnum() or c in _PUNCTUATION for c in name)
+    if not plain or not any(c.isalpha() for c in name) or not 2 <= len(name) <= EXIBICAO_MAX:  # noqa: PLR2004 - Jô
+        raise AccountError(
+            "O nome de exibição tem de 2 a 40 letras, com espaço, ponto, hífen ou apóstrofo. Nada mudou."
+        )
+    return name
+
+
+async def rename(database: Database, nome: str, exibicao: str) -> str:
+    """Change the name that customers read, with its row in the audit; returns it. Raises ``AccountError``."""
+    nome, name = nome.strip().lower(), display_name(exibicao)
+    async with database.transaction() as connection:
+        if not await staff.rename(connection, nome, name):
+            raise AccountError(f"Não há conta com o nome {nome}. Nada mudou.")
+        await audit.write(connection, staff_id=None, quem="linha de comando", acao="nome de exibição", alvo=nome)
+    return name
 
 
 @dataclass(frozen=True, slots=True)

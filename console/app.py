@@ -55,6 +55,10 @@ ERROS: Final = {
 LATE: Final = ("Já não cabe", "O caso mudou desde que você abriu a página; nada foi feito. Abra de novo e veja.")
 VIEWS: Final = (f"Você já tem {AT_MOST} abas", "Apague uma das suas antes de salvar outra; nada mudou.")
 BUSY: Final = ("Muitos envios ao mesmo tempo", "Nada foi feito. Tente de novo em alguns segundos.")
+DOCUMENT: Final = (
+    "O arquivo ainda não está aqui",
+    "A Prosa o busca no gateway antes de mandar à pessoa. Tente em alguns minutos, ou use Reenviar PDF e XML.",
+)
 CSRF: Final = ("Não reconheci este formulário", "Abra a página de novo e repita; nada foi feito.")
 
 
@@ -117,7 +121,7 @@ def _worded(handler: Handler) -> Handler:
         except web.HTTPRedirection:
             raise
         except web.HTTPException as error:
-            said = {"csrf": CSRF, "late": LATE, "views": VIEWS, FULL: BUSY}.get(error.text or "")
+            said = {"csrf": CSRF, "late": LATE, "views": VIEWS, "document": DOCUMENT, FULL: BUSY}.get(error.text or "")
             return _page(request, error.status, *(said or ERROS.get(error.status, ERROS[422])))
         except Exception as error:
             if is_outage(error):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
@@ -9,16 +10,20 @@ from uuid import UUID
 from aiohttp import web
 
 from console import labels
-from console.commands import POR_NOME, available
+from console.commands import POR_NOME, TEXTO_MAX, available
+from console.conflict import conflict
+from console.documents import issued
 from console.format import Olhar
 from console.timeline import line
 from console.why import Situacao, por_que
 from persistence import audit, staff_case
+from persistence.staff_pulse import pulse
 from state_machine.emission import StatusEmissao
 from state_machine.estado import Estado
 
 if TYPE_CHECKING:
     from console.visit import Visita
+    from persistence.staff import Staff
     from persistence.staff_case import Caso, Registro
 
 Word = TypeVar("Word", bound=StrEnum)
@@ -75,11 +80,11 @@ async def contact(visita: Visita) -> web.StreamResponse:
         sessoes=sessoes,
         linha=line(registro, olhar),
         olhar=olhar,
-        estado=labels.estado,
     )
 
 
 async def _page(visita: Visita, sessao_id: str, olhar: Olhar) -> web.Response:
+    seen = await pulse(visita.deps.database)
     async with visita.deps.database.transaction() as connection:
         caso = await staff_case.session(connection, visita.staff.alcance, sessao_id)
         if caso is None:
@@ -87,24 +92,44 @@ async def _page(visita: Visita, sessao_id: str, olhar: Olhar) -> web.Response:
         registro = await staff_case.record(connection, visita.staff.alcance, caso.sessao.conversa, caso)
     return visita.pagina(
         "sessao.html",
+        conflito=conflict(caso.emissoes[0] if caso.emissoes else None, olhar),
+        documento=issued(caso),
+        consultas=_asked(registro, caso),
+        pulso=seen,
         caso=caso,
         s=caso.sessao,
         emissao=caso.emissoes[0] if caso.emissoes else None,
         frase=por_que(situation(caso, registro)),
-        caminho_estados=path(registro, caso.sessao.estado),
+        caminho_estados=path(registro, caso.sessao.estado, caso.sessao.nota),
         linha=line(registro, olhar),
         acoes=available(caso, visita.staff),
         olhar=olhar,
-        estado=labels.estado,
         motivos=labels.MOTIVOS,
         segundos=REVEAL_SECONDS,
-        feito=_done(visita.request.query.get("feito", "")),
+        feito=_done(visita.request.query.get("feito", ""), caso, visita.staff),
+        minha=caso.sessao.atendente_id == visita.staff.id,
+        chave=lambda: secrets.token_urlsafe(16),
+        texto_max=TEXTO_MAX,
     )
 
 
-def _done(acao: str) -> str:
+def _asked(registro: Registro, caso: Caso) -> int:
+    """Count the questions about the newest attempt; the row's own figure is the rung of a ladder."""
+    key = caso.emissoes[0].id_integracao if caso.emissoes else None
+    return sum(row.operacao == "find" and row.id_integracao == key for row in registro.tentativas)
+
+
+def _done(acao: str, caso: Caso, quem: Staff) -> str:
     """Return what an action that was just taken says; the address only names it."""
-    return POR_NOME[acao].feito if acao in POR_NOME else ""
+    match acao, caso.sessao.atendente_id:
+        case "assumir", quem.id:
+            return "A conversa é sua e a Prosa está em silêncio. Escreva abaixo da linha do tempo."
+        case "devolver", None:
+            return "A Prosa voltou a atender."
+        case "escrever", _:  # it stands in the timeline, with its ticks
+            return ""
+        case _:
+            return POR_NOME[acao].feito if acao in POR_NOME else ""
 
 
 def situation(caso: Caso, registro: Registro) -> Situacao:
@@ -127,6 +152,7 @@ def situation(caso: Caso, registro: Registro) -> Situacao:
         numero=emissao.numero if emissao else None,
         nota=emissao.nota_status if emissao else None,
         motivo=_reason(registro) or labels.motivo(emissao.erro_mensagem if emissao else None),
+        nossa=s.pendente is None,
         suspensa=s.envio_suspenso,
         atendente=s.atendente,
         nao_entregue=(labels.motivo(last.erro) or "sem detalhe")
@@ -146,10 +172,12 @@ def _reason(registro: Registro) -> str | None:
     return next(said, None)
 
 
-def path(registro: Registro, estado: str) -> list[str]:
-    """Return the states that the session went through, the present one last."""
+def path(registro: Registro, estado: str, nota: str | None = None) -> list[str]:
+    """Return what the states are called that the session went through, then its cancelled note; the present last."""
     walked = [row for row in reversed(registro.passos) if row.de != row.para or row.evento == "Abriu"]
     states = [row.para for row in walked]
     if walked and walked[0].de != states[0]:
         states.insert(0, walked[0].de)
-    return states if states and states[-1] == estado else [*states, estado]
+    states = states if states and states[-1] == estado else [*states, estado]
+    names, now = [labels.estado(state)[0] for state in states], labels.situacao(estado, nota)[0]
+    return names if names[-1] == now else [*names, now]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from console.documents import issued
 from persistence.attempts import is_certainly_nobodys
 from persistence.staff import Papel
 from state_machine.cancelamento import StatusNota
@@ -39,6 +40,7 @@ class Acao:
     cabe: Callable[[Caso, Staff], bool]
     comando: str | None = None
     texto: str | None = None  # the label of a text to write, where there is one
+    motivo: bool = True  # asked for; what belongs to a take-over goes by the reason of that
     no_menu: bool = True
     perigo: bool = False
 
@@ -88,8 +90,9 @@ ACOES: Final[tuple[Acao, ...]] = (
     Acao(
         "assumir",
         "Assumir a conversa",
-        "A Prosa fica em silêncio e avisa a pessoa que agora é você. Os resumos já mostrados deixam de valer: nada é "
-        "emitido até você devolver. Uma nota que já está na prefeitura segue, e o resultado chega à pessoa.",
+        "A Prosa fica em silêncio e avisa a pessoa que agora é você, pelo seu nome de exibição. Os resumos já "
+        "mostrados deixam de valer: nada é emitido até você devolver. O motivo vale para tudo o que você escrever até "
+        "lá. Uma nota que já está na prefeitura segue, e o resultado chega à pessoa.",
         "A conversa é sua assim que a Prosa terminar o que estava fazendo nela.",
         Papel.SUPORTE,
         lambda caso, quem: not _mine(caso, quem),
@@ -105,6 +108,8 @@ ACOES: Final[tuple[Acao, ...]] = (
         lambda caso, quem: _mine(caso, quem) and bool(caso.sessao.janela_aberta),
         comando="escrever",
         texto="Mensagem",
+        motivo=False,
+        no_menu=False,  # the composer under the timeline
     ),
     Acao(
         "devolver",
@@ -115,6 +120,7 @@ ACOES: Final[tuple[Acao, ...]] = (
         Papel.SUPORTE,
         lambda caso, _: caso.sessao.atendente_id is not None,
         comando="devolver",
+        motivo=False,
     ),
     Acao(
         "reenviar",
@@ -126,6 +132,16 @@ ACOES: Final[tuple[Acao, ...]] = (
         lambda caso, _: bool(caso.sessao.janela_aberta),
         comando="reenviar",
         no_menu=False,
+    ),
+    Acao(
+        "reenviar_nota",
+        "Reenviar PDF e XML",
+        "O PDF e o XML da nota saem outra vez pelo WhatsApp, uma vez por pedido. Não emite nada. Se a pessoa já os "
+        "tem, recebe de novo, e a Meta cobra as duas mensagens.",
+        "Os arquivos estão na fila de envio.",
+        Papel.SUPORTE,
+        lambda caso, _: issued(caso) is not None and bool(caso.sessao.janela_aberta),
+        comando="reenviar_nota",
     ),
     Acao(
         "anotar",
@@ -194,6 +210,7 @@ def payload(acao: Acao, quem: Staff, sessao_id: str, motivo: str, campos: dict[s
         "comando": acao.comando,
         "staff_id": quem.id,
         "quem": quem.nome,
+        "exibicao": quem.exibicao,
         "sessao_id": sessao_id,
         "motivo": motivo,
         **campos,

@@ -48,6 +48,7 @@ def _row(row: Any, olhar: Olhar) -> dict[str, str]:
         "telefone": olhar.telefone(row.wa_id),
         "cliente": olhar.documento(row.cnpj),
         "valor": "" if row.valor is None else str(row.valor),
+        "nota": row.nota or "",
         "atendente": row.atendente or "",
         "abriu": row.created_at.isoformat(),
         "mudou": row.updated_at.isoformat(),

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 from console import labels
 from console.charts import bars, columns
+from console.cities import cidade
+from console.format import Olhar
 from console.model_spend import spend
 from persistence import breakers, certificates, model_use, staff_figures
 from persistence import dashboard as kept
 from persistence.dashboard import DAYS
+from persistence.staff_pulse import pulse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +30,9 @@ async def failures(visita: Visita) -> web.StreamResponse:
     days = days_of(visita.request.query)
     async with visita.deps.database.transaction() as connection:
         groups = await staff_figures.failure_groups(connection, visita.staff.alcance, timedelta(days=days))
-    return visita.pagina("falhas.html", grupos=groups, dias=days, opcoes=DAYS, motivo=labels.motivo)
+    return visita.pagina(
+        "falhas.html", grupos=groups, dias=days, opcoes=DAYS, motivo=labels.motivo, cidade=cidade, olhar=Olhar()
+    )
 
 
 async def dashboard(visita: Visita) -> web.StreamResponse:
@@ -62,7 +67,7 @@ async def dashboard(visita: Visita) -> web.StreamResponse:
 
 async def health(visita: Visita) -> web.StreamResponse:
     """What waits, for how long, and what the gateway answered in the last hour."""
-    alcance = visita.staff.alcance
+    alcance, seen = visita.staff.alcance, await pulse(visita.deps.database)
     counts = await visita.deps.backlog.pending()
     async with visita.deps.database.transaction() as connection:
         waiting = await staff_figures.emissions_waiting(connection, alcance)
@@ -76,6 +81,7 @@ async def health(visita: Visita) -> web.StreamResponse:
         suspended = await staff_figures.suspended(connection, alcance)
     return visita.pagina(
         "saude.html",
+        pulso=seen,
         c=counts,
         emissoes=waiting,
         chamadas=lately,

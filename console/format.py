@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import jinja2
 from markupsafe import Markup
 
-from console import masks
+from console import labels, masks
 from persistence.staff_queue import COUNTED
 from state_machine.documents import formata_documento
 from state_machine.money import formata_brl
@@ -133,4 +133,5 @@ def environment(folder: Path) -> jinja2.Environment:
         "contagem": count,
         "whatsapp": whatsapp,
     }
+    env.globals["situacao"] = labels.situacao
     return env

@@ -13,7 +13,9 @@ from aiohttp import web
 
 from console import labels
 from console.access import see_other
+from console.cities import cidade
 from console.figures import days_of
+from console.format import SAO_PAULO
 from persistence import audit, idempotency
 from persistence.arrival import Arrival
 from persistence.dashboard import DAYS
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from persistence.staff import Staff
 
 NAMED_BY: Final = ("codigo", "status", "cidade", "dias")
+OLD: Final = timedelta(days=1)  # its person may have had the note made elsewhere meanwhile
 AT_ONCE: Final = 200  # orders of one press; one transaction of some 100 ms, and few enough to look through
 
 
@@ -42,10 +45,25 @@ class Plano:
     faz: Literal["reprocessar", "consultar"] | None
     frase: str
 
+    @property
+    def idade(self) -> float:
+        """Seconds since the person confirmed it, nearly: since its emission was made."""
+        return float((self.emissao.agora - self.emissao.criado_em).total_seconds())
+
+    @property
+    def antiga(self) -> bool:
+        """Whether what would go out is older than a day, or of another month than this one in Brazil."""
+        hoje, competencia = self.emissao.agora.astimezone(SAO_PAULO).date(), self.emissao.competencia
+        of_this_month = (competencia.year, competencia.month) == (hoje.year, hoje.month)
+        return self.faz == "reprocessar" and (self.idade > OLD.total_seconds() or not of_this_month)
+
 
 async def show(visita: Visita) -> web.StreamResponse:
     """The rehearsal: every open member of the group with what would happen to it."""
-    grupo = group_of(visita.request.query)
+    return await _page(visita, group_of(visita.request.query))
+
+
+async def _page(visita: Visita, grupo: Grupo, *, erro: str | None = None, motivo: str = "") -> web.Response:
     async with visita.deps.database.transaction() as connection:
         seen = (await connection.execute(sa.select(sa.func.now()))).scalar_one()
         rows = await members(connection, visita.staff.alcance, grupo, AT_ONCE + 1)
@@ -53,9 +71,14 @@ async def show(visita: Visita) -> web.StreamResponse:
     planos = [plan(row) for row in rows[:AT_ONCE]]
     return visita.pagina(
         "grupo.html",
+        status=422 if erro else 200,
+        erro=erro,
+        dito=motivo,
+        antigas=sum(plano.antiga for plano in planos),
         grupo=grupo,
         dias=grupo.desde.days,
         motivo=labels.motivo,
+        cidade=cidade,
         planos=planos,
         fazem=sum(plano.faz is not None for plano in planos),
         mais=len(rows) > AT_ONCE,
@@ -70,22 +93,43 @@ async def act(visita: Visita) -> web.StreamResponse:
     """Order it: one command for each, with its own key and its own row in the audit, in one commit."""
     posted = {name: await visita.campo(name) for name in NAMED_BY}
     chave, motivo, quem = await visita.campo("chave", 100), await visita.campo("motivo"), visita.staff
+    antigas = await visita.campo("antigas", 10)
     grupo = group_of(posted)
-    if not chave or not motivo:
+    if not chave:
         raise web.HTTPUnprocessableEntity
+    if not motivo:
+        return await _page(visita, grupo, erro="Falta dizer por quê.")
     operation = Operation.named(chave, "console:grupo", f"staff:{quem.id}", "grupo", {"motivo": motivo, **posted})
+    try:
+        feitos = await _ordered(visita, grupo, operation, motivo, antigas)
+    except _OldOnesError:
+        erro = "Nada foi pedido: confirme antes as que têm mais de um dia ou são de outro mês."
+        return await _page(visita, grupo, erro=erro, motivo=motivo)
+    return see_other(address({**posted, "feito": feitos}))
+
+
+class _OldOnesError(Exception):
+    """Some of what would go out is old, and nobody has said that it shall."""
+
+
+async def _ordered(visita: Visita, grupo: Grupo, operation: Operation, motivo: str, antigas: str) -> int:
+    """Order it in one commit; returns how many. ``antigas``: how many old ones somebody saw and wants."""
+    quem = visita.staff
     async with visita.deps.database.transaction() as connection:
         begun = await idempotency.begin(connection, operation)
         match begun:
             case Started():
-                rows = await members(connection, quem.alcance, grupo, AT_ONCE)
-                feitos = await _order(connection, visita, [plan(row) for row in rows], motivo, operation.key)
+                planos = [plan(row) for row in await members(connection, quem.alcance, grupo, AT_ONCE)]
+                velhas = sum(plano.antiga for plano in planos)
+                if velhas and antigas != str(velhas):
+                    raise _OldOnesError
+                feitos = await _order(connection, visita, planos, motivo, operation.key)
                 await idempotency.succeed(connection, begun, {"feitos": feitos})
             case Replay(result):
                 feitos = int((result or {}).get("feitos", 0))
             case _:
                 raise web.HTTPConflict
-    return see_other(address({**posted, "feito": feitos}))
+    return feitos
 
 
 def plan(row: Any) -> Plano:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import re
+from typing import TYPE_CHECKING, Any, Final
 
+import orjson
+
+from state_machine.cancelamento import StatusNota
 from state_machine.estado import Estado, SnapshotReason
 
 if TYPE_CHECKING:
@@ -32,6 +36,7 @@ MOTIVOS: Final[Mapping[str, str]] = {
 }
 CAUSAS: Final[Mapping[str, tuple[str, str]]] = {
     "erro": ("com a equipe", "bad"),
+    "recusa_nossa": ("recusa que a equipe resolve", "bad"),
     "desconhecido": ("resposta perdida", "busy"),
     "conflito": ("conflito no gateway", "bad"),
     "demora": ("prefeitura demora", "busy"),
@@ -106,7 +111,43 @@ _NOTADOS: Final[Mapping[str, str]] = {
     "authorised, its content not shown yet": "autorizada, e o XML ainda não apareceu",
     "the note was cancelled outside of Prosa": "a nota foi cancelada por fora da Prosa",
     "the gateway gave this note's id to another invoice": "o gateway deu o número desta nota a outra",
+    "the idempotency key was used before with other bytes": "a mesma referência já tinha saído com outros dados",
+    # what the network does, by the names of its exceptions
+    "ReadError": "a conexão caiu antes de a resposta chegar",
+    "ReadTimeout": "a resposta não chegou a tempo",
+    "RemoteProtocolError": "a resposta chegou cortada",
+    "BodyTooLargeError": "a resposta era grande demais",
+    "CloseError": "a conexão não fechou direito",
+    "WriteError": "a conexão caiu durante o envio",
+    "WriteTimeout": "o envio não terminou a tempo",
+    "ConnectError": "não foi possível conectar",
+    "ConnectTimeout": "a conexão não abriu a tempo",
+    "PoolTimeout": "não havia conexão livre aqui",
+    # what the gateway answered
+    "the answer does not describe our note": "a resposta não descreve a nossa nota",
+    "the gateway does not know the note": "o gateway não conhece a nota",
+    "another note stands under our key": "há outra nota sob a nossa referência",
+    "a refusal that names another note": "uma recusa que fala de outra nota",
 }
+# The ends of what begins with the gateway's own status, such as "HTTP 502 without a JSON object".
+_FINAIS: Final[Mapping[str, str]] = {
+    " without a JSON object": ", sem uma resposta que se leia",
+    " that does not speak of our note": ", sem falar da nossa nota",
+    " that does not speak of a cancellation": ", sem falar de cancelamento",
+    " about another note": ", sobre outra nota",
+    ": a cancellation is under way": ": um cancelamento está em andamento",
+}
+_OUTRO: Final[Mapping[str, str]] = {
+    "prestador": "outro emitente",
+    "tomador": "outro cliente",
+    "valor": "outro valor",
+    "codigo_servico": "outro código de serviço",
+    "competencia": "outra competência",
+    "descricao": "outro texto de serviço",
+    "id_integracao": "outra referência",
+    "impressao": "um conteúdo que não bate com o que guardamos",
+}
+_CHAVES: Final = ("Codigo", "codigo", "code"), ("Descricao", "descricao", "mensagem", "message")
 _DIFERE: Final = "the gateway's note under our key differs in "
 RETIDAS: Final = {
     "circuito": "o gateway não respondia: a Prosa o deixa em paz e tenta de tempos em tempos",
@@ -141,13 +182,48 @@ def motivo(texto: str | None) -> str | None:
     if texto is None:
         return None
     if texto.startswith(_DIFERE):
-        return f"a nota no gateway tem outro {texto.removeprefix(_DIFERE)}"
-    return _NOTADOS.get(texto, texto)
+        campo = texto.removeprefix(_DIFERE)
+        return f"a nota no gateway tem {_OUTRO.get(campo, f'outro {campo}')}"
+    for fim, dito in _FINAIS.items():
+        if texto.endswith(fim):
+            return texto.removesuffix(fim) + dito
+    return _NOTADOS.get(texto) or legivel(texto)
+
+
+def legivel(texto: str) -> str:
+    """Return ``E0314: O código…`` of what an authority said as JSON; anything else stays as it is."""
+    try:
+        said = orjson.loads(texto) if texto[:1] in {"[", "{"} else None
+    except orjson.JSONDecodeError:
+        said = None  # cut off in the middle
+        if found := _CORTADO.search(texto):
+            return f"{found['codigo']}: {found['palavras']}…" if found["palavras"] else found["codigo"]
+    parts = [_frase(item) for item in (said if isinstance(said, list) else [said]) if isinstance(item, dict)]
+    return "; ".join(part for part in parts if part) or texto
+
+
+_CORTADO: Final = re.compile(
+    r'"[Cc]odigo"\s*:\s*"(?P<codigo>[^"]{1,40})"(?:\s*,\s*"[Dd]escricao"\s*:\s*"(?P<palavras>[^"]{1,300}))?'
+)
+
+
+def _frase(item: dict[str, Any]) -> str:
+    codigo, palavras = (next((str(item[name]) for name in names if item.get(name)), "") for names in _CHAVES)
+    return f"{codigo}: {palavras}" if codigo and palavras else codigo or palavras
 
 
 def estado(nome: str) -> tuple[str, str]:
     """Return a state's label and tone; an unknown one is called by its name."""
     return ESTADOS.get(nome, (nome.replace("_", " "), "off"))
+
+
+def situacao(nome: str, nota: str | None) -> tuple[str, str]:
+    """Return the label and tone of a session whose note stands as ``nota``: a cancelled note is no authorised one."""
+    if nome == Estado.APROVADO and nota == StatusNota.CANCELADO:
+        return ("cancelada", "off")
+    if nome == Estado.APROVADO and nota == StatusNota.CANCELAMENTO_PENDENTE:
+        return ("cancelamento na prefeitura", "busy")
+    return estado(nome)
 
 
 def evento(nome: str) -> str:

@@ -13,6 +13,7 @@ from aiohttp import web
 from console.format import Olhar
 from console.labels import CAUSAS, ESTADOS, MOTIVOS
 from persistence import staff_queue, staff_views
+from persistence.staff_pulse import pulse
 from persistence.staff_queue import Filtros
 from state_machine.estado import Estado, SnapshotReason
 
@@ -47,6 +48,7 @@ async def show(visita: Visita) -> web.StreamResponse:
     if ver not in TABS:
         raise web.HTTPNotFound
     filtros = filters(query)
+    seen = await pulse(visita.deps.database)
     alcance = visita.staff.alcance
     async with visita.deps.database.transaction() as connection:
         match ver:
@@ -66,6 +68,7 @@ async def show(visita: Visita) -> web.StreamResponse:
     tabs = {name: title for name, title in TABS.items() if name != "desconhecidas" or alcance.todas}
     return visita.pagina(
         "fila.html",
+        pulso=seen,
         ver=ver,
         abas=tabs,
         contagem=counts,

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from console.access import see_other
 from console.format import Olhar
-from console.labels import CAUSAS, ESTADOS
+from console.labels import CAUSAS
 from console.terms import Tipo, terms
 from persistence import staff_search
 from persistence.crypto import Lugar, NoMasterKeyError, UnreadableSecretError, is_sealed
@@ -67,7 +67,6 @@ async def _found(visita: Visita, q: str) -> web.StreamResponse:
         tipos=[tipo for tipo, _ in wanted],
         linhas=list(found.values()),
         contatos=list(contacts.values()),
-        estados=ESTADOS,
         causas=CAUSAS,
         olhar=Olhar(),
     )

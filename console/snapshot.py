@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from aiohttp import web
 
-from console import labels
 from console.format import Olhar
 from console.timeline import shown
 from console.why import MOTIVOS, nome_do_campo
@@ -75,7 +74,6 @@ async def show(visita: Visita) -> web.StreamResponse:
         sim=sim,
         payloads=[(titulo, olhar.arvore(valor)) for titulo, valor in _payloads(caso.emissoes)],
         olhar=olhar,
-        estado=labels.estado,
     )
 
 

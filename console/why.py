@@ -69,9 +69,15 @@ class Situacao:
     suspensa: str | None = None
     atendente: str | None = None
     nao_entregue: str | None = None
+    nossa: bool = False  # the authority blamed nothing that the person said
     alheia: bool = False  # another version of us wrote how its emission stands
 
 
+RECUSA_DA_PESSOA: Final = "A pessoa pode tocar em Corrigir nota; os dados estão guardados."
+RECUSA_NOSSA: Final = (
+    "Quem resolve é a equipe, não a pessoa: veja o motivo, acerte o cadastro da empresa, o código do serviço ou o "
+    "certificado, e use Reprocessar (supervisor). Os dados confirmados estão guardados; a pessoa não repete nada."
+)
 ALHEIA: Final = Frase(
     "Outra versão da Prosa está com esta nota, num ponto que esta versão não conhece.",
     "Nada foi mudado; espere a atualização terminar, ou avise quem opera.",
@@ -104,8 +110,8 @@ def _por_estado(s: Situacao, estado: Estado) -> Frase:
         case Estado.APROVADO:
             return _aprovado(s)
         case Estado.REJEITADO:
-            texto = f"A prefeitura recusou: {s.motivo or 'sem explicar'}. Nenhuma nota existe."
-            return Frase(texto, "A pessoa pode tocar em Corrigir nota; os dados estão guardados.", "bad")
+            texto = f"A prefeitura recusou: {(s.motivo or 'sem explicar').rstrip('. ')}. Nenhuma nota existe."
+            return Frase(texto, RECUSA_NOSSA if s.nossa else RECUSA_DA_PESSOA, "bad")
         case Estado.ERRO:
             return _com_gente(s)
         case Estado.CANCELADO_USUARIO:
@@ -162,8 +168,8 @@ def _processando(s: Situacao) -> Frase:
 
 def _com_gente(s: Situacao) -> Frase:
     if s.status is StatusEmissao.CONFLITO:
-        texto = f"No gateway há, sob a nossa referência, algo diferente do confirmado: {s.motivo or 'sem detalhe'}."
-        return Frase(texto, "Compare com o painel do gateway antes de qualquer coisa; nada sai sozinho.", "bad")
+        texto = f"O gateway e o confirmado não batem: {s.motivo or 'sem detalhe'}."
+        return Frase(texto, "Nada sai sozinho, e a pessoa sabe que a equipe cuida. Veja abaixo os dois lados.", "bad")
     texto = f"Não se sabe se a nota existe: {s.motivo or '24 horas sem resultado'}."
     return Frase(texto, "A Prosa não envia mais nada sozinha; procure a referência no painel do gateway.", "bad")
 

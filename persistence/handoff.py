@@ -8,7 +8,16 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from persistence.staff_case import WINDOW
-from persistence.tables import anotacao, conversas, nfse_emissao, outbox, resolvida
+from persistence.tables import (
+    anotacao,
+    conversas,
+    inbox,
+    nfse_emissao,
+    nfse_processada,
+    outbox,
+    resolvida,
+    session_snapshot,
+)
 from state_machine.emission import StatusEmissao
 from state_machine.reconciliation import ASSENTADOS
 
@@ -22,6 +31,12 @@ async def holder(connection: Connection, conversa: str) -> tuple[int | None, boo
     statement = sa.select(conversas.c.atendente_id, window.label("aberta")).where(conversas.c.conversa == conversa)
     row = (await connection.execute(statement)).one()
     return row.atendente_id, bool(row.aberta)
+
+
+async def is_carried_out(connection: Connection, chave: str) -> bool:
+    """Tell whether the command of this inbox key was looked at; the key is unique for ever."""
+    waits = sa.exists().where(inbox.c.chave == chave, inbox.c.estado == 0)
+    return not (await connection.execute(sa.select(waits))).scalar_one()
 
 
 async def take(connection: Connection, conversa: str, staff_id: int) -> None:
@@ -55,6 +70,15 @@ async def ask_now(connection: Connection, sessao_id: str) -> int:
     due = nfse_emissao.update().where(nfse_emissao.c.sessao_id == sessao_id, waiting)
     asked = due.values(dica_em=sa.func.now(), proxima_acao_em=sa.func.now())
     return (await connection.execute(asked)).rowcount
+
+
+async def issued_note(connection: Connection, conversa: str, emissao_id: int) -> Any | None:
+    """Return (sessao_id, numero, status) of an issued note of this conversation."""
+    joined = nfse_processada.join(nfse_emissao, nfse_emissao.c.id == nfse_processada.c.emissao_id)
+    joined = joined.join(session_snapshot, session_snapshot.c.id == nfse_emissao.c.session_id)
+    statement = sa.select(nfse_emissao.c.sessao_id, nfse_processada.c.numero, nfse_processada.c.status)
+    ours = sa.and_(nfse_emissao.c.id == emissao_id, session_snapshot.c.conversa == conversa)
+    return (await connection.execute(statement.select_from(joined).where(ours))).one_or_none()
 
 
 async def copy_message(connection: Connection, conversa: str, outbox_id: int, chave: str) -> bool:

@@ -11,6 +11,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from persistence.tables import nfse_documento, nfse_emissao, nfse_processada, session_snapshot
 from persistence.versions import known
+from state_machine.cancelamento import StatusNota
 from state_machine.emission import Documento, StatusEmissao
 from state_machine.pedidos import NotaListada
 
@@ -164,6 +165,7 @@ async def listed(
             nome=row.cnpj_razao_social,
             descricao=row.descricao_servico,
             em=row.criado_em,
+            cancelada=row.nota == StatusNota.CANCELADO,
         )
         for row in await connection.execute(_LISTED[numero is not None, autorizadas], values)
     ]

@@ -51,10 +51,11 @@ class Alcance:
 
 @dataclass(frozen=True, slots=True)
 class Staff:
-    """Somebody who is logged in."""
+    """Somebody who is logged in; ``nome`` is the login, ``exibicao`` the name that customers read."""
 
     id: int
     nome: str
+    exibicao: str
     papel: Papel
     alcance: Alcance
     senha_provisoria: bool
@@ -79,13 +80,17 @@ _COMPANIES = (
     .where(staff_empresa.c.staff_id == staff.c.id)
     .scalar_subquery()
 )
-SELECT = sa.select(staff, _COMPANIES.label("empresas"), sa.func.now().label("agora"))
+# ``ana.souza`` is read as "Ana Souza" until somebody chooses another name.
+SHOWN: sa.ColumnElement[str] = sa.func.coalesce(
+    staff.c.exibicao, sa.func.initcap(sa.func.translate(staff.c.nome, "._-", "   "))
+)
+SELECT = sa.select(staff, SHOWN.label("exibido"), _COMPANIES.label("empresas"), sa.func.now().label("agora"))
 
 
 def as_staff(row: Any) -> Staff:
     """Return the account of a row of ``SELECT``."""
     alcance = Alcance(row.todas_empresas, frozenset(row.empresas))
-    return Staff(row.id, row.nome, Papel(row.papel), alcance, row.senha_provisoria)
+    return Staff(row.id, row.nome, row.exibido, Papel(row.papel), alcance, row.senha_provisoria)
 
 
 async def account(connection: Connection, nome: str) -> Conta | None:
@@ -104,8 +109,11 @@ async def save(
     cnpjs: Collection[str],
     *,
     provisoria: bool = True,
+    exibicao: str | None = None,
 ) -> int:
     """Create the account or set it anew, and end its sessions; without ``cnpjs`` it sees every company.
+
+    Without ``exibicao`` the display name stays as it is.
 
     Raises ``UnknownCompanyError``.
     """
@@ -123,6 +131,8 @@ async def save(
         "todas_empresas": not cnpjs,
         "desativado_em": None,
     }
+    if exibicao is not None:
+        values["exibicao"] = exibicao
     statement = insert(staff).values(nome=nome, **values)
     upsert = statement.on_conflict_do_update(index_elements=[staff.c.nome], set_=values).returning(staff.c.id)
     staff_id = int((await connection.execute(upsert)).scalar_one())
@@ -152,6 +162,12 @@ async def _shut_out(connection: Connection, staff_id: int) -> None:
     """End the account's sessions, and make its browsers strangers'."""
     for table in (staff_sessao, staff_aparelho):
         await connection.execute(table.delete().where(table.c.staff_id == staff_id))
+
+
+async def rename(connection: Connection, nome: str, exibicao: str) -> bool:
+    """Change the name that customers read; False when there is no account of this login."""
+    named = staff.update().where(staff.c.nome == nome).values(exibicao=exibicao)
+    return (await connection.execute(named)).rowcount == 1
 
 
 async def set_password(connection: Connection, staff_id: int, senha_hash: str) -> None:
@@ -185,4 +201,6 @@ async def everybody(connection: Connection) -> list[Any]:
         .where(staff_empresa.c.staff_id == staff.c.id)
         .scalar_subquery()
     )
-    return list(await connection.execute(sa.select(staff, names.label("cnpjs")).order_by(staff.c.nome)))
+    return list(
+        await connection.execute(sa.select(staff, SHOWN.label("exibido"), names.label("cnpjs")).order_by(staff.c.nome))
+    )

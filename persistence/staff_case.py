@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import distinct_on
 
+from persistence.staff import SHOWN
+from persistence.staff_queue import NOTA
 from persistence.tables import (
     MENSAGENS_ABERTAS,
     MENSAGENS_LIDAS,
@@ -63,6 +65,7 @@ _window = sa.func.now() - conversas.c.ultima_entrada_em < WINDOW
 _SESSION = (
     sa.select(
         session_snapshot,
+        NOTA,
         conversas.c.codigo,
         conversas.c.wa_id,
         conversas.c.nome_perfil,
@@ -70,7 +73,7 @@ _SESSION = (
         conversas.c.atendente_id,
         conversas.c.assumida_em,
         _window.label("janela_aberta"),
-        staff.c.nome.label("atendente"),
+        SHOWN.label("atendente"),
         empresa.c.razao_social,
         empresa.c.cnpj.label("empresa_cnpj"),
         empresa.c.municipio_ibge,
@@ -85,6 +88,9 @@ _SESSION = (
     .outerjoin(staff, staff.c.id == conversas.c.atendente_id)
     .outerjoin(resolvida, sa.and_(resolvida.c.sessao_id == _S.sessao_id, resolvida.c.em >= _S.updated_at))
 )
+
+
+_LISTED = sa.select(_S.sessao_id, _S.estado, _S.created_at, _S.valor, NOTA)
 
 
 async def session(connection: Connection, alcance: Alcance, sessao_id: str) -> Caso | None:
@@ -104,7 +110,7 @@ async def session(connection: Connection, alcance: Alcance, sessao_id: str) -> C
         .where(nfse_emissao.c.session_id == row.id)
         .order_by(nfse_emissao.c.id.desc())
     )
-    others = sa.select(_S.sessao_id, _S.estado, _S.created_at, _S.valor).where(_S.conversa == row.conversa)
+    others = _LISTED.where(_S.conversa == row.conversa)
     others = others.where(alcance.em(_S.empresa_id), _S.id != row.id).order_by(_S.id.desc()).limit(8)
     after = sa.select(sa.func.min(_S.created_at)).where(_S.conversa == row.conversa, _S.id > row.id)
     return Caso(
@@ -126,7 +132,7 @@ async def contact(connection: Connection, alcance: Alcance, codigo: UUID) -> Any
         usuario.c.telefone,
         empresa.c.id.label("empresa_id"),
         empresa.c.razao_social,
-        staff.c.nome.label("atendente"),
+        SHOWN.label("atendente"),
         _window.label("janela_aberta"),
     ).select_from(joined)
     theirs = sa.exists().where(_S.conversa == c.conversa, alcance.em(_S.empresa_id))
@@ -136,8 +142,7 @@ async def contact(connection: Connection, alcance: Alcance, codigo: UUID) -> Any
 
 async def sessions_of(connection: Connection, alcance: Alcance, conversa: str) -> list[Any]:
     """List a conversation's sessions, the newest first."""
-    columns = sa.select(_S.sessao_id, _S.estado, _S.created_at, _S.valor)
-    statement = columns.where(_S.conversa == conversa, alcance.em(_S.empresa_id)).order_by(_S.id.desc()).limit(50)
+    statement = _LISTED.where(_S.conversa == conversa, alcance.em(_S.empresa_id)).order_by(_S.id.desc()).limit(50)
     return list(await connection.execute(statement))
 
 

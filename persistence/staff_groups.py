@@ -80,6 +80,8 @@ async def members(connection: Connection, alcance: Alcance, grupo: Grupo, limite
             _E.status,
             _E.criado_em,
             _E.valor_servico,
+            _E.competencia,
+            sa.func.now().label("agora"),
             s.conversa,
             s.estado,
             s.pendente,

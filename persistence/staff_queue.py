@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from persistence.conversations import APAGADO
+from persistence.staff import SHOWN
 from persistence.staff_case import may_see
-from persistence.tables import conversas, empresa, inbox, session_snapshot, staff, usuario
+from persistence.tables import (
+    conversas,
+    empresa,
+    inbox,
+    nfse_emissao,
+    nfse_processada,
+    session_snapshot,
+    staff,
+    usuario,
+)
 
 if TYPE_CHECKING:
     from persistence.connection import Connection
@@ -35,6 +45,10 @@ COUNTED = 1000  # rows of a tab; a page that says "999+" is opened as often as o
 _EYES = """
 WITH olhos AS (
     SELECT id, 'erro' AS causa FROM session_snapshot WHERE estado = 'erro'
+    UNION ALL
+    SELECT r.id, 'recusa_nossa' FROM session_snapshot r WHERE r.estado = 'rejeitado' AND r.pendente IS NULL
+        AND r.updated_at > now() - interval '30 days'
+        AND NOT EXISTS (SELECT FROM session_snapshot d WHERE d.origem = r.sessao_id)
     UNION ALL
     SELECT session_id, status FROM nfse_emissao WHERE status IN ('desconhecido', 'conflito', 'erro')
         AND (status <> 'desconhecido' OR criado_em < now() - interval '2 minutes')
@@ -63,6 +77,17 @@ GROUP BY o.id
 """
 _S = session_snapshot.c
 _eyes = sa.text(_EYES).columns(sa.column("id", sa.BigInteger), sa.column("causas", sa.ARRAY(sa.Text))).cte("olhos")
+# How a session's note stands; of two notes, the one that is still worth something.
+NOTA: sa.Label[str | None] = (
+    sa.select(nfse_processada.c.status)
+    .join(nfse_emissao, nfse_emissao.c.id == nfse_processada.c.emissao_id)
+    .where(nfse_emissao.c.session_id == _S.id)
+    .order_by(nfse_processada.c.status, nfse_processada.c.id.desc())  # autorizado, cancelamento_pendente, cancelado
+    .limit(1)
+    .correlate(session_snapshot)
+    .scalar_subquery()
+    .label("nota")
+)
 _COLUMNS = (
     _S.id,
     _S.sessao_id,
@@ -77,7 +102,9 @@ _COLUMNS = (
     empresa.c.razao_social,
     conversas.c.wa_id,
     conversas.c.nome_perfil,
-    staff.c.nome.label("atendente"),
+    NOTA,
+    conversas.c.atendente_id,
+    SHOWN.label("atendente"),
     sa.func.extract("epoch", sa.func.now() - _S.created_at).label("idade"),
 )
 
@@ -113,10 +140,12 @@ def _narrowed(statement: sa.Select[Any], alcance: Alcance, filtros: Filtros) -> 
         (_S.estado, filtros.estado),
         (_S.snapshot_reason, filtros.motivo),
         (_S.empresa_id, filtros.empresa_id),
-        (staff.c.nome, filtros.atendente),
     ):
         if wanted is not None:
             statement = statement.where(column == wanted)
+    if filtros.atendente is not None:  # by the login or by the name that is shown
+        named = filtros.atendente.lower()
+        statement = statement.where(sa.or_(staff.c.nome == named, sa.func.lower(SHOWN) == named))
     if filtros.valor_de is not None:
         statement = statement.where(_S.valor >= filtros.valor_de)
     if filtros.valor_ate is not None:

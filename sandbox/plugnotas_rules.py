@@ -22,7 +22,7 @@ TRIGGER: Final = "REJEITAR"
 _REASONS: Final = {
     "E0314": "O código de tributação municipal informado não é administrado pelo município emissor.",
     "E0190": "O CNPJ do tomador está com a situação cadastral BAIXADA.",
-    "E9902": "Rejeição simulada: nenhuma regra foi violada.",
+    "E9902": "O prestador não tem autorização do município para emitir NFS-e deste serviço.",
 }
 _CEP = 8  # digits
 _CPF = 11

@@ -43,6 +43,7 @@ class NotaListada:
     nome: str | None
     descricao: str
     em: datetime
+    cancelada: bool = False
 
     @property
     def cliente(self) -> str:
@@ -59,10 +60,17 @@ def minhas_notas(notas: Sequence[NotaListada]) -> str:
     """List the newest authorised invoices, newest first."""
     if not notas:
         return "Ainda não saiu nenhuma nota por esta conversa."
-    linhas = [f"• *{n.numero}* · {formata_brl(n.valor)} · {n.cliente} · {n.dia}" for n in notas[:LISTADAS]]
+    linhas = [_linha(nota) for nota in notas[:LISTADAS]]
     titulo = "Sua última nota por aqui:" if len(linhas) == 1 else f"Suas últimas {len(linhas)} notas por aqui:"
-    como = f"Para receber o PDF de novo: _segunda via da nota {notas[0].numero}_."
+    exemplo = next((nota for nota in notas if not nota.cancelada), notas[0])
+    como = f"Para receber o PDF de novo: _segunda via da nota {exemplo.numero}_."
     return "\n".join([f"*{titulo}*", *linhas, "", como])
+
+
+def _linha(nota: NotaListada) -> str:
+    """One invoice of the list; a cancelled one is struck through, as it is worth nothing."""
+    dados = f"{formata_brl(nota.valor)} · {nota.cliente} · {nota.dia}"
+    return f"• ~{nota.numero} · {dados}~ *cancelada*" if nota.cancelada else f"• *{nota.numero}* · {dados}"
 
 
 def status(ultima: NotaListada | None, numero: str | None = None) -> str:
@@ -70,13 +78,14 @@ def status(ultima: NotaListada | None, numero: str | None = None) -> str:
     if ultima is None:
         return sem_nota(numero) if numero else "Ainda não enviei nenhuma nota por esta conversa."
     qual = f"nota {ultima.numero}" if ultima.numero else "última nota"
-    situacao = _SITUACAO.get(ultima.status, _EM_ANDAMENTO)
+    situacao = "cancelada" if ultima.cancelada else _SITUACAO.get(ultima.status, _EM_ANDAMENTO)
     return f"A {qual}, de {formata_brl(ultima.valor)} para {ultima.cliente} ({ultima.dia}), está {situacao}."
 
 
 def segunda_via(nota: NotaListada) -> EnviarArquivo:
     """Send the PDF of an authorised invoice once more."""
-    legenda = f"Segunda via da NFS-e {nota.numero} · {formata_brl(nota.valor)} · {nota.cliente}"
+    cancelada = " (cancelada)" if nota.cancelada else ""
+    legenda = f"Segunda via da NFS-e {nota.numero}{cancelada} · {formata_brl(nota.valor)} · {nota.cliente}"
     return EnviarArquivo(nota.emissao_id, "pdf", f"NFSe-{nota.numero}.pdf", legenda)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from state_machine import messages, questions
-from state_machine.efeitos import Botao, Mensagem
+from state_machine.efeitos import Botao, EnviarArquivo, Mensagem
 from state_machine.resumo import resumo
 from state_machine.texto import apara
 
@@ -42,6 +42,13 @@ def encerrou(sessao: Sessao) -> Mensagem:
         "A equipe encerrou esta nota: nada foi emitido. Os dados continuam guardados, se quiser retomar.",
         (Botao(f"refazer:{sessao.sessao_id}", "Retomar esta nota"),),
     )
+
+
+def de_novo(emissao_id: int, numero: str, *, cancelada: bool) -> tuple[EnviarArquivo, EnviarArquivo]:
+    """Return an issued note's PDF and XML, as staff send them once more."""
+    legenda = f"Segunda via da NFS-e {numero}{' (cancelada)' if cancelada else ''}"
+    pdf = EnviarArquivo(emissao_id, "pdf", f"NFSe-{numero}.pdf", legenda)
+    return pdf, EnviarArquivo(emissao_id, "xml", f"NFSe-{numero}.xml")
 
 
 def da_equipe(quem: str, texto: str) -> str:

@@ -37,11 +37,11 @@ function step(by) {
 // News: the page is fetched again when something changed. Rows that are shown change in place and never move; what is
 // new or gone is announced by a link, so that nothing jumps under a finger.
 const live = document.body.dataset.vivo;
-let known = null;
+let known = document.body.dataset.pulso ?? null; // as it was before the page was read: what came since is news
 let busy = false;
 
 async function refresh() {
-  if (busy || document.hidden || typing(document.activeElement)) return;
+  if (busy || document.hidden || (live !== "sessao" && typing(document.activeElement))) return;
   busy = true;
   try {
     const answer = await fetch(location.href, { headers: { "X-Prosa-Auto": "1" }, redirect: "error" });
@@ -51,7 +51,7 @@ async function refresh() {
 }
 
 function apply(page) {
-  const changed = live === "fila" ? list(page) : $("main").textContent !== $("main", page).textContent;
+  const changed = live === "fila" ? list(page) : live === "sessao" ? parts(page) : differs($("main"), $("main", page));
   const news = $("[data-news]");
   if (live === "saude" && changed) $("main").replaceChildren(...$("main", page).childNodes);
   else if (news) news.hidden = !changed;
@@ -67,6 +67,46 @@ function list(page) {
   }
   return now.size !== shown.length || shown.some((row) => !now.has(row.dataset.id));
 }
+
+// A case changes part by part. What somebody writes in, or holds the focus in, stays until they are done.
+function parts(page) {
+  let kept = false;
+  for (const part of $$("[data-parte]")) {
+    const next = $(`[data-parte="${CSS.escape(part.dataset.parte)}"]`, page);
+    if (!next || !differs(part, next)) continue;
+    if (part.contains(document.activeElement) || written(part)) kept = true;
+    else part.replaceWith(next);
+  }
+  return timeline(page) || kept;
+}
+
+function timeline(page) {
+  const line = $(".line"), next = $(".line", page);
+  if (!line || !next) return Boolean(line) !== Boolean(next);
+  const now = [...line.children], then = [...next.children];
+  then.forEach((item, at) => {
+    if (!now[at]) line.append(item);
+    else if (differs(now[at], item)) now[at].replaceWith(item);
+  });
+  now.slice(then.length).forEach((item) => item.remove());
+  return false;
+}
+
+const written = (part) => $$("textarea, input:not([type=hidden])", part).some((field) => field.value !== field.defaultValue);
+
+// Keys of forms are new on each page, and what somebody unfolded is theirs.
+function differs(one, other) {
+  return plain(one) !== plain(other);
+}
+
+function plain(element) {
+  const copy = element.cloneNode(true);
+  for (const key of $$("[name=chave]", copy)) key.remove();
+  for (const open of $$("details[open]", copy)) open.removeAttribute("open");
+  return copy.innerHTML;
+}
+
+if (location.hash === "#compor") $("#compor textarea")?.focus();
 
 function heard(pulse) {
   if (known !== null && pulse !== known) refresh();

@@ -51,6 +51,12 @@ session_snapshot = sa.Table(
     sa.Index("ix_session_snapshot_estado", "estado", sa.text("id DESC")),
     sa.Index("ix_session_snapshot_cnpj", "cnpj", sa.text("id DESC"), postgresql_where=sa.text("cnpj IS NOT NULL")),
     sa.Index("ix_session_snapshot_origem", "origem", postgresql_where=sa.text("origem IS NOT NULL")),
+    # Refused for a reason that its user cannot mend.
+    sa.Index(
+        "ix_session_snapshot_recusa_nossa",
+        "updated_at",
+        postgresql_where=sa.text("estado = 'rejeitado' AND pendente IS NULL"),
+    ),
     sa.Index("ix_session_snapshot_deadline", "expira_em", postgresql_where=_WAITS_FOR_USER),
 )
 

@@ -12,6 +12,7 @@ staff = sa.Table(
     metadata,
     id_(),
     sa.Column("nome", sa.Text, nullable=False, unique=True),  # the login, lower case
+    sa.Column("exibicao", sa.Text),  # the name that customers read; null: made of the login
     sa.Column("papel", sa.Text, nullable=False),
     sa.Column("senha_hash", sa.Text, nullable=False),  # argon2id
     sa.Column("senha_provisoria", sa.Boolean, nullable=False, server_default="true"),  # good for one login

@@ -73,6 +73,13 @@ class Desk:
         await self.page.get_by_test_id(f"acao-{acao}").click()
         await self.confirm(motivo, texto)
 
+    async def write(self, words: str) -> None:
+        """Write to the person in the composer; the words appear in the timeline."""
+        await self.page.get_by_test_id("mensagem").fill(words)
+        await self.page.get_by_test_id("enviar").click()
+        await expect(self.page.get_by_test_id("linha-do-tempo")).to_contain_text(words)
+        await expect(self.page.get_by_test_id("mensagem")).to_have_value("")
+
     async def confirm(self, motivo: str, texto: str = "") -> None:
         """Read the consequence, say why, press."""
         await expect(self.page.get_by_test_id("consequencia")).to_be_visible()
@@ -171,6 +178,12 @@ async def some_session(demo: Demo) -> str:
         await press(demo, summary, "Cancelar", user=1)
         await until(demo, "SELECT count(*) FROM session_snapshot WHERE estado = 'cancelado_usuario'")
     return str((await row(demo, first))[0])
+
+
+async def whose(demo: Demo, sessao_id: str) -> str:
+    """Return the phone of a session's person."""
+    query = "SELECT c.wa_id FROM session_snapshot s JOIN conversas c USING (conversa) WHERE s.sessao_id = $1"
+    return str((await row(demo, query, sessao_id))[0])
 
 
 async def until(demo: Demo, query: str, *values: Any) -> None:

@@ -6,9 +6,10 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from console_desk import PATIENCE, THEMES, WIDTHS, at_work, concluded, row, some_session, until
+from console_desk import PATIENCE, THEMES, WIDTHS, at_work, concluded, row, some_session, until, whose
 from playwright.async_api import expect
 
+import console.actions
 from bot.demo import USERS
 
 if TYPE_CHECKING:
@@ -43,6 +44,54 @@ async def test_a_note_is_cancelled(browser: Browser, demo: Demo, width: int, the
         await expect(page.get_by_test_id("por-que")).to_contain_text("depois cancelada")
         await expect(page.get_by_test_id("acao-cancelar")).to_have_count(0)
         await sara.check()
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+async def test_a_conversation_is_taken_over_written_in_and_given_back(
+    browser: Browser, demo: Demo, *, scripts: bool
+) -> None:
+    """One reason, one composer, several lines, and the way back: no page is loaded by hand."""
+    sessao_id = await some_session(demo)
+    who = await whose(demo, sessao_id)
+    spoken = (f"Oi! Vi a sua mensagem, {scripts}.", f"Está tudo certo, {scripts}?")
+    async with at_work(browser, demo, scripts=scripts) as sara:
+        page = sara.page
+        await sara.open(f"/sessoes/{sessao_id}")
+        await expect(page.get_by_test_id("mensagem")).to_have_count(0)
+        await sara.act("assumir", "ajudar com a nota")
+        await expect(page.get_by_test_id("feito")).to_contain_text("A conversa é sua")
+        for words in spoken:
+            await sara.write(words)
+            told = await demo.world.meta.wait_for(who, lambda b, words=words: words in b.text, PATIENCE)
+            assert told.text == f"*{sara.who.nome.capitalize()}, da equipe:*\n{words}"
+        await page.get_by_test_id("devolver").click()
+        await expect(page.get_by_test_id("feito")).to_have_text("A Prosa voltou a atender.")
+        await expect(page.get_by_test_id("mensagem")).to_have_count(0)
+
+
+async def test_a_case_that_waits_leaves_that_state_by_itself(
+    browser: Browser, demo: Demo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slow command shows when it is done, here and on a colleague's page; what somebody types there stays."""
+    monkeypatch.setattr(console.actions, "OBEYED_LOOKS", 0)
+    sessao_id = await some_session(demo)
+    async with at_work(browser, demo) as sara, at_work(browser, demo) as bela:
+        for one in (sara, bela):
+            async with one.page.expect_response(lambda answer: "/eventos" in answer.url):
+                await one.open(f"/sessoes/{sessao_id}")
+        await sara.act("assumir", "ajudar com a nota")
+        await expect(sara.page.get_by_test_id("feito")).to_contain_text("A conversa é sua e")
+        await expect(bela.page.get_by_test_id("compositor")).to_contain_text("está com esta conversa")
+        await expect(bela.page.get_by_role("banner")).not_to_contain_text(sara.who.nome.capitalize())
+        draft = sara.page.get_by_test_id("mensagem")
+        await draft.fill("Ainda estou escrevendo")
+        said = f"quero saber da nota {sessao_id}"
+        await demo.world.meta.user_text(await whose(demo, sessao_id), said)
+        await expect(sara.page.get_by_test_id("linha-do-tempo")).to_contain_text(said)
+        await expect(draft).to_have_value("Ainda estou escrevendo")
+        await expect(draft).to_be_focused()
+        await sara.page.get_by_test_id("devolver").click()
+        await expect(bela.page.get_by_test_id("compositor")).to_contain_text("A Prosa está atendendo")
 
 
 async def test_a_group_of_failures_is_resolved_and_comes_back(browser: Browser, demo: Demo) -> None:

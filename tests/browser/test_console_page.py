@@ -61,13 +61,13 @@ async def test_a_stuck_invoice_is_found_understood_and_moved(
         await sara.send_again(sessao_id)
         await sara.open(f"/sessoes/{sessao_id}")
         await sara.act("assumir", "explicar a demora")
-        await until(demo, "SELECT atendente_id IS NOT NULL FROM conversas WHERE wa_id = $1", USERS[0].wa_id)
-        await sara.open(f"/sessoes/{sessao_id}")
+        await sara.check()
         words = f"Demorou, mas saiu: {sessao_id}. Tudo certo por aí?"
-        await sara.act("escrever", "explicar", words)
+        await sara.write(words)
         await demo.world.meta.wait_for(USERS[0].wa_id, lambda b: words in b.text, PATIENCE)
-        await sara.open(f"/sessoes/{sessao_id}")
-        await sara.act("devolver", "resolvido")
+        await shot(page, f"console-assumida-{theme}-{width}.png", tmp_path)
+        await page.get_by_test_id("devolver").click()
+        await expect(page.get_by_test_id("feito")).to_have_text("A Prosa voltou a atender.")
         await until(demo, "SELECT atendente_id IS NULL FROM conversas WHERE wa_id = $1", USERS[0].wa_id)
         await sara.open(f"/sessoes/{sessao_id}")
         await page.get_by_test_id("mostrar").click()
@@ -119,6 +119,30 @@ async def test_every_page_fits_and_is_accessible(
         await sara.look_up(f"+{USERS[1].wa_id}")
         await sara.check()
         sara.complaints[:] = [said for said in sara.complaints if "404" not in said]  # the page that does not exist
+
+
+async def test_on_a_phone_nothing_is_hidden_and_the_conversation_comes_first(browser: Browser, demo: Demo) -> None:
+    """At 360 px every section and every cell is on the screen, and what was said stands above the facts."""
+    sessao_id = await some_refusal(demo)
+    outside = (
+        "[...document.querySelectorAll('.sections a, td, th')].filter((e) => e.checkVisibility() && "
+        "getComputedStyle(e).clipPath === 'none' && !e.closest('thead') && "
+        "(e.getBoundingClientRect().right > innerWidth || e.getBoundingClientRect().left < 0)).map((e) => e.innerText)"
+    )
+    async with at_work(browser, demo, 360) as sara:
+        page = sara.page
+        for path in ("/falhas", "/auditoria", "/saude", f"/sessoes/{sessao_id}/snapshot"):
+            await sara.open(path)
+            assert await page.evaluate(outside) == [], path
+        await sara.open("/falhas")
+        await page.get_by_test_id("abrir-grupo").first.click()
+        await expect(page.get_by_test_id("plano").first).to_be_visible()
+        assert await page.evaluate(outside) == []
+        await sara.open(f"/sessoes/{sessao_id}")
+        said, facts = page.get_by_test_id("linha-do-tempo"), page.get_by_role("complementary")
+        assert (await said.bounding_box() or {})["y"] < (await facts.bounding_box() or {})["y"]
+        await page.get_by_role("link", name="O que fazer").click()
+        await expect(page.get_by_test_id("acoes")).to_be_in_viewport()
 
 
 async def test_the_keyboard_is_enough(browser: Browser, demo: Demo) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from road_people import FULL, until
 
+from console.accounts import rename
 from console.commands import ACOES
 from persistence.staff import Papel
 
@@ -41,26 +42,59 @@ async def test_a_conversation_is_taken_over_and_handed_back(desk: Desk) -> None:
     """The bot falls silent and says so, old buttons issue nothing, staff write by name, and the bot comes back."""
     ana, sessao_id = await _summary(desk)
     async with desk.office.at_work() as sara:
-        name = sara.who.nome
+        name = await rename(desk.office.database, sara.who.nome, "Sara  D'Ávila")
+        assert name == "Sara D'Ávila"
         assert await _acts(sara, sessao_id, "assumir") == 303
         await ana.expect(f"Aqui é *{name}*, da equipe")
         await ana.tell("na verdade o valor é 9.000")
         await ana.touch("Confirmar")
         await desk.road.settled()
-        assert await _acts(sara, sessao_id, "escrever", texto="Pode me explicar o que mudou?") == 303
+        assert await _acts(sara, sessao_id, "escrever", "", texto="Pode me explicar o que mudou?") == 303
         await ana.expect(f"*{name}, da equipe:*\nPode me explicar o que mudou?")
         assert await desk.road.notes(ana) == []
         page = (await sara.get(f"/console/sessoes/{sessao_id}"))[1]
         assert "na verdade o valor é 9.000" in page
         assert "está em silêncio" in page
-        assert await _acts(sara, sessao_id, "devolver") == 303
+        assert await _acts(sara, sessao_id, "devolver", "") == 303
     back = await ana.expect("Voltei a te atender por aqui.")
     assert "R$ 1.500,00" in back.text
     await ana.touch("Confirmar", of=back)
     await ana.files()
     [note] = await desk.road.notes(ana)
     assert note.payload["servico"][0]["valor"]["servico"] == 1500
-    assert [acao for acao, _ in await _audited(desk, sessao_id)] == ["assumir", "escrever", "devolver"]
+    asked = [("assumir", "pedido da pessoa"), ("escrever", None), ("devolver", None)]
+    assert await _audited(desk, sessao_id) == asked  # one reason covers the take-over
+
+
+async def test_the_page_after_a_take_over_has_the_composer_at_once(desk: Desk) -> None:
+    """The answer waits for the command, so that nobody has to load the page again; after handing back it is gone."""
+    _, sessao_id = await _summary(desk)
+    page, composer = f"/console/sessoes/{sessao_id}", f'action="/console/sessoes/{sessao_id}/acoes/escrever"'
+    async with desk.office.at_work() as sara, desk.office.at_work() as bela:
+        assert composer not in (await sara.get(page))[1]
+        await _acts(sara, sessao_id, "assumir")
+        shown = (await sara.get(f"{page}?feito=assumir"))[1]
+        assert composer in shown
+        assert "A conversa é sua" in shown
+        assert composer not in (await bela.get(page))[1]
+        assert await _acts(sara, sessao_id, "escrever", "", texto="Bom dia!") == 303
+        assert "Bom dia!" in (await sara.get(page))[1]
+        await _acts(sara, sessao_id, "devolver", "")
+        shown = (await sara.get(f"{page}?feito=devolver"))[1]
+        assert composer not in shown
+        assert "A Prosa voltou a atender." in shown
+
+
+async def test_what_was_typed_stays_when_something_is_missing(desk: Desk) -> None:
+    """The form comes back with the reason in it, and says what is missing; nothing is stored."""
+    _, sessao_id = await _summary(desk)
+    async with desk.office.at_work() as sara:
+        path = f"/console/sessoes/{sessao_id}/acoes/anotar"
+        status, page, _ = await sara.post(path, {"motivo": "liguei para ela", "texto": " "}, form=path)
+        assert status == 422
+        assert "Falta escrever o texto." in page
+        assert 'value="liguei para ela"' in page
+    assert await _audited(desk, sessao_id) == []
 
 
 async def test_a_button_from_before_the_hand_over_is_dead(desk: Desk) -> None:
@@ -89,7 +123,7 @@ async def test_only_who_took_it_writes(desk: Desk) -> None:
         assert (await bela.get(page))[0] == 409
         assert (await bela.post(page, {"motivo": "x", "texto": "oi", "chave": "k"}, form="/console/senha"))[0] == 409
         await _acts(bela, sessao_id, "assumir")
-        await ana.expect(f"Aqui é *{bela.who.nome}*")
+        await ana.expect(f"Aqui é *{bela.who.nome.capitalize()}*")
         await desk.road.settled()
         assert (await sara.get(page))[0] == 409
 
@@ -232,11 +266,13 @@ async def test_a_quarantined_message_gets_another_chance(desk: Desk) -> None:
         assert (await other.get(path))[0] == 404
 
 
-@pytest.mark.parametrize("acao", [acao.nome for acao in ACOES])
+@pytest.mark.parametrize("acao", [acao.nome for acao in ACOES if acao.motivo])
 async def test_every_action_asks_why(desk: Desk, acao: str) -> None:
-    """Without a reason nothing is stored: no command, no audit row."""
+    """Without a reason nothing is stored: no command, no audit row; what goes on under a take-over has its reason."""
+    assert {acao.nome for acao in ACOES if not acao.motivo} == {"escrever", "devolver"}
     _, sessao_id = await _summary(desk)
-    fields = {"motivo": "  ", "chave": "k", "texto": "t", "mensagem": "1"}
+    outbox_id = await desk.office.database.pool.fetchval("SELECT id FROM outbox WHERE sessao_id = $1", sessao_id)
+    fields = {"motivo": "  ", "chave": "k", "texto": "t", "mensagem": str(outbox_id)}
     async with desk.office.at_work(Papel.ADMIN) as rita:
         path = f"/console/sessoes/{sessao_id}/acoes/{acao}"
         assert (await rita.post(path, fields, form="/console/senha"))[0] == 422
@@ -272,7 +308,11 @@ async def test_an_issued_invoice_is_cancelled_once(desk: Desk) -> None:
     pool = desk.office.database.pool
     status = "SELECT p.status FROM nfse_processada p JOIN nfse_emissao e ON e.id = p.emissao_id WHERE e.sessao_id = $1"
     async with desk.office.at_work(Papel.SUPERVISOR) as rita:
-        assert await _acts(rita, sessao_id, "cancelar", "curto") == 422
+        path = f"/console/sessoes/{sessao_id}/acoes/cancelar"
+        refused, page, _ = await rita.post(path, {"motivo": "curto demais"}, form=path)
+        assert refused == 422
+        assert 'value="curto demais"' in page
+        assert "pelo menos 15 letras, e este tem 12" in page
         assert await _acts(rita, sessao_id, "cancelar", "serviço não foi prestado ao cliente") == 303
 
         async def cancelled() -> bool:

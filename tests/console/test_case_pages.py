@@ -271,3 +271,35 @@ async def test_what_another_version_wrote_breaks_no_page(desk: Desk, table: str,
             assert (await sara.get(f"/console/sessoes/{this}/acoes/{acao.nome}"))[0] != 500
     if table == "nfse_emissao":  # undecided, it would make the next case's equal invoice a question
         await pool.execute("UPDATE nfse_emissao SET status = 'concluido' WHERE sessao_id = $1", this)
+
+
+async def test_a_cancelled_note_is_cancelled_everywhere(desk: Desk) -> None:
+    """Lists, search, header, path, other notes, exports and the chat's own list: nowhere is it an authorised one."""
+    ana, session = await _issued(desk)
+    sessao_id, pool = session["sessao_id"], desk.office.database.pool
+    await pool.execute(
+        "UPDATE nfse_processada SET status = 'cancelado' WHERE emissao_id IN "
+        "(SELECT id FROM nfse_emissao WHERE sessao_id = $1)",
+        sessao_id,
+    )
+    await ana.say(FULL.replace("1500", "2300"))
+    await desk.road.settled()
+    other = (await desk.road.session(ana))["sessao_id"]
+    codigo = await pool.fetchval("SELECT codigo FROM conversas WHERE conversa = $1", session["conversa"])
+    wanted = ('<span class="badge off">cancelada</span>', '<s title="nota cancelada">R$ 1.800,00</s>')
+    phone = f"/console/busca?q={ana.who}"
+    async with desk.office.at_work(Papel.SUPERVISOR) as rita:
+        own = f"/console/sessoes/{sessao_id}"
+        for page in ("/console?ver=todas", phone, own, f"/console/sessoes/{other}", f"/console/contatos/{codigo}"):
+            shown = (await rita.get(page))[1]
+            for told in wanted:
+                assert told in shown, (page, told)
+        shown = (await rita.get(own))[1]
+        assert '<li>autorizada</li><li class="here" aria-current="step">cancelada</li>' in shown
+        assert '<span class="badge good">autorizada</span>' not in shown
+        line = next(
+            row for row in (await rita.get("/console/exportar.csv?ver=todas"))[1].splitlines() if sessao_id in row
+        )
+        assert ";cancelado;" in line
+    answer = await ana.say("minhas notas")
+    assert "*cancelada*" in answer.text

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import ClientSession, CookieJar, web
 from aiohttp.test_utils import TestServer
 
-from console.accounts import AccountError, enrol, rekey
+from console.accounts import AccountError, display_name, enrol, rekey, rename
 from console.app import create_console, mount
 from persistence.backlog import Backlog
 from persistence.crypto import Vault
@@ -124,6 +124,25 @@ async def test_leaving_ends_the_session_on_the_server(office: Office) -> None:
         assert (await thief.get("/console", allow_redirects=False))[0] == 200
         await ana.post("/console/sair", {}, form="/console")
         assert (await thief.get("/console", allow_redirects=False))[0] == 303
+
+
+async def test_a_display_name_is_made_of_the_login_until_one_is_given(office: Office) -> None:
+    """What customers read is no login; a new password keeps the name, and nothing that WhatsApp formats gets in."""
+    pool, shown = office.database.pool, "SELECT exibicao FROM staff WHERE nome = 'rita.de-cassia'"
+    given = await enrol(office.database, office.cofre, "rita.de-cassia", Papel.LEITURA)
+    async with office.browser(given) as rita:
+        await rita.enter()
+        assert "Rita De Cassia" in (await rita.get("/console/senha"))[1]
+    await enrol(office.database, office.cofre, "rita.de-cassia", Papel.LEITURA, exibicao=" Rita  de Cássia ")
+    await enrol(office.database, office.cofre, "rita.de-cassia", Papel.SUPORTE)
+    assert await pool.fetchval(shown) == "Rita de Cássia"
+    for wrong in ("R", "*Rita*", "Rita_", "…", "R" * 41, "12"):
+        with pytest.raises(AccountError):
+            display_name(wrong)
+    with pytest.raises(AccountError, match="Não há conta"):
+        await rename(office.database, "ninguem", "Alguém")
+    assert await rename(office.database, "Rita.de-Cassia", "Cássia") == "Cássia"
+    assert await pool.fetchval(shown) == "Cássia"
 
 
 @pytest.mark.parametrize("column", ["visto_em", "expira_em"])

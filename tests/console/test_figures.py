@@ -278,3 +278,55 @@ async def test_health_warns_before_a_certificate_ends(desk: Desk, dias: int, sai
     assert found == ([said] if said else [])
     assert 'data-testid="certificado"' not in elsewhere
     assert "Sem data anotada: 1 empresa." in page  # the other one
+
+
+@pytest.mark.parametrize("how", ["a day old", "of another month"])
+async def test_old_invoices_of_a_group_are_asked_about_again(desk: Desk, how: str) -> None:
+    """What would go out says its age and competence, and nothing old goes without a word for exactly that many."""
+    sessao_id = await desk.refused("811" if how == "a day old" else "812")
+    pool = desk.office.database.pool
+    # a group of its own, so that others' invoices do not count
+    aged = {
+        "a day old": "UPDATE nfse_emissao SET criado_em = criado_em - interval '25 hours' WHERE sessao_id = $1",
+        "of another month": "UPDATE nfse_emissao SET competencia = '2026-01-05' WHERE sessao_id = $1",
+    }
+    await pool.execute(aged[how], sessao_id)
+    own = "UPDATE nfse_emissao SET resposta_gateway = NULL, erro_mensagem = $2 WHERE sessao_id = $1"
+    await pool.execute(own, sessao_id, f"grupo {how}")
+    attempts = "SELECT count(*) FROM nfse_emissao WHERE sessao_id = $1"
+    path = "/console/falhas/grupo"
+    link = f"{path}?codigo=grupo+{how.replace(' ', '+')}&status=rejeitado&cidade=3550308&dias=7"
+    async with desk.office.at_work(Papel.SUPERVISOR) as rita:
+        page = (await rita.get(link))[1]
+        assert ('data-coluna="Confirmada há">1 dia' if how == "a day old" else '"Competência">01/2026') in page
+        fields = dict(re.findall(r'name="(csrf|chave|codigo|status|cidade|dias)" value="([^"]*)"', page))
+        for wrong in ({}, {"antigas": "2"}):
+            status, page, _ = await rita.post(path, {**fields, "motivo": "acertado", **wrong})
+            assert status == 422
+            assert "confirme antes" in page
+            assert 'value="acertado"' in page
+            assert await pool.fetchval(attempts, sessao_id) == 1
+        assert (await rita.post(path, {**fields, "motivo": "acertado", "antigas": "1"}))[0] == 303
+
+        async def again() -> bool:
+            return bool(await pool.fetchval(attempts, sessao_id) == 2)
+
+        await until(again)
+
+
+async def test_a_refusal_of_ours_waits_in_the_queue_of_people(desk: Desk) -> None:
+    """Who can mend it finds it there until somebody does; a refusal that the person mends is not theirs."""
+    sessao_id, pool = await desk.refused("813"), desk.office.database.pool
+    row = f'data-id="{sessao_id}"'
+    async with desk.office.at_work() as sara:
+        page = (await sara.get("/console"))[1]
+        assert row in page
+        assert "recusa que a equipe resolve" in page
+        assert "Quem resolve é a equipe" in (await sara.get(f"/console/sessoes/{sessao_id}"))[1]
+        for pendente, listed in (("valor", False), (None, True)):
+            await pool.execute("UPDATE session_snapshot SET pendente = $2 WHERE sessao_id = $1", sessao_id, pendente)
+            assert (row in (await sara.get("/console"))[1]) is listed
+        taken = "UPDATE session_snapshot SET origem = $1 WHERE id = (SELECT max(id) FROM session_snapshot)"
+        await desk.refused("814")
+        await pool.execute(taken, sessao_id)
+        assert row not in (await sara.get("/console"))[1]

@@ -82,3 +82,18 @@ def test_a_message_that_did_not_arrive_is_told() -> None:
 def test_a_cancelled_invoice_is_not_called_fine(nota: str, said: str) -> None:
     """An invoice that was issued and cancelled since is told as that."""
     assert said in por_que(_situation(Estado.APROVADO, nota=nota)).texto
+
+
+def test_a_refusal_of_ours_is_for_staff_and_a_refusal_of_theirs_is_not() -> None:
+    """Who cannot mend it is not told to; what the authority said ends with one full stop."""
+    ours = por_que(_situation(Estado.REJEITADO, nossa=True, motivo="o código não foi aceito."))
+    assert "não foi aceito. Nenhuma nota existe." in ours.texto
+    assert "Reprocessar" in ours.conselho
+    assert "Corrigir nota" not in ours.conselho
+    assert "Corrigir nota" in por_que(_situation(Estado.REJEITADO)).conselho
+
+
+def test_a_conflict_is_told_without_a_contradiction() -> None:
+    """A note that was cancelled outside is no "other content"."""
+    said = por_que(_situation(Estado.ERRO, status=StatusEmissao.CONFLITO, motivo="a nota foi cancelada por fora"))
+    assert said.texto == "O gateway e o confirmado não batem: a nota foi cancelada por fora."

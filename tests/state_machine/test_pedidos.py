@@ -72,3 +72,14 @@ def test_every_answer_fits_and_says_that_the_open_invoice_stays(texto: str, em_a
     mensagem = pedidos.mensagem(texto, em_aberto=em_aberto)
     fits(mensagem)
     assert ("continua guardada" in mensagem.texto) == em_aberto
+
+
+def test_a_cancelled_invoice_is_never_listed_as_a_valid_one() -> None:
+    """The list strikes it through, the status says it, the second copy carries it, and the example is a valid one."""
+    gone = replace(NOTA, cancelada=True)
+    texto = pedidos.minhas_notas([gone, replace(NOTA, numero="77")])
+    assert f"• ~{NOTA.numero} · " in texto
+    assert texto.count("*cancelada*") == 1
+    assert "_segunda via da nota 77_" in texto
+    assert pedidos.status(gone).endswith("está cancelada.")
+    assert "(cancelada)" in (pedidos.segunda_via(gone).legenda or "")
