@@ -13,6 +13,7 @@ from bot.cli_audit import conferir
 from bot.cli_bench import bench
 from bot.cli_cancel import cancelar
 from bot.cli_demo import chat, demo
+from bot.cli_doctor import doctor
 from bot.cli_opening import Named
 from bot.cli_opening import fail as _fail
 from bot.cli_opening import settings as _settings
@@ -82,6 +83,7 @@ def worker() -> None:
     _run("worker")
 
 
+app.command()(doctor)
 app.command()(demo)
 app.command()(chat)
 

@@ -193,8 +193,8 @@ class Settings(BaseSettings):
         parts = self.whatsapp_app_secret.get_secret_value().split(",")
         return tuple(part.strip().encode() for part in parts if part.strip())
 
-    def require_secrets(self) -> None:
-        """Raise ``MissingSettingError`` that names every secret still missing; nothing starts without them."""
+    def missing(self) -> list[str]:
+        """Return the names of what must be set before anything may start, and is not."""
         needed = {
             "WHATSAPP_PHONE_NUMBER_ID": bool(self.whatsapp_phone_number_id),
             "WHATSAPP_ACCESS_TOKEN": bool(self.whatsapp_access_token.get_secret_value()),
@@ -205,7 +205,11 @@ class Settings(BaseSettings):
         }
         if self.openai_api_key.get_secret_value():  # models come and go: a default would die one day
             needed["OPENAI_MODEL"] = bool(self.openai_model)
-        missing = [f"PROSA_{name}" for name, present in needed.items() if not present]
+        return [f"PROSA_{name}" for name, present in needed.items() if not present]
+
+    def require_secrets(self) -> None:
+        """Raise ``MissingSettingError`` that names every secret still missing; nothing starts without them."""
+        missing = self.missing()
         if missing:
             raise MissingSettingError(
                 f"Faltam estas configurações: {', '.join(missing)}. Nada foi iniciado e nada mudou. "

@@ -30,11 +30,17 @@ _ANY: Final = "tem um valor que não serve"
 
 def refusal(error: ValidationError) -> str:
     """Return the sentence for an operator: each setting with what it should be."""
-    wrong = dict.fromkeys(f"PROSA_{str(each['loc'][0]).upper()}: {_said(each)}" for each in error.errors())
+    wrong = "; ".join(f"{variable}: {said}" for variable, said in wrongs(error))
     return (
-        f"Estas configurações estão erradas: {'; '.join(wrong)}. Nada foi iniciado e nada mudou. "
+        f"Estas configurações estão erradas: {wrong}. Nada foi iniciado e nada mudou. "
         "Corrija no ambiente ou em .env; docs/operators.md explica cada uma."
     )
+
+
+def wrongs(error: ValidationError) -> list[tuple[str, str]]:
+    """Return each wrong setting once, with what it should be."""
+    said = ((f"PROSA_{str(each['loc'][0]).upper()}", _said(each)) for each in error.errors())
+    return list(dict.fromkeys(said))
 
 
 def _said(each: ErrorDetails) -> str:

@@ -127,3 +127,14 @@ def test_unknown_contacts_are_listed(prosa: Prosa) -> None:
     said = prosa("contatos")
     assert said.returncode == 0
     assert "Nenhum número desconhecido" in said.stdout
+
+
+def test_the_doctor_ends_with_what_it_found(prosa: Prosa) -> None:
+    """Without accounts it says line by line what is missing, and ends with 1; a wrong setting is a line too."""
+    said = prosa("doctor", PROSA_WHATSAPP_API_URL="http://127.0.0.1:1/v25.0", PROSA_PLUGNOTAS_URL="http://127.0.0.1:1")
+    assert said.returncode == 1
+    assert "falha  PROSA_WHATSAPP_APP_SECRET" in said.stdout
+    assert "ok     banco: tabelas" in said.stdout
+    wrong = prosa("doctor", PROSA_PORT="eighty")
+    assert (wrong.returncode, "falha  PROSA_PORT" in wrong.stdout) == (1, True)
+    assert "Traceback" not in said.stderr + wrong.stderr
