@@ -22,6 +22,7 @@ from bot.cli_opening import with_storage as _with_storage
 from bot.cli_person import app as pessoa
 from bot.cli_staff import app as staff
 from bot.cli_storm import storm
+from bot.cli_words import run
 
 if TYPE_CHECKING:
     import asyncio
@@ -46,7 +47,7 @@ app.add_typer(pessoa, name="pessoa")
 
 def main() -> None:
     """Enter here."""
-    app(prog_name="prosa")
+    run(app)
 
 
 def _run(name: str) -> None:
@@ -93,7 +94,7 @@ def migrate() -> None:
     """Cria ou atualiza as tabelas do banco."""
 
     async def work(_storage: Storage) -> None:
-        typer.echo("The database has the newest schema.")
+        typer.echo("O banco está na versão mais nova.")
 
     _with_storage(_settings(quiet=True), work, migrate=True)
 

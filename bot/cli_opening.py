@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from bot.settings import Settings
     from bot.storage import Storage
 
+DEMO = "demo"  # the demo's home, inside the program's
+
 
 @dataclass(frozen=True, slots=True)
 class Named:

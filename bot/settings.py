@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 from decimal import Decimal  # noqa: TC003 - pydantic reads annotations at run time
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 LONGEST_REPEAT_DAYS = 8  # Meta repeats a webhook for seven days; what it repeats must still be known
@@ -33,7 +34,7 @@ class Settings(BaseSettings):
         hide_input_in_errors=True,
     )
 
-    home: Path = Path(".prosa")
+    home: Path = Path(".prosa")  # of the clone; see ``place_of_files``
     database_url: SecretStr | None = None
     redis_url: SecretStr | None = None
     host: str = "127.0.0.1"
@@ -84,6 +85,12 @@ class Settings(BaseSettings):
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["json", "console"] = "json"
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if "home" not in self.model_fields_set:
+            self.__dict__["home"] = place_of_files(self.home)
+        return self
 
     @field_validator("reconcile_ladder", mode="before")
     @classmethod
@@ -216,6 +223,21 @@ class Settings(BaseSettings):
                 "Ponha cada uma no ambiente ou em .env (docs/operators.md diz de onde vem), "
                 "ou experimente tudo sem conta nenhuma: ./prosa demo"
             )
+
+
+def place_of_files(name: Path) -> Path:
+    """Return where the embedded servers keep their data when nobody says so: one place, wherever one stands.
+
+    That is the clone's own folder, and ``$XDG_STATE_HOME/prosa`` for an installed package, which has none. A folder
+    of this name in the working directory, which earlier releases made, is gone on with.
+    """
+    clone = Path(__file__).resolve().parents[1]
+    if name.is_dir():
+        return name
+    if (clone / "pyproject.toml").is_file():
+        return clone / name
+    state = os.environ.get("XDG_STATE_HOME", "")
+    return (Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state") / "prosa"
 
 
 def _is_this_machine(host: str) -> bool:

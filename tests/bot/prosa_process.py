@@ -84,7 +84,7 @@ def started(
     with heard.open("wb") as output:
         process = children.popen(
             [*wrap, sys.executable, "-c", program, *words],
-            env={**kept, "PYTHONPATH": str(ROOT), **SECRETS, **(env or {})},
+            env={**kept, "PYTHONPATH": str(ROOT), "PROSA_HOME": str(place / ".prosa"), **SECRETS, **(env or {})},
             cwd=place,
             stdin=subprocess.PIPE,
             stdout=output,
