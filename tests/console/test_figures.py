@@ -94,7 +94,8 @@ async def test_an_accountant_reads_the_notes_of_a_month(desk: Desk, history: str
     pool = desk.office.database.pool
     first = await pool.fetchval("SELECT id FROM nfse_processada ORDER BY id LIMIT 1")
     numero, sessao, valor = await pool.fetchrow(
-        "SELECT p.numero, e.sessao_id, e.valor_servico FROM nfse_processada p JOIN nfse_emissao e ON e.id = p.emissao_id ORDER BY p.id"
+        "SELECT p.numero, e.sessao_id, e.valor_servico FROM nfse_processada p "
+        "JOIN nfse_emissao e ON e.id = p.emissao_id ORDER BY p.id"
     )
     # 23:30 of 31 October in Brazil is November in UTC
     await pool.execute("UPDATE nfse_processada SET criado_em = '2026-11-01T02:30:00Z' WHERE id = $1", first)
