@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import sys
 import threading
 from typing import TYPE_CHECKING
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from sandbox.meta_model import Bubble, Button
 
 ANSWER_SECONDS = 8.0  # how long the next line waits for an answer, so that a script's lines don't run together
+# A mark stands at a word's edge, on both sides, and the words are no further than a line.
+_BOLD = re.compile(r"(?<![\w*])\*(?=\S)([^*\n]{1,200})(?<=\S)\*(?![\w*])")
+_ITALIC = re.compile(r"(?<!\w)_(?=\S)([^_\n]{1,200})(?<=\S)_(?!\w)")
 LEAVE = frozenset({"/sair", "/quit", "/exit"})
 
 
@@ -77,11 +81,11 @@ class Terminal:
             feed.close()
 
     def _print(self, bubble: Bubble) -> None:
-        self._console.print(f"\n[green]Prosa[/green]  {escape(bubble.text)}")
+        self._console.print(f"\n[green]Prosa[/green]  {emphasised(bubble.text)}")
         if bubble.attachment is not None:
             content = self._meta.read_media(bubble.attachment.url.rsplit("/", 1)[-1])
             if content is not None:
-                self._files.mkdir(parents=True, exist_ok=True)
+                self._files.mkdir(mode=0o700, parents=True, exist_ok=True)  # people's invoices
                 path = self._files / bubble.attachment.filename
                 path.write_bytes(content)
                 self._console.print(f"       📄 {escape(str(path))}")
@@ -90,6 +94,12 @@ class Terminal:
             choices = "   ".join(f"\\[{n}] {escape(b.title)}" for n, (b, _) in enumerate(self._buttons, 1))
             self._console.print(f"       [cyan]{choices}[/cyan]")
         self._console.print()
+
+
+def emphasised(text: str) -> str:
+    """Return WhatsApp's ``*bold*`` and ``_italic_`` as rich's markup, which a file or a pipe gets without any style."""
+    text = _BOLD.sub(r"[bold]\1[/bold]", escape(text))
+    return _ITALIC.sub(r"[italic]\1[/italic]", text)
 
 
 def _answer(waiting: asyncio.Future[str | None], line: str | None) -> None:

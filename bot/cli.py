@@ -13,6 +13,7 @@ from bot.cli_audit import auditoria, conferir
 from bot.cli_bench import bench
 from bot.cli_cancel import cancelar
 from bot.cli_demo import chat, demo
+from bot.cli_doctor import doctor
 from bot.cli_opening import Named
 from bot.cli_opening import fail as _fail
 from bot.cli_opening import settings as _settings
@@ -21,6 +22,7 @@ from bot.cli_opening import with_storage as _with_storage
 from bot.cli_person import app as pessoa
 from bot.cli_staff import app as staff
 from bot.cli_storm import storm
+from bot.cli_words import run
 
 if TYPE_CHECKING:
     import asyncio
@@ -46,7 +48,7 @@ app.add_typer(auditoria, name="auditoria")
 
 def main() -> None:
     """Enter here."""
-    app(prog_name="prosa")
+    run(app)
 
 
 def _run(name: str) -> None:
@@ -83,6 +85,7 @@ def worker() -> None:
     _run("worker")
 
 
+app.command()(doctor)
 app.command()(demo)
 app.command()(chat)
 
@@ -92,7 +95,7 @@ def migrate() -> None:
     """Cria ou atualiza as tabelas do banco."""
 
     async def work(_storage: Storage) -> None:
-        typer.echo("The database has the newest schema.")
+        typer.echo("O banco está na versão mais nova.")
 
     _with_storage(_settings(quiet=True), work, migrate=True)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli_opening import Named, until_stopped
+from bot.cli_opening import DEMO, Named, until_stopped
 from bot.cli_opening import settings as read_settings
 from bot.ending import say
 
@@ -33,7 +33,7 @@ def demo(
 ) -> None:
     """O produto inteiro nesta máquina, sem conta nem chave: abra o endereço e converse."""
     settings = read_settings(quiet=not verbose)
-    update = {"home": home or settings.home / "demo", "port": settings.port if port is None else port}
+    update = {"home": home or settings.home / DEMO, "port": settings.port if port is None else port}
     # The demo has servers of its own: it must never touch a database that the environment names.
     settings = settings.model_copy(update={**update, "database_url": None, "redis_url": None})
 

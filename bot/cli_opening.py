@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from bot.settings import Settings
     from bot.storage import Storage
 
+DEMO = "demo"  # the demo's home, inside the program's
+
 
 @dataclass(frozen=True, slots=True)
 class Named:
@@ -38,6 +40,7 @@ def settings(*, secrets: bool = False, quiet: bool = False) -> Settings:
 
     from bot.observability import configure
     from bot.settings import MissingSettingError, Settings
+    from bot.settings_refused import refusal
 
     try:
         read = Settings()
@@ -46,8 +49,7 @@ def settings(*, secrets: bool = False, quiet: bool = False) -> Settings:
     except MissingSettingError as error:
         fail(str(error))
     except ValidationError as error:
-        wrong = "; ".join(f"PROSA_{str(e['loc'][0]).upper()}: {e['msg']}" for e in error.errors())
-        fail(f"Estas configurações estão erradas: {wrong}. Nada foi iniciado.")
+        fail(refusal(error))
     configure("WARNING" if quiet else read.log_level, read.log_format)
     return read
 

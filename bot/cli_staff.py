@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bot.cli_opening import fail, settings, with_storage
+from bot.cli_opening import DEMO, fail, settings, with_storage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from bot.settings import Settings
     from bot.storage import Storage
     from console.accounts import Enrolment
     from persistence.crypto import Vault
@@ -37,9 +38,9 @@ def add(
     if papel not in {item.value for item in Papel}:
         fail(f"--papel é um destes: {', '.join(Papel)}. Nada mudou.")
 
-    async def work(database: Database) -> None:
+    async def work(database: Database, cofre: Vault) -> None:
         try:
-            show(await enrol(database, _vault(), nome, Papel(papel), empresa or (), exibicao=exibicao))
+            show(await enrol(database, cofre, nome, Papel(papel), empresa or (), exibicao=exibicao))
         except AccountError as error:
             fail(str(error))
 
@@ -54,7 +55,7 @@ def name(
     """Muda o nome que o cliente lê; a senha, o código e as sessões continuam."""
     from console.accounts import AccountError, rename
 
-    async def work(database: Database) -> None:
+    async def work(database: Database, _cofre: Vault) -> None:
         try:
             typer.echo(f"{nome} aparece para o cliente como {await rename(database, nome, exibicao)}.")
         except AccountError as error:
@@ -71,7 +72,7 @@ def list_() -> None:
 
     from persistence import staff
 
-    async def work(database: Database) -> None:
+    async def work(database: Database, _cofre: Vault) -> None:
         async with database.transaction() as connection:
             rows = await staff.everybody(connection)
         table = Table("Nome", "O cliente lê", "Papel", "Empresas", "Situação", title="Contas do console")
@@ -88,7 +89,7 @@ def off(nome: Annotated[str, typer.Argument(help="Nome de entrada.")]) -> None:
     """Desativa uma conta: as sessões terminam e as conversas assumidas voltam para a Prosa."""
     from persistence import audit, staff
 
-    async def work(database: Database) -> None:
+    async def work(database: Database, _cofre: Vault) -> None:
         async with database.transaction() as connection:
             if not await staff.switch_off(connection, nome.strip().lower()):
                 fail(f"Não há conta ativa com o nome {nome}. Nada mudou.")
@@ -103,7 +104,7 @@ def desbloquear(nome: Annotated[str, typer.Argument(help="Nome de entrada.")]) -
     """Esquece as tentativas erradas de entrar em uma conta: a próxima é conferida sem espera."""
     from console.accounts import unblock
 
-    async def work(database: Database) -> None:
+    async def work(database: Database, _cofre: Vault) -> None:
         if not await unblock(database, nome):
             fail(f"Não há conta ativa com o nome {nome}. Nada mudou.")
         typer.echo(
@@ -121,9 +122,9 @@ def rekey() -> None:
     from persistence import audit
     from persistence.crypto import NoMasterKeyError
 
-    async def work(database: Database) -> None:
+    async def work(database: Database, cofre: Vault) -> None:
         try:
-            done, lost = await seal_anew(database, _vault())
+            done, lost = await seal_anew(database, cofre)
         except NoMasterKeyError:
             fail("Falta PROSA_MASTER_KEY. Nada mudou.")
         async with database.transaction() as connection:
@@ -171,20 +172,29 @@ def show(enrolment: Enrolment) -> None:
     )
 
 
-def _vault() -> Vault:
+def _where() -> Settings:
+    """Return the settings of the database to work on: the demo's while it alone runs, for it has a key of its own."""
+    from persistence.embedded.supervisor import running
+
+    chosen = settings(quiet=True)
+    demo = chosen.home / DEMO
+    if chosen.database_url is not None or running(chosen.home) or not running(demo):
+        return chosen
+    typer.echo("Usando a demonstração que está no ar.")
+    return chosen.model_copy(update={"home": demo, "redis_url": None})
+
+
+def _with_database(work: Callable[[Database, Vault], Awaitable[Any]]) -> None:
     from bot.keys import vault_of
-
-    return vault_of(settings(quiet=True))
-
-
-def _with_database(work: Callable[[Database], Awaitable[Any]]) -> None:
     from persistence.engine import Database
+
+    chosen = _where()
 
     async def run(storage: Storage) -> None:
         database = await Database.open(storage.database_url, size=1)
         try:
-            await work(database)
+            await work(database, vault_of(chosen))
         finally:
             await database.close()
 
-    with_storage(settings(quiet=True), run)
+    with_storage(chosen, run)

@@ -58,22 +58,26 @@ def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
     try:
         cnpj = CNPJ(form.cnpj).numero
     except DocumentoInvalido as error:
-        raise _refusal(f"--cnpj {form.cnpj}: its check digits don't fit, or characters are missing") from error
-    _require(bool(form.razao_social.strip()), "--razao-social is empty")
-    _require(bool(form.inscricao_municipal.strip()), "--inscricao-municipal is empty")
+        raise _refusal(
+            f"--cnpj {form.cnpj}: os dígitos verificadores não conferem, ou falta algum caractere"
+        ) from error
+    _require(bool(form.razao_social.strip()), "--razao-social está vazia")
+    _require(bool(form.inscricao_municipal.strip()), "--inscricao-municipal está vazia")
     _require(
         bool(_IBGE.fullmatch(form.municipio)),
-        "--municipio is the city's IBGE code: 7 digits that begin with the state's, e.g. 3550308",
+        "--municipio é o código IBGE da cidade: 7 dígitos que começam pelos do estado, como 3550308",
     )
-    _require(form.regime in {None, *REGIMES}, f"--regime is one of {', '.join(REGIMES)}")
+    _require(form.regime in {None, *REGIMES}, f"--regime é um destes: {', '.join(REGIMES)}")
     _require(
         form.codigo_servico is None or bool(_SERVICE.fullmatch(form.codigo_servico)),
-        "--codigo-servico is 6 digits of the national list (170101) or an item of LC 116 (17.01)",
+        "--codigo-servico são 6 dígitos da lista nacional (170101) ou um item da LC 116 (17.01)",
     )
-    _require(not form.serie_rps or bool(_SERIES.fullmatch(form.serie_rps)), "--serie-rps has 1 to 5 letters or digits")
-    _require(form.primeiro_rps is None or form.primeiro_rps > 0, "--primeiro-rps is a number above zero")
+    _require(
+        not form.serie_rps or bool(_SERIES.fullmatch(form.serie_rps)), "--serie-rps tem de 1 a 5 letras ou dígitos"
+    )
+    _require(form.primeiro_rps is None or form.primeiro_rps > 0, "--primeiro-rps é um número acima de zero")
     cnae = re.sub(r"[^0-9]", "", form.cnae) if form.cnae else None
-    _require(cnae is None or bool(_CNAE.fullmatch(cnae)), "--cnae has 7 digits")
+    _require(cnae is None or bool(_CNAE.fullmatch(cnae)), "--cnae tem 7 dígitos")
     try:
         phones = [people.canonical_phone(phone) for phone in form.usuarios]
     except people.PhoneError as error:
@@ -100,7 +104,7 @@ async def add_company(database: Database, form: CompanyForm) -> int:
         async with database.transaction() as connection:
             return await people.save_company(connection, columns, DEFAULTS, phones)
     except people.PhoneTakenError as error:
-        raise _refusal(f"--usuario {error}: this number already issues for another company") from error
+        raise _refusal(f"--usuario {error}: este número já emite por outra empresa") from error
 
 
 async def remove_user(
@@ -146,10 +150,10 @@ def _rate(texto: str | None) -> Decimal | None:
     try:
         rate = Decimal(texto.replace(",", "."))
     except InvalidOperation as error:
-        raise _refusal("--aliquota is a percentage, such as 2.5") from error
+        raise _refusal("--aliquota é uma porcentagem, como 2.5") from error
     _require(
         rate.is_finite() and Decimal(0) <= rate <= MAX_RATE,
-        "--aliquota is a percentage between 0 and 5, the ceiling of the ISS",
+        "--aliquota é uma porcentagem de 0 a 5, o teto do ISS",
     )
     return rate
 
@@ -160,4 +164,4 @@ def _require(fits: bool, complaint: str) -> None:
 
 
 def _refusal(complaint: str) -> CompanyError:
-    return CompanyError(f"{complaint}. Nothing was stored.")
+    return CompanyError(f"{complaint}. Nada foi gravado.")

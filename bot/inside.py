@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from persistence import notes
-from persistence.tables import conversas, session_snapshot, transicoes
+from persistence.history import INVENTED
+from persistence.tables import conversas, gateway_tentativas, session_snapshot, transicoes
 from state_machine.diagram import arcs
 from state_machine.estado import Estado, SnapshotReason
 from state_machine.fields import Campo
@@ -47,10 +48,12 @@ class Inside:
             sessao = await _newest(connection, conversa) if conversa else None
             journal = await _journal(connection, sessao.sessao_id) if sessao else []
             notas = await notes.of_conversation(connection, conversa) if conversa else []
+            chamadas = await _calls(connection, [row.id for row in notas])
             confirmacoes = await connection.scalar(
                 sa.select(sa.func.count())
-                .select_from(transicoes)
+                .select_from(transicoes.join(session_snapshot, session_snapshot.c.sessao_id == transicoes.c.sessao_id))
                 .where(transicoes.c.snapshot_reason == SnapshotReason.CONFIRMED, transicoes.c.evento == "Confirmou")
+                .where(session_snapshot.c.conversa.not_like(INVENTED))  # the gateway has no notes of an invented past
             )
             sessoes = await connection.scalar(sa.select(sa.func.count()).select_from(session_snapshot))
         return {
@@ -63,6 +66,7 @@ class Inside:
                     "status": row.nota if row.nota not in {None, "autorizado"} else row.status,
                     "valor": str(row.valor_servico),
                     "numero": row.numero,
+                    "chamadas": chamadas.get(row.id, []),
                 }
                 for row in notas
             ],
@@ -89,6 +93,17 @@ async def _journal(connection: Connection, sessao_id: str) -> list[dict[str, Any
         }
         for row in await connection.execute(statement.limit(JOURNAL_ROWS))
     ]
+
+
+async def _calls(connection: Connection, emissoes: list[int]) -> dict[int, list[dict[str, Any]]]:
+    """Return what was asked of the gateway for each emission and what came of it, as it happened."""
+    made = gateway_tentativas.c
+    statement = gateway_tentativas.select().where(made.emissao_id.in_(emissoes)).order_by(made.id)
+    calls: dict[int, list[dict[str, Any]]] = {}
+    for row in await connection.execute(statement.limit(JOURNAL_ROWS)) if emissoes else ():
+        said = {"em": row.em.isoformat(), "operacao": row.operacao, "resultado": row.resultado}
+        calls.setdefault(row.emissao_id, []).append(said)
+    return calls
 
 
 def _fields(rascunho: dict[str, Any]) -> list[dict[str, Any]]:

@@ -10,6 +10,8 @@ from bot.inbound import SILENT, Apagada, Edicao, Outro, Palavras, Toque
 from bot.requests import answer
 from extractor.contract import Context, Extraction, Intent
 from extractor.requests import Pedido, Tipo, read_request
+from extractor.unserved import instruction
+from extractor.unserved import without as without_unserved
 from state_machine import messages, pedidos
 from state_machine.efeitos import EnviarArquivo, Mensagem
 from state_machine.escrita import Escrita
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 
     from bot.inbound import Entrada
     from bot.ports import Extractor
+    from extractor.unserved import Instrucao
     from persistence.edits import Mudanca, Ouvida
     from persistence.people import Empresa
     from state_machine.pedidos import NotaListada
@@ -116,7 +119,7 @@ async def read(
         conhecidos=conhecidos,
         proprios=frozenset({empresa.cnpj}),
     )
-    return await extractor.extract(texto, contexto)
+    return await extractor.extract(without_unserved(texto), contexto)
 
 
 def without(sessao: Sessao | None, mensagem: str | None) -> Sessao | None:
@@ -145,6 +148,8 @@ async def plan(
             return await _edited(entrada, leitura, memory, agora)
         case Apagada(original):
             return await _deleted(original, memory)
+        case Palavras(texto) if leitura is not None and (instrucao := instruction(texto)):
+            return await _instructed(instrucao, _said(entrada, leitura, proprias), memory, agora)
         case Palavras() if leitura is not None and (pedido := _asked(entrada, leitura, proprias, memory.ativa)):
             return await _requested(pedido, memory, agora)
         case Palavras() if leitura is not None:
@@ -158,6 +163,20 @@ async def plan(
             return Plano(resposta=messages.so_texto(tipo))
         case _:
             raise AssertionError("words without a reading")
+
+
+async def _instructed(instrucao: Instrucao, evento: Evento, memory: Memory, agora: datetime) -> Plano:
+    """Take the data that came with it, say what cannot be done, and have no summary confirmed that lacks it."""
+    dito = messages.instrucao_fiscal(instrucao.value)
+    if isinstance(evento, Cancelou):
+        return Plano((evento,), memory.ativa) if memory.ativa else await _out_of_the_blue(evento, memory, agora)
+    aviso = PediuAjuda(dito, retem=True)
+    if memory.ativa:
+        return Plano((evento, aviso) if isinstance(evento, Informou) else (aviso,), memory.ativa)
+    if not isinstance(evento, Informou):
+        return Plano(resposta=dito)
+    plano = await _out_of_the_blue(evento, memory, agora)
+    return replace(plano, eventos=(*plano.eventos, aviso)) if plano.eventos else plano
 
 
 def _said(entrada: Palavras, leitura: Extraction, proprias: Extraction | None) -> Evento:
@@ -306,6 +325,8 @@ async def _out_of_the_blue(evento: Evento, memory: Memory, agora: datetime) -> P
     match evento:
         case PediuAjuda():
             return Plano(resposta=messages.ajuda())
+        case Informou() if not (evento.candidates or evento.doubts):
+            return Plano(resposta=messages.nada_a_confirmar())  # a field is called wrong, and no invoice is open
         case Informou():
             base = ultima if recente else None
             if base and await _repairs(evento, base, memory):

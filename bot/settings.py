@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import ipaddress
+import os
 from decimal import Decimal  # noqa: TC003 - pydantic reads annotations at run time
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from bot.addresses import Network, networks
 
 LONGEST_REPEAT_DAYS = 8  # Meta repeats a webhook for seven days; what it repeats must still be known
+SHORTEST_SECRET = 16  # 64 bits even in hexadecimal: nobody guesses that through a door
 SECRETS_DIR = Path("/run/secrets")  # where Docker and Kubernetes mount secret files
+
+LADDER = "são segundos acima de zero, separados por vírgula, como 2,10,30,120"
 
 
 class MissingSettingError(Exception):
@@ -31,7 +36,7 @@ class Settings(BaseSettings):
         hide_input_in_errors=True,
     )
 
-    home: Path = Path(".prosa")
+    home: Path = Path(".prosa")  # of the clone; see ``place_of_files``
     database_url: SecretStr | None = None
     database_owner_url: SecretStr | None = None  # of the account that migrates, if apart from the one that runs
     redis_url: SecretStr | None = None
@@ -87,10 +92,21 @@ class Settings(BaseSettings):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     log_format: Literal["json", "console"] = "json"
 
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if "home" not in self.model_fields_set:
+            self.__dict__["home"] = place_of_files(self.home)
+        return self
+
     @field_validator("reconcile_ladder", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
-        return tuple(float(part) for part in value.split(",")) if isinstance(value, str) else value
+        if not isinstance(value, str):
+            return value
+        try:
+            return tuple(float(part) for part in value.split(","))
+        except ValueError as error:
+            raise ValueError(LADDER) from error
 
     @field_validator("trusted_proxies", mode="before")
     @classmethod
@@ -100,7 +116,7 @@ class Settings(BaseSettings):
         try:
             return networks(value)
         except ValueError as error:
-            raise ValueError("addresses or networks, separated by commas, such as 10.0.0.5,172.18.0.0/16") from error
+            raise ValueError("são endereços ou redes, separados por vírgula, como 10.0.0.5,172.18.0.0/16") from error
 
     @field_validator("openai_price", mode="before")
     @classmethod
@@ -114,7 +130,7 @@ class Settings(BaseSettings):
     def _a_price(cls, value: tuple[Decimal, Decimal] | None) -> tuple[Decimal, Decimal] | None:
         if value is not None and not all(part.is_finite() and part >= 0 for part in value):
             raise ValueError(
-                "two prices in R$ per million tokens, of what is read and what is written, such as 0.80,3.20"
+                "são dois preços em R$ por milhão de tokens, do que é lido e do que é escrito, como 0.80,3.20"
             )
         return value
 
@@ -122,7 +138,7 @@ class Settings(BaseSettings):
     @classmethod
     def _positive(cls, value: tuple[float, ...]) -> tuple[float, ...]:
         if not value or min(value) <= 0:
-            raise ValueError("seconds above zero, separated by commas, such as 2,10,30,120")
+            raise ValueError(LADDER)
         return value
 
     @field_validator("retention_messages_days")
@@ -130,8 +146,8 @@ class Settings(BaseSettings):
     def _longer_than_meta_repeats(cls, value: int) -> int:
         if 0 < value < LONGEST_REPEAT_DAYS:
             raise ValueError(
-                f"at least {LONGEST_REPEAT_DAYS} days, or 0 for ever: Meta sends a message again for seven days, and "
-                "one that Prosa has forgotten would be read twice"
+                f"use pelo menos {LONGEST_REPEAT_DAYS} dias, ou 0 para guardar sempre: a Meta repete uma mensagem "
+                "durante sete dias, e uma já esquecida seria lida outra vez"
             )
         return value
 
@@ -139,7 +155,7 @@ class Settings(BaseSettings):
     @classmethod
     def _an_id(cls, value: str) -> str:
         if value and not (value.isascii() and value.isalnum()):
-            raise ValueError("Meta's id of the number (digits only), not the phone number itself")
+            raise ValueError("é o id que a Meta dá ao número (só dígitos), não o próprio telefone")
         return value
 
     @field_validator(
@@ -149,7 +165,29 @@ class Settings(BaseSettings):
     def _fits_a_header(cls, value: SecretStr) -> SecretStr:
         secret = value.get_secret_value()
         if not (secret.isascii() and secret.isprintable()) or secret != secret.strip():
-            raise ValueError("holds a space, a line end or another character that no HTTP header may carry")
+            raise ValueError(
+                "tem espaço na ponta, quebra de linha ou outro caractere que não cabe em um cabeçalho HTTP"
+            )
+        return value
+
+    @field_validator(
+        "whatsapp_access_token",
+        "whatsapp_app_secret",
+        "whatsapp_verify_token",
+        "plugnotas_api_key",
+        "gateway_webhook_secret",
+        "gateway_webhook_path_secret",
+        "metrics_token",
+    )
+    @classmethod
+    def _long_enough(cls, value: SecretStr) -> SecretStr:
+        """Each part of a secret; a model's key is not among them: a local server takes any text."""
+        parts = (part.strip() for part in value.get_secret_value().split(","))
+        if any(0 < len(part) < SHORTEST_SECRET for part in parts):
+            raise ValueError(
+                f"use pelo menos {SHORTEST_SECRET} caracteres. Os da Meta e da PlugNotas são maiores: confira se foi "
+                "copiado inteiro. Um seu se faz com: openssl rand -hex 24"
+            )
         return value
 
     @field_validator("master_key")
@@ -158,14 +196,21 @@ class Settings(BaseSettings):
         from persistence.crypto import parse_keys  # noqa: PLC0415 - only where a key is set
 
         if value.get_secret_value():
-            parse_keys(value.get_secret_value())
+            try:
+                parse_keys(value.get_secret_value())
+            except ValueError as error:
+                raise ValueError("é uma chave de 32 bytes em base64, como a de: openssl rand -base64 32") from error
         return value
 
     @field_validator("whatsapp_api_url", "plugnotas_url", "cnpj_api_url", "openai_base_url")
     @classmethod
     def _an_address(cls, value: str) -> str:
-        if urlsplit(value).scheme not in {"http", "https"} or not urlsplit(value).hostname:
-            raise ValueError("an address such as https://example.com")
+        try:
+            scheme, host = urlsplit(value).scheme, urlsplit(value).hostname or ""
+        except ValueError:
+            scheme = host = ""
+        if not host or not (scheme == "https" or (scheme == "http" and _is_this_machine(host))):
+            raise ValueError("é um endereço como https://exemplo.com.br; http:// só vale para esta mesma máquina")
         return value.rstrip("/")
 
     @property
@@ -183,8 +228,8 @@ class Settings(BaseSettings):
         """What may stand in the path of the gateway's webhooks, the newest first; without any, the header's."""
         return _parts(self.gateway_webhook_path_secret) or self.gateway_headers
 
-    def require_secrets(self) -> None:
-        """Raise ``MissingSettingError`` that names every secret still missing; nothing starts without them."""
+    def missing(self) -> list[str]:
+        """Return the names of what must be set before anything may start, and is not."""
         needed = {
             "WHATSAPP_PHONE_NUMBER_ID": bool(self.whatsapp_phone_number_id),
             "WHATSAPP_ACCESS_TOKEN": bool(self.whatsapp_access_token.get_secret_value()),
@@ -195,14 +240,40 @@ class Settings(BaseSettings):
         }
         if self.openai_api_key.get_secret_value():  # models come and go: a default would die one day
             needed["OPENAI_MODEL"] = bool(self.openai_model)
-        missing = [f"PROSA_{name}" for name, present in needed.items() if not present]
+        return [f"PROSA_{name}" for name, present in needed.items() if not present]
+
+    def require_secrets(self) -> None:
+        """Raise ``MissingSettingError`` that names every secret still missing; nothing starts without them."""
+        missing = self.missing()
         if missing:
             raise MissingSettingError(
-                f"These settings are missing: {', '.join(missing)}. Nothing was started and nothing changed. "
-                "Set them in the environment or in .env (docs/operators.md says where each comes from), "
-                "or try everything without any account: ./prosa demo"
+                f"Faltam estas configurações: {', '.join(missing)}. Nada foi iniciado e nada mudou. "
+                "Ponha cada uma no ambiente ou em .env (docs/operators.md diz de onde vem), "
+                "ou experimente tudo sem conta nenhuma: ./prosa demo"
             )
 
 
 def _parts(secret: SecretStr) -> tuple[bytes, ...]:
     return tuple(part.strip().encode() for part in secret.get_secret_value().split(",") if part.strip())
+
+
+def place_of_files(name: Path) -> Path:
+    """Return where the embedded servers keep their data when nobody says so: one place, wherever one stands.
+
+    That is the clone's own folder, and ``$XDG_STATE_HOME/prosa`` for an installed package, which has none. A folder
+    of this name in the working directory, which earlier releases made, is gone on with.
+    """
+    clone = Path(__file__).resolve().parents[1]
+    if name.is_dir():
+        return name
+    if (clone / "pyproject.toml").is_file():
+        return clone / name
+    state = os.environ.get("XDG_STATE_HOME", "")
+    return (Path(state) if Path(state).is_absolute() else Path.home() / ".local" / "state") / "prosa"
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

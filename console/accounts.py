@@ -22,7 +22,7 @@ from console.credentials import (
     step_of,
 )
 from persistence import audit, staff, staff_delay, staff_devices, staff_sessions
-from persistence.crypto import UnreadableSecretError
+from persistence.crypto import UnreadableSecretError, is_sealed
 from persistence.staff_delay import Tentativa
 from state_machine.documents import CNPJ, DocumentoInvalido
 
@@ -219,6 +219,7 @@ async def unblock(database: Database, nome: str) -> bool:
 async def rekey(database: Database, cofre: Vault) -> tuple[int, list[str]]:
     """Seal every authenticator's secret under the newest key; returns how many, and whose could not be opened.
 
+    The one place that takes a secret as it stands, from before there were keys: an operator asks for it.
     Raises ``NoMasterKeyError``.
     """
     done, lost = 0, []
@@ -226,7 +227,8 @@ async def rekey(database: Database, cofre: Vault) -> tuple[int, list[str]]:
         for row in await staff.everybody(connection):
             place = staff.totp_place(row.nome)
             try:
-                segredo = cofre.open(row.totp_segredo, place)
+                plain = not is_sealed(row.totp_segredo)
+                segredo = row.totp_segredo if plain else cofre.open(row.totp_segredo, place)
             except UnreadableSecretError:
                 lost.append(row.nome)
                 continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from extractor.cues import Cued
@@ -28,6 +29,13 @@ COMMANDING: Final = Cued(
     r"regras|prompt|anterior\w*|previous|instructions|acima)\b"
     r"|\bsem (?:pedir |precisar de |minha |nenhuma |a )?(?:confirma\w+|perguntar|validar|validacao)"
     r"\b|\bwithout (?:asking|confirm\w+)\b|\bmarque? (?:tudo|todos|os campos)\b[^.\n]{0,30}\bvalid\w+",
+)
+
+# Said to us, not about the work: as the only words of a clause they would else become a service.
+ABUSE: Final = re.compile(
+    r"\b(?:vai|va|vao)(?: \w{1,8})? (?:tomar (?:banho|no \w{1,6})|catar coquinho|pro inferno|a merda|"
+    r"se (?:fod|fud|lasc)\w*)[^.;\n]*|\b(?:foda-se|fodase|vsf|vtnc|pqp|fdp)\b"
+    r"|\b(?:seu|sua|seus|suas) (?:burr|idiot|imbecil|otari|palhac|lix)\w*"
 )
 
 

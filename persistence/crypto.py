@@ -57,11 +57,6 @@ def parse_keys(texto: str) -> tuple[bytes, ...]:
     return tuple(keys)
 
 
-def is_sealed(texto: str) -> bool:
-    """Tell whether a text claims to be a seal; anything else is itself to ``Vault.open``."""
-    return texto.startswith(f"{_VERSION}.")
-
-
 class Vault:
     """Seals under the newest key, opens under any; the text of a seal is ``v1.<key's id>.<base64>``."""
 
@@ -83,14 +78,14 @@ class Vault:
         return f"{_VERSION}.{self._newest}.{base64.b64encode(sealed).decode()}"
 
     def open(self, guardado: str, lugar: Lugar) -> str:
-        """Return the secret; a text from before there were keys is itself.
+        """Return the secret. Raises ``NoMasterKeyError`` or ``UnreadableSecretError``.
 
-        Raises ``NoMasterKeyError`` or ``UnreadableSecretError``.
+        A text that nobody sealed is no secret of ours: whoever can write a row must not choose what it opens to.
         """
         if self._newest is None:
             raise NoMasterKeyError
         if not is_sealed(guardado):
-            return guardado
+            raise UnreadableSecretError("not sealed; `prosa staff rekey` seals what an early release stored")
         _, _, rest = guardado.partition(".")
         key_id, _, text = rest.partition(".")
         key = self._keys.get(key_id)
@@ -114,6 +109,11 @@ class Vault:
     def is_stale(self, guardado: str) -> bool:
         """Tell whether it should be sealed anew: it is in the open, or under an older key."""
         return not guardado.startswith(f"{_VERSION}.{self._newest}.")
+
+
+def is_sealed(guardado: str) -> bool:
+    """Tell whether a stored text is a seal, of whichever key."""
+    return guardado.startswith(f"{_VERSION}.")
 
 
 def _id(key: bytes) -> str:

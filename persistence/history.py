@@ -163,6 +163,7 @@ _STEPS = (
     _CALLS,
 )
 JOURNAL_ROWS = 4.79  # journal rows that one invented session has, on average
+INVENTED = "historia:%"  # the conversations of this history, as a pattern of LIKE
 TIMEOUT = 1800.0  # seconds for one step at a million rows, on a slow disk
 
 

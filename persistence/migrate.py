@@ -50,7 +50,14 @@ def _migrate(dsn: str) -> None:
 
 def schema(dsn: str) -> Schema:
     """Tell how the database's schema stands to ours: a revision that none of our scripts names is a later one's."""
-    revision = asyncio.run(_revision(dsn))
+    return asyncio.run(_ask(dsn))
+
+
+async def standing(connection: asyncpg.Connection) -> Schema:
+    """Tell the same of the database at the other end of a connection."""
+    if not await connection.fetchval("SELECT to_regclass('alembic_version') IS NOT NULL"):
+        return Schema.BEHIND
+    revision: str | None = await connection.fetchval("SELECT version_num FROM alembic_version")
     if revision == newest():
         return Schema.CURRENT
     return Schema.BEHIND if revision is None or revision in _named(_OWN) else Schema.AHEAD
@@ -67,12 +74,9 @@ def _named(line: re.Pattern[str]) -> set[str]:
     return {str(name) for path in scripts for name in line.findall(path.read_text(encoding="utf-8"))}
 
 
-async def _revision(dsn: str) -> str | None:
+async def _ask(dsn: str) -> Schema:
     connection = await asyncpg.connect(for_asyncpg(dsn), timeout=CONNECT_SECONDS)
     try:
-        if not await connection.fetchval("SELECT to_regclass('alembic_version') IS NOT NULL"):
-            return None
-        revision: str | None = await connection.fetchval("SELECT version_num FROM alembic_version")
-        return revision
+        return await standing(connection)
     finally:
         await connection.close()

@@ -134,6 +134,13 @@ async def all_sessions(connection: Connection, alcance: Alcance, filtros: Filtro
     return list(await connection.execute(statement.order_by(_S.id.desc()).limit(limite)))
 
 
+def narrowed(alcance: Alcance, filtros: Filtros, *more: Any, atencao: bool) -> sa.Select[Any]:
+    """Return the statement behind either list, with further columns and no order, for who joins more to it."""
+    if atencao:
+        return _narrowed(listing(_eyes.c.causas, *more).join(_eyes, _eyes.c.id == _S.id), alcance, filtros)
+    return _narrowed(listing(sa.literal([], sa.ARRAY(sa.Text)).label("causas"), *more), alcance, filtros)
+
+
 def _narrowed(statement: sa.Select[Any], alcance: Alcance, filtros: Filtros) -> sa.Select[Any]:
     statement = statement.where(alcance.em(_S.empresa_id))
     for column, wanted in (

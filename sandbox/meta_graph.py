@@ -24,7 +24,7 @@ def routes(meta: MetaSimulator) -> Iterable[web.AbstractRouteDef]:
     return [
         web.post(r"/{version:v\d+\.\d+}/{phone_number_id:\d+}/messages", graph.guarded(graph.send)),
         web.post(r"/{version:v\d+\.\d+}/{phone_number_id:\d+}/media", graph.guarded(graph.upload)),
-        web.get(r"/{version:v\d+\.\d+}/{media_id:\d+}", graph.guarded(graph.media_info)),
+        web.get(r"/{version:v\d+\.\d+}/{media_id:\d+}", graph.guarded(graph.media_or_number)),
         web.get("/media/{media_id}", graph.guarded(graph.download)),
         web.get(ADMIN + "media/{media_id}", admin.media),
         web.post(ADMIN + "user", admin.user),
@@ -141,6 +141,19 @@ class _Graph:
             raise GraphError(100, "The parameter file is required.")
         check_upload(mime, len(content))  # Meta judges the part's own type, whatever the field says
         return answer({"id": self.meta.store_media(content, mime.split(";")[0], filename, origin="bot")})
+
+    async def media_or_number(self, request: web.Request) -> web.Response:
+        """``GET /{id}``: Graph tells a file from a phone number by the id alone."""
+        account = self.meta.config.account
+        if request.match_info["media_id"] != account.phone_number_id:
+            return await self.media_info(request)
+        return answer(
+            {
+                "id": account.phone_number_id,
+                "display_phone_number": account.display_phone_number,
+                "verified_name": "Prosa",
+            }
+        )
 
     async def media_info(self, request: web.Request) -> web.Response:
         """``GET /{media_id}``: where to fetch a file."""

@@ -31,7 +31,9 @@ Wanted = TypeVar("Wanted", bound=BaseModel)
 class Phone:
     """The handlers of the page."""
 
-    def __init__(self, chat: Chat, inside: Inside, switches: Switches) -> None:
+    def __init__(self, chat: Chat, inside: Inside, switches: Switches, *, console: str | None = None) -> None:
+        """Show a link to ``console``, a path, where somebody serves one."""
+        self._console = console
         self._chat = chat
         self._switches = switches
         self._live = Live(chat, inside, switches)
@@ -68,7 +70,7 @@ class Phone:
         chosen = request.query.get("user", "")
         if chosen not in {user.wa_id for user in users}:
             chosen = users[0].wa_id
-        html = self._page.render(users=users, chosen=chosen, samples=SAMPLES, switches=SWITCHES)
+        html = self._page.render(users=users, chosen=chosen, samples=SAMPLES, switches=SWITCHES, console=self._console)
         response = web.Response(text=html, content_type="text/html")
         response.enable_compression()
         return response

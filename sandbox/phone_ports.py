@@ -97,7 +97,8 @@ class View(TypedDict):
     """What ``Inside.view`` answers: any further key of ``sessao`` or ``contadores`` is shown as it comes.
 
     ``sessao`` is the snapshot row (``sessao_id``, ``estado``, ``revisao``, ``snapshot_reason`` are looked for);
-    ``transicoes`` oldest first; ``emissoes`` rows have ``id_integracao``, ``status``, ``valor``, ``numero``;
+    ``transicoes`` oldest first; ``emissoes`` rows have ``id_integracao``, ``status``, ``valor``, ``numero``,
+    and ``chamadas``: calls to the gateway with ``em``, ``operacao`` (submit, find, cancel) and ``resultado``;
     ``contadores["confirmacoes"]`` counts confirmations of every conversation, to stand beside the gateway's notes.
     """
 

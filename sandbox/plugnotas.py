@@ -32,7 +32,7 @@ TOO_LATE = "E0822: o prazo para cancelamento definido pelo município foi ultrap
 class PlugNotasConfig:
     """How this gateway behaves."""
 
-    api_key: str = "sandbox-api-key"
+    api_key: str = "sandbox-plugnotas-api-key"
     webhook_header: str = "X-Prosa-Secret"  # PlugNotas signs nothing: a static header of the customer's choice
     webhook_secret: str = "sandbox-gateway-secret"  # noqa: S105 - a default of the simulator
     processing: float = 0.3  # seconds from acceptance to the city's word

@@ -40,6 +40,7 @@ def routes(gateway: PlugNotasSimulator) -> Iterable[web.AbstractRouteDef]:
         ("POST", "/nfse/cancelar/{wanted}", api.cancel),
         ("POST", "/nfse/cancelar/{id_integracao}/{cnpj}", api.cancel),
         ("GET", "/nfse/{wanted}", api.document),
+        ("GET", "/webhook", api.webhook),
     ]
     return [web.route(method, path, api.guarded(handler)) for method, path, handler in table]
 
@@ -64,6 +65,13 @@ class _Api:
             return response
 
         return call
+
+    async def webhook(self, _request: web.Request) -> web.Response:
+        """``GET /webhook``: where the account's events go."""
+        url = self.gateway.courier.url
+        if url is None:
+            return _error(404, "Nenhum webhook cadastrado")
+        return web.json_response({"url": url, "method": "POST"})
 
     async def submit(self, request: web.Request) -> web.Response:
         """``POST /nfse`` with an array of notes."""

@@ -71,9 +71,13 @@ class Conversou:
 
 @dataclass(frozen=True, slots=True)
 class PediuAjuda:
-    """The user asked something that changes no invoice; ``resposta`` answers it, ``None``: what can be done here."""
+    """The user asked something that changes no invoice; ``resposta`` answers it, ``None``: what can be done here.
+
+    ``retem``: it asked for something that the invoice would lack, so that no summary shown so far may be confirmed.
+    """
 
     resposta: Mensagem | None = None
+    retem: bool = False
 
 
 @dataclass(frozen=True, slots=True)

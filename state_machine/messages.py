@@ -38,7 +38,8 @@ def ajuda() -> Mensagem:
         f"1. Me manda os dados da nota, como: {_EXEMPLO}\n"
         "2. Eu mostro um resumo. Só emito depois do seu *Confirmar*.\n"
         "3. Quando a nota sai, te mando o PDF e o XML.\n\n"
-        "Para mudar algo, é só dizer: _na verdade é 1.800_. Para desistir: _cancela_."
+        "Para mudar algo, é só dizer: _na verdade é 1.800_. Para desistir: _cancela_.\n\n"
+        "Das notas que já saíram: _status_, _minhas notas_, _segunda via_ e _cancelar nota 123_."
     )
 
 
@@ -276,7 +277,22 @@ def ja_retomada() -> Mensagem:
 
 def nada_a_confirmar() -> Mensagem:
     """A yes, no or small talk when no invoice is open."""
-    return Mensagem("Por aqui está tudo em dia. Para uma nova nota, me manda o CNPJ ou CPF, o valor e o serviço.")
+    return Mensagem(
+        "Não há nota aberta esperando você, e não mudei nada. Para uma nova nota, me manda o CNPJ ou CPF, o valor e o "
+        "serviço. Das que já saíram, sei responder _status_, _minhas notas_, _segunda via_ e _cancelar nota 123_."
+    )
+
+
+_INSTRUCOES = {"retencao": "reter impostos na nota", "observacao": "colocar observação na nota"}
+
+
+def instrucao_fiscal(qual: str) -> Mensagem:
+    """Something is asked of the invoice that we cannot do yet; ``qual`` is ``retencao`` or ``observacao``."""
+    return Mensagem(
+        f"*Ainda não sei {_INSTRUCOES[qual]}, e não emiti nada.* Se precisa disso, emita esta por outro caminho. "
+        "Para seguir sem isso, me manda os dados que faltam ou escreve _sim_: eu mostro o resumo, e só emito com o "
+        "*Confirmar* dele. Para desistir, escreve _cancela_."
+    )
 
 
 def quarentena() -> Mensagem:

@@ -8,6 +8,7 @@ from state_machine.anuncio import anotado
 from state_machine.efeitos import Mensagem
 from state_machine.fields import Campo, Motivo
 from state_machine.rascunho import Rascunho, StatusCampo
+from state_machine.resumo import legivel
 from state_machine.texto import apara
 
 if TYPE_CHECKING:
@@ -130,7 +131,8 @@ def _lista(partes: Iterable[str]) -> str:
 def _guardados(rascunho: Rascunho) -> str:
     """Say what is kept, so that nobody types it twice."""
     tem = [c for c in (Campo.DOCUMENTO, Campo.VALOR, Campo.DESCRICAO) if rascunho.validado(c)]
-    return f"\n\nJá guardei {_lista(NOME_DO_CAMPO[c] for c in tem)}." if tem else ""
+    ditos = (f"{NOME_DO_CAMPO[c]} ({apara(legivel(c, rascunho.validado(c)) or '', TRECHO_MAX)})" for c in tem)
+    return f"\n\nJá guardei {_lista(ditos)}." if tem else ""
 
 
 def _duvida(campo: Campo, lido: Lido, *, de_novo: bool) -> str:

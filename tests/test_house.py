@@ -127,9 +127,9 @@ async def test_every_kind_of_inbox_row_that_we_know_has_a_handler(database_url: 
     """What has no handler counts as another version's: a forgotten name would be told as a stranger's."""
     settings = Settings(
         whatsapp_phone_number_id="1",
-        whatsapp_access_token=SecretStr("t"),
-        plugnotas_api_key=SecretStr("k"),
-        gateway_webhook_secret=SecretStr("s"),
+        whatsapp_access_token=SecretStr("token-for-the-tests"),
+        plugnotas_api_key=SecretStr("key-for-the-tests"),
+        gateway_webhook_secret=SecretStr("webhook-for-the-tests"),
     )
     async with open_house(settings, database_url, redis_url) as house:
         assert set(house.worker._handlers) == TIPOS

@@ -151,11 +151,17 @@ def _lock(path: Path) -> IO[str] | None:
     return file
 
 
+def running(home: Path) -> Servers | None:
+    """The servers of `home` if a process runs them now; starts and makes nothing, and changes nothing there."""
+    home = home.expanduser().absolute()
+    return next((found for place in (home / "data", home) if (found := _running(place / "running.json"))), None)
+
+
 def _running(path: Path) -> Servers | None:
     """The servers that a living owner announced, if they answer."""
     try:
         said: dict[str, Any] = json.loads(path.read_text())
-    except FileNotFoundError:
+    except (FileNotFoundError, PermissionError):  # the home of another account is none of ours
         return None
     # The release before knew one account, which owns the tables.
     servers = Servers(said["database_url"], said["redis_url"], said.get("owner_url", said["database_url"]))

@@ -31,7 +31,7 @@ export class Inside {
     this.diagram();
     const changed = [
       this.card("fields", [inside.sessao, inside.campos], () => fields(inside)),
-      this.card("journal", inside.transicoes, () => journal(inside.transicoes)),
+      this.card("journal", [inside.transicoes, inside.emissoes, notes], () => journal(inside, notes)),
       this.card("ledger", [inside.emissoes, inside.contadores, notes], () => ledger(inside, notes)),
     ];
     return changed.includes(true);

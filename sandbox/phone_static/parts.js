@@ -86,14 +86,42 @@ function details(columns) {
   );
 }
 
-export function journal(rows) {
+// What was asked of the gateway and what came of it; a name that is not here is shown as it is stored.
+const CALLS = {
+  submit: { _: "POST enviado", Unknown: "resposta perdida", Accepted: "aceito", Issued: "autorizada", Rejected: "recusado", Duplicate: "já existia", NotSent: "não chegou", Postponed: "adiado" },
+  find: { _: "perguntei ao gateway", Found: "achei a nota", Absent: "não achei", CannotTell: "sem resposta" },
+  cancel: { _: "pedido de cancelamento enviado", Unknown: "resposta perdida" },
+};
+
+/** The calls of each emission, oldest first; after a lost answer that was found, how often the gateway has the note. */
+function calls(view, notes) {
+  return (view.emissoes ?? []).flatMap(({ id_integracao, chamadas = [] }) => {
+    const told = chamadas.map(({ em, operacao, resultado }) => ({
+      em,
+      call: `${operacao} ${resultado}`,
+      words: `${CALLS[operacao]?._ ?? operacao} → ${CALLS[operacao]?.[resultado] ?? resultado}`,
+      key: id_integracao,
+    }));
+    const found = chamadas.find(({ operacao, resultado }) => operacao === "find" && resultado === "Found");
+    if (found && chamadas.some(({ operacao, resultado }) => operacao === "submit" && resultado === "Unknown")) {
+      const copies = notes.filter((note) => note.id_integracao === id_integracao).length;
+      const sent = chamadas.filter(({ operacao }) => operacao === "submit").length;
+      const words = copies === 1 ? "nenhuma 2ª nota" : `${copies} notas no gateway`;
+      told.push({ em: found.em, call: `copies ${copies}`, words: `${words} · ${plural(sent, "envio", "envios")} ao todo`, key: id_integracao });
+    }
+    return told;
+  });
+}
+
+export function journal(view, notes) {
+  const rows = [...view.transicoes, ...calls(view, notes)].sort((a, b) => Date.parse(a.em) - Date.parse(b.em));
   if (rows.length === 0) return [empty("Cada mudança de estado fica registrada aqui, sem nunca ser apagada.")];
   return [
     h(
       "ol",
       { class: "journal", reversed: true },
       rows.toReversed().map((row) =>
-        h(
+        row.call ? called(row) : h(
           "li",
           { "data-testid": "transition", "data-de": row.de ?? "", "data-para": row.para },
           h("time", { datetime: row.em }, second(row.em)),
@@ -104,6 +132,15 @@ export function journal(rows) {
     ),
   ];
 }
+
+const called = ({ em, call, words, key }) =>
+  h(
+    "li",
+    { "data-testid": "call", "data-call": call },
+    h("time", { datetime: em }, second(em)),
+    h("p", null, words),
+    h("p", { class: "why" }, h("span", null, key)),
+  );
 
 export function ledger(view, notes) {
   const ours = new Map((view.emissoes ?? []).map((row) => [row.id_integracao, row]));

@@ -24,14 +24,14 @@ END_SECONDS = 15.0  # ten are promised; a machine that is busy with other things
 ORPHAN_SECONDS = 2.0  # likewise, for the servers of a process that was killed
 SECRETS = {
     "PROSA_WHATSAPP_PHONE_NUMBER_ID": "1",
-    "PROSA_WHATSAPP_ACCESS_TOKEN": "t",
-    "PROSA_WHATSAPP_APP_SECRET": "s",
-    "PROSA_WHATSAPP_VERIFY_TOKEN": "v",
-    "PROSA_PLUGNOTAS_API_KEY": "k",
+    "PROSA_WHATSAPP_ACCESS_TOKEN": "token-for-the-tests",
+    "PROSA_WHATSAPP_APP_SECRET": "secret-for-the-tests",
+    "PROSA_WHATSAPP_VERIFY_TOKEN": "verify-for-the-tests",
+    "PROSA_PLUGNOTAS_API_KEY": "key-for-the-tests",
     "PROSA_PLUGNOTAS_URL": "http://127.0.0.1:1",
     "PROSA_CNPJ_API_URL": "http://127.0.0.1:1",
     "PROSA_WHATSAPP_API_URL": "http://127.0.0.1:1/v25.0",
-    "PROSA_GATEWAY_WEBHOOK_SECRET": "w",
+    "PROSA_GATEWAY_WEBHOOK_SECRET": "webhook-for-the-tests",
 }
 UP = ("Prosa está no ar", '"event":"started"', "Escreva como no WhatsApp")
 
@@ -84,7 +84,7 @@ def started(
     with heard.open("wb") as output:
         process = children.popen(
             [*wrap, sys.executable, "-c", program, *words],
-            env={**kept, "PYTHONPATH": str(ROOT), **SECRETS, **(env or {})},
+            env={**kept, "PYTHONPATH": str(ROOT), "PROSA_HOME": str(place / ".prosa"), **SECRETS, **(env or {})},
             cwd=place,
             stdin=subprocess.PIPE,
             stdout=output,

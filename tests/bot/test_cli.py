@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import children
 import pytest
+import typer
+from typer import rich_utils
 
+import bot.settings
+from bot import cli_words
+from bot.cli import app
+from bot.settings import Settings, place_of_files
 from persistence.engine import Database
 
 if TYPE_CHECKING:
@@ -36,7 +44,7 @@ def prosa(database_url: str, redis_url: str, tmp_path: Path, tmp_path_factory: p
         dropped = ("PROSA_", "PYTHONDONTWRITEBYTECODE")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
         compiled = {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(tmp_path_factory.getbasetemp() / "pycache")}
-        servers = {"PROSA_DATABASE_URL": database_url, "PROSA_REDIS_URL": redis_url}
+        servers = {"PROSA_DATABASE_URL": database_url, "PROSA_REDIS_URL": redis_url, "PROSA_HOME": str(tmp_path)}
         return children.run(
             [sys.executable, "-m", "bot.cli", *words],
             env={**kept, **compiled, "COLUMNS": "200", **servers, **env},
@@ -133,7 +141,7 @@ def test_a_server_that_is_away_is_one_sentence(prosa: Prosa) -> None:
 def test_migrate_may_run_again(prosa: Prosa) -> None:
     """On a database of the newest schema it changes nothing and says so."""
     said = prosa("migrate")
-    assert (said.returncode, said.stdout.strip()) == (0, "The database has the newest schema.")
+    assert (said.returncode, said.stdout.strip()) == (0, "O banco está na versão mais nova.")
 
 
 def test_a_company_added_twice_is_updated(prosa: Prosa, database_url: str) -> None:
@@ -151,7 +159,7 @@ def test_a_company_that_cannot_be_is_refused(prosa: Prosa) -> None:
     said = prosa("empresa", "add", "--razao-social=X", *FORM, "--aliquota=muito")
     assert said.returncode == 1
     assert "--aliquota" in said.stderr
-    assert "Nothing was stored" in said.stderr
+    assert "Nada foi gravado" in said.stderr
 
 
 def test_unknown_contacts_are_listed(prosa: Prosa) -> None:
@@ -178,3 +186,77 @@ def test_the_audit_is_verified_and_its_head_is_shown(prosa: Prosa, database_url:
         assert said.returncode == 1
         assert word in said.stderr
         assert "Traceback" not in said.stderr
+
+
+def test_the_doctor_ends_with_what_it_found(prosa: Prosa) -> None:
+    """Without accounts it says line by line what is missing, and ends with 1; a wrong setting is a line too."""
+    said = prosa("doctor", PROSA_WHATSAPP_API_URL="http://127.0.0.1:1/v25.0", PROSA_PLUGNOTAS_URL="http://127.0.0.1:1")
+    assert said.returncode == 1
+    assert "falha  PROSA_WHATSAPP_APP_SECRET" in said.stdout
+    assert "ok     banco: tabelas" in said.stdout
+    wrong = prosa("doctor", PROSA_PORT="eighty")
+    assert (wrong.returncode, "falha  PROSA_PORT" in wrong.stdout) == (1, True)
+    assert "Traceback" not in said.stderr + wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("demo", "--port", "x"), "O valor de --port não serve."),
+        (("demo", "--nada"), "A opção --nada não existe."),
+        (("nada",), "Não há esse comando"),
+        (("replay",), "Falta row."),
+    ],
+)
+def test_words_typed_wrongly_are_told_in_portuguese(prosa: Prosa, words: tuple[str, ...], said: str) -> None:
+    """The sentence names what was wrong and where the right words are; nothing was done, status 2."""
+    told = prosa(*words)
+    assert (told.returncode, told.stdout) == (2, "")
+    assert said in told.stderr
+    assert "--help" in told.stderr
+
+
+ENGLISH = re.compile(r"\b(?:Options|Arguments|Commands|Usage|Show this|default|required|Nothing|Error)\b")
+
+
+def test_every_help_is_in_portuguese(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """No command's help has a word of the library's English."""
+    monkeypatch.setattr(rich_utils, "MAX_WIDTH", 200)
+    group = typer.main.get_command(app)
+    cli_words._translate(group)
+    for command in cli_words._tree(group):
+        with contextlib.suppress(typer.Exit):
+            command.main(["--help"], prog_name="prosa", standalone_mode=False)
+        said = capsys.readouterr().out
+        assert "Mostra esta ajuda e termina." in said
+        assert ENGLISH.findall(said) == []
+
+
+def test_an_unforeseen_failure_of_a_command_is_not_taken_for_wrong_words(prosa: Prosa) -> None:
+    """What a command refuses by itself keeps its own words and status."""
+    told = prosa("empresa", "add", "--razao-social=X", *FORM, "--regime=rico")
+    assert (told.returncode, "--regime é um destes" in told.stderr) == (1, True)
+
+
+def test_data_stay_in_one_place_wherever_one_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clone's folder from anywhere; a folder that an earlier release made where one stands is gone on with."""
+    monkeypatch.delenv("PROSA_HOME", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert Settings().home == ROOT / ".prosa"
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / ".prosa").mkdir()
+    assert Settings().home == Path(".prosa")
+    monkeypatch.setenv("PROSA_HOME", "elsewhere")
+    assert Settings().home == Path("elsewhere")
+
+
+@pytest.mark.parametrize(("state", "home"), [("", ".local/state/prosa"), ("/var/state", "/var/state/prosa")])
+def test_an_installed_package_keeps_its_data_where_the_system_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str, home: str
+) -> None:
+    """Without a clone, the state folder of the XDG Base Directory Specification."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(bot.settings, "__file__", str(tmp_path / "site-packages" / "bot" / "settings.py"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", state)
+    assert place_of_files(Path(".prosa")) == tmp_path / home

@@ -31,12 +31,12 @@ async def database(database_url: str) -> AsyncIterator[Database]:
         ({"inscricao_municipal": ""}, "--inscricao-municipal"),
         ({"municipio": "São Paulo"}, "--municipio"),
         ({"municipio": "355030"}, "--municipio"),
-        ({"municipio": "9999999"}, "begin with the state's"),
+        ({"municipio": "9999999"}, "começam pelos do estado"),
         ({"regime": "MEI"}, "--regime"),
         ({"codigo_servico": "17"}, "--codigo-servico"),
         ({"cnae": "123"}, "--cnae"),
         ({"aliquota": "dois"}, "--aliquota"),
-        ({"aliquota": "5.01"}, "between 0 and 5"),
+        ({"aliquota": "5.01"}, "de 0 a 5"),
         ({"aliquota": "-1"}, "--aliquota"),
         ({"aliquota": "NaN"}, "--aliquota"),
         ({"usuarios": ("12",)}, "--usuario"),
@@ -75,7 +75,7 @@ async def test_a_phone_of_another_company_changes_nothing(database: Database) ->
     """Somebody who issues for one company is not moved to another by a slip: the whole form is refused."""
     await add_company(database, FORM)
     other = replace(FORM, cnpj="12.345.678/0001-95", usuarios=("+5531987654321", *FORM.usuarios))
-    with pytest.raises(CompanyError, match="another company"):
+    with pytest.raises(CompanyError, match="outra empresa"):
         await add_company(database, other)
     known = "SELECT count(*) FROM empresa WHERE cnpj = '12345678000195'"
     assert await database.pool.fetchval(known) == 0

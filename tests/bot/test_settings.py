@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -8,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from bot.settings import MissingSettingError, Settings
+from bot.settings_refused import refusal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,6 +23,9 @@ SECRETS = {
     "PROSA_PLUGNOTAS_API_KEY": SECRET,
     "PROSA_GATEWAY_WEBHOOK_SECRET": SECRET,
 }
+
+GUARDED = [name for name in SECRETS if not name.endswith("_ID")] + ["PROSA_METRICS_TOKEN"]
+ENGLISH = re.compile(r"\b(?:should|input|must|such as|seconds|valid|greater|holds|keys are|value)\b", re.IGNORECASE)
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +46,7 @@ def test_missing_secrets_are_all_named_at_once() -> None:
         assert name in said
     assert ".env" in said
     assert "./prosa demo" in said
+    assert "Faltam estas configurações" in said
 
 
 @pytest.mark.parametrize("missing", SECRETS)
@@ -62,8 +68,8 @@ def test_with_all_of_them_it_may_start(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_two_app_secrets_while_rotating(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both live, spaces and empty parts don't count; commas alone are no secret."""
-    monkeypatch.setenv("PROSA_WHATSAPP_APP_SECRET", " new , old ,")
-    assert Settings().app_secrets == (b"new", b"old")
+    monkeypatch.setenv("PROSA_WHATSAPP_APP_SECRET", f" {SECRET} , {SECRET[::-1]} ,")
+    assert Settings().app_secrets == (SECRET.encode(), SECRET[::-1].encode())
     monkeypatch.setenv("PROSA_WHATSAPP_APP_SECRET", " , ,")
     assert Settings().app_secrets == ()
 
@@ -141,14 +147,70 @@ def test_the_ladder_is_a_list_of_seconds(monkeypatch: pytest.MonkeyPatch) -> Non
         ("GATEWAY_TIMEOUT_SECONDS", "-1"),
         ("DEBOUNCE_SECONDS", "-1"),
         ("PLUGNOTAS_URL", "api.plugnotas.com.br"),
+        ("OPENAI_PRICE", "um,dois"),
+        ("MASTER_KEY", "senha"),
+        ("WHATSAPP_ACCESS_TOKEN", "um-segredo-com-ç-no-meio"),
+        ("RETENTION_DRAFTS_DAYS", "-1"),
         ("WHATSAPP_PHONE_NUMBER_ID", "+55 11 98765-4321"),
     ],
 )
 def test_a_wrong_setting_is_refused(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing senseless is started with."""
     monkeypatch.setenv(f"PROSA_{name}", value)
-    with pytest.raises(ValidationError):
+    with pytest.raises(ValidationError) as refused:
         Settings()
+    said = refusal(refused.value)
+    assert said.startswith(f"Estas configurações estão erradas: PROSA_{name}: ")
+    assert not ENGLISH.search(said), said
+
+
+@pytest.mark.parametrize("name", GUARDED)
+@pytest.mark.parametrize("value", ["a", "fifteen-letters", f"{SECRET},short"], ids=["one", "fifteen", "second"])
+def test_a_short_secret_is_refused(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each part of a secret has 16 characters or more; the sentence names the setting and how to make one."""
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ValidationError) as refused:
+        Settings()
+    said = refusal(refused.value)
+    assert f"{name}: " in said
+    assert "pelo menos 16 caracteres" in said
+    assert "openssl rand -hex 24" in said
+    assert SECRET not in said
+
+
+@pytest.mark.parametrize("name", GUARDED)
+def test_sixteen_characters_are_enough(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound itself is let in."""
+    monkeypatch.setenv(name, "sixteen-letters!")
+    Settings()
+
+
+@pytest.mark.parametrize("name", ["WHATSAPP_API_URL", "PLUGNOTAS_URL", "CNPJ_API_URL", "OPENAI_BASE_URL"])
+@pytest.mark.parametrize(
+    ("address", "allowed"),
+    [
+        ("https://example.com/v1", True),
+        ("http://127.0.0.1:9001", True),
+        ("http://localhost:9001", True),
+        ("http://[::1]:9001", True),
+        ("http://example.com/v1", False),
+        ("http://localhost.example.com", False),
+        ("http://127.0.0.1.example.com", False),
+        ("http://10.0.0.7", False),
+        ("ftp://127.0.0.1", False),
+        ("http://[::1", False),
+    ],
+)
+def test_secrets_leave_encrypted(name: str, address: str, allowed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An upstream is reached by https; plain http is for this machine alone."""
+    monkeypatch.setenv(f"PROSA_{name}", address)
+    if allowed:
+        Settings()
+        return
+    with pytest.raises(ValidationError) as refused:
+        Settings()
+    assert f"PROSA_{name}: " in refusal(refused.value)
+    assert "https://" in refusal(refused.value)
 
 
 @pytest.mark.parametrize(("days", "kept"), [("0", 0), ("8", 8), ("7", None), ("1", None)])
@@ -162,7 +224,7 @@ def test_messages_are_kept_longer_than_meta_repeats_them(
         return
     with pytest.raises(ValidationError, match="retention_messages_days") as refused:
         Settings()
-    assert "at least 8 days" in str(refused.value)
+    assert "pelo menos 8 dias" in str(refused.value)
 
 
 def test_a_models_price_is_two_numbers(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import pytest
+import sqlalchemy as sa
 from patience import PATIENCE
 from playwright.async_api import expect
 
@@ -17,6 +18,8 @@ import bot.demo
 from bot.demo import USERS, open_demo
 from bot.settings import Settings
 from bot.storage import Storage
+from persistence.history import invent
+from persistence.tables import transicoes
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -214,3 +217,37 @@ async def test_the_keyboard_is_enough(browser: Browser, demo: Demo) -> None:
         await bruno.page.get_by_test_id("button").filter(has_text="Confirmar").last.focus()
         await bruno.page.keyboard.press("Enter")
         await bruno.documents()
+
+
+async def test_a_lost_answer_is_told_as_it_happened(browser: Browser, demo: Demo) -> None:
+    """The diary shows the POST, the lost answer, the question, what was found, and that there is no second note."""
+    async with visit(browser, demo, "desktop", user=1) as bruno:
+        before = len(demo.world.plugnotas.notes)
+        await bruno.say("nota de 777 pra 12.345.678/0001-95, consultoria de marketing", "PADARIA DO ZÉ LTDA")
+        await bruno.look("dentro")
+        await bruno.page.locator("[data-switch=perder_resposta]").click()
+        await bruno.press("Confirmar", "autorizada · R$ 777,00")
+        await bruno.look("dentro")
+        calls = bruno.page.get_by_test_id("call")
+        await expect(calls.filter(has_text="nenhuma 2ª nota")).to_contain_text("1 envio ao todo")
+        told = [await calls.nth(number).get_attribute("data-call") for number in range(await calls.count())]
+        assert told[-1] == "submit Unknown"  # the newest stand first
+        assert told[0] == "copies 1"
+        assert "find Found" in told
+        await expect(calls.last).to_contain_text("POST enviado → resposta perdida")
+        assert len(demo.world.plugnotas.notes) == before + 1
+        assert "/console" in (await bruno.page.get_by_test_id("console").get_attribute("href") or "")
+
+
+async def test_an_invented_past_confirms_nothing_at_this_gateway(browser: Browser, demo: Demo) -> None:
+    """The score beside the gateway's notes counts the confirmations that this gateway was asked to carry out."""
+    async with visit(browser, demo, "desktop", user=1) as bruno:
+        await bruno.look("dentro")
+        score = bruno.page.get_by_test_id("placar")
+        before = await score.inner_text()
+        await invent(demo.house.database, 100)
+        async with demo.house.database.transaction() as connection:
+            assert await connection.scalar(sa.select(sa.func.count()).select_from(transicoes)) > 100
+        await bruno.page.reload()
+        await expect(bruno.page.get_by_test_id("live")).to_have_text("ao vivo")
+        await expect(score).to_have_text(before)

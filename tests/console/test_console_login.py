@@ -227,12 +227,14 @@ async def test_an_account_that_makes_no_sense_is_refused(office: Office, nome: s
 
 
 async def test_the_authenticators_secret_is_sealed_in_the_database(office: Office) -> None:
-    """Who reads the table has no code; one left from before there was a key is sealed by its owner's next login."""
+    """Who reads the table has no code, and who writes it chooses none: unsealed, it lets nobody in until `rekey`."""
     who = await office.account()
     pool, query = office.database.pool, "SELECT totp_segredo FROM staff WHERE nome = $1"
     assert who.segredo not in await pool.fetchval(query, who.nome)
     await pool.execute("UPDATE staff SET totp_segredo = $2 WHERE nome = $1", who.nome, who.segredo)
     async with office.browser(who) as browser:
+        assert (await browser.enter())[0] == 401
+        assert await rekey(office.database, office.cofre) == (1, [])
         assert (await browser.enter())[0] == 303
     sealed = await pool.fetchval(query, who.nome)
     assert sealed.startswith("v1.")

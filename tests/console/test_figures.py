@@ -1,14 +1,18 @@
 from __future__ import annotations
 
+import csv
 import html
+import io
 import json
 import re
+from datetime import date
 from typing import TYPE_CHECKING
 
 import pytest
 from road_people import until
 
 from console.charts import bars, columns
+from console.export import month
 from persistence.staff import Papel
 
 if TYPE_CHECKING:
@@ -99,14 +103,65 @@ async def test_a_list_leaves_masked_and_audited(desk: Desk, history: str) -> Non
         [row] = json.loads(text)
         assert row["sessao_id"] == history
         assert "•" in row["telefone"]
-        assert "•" in row["cliente"]
-        csv = (await rita.get("/console/exportar.csv?ver=todas"))[1]
-        assert csv.splitlines()[0].lstrip("\ufeff").startswith("sessao_id;estado;")
-        assert ";'+55" in csv  # no cell is a formula
+        assert "•" in row["documento"]
+        sheet = (await rita.get("/console/exportar.csv?ver=todas"))[1]
+        assert sheet.splitlines()[0].lstrip("\ufeff").startswith("numero;situacao;data;hora;")
+        assert ";'+55" in sheet  # no cell is a formula
         last = await desk.office.database.pool.fetchrow("SELECT * FROM auditoria ORDER BY id DESC LIMIT 1")
         assert (last["acao"], last["quem"]) == ("exportou", rita.who.nome)
     async with desk.office.at_work(Papel.SUPERVISOR, ("12.345.678/0001-95",)) as other:
         assert json.loads((await other.get("/console/exportar.json?ver=todas"))[1]) == []
+
+
+async def test_an_accountant_reads_the_notes_of_a_month(desk: Desk, history: str) -> None:
+    """A line for each note: number, state, local day and hour, decimal comma, rate; the month is the one in Brazil."""
+    pool = desk.office.database.pool
+    first = await pool.fetchval("SELECT id FROM nfse_processada ORDER BY id LIMIT 1")
+    numero, sessao, valor = await pool.fetchrow(
+        "SELECT p.numero, e.sessao_id, e.valor_servico FROM nfse_processada p "
+        "JOIN nfse_emissao e ON e.id = p.emissao_id ORDER BY p.id"
+    )
+    # 23:30 of 31 October in Brazil is November in UTC
+    await pool.execute("UPDATE nfse_processada SET criado_em = '2026-11-01T02:30:00Z' WHERE id = $1", first)
+    sent = b'[{"servico": [{"iss": {"aliquota": 2.5}}]}]'
+    await pool.execute("UPDATE nfse_emissao SET payload_enviado = $2 WHERE sessao_id = $1", sessao, sent)
+
+    async def lines(address: str) -> list[dict[str, str]]:
+        text = (await rita.get(f"/console/exportar.csv?ver=todas&{address}"))[1]
+        return list(csv.DictReader(io.StringIO(text.lstrip("\ufeff")), delimiter=";"))
+
+    async with desk.office.at_work(Papel.SUPERVISOR) as rita:
+        [note] = await lines("mes=2026-10")
+        assert (note["numero"], note["situacao"]) == (numero, "autorizada")
+        assert (note["data"], note["hora"]) == ("31/10/2026", "23:30:00")
+        assert (note["valor"], note["iss_percentual"]) == (f"{valor}".replace(".", ","), "2,5")
+        assert "PADARIA" in note["cliente"]
+        assert "•" in note["documento"]
+        assert sessao not in {line["sessao_id"] for line in await lines("mes=2026-11")}
+        assert history in {line["sessao_id"] for line in await lines("")}
+        assert (await rita.get("/console/exportar.csv?ver=todas&mes=2026-13"))[0] == 400
+        gone = "UPDATE nfse_processada SET status = 'cancelado', cancelado_em = now() WHERE id = $1"
+        await pool.execute(gone, first)
+        [note] = await lines("mes=2026-10")
+        assert note["situacao"] == "cancelada"
+        assert note["cancelada_em"]
+        await pool.execute("UPDATE session_snapshot SET cnpj_razao_social = '=1+1' WHERE sessao_id = $1", sessao)
+        [note] = await lines("mes=2026-10")
+        assert note["cliente"] == "'=1+1"
+
+
+@pytest.mark.parametrize(
+    ("texto", "period"),
+    [
+        ("2026-12", (date(2026, 12, 1), date(2027, 1, 1))),
+        ("2028-02", (date(2028, 2, 1), date(2028, 3, 1))),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_month_begins_and_ends(texto: str | None, period: tuple[date, date] | None) -> None:
+    """From its first day up to the next month's."""
+    assert month(texto) == period
 
 
 async def test_an_open_page_is_no_person(desk: Desk) -> None:

@@ -15,7 +15,7 @@ from state_machine.cancelamento import Codigo, Motivo
 from state_machine.cancelamento_envio import AlreadyCancelled, Cancelled, InProcess, Refused, Stands
 from state_machine.emission import Accepted, CannotTell, Misconfigured, NotSent, Postponed, Rejected, Unknown
 
-KEY = "sandbox-api-key"
+KEY = "sandbox-plugnotas-api-key"
 WHY = Motivo(Codigo.ERRO_NA_EMISSAO, "Erro na emissão da nota")
 ID = "a" * 24
 CNPJ = "11222333000181"

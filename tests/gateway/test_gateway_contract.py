@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 PHONE = "5511987654321"
-KEY = "sandbox-api-key"
+KEY = "sandbox-plugnotas-api-key"
 
 
 @pytest.fixture

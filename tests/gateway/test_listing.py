@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gateway.port import Intent
     from state_machine.emission import Nota
 
-KEY = "sandbox-api-key"
+KEY = "sandbox-plugnotas-api-key"
 DAYS = (date(2000, 1, 1), date(2100, 1, 1))
 NOTE = {"id": "a1", "idIntegracao": "k1", "situacao": "CONCLUIDO", "numeroNfse": "7", "valorServico": 10}
 ABSENT = {"error": {"message": "Não localizamos qualquer NFSe com os parâmetros informados"}}

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from persistence.crypto import Lugar, NoMasterKeyError, UnreadableSecretError, Vault, parse_keys
+from persistence.crypto import Lugar, NoMasterKeyError, UnreadableSecretError, Vault, is_sealed, parse_keys
 
 OLD, NEW = secrets.token_bytes(32), secrets.token_bytes(32)
 HERE = Lugar("staff", "totp_segredo", "ana")
@@ -50,10 +50,13 @@ def test_a_key_is_rotated_with_both_in_hand() -> None:
         Vault((NEW,)).open(sealed, HERE)
 
 
-def test_what_was_stored_in_the_open_is_read_once_more() -> None:
-    """A secret from before there were keys is itself, and stale."""
-    assert Vault((OLD,)).open("JBSWY3DP", HERE) == "JBSWY3DP"
+def test_what_nobody_sealed_does_not_open() -> None:
+    """Whoever can write a row must not choose the secret; such a text is stale, and `rekey` alone takes it over."""
+    with pytest.raises(UnreadableSecretError, match="rekey"):
+        Vault((OLD,)).open("JBSWY3DP", HERE)
     assert Vault((OLD,)).is_stale("JBSWY3DP")
+    assert not is_sealed("JBSWY3DP")
+    assert is_sealed(Vault((OLD,)).seal("JBSWY3DP", HERE))
 
 
 def test_without_a_key_nothing_is_sealed_or_opened() -> None:

@@ -239,7 +239,7 @@ async def test_the_command_line_audits(road: Road, database_url: str, redis_url:
     await _behind_our_back(road, note)
     code, out, _ = await conferir("--cnpj", "11.222.333/0001-81")
     assert (code, "referência que não é nossa" in out) == (1, True)
-    code, out, _ = await conferir(PROSA_PLUGNOTAS_API_KEY="wrong")
+    code, out, _ = await conferir(PROSA_PLUGNOTAS_API_KEY="wrong-but-of-a-length")
     assert (code, "HTTP 401" in out) == (2, True)
     code, _, err = await conferir("--cnpj", "99.888.777/0001-66")
     assert (code, "Nenhuma empresa" in err) == (2, True)

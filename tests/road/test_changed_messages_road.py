@@ -107,7 +107,7 @@ async def test_forwarded_words_cancel_no_issued_note(road: Road) -> None:
     [note] = await road.notes(ana)
     meta = road.world.meta
     await meta.user_forward(ana.who, f"cancela a nota {note.numero}")
-    await ana.expect("Por aqui está tudo em dia")
+    await ana.expect("Não há nota aberta")
     assert await road.database.pool.fetchval(_CANCELLATIONS, road.conversation(ana)) is None
     await ana.say(f"cancela a nota {note.numero}")
     await meta.user_forward(ana.who, "deixa pra lá")

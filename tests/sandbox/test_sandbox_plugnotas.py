@@ -173,7 +173,7 @@ async def test_period_pages_by_hash(listener) -> None:
     """The listing of a period comes in pages; the last one has no next hash."""
     async with (
         PlugNotasSimulator(PlugNotasConfig(page=2)) as gateway,
-        httpx.AsyncClient(base_url=gateway.url, headers={"x-api-key": "sandbox-api-key"}) as api,
+        httpx.AsyncClient(base_url=gateway.url, headers={"x-api-key": "sandbox-plugnotas-api-key"}) as api,
     ):
         for count in range(3):
             await api.post("/nfse", json=[note(f"k{count}")])

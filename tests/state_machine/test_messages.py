@@ -159,6 +159,7 @@ _FIXAS = {
     "em_andamento": (),
     "ja_retomada": (),
     "nada_a_confirmar": (),
+    "instrucao_fiscal": ("retencao",),
     "quarentena": (),
     "outra_empresa": (_SESSAO,),
     "sem_empresa": (),

@@ -67,7 +67,7 @@ def test_the_question_says_the_detail_and_what_comes_next():
         "Esse número está incompleto. Li “trecho”. Faltam 2 dígitos. "
         "Me manda o CNPJ (14 caracteres) ou CPF (11) inteiro?\n\n"
         "Depois disso falta o serviço prestado.\n\n"
-        "Já guardei o valor."
+        "Já guardei o valor (R$ 1.500,00)."
     )
 
 
@@ -82,17 +82,23 @@ def test_the_question_says_the_detail_and_what_comes_next():
             TUDO[:1],
             (
                 "Faltam o valor e o serviço prestado. Pode mandar tudo junto ou um de cada vez."
-                "\n\nJá guardei o CNPJ ou CPF do cliente."
+                "\n\nJá guardei o CNPJ ou CPF do cliente (12.345.678/0001-95)."
             ),
         ),
         (
             TUDO[:2],
             (
                 "Qual serviço foi prestado? Escreve como deve sair na nota."
-                "\n\nJá guardei o CNPJ ou CPF do cliente e o valor."
+                "\n\nJá guardei o CNPJ ou CPF do cliente (12.345.678/0001-95) e o valor (R$ 1.500,00)."
             ),
         ),
-        (TUDO[1:], "Qual é o CNPJ ou CPF do cliente?\n\nJá guardei o valor e o serviço prestado."),
+        (
+            TUDO[1:],
+            (
+                "Qual é o CNPJ ou CPF do cliente?"
+                "\n\nJá guardei o valor (R$ 1.500,00) e o serviço prestado (consultoria de marketing)."
+            ),
+        ),
     ],
 )
 def test_only_what_is_missing_is_asked(tem, texto):

@@ -1,0 +1,93 @@
+"""Portuguese for what the command line's library says by itself: panels, the help option, wrong words; no command."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+from typer import rich_utils
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WRONG_WORDS: Final = 2  # the status of a command that was typed wrongly, as everywhere
+_PANELS: Final = {
+    "ARGUMENTS_PANEL_TITLE": "Argumentos",
+    "OPTIONS_PANEL_TITLE": "Opções",
+    "COMMANDS_PANEL_TITLE": "Comandos",
+    "DEFAULT_STRING": "[padrão: {}]",
+    "ENVVAR_STRING": "[variável: {}]",
+    "REQUIRED_LONG_STRING": "[obrigatório]",
+    "DEPRECATED_STRING": "(em desuso) ",
+}
+# By the name of the library's error; ``{hint}`` is the option or argument as it is typed.
+_WRONG: Final = {
+    "MissingParameter": "Falta {hint}.",
+    "BadParameter": "O valor de {hint} não serve.",
+    "NoSuchOption": "A opção {hint} não existe.",
+    "BadOptionUsage": "A opção {hint} foi usada de um jeito que não serve.",
+}
+_ANY: Final = "Não há esse comando, ou sobrou uma palavra."
+
+
+def run(app: typer.Typer) -> None:
+    """Run the command that was typed, and end the process with its status."""
+    command: Any = typer.main.get_command(app)
+    _translate(command)
+    try:
+        status = command(prog_name="prosa", standalone_mode=False)
+    except typer.Abort:
+        typer.secho("Interrompido.", fg="red", err=True)
+        sys.exit(1)
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # not a word typed wrongly: a defect, with its traceback
+            raise
+        _tell(error)
+        sys.exit(WRONG_WORDS)
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _translate(command: Any) -> None:
+    for name, words in _PANELS.items():
+        setattr(rich_utils, name, words)
+    context = command.context_class
+    context.formatter_class = _formatter(context.formatter_class)
+    for each in _tree(command):
+        each.options_metavar = "[OPÇÕES]"
+        if hasattr(each, "subcommand_metavar"):
+            each.subcommand_metavar = "COMANDO [ARGUMENTOS]..."
+        option = each.get_help_option(context(each))
+        if option is not None:
+            option.help = "Mostra esta ajuda e termina."
+
+
+def _tree(command: Any) -> Iterator[Any]:
+    yield command
+    for inner in getattr(command, "commands", {}).values():
+        yield from _tree(inner)
+
+
+def _formatter(kind: Any) -> Any:
+    class Portuguese(kind):  # type: ignore[misc] # the library's own class, whichever it is
+        def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+            super().write_usage(prog, args, prefix or "Uso: ")
+
+    return Portuguese
+
+
+def _tell(error: Any) -> None:
+    """Say what was wrong with the words, and where the right ones are."""
+    kind = type(error).__name__
+    if kind == "NoArgsIsHelpError":  # the help itself
+        typer.echo(error.format_message(), err=True)
+        return
+    context = getattr(error, "ctx", None)
+    hint = getattr(error, "option_name", None) or getattr(error, "param_hint", None)
+    parameter = getattr(error, "param", None)
+    if hint is None and parameter is not None:
+        hint = parameter.get_error_hint()
+    template = _WRONG.get(kind, _ANY)
+    typer.secho(template.format(hint=str(hint or "uma opção").replace("'", "")), fg="red", err=True)
+    path = context.command_path if context is not None else "prosa"
+    typer.echo(f"Nada foi feito. Veja as palavras certas com: {path} --help", err=True)
