@@ -10,7 +10,6 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import distinct_on
 
 from persistence.staff import SHOWN
-from persistence.staff_queue import NOTA
 from persistence.tables import (
     MENSAGENS_ABERTAS,
     MENSAGENS_LIDAS,
@@ -61,6 +60,17 @@ class Registro:
 
 
 _S = session_snapshot.c
+# How a session's note stands; of two notes, the one that is still worth something.
+NOTA: sa.Label[str | None] = (
+    sa.select(nfse_processada.c.status)
+    .join(nfse_emissao, nfse_emissao.c.id == nfse_processada.c.emissao_id)
+    .where(nfse_emissao.c.session_id == _S.id)
+    .order_by(nfse_processada.c.status, nfse_processada.c.id.desc())  # autorizado, cancelamento_pendente, cancelado
+    .limit(1)
+    .correlate(session_snapshot)
+    .scalar_subquery()
+    .label("nota")
+)
 _window = sa.func.now() - conversas.c.ultima_entrada_em < WINDOW
 _SESSION = (
     sa.select(

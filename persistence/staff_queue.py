@@ -10,13 +10,11 @@ import sqlalchemy as sa
 
 from persistence.conversations import APAGADO
 from persistence.staff import SHOWN
-from persistence.staff_case import may_see
+from persistence.staff_case import NOTA, may_see
 from persistence.tables import (
     conversas,
     empresa,
     inbox,
-    nfse_emissao,
-    nfse_processada,
     session_snapshot,
     staff,
     usuario,
@@ -77,17 +75,6 @@ GROUP BY o.id
 """
 _S = session_snapshot.c
 _eyes = sa.text(_EYES).columns(sa.column("id", sa.BigInteger), sa.column("causas", sa.ARRAY(sa.Text))).cte("olhos")
-# How a session's note stands; of two notes, the one that is still worth something.
-NOTA: sa.Label[str | None] = (
-    sa.select(nfse_processada.c.status)
-    .join(nfse_emissao, nfse_emissao.c.id == nfse_processada.c.emissao_id)
-    .where(nfse_emissao.c.session_id == _S.id)
-    .order_by(nfse_processada.c.status, nfse_processada.c.id.desc())  # autorizado, cancelamento_pendente, cancelado
-    .limit(1)
-    .correlate(session_snapshot)
-    .scalar_subquery()
-    .label("nota")
-)
 _COLUMNS = (
     _S.id,
     _S.sessao_id,
