@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
@@ -73,7 +74,7 @@ async def contact(visita: Visita) -> web.StreamResponse:
         "contato.html",
         conversa=conversa,
         sessoes=sessoes,
-        linha=line(registro, olhar),
+        linha=await asyncio.to_thread(line, registro, olhar),  # masking much takes a while, and others are served
         olhar=olhar,
         estado=labels.estado,
     )
@@ -92,7 +93,7 @@ async def _page(visita: Visita, sessao_id: str, olhar: Olhar) -> web.Response:
         emissao=caso.emissoes[0] if caso.emissoes else None,
         frase=por_que(situation(caso, registro)),
         caminho_estados=path(registro, caso.sessao.estado),
-        linha=line(registro, olhar),
+        linha=await asyncio.to_thread(line, registro, olhar),  # masking much takes a while, and others are served
         acoes=available(caso, visita.staff),
         olhar=olhar,
         estado=labels.estado,

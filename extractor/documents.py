@@ -44,11 +44,11 @@ BARE_ALNUM: Final = re.compile(
 SPACED_ALNUM: Final = re.compile(r"(?<![a-z0-9])[0-9a-z]{2} [0-9a-z]{3} [0-9a-z]{3} [0-9a-z]{4} [0-9]{2}(?![a-z0-9])")
 PARTIAL_ALNUM: Final = Cued(
     "",
-    r"(?<![a-z0-9])(?=[0-9./]*[a-z])[0-9a-z]{2}\.[0-9a-z]{3}\.[0-9a-z]{3}(?:/[0-9a-z]{0,6}(?:-[0-9]?)?)?(?![a-z0-9])",
+    r"(?<![a-z0-9])(?=[0-9./]{0,17}[a-z])[0-9a-z]{2}\.[0-9a-z]{3}\.[0-9a-z]{3}(?:/[0-9a-z]{0,6}(?:-[0-9]?)?)?(?![a-z0-9])",
     signs=(".",),
 )
 SHORT_ALNUM: Final = re.compile(
-    r"(?<![a-z0-9])(?!cpf|cnpj)(?=[a-z]*\d)(?=(?:[a-z]*\d){5})(?=\d*[a-z])[0-9a-z]{11,16}(?![a-z0-9])"
+    r"(?<![a-z0-9])(?!cpf|cnpj)(?=(?:[a-z]{0,16}[0-9]){5})(?=[0-9]{0,16}[a-z])[0-9a-z]{11,16}(?![a-z0-9])"
 )
 DIGIT_RUN: Final = re.compile(r"(?:(?<![\w,])|(?<=\bcnpj)|(?<=\bcpf))\d+(?: ?[./\\-] {0,2}\d+| {1,2}\d+)*(?![a-z0-9])")
 DIGITS: Final = re.compile(r"\d+")
@@ -60,7 +60,7 @@ MIN_PHONE: Final = 10  # area code and landline
 SHORTEST_PHONE: Final = 9  # digits of the shortest that is recognised by its dash
 MIN_BROKEN: Final = 5  # fewer digits after "cnpj" are something else
 PARTIAL_MASK: Final = re.compile(
-    r"\d{2}\.\d{3}\.\d{3}(?:[/\\].*)?|\d{3}\.\d{3}\.\d{3}(?:-\d?)?|\d{8}[/\\]\d*.*|.*/000\d.*"
+    r"\d{2}\.\d{3}\.\d{3}(?:[/\\].*)?|\d{3}\.\d{3}\.\d{3}(?:-\d?)?|\d{8}[/\\].*|.{0,40}/000\d.*"
 )
 FORMATTED_PHONE: Final = re.compile(
     r"(?<![\w.])(?:\+?55[ .-]?)?\(0?\d{2}\) ?9?[ .-]?\d{4}[ .-]?\d{4}(?!\d)|\+55 ?\d{2} ?9? ?\d{4}[ .-]?\d{4}(?!\d)"

@@ -38,8 +38,8 @@ LEAD: Final = re.compile(
     r"liquidos?|brutos?|redondos?|reais|certinhos?|exatos?|cravados?|em dinheiro|a prazo))(?![a-z]))"
 )
 TRAIL: Final = re.compile(
-    r"(?:\W+|\s+e (?:el[ea]s?|o cliente|a cliente) (?:quer|precisa|pediu|querem|precisam)\b.*|"
-    r"\s+que (?:eu |a gente |nos |ele |ela )?(?:fiz|fizemos|prestei|prestamos|realizei|"
+    r"(?:(?<!\W)\W++|\W{1,9}|\s{1,9}+e (?:el[ea]s?|o cliente|a cliente) (?:quer|precisa|pediu|querem|precisam)\b.*|"
+    r"\s{1,9}+que (?:eu |a gente |nos |ele |ela )?(?:fiz|fizemos|prestei|prestamos|realizei|"
     r"realizamos|fez|foi (?:feit|realizad|prestad)[oa])\b.*|\s(?:prestad|realizad|executad)"
     r"[oa]s?(?: (?:em|no|na))?(?: mes)?(?: de)?(?: M)?|(?<![a-z])(?:por favor|obrigado|valeu|"
     r"por|de|d[oa]s?|no|na|em|com|e|eh|a|o|por|pel[oa]|para|pra|pro|mas|que|foi|deu|ficou|"
@@ -54,7 +54,7 @@ TRAIL: Final = re.compile(
 # "preciso emitir uma nota fiscal de serviço": an order, of which nothing is the description.
 ORDER: Final = Cued(
     "not",
-    r".*?\bnotas?\b(?:-e\b)?(?: (?:fiscal|fiscais|eletronica|avulsa|nova|agora|hoje|pra mim|"
+    r".{0,120}?\bnotas?\b(?:-e\b)?(?: (?:fiscal|fiscais|eletronica|avulsa|nova|agora|hoje|pra mim|"
     r"para mim|pra gente|por favor|ai|"
     r"de servicos?(?= d[eoa]| referente)))*",
 )
@@ -66,7 +66,7 @@ INTRODUCES: Final = Cued(
     "aqu fal me nom sou", r"\b(?:aqui (?:eh|e|quem fala)|meu nome eh|me chamo|quem fala eh|(?:eu )?sou [oa])\b"
 )
 BY: Final = Cued("pel ref", r"\s(?=(?:pel[oa]s?|referente)\s)")
-FOR: Final = re.compile(r"\s*(?:pra|pro|para)(?: [ao])?\s")
+FOR: Final = re.compile(r"\s{0,9}+(?:pra|pro|para)(?: [ao])?\s")
 PREPOSITIONS: Final = frozenset(
     {"de", "da", "do", "das", "dos", "e", "em", "no", "na", "para", "pra", "pro", "com", "a", "o"}
 )
