@@ -54,7 +54,7 @@ TRAIL: Final = re.compile(
 # "preciso emitir uma nota fiscal de serviço": an order, of which nothing is the description.
 ORDER: Final = Cued(
     "not",
-    r".{0,120}?\bnotas?\b(?:-e\b)?(?: (?:fiscal|fiscais|eletronica|avulsa|nova|agora|hoje|pra mim|"
+    r".{0,60}?\bnotas?\b(?:-e\b)?(?: (?:fiscal|fiscais|eletronica|avulsa|nova|agora|hoje|pra mim|"
     r"para mim|pra gente|por favor|ai|"
     r"de servicos?(?= d[eoa]| referente)))*",
 )
