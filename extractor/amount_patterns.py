@@ -131,7 +131,10 @@ OUTCOMES: Final[tuple[Group, ...]] = (
     ),
     group(
         "ant dev div era err est gas ia ini ins inv lim lug met not orc ori pag ped pre ser tav tin vez was",
-        (Role.OLD, rf"\b{OLD_WORDS}(?: (?:o|a|valor|preco|de|por|em|ser|pra|para|eh|e|os|uns|r)){{0,12}}[\s:]{{0,9}}+{A}"),
+        (
+            Role.OLD,
+            rf"\b{OLD_WORDS}(?: (?:o|a|valor|preco|de|por|em|ser|pra|para|eh|e|os|uns|r)){{0,12}}[\s:]{{0,9}}+{A}",
+        ),
     ),
     group(
         "nao",

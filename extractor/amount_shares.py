@@ -80,8 +80,14 @@ SHARES: Final[tuple[Group, ...]] = (
                 rf"km rodado|do metro)(?: (?:eh|e|de|foi)){{0,12}}[\s:]{{0,9}}+{A}"
             ),
         ),
-        (Role.UNIT, rf"(?:N|\d{{1,9}}) ?(?:{HOURS}|{SESSION_WORD})(?: (?:por|x|vezes)|,)? (?:cada )?{A}(?= |$|[,.;!\n/])"),
-        (Role.UNIT, rf"{A} (?:a|por|o|cada) {SESSION_WORD}\b[^.;\n]{{0,200}}\b(?:N|\d{{1,9}}) ?(?:{SESSION_WORD}|{UNIT_WORD})\b"),
+        (
+            Role.UNIT,
+            rf"(?:N|\d{{1,9}}) ?(?:{HOURS}|{SESSION_WORD})(?: (?:por|x|vezes)|,)? (?:cada )?{A}(?= |$|[,.;!\n/])",
+        ),
+        (
+            Role.UNIT,
+            rf"{A} (?:a|por|o|cada) {SESSION_WORD}\b[^.;\n]{{0,200}}\b(?:N|\d{{1,9}}) ?(?:{SESSION_WORD}|{UNIT_WORD})\b",
+        ),
         (Role.UNIT, rf"\bcada (?:{SESSION_WORD}|{UNIT_WORD})(?: (?:eh|e|foi|custa|sai|a|por|de))* {A}"),
         (
             Role.UNIT,
@@ -125,7 +131,10 @@ SHARES: Final[tuple[Group, ...]] = (
         "aba des dob fra met off par res sal sob ter tri",
         (Role.APPROXIMATE, rf"\b{FRACTION_WORDS}\b[^,.;\nVN]{{0,30}} {A}"),
         (Role.DISCOUNT, rf"{A} (?:reais )?(?:de|como|com o?|em|para|pra) (?:o )?(?:desconto|abatimento|off)"),
-        (Role.DISCOUNT, rf"\b(?:desconto|abatimento|abat\w+|descont\w+)(?: (?:de|por|foi|eh|em|os|uns|deu)){{0,12}}[\s:]{{0,9}}+{A}"),
+        (
+            Role.DISCOUNT,
+            rf"\b(?:desconto|abatimento|abat\w+|descont\w+)(?: (?:de|por|foi|eh|em|os|uns|deu)){{0,12}}[\s:]{{0,9}}+{A}",
+        ),
     ),
     group(
         "+ acr adi aum dim for inc mai men plu red ret sem som sub tir",

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from extractor.cues import Cued
-from extractor.fragments import LEAD, TRAIL, Fragment
+from extractor.fragments import LEAD, Fragment, trail_begins
 from extractor.people import tail_recipient
 from extractor.reading import Reading
 from extractor.text import read
@@ -72,7 +72,9 @@ ADD: Final = re.compile(
 )
 ADD_CUE: Final = Cued("des dis", r"\b(?:na|a|da) (?:descricao|discriminacao)\b")
 ADDS: Final = Cued("acr adi com inc tam", r"\b(?:acrescent|adicion|inclu|complement|tambem)\w*")
-OF_PRICE: Final = re.compile(r"\s{0,9}+(?:d[aeo]s?|pel[ao]s?)\s{0,9}+")  # "380 da pintura": price and service come as one
+OF_PRICE: Final = re.compile(
+    r"\s{0,9}+(?:d[aeo]s?|pel[ao]s?)\s{0,9}+"
+)  # "380 da pintura": price and service come as one
 ORDERS: Final = Cued(
     "not", r"\b(?:quero|queria|preciso|faz|faca|fazer|emit\w+|nova|outra|gera\w*|tira\w*)\b[^.\n]{0,30}\bnotas?\b"
 )
@@ -237,8 +239,7 @@ def _stop(line: str, start: int) -> int:
 def _trim(line: str, start: int, end: int, *, lead: bool = True) -> tuple[int, int] | None:
     while lead and start < end and (match := LEAD.match(line, start, end)):
         start = match.end()
-    while start < end and (match := TRAIL.search(line, start, end)):
-        end = match.start()
+    end = trail_begins(line, start, end)
     while start < end and not (line[start].isalnum()):
         start += 1
     return (start, end) if start < end else None

@@ -89,7 +89,9 @@ ABOUT_A_NOTE: Final = Cued(
     r"reenvi\w+|consultar|substitu\w+|situacao)\b",
 )
 NOTE_NUMBER: Final = Cued("not", r"\bnotas? (?:fiscal )?(?:n[º°.o]* ?|numero )?\d+\b(?![.,]\d)(?! reais)")
-REGISTRATION: Final = Cued("ie im", r"\b(?:im|ie)\b\s{0,9}+:?\s{0,9}+\d[\d./-]{5,40}(?<![./-])(?!,\d)")  # municipal, state
+REGISTRATION: Final = Cued(
+    "ie im", r"\b(?:im|ie)\b\s{0,9}+:?\s{0,9}+\d[\d./-]{5,40}(?<![./-])(?!,\d)"
+)  # municipal, state
 HASHED: Final = Cued(
     "num nr", r"(?:#|\bn[º°]\.?)\s*\d[\d./-]*(?<![./-])|\b(?:numero|num|nr)\W{1,2}\d+\b(?!,\d)", signs=("#", "º", "°")
 )

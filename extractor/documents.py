@@ -54,6 +54,7 @@ DIGIT_RUN: Final = re.compile(r"(?:(?<![\w,])|(?<=\bcnpj)|(?<=\bcpf))\d+(?: ?[./
 DIGITS: Final = re.compile(r"\d+")
 CNPJ_CUTS: Final = frozenset({2, 5, 8, 12})
 CPF_CUTS: Final = frozenset({3, 6, 9})
+CUTS: Final = {CNPJ_LENGTH: CNPJ_CUTS, CPF_LENGTH: CPF_CUTS}
 MAX_GROUPS: Final = 6  # the official grouping has five; more are a list of numbers
 CNPJ_ROOT: Final = 8
 MIN_PHONE: Final = 10  # area code and landline
@@ -87,8 +88,9 @@ class _Run:
         return cuts
 
     def single_digits(self, i: int) -> int:
-        """How many groups of one digit stand in a row from ``i``: "4 1 7 2 …"."""
-        return sum(1 for _ in takewhile(lambda group: group[1] - group[0] == 1, self.groups[i:]))
+        """How many groups of one digit stand in a row from ``i``: "4 1 7 2 …"; more than any document has count as one more."""
+        groups = self.groups[i : i + CNPJ_LENGTH + 1]
+        return sum(1 for _ in takewhile(lambda group: group[1] - group[0] == 1, groups))
 
 
 def is_phone(digits: str) -> bool:
@@ -165,9 +167,11 @@ def _window(run: _Run, i: int, *, valid: bool) -> int | None:
     if single in {CNPJ_LENGTH, CPF_LENGTH} and (not valid or _is_valid(run.digits(i, i + single))):
         return i + single
     for j in range(min(len(run.groups), i + MAX_GROUPS), i, -1):
+        expected = CUTS.get(sum(end - start for start, end in run.groups[i:j]))
+        if expected is None:
+            continue
         digits, cuts = run.digits(i, j), run.cuts(i, j)
-        expected = {CNPJ_LENGTH: CNPJ_CUTS, CPF_LENGTH: CPF_CUTS}.get(len(digits))
-        if expected is None or not cuts <= expected:
+        if not cuts <= expected:
             continue
         if _is_valid(digits) if valid else not cuts or cuts == expected:
             return j

@@ -51,6 +51,9 @@ TRAIL: Final = re.compile(
     r"vence|vencimento|pago|pagos|cada))$"
 )
 
+TAIL: Final = 200  # characters at the end in which they are looked for: "que eu fiz ontem na loja dele"
+TRAILS: Final = 40  # of them after each other; as many words as the longest description has
+
 # "preciso emitir uma nota fiscal de serviço": an order, of which nothing is the description.
 ORDER: Final = Cued(
     "not",
@@ -174,6 +177,15 @@ def _skip_order(line: str, start: int, end: int, words: frozenset[str]) -> int:
     return match.end() if not unknown or asked_by_somebody else start
 
 
+def trail_begins(line: str, start: int, end: int) -> int:
+    """Return where the words at the end of ``line[start:end]`` begin that tell nothing of what was done."""
+    for _ in range(TRAILS):
+        if start >= end or (match := TRAIL.search(line, max(start, end - TAIL), end)) is None:
+            break
+        end = match.start()
+    return end
+
+
 def _clean(line: str, start: int, end: int, stems: frozenset[str], *, after: str, before: str) -> Fragment | None:
     if WORD.search(line, start, end) is None:
         return None
@@ -184,8 +196,7 @@ def _clean(line: str, start: int, end: int, stems: frozenset[str], *, after: str
     label = BARE_LABEL.match(line, start, end)
     if label and is_work(label["w"]):
         start = label.end("w") - len(label["w"])  # "serviço maquiagem" is a label without its colon
-    while start < end and (match := TRAIL.search(line, start, end)):
-        end = match.start()
+    end = trail_begins(line, start, end)
     if not INTRODUCES.cues.isdisjoint(stems) and INTRODUCES.pattern.search(line, begin, end):
         return None
     words = tuple(m[0] for m in WORD.finditer(line, start, end))

@@ -22,7 +22,9 @@ EMOJI: Final = "\u2190-\u21ff\u2300-\u2bff\U0001f000-\U0001faff"  # inside [...]
 QUOTES: Final = {"“": '"', "”": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "´": "'"}
 CONTROL_TOKEN: Final = re.compile(r"<\|[^|<>]{0,40}\|>")  # self-hosted servers read these as turn boundaries
 CONTROL: Final = "\ue000"  # stands in for a control token, so that ``hostile`` still sees where one was
-CODE: Final = re.compile(r"(?<![0-9a-z])(?=[a-z./-]{0,60}[0-9])[0-9a-z]+(?:[./-][0-9a-z]+){2,}")  # "b6.nfe.rju/vupp-65" is no sentence
+CODE: Final = re.compile(
+    r"(?<![0-9a-z])(?=[a-z./-]{0,60}[0-9])[0-9a-z]+(?:[./-][0-9a-z]+){2,}"
+)  # "b6.nfe.rju/vupp-65" is no sentence
 WORD: Final = re.compile(r"(?<![\w])[a-zéª]+(?![\wéª])(?:\.(?=[\s\d])|/(?=\s|[a-z]|$))?")
 
 

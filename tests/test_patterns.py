@@ -11,9 +11,11 @@ from nightly import size
 
 from bot.observability import _masked
 from console import masks
+from extractor.cancellation import request
 from extractor.contract import Context
+from extractor.requests import read_request
 from extractor.rules import extract
-from gateway.scrub import scrub
+from gateway.scrub import mask
 from state_machine.fields import Campo
 
 BOUND_MS = 20.0  # of CPU for 4,096 characters
@@ -45,3 +47,41 @@ def test_no_pattern_takes_more_than_twenty_milliseconds_for_4096_characters(pack
 
 def _nothing(match):
     return match[0][:0]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_pattern_made_at_run_time_is_known_by_name(package):
+    """Only those of ``MADE`` are made of something else than a literal, so that all others are measured."""
+    made = {where for where, literal, _ in calls(package) if literal is None}
+    assert made == {where for where in MADE if where.startswith(f"{package}/")}
+
+
+WORDS = (
+    "nota ", "total ", "parcela ", "1500 ", "12.345.678/0001-95 ", "pra ", "cnpj ", "dia 10/11 ", "de ", "cancela ", "mil ",
+    "reais ", "vinte e ", "uma nota pra 1 ", "rua a, 1 ", "1/1 ", "a@b.co ", "sim ", "nao ", "em vez de a por b ", "onze ",
+    "fiz ", "nome: a ", "cliente a ", "11 98765-4321 ", "3x de 100 ", "5 horas a 10 ", "٢", "😀", "e\u0301", "ﷺ",
+)  # fmt: skip
+KNOWN = {Campo.VALOR: "1500.00", Campo.DESCRICAO: "consultoria"}
+FRESH = Context(date(2026, 11, 23))
+SHOWN = Context(date(2026, 11, 23), Campo.DESCRICAO, resumo_mostrado=True, conhecidos=KNOWN)
+WHOLE = {
+    "masks.text": masks.text,
+    "masks.tree": lambda text: masks.tree({"nome": text, text: [text]}),
+    "masks.person": masks.person,
+    "masks.phone": masks.phone,
+    "masks.document": masks.document,
+    "observability": _masked,
+    "gateway.scrub": mask,
+    "a reading": lambda text: extract(text, FRESH),
+    "a reading of an answer": lambda text: extract(text, SHOWN),
+    "a request": read_request,
+    "a cancellation": request,
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_no_mask_and_no_reading_takes_longer_than_its_bound(name):
+    """A mask takes 20 ms at most, and so does all that the rules do with one message."""
+    took = {piece: cpu_ms(lambda: WHOLE[name](fill(piece)), BOUND_MS) for piece in (*RUNS, *WORDS)}  # noqa: B023
+    slow = {piece: round(ms) for piece, ms in took.items() if ms > BOUND_MS}
+    assert not slow

@@ -38,7 +38,9 @@ ODD = _number(3, 3, 3, 2, separators=("*", "*", "-")) | _number(2, 5, 4, separat
 WIDE = st.one_of(PHONES, CPFS, CNPJS, BARE).map(lambda text: text.translate(str.maketrans(
     "0123456789./-+", "０１２３４５６７８９．／－＋"
 )))  # fmt: skip
-PERSONAL = st.one_of(ODD, WIDE, PHONES, CPFS, CNPJS, LETTERED, BARE, LETTERED.map(str.lower), BARE.map(str.lower), E_MAILS, WAMIDS)
+PERSONAL = st.one_of(
+    ODD, WIDE, PHONES, CPFS, CNPJS, LETTERED, BARE, LETTERED.map(str.lower), BARE.map(str.lower), E_MAILS, WAMIDS
+)
 MASKED = sorted(ALLOWED - _FREE)
 
 
