@@ -21,8 +21,8 @@ Budget = Literal["pessoa", "estranhos", "modelo_pessoa", "modelo"]
 DAY: Final = 86_400  # seconds
 HOUR: Final = 3_600
 
-# A token bucket as the moment at which it will be full again (GCRA), by Redis' clock in ms. 1: a token was taken; 2: the
-# first refusal until the bucket could be full; 0: another one.
+# A token bucket as the moment at which it will be full again (GCRA), by Redis' clock in ms. 1: a token was taken;
+# 2: the first refusal until the bucket could be full; 0: another one.
 _BUCKET: Final = """
 local t = redis.call('TIME')
 local now, every, burst = t[1] * 1000 + math.floor(t[2] / 1000), tonumber(ARGV[1]), tonumber(ARGV[2])

@@ -14,7 +14,10 @@ _LONG: Final = 8  # digits; an amount or a date has fewer, a phone, a CPF and a 
 _SHOWN: Final = r"\d{6}-[0-9a-f]{8}(?:-r\d{1,9}-\d{1,9})?(?!\w)|(?<!\d)\d{2}/\d{2}/\d{4}(?!\d)"  # our own ids; dates
 _CNPJ_TEXT: Final = r"(?<!\w)[0-9A-Z]{2}\.?[0-9A-Z]{3}\.?[0-9A-Z]{3}/?[0-9A-Z]{4}-?[0-9]{2}(?!\w)"
 # Letters count too since July 2026, between any separators: four of the groups keep "abc def ghi" out.
-_CNPJ_SPACED: Final = r"(?<!\w)(?=[A-Z .*_/-]{0,17}[0-9])[0-9A-Z]{2}[ .*_-][0-9A-Z]{3}[ .*_-][0-9A-Z]{3}[ /*_-][0-9A-Z]{4}[ *_-][0-9]{2}(?!\w)"
+_CNPJ_SPACED: Final = (
+    r"(?<!\w)(?=[A-Z .*_/-]{0,17}[0-9])[0-9A-Z]{2}[ .*_-][0-9A-Z]{3}[ .*_-][0-9A-Z]{3}"
+    r"[ /*_-][0-9A-Z]{4}[ *_-][0-9]{2}(?!\w)"
+)
 _DIGITS: Final = r"\(?[0-9](?:[ .()/\-_*·•\\‐-―−]{0,2}+[0-9])*+"
 _RUN = re.compile(f"({_SHOWN})|{_CNPJ_TEXT}|{_CNPJ_SPACED}|{_DIGITS}", re.IGNORECASE | re.ASCII)
 # A mailbox has 64 characters at most, a domain 255 (RFC 5321); unbounded, a long word is read again from each letter.

@@ -86,7 +86,10 @@ SHARES: Final[tuple[Group, ...]] = (
         ),
         (
             Role.UNIT,
-            rf"{A} (?:a|por|o|cada) {SESSION_WORD}\b[^.;\n]{{0,200}}\b(?:N|\d{{1,9}}) ?(?:{SESSION_WORD}|{UNIT_WORD})\b",
+            (
+                rf"{A} (?:a|por|o|cada) {SESSION_WORD}\b[^.;\n]{{0,200}}\b(?:N|\d{{1,9}}) "
+                rf"?(?:{SESSION_WORD}|{UNIT_WORD})\b"
+            ),
         ),
         (Role.UNIT, rf"\bcada (?:{SESSION_WORD}|{UNIT_WORD})(?: (?:eh|e|foi|custa|sai|a|por|de))* {A}"),
         (
@@ -133,7 +136,10 @@ SHARES: Final[tuple[Group, ...]] = (
         (Role.DISCOUNT, rf"{A} (?:reais )?(?:de|como|com o?|em|para|pra) (?:o )?(?:desconto|abatimento|off)"),
         (
             Role.DISCOUNT,
-            rf"\b(?:desconto|abatimento|abat\w+|descont\w+)(?: (?:de|por|foi|eh|em|os|uns|deu)){{0,12}}[\s:]{{0,9}}+{A}",
+            (
+                rf"\b(?:desconto|abatimento|abat\w+|descont\w+)(?: (?:de|por|foi|eh|em|os|uns|deu)){{0,12}}"
+                rf"[\s:]{{0,9}}+{A}"
+            ),
         ),
     ),
     group(

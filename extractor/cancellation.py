@@ -74,7 +74,8 @@ _NAMED: Final = re.compile(
 )
 _DIRECT: Final = re.compile(r"^(?:[ao] )?(?:n[o°º.]*|numero|num|#)?\s*(\d[\d.]*)\W*$")
 _NUMBER: Final = re.compile(
-    r"^\s{0,9}+(?:de )?(?:n[o°º.]{0,3}\s|n[°º.]|numero|num\.?|#)?\s{0,9}+#?(\d[\d.]{0,17})(?!\s{0,9}+(?:reais|,\d))\b\D{0,60}$"
+    r"^\s{0,9}+(?:de )?(?:n[o°º.]{0,3}\s|n[°º.]|numero|num\.?|#)?\s{0,9}+#?(\d[\d.]{0,17})"
+    r"(?!\s{0,9}+(?:reais|,\d))\b\D{0,60}$"
 )
 _VALUE: Final = re.compile(
     r"^\s*(?:de|no valor de|do valor de|valor(?: de)?)\s+(?:r\$\s*)?(\d[\d.]*)(?:,(\d{1,2}))?\s*(?:reais)?\W*$"

@@ -40,7 +40,8 @@ HIDDEN_CPF: Final = Cued(
 )  # as banks print it on receipts
 ADDRESS: Final = Cued(
     "end log",
-    r"\b(?:endereco|logradouro)\b {0,9}+[:-]? {0,9}+[^\n;|]{3,90}?(?=\s{0,9}(?:$|[\n;|]|,? ?\b(?:cnpj|cpf|valor|cep|telefone|"
+    r"\b(?:endereco|logradouro)\b {0,9}+[:-]? {0,9}+[^\n;|]{3,90}?"
+    r"(?=\s{0,9}(?:$|[\n;|]|,? ?\b(?:cnpj|cpf|valor|cep|telefone|"
     r"celular|e-?mail|servico|descricao|ie|im|inscricao)\b))",
 )
 PLATE: Final = re.compile(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Final
 
 import phonenumbers
@@ -88,7 +88,7 @@ class _Run:
         return cuts
 
     def single_digits(self, i: int) -> int:
-        """How many groups of one digit stand in a row from ``i``: "4 1 7 2 …"; more than any document has count as one more."""
+        """How many groups of one digit stand in a row from ``i``: "4 1 7 2 …"; 15 mean any more."""
         groups = self.groups[i : i + CNPJ_LENGTH + 1]
         return sum(1 for _ in takewhile(lambda group: group[1] - group[0] == 1, groups))
 
@@ -166,8 +166,9 @@ def _window(run: _Run, i: int, *, valid: bool) -> int | None:
     single = run.single_digits(i)
     if single in {CNPJ_LENGTH, CPF_LENGTH} and (not valid or _is_valid(run.digits(i, i + single))):
         return i + single
-    for j in range(min(len(run.groups), i + MAX_GROUPS), i, -1):
-        expected = CUTS.get(sum(end - start for start, end in run.groups[i:j]))
+    sizes = list(accumulate(end - start for start, end in run.groups[i : i + MAX_GROUPS]))
+    for j in range(i + len(sizes), i, -1):
+        expected = CUTS.get(sizes[j - i - 1])
         if expected is None:
             continue
         digits, cuts = run.digits(i, j), run.cuts(i, j)

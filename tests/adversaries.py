@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import importlib
 import pkgutil
-import random
 import re
 import time
 from pathlib import Path
@@ -14,6 +13,7 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Callable, Iterator
 
 PACKAGES = (
@@ -23,8 +23,9 @@ HOME = Path(__file__).parents[1]
 LENGTH = 4096  # characters: the longest text that WhatsApp carries
 CALLS = frozenset({"compile", "search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer"})
 RUNS = (
-    "a", "A", "é", "1", "١", " ", "\n", "\t", "-", "/", "(", ".", ",", "@", "_", "%", "$", '"', "*", "#", "⁗", "…", "︙",
-    "⩴", "x1", "a1", "1 ", "a ", "a.", "1.", "1,", "1/", "1-", "-1", "a-", "a@", "@a", "a@a.", "a 1 % - a.", ", ", "; ",
+    "a", "A", "é", "1", "١", " ", "\n", "\t", "-", "/", "(", ".", ",", "@", "_", "%", "$", '"', "*", "#", "⁗", "…",
+    "︙", "⩴", "x1", "a1", "1 ", "a ", "a.", "1.", "1,", "1/", "1-", "-1", "a-", "a@", "@a", "a@a.",
+    "a 1 % - a.", ", ", "; ",
     "- ", ": ", "<|", "11 ", "oi ", "  a", "a  ", "\n ", "D B ", "N D", "N ", "V\n", "F\n", "k", "ha", "rs",
 )  # fmt: skip
 ENDS = ("!", "a", "1", " ", "-", "\n", "N", "$")

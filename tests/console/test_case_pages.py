@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
+from aiohttp import ClientSession
 from road_people import FULL, PADARIA
 
 from console.commands import ACOES
+from console.format import PAGE
 from persistence.staff import Papel
 
 if TYPE_CHECKING:
@@ -245,3 +248,44 @@ async def test_what_another_version_wrote_breaks_no_page(desk: Desk, table: str,
             assert (await sara.get(f"/console/sessoes/{this}/acoes/{acao.nome}"))[0] != 500
     if table == "nfse_emissao":  # undecided, it would make the next case's equal invoice a question
         await pool.execute("UPDATE nfse_emissao SET status = 'concluido' WHERE sessao_id = $1", this)
+
+
+async def test_a_page_of_long_messages_stops_nobody(desk: Desk) -> None:
+    """300 messages of 4,096 letters are masked while others are served, and shortened where the page is full."""
+    ana = await desk.road.person(known=False)
+    await ana.say("oi")
+    conversa = desk.road.conversation(ana)
+    pool = desk.office.database.pool
+    payload = (
+        "jsonb_build_object('mensagem', "
+        "jsonb_build_object('type', 'text', 'text', jsonb_build_object('body', $2::text)))"
+    )
+    await pool.execute(
+        "INSERT INTO inbox (chave, lane, tipo, payload, correlacao, estado) "  # noqa: S608 - our own constant
+        f"SELECT 'longa:' || n, $1, 'mensagem', {payload}, 'x', 1 FROM generate_series(1, 300) n",
+        conversa,
+        "a" * 4096,
+    )
+    codigo = await pool.fetchval("SELECT codigo FROM conversas WHERE conversa = $1", conversa)
+    loop = asyncio.get_running_loop()
+    stalls: list[float] = []
+
+    async def healthy() -> None:
+        async with ClientSession() as session:
+            while True:
+                began = loop.time()
+                async with session.get(f"{desk.road.address}/healthz") as answer:
+                    assert answer.status == 200
+                stalls.append(loop.time() - began)
+
+    async with desk.office.at_work(Papel.ADMIN) as sara:
+        watching = asyncio.create_task(healthy())
+        began = loop.time()
+        status, page = await sara.get(f"/console/contatos/{codigo}")
+        took = loop.time() - began
+        watching.cancel()
+    assert status == 200
+    assert "texto cortado" in page
+    assert len(page) < 2 * PAGE
+    assert took < 5
+    assert max(stalls, default=0) < 1
