@@ -97,6 +97,10 @@ _BEFORE: Final = re.compile(
     r"precisava|tenho|que|de|pode|poderia|consegue|consigo|posso|tem como|da para|da pra|eu|me|vou|ter|"
     r"pedir|solicitar|solicito|fazer|faz|o|um|urgente|entao|ah|agora|voce|ajuda a|a)(?=\W|$)"
 )
+_MARKS_END: Final = re.compile(r"(?<!\W)\W++$")
+_POLITE_END: Final = re.compile(
+    r"(?:(?:^|\W{1,9})(?:por favor|pra mim|agora|urgente|obrigado|valeu|pfv?r?|hoje mesmo)){1,6}$"
+)
 _EDGES: Final = " .,;:!?-"
 _HOW: Final = re.compile(r"^\W*(?:como|quando|qual|quanto|por ?que|pq|onde|ate quando|qual o prazo)\b")
 _DOCUMENT: Final = re.compile(r"\d{3}\.?\d{3}\.?\d{3}-?\d{2}|[\da-z]{2}\.?[\da-z]{3}\.?[\da-z]{3}/?\d{4}-?\d{2}")
@@ -128,7 +132,7 @@ def request(texto: str) -> Pedido | None:
     if not _is_order(verb.strip(".,;:!?")) or _HOW.search(whole) or _DOCUMENT.search(whole):
         return None
     after = re.sub(r"^(?:pra mim|por favor|ai|entao|para mim|logo) ", "", after)
-    after = re.sub(r"\W*(?:por favor|pra mim|agora|urgente|obrigado|valeu|pfv?r?|hoje mesmo)*\W*$", "", after)
+    after = _POLITE_END.sub("", _MARKS_END.sub("", after))
     direct = _DIRECT.match(after)
     if direct:
         return PorNumero(_digits(direct[1]))

@@ -129,7 +129,7 @@ def _may_be_name(line: str, span: tuple[int, int]) -> bool:
         bool(words)
         and not any(w in TALK for w in words)
         and not all(w in NOISE for w in words)
-        and not re.fullmatch(r"[a-z]{2,}[aei]r", words[0])
+        and not re.fullmatch(r"(?<![a-z])[a-z]{2,}[aei]r", words[0])
     )
 
 

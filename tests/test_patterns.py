@@ -20,7 +20,7 @@ from state_machine.fields import Campo
 
 BOUND_MS = 20.0  # of CPU for 4,096 characters
 SEED = 20261123
-MOST = size(12, 200)  # words of a pattern that are tried, of each kind
+MOST = size(4, 200)  # words of a pattern that are tried, of each kind
 # Patterns made at run time: (where, why nobody's text can make them slow).
 MADE = {
     "extractor/description.py:_swap": "one escaped word of 3 to 41 characters between two borders",
@@ -31,7 +31,7 @@ MADE = {
 }
 
 
-@pytest.mark.timeout(600)  # some 350 patterns, a few hundred texts each
+@pytest.mark.timeout(900)  # some 350 patterns, 150 texts each and up to three measurements of each
 @pytest.mark.parametrize("package", PACKAGES)
 def test_no_pattern_takes_more_than_twenty_milliseconds_for_4096_characters(package):
     """Every pattern of the tree, wherever it is held, reads any text of 4,096 characters in 20 ms of CPU."""
@@ -79,7 +79,7 @@ WHOLE = {
     "a reading": lambda text: extract(text, FRESH),
     "a reading of an answer": lambda text: extract(text, SHOWN),
     "a request": read_request,
-    "a cancellation": request,
+    "a cancellation": lambda text: request(f"cancela {text}"),
 }
 
 
