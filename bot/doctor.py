@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from redis.exceptions import RedisError
 from sqlalchemy.exc import ArgumentError
 
-from persistence import certificates
+from persistence import certificates, roles
 from persistence.dsn import for_asyncpg
 from persistence.embedded.supervisor import running
 from persistence.engine import Database
@@ -186,16 +186,17 @@ def _schema(level: Schema) -> Achado:
 async def _rights(connection: Any, *, ours: bool) -> Achado:
     refused = await connection.fetch(
         "SELECT name, what FROM unnest($1::text[]) AS name, unnest($2::text[]) AS what "
-        "WHERE NOT has_table_privilege(name, what) ORDER BY 1, 2",
+        "WHERE NOT has_table_privilege(name, what) AND NOT (what = 'INSERT' AND name = ANY($3)) ORDER BY 1, 2",
         list(metadata.tables),
         list(_RIGHTS),
+        list(roles.WRITTEN_BY_OTHERS),
     )
     if refused:
         named = ", ".join(f"{row['what']} em {row['name']}" for row in refused[:3])
         more = f" e mais {len(refused) - 3}" if len(refused) > 3 else ""  # noqa: PLR2004 - those named above
         return falha("banco: permissões", f"faltam à conta da Prosa: {named}{more}. Dê com GRANT")
-    if not ours and await connection.fetchval("SELECT rolsuper FROM pg_roles WHERE rolname = current_user"):
-        said = "a conta da Prosa é superusuário do PostgreSQL. Use uma conta comum, com direito só às tabelas dela"
+    if not ours and await roles.exceeds(connection):
+        said = "a conta da Prosa pode mais do que precisa (a auditoria, as tabelas). Migre com PROSA_DATABASE_OWNER_URL"
         return aviso("banco: permissões", said)
     return ok("banco: permissões", "a conta lê e grava as tabelas")
 

@@ -10,7 +10,7 @@ from extractor.rules import RulesExtractor
 from state_machine.breaker import Breaker
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from bot.settings import Settings
     from extractor.contract import Extractor
@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def open_extractor(
-    settings: Settings, guard: Callable[[], None], watch: Callable[[str], Callable[[bool], None]]
+    settings: Settings,
+    guard: Callable[[], None],
+    watch: Callable[[str], Callable[[bool], None]],
+    may_ask: Callable[[str], Awaitable[bool]],
 ) -> AsyncIterator[Extractor]:
     """Open the extractor of these settings; ``guard`` is called before anything leaves for a model.
 
-    ``watch`` returns what the model's breaker, where there is one, tells its changes to.
+    ``watch`` returns what the model's breaker, where there is one, tells its changes to; ``may_ask`` tells whether the
+    budget of a conversation allows a question.
     """
     key = settings.openai_api_key.get_secret_value()
     if not key:
@@ -36,5 +40,6 @@ async def open_extractor(
         model=settings.openai_model,
         before_request=guard,
         breaker=Breaker(clock=time.monotonic, on_change=watch("modelo")),
+        may_ask=may_ask,
     ) as extractor:
         yield extractor

@@ -13,6 +13,7 @@ from bot import cancellation, delivery, emission
 from bot.attachments import Attachments
 from bot.audit import Audit
 from bot.breakers import Breakers
+from bot.budgets import Budgets
 from bot.cancellation import Cancellations
 from bot.cancelling import Cancelling
 from bot.carry_out import Hands
@@ -27,7 +28,7 @@ from bot.model_use import Counted
 from bot.notices import Notices
 from bot.orders import Orders
 from bot.outcomes import Outcomes
-from bot.policy import open_lines, politica_of, prazos_of
+from bot.policy import limits_of, open_lines, politica_of, prazos_of
 from bot.pump import Pump
 from bot.quarantine import Quarantine
 from bot.rps import Numbers
@@ -91,6 +92,7 @@ class House:
     breakers: Breakers
     slow_notices: SlowNotices
     live: LiveSessions
+    budgets: Budgets
 
     def web_app(self, *, https: bool = True) -> web.Application:
         """Return the machines' entrance and the console; pages may be added to it before it starts."""
@@ -226,9 +228,12 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             concurrency=delivery.CONCURRENCY,
         )
 
-        extractor = await stack.enter_async_context(open_extractor(settings, refuse_in_transaction, breakers.watch))
         line = RedisLine(redis, REDIS_TIMEOUT)
         stack.push_async_callback(line.close)
+        budgets = Budgets(line, limits_of(settings), lambda budget: metrics.budget_refusals.labels(budget).inc())
+        extractor = await stack.enter_async_context(
+            open_extractor(settings, refuse_in_transaction, breakers.watch, budgets.model)
+        )
         live = LiveSessions(line, settings.session_ttl_seconds)
         desk = Cancelling(database, inbox, lanes, ring=ring, prazo=timedelta(hours=settings.plugnotas_cancel_hours))
         conversations = Conversations(
@@ -240,6 +245,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             whatsapp,
             Hands(gateway, Numbers(Ambiente(settings.fiscal_environment))),
             desk,
+            budgets,
             ttl_seconds=settings.session_ttl_seconds,
             repeat_seconds=settings.repeat_window_seconds,
             ring=ring,
@@ -286,4 +292,5 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             breakers,
             SlowNotices(database, inbox, politica.avisar_apos),
             live,
+            budgets,
         )

@@ -15,7 +15,7 @@ from extractor.unserved import without as without_unserved
 from state_machine import messages, pedidos
 from state_machine.efeitos import EnviarArquivo, Mensagem
 from state_machine.escrita import Escrita
-from state_machine.estado import Estado
+from state_machine.estado import FINAIS, Estado
 from state_machine.eventos import (
     Abriu,
     Apagou,
@@ -69,6 +69,16 @@ class Plano:
     arquivo: EnviarArquivo | None = None
 
 
+# What people decide about an open invoice: its answer is never held back.
+_DECISIONS = (Confirmou, Cancelou, Negou, PediuCorrecao, QuisAinda, NaoQuisMais)
+
+
+def decides(plano: Plano) -> bool:
+    """Say whether the turn decides about an invoice that is not over, by a button or in words."""
+    alvo = plano.alvo
+    return alvo is not None and alvo.estado not in FINAIS and any(isinstance(e, _DECISIONS) for e in plano.eventos)
+
+
 class Memory(Protocol):
     """What the conversation remembers, read as needed; see ``bot.turn``."""
 
@@ -107,7 +117,7 @@ class Memory(Protocol):
 
 
 async def read(
-    texto: str, sessao: Sessao | None, empresa: Empresa, agora: datetime, extractor: Extractor
+    texto: str, sessao: Sessao | None, empresa: Empresa, agora: datetime, extractor: Extractor, conversa: str = ""
 ) -> Extraction:
     """Ask the extractor what the words say, in the light of what the conversation knows."""
     rascunho = sessao.rascunho if sessao else None
@@ -118,6 +128,7 @@ async def read(
         resumo_mostrado=bool(sessao and sessao.estado is Estado.AGUARDANDO_CONFIRMACAO),
         conhecidos=conhecidos,
         proprios=frozenset({empresa.cnpj}),
+        conversa=conversa,
     )
     return await extractor.extract(without_unserved(texto), contexto)
 

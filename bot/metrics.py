@@ -78,6 +78,12 @@ class Metrics:
         self.messages_out = self._counter(
             "prosa_messages_out", "Attempts to hand a message to WhatsApp, by what came of it.", "resultado"
         )
+        self.budget_refusals = self._counter(
+            "prosa_budget_refusals",
+            "Answers and questions to the model that a budget held back, by which: one person's answers, those to "
+            "strangers, the model for one person, the model for all.",
+            "orcamento",
+        )
         self.messages_undelivered = self._counter(
             "prosa_messages_undelivered", "Messages that WhatsApp took and then failed to deliver.", "resultado"
         )

@@ -31,11 +31,13 @@ ALLOWED = frozenset(
     }
 )  # fmt: skip
 # Even in allowed fields: anything that looks like a phone, CPF, CNPJ, e-mail or wamid (it holds the phone in base64).
+# Between digits and groups stands anything that people write there, full-width signs included.
+_BETWEEN = r"[\s.()/\-_*·•\\‐‑‒–—−．／－＿＊（）]"
 PERSONAL = re.compile(
     r"wamid\.\S+"
-    r"|[\w.+-]{1,64}@[\w-]+\.[\w.]+"
-    r"|\b[0-9A-Za-z]{2}\.?[0-9A-Za-z]{3}\.?[0-9A-Za-z]{3}/?[0-9A-Za-z]{4}-?\d{2}\b"
-    r"|\+?\d[\d .()/-]{9,}\d"
+    r"|[\w.+-]{1,64}[@＠][\w-]{1,255}[.．][\w.]{1,255}"
+    rf"|(?<![^\W_])[^\W_]{{2}}{_BETWEEN}?[^\W_]{{3}}{_BETWEEN}?[^\W_]{{3}}{_BETWEEN}?[^\W_]{{4}}{_BETWEEN}?\d{{2}}(?![^\W_])"
+    rf"|\+?\d(?:{_BETWEEN}{{0,3}}+\d){{9,}}+"
 )
 MASK = "•••"
 _FREE = frozenset(

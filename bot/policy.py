@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from bot.budgets import Limits
 from gateway.lines import Kind, Lines
 from persistence.retention import Prazos
 from state_machine.reconciliation import Politica
@@ -62,6 +63,17 @@ def open_lines(settings: Settings, metrics: Metrics, watch: Callable[[str], Call
         threshold=settings.gateway_breaker_failures,
         cooldown=settings.gateway_breaker_seconds,
         on_change=changed,
+    )
+
+
+def limits_of(settings: Settings) -> Limits:
+    """Return what people, strangers and the model may cost."""
+    return Limits(
+        burst=settings.person_answers_burst,
+        per_minute=settings.person_answers_per_minute,
+        strangers_per_hour=settings.strangers_answers_per_hour,
+        model_per_person=settings.model_calls_per_person_day,
+        model_per_day=settings.model_calls_per_day,
     )
 
 

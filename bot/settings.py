@@ -75,6 +75,12 @@ class Settings(BaseSettings):
     openai_model: str = ""
     openai_price: Annotated[tuple[Decimal, Decimal] | None, NoDecode] = None  # R$ per million tokens read, written
 
+    person_answers_burst: int = Field(default=30, ge=0)  # an invoice takes four or five turns; 0: without limit
+    person_answers_per_minute: float = Field(default=6.0, ge=0)  # faster than anybody reads them
+    strangers_answers_per_hour: int = Field(default=100, ge=0)  # each is billed; a company's people are registered
+    model_calls_per_person_day: int = Field(default=100, ge=0)  # a busy accountant's; most turns need no model
+    model_calls_per_day: int = Field(default=5000, ge=0)  # bounds a day's bill, whoever writes
+
     session_ttl_seconds: int = Field(default=3600, gt=0)
     repeat_window_seconds: int = Field(default=86400, ge=0)  # after an equal one was issued; 0: only while it is open
     debounce_seconds: float = Field(default=1.0, ge=0)

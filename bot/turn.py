@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from bot.budgets import Voice
 from bot.carry_out import Hands, file_message, one_reply, text_message
 from bot.courtesies import Courtesies
 from bot.customers import as_cadastro
@@ -17,7 +18,7 @@ from bot.evidence import evidence
 from bot.gathered import Gathered
 from bot.hearing import hear
 from bot.inbound import Edicao, Outro, Palavras, joined, next_arrival
-from bot.interpret import Plano, plan, read, without
+from bot.interpret import Plano, decides, plan, read, without
 from bot.memory import ConversationMemory
 from bot.readings import dump_reading, load_reading
 from bot.seen import CLOCKS_APART, as_issued_by, as_seen, as_stopped, as_unnumbered, is_yes
@@ -27,7 +28,8 @@ from persistence import conversations, outbox, people, snapshots
 from persistence.clock import DatabaseClock
 from persistence.intents import integration_id
 from persistence.snapshots import StaleSessionError
-from state_machine.efeitos import Emitir
+from state_machine import messages
+from state_machine.efeitos import Emitir, Responder
 from state_machine.estado import Estado
 from state_machine.eventos import Editou, Informou, MudouEmissor
 from state_machine.fields import Campo
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
     from datetime import datetime
 
+    from bot.budgets import Budgets
     from bot.cancelling import Cancelling
     from bot.customers import Customers
     from bot.inbound import Chegada
@@ -71,6 +74,7 @@ class Conversations:
         messenger: Messenger,
         hands: Hands,
         cancelling: Cancelling,
+        budgets: Budgets,
         *,
         ttl_seconds: int,
         repeat_seconds: int,
@@ -86,6 +90,7 @@ class Conversations:
         self._who = Gathered(partial(conversations.find, database))
         self._hands = hands
         self._cancelling = cancelling
+        self._budgets = budgets
         self._ttl = timedelta(seconds=ttl_seconds)
         self._repeat = timedelta(seconds=repeat_seconds)
         self._ring = ring
@@ -99,7 +104,7 @@ class Conversations:
         if conversa.atendida:
             return await hear(self._database, self._lanes, lease, chegada)
         if conversa.empresa is None and conversa.ativa is None:
-            ids = await orient(self._database, self._lanes, lease, chegada, conversa.orientada_em)
+            ids = await orient(self._database, self._lanes, lease, chegada, conversa, self._budgets.stranger)
             self._ring_delivery()
             return ids
         if chegada.rows[-1].tentativas == 0:
@@ -148,6 +153,7 @@ class Conversations:
     ) -> Collection[int]:
         empresa = conversa.empresa
         plano = await self._planned(lease, chegada, empresa, ativa, clock.now())
+        voz = Voice.SPEAK if decides(plano) else await self._budgets.person(lease.lane)
         eventos = [await self._with_register(evento) for evento in plano.eventos]
         ids = [row.id for row in chegada.rows]
         correlacao = chegada.rows[-1].correlacao
@@ -169,12 +175,13 @@ class Conversations:
                     log.error("numbering_blocked", sessao_id=alvo.sessao_id)
                     eventos = as_unnumbered(eventos)
                 eventos = [await as_stopped(connection, alvo, evento) for evento in eventos]
-                telefone = conversa.telefone
-                sessao = await self.apply(connection, alvo, eventos, empresa, agora, correlacao, telefone=telefone)
-            elif plano.resposta:
-                mensagem = text_message(plano.resposta)
+                sessao = await self.apply(
+                    connection, alvo, eventos, empresa, agora, correlacao, telefone=conversa.telefone, voz=voz
+                )
+            elif plano.resposta and voz is not Voice.SILENT:
+                mensagem = text_message(plano.resposta if voz is Voice.SPEAK else messages.devagar())
                 outbox.enqueue(connection, conversa=lease.lane, mensagem=mensagem, correlacao=correlacao)
-            if plano.arquivo:  # a key of this very request: asked again, it is sent again
+            if plano.arquivo and voz is Voice.SPEAK:  # a key of this very request: asked again, it is sent again
                 arquivo, key = file_message(plano.arquivo), f"pedido:{ids[-1]}"
                 outbox.enqueue(
                     connection, conversa=lease.lane, mensagem=arquivo, chave=key, bloqueia=False, correlacao=correlacao
@@ -198,7 +205,7 @@ class Conversations:
         chegada = await _as_it_stands(chegada, memory)
         leitura = await self._reading(chegada, memory.ativa, empresa, agora)
         proprias = chegada.entrada.proprias if isinstance(chegada.entrada, Palavras) else None
-        own = await read(proprias, memory.ativa, empresa, agora, self._extractor) if proprias else None
+        own = await read(proprias, memory.ativa, empresa, agora, self._extractor, lease.lane) if proprias else None
         return await plan(chegada.entrada, leitura, memory, agora, own)
 
     async def apply(
@@ -211,8 +218,9 @@ class Conversations:
         correlacao: str,
         *,
         telefone: str | None,
+        voz: Voice = Voice.SPEAK,
     ) -> Sessao:
-        """Run the events through ``transition`` and write snapshot, journal and effects."""
+        """Run the events through ``transition`` and write snapshot, journal and effects; ``voz`` is for the answer."""
         efeitos: list[Efeito] = []
         steps: list[dict[str, Any]] = []
         antes = sessao
@@ -233,7 +241,9 @@ class Conversations:
             else:
                 sessao = snapshots.save_later(connection, sessao, telefone=telefone)
         snapshots.record(connection, steps)
-        await self._hands.carry_out(connection, one_reply(efeitos), sessao, row_id, empresa, agora, correlacao)
+        await self._hands.carry_out(
+            connection, _said(one_reply(efeitos), voz), sessao, row_id, empresa, agora, correlacao
+        )
         for step in steps:
             log.info("transition", sessao_id=sessao.sessao_id, evento=step["evento"], estado=step["para"])
         return sessao
@@ -253,7 +263,7 @@ class Conversations:
         kept = load_reading(chegada.rows[-1].interpretacao, key)
         if kept:
             return kept
-        leitura = await read(texto, sessao, empresa, agora, self._extractor)
+        leitura = await read(texto, sessao, empresa, agora, self._extractor, chegada.contato.conversa)
         if leitura.modelo_usado:
             await self._lanes.store_interpretation(chegada.rows[-1].id, dump_reading(leitura, key))
         return leitura
@@ -297,6 +307,15 @@ class Conversations:
     async def close(self) -> None:
         """Drop the courtesies that are still under way."""
         await self._courtesies.close()
+
+
+def _said(efeitos: Sequence[Efeito], voz: Voice) -> Sequence[Efeito]:
+    """Leave everything but the answer as it is decided; the state is served with the next answer."""
+    if voz is Voice.SPEAK:
+        return efeitos
+    notice = Responder(messages.devagar())
+    answers = [notice if isinstance(efeito, Responder) else efeito for efeito in efeitos]
+    return [efeito for efeito in answers if voz is Voice.NOTICE or efeito is not notice]
 
 
 async def _as_it_stands(chegada: Chegada, memory: ConversationMemory) -> Chegada:

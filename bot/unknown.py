@@ -12,10 +12,10 @@ from persistence import conversations, outbox
 from state_machine import messages
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from datetime import datetime
+    from collections.abc import Awaitable, Callable, Collection
 
     from bot.inbound import Chegada
+    from persistence.conversations import Conversa
     from persistence.engine import Database
     from persistence.lanes import Lanes, Lease
 
@@ -25,13 +25,20 @@ AGAIN = timedelta(hours=24)
 
 
 async def orient(
-    database: Database, lanes: Lanes, lease: Lease, chegada: Chegada, orientada_em: datetime | None
+    database: Database,
+    lanes: Lanes,
+    lease: Lease,
+    chegada: Chegada,
+    conversa: Conversa,
+    may_answer: Callable[[], Awaitable[bool]],
 ) -> Collection[int]:
-    """Say what Prosa is, unless that was said within a day (``orientada_em``); the messages are only counted."""
+    """Say what Prosa is, unless that was said within a day, or to too many (``may_answer``); the messages are kept."""
     ids = [row.id for row in chegada.rows]
+    due = conversa.orientada_em is None or conversa.agora - conversa.orientada_em > AGAIN
+    answers = due and await may_answer()
     async with database.transaction() as connection:
-        agora = await conversations.greet(connection, chegada.contato, len(ids))
-        if orientada_em is None or agora - orientada_em > AGAIN:
+        await conversations.greet(connection, chegada.contato, len(ids))
+        if answers:
             mensagem = text_message(messages.desconhecido())
             correlacao = chegada.rows[-1].correlacao
             outbox.enqueue(connection, conversa=lease.lane, mensagem=mensagem, correlacao=correlacao)

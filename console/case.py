@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -78,7 +79,7 @@ async def contact(visita: Visita) -> web.StreamResponse:
         "contato.html",
         conversa=conversa,
         sessoes=sessoes,
-        linha=line(registro, olhar),
+        linha=await asyncio.to_thread(line, registro, olhar),  # masking much takes a while, and others are served
         olhar=olhar,
     )
 
@@ -101,7 +102,7 @@ async def _page(visita: Visita, sessao_id: str, olhar: Olhar) -> web.Response:
         emissao=caso.emissoes[0] if caso.emissoes else None,
         frase=por_que(situation(caso, registro)),
         caminho_estados=path(registro, caso.sessao.estado, caso.sessao.nota),
-        linha=line(registro, olhar),
+        linha=await asyncio.to_thread(line, registro, olhar),  # masking much takes a while, and others are served
         acoes=available(caso, visita.staff),
         olhar=olhar,
         motivos=labels.MOTIVOS,

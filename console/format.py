@@ -87,11 +87,16 @@ def whatsapp(text: str) -> Markup:
     return out + Markup.escape(text[at:])
 
 
+PAGE: Final = 200_000  # characters of free text that one page masks and shows in full: 50 of the longest messages
+TASTE: Final = 200  # characters of each text after those
+
+
 class Olhar:
-    """How much of a person a page shows: masked, unless it was revealed with a reason."""
+    """How much of a person one page shows: masked, unless it was revealed with a reason."""
 
     def __init__(self, *, revelado: bool = False) -> None:
         self.revelado = revelado
+        self._left = PAGE
 
     def telefone(self, numero: str | None) -> str:
         """A phone."""
@@ -106,8 +111,12 @@ class Olhar:
         return (nome or "") if self.revelado else masks.person(nome)
 
     def texto(self, texto: str | None) -> str:
-        """Free text."""
-        return (texto or "") if self.revelado else masks.text(texto)
+        """Free text; masked, it is cut short where the page holds much already."""
+        if self.revelado or not texto:
+            return texto or ""
+        most = min(masks.MOST, max(self._left, TASTE))
+        self._left -= len(texto)
+        return masks.text(texto, most)
 
     def arvore(self, valor: Any) -> Any:
         """JSON of any shape."""

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from functools import lru_cache
 from typing import Any, Final
 
 DOT: Final = "•"
+MOST: Final = 4096  # characters shown of one text: as many as WhatsApp carries
+CUT: Final = "… [texto cortado]"
 _LONG: Final = 8  # digits; an amount or a date has fewer, a phone, a CPF and a CNPJ have more
-_SHOWN: Final = r"\d{6}-[0-9a-f]{8}(?:-r\d+-\d+)?(?!\w)|(?<!\d)\d{2}/\d{2}/\d{4}(?!\d)"  # our own ids; dates
+_SHOWN: Final = r"\d{6}-[0-9a-f]{8}(?:-r\d{1,9}-\d{1,9})?(?!\w)|(?<!\d)\d{2}/\d{2}/\d{4}(?!\d)"  # our own ids; dates
 _CNPJ_TEXT: Final = r"(?<!\w)[0-9A-Z]{2}\.?[0-9A-Z]{3}\.?[0-9A-Z]{3}/?[0-9A-Z]{4}-?[0-9]{2}(?!\w)"
-_DIGITS: Final = r"\(?[0-9](?:[ .()/\-]{0,2}[0-9])*"
-_RUN = re.compile(f"({_SHOWN})|{_CNPJ_TEXT}|{_DIGITS}", re.IGNORECASE | re.ASCII)
-_EMAIL = re.compile(r"([A-Za-z0-9._%+-])[A-Za-z0-9._%+-]*(@[A-Za-z0-9.-]+\.[A-Za-z]{2,})")
+# Letters count too since July 2026, between any separators: four of the groups keep "abc def ghi" out.
+_CNPJ_SPACED: Final = (
+    r"(?<!\w)(?=[A-Z .*_/-]{0,17}[0-9])[0-9A-Z]{2}[ .*_-][0-9A-Z]{3}[ .*_-][0-9A-Z]{3}"
+    r"[ /*_-][0-9A-Z]{4}[ *_-][0-9]{2}(?!\w)"
+)
+_DIGITS: Final = r"\(?[0-9](?:[ .()/\-_*·•\\‐-―−]{0,2}+[0-9])*+"
+_RUN = re.compile(f"({_SHOWN})|{_CNPJ_TEXT}|{_CNPJ_SPACED}|{_DIGITS}", re.IGNORECASE | re.ASCII)
+# A mailbox has 64 characters at most, a domain 255 (RFC 5321); unbounded, a long word is read again from each letter.
+_EMAIL = re.compile(r"([A-Za-z0-9._%+-])[A-Za-z0-9._%+-]{0,63}(@[A-Za-z0-9.-]{1,255}\.[A-Za-z]{2,63})")
 _WAMID = re.compile(r"\bwamid\.[A-Za-z0-9+/=_-]+")  # base64 around the phone number
 _CNPJ = 14
 _CPF = 11
+_WHOLE: Final = 64  # characters: longer than any number with its separators
+_WIDE: Final = ord("！") - ord("!")
 
 
 def phone(numero: str | None) -> str:
@@ -42,11 +54,28 @@ def person(nome: str | None) -> str:
     return " ".join([first, *(f"{other[0]}." for other in others if other[0].isalpha())])
 
 
-def text(texto: str | None) -> str:
-    """Hide phones, documents, e-mail addresses and wamids inside free text; amounts and dates stay."""
-    shown = _WAMID.sub(f"wamid.{DOT * 6}", texto or "")
+def text(texto: str | None, most: int = MOST) -> str:
+    """Hide phones, documents, e-mail addresses and wamids inside free text; amounts and dates stay.
+
+    Of more than ``most`` characters only the first are shown, cut after masking: half a number is no number.
+    """
+    texto = texto or ""
+    shown = _WAMID.sub(f"wamid.{DOT * 6}", _plain(texto[: most + _WHOLE]))
     shown = _EMAIL.sub(lambda found: f"{found[1]}{DOT * 3}{found[2]}", shown)
-    return _RUN.sub(_run, shown)
+    shown = _RUN.sub(_run, shown)
+    return shown if len(texto) <= most else shown[:most] + CUT
+
+
+def _plain(texto: str) -> str:
+    """Write full-width characters and the digits of any script in ASCII, one for one; the rest stays."""
+    return texto if texto.isascii() else "".join(map(_narrow, texto))
+
+
+@lru_cache(4096)  # people write with a few hundred characters
+def _narrow(char: str) -> str:
+    if char.isdecimal():
+        return str(unicodedata.decimal(char))
+    return chr(ord(char) - _WIDE) if "！" <= char <= "～" else char
 
 
 def tree(valor: Any) -> Any:

@@ -33,11 +33,11 @@ OUTCOMES: Final[tuple[Group, ...]] = (
                 rf"faz|faca|gera|gere|manda|mande|poe|coloca|bota|anota|nota|notas|is|it's)\s+(?:r )?{A}"
             ),
         ),
-        (Role.STRONG, rf"(?:^|[,.;:\n|(=>{EMOJI}]|D|B|E|T|M|F|\s[-/])\s*{A}"),
+        (Role.STRONG, rf"(?:^|[,.;:\n|(=>{EMOJI}]|D|B|E|T|M|F|\s[-/])\s{{0,9}}+{A}"),
         (
             Role.STRONG,
             (
-                rf"{A}\s*(?:$|[,;\n|)!?{EMOJI}]|\.(?!\d)|-\s|\s(?:de|da|do|das|dos|pel[oa]s?|por|para|pra|pro|"
+                rf"{A}\s{{0,9}}(?:$|[,;\n|)!?{EMOJI}]|\.(?!\d)|-\s|\s(?:de|da|do|das|dos|pel[oa]s?|por|para|pra|pro|"
                 rf"referente|no|na|a|o|cnpj|cpf|e|mas|for|to|D))"
             ),
         ),
@@ -69,7 +69,7 @@ OUTCOMES: Final[tuple[Group, ...]] = (
     ),
     group(
         "amo cac imp pre pri qua val",
-        (Role.LABELLED, rf"\b{LABEL_WORDS}{FILLERS}[\s:=,>-]*{A}"),
+        (Role.LABELLED, rf"\b{LABEL_WORDS}{FILLERS}[\s:=,>-]{{0,9}}+{A}"),
         (Role.LABELLED, rf"{A} (?:eh|e|foi) (?:o )?(?:valor|preco)\b"),
     ),
     group(
@@ -83,7 +83,7 @@ OUTCOMES: Final[tuple[Group, ...]] = (
             (
                 rf"\b(?:total|totaliza|totalizando|totalizou|ao todo|no todo|tudo)\b(?: (?:geral|final|"
                 rf"da|do|de|nota|servico|eh|e|foi|deu|da|ficou|fica|em|por|junto|fechado|isso|is|of|vai|"
-                rf"ser|dar|sera|tudo))*[\s:=,-]*{A}"
+                rf"ser|dar|sera|tudo)){{0,12}}[\s:=,-]{{0,9}}+{A}"
             ),
         ),
         (Role.TOTAL, rf"{A},? (?:no|de|em|ao|o) (?:total|todo)\b"),
@@ -95,7 +95,7 @@ OUTCOMES: Final[tuple[Group, ...]] = (
             Role.NEW,
             (
                 rf"\b{NEW_WORDS}(?: (?:o|a|valor|preco|em|por|eh|e|pra|para|de|sendo|ele|ela|com|at|mesmo|"
-                rf"so|ficou|fica|foi|agora|vai|ser))*[\s:,]*{A}"
+                rf"so|ficou|fica|foi|agora|vai|ser)){{0,12}}[\s:,]{{0,9}}+{A}"
             ),
         ),
     ),
@@ -115,7 +115,7 @@ OUTCOMES: Final[tuple[Group, ...]] = (
                 rf")?)(?: (?:ai|so|por))? {A}(?! {PART_WORDS})"
             ),
         ),
-        (Role.SAID, rf"\b{RENEW}\b[^\n]*[,:;\n]\s*{A}(?=\s*(?:[,;.!\n]|$))"),
+        (Role.SAID, rf"\b{RENEW}\b[^\n]{{0,200}}[,:;\n]\s{{0,9}}+{A}(?=\s{{0,9}}(?:[,;.!\n]|$))"),
     ),
     group(
         "ant cer cor des dig eng err mal ser ver",
@@ -131,7 +131,10 @@ OUTCOMES: Final[tuple[Group, ...]] = (
     ),
     group(
         "ant dev div era err est gas ia ini ins inv lim lug met not orc ori pag ped pre ser tav tin vez was",
-        (Role.OLD, rf"\b{OLD_WORDS}(?: (?:o|a|valor|preco|de|por|em|ser|pra|para|eh|e|os|uns|r))*[\s:]*{A}"),
+        (
+            Role.OLD,
+            rf"\b{OLD_WORDS}(?: (?:o|a|valor|preco|de|por|em|ser|pra|para|eh|e|os|uns|r)){{0,12}}[\s:]{{0,9}}+{A}",
+        ),
     ),
     group(
         "nao",

@@ -140,7 +140,7 @@ COUNTED: Final = re.compile(
 )
 SINGULAR_SESSION: Final = re.compile(r"(?:diaria|visita|aula|sessao|consulta|foto|video|licenca|procedimento)")
 SMALLEST_PRICE: Final = 10
-FOLLOWING: Final = re.compile(r"\s+([a-z]+)")
+FOLLOWING: Final = re.compile(r"\s{1,9}+([a-z]+)")
 SINGULAR_IN_S: Final = frozenset(
     {"servicos", "honorarios", "onibus", "atlas", "lapis", "tres", "dois", "mais", "reais", "campos", "vezes", "gas"}
 )

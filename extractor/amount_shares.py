@@ -65,11 +65,11 @@ SHARES: Final[tuple[Group, ...]] = (
     group(
         COUNTED,
         (Role.UNIT, rf"{A}(?: reais)?,? (?:cada|each|a unidade|unitario|unit|o metro|a hora|por cabeca)\b"),
-        (Role.UNIT, rf"(?:N|\d+) ?{SESSION_WORD}\b[^.;\nVN]{{0,25}} {A} (?:a|o|por|cada) {SESSION_WORD}\b"),
+        (Role.UNIT, rf"(?:N|\d{{1,9}}) ?{SESSION_WORD}\b[^.;\nVN]{{0,25}} {A} (?:a|o|por|cada) {SESSION_WORD}\b"),
         (
             Role.UNIT,
             (
-                rf"(?:N|\d+) ?(?:{UNIT_WORD}|{SESSION_WORD}) (?:\w+ ){{0,4}}(?:a|de|x|vezes|sendo|cada)"
+                rf"(?:N|\d{{1,9}}) ?(?:{UNIT_WORD}|{SESSION_WORD}) (?:\w+ ){{0,4}}(?:a|de|x|vezes|sendo|cada)"
                 rf"(?: cada)? {A}(?= |$|[,.;!\n/])"
             ),
         ),
@@ -77,16 +77,25 @@ SHARES: Final[tuple[Group, ...]] = (
             Role.UNIT,
             (
                 rf"\b(?:valor|preco)?[ /]?(?:hora|da hora|por hora|unitario|da diaria|hora aula|da hora aula|"
-                rf"km rodado|do metro)(?: (?:eh|e|de|foi))*[\s:]*{A}"
+                rf"km rodado|do metro)(?: (?:eh|e|de|foi)){{0,12}}[\s:]{{0,9}}+{A}"
             ),
         ),
-        (Role.UNIT, rf"(?:N|\d+) ?(?:{HOURS}|{SESSION_WORD})(?: (?:por|x|vezes)|,)? (?:cada )?{A}(?= |$|[,.;!\n/])"),
-        (Role.UNIT, rf"{A} (?:a|por|o|cada) {SESSION_WORD}\b[^.;\n]*\b(?:N|\d+) ?(?:{SESSION_WORD}|{UNIT_WORD})\b"),
+        (
+            Role.UNIT,
+            rf"(?:N|\d{{1,9}}) ?(?:{HOURS}|{SESSION_WORD})(?: (?:por|x|vezes)|,)? (?:cada )?{A}(?= |$|[,.;!\n/])",
+        ),
+        (
+            Role.UNIT,
+            (
+                rf"{A} (?:a|por|o|cada) {SESSION_WORD}\b[^.;\n]{{0,200}}\b(?:N|\d{{1,9}}) "
+                rf"?(?:{SESSION_WORD}|{UNIT_WORD})\b"
+            ),
+        ),
         (Role.UNIT, rf"\bcada (?:{SESSION_WORD}|{UNIT_WORD})(?: (?:eh|e|foi|custa|sai|a|por|de))* {A}"),
         (
             Role.UNIT,
             (
-                rf"\b{SESSION_WORD}(?: (?:eh|e|a|por|de|custa|sai|foi))* {A}[^\n]*\b(?:foram|sao|fez|fiz|"
+                rf"\b{SESSION_WORD}(?: (?:eh|e|a|por|de|custa|sai|foi))* {A}[^\n]{{0,200}}\b(?:foram|sao|fez|fiz|"
                 rf"fizemos|vezes) N\b"
             ),
         ),
@@ -97,7 +106,7 @@ SHARES: Final[tuple[Group, ...]] = (
         (
             Role.INSTALMENT,
             (
-                r"(?P<a>[VN])? ?(?:N|\d+) ?(?:x|parcelas?|prestac\w+|vezes)\b(?: (?:iguais|mensais|fixas|"
+                r"(?P<a>[VN])? ?(?:N|\d{1,9}) ?(?:x|parcelas?|prestac\w+|vezes)\b(?: (?:iguais|mensais|fixas|"
                 r"sem juros))* (?:de|a|por|cada)? ?[VN]"
             ),
         ),
@@ -116,7 +125,7 @@ SHARES: Final[tuple[Group, ...]] = (
         (
             Role.INSTALMENT,
             (
-                rf"{A},?(?: \w+)? (?:em|parcelad\w+ em|dividid\w+ em|dividido por|de) (?:ate )?(?:N|\d+)"
+                rf"{A},?(?: \w+)? (?:em|parcelad\w+ em|dividid\w+ em|dividido por|de) (?:ate )?(?:N|\d{{1,9}})"
                 rf" ?(?:x|parcelas?|vezes|prestac\w+)"
             ),
         ),
@@ -125,7 +134,13 @@ SHARES: Final[tuple[Group, ...]] = (
         "aba des dob fra met off par res sal sob ter tri",
         (Role.APPROXIMATE, rf"\b{FRACTION_WORDS}\b[^,.;\nVN]{{0,30}} {A}"),
         (Role.DISCOUNT, rf"{A} (?:reais )?(?:de|como|com o?|em|para|pra) (?:o )?(?:desconto|abatimento|off)"),
-        (Role.DISCOUNT, rf"\b(?:desconto|abatimento|abat\w+|descont\w+)(?: (?:de|por|foi|eh|em|os|uns|deu))*[\s:]*{A}"),
+        (
+            Role.DISCOUNT,
+            (
+                rf"\b(?:desconto|abatimento|abat\w+|descont\w+)(?: (?:de|por|foi|eh|em|os|uns|deu)){{0,12}}"
+                rf"[\s:]{{0,9}}+{A}"
+            ),
+        ),
     ),
     group(
         "+ acr adi aum dim for inc mai men plu red ret sem som sub tir",
@@ -136,7 +151,7 @@ SHARES: Final[tuple[Group, ...]] = (
     ),
     group(
         PARTS,
-        (Role.PART, rf"\b{PART_WORDS}(?: (?:de|eh|foi|deu|a|por|em|da|do|o|e|iss))*[\s:]*{A}"),
+        (Role.PART, rf"\b{PART_WORDS}(?: (?:de|eh|foi|deu|a|por|em|da|do|o|e|iss)){{0,12}}[\s:]{{0,9}}+{A}"),
         (Role.PART, rf"{A} (?:de|em|do|da|pel[oa]s?|dos|das|para|pra) (?:o |a |os |as )?{PART_WORDS}\b"),
     ),
     group(
@@ -150,7 +165,7 @@ SHARES: Final[tuple[Group, ...]] = (
                 rf"\b(?:uns|umas|cerca de|aproximadamente|mais ou menos|quase|por volta d[eo]s?|em torno de|"
                 rf"acho que|acho|talvez|aprox|perto de|around|about|tipo|coisa de|algo como|na faixa d[eo]s?|"
                 rf"nao sei se|sera que|maximo|minimo|ate|pelo menos|no maximo|a partir de)\b\.?(?: (?:eh|"
-                rf"e|foi|deu|de|por|r|uns|que|o|valor|da|fica|ficou|os))* {A}"
+                rf"e|foi|deu|de|por|r|uns|que|o|valor|da|fica|ficou|os)){{0,12}} {A}"
             ),
         ),
         (

@@ -10,7 +10,7 @@ FILLERS: Final = (
     r"(?: (?:total|da|do|de|desta|dessa|deste|desse|nota|servico|trabalho|bruto|final|cobrado|combinado|certo|correto|"
     r"fechado|novo|dela|dele|mensal|que|eh|e|foi|fica|ficou|sera|vai|ser|pra|para|por|em|so|apenas|mesmo|agora|is|of|"
     r"at|to|es|acertado|pago|pode|por|colocar|botar|passa|passou|mudou|muda|ta|esta|para|ele|ela|aqui|deu|anota|ai|dos|"
-    r"honorarios|inteiro|exato|atualizado|liquido))*"
+    r"honorarios|inteiro|exato|atualizado|liquido)){0,12}"
 )
 HOURS: Final = r"(?:horas?|hrs?|h)"
 UNIT_WORD: Final = (
@@ -59,7 +59,7 @@ DELTA_WORDS: Final = (
 )
 
 SAID_BARE: Final = (
-    r"(?:^|[,.;!\n] ?)(?:(?:sim|ok|mas|so que|porem|e|na nota|agora|entao|ai|ah|opa|nao) ?,? )*"
+    r"(?:^|[,.;!\n] ?)(?:(?:sim|ok|mas|so que|porem|e|na nota|agora|entao|ai|ah|opa|nao) ?,? ){0,12}"
     rf"(?:eh|sao|foi|deu|com|por|de|fica|ficou) (?:de |por |so |apenas )?{A}(?=\W*$)"
 )
 FRACTION_WORDS: Final = r"(?:metade|dobro|triplo|terca parte|tercos?|quarta parte|fracao|restante|saldo|sobra)"

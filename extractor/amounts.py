@@ -13,28 +13,28 @@ if TYPE_CHECKING:
 
     from extractor.marks import Canvas
 
-BRL_BEFORE: Final = re.compile(r"(?:r ?\$|\brs|\bbrl|\breais)[\s.:]*(-?)\s*$")
+BRL_BEFORE: Final = re.compile(r"(?:r ?\$|\brs|\bbrl|\breais)[\s.:]{0,9}(-?)\s{0,9}+$")
 BRL_AFTER: Final = re.compile(
-    r"[\s]*(?:reais|conto|pila|mango|prata|pau|merreis|dinheiros|brl|r\$)(?![a-z])(?: reais)?"
+    r"\s{0,9}+(?:reais|conto|pila|mango|prata|pau|merreis|dinheiros|brl|r\$)(?![a-z])(?: reais)?"
 )
-FOREIGN_BEFORE: Final = re.compile(r"(?:\bus ?\$?|\bu\$|\busd|\beur|€|£|\bgbp|(?<![a-z])\$)\s*$")
+FOREIGN_BEFORE: Final = re.compile(r"(?:\bus ?\$?|\bu\$|\busd|\beur|€|£|\bgbp|(?<![a-z])\$)\s{0,9}+$")
 FOREIGN_AFTER: Final = re.compile(
-    r"\s*(?:mil )?(?:dolar(?:es)?|dolares|usd|us\$|u\$|dollars?|bucks|euros?|eur|€|libras?|"
+    r"\s{0,9}+(?:mil )?(?:dolar(?:es)?|dolares|usd|us\$|u\$|dollars?|bucks|euros?|eur|€|libras?|"
     r"gbp|£|pesos?|ienes?|guaranis?|"
     r"francos?|bitcoins?|btc|yuans?)(?![a-z])"
 )
-CENTS_AFTER: Final = re.compile(r"\s*(?:,|e|com)?\s*$")
-CENTS_WORD: Final = re.compile(r"\s*centavos\b")
-IMPLIED_CENTS: Final = re.compile(r"\s*(?:$|[.;!?\n])")
+CENTS_AFTER: Final = re.compile(r"\s{0,9}+(?:,|e|com)?+\s{0,9}+$")
+CENTS_WORD: Final = re.compile(r"\s{0,9}+centavos\b")
+IMPLIED_CENTS: Final = re.compile(r"\s{0,9}(?:$|[.;!?\n])")
 TAIL: Final = re.compile(r"(?:,-|,--|,00|\.-)(?!\w)")  # "1500,-"
 NEGATIVE_BEFORE: Final = re.compile(r"(?:^|[\s:(])-$")
-NEGATIVE_AFTER: Final = re.compile(r"\s*negativ[oa]s?\b")
-NOT_AN_AMOUNT: Final = re.compile(r"\s*(?:desculpas|perdoes|vezes|gracas|beijos|abracos|coisas|maravilhas)\b")
+NEGATIVE_AFTER: Final = re.compile(r"\s{0,9}+negativ[oa]s?\b")
+NOT_AN_AMOUNT: Final = re.compile(r"\s{0,9}+(?:desculpas|perdoes|vezes|gracas|beijos|abracos|coisas|maravilhas)\b")
 ARTICLES: Final = frozenset({"um", "uma"})
 HUNDRED: Final = 100
 SLANG: Final = re.compile(r"conto|pau|mango|prata|pila")
 SLANG_MINIMUM: Final = 10
-HALF_AFTER: Final = re.compile(r"\s+e mei[oa]\b")
+HALF_AFTER: Final = re.compile(r"\s{1,9}+e mei[oa]\b")
 
 
 def mark_amounts(canvas: Canvas) -> None:

@@ -74,7 +74,8 @@ _NAMED: Final = re.compile(
 )
 _DIRECT: Final = re.compile(r"^(?:[ao] )?(?:n[o°º.]*|numero|num|#)?\s*(\d[\d.]*)\W*$")
 _NUMBER: Final = re.compile(
-    r"^\s*(?:de )?(?:n[o°º.]*\s|n[°º.]|numero|num\.?|#)?\s*#?(\d[\d.]{0,17})(?!\s*(?:reais|,\d))\b\D{0,60}$"
+    r"^\s{0,9}+(?:de )?(?:n[o°º.]{0,3}\s|n[°º.]|numero|num\.?|#)?\s{0,9}+#?(\d[\d.]{0,17})"
+    r"(?!\s{0,9}+(?:reais|,\d))\b\D{0,60}$"
 )
 _VALUE: Final = re.compile(
     r"^\s*(?:de|no valor de|do valor de|valor(?: de)?)\s+(?:r\$\s*)?(\d[\d.]*)(?:,(\d{1,2}))?\s*(?:reais)?\W*$"
@@ -95,6 +96,10 @@ _BEFORE: Final = re.compile(
     r"^(?:oi|ola|opa|ei|bom dia|boa tarde|boa noite|prosa|por favor|pfv?r?|favor|queria|quero|gostaria|preciso|"
     r"precisava|tenho|que|de|pode|poderia|consegue|consigo|posso|tem como|da para|da pra|eu|me|vou|ter|"
     r"pedir|solicitar|solicito|fazer|faz|o|um|urgente|entao|ah|agora|voce|ajuda a|a)(?=\W|$)"
+)
+_MARKS_END: Final = re.compile(r"(?<!\W)\W++$")
+_POLITE_END: Final = re.compile(
+    r"(?:(?:^|\W{1,9})(?:por favor|pra mim|agora|urgente|obrigado|valeu|pfv?r?|hoje mesmo)){1,6}$"
 )
 _EDGES: Final = " .,;:!?-"
 _HOW: Final = re.compile(r"^\W*(?:como|quando|qual|quanto|por ?que|pq|onde|ate quando|qual o prazo)\b")
@@ -127,7 +132,7 @@ def request(texto: str) -> Pedido | None:
     if not _is_order(verb.strip(".,;:!?")) or _HOW.search(whole) or _DOCUMENT.search(whole):
         return None
     after = re.sub(r"^(?:pra mim|por favor|ai|entao|para mim|logo) ", "", after)
-    after = re.sub(r"\W*(?:por favor|pra mim|agora|urgente|obrigado|valeu|pfv?r?|hoje mesmo)*\W*$", "", after)
+    after = _POLITE_END.sub("", _MARKS_END.sub("", after))
     direct = _DIRECT.match(after)
     if direct:
         return PorNumero(_digits(direct[1]))

@@ -34,7 +34,8 @@ class Context:
 
     ``pendente`` is the field that our last message asked for; ``resumo_mostrado`` is true when the summary awaits a
     yes; ``conhecidos`` are the values already validated, normalised as in ``Candidate``; ``proprios`` are documents of
-    the issuing company, which are never the customer's; ``hoje`` is the date in America/Sao_Paulo.
+    the issuing company, which are never the customer's; ``hoje`` is the date in America/Sao_Paulo. ``conversa`` says
+    for whom a model would be asked; it is told to nobody.
     """
 
     hoje: date
@@ -42,6 +43,7 @@ class Context:
     resumo_mostrado: bool = False
     conhecidos: Mapping[Campo, str] = field(default_factory=dict)
     proprios: frozenset[str] = frozenset()
+    conversa: str = ""
 
 
 @dataclass(frozen=True, slots=True)

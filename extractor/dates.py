@@ -75,12 +75,12 @@ MONTH_YEAR: Final = Cued("", r"(?<![\w/.,-])(0?[1-9]|1[0-2])[/-](20\d{2})(?![\w/
 YEAR_MONTH: Final = Cued("", r"(?<![\w/.,-])(20\d{2})-(0[1-9]|1[0-2])(?![\w/-])", signs=("20",))
 NAMED_MONTH: Final = Cued(
     MONTH_STEMS,
-    rf"\b({LONG_MONTH})(?:\s*(?:de|do|/|-)?\s*(?:ano de )?(20\d{{2}}|(?<=/)\d{{2}}))?\b|\b({SHORT_MONTH})"
-    rf"\s*[/-]\s*(20\d{{2}}|\d{{2}})\b",
+    rf"\b({LONG_MONTH})(?:\s{{0,9}}+(?:de|do|/|-)?\s{{0,9}}+(?:ano de )?(20\d{{2}}|(?<=/)\d{{2}}))?\b|\b({SHORT_MONTH})"
+    rf"\s{{0,9}}+[/-]\s{{0,9}}+(20\d{{2}}|\d{{2}})\b",
 )
 LABELLED_MONTH: Final = Cued(
     "com mes per ref",
-    rf"\b(?:{COMPETENCIA})\b(?:\s+(?:eh|de|do|da|mes|=))*[\s:-]*(?:({SHORT_MONTH})\b|(0?[1-9]|"
+    rf"\b(?:{COMPETENCIA})\b(?:\s{{1,9}}+(?:eh|de|do|da|mes|=)){{0,6}}[\s:-]{{0,9}}+(?:({SHORT_MONTH})\b|(0?[1-9]|"
     rf"1[0-2])(?:[/-](\d{{2}}))?(?![\w/.,-]))|\bmes (0?[1-9]|1[0-2])(?![\w/.,-])",
 )
 RELATIVE_MONTH: Final = Cued(

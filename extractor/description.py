@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from extractor.cues import Cued
-from extractor.fragments import LEAD, TRAIL, Fragment
+from extractor.fragments import LEAD, Fragment, trail_begins
 from extractor.people import tail_recipient
 from extractor.reading import Reading
 from extractor.text import read
@@ -24,18 +24,18 @@ NEXT_LABEL: Final = (
 )
 # What ends a labelled description: a line, a sentence, the next label, or a mark of another field.
 STOP: Final = re.compile(
-    rf"\n|,? *\bpode ser\b|[|;]|\.(?=\s|$)|[!?](?=\s|$)|,? *\b(?:{NEXT_LABEL})\b(?= *(?:[:=-]|"
-    rf"eh\b|de\b|dele\b|dela\b|do cliente\b|[DBVNE]))|,? *(?:(?:no valor|pel[oa]|por|de|a|deu|"
-    rf"custou|ficou|sao|foi|,)? ?[VU])|,? *[DBEF]"
-    r"|,? +(?:pra|para|pro)(?: [oa])?(?: (?:cnpj|cpf|empresa|cliente|documento))* ?[DB]|,? (?:mas|"
-    r"e) (?:o )?(?:valor|cnpj|cpf|preco)\b|, *(?:obrigado|por favor|valeu|N *$|N,)|  +(?=obrigado)"
+    rf"\n|,? {{0,9}}+\bpode ser\b|[|;]|\.(?=\s|$)|[!?](?=\s|$)|,? {{0,9}}+\b(?:{NEXT_LABEL})\b(?= {{0,9}}+(?:[:=-]|"
+    rf"eh\b|de\b|dele\b|dela\b|do cliente\b|[DBVNE]))|,? {{0,9}}(?:(?:no valor|pel[oa]|por|de|a|deu|"
+    rf"custou|ficou|sao|foi|,)? ?[VU])|,? {{0,9}}+[DBEF]"
+    r"|,? {1,9}+(?:pra|para|pro)(?: [oa])?(?: (?:cnpj|cpf|empresa|cliente|documento)){0,6} ?[DB]|,? (?:mas|"
+    r"e) (?:o )?(?:valor|cnpj|cpf|preco)\b|, {0,9}+(?:obrigado|por favor|valeu|N *$|N,)|  {1,9}+(?=obrigado)"
 )
 SUBJECT: Final = (
     r"(?:descricao|discriminacao|servicos?|description|descrip\w+|concepto|texto|historico|detalhe|detalhamento|objeto)"
 )
 OF: Final = (
     r"(?: (?:do servico|da nota|do trabalho|dos servicos|prestados?|realizados?|executados?|"
-    r"correta|correto|certa|certo|nova|novo|agora|fiscal|da nf))*"
+    r"correta|correto|certa|certo|nova|novo|agora|fiscal|da nf)){0,6}"
 )
 COLON: Final = Cued(
     "", rf"(?:^|[\n,.;!?VDBEN|({{\"*-]|\b) *\b{SUBJECT}{OF}[\"* ]*(?:[:=]|\s-\s)[ \"*]*(?P<d>\S)", signs=(":", "=", "-")
@@ -54,7 +54,7 @@ CHANGED: Final = Cued(
 )
 BE: Final = Cued(
     "con des det dis his obj ser tex",
-    rf"(?:^|[,.;\n]\s*|\b(?:o|a|e) ){SUBJECT}{OF} (?:eh|foi|era|sera|correto eh|certo eh|na verdade (?:eh|foi)"
+    rf"(?:^|[,.;\n]\s{{0,9}}+|\b(?:o|a|e) ){SUBJECT}{OF} (?:eh|foi|era|sera|correto eh|certo eh|na verdade (?:eh|foi)"
     rf"|agora eh|fica|ficou)(?: (?:o|a|de|um|uma))*,? "
     rf"(?!(?:ta|esta|errad[oa]|nao|outr[oa]|ess[ea]|est[ea]|isso|diferente|qual|que)\b)(?P<d>[^\s])",
 )
@@ -67,12 +67,14 @@ ABOUT: Final = Cued(
 ADD: Final = re.compile(
     r"\b(?:acrescent\w+|adicion\w+|inclu\w+|complement\w+|coloc\w+|poe|bot\w+)(?: (?:ai|tambem|"
     r"mais|ainda|la))*(?: (?:na|a) (?:descricao|discriminacao|nota))?(?: (?:tambem|que foi|"
-    r"que eh|o texto))*[: ]+[\"']?(?P<d>[^\s\"'].*?)(?: (?:na|no fim da|ao final da) (?:descricao|"
+    r"que eh|o texto))*[: ]+[\"']?(?P<d>[^\s\"'].{0,300}?)(?: (?:na|no fim da|ao final da) (?:descricao|"
     r"discriminacao))?[\"']?$"
 )
 ADD_CUE: Final = Cued("des dis", r"\b(?:na|a|da) (?:descricao|discriminacao)\b")
 ADDS: Final = Cued("acr adi com inc tam", r"\b(?:acrescent|adicion|inclu|complement|tambem)\w*")
-OF_PRICE: Final = re.compile(r"\s*(?:d[aeo]s?|pel[ao]s?)\s*")  # "380 da pintura": price and service come as one
+OF_PRICE: Final = re.compile(
+    r"\s{0,9}+(?:d[aeo]s?|pel[ao]s?)\s{0,9}+"
+)  # "380 da pintura": price and service come as one
 ORDERS: Final = Cued(
     "not", r"\b(?:quero|queria|preciso|faz|faca|fazer|emit\w+|nova|outra|gera\w*|tira\w*)\b[^.\n]{0,30}\bnotas?\b"
 )
@@ -95,7 +97,7 @@ SWAP: Final = Cued(
     r" (?:o |a )?(?P<old>[a-z][a-z ]{2,40}?),? (?:por|pra|para|pelo|pela|coloc\w+|poe|bot\w+|eh|leia-se) "
     r"(?:o |a )?(?P<new>[a-z][a-z ]{2,40}?)\W*$",
 )
-JOIN_GAP: Final = re.compile(r"\s*,\s*|\s*\(\s*")
+JOIN_GAP: Final = re.compile(r"\s{0,9}+[,(]\s{0,9}+")
 PAST: Final = re.compile(r"(?:ei|ou|aram)$")  # "ofereceu 900, aceitei": told, not sold
 MAX_WORDS: Final = 40
 PREFIX_PENDING: Final = re.compile(
@@ -237,8 +239,7 @@ def _stop(line: str, start: int) -> int:
 def _trim(line: str, start: int, end: int, *, lead: bool = True) -> tuple[int, int] | None:
     while lead and start < end and (match := LEAD.match(line, start, end)):
         start = match.end()
-    while start < end and (match := TRAIL.search(line, start, end)):
-        end = match.start()
+    end = trail_begins(line, start, end)
     while start < end and not (line[start].isalnum()):
         start += 1
     return (start, end) if start < end else None

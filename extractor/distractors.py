@@ -11,7 +11,7 @@ from extractor.marks import Kind, Mark
 if TYPE_CHECKING:
     from extractor.marks import Canvas
 
-EMAIL: Final = Cued("", r"[a-z0-9._%+-]+@[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}", signs=("@",))
+EMAIL: Final = Cued("", r"[a-z0-9._%+-]{1,64}@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,9}\.[a-z]{2,63}", signs=("@",))
 LINK: Final = Cued("", r"https?://\S+|www\.\S+", signs=("://", "www."))
 LAWSUIT: Final = re.compile(r"(?<!\d)\d{7}-?\d{2}\.?\d{4}\.?\d\.?\d{2}\.?\d{4}(?!\d)")  # CNJ Resolution 65/2008
 RANDOM_KEY: Final = Cued("", r"(?<![a-z0-9])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?![a-z0-9])", signs=("-",))
@@ -40,7 +40,8 @@ HIDDEN_CPF: Final = Cued(
 )  # as banks print it on receipts
 ADDRESS: Final = Cued(
     "end log",
-    r"\b(?:endereco|logradouro)\b *[:-]? *[^\n;|]{3,90}?(?=\s*(?:$|[\n;|]|,? ?\b(?:cnpj|cpf|valor|cep|telefone|"
+    r"\b(?:endereco|logradouro)\b {0,9}+[:-]? {0,9}+[^\n;|]{3,90}?"
+    r"(?=\s{0,9}(?:$|[\n;|]|,? ?\b(?:cnpj|cpf|valor|cep|telefone|"
     r"celular|e-?mail|servico|descricao|ie|im|inscricao)\b))",
 )
 PLATE: Final = re.compile(
@@ -48,8 +49,8 @@ PLATE: Final = re.compile(
 )
 SERVICE_CODE: Final = Cued(
     "cod ite sub lc cna cti",
-    r"\b(?:codigo|cod|item|subitem|lc ?116|cnae|ctiss)\b\.?(?:\s+(?:de|do|da|servico|tributacao|"
-    r"municipal|lc|116|n[º°o]?))*[\s:.#-]*"
+    r"\b(?:codigo|cod|item|subitem|lc ?116|cnae|ctiss)\b\.?(?:\s{1,9}+(?:de|do|da|servico|tributacao|"
+    r"municipal|lc|116|n[º°o]?)){0,9}[\s:.#-]{0,9}+"
     r"\d[\d./-]*(?<![./-])|(?<![\w.,])(?:0\d|[1-3]\d)\.\d{2}\.\d{2}(?![\w.,/])|(?<![\w.,$])0\d\.\d{2}(?![\w.,/])",
     signs=(".",),
 )
@@ -75,13 +76,13 @@ NAMED: Final = re.compile(
     r"km|rodovia|br|galpao|iphone|filial|sprint|dente|capitulo|"
     r"galaxy|art|rrt|trt|nbr|nr|iso|ie:|im:|insc\.?|windows|excel|office|playstation|xbox|"
     r"remessa|romaneio|cid|versao|nivel|unidade consumidora|orcamento n[º°o]|"
-    r"order|ticket)\s*(?:(?:n[º°.]?|numero|num|nr)(?![a-z])\.?)?\s*[:#.-]?\s*"
-    r"|\b(?:d[ae]|na|pela|conforme) os\s*"  # an article would be "das" or "nas"
+    r"order|ticket)\s{0,9}+(?:(?:n[º°.]?|numero|num|nr)(?![a-z])\.?)?\s{0,9}+[:#.-]?\s{0,9}+"
+    r"|\b(?:d[ae]|na|pela|conforme) os\s{0,9}+"  # an article would be "das" or "nas"
     r"|(?:os|o\.s\.?|ordem|contrato|proposta|orcamento|projeto|conta|casa|unidade|loja|box|"
     r"nota(?: fiscal)?|turma|grupo|"
     r"mesa|vaga|viagem|po|ie|im|fatura|boleto|recibo|cte|obra|evento|matricula|aluno|serie|etapa|modulo|aula)"
-    r"\s*(?:(?:n[º°.]|n(?=\s)|numero|num|nr)\.?\s*[:.]?|#|(?<=os):)\s*)"
-    r"[a-z]{0,3}-?\d[\d./-]*(?<![./-])(?:-?[a-z])?(?![\w$%])(?!\s*(?:reais|conto|pila|mil\b|k\b))(?!,\d)"
+    r"\s{0,9}+(?:(?:n[º°.]|n(?=\s)|numero|num|nr)\.?\s{0,9}+[:.]?|#|(?<=os):)\s{0,9}+)"
+    r"[a-z]{0,3}-?\d[\d./-]{0,40}(?<![./-])(?:-?[a-z])?(?![\w$%])(?!\s{0,9}+(?:reais|conto|pila|mil\b|k\b))(?!,\d)"
 )
 ABOUT_A_NOTE: Final = Cued(
     "anu cad can con igu mes nov pdf ree rep sit sta sub via xml",
@@ -89,7 +90,9 @@ ABOUT_A_NOTE: Final = Cued(
     r"reenvi\w+|consultar|substitu\w+|situacao)\b",
 )
 NOTE_NUMBER: Final = Cued("not", r"\bnotas? (?:fiscal )?(?:n[º°.o]* ?|numero )?\d+\b(?![.,]\d)(?! reais)")
-REGISTRATION: Final = Cued("ie im", r"\b(?:im|ie)\b\s*:?\s*\d[\d./-]{5,}(?<![./-])(?!,\d)")  # municipal, state
+REGISTRATION: Final = Cued(
+    "ie im", r"\b(?:im|ie)\b\s{0,9}+:?\s{0,9}+\d[\d./-]{5,40}(?<![./-])(?!,\d)"
+)  # municipal, state
 HASHED: Final = Cued(
     "num nr", r"(?:#|\bn[º°]\.?)\s*\d[\d./-]*(?<![./-])|\b(?:numero|num|nr)\W{1,2}\d+\b(?!,\d)", signs=("#", "º", "°")
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Final
 
 import phonenumbers
@@ -44,23 +44,24 @@ BARE_ALNUM: Final = re.compile(
 SPACED_ALNUM: Final = re.compile(r"(?<![a-z0-9])[0-9a-z]{2} [0-9a-z]{3} [0-9a-z]{3} [0-9a-z]{4} [0-9]{2}(?![a-z0-9])")
 PARTIAL_ALNUM: Final = Cued(
     "",
-    r"(?<![a-z0-9])(?=[0-9./]*[a-z])[0-9a-z]{2}\.[0-9a-z]{3}\.[0-9a-z]{3}(?:/[0-9a-z]{0,6}(?:-[0-9]?)?)?(?![a-z0-9])",
+    r"(?<![a-z0-9])(?=[0-9./]{0,17}[a-z])[0-9a-z]{2}\.[0-9a-z]{3}\.[0-9a-z]{3}(?:/[0-9a-z]{0,6}(?:-[0-9]?)?)?(?![a-z0-9])",
     signs=(".",),
 )
 SHORT_ALNUM: Final = re.compile(
-    r"(?<![a-z0-9])(?!cpf|cnpj)(?=[a-z]*\d)(?=(?:[a-z]*\d){5})(?=\d*[a-z])[0-9a-z]{11,16}(?![a-z0-9])"
+    r"(?<![a-z0-9])(?!cpf|cnpj)(?=(?:[a-z]{0,16}[0-9]){5})(?=[0-9]{0,16}[a-z])[0-9a-z]{11,16}(?![a-z0-9])"
 )
 DIGIT_RUN: Final = re.compile(r"(?:(?<![\w,])|(?<=\bcnpj)|(?<=\bcpf))\d+(?: ?[./\\-] {0,2}\d+| {1,2}\d+)*(?![a-z0-9])")
 DIGITS: Final = re.compile(r"\d+")
 CNPJ_CUTS: Final = frozenset({2, 5, 8, 12})
 CPF_CUTS: Final = frozenset({3, 6, 9})
+CUTS: Final = {CNPJ_LENGTH: CNPJ_CUTS, CPF_LENGTH: CPF_CUTS}
 MAX_GROUPS: Final = 6  # the official grouping has five; more are a list of numbers
 CNPJ_ROOT: Final = 8
 MIN_PHONE: Final = 10  # area code and landline
 SHORTEST_PHONE: Final = 9  # digits of the shortest that is recognised by its dash
 MIN_BROKEN: Final = 5  # fewer digits after "cnpj" are something else
 PARTIAL_MASK: Final = re.compile(
-    r"\d{2}\.\d{3}\.\d{3}(?:[/\\].*)?|\d{3}\.\d{3}\.\d{3}(?:-\d?)?|\d{8}[/\\]\d*.*|.*/000\d.*"
+    r"\d{2}\.\d{3}\.\d{3}(?:[/\\].*)?|\d{3}\.\d{3}\.\d{3}(?:-\d?)?|\d{8}[/\\].*|.{0,40}/000\d.*"
 )
 FORMATTED_PHONE: Final = re.compile(
     r"(?<![\w.])(?:\+?55[ .-]?)?\(0?\d{2}\) ?9?[ .-]?\d{4}[ .-]?\d{4}(?!\d)|\+55 ?\d{2} ?9? ?\d{4}[ .-]?\d{4}(?!\d)"
@@ -87,8 +88,9 @@ class _Run:
         return cuts
 
     def single_digits(self, i: int) -> int:
-        """How many groups of one digit stand in a row from ``i``: "4 1 7 2 …"."""
-        return sum(1 for _ in takewhile(lambda group: group[1] - group[0] == 1, self.groups[i:]))
+        """How many groups of one digit stand in a row from ``i``: "4 1 7 2 …"; 15 mean any more."""
+        groups = self.groups[i : i + CNPJ_LENGTH + 1]
+        return sum(1 for _ in takewhile(lambda group: group[1] - group[0] == 1, groups))
 
 
 def is_phone(digits: str) -> bool:
@@ -164,10 +166,13 @@ def _window(run: _Run, i: int, *, valid: bool) -> int | None:
     single = run.single_digits(i)
     if single in {CNPJ_LENGTH, CPF_LENGTH} and (not valid or _is_valid(run.digits(i, i + single))):
         return i + single
-    for j in range(min(len(run.groups), i + MAX_GROUPS), i, -1):
+    sizes = list(accumulate(end - start for start, end in run.groups[i : i + MAX_GROUPS]))
+    for j in range(i + len(sizes), i, -1):
+        expected = CUTS.get(sizes[j - i - 1])
+        if expected is None:
+            continue
         digits, cuts = run.digits(i, j), run.cuts(i, j)
-        expected = {CNPJ_LENGTH: CNPJ_CUTS, CPF_LENGTH: CPF_CUTS}.get(len(digits))
-        if expected is None or not cuts <= expected:
+        if not cuts <= expected:
             continue
         if _is_valid(digits) if valid else not cuts or cuts == expected:
             return j

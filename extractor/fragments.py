@@ -38,8 +38,8 @@ LEAD: Final = re.compile(
     r"liquidos?|brutos?|redondos?|reais|certinhos?|exatos?|cravados?|em dinheiro|a prazo))(?![a-z]))"
 )
 TRAIL: Final = re.compile(
-    r"(?:\W+|\s+e (?:el[ea]s?|o cliente|a cliente) (?:quer|precisa|pediu|querem|precisam)\b.*|"
-    r"\s+que (?:eu |a gente |nos |ele |ela )?(?:fiz|fizemos|prestei|prestamos|realizei|"
+    r"(?:(?<!\W)\W++|\W{1,9}|\s{1,9}+e (?:el[ea]s?|o cliente|a cliente) (?:quer|precisa|pediu|querem|precisam)\b.*|"
+    r"\s{1,9}+que (?:eu |a gente |nos |ele |ela )?(?:fiz|fizemos|prestei|prestamos|realizei|"
     r"realizamos|fez|foi (?:feit|realizad|prestad)[oa])\b.*|\s(?:prestad|realizad|executad)"
     r"[oa]s?(?: (?:em|no|na))?(?: mes)?(?: de)?(?: M)?|(?<![a-z])(?:por favor|obrigado|valeu|"
     r"por|de|d[oa]s?|no|na|em|com|e|eh|a|o|por|pel[oa]|para|pra|pro|mas|que|foi|deu|ficou|"
@@ -51,10 +51,13 @@ TRAIL: Final = re.compile(
     r"vence|vencimento|pago|pagos|cada))$"
 )
 
+TAIL: Final = 200  # characters at the end in which they are looked for: "que eu fiz ontem na loja dele"
+TRAILS: Final = 40  # of them after each other; as many words as the longest description has
+
 # "preciso emitir uma nota fiscal de serviço": an order, of which nothing is the description.
 ORDER: Final = Cued(
     "not",
-    r".*?\bnotas?\b(?:-e\b)?(?: (?:fiscal|fiscais|eletronica|avulsa|nova|agora|hoje|pra mim|"
+    r".{0,60}?\bnotas?\b(?:-e\b)?(?: (?:fiscal|fiscais|eletronica|avulsa|nova|agora|hoje|pra mim|"
     r"para mim|pra gente|por favor|ai|"
     r"de servicos?(?= d[eoa]| referente)))*",
 )
@@ -66,7 +69,7 @@ INTRODUCES: Final = Cued(
     "aqu fal me nom sou", r"\b(?:aqui (?:eh|e|quem fala)|meu nome eh|me chamo|quem fala eh|(?:eu )?sou [oa])\b"
 )
 BY: Final = Cued("pel ref", r"\s(?=(?:pel[oa]s?|referente)\s)")
-FOR: Final = re.compile(r"\s*(?:pra|pro|para)(?: [ao])?\s")
+FOR: Final = re.compile(r"\s{0,9}+(?:pra|pro|para)(?: [ao])?\s")
 PREPOSITIONS: Final = frozenset(
     {"de", "da", "do", "das", "dos", "e", "em", "no", "na", "para", "pra", "pro", "com", "a", "o"}
 )
@@ -174,6 +177,15 @@ def _skip_order(line: str, start: int, end: int, words: frozenset[str]) -> int:
     return match.end() if not unknown or asked_by_somebody else start
 
 
+def trail_begins(line: str, start: int, end: int) -> int:
+    """Return where the words at the end of ``line[start:end]`` begin that tell nothing of what was done."""
+    for _ in range(TRAILS):
+        if start >= end or (match := TRAIL.search(line, max(start, end - TAIL), end)) is None:
+            break
+        end = match.start()
+    return end
+
+
 def _clean(line: str, start: int, end: int, stems: frozenset[str], *, after: str, before: str) -> Fragment | None:
     if WORD.search(line, start, end) is None:
         return None
@@ -184,8 +196,7 @@ def _clean(line: str, start: int, end: int, stems: frozenset[str], *, after: str
     label = BARE_LABEL.match(line, start, end)
     if label and is_work(label["w"]):
         start = label.end("w") - len(label["w"])  # "serviço maquiagem" is a label without its colon
-    while start < end and (match := TRAIL.search(line, start, end)):
-        end = match.start()
+    end = trail_begins(line, start, end)
     if not INTRODUCES.cues.isdisjoint(stems) and INTRODUCES.pattern.search(line, begin, end):
         return None
     words = tuple(m[0] for m in WORD.finditer(line, start, end))

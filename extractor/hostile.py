@@ -15,7 +15,7 @@ ROLE: Final = Cued(
     "ins mod ove",
     r"(?:^|[\s.;,\"'`(\[{>#*-])(?:system|assistant|developer|sistema|assistente|desenvolvedor|"
     r"administrador|admin|tool|function|root|openai|chatgpt)(?: (?:prompt|message|mensagem|"
-    r"override|instruction\w*|note|role|user))?\s*[\"'\]>]*\s*(?::|>|\])"
+    r"override|instruction\w*|note|role|user))?\s*[\"'\]>]{0,9}\s{0,9}+(?::|>|\])"
     r"|\[/?(?:inst|sys|system)\]|<</?sys>>|</?(?:system|s|instructions?|prompt|im_start|im_end|"
     r"user|assistant|tool)>|###\s*\w+|\"(?:role|status|intent|transition|state|estado|confirmad[oa]|"
     r"validated?|validado|emitir|action|comando|tool)\"\s*:"

@@ -15,7 +15,7 @@ from extractor.rules import read_turn
 from state_machine.fields import OBRIGATORIOS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from extractor.contract import Context
     from extractor.rules import RulesReading
@@ -33,7 +33,9 @@ class _WithModel:
         before_request: Callable[[], None] | None = None,
         temperature: float | None = 0.0,
         breaker: Breaker | None = None,
+        may_ask: Callable[[str], Awaitable[bool]] | None = None,
     ) -> None:
+        self._may_ask = may_ask  # for a conversation: whether its budget still allows a question
         self.client = ModelClient(
             api_key=api_key,
             base_url=base_url,
@@ -61,7 +63,7 @@ class HybridExtractor(_WithModel):
     async def extract(self, texto: str, contexto: Context) -> Extraction:
         """Read one turn; a server's failure costs at most the deadline and leaves the rules' reading."""
         reading = read_turn(texto, contexto)
-        if not needs_model(reading, contexto):
+        if not needs_model(reading, contexto) or not await self._allowed(contexto):
             return reading.extraction
         question, meter = ask(reading.skeleton, contexto), Meter()
         resposta = await self.client.propose(question, meter)
@@ -69,6 +71,9 @@ class HybridExtractor(_WithModel):
             return replace(reading.extraction, uso=meter.uso)
         merged = merge(reading, ground(resposta, question, reading, contexto), intent_of(resposta), contexto)
         return replace(merged, uso=meter.uso)
+
+    async def _allowed(self, contexto: Context) -> bool:
+        return self._may_ask is None or await self._may_ask(contexto.conversa)
 
 
 class ModelExtractor(_WithModel):

@@ -39,8 +39,8 @@ REPEAT: Final = Cued(
     r"\bquero igual\b|\b(?:a|o) mesm[ao] d[aoe]s?\b|"
     r"\brepet\w+\b|\brepit\w+\b|\b(?:a )?mesma (?:nota|coisa|de sempre|do mes|da ultima|que)"
     r"\b|\b(?:nota )?igual(?:zinha)? (?:a|ao|da|do|a?quel)\w*|\bigualzinha\b|\b(?:emit\w+|"
-    r"faz|faca|manda|gera|fazer) (?:a nota )?de novo\b|\bnovamente\b.*\bnota\b|\bde novo\b.*\bnota\b|"
-    r"\bnota\b.*\bde novo\b|\bfaz igual\b|\bo mesmo de sempre\b|\bcomo (?:a|da) ultima\b|\bsame (?:as|"
+    r"faz|faca|manda|gera|fazer) (?:a nota )?de novo\b|\bnovamente\b.{1,200}\bnota\b|\bde novo\b.{1,200}\bnota\b|"
+    r"\bnota\b.{1,200}\bde novo\b|\bfaz igual\b|\bo mesmo de sempre\b|\bcomo (?:a|da) ultima\b|\bsame (?:as|"
     r"invoice|one)\b|\bcopia a ultima\b|\bre-?emit\w+|\bduplic\w+ a\b|\boutra igual\b|\bmesm[ao] (?:do|"
     r"da) (?:mes|semana|ultim\w+)|\breaproveit\w+|\bclona\w*\b|\bde sempre\b",
 )
@@ -60,9 +60,9 @@ QUERY: Final = Cued(
     r"\b|"
     r"\bquanto (?:eu )?(?:ja )?(?:faturei|emiti|recebi|gastei|vendi|tenho|falta|deu (?:o|no)"
     r" mes)\b|\bfaturamento\b|\btotal (?:do mes|emitido|do ano|faturado|de notas)\b|\bqual (?:foi )"
-    r"?(?:o|a) (?:numero|valor|data|status|situacao|ultim\w+)\b[^.\n]*\b(?:nota|emiti\w*|ultim\w+)"
-    r"\b|\bquantas\b[^.\n]*\b(?:emiti|notas)\b|\bem que pe\b|\bconsultar\b|\bquando (?:foi|"
-    r"saiu|sai|emiti)\b[^.\n]*\bnota\b|\b(?:last|my|latest) notas?\b|\blimite (?:do|anual)"
+    r"?(?:o|a) (?:numero|valor|data|status|situacao|ultim\w+)\b[^.\n]{1,200}\b(?:nota|emiti\w*|ultim\w+)"
+    r"\b|\bquantas\b[^.\n]{1,200}\b(?:emiti|notas)\b|\bem que pe\b|\bconsultar\b|\bquando (?:foi|"
+    r"saiu|sai|emiti)\b[^.\n]{1,200}\bnota\b|\b(?:last|my|latest) notas?\b|\blimite (?:do|anual)"
     r"\b",
 )
 HELP: Final = Cued(
@@ -83,7 +83,7 @@ HELP: Final = Cued(
     r"\bfalta (?:mais )?(?:o que|alguma coisa|algo)\b|\bque (?:eu )?(?:mando|coloco|escrevo|"
     r"ponho)\b|\b(?:qual|onde) (?:eu )?(?:acho|encontro|vejo)\b|\b(?:me )?explic\w+\b|\btutorial\b|"
     r"\bpasso a passo\b|\b(?:posso|da pra|consigo|voce (?:emite|faz|aceita|consegue|trabalha)"
-    r"|aceita)\b[^.\n]*\?|\bcomo assim\b|\b(?:o que|oq) (?:eh|significa)\b",
+    r"|aceita)\b[^.\n]{0,200}\?|\bcomo assim\b|\b(?:o que|oq) (?:eh|significa)\b",
 )
 WANTS_NOTE: Final = Cued(
     "emi fis nec nee not nov qui sol wan wou",
@@ -105,7 +105,7 @@ ABOUT_US: Final = Cued(
     r"^\W*(?:quanto (?:custa|cobra\w*|eh|sai|fica)|qual|quais|como|onde|por que|pq|quem)\b.*\b(?:nota|"
     r"emitir|voce|prosa|bot|robo|plano|mensalidade)\b"
     r"|\b(?:robo|humano|pessoa de verdade|inteligencia artificial|quem (?:eh|e) voce|seu nome)"
-    r"\b.*\?|\b(?:voce|isso) (?:eh|e) (?:um |uma )?(?:robo|bot|pessoa|humano|ia|maquina)\b",
+    r"\b.{0,200}\?|\b(?:voce|isso) (?:eh|e) (?:um |uma )?(?:robo|bot|pessoa|humano|ia|maquina)\b",
 )
 NOTE_IS_GONE: Final = re.compile(
     r"\b(?:cancel\w*|anul\w+)\b[^.\n]{0,25}\bnotas?\b|\bnotas?\b[^.\n]{0,25}\bcancel(?:ar|a|e)\b"

@@ -56,8 +56,8 @@ SHAPES: Final = (
     (re.compile(r"\d+"), "", ""),
     (re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d{1,2})?"), ".", ","),
     (re.compile(r"\d{1,3}(?: \d{3})+(?:,\d{1,2})?"), " ", ","),
-    (re.compile(r"\d+,\d{1,2}"), "", ","),
-    (re.compile(r"\d+\.\d{1,2}"), "", "."),
+    (re.compile(r"\d{1,30},\d{1,2}"), "", ","),
+    (re.compile(r"\d{1,30}\.\d{1,2}"), "", "."),
     (re.compile(r"\d{1,3}(?:,\d{3})+\.\d{1,2}"), ",", "."),
     (re.compile(r"\d{1,3}(?:,\d{3}){2,}"), ",", "."),
 )  # (shape, thousands separator, decimal separator); anything else is readable in two ways and is asked

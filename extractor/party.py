@@ -35,15 +35,15 @@ CUES: Final = re.compile(
 CLAUSE_ENDS: Final = "DB.;\n"  # what stands before the clause that leads to a document
 LONGEST_CLAUSE: Final = 60  # characters; what stands farther away says nothing about a document
 RIGHT_OWN: Final = re.compile(
-    r"\W{0,3}(?:(?:que|esse|este|isso|ai)\s+)?(?:eh|sao)?\s*(?:o|a|do|da)?\s*(?:me[ui]|minha|"
+    r"\W{0,3}+(?:(?:que|esse|este|isso|ai)\s{1,9}+)?(?:eh|sao)?\s{0,9}+(?:o|a|do|da)?\s{0,9}+(?:me[ui]|minha|"
     r"nosso|nossa|prestador\w*|emitente|emissor\w*)\b(?! cliente| tomador)(?!(?: (?:cnpj|cpf|eh|e))*\W{0,3}[DB])"
 )
 RIGHT_CUSTOMER: Final = re.compile(
-    r"\W{0,3}(?:(?:que|esse|este)\s+)?(?:eh)?\s*(?:do|da|o do|a da|o|a|pro|pra)\s*(?:meu |"
+    r"\W{0,3}+(?:(?:que|esse|este)\s{1,9}+)?(?:eh)?\s{0,9}+(?:do|da|o do|a da|o|a|pro|pra)\s{0,9}+(?:meu |"
     r"minha )?(?:cliente|tomador|contratante|destinatari[oa])\b(?! (?:eh )?:?D)|\W{0,3}del[ea]s?\b"
 )
 RIGHT_OTHER: Final = re.compile(
-    r"\W{0,3}(?:(?:que|esse|este)\s+)?(?:eh)?\s*(?:o|a|minha|meu)?\s*(?:chave\s*)?(?:do )?(?:pix|"
+    r"\W{0,3}+(?:(?:que|esse|este)\s{1,9}+)?(?:eh)?\s{0,9}+(?:o|a|minha|meu)?\s{0,9}+(?:chave\s{0,9}+)?(?:do )?(?:pix|"
     r"socio|contador|responsavel)\b"
 )
 NEGATED_LEFT: Final = re.compile(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 LABEL: Final = Cued(
     "",
-    r"(?:^|[\n,;.|({\"*]|\b)\s*(?:razao social|nome(?: completo| fantasia| da empresa| do cliente|"
+    r"(?:^|[\n,;.|({\"*]|\b)\s{0,9}+(?:razao social|nome(?: completo| fantasia| da empresa| do cliente|"
     r" del[ea]| do tomador)?|cliente|tomador|empresa|contratante|customer|company|name)"
     r"[\"* ]*[:=][ \"*]*(?P<n>[^\n,;DBEVFUT|\"]+)",
     signs=(":", "="),
@@ -29,18 +29,18 @@ SPOKEN: Final = Cued(
     r"]+)",
 )
 NAMED: Final = Cued(
-    "nom", r"\bnome (?!d[aeo]s?\b|eh\b|e\b|fantasia\b|complet)(?P<n>[a-z][a-z' ]+?)(?=\W*(?:cnpj|cpf|[DB\n]))"
+    "nom", r"\bnome (?!d[aeo]s?\b|eh\b|e\b|fantasia\b|complet)(?P<n>[a-z][a-z' ]{1,80}?)(?=\W{0,9}(?:cnpj|cpf|[DB\n]))"
 )
 SUFFIX: Final = re.compile(r"\b(?:ltda|eireli|s/?a|epp|mei|associados|inc|llc|me)\.?$")
 RECIPIENT: Final = re.compile(
-    r"(?:^|.*?\s)(?:pra|pro|para|to|for)\s+(?:(?:a|o|os|as|um|uma|the|minha|meu|essa|esse)"
-    r"\s+)?(?:(?:pessoa fisica|pessoa juridica|nova|novo|empresa|cliente|firma|loja)\s+(?:(?:d[oae]|"
-    r"chamad[oa])\s+)?)?$"
+    r"(?:^|\s)(?:pra|pro|para|to|for)\s{1,9}+(?:(?:a|o|os|as|um|uma|the|minha|meu|essa|esse)"
+    r"\s{1,9}+)?(?:(?:pessoa fisica|pessoa juridica|nova|novo|empresa|cliente|firma|loja)\s{1,9}+(?:(?:d[oae]|"
+    r"chamad[oa])\s{1,9}+)?)?$"
 )
 INTRO: Final = re.compile(r"\b(?:pra|pro|para|to)\s+(?:(?:a|o|os|as|um|uma|the|minha|meu)\s+)?(?=\S)")
 FOR: Final = re.compile(r"\b(?:pra|pro|para)\b")
 STOP_NAME: Final = re.compile(
-    r"\s+(?:cnpj|cpf|documento|valor|referente|email|no valor|com|que|por|pelo|pela|mas|e o|o)\b.*$"
+    r"\s{1,9}+(?:cnpj|cpf|documento|valor|referente|email|no valor|com|que|por|pelo|pela|mas|e o|o)\b.*+$"
 )
 EMAIL_OWN: Final = re.compile(r"\b(?:meu|minha|nosso|nossa) (?:e-?mail)\W*(?:eh )?$")
 RECIPIENT_NOUN: Final = re.compile(
@@ -129,7 +129,7 @@ def _may_be_name(line: str, span: tuple[int, int]) -> bool:
         bool(words)
         and not any(w in TALK for w in words)
         and not all(w in NOISE for w in words)
-        and not re.fullmatch(r"[a-z]{2,}[aei]r", words[0])
+        and not re.fullmatch(r"(?<![a-z])[a-z]{2,}[aei]r", words[0])
     )
 
 

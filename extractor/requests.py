@@ -36,6 +36,7 @@ _NUMBER: Final = (
     r"\b(?:notas?|nfs?-?e?|via d[ao])(?: fiscal)?(?: n(?:ro|um|umero|[.o°º])?\.?)? ?"
     r"(?P<n>\d{1,3}(?:\.\d{3})+|\d{1,15})\b(?![.,]\d)"
 )
+_NUMBERED: Final = re.compile(_NUMBER)
 _ISSUED: Final = (
     r"(?:ja )?(?:emitida|autorizada|que (?:ja )?(?:saiu|foi (?:emitida|autorizada))|de ontem|anterior|"
     r"d[ao] (?:semana|mes) passad[ao]|passada)"
@@ -112,6 +113,6 @@ def read_request(texto: str) -> Pedido | None:
     text = read(texto)
     for tipo, pattern in _KINDS:
         if pattern.search(text.plain, text.stems):
-            number = re.search(_NUMBER, text.plain)
+            number = _NUMBERED.search(text.plain)
             return Pedido(tipo, number["n"].replace(".", "").lstrip("0") or None if number else None)
     return None

@@ -57,4 +57,4 @@ def _describes(expected: dict[str, Any], got: str) -> bool:
 
 def _fold(text: str) -> str:
     bare = "".join(c for c in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(c))
-    return " ".join(re.findall(r"[\w@.&-]*\w", bare))
+    return " ".join(re.findall(r"[@.&-]{0,9}\w+(?:[@.&-]{1,9}\w+)*", bare))

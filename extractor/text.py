@@ -22,7 +22,9 @@ EMOJI: Final = "\u2190-\u21ff\u2300-\u2bff\U0001f000-\U0001faff"  # inside [...]
 QUOTES: Final = {"“": '"', "”": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "´": "'"}
 CONTROL_TOKEN: Final = re.compile(r"<\|[^|<>]{0,40}\|>")  # self-hosted servers read these as turn boundaries
 CONTROL: Final = "\ue000"  # stands in for a control token, so that ``hostile`` still sees where one was
-CODE: Final = re.compile(r"(?=[a-z./-]*[0-9])[0-9a-z]+(?:[./-][0-9a-z]+){2,}")  # "b6.nfe.rju/vupp-65" is no sentence
+CODE: Final = re.compile(
+    r"(?<![0-9a-z])(?=[a-z./-]{0,60}[0-9])[0-9a-z]+(?:[./-][0-9a-z]+){2,}"
+)  # "b6.nfe.rju/vupp-65" is no sentence
 WORD: Final = re.compile(r"(?<![\w])[a-zéª]+(?![\wéª])(?:\.(?=[\s\d])|/(?=\s|[a-z]|$))?")
 
 
@@ -61,11 +63,13 @@ def read(original: str) -> Text:
     starts: list[int] = []
     ends: list[int] = []
     for start, end in _clusters(original):
+        if len(chars) >= MAX_CHARS:  # one character may fold to eighteen
+            break
         for char in _fold(original[start:end]):
             chars.append(char)
             starts.append(start)
             ends.append(end)
-    return _spell_out(original, "".join(chars), starts, ends)
+    return _spell_out(original, "".join(chars[:MAX_CHARS]), starts[:MAX_CHARS], ends[:MAX_CHARS])
 
 
 def _clusters(original: str) -> list[tuple[int, int]]:

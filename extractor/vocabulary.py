@@ -74,7 +74,7 @@ TALK: Final = _words(
     """
 )
 WORK_SUFFIX: Final = re.compile(
-    r"[a-z]{2,}(?:cao|coes|soes|mento|mentos|agem|agens|toria|torias|soria|sorias|grafia|grafias|"
+    r"(?<![a-z])[a-z]{2,}(?:cao|coes|soes|mento|mentos|agem|agens|toria|torias|soria|sorias|grafia|grafias|"
     r"logia|terapia|acupuntura)"
 )
 NOT_WORK: Final = _words(
@@ -124,7 +124,7 @@ WORK_WORDS: Final = _words(
     """
 )
 GREETING_LINE: Final = re.compile(
-    r"(?:\W*\b(?:oi+e*|ola|alo|opa|e ?ai|eai|bom dia|boa tarde|boa noite|tudo (?:bem|bom|certo|"
+    r"(?:\W{0,9}+\b(?:oi+e*|ola|alo|opa|e ?ai|eai|bom dia|boa tarde|boa noite|tudo (?:bem|bom|certo|"
     r"joia|tranquilo|em paz|na paz|otimo)(?: (?:por ai|com voce|ai|contigo|ne))?|tem alguem ai|"
     r"alguem ai|(?:voce )?(?:ta|esta) ai|td bem|tudo|blz|beleza|hi|hello|"
     r"hey|good (?:morning|afternoon)|hola|buen[oa]s (?:dias|tardes)|como vai|como (?:voce )?(?:esta|ta)|fala|salve)\b)+"

@@ -138,7 +138,7 @@ def _endereco(data: dict[str, Any]) -> Endereco | None:
 
 def _email(value: Any) -> str | None:
     found = (text(value) or "").lower()
-    return found if re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", found) else None
+    return found if re.fullmatch(r"[^@\s]{1,64}@[^@\s]{1,255}\.[^@\s]{1,63}", found) else None
 
 
 def _bare(value: Any) -> str:

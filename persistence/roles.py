@@ -17,6 +17,8 @@ GRANT_LOCK = 7_015_023  # any constant; two that grant at once would change the 
 CONNECT_SECONDS = 5.0  # a database that is away must be told soon
 SCRAM_ITERATIONS = 4096  # PostgreSQL's own default (scram_iterations)
 
+WRITTEN_BY_OTHERS = ("auditoria_elo", "alembic_version")  # by a trigger, by migrations: the run-time account only reads
+
 # Rows are read and written, tables are not made, emptied or changed. The audit only grows, its chain is written by a
 # trigger that runs as the owner, and the schema's version is the migrations' alone.
 _GRANTS = (
@@ -25,7 +27,7 @@ _GRANTS = (
     "GRANT USAGE ON SCHEMA public TO {role}",
     "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}",
     "REVOKE UPDATE, DELETE ON auditoria FROM {role}",
-    "REVOKE INSERT, UPDATE, DELETE ON auditoria_elo, alembic_version FROM {role}",
+    f"REVOKE INSERT, UPDATE, DELETE ON {', '.join(WRITTEN_BY_OTHERS)} FROM {{role}}",
 )
 _EXCESS = """
 SELECT r.rolsuper OR r.rolcreaterole OR r.rolcreatedb OR r.rolreplication
@@ -71,9 +73,14 @@ async def is_too_strong(dsn: str) -> bool:
     """Tell whether the account can rewrite the audit, change tables or make accounts, which running never needs."""
     connection: Any = await asyncpg.connect(for_asyncpg(dsn), timeout=CONNECT_SECONDS)
     try:
-        return bool(await connection.fetchval(_EXCESS))
+        return await exceeds(connection)
     finally:
         await connection.close()
+
+
+async def exceeds(connection: Any) -> bool:
+    """Tell the same of the account of an open connection."""
+    return bool(await connection.fetchval(_EXCESS))
 
 
 def _verifier(password: str) -> str:

@@ -254,6 +254,14 @@ def desconhecido() -> Mensagem:
     )
 
 
+def devagar() -> Mensagem:
+    """Somebody writes faster than answers are due: all is kept and read, and the next answer comes later."""
+    return Mensagem(
+        "Recebi muitas mensagens seguidas. Li e guardei tudo. Para eu não encher a sua conversa, volto a responder "
+        "em alguns minutos; os botões de confirmar e cancelar continuam valendo."
+    )
+
+
 def expirada(sessao_id: str) -> Mensagem:
     """A yes that comes after the deadline."""
     return Mensagem(

@@ -25,7 +25,9 @@ NOME_MAX = 300  # characters; xNome of the national layout
 DESCRICAO_MIN = 3  # characters; less than a word is a slip of the finger
 APAGADA = "você apagou a mensagem em que isso estava"  # said with the question about it
 EMAIL_MAX = 80  # characters; the longest e-mail of the national layout
-_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]+")  # shape only: whether somebody reads there, nobody can tell
+_EMAIL = re.compile(
+    r"[^@\s]{1,64}@[^@\s]{1,255}\.[^@\s.]{1,63}"
+)  # shape only: whether somebody reads there, nobody can tell
 
 
 class StatusCampo(StrEnum):

@@ -3,15 +3,43 @@
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal, InvalidOperation
 from math import isfinite
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 MAX_DEPTH = 100  # levels; what people send has a dozen, and the writer of JSON takes 254
 REPLACEMENT = "\ufffd"  # stands for what cannot be stored: an id that has one is nobody's
 _INT64 = 1 << 63
 _INT_DIGITS = 20  # characters of the longest 64-bit number, sign included
 _EXPONENT = 300  # a float's range; beyond it even comparing two decimals may fail
+_EMOJI = "\u2190-\u21ff\u2300-\u2bff\ufe0f\U0001f000-\U0001faff"
+# Bidirectional controls, zero-width characters, tags: they change what a person reads and no word. A joiner between two
+# emoji makes them one.
+_INVISIBLE: Final = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0"
+    f"\ufff9-\ufffb\U000e0000-\U000e007f]|(?<![{_EMOJI}])\u200d|\u200d(?![{_EMOJI}])"
+)
+_LEVELS = 12  # of a message that hold words; deeper there is nothing that anybody reads
+
+
+def legible(text: str) -> str:
+    """Leave out what nobody sees in a text for people: bidirectional controls and zero-width characters.
+
+    Not for what names something, such as an id: there two texts must not become one.
+    """
+    return text if text.isascii() else _INVISIBLE.sub("", text)
+
+
+def legible_values(value: Any, levels: int = _LEVELS) -> Any:
+    """Return a JSON value with all its texts legible, keys and what is nested deeper than ``levels`` as they are."""
+    if isinstance(value, str):
+        return legible(value)
+    if levels and isinstance(value, dict):
+        return {key: legible_values(item, levels - 1) for key, item in value.items()}
+    if levels and isinstance(value, list):
+        return [legible_values(item, levels - 1) for item in value]
+    return value
 
 
 def clean(text: str) -> str:
@@ -33,13 +61,13 @@ def cleaned(value: Any) -> Any:
 
 
 def read_json(raw: bytes, *, exact: bool) -> Any:
-    """Return the JSON value of ``raw``, storable; of two equal keys the last counts.
+    """Return the JSON value of ``raw``, storable and legible; of two equal keys the last counts.
 
     ``exact``: fractions are ``Decimal``, and NaN and Infinity are refused; else ``float``, and these are ``None``.
     A number out of every range is its own text. Raises ``ValueError`` for what is no JSON or has no bottom.
     """
     try:
-        return cleaned(parse_json(raw, exact=exact))
+        return legible_values(cleaned(parse_json(raw, exact=exact)))
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 

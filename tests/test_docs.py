@@ -34,7 +34,7 @@ LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 SQL = re.compile(r"^```sql\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"^```(?:sh)?\n(.*?)^```$|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
-COMMAND = re.compile(r"(?:^|\s)(?:\./)?prosa ([a-z]+)(?: ([a-z]+))?")
+COMMAND = re.compile(r"(?:^|\s)(?:\./)?prosa ([a-z]+)(?: ([a-z]+(?:-[a-z]+)*))?")
 MODULE = re.compile(
     r"`((?:bench|bot|console|extractor|gateway|persistence|sandbox|state_machine|webhooks)/[\w/]+\.py)`"
 )
@@ -187,7 +187,7 @@ def test_every_command_that_a_page_names_exists(page: Path) -> None:
 @pytest.mark.parametrize("readme", READMES, ids=lambda page: page.name)
 def test_the_readme_lists_every_command(readme: Path) -> None:
     """Both READMEs have the whole table of commands."""
-    said = set(re.findall(r"`prosa ([a-z]+(?: [a-z]+)?)", readme.read_text()))
+    said = set(re.findall(r"`prosa ([a-z]+(?: [a-z]+(?:-[a-z]+)*)?)", readme.read_text()))
     groups = {name for name, inner in commands() if inner}
     wanted = {f"{name} {inner}" if inner else name for name, inner in commands() if inner or name not in groups}
     assert wanted <= said

@@ -13,6 +13,7 @@ import orjson
 from persistence import jsontext
 from persistence.arrival import Arrival
 from persistence.tick import Tick
+from state_machine.untrusted import legible_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,8 +127,8 @@ def _message(value: dict[str, Any], received: Any) -> Arrival:
         payload={
             "phone_number_id": number,
             "display_phone_number": shown,
-            "contato": contact,
-            "mensagem": received,
+            "contato": legible_values(contact),
+            "mensagem": legible_values(received),
         },
         correlacao=correlation(),
         imediato=_given(received, "type") != "text",  # only who writes text may still be writing

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest_asyncio
+from owner import as_owner
 
 from bot import idempotency_report
 from bot.idempotency_report import report
@@ -23,7 +24,7 @@ SESSION = "211126-07f40961"
 @pytest_asyncio.fixture(loop_scope="module")
 async def database(database_url: str) -> AsyncIterator[Database]:
     database = await Database.open(database_url)
-    await database.pool.execute("TRUNCATE idempotency_records")
+    await as_owner(database.pool, "TRUNCATE idempotency_records")
     yield database
     await database.close()
 

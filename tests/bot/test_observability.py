@@ -34,7 +34,13 @@ LETTERED = st.from_regex(r"[0-9A-Z]{2}\.[0-9A-Z]{3}\.[0-9A-Z]{3}/[0-9A-Z]{4}-[0-
 BARE = st.from_regex(r"[0-9A-Z]{12}[0-9]{2}", fullmatch=True)
 E_MAILS = st.from_regex(r"[a-z0-9._+-]{1,20}@[a-z0-9-]{1,12}\.(com|com\.br)", fullmatch=True)
 WAMIDS = st.from_regex(r"wamid\.[A-Za-z0-9+/]{20,60}=*", fullmatch=True)
-PERSONAL = st.one_of(PHONES, CPFS, CNPJS, LETTERED, BARE, LETTERED.map(str.lower), BARE.map(str.lower), E_MAILS, WAMIDS)
+ODD = _number(3, 3, 3, 2, separators=("*", "*", "-")) | _number(2, 5, 4, separators=("_", "_"))
+WIDE = st.one_of(PHONES, CPFS, CNPJS, BARE).map(lambda text: text.translate(str.maketrans(
+    "0123456789./-+", "０１２３４５６７８９．／－＋"
+)))  # fmt: skip
+PERSONAL = st.one_of(
+    ODD, WIDE, PHONES, CPFS, CNPJS, LETTERED, BARE, LETTERED.map(str.lower), BARE.map(str.lower), E_MAILS, WAMIDS
+)
 MASKED = sorted(ALLOWED - _FREE)
 
 

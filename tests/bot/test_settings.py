@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SECRET = "s3gr3d0-que-ninguem-le"
+NEW, OLD = "novo-segredo-0123456789", "velho-segredo-0123456789"
 SECRETS = {
     "PROSA_WHATSAPP_PHONE_NUMBER_ID": "106",
     "PROSA_WHATSAPP_ACCESS_TOKEN": SECRET,
@@ -76,11 +77,11 @@ def test_two_app_secrets_while_rotating(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_one_gateway_secret_serves_path_and_header(monkeypatch: pytest.MonkeyPatch) -> None:
     """As before there was another; each may be two while rotating."""
-    monkeypatch.setenv("PROSA_GATEWAY_WEBHOOK_SECRET", "new, old")
-    assert Settings().gateway_headers == Settings().gateway_paths == (b"new", b"old")
-    monkeypatch.setenv("PROSA_GATEWAY_WEBHOOK_PATH_SECRET", "path,old-path")
-    assert Settings().gateway_paths == (b"path", b"old-path")
-    assert Settings().gateway_headers == (b"new", b"old")
+    monkeypatch.setenv("PROSA_GATEWAY_WEBHOOK_SECRET", f"{NEW}, {OLD}")
+    assert Settings().gateway_headers == Settings().gateway_paths == (NEW.encode(), OLD.encode())
+    monkeypatch.setenv("PROSA_GATEWAY_WEBHOOK_PATH_SECRET", f"{NEW}-path,{OLD}-path")
+    assert Settings().gateway_paths == (f"{NEW}-path".encode(), f"{OLD}-path".encode())
+    assert Settings().gateway_headers == (NEW.encode(), OLD.encode())
 
 
 def test_trusted_proxies_are_networks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import asyncio
 import base64
 import re
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import pytest
+from aiohttp import ClientSession
 from road_people import FULL, PADARIA
 
 from console.commands import ACOES
+from console.format import PAGE
 from persistence.staff import Papel
 
 if TYPE_CHECKING:
@@ -287,9 +290,8 @@ async def test_a_cancelled_note_is_cancelled_everywhere(desk: Desk) -> None:
     other = (await desk.road.session(ana))["sessao_id"]
     codigo = await pool.fetchval("SELECT codigo FROM conversas WHERE conversa = $1", session["conversa"])
     wanted = ('<span class="badge off">cancelada</span>', '<s title="nota cancelada">R$ 1.800,00</s>')
-    phone = f"/console/busca?q={ana.who}"
     async with desk.office.at_work(Papel.SUPERVISOR) as rita:
-        own = f"/console/sessoes/{sessao_id}"
+        own, phone = f"/console/sessoes/{sessao_id}", (await rita.search(ana.who))[1]
         for page in ("/console?ver=todas", phone, own, f"/console/sessoes/{other}", f"/console/contatos/{codigo}"):
             shown = (await rita.get(page))[1]
             for told in wanted:
@@ -300,6 +302,47 @@ async def test_a_cancelled_note_is_cancelled_everywhere(desk: Desk) -> None:
         line = next(
             row for row in (await rita.get("/console/exportar.csv?ver=todas"))[1].splitlines() if sessao_id in row
         )
-        assert ";cancelado;" in line
+        assert ";cancelada;" in line
     answer = await ana.say("minhas notas")
     assert "*cancelada*" in answer.text
+
+
+async def test_a_page_of_long_messages_stops_nobody(desk: Desk) -> None:
+    """300 messages of 4,096 letters are masked while others are served, and shortened where the page is full."""
+    ana = await desk.road.person(known=False)
+    await ana.say("oi")
+    conversa = desk.road.conversation(ana)
+    pool = desk.office.database.pool
+    payload = (
+        "jsonb_build_object('mensagem', "
+        "jsonb_build_object('type', 'text', 'text', jsonb_build_object('body', $2::text)))"
+    )
+    await pool.execute(
+        "INSERT INTO inbox (chave, lane, tipo, payload, correlacao, estado) "  # noqa: S608 - our own constant
+        f"SELECT 'longa:' || n, $1, 'mensagem', {payload}, 'x', 1 FROM generate_series(1, 300) n",
+        conversa,
+        "a" * 4096,
+    )
+    codigo = await pool.fetchval("SELECT codigo FROM conversas WHERE conversa = $1", conversa)
+    loop = asyncio.get_running_loop()
+    stalls: list[float] = []
+
+    async def healthy() -> None:
+        async with ClientSession() as session:
+            while True:
+                began = loop.time()
+                async with session.get(f"{desk.road.address}/healthz") as answer:
+                    assert answer.status == 200
+                stalls.append(loop.time() - began)
+
+    async with desk.office.at_work(Papel.ADMIN) as sara:
+        watching = asyncio.create_task(healthy())
+        began = loop.time()
+        status, page = await sara.get(f"/console/contatos/{codigo}")
+        took = loop.time() - began
+        watching.cancel()
+    assert status == 200
+    assert "texto cortado" in page
+    assert len(page) < 2 * PAGE
+    assert took < 5
+    assert max(stalls, default=0) < 1

@@ -22,6 +22,13 @@ DIGITS = st.text("0123456789", min_size=11, max_size=14)
         ("sessão 211126-07140961, ref 211126-07140961-r1-1", "sessão 211126-07140961, ref 211126-07140961-r1-1"),
         ("R$ 1.500.000,00", "R$ 1.500.000,00"),
         ("fone11987654321x", "fone•••••••4321x"),
+        ("11_98765_4321", "••_•••••_4321"),
+        ("529*982*247*25", "•••*•••*••7*25"),
+        ("cpf ５２９．９８２．２４７－２５", "cpf •••.•••.••7-25"),
+        ("１１９８７６５４３２１", "•••••••4321"),
+        ("12.ABC.345/01DE-35", "••.•••.•••/•••E-35"),
+        ("cnpj 12 ABC 345 01DE 35", "cnpj •• ••• ••• •••E 35"),
+        ("de 10/11/2026 a 20/11/2026: 1.500,00 + 2.300,00", "de 10/11/2026 a 20/11/2026: 1.500,00 + 2.300,00"),
     ],
 )
 def test_text_hides_who_and_shows_how_much(given_text: str, shown: str) -> None:
@@ -66,3 +73,12 @@ def test_a_persons_name_is_hidden_under_a_companys_key() -> None:
         "Maria A. L.",
         "PADARIA DO ZÉ LTDA",
     )
+
+
+def test_a_long_text_is_cut_after_it_was_masked() -> None:
+    """What is cut off never leaves half of a number readable; the reader is told that there was more."""
+    text = "a" * (masks.MOST - 5) + " 52998224725 " + "b" * 100
+    shown = masks.text(text)
+    assert shown.endswith(masks.CUT)
+    assert len(shown) == masks.MOST + len(masks.CUT)
+    assert "529" not in shown

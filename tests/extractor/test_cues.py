@@ -66,7 +66,7 @@ def _samples(kind: Any, value: Any) -> list[str]:
         return samples(value[-1])
     if kind is op.BRANCH:
         return [text for branch in value[1] for text in samples(branch)]
-    if kind in {op.MAX_REPEAT, op.MIN_REPEAT}:
+    if kind in {op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT}:
         least, most, body = value
         once = samples(body)
         if least or once[0] == ANYTHING:  # a gap between two words is none when it is empty

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -144,3 +145,18 @@ async def test_the_model_alone_is_grounded_too(server, fresh):
         }
         server.say(Reply(shape="refusal"))
         assert (await alone.extract("oi", fresh)).candidates == ()
+
+
+async def test_beyond_its_budget_a_conversation_has_rules_alone(server, fresh):
+    """A question that the budget refuses is never asked, and the rules' reading stands; the budget knows for whom."""
+    asked = []
+
+    async def may_ask(conversa):
+        asked.append(conversa)
+        return False
+
+    async with HybridExtractor(api_key="k", base_url=f"{server.url}/v1", model="m", may_ask=may_ask) as hybrid:
+        contexto = replace(fresh, conversa="de ana")
+        assert await hybrid.extract(UNREAD, contexto) == extract(UNREAD, contexto)
+        assert await hybrid.extract("bom dia!", contexto) == extract("bom dia!", contexto)
+    assert (server.asked, asked) == ([], ["de ana"])

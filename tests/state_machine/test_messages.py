@@ -155,6 +155,7 @@ _FIXAS = {
     "demorou": (),
     "so_texto": ("audio",),
     "desconhecido": (),
+    "devagar": (),
     "expirada": (_SESSAO.sessao_id,),
     "em_andamento": (),
     "ja_retomada": (),

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 
 import pytest
 
-from state_machine.untrusted import MAX_DEPTH, clean, cleaned, read_json
+from state_machine.untrusted import MAX_DEPTH, clean, cleaned, legible, legible_values, read_json
 
 
 @pytest.mark.parametrize(
@@ -63,3 +64,23 @@ def test_constants_that_are_no_json(raw: bytes) -> None:
     with pytest.raises(ValueError, match="is not JSON"):
         read_json(raw, exact=True)
     assert read_json(raw, exact=False) in (None, [None], {"x": None})
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("nota de \u202e0051\u202c reais", "nota de 0051 reais"),
+        ("PADARIA\u200b DO\ufeff ZÉ\u2066 LTDA\u2069", "PADARIA DO ZÉ LTDA"),
+        ("1\u20605\u00ad00\u200e", "1500"),
+        ("a\u200db", "ab"),
+        ("José Conceição Müller", "José Conceição Müller"),
+        ("Jose\u0301", "Jose\u0301"),
+        ("👩\u200d👧 👍🏽 ❤\ufe0f", "👩\u200d👧 👍🏽 ❤\ufe0f"),
+        ("山田 Ñandú Ωmega", "山田 Ñandú Ωmega"),
+    ],
+)
+def test_what_nobody_sees_is_left_out_and_names_stay(text: str, read: str) -> None:
+    """Bidirectional controls and zero-width characters go; accents, other scripts and emoji stay whole."""
+    assert legible(text) == read
+    assert legible_values({"a": [{"b": text}], "\u202ek": 1}) == {"a": [{"b": read}], "\u202ek": 1}
+    assert read_json(json.dumps({"xNome": text}).encode(), exact=True) == {"xNome": read}
