@@ -100,7 +100,8 @@ def test_every_setting_named_exists(compose: dict[str, Any], dockerfile: list[li
 def test_every_setting_is_passed(compose: dict[str, Any], service: str) -> None:
     """What an operator writes in .env reaches every process; what does not is left out on purpose."""
     passed = {name for name in compose["services"][service]["environment"] if name != "PROSA_PROBE_PORT"}
-    assert passed == {f"PROSA_{field.upper()}" for field in Settings.model_fields} - NOT_PASSED
+    assert passed - {"PROSA_DATABASE_OWNER_URL"} == {f"PROSA_{f.upper()}" for f in Settings.model_fields} - NOT_PASSED
+    assert ("PROSA_DATABASE_OWNER_URL" in passed) is (service == "migrate")
 
 
 def test_no_password_is_an_argument(compose: dict[str, Any]) -> None:

@@ -346,8 +346,8 @@ async def test_old_invoices_of_a_group_are_asked_about_again(desk: Desk, how: st
         "of another month": "UPDATE nfse_emissao SET competencia = '2026-01-05' WHERE sessao_id = $1",
     }
     await pool.execute(aged[how], sessao_id)
-    own = "UPDATE nfse_emissao SET resposta_gateway = NULL, leitura_gateway = NULL, erro_mensagem = $2 WHERE sessao_id = $1"
-    await pool.execute(own, sessao_id, f"grupo {how}")
+    own = "resposta_gateway = NULL, leitura_gateway = NULL, erro_mensagem = $2"
+    await pool.execute(f"UPDATE nfse_emissao SET {own} WHERE sessao_id = $1", sessao_id, f"grupo {how}")  # noqa: S608 - our own words
     attempts = "SELECT count(*) FROM nfse_emissao WHERE sessao_id = $1"
     path = "/console/falhas/grupo"
     link = f"{path}?codigo=grupo+{how.replace(' ', '+')}&status=rejeitado&cidade=3550308&dias=7"
