@@ -145,7 +145,7 @@ async def test_rows_of_before_the_chain_are_linked_as_they_stand(embedded: Embed
     config = Config()
     config.set_main_option("script_location", str(_SCRIPTS))
     config.attributes["url"] = for_sqlalchemy(url)
-    before = ScriptDirectory.from_config(config).get_revision("0023").down_revision
+    before = ScriptDirectory.from_config(config).get_revision("0021").down_revision
     await asyncio.to_thread(command.upgrade, config, before)
     connection = await asyncpg.connect(url)
     await connection.execute(

@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = '0026'
-down_revision = '0025'
+revision = '0023'
+down_revision = '0022'
 branch_labels = None
 depends_on = None
 

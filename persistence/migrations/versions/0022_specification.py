@@ -4,8 +4,8 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = '0025'
-down_revision = '0023'
+revision = '0022'
+down_revision = '0021'
 branch_labels = None
 depends_on = None
 
