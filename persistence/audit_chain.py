@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from persistence.connection import Connection
 
 BATCH = 2_000  # rows read at a time; the audit may hold millions
-_WRITTEN = re.compile(r"(\d+):([0-9a-f]{64})")
+_WRITTEN = re.compile(r"(\d{1,19}):([0-9a-f]{64})")
 
 # The content of each link, built here and hashed in this process: whoever could change a row could change a function of
 # the database as well.

@@ -17,7 +17,7 @@ document.addEventListener("keydown", (event) => {
     g: () => { after = "g"; setTimeout(() => { after = null; }, 1500); },
     j: () => step(1),
     k: () => step(-1),
-    "/": () => $(".search input")?.focus(),
+    "/": () => $(".search [type=search]")?.focus(),
     "?": () => $("#teclas")?.showModal(),
   }[event.key];
   if (!act) return;

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 ROOT = Path(__file__).resolve().parents[2]
+UNDER_A_SHELL = "signal.signal(signal.SIGHUP, signal.SIG_DFL)"  # whoever runs the tests may be under nohup
 END_SECONDS = 15.0  # ten are promised; a machine that is busy with other things takes longer to exit
 ORPHAN_SECONDS = 2.0  # likewise, for the servers of a process that was killed
 SECRETS = {
@@ -80,7 +81,8 @@ def started(
     dropped = ("PROSA_", "PYTHONDONTWRITEBYTECODE")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
     heard = place / f"heard-{time.monotonic_ns()}"
-    program = f"import sys; sys.argv = ['prosa', *sys.argv[1:]]\n{before}\nfrom bot.cli import main\nmain()"
+    begin = f"import signal, sys; sys.argv = ['prosa', *sys.argv[1:]]; {UNDER_A_SHELL}"
+    program = f"{begin}\n{before}\nfrom bot.cli import main\nmain()"
     with heard.open("wb") as output:
         process = children.popen(
             [*wrap, sys.executable, "-c", program, *words],

@@ -33,8 +33,8 @@ async def browser() -> AsyncIterator[Browser]:
 
 @pytest.fixture(scope="module")
 async def demo(database_url: str, redis_url: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Demo]:
-    """The demo as the command opens it, with a city that decides faster."""
-    settings = Settings(home=tmp_path_factory.mktemp("demo"), port=0, debounce_seconds=0.1)
+    """The demo as the command opens it, with a city that decides faster and people who may write without end."""
+    settings = Settings(home=tmp_path_factory.mktemp("demo"), port=0, debounce_seconds=0.1, person_answers_burst=0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bot.demo, "PROCESSING_SECONDS", 0.3)
         async with open_demo(settings, Storage(database_url, redis_url, embedded=False)) as demo:

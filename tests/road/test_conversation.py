@@ -4,6 +4,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 import pytest
+from owner import as_owner
 from road_people import FULL, PADARIA
 
 if TYPE_CHECKING:
@@ -242,7 +243,8 @@ async def test_the_journal_tells_the_whole_road(road: Road) -> None:
 WRITTEN = """
 CREATE TABLE escrito (id bigint GENERATED ALWAYS AS IDENTITY, sessao_id text, operacao text, estado text, motivo text,
     completo boolean, cnpj_status text);
-CREATE FUNCTION anotar() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+GRANT SELECT ON escrito TO PUBLIC;
+CREATE FUNCTION anotar() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN
     INSERT INTO escrito (sessao_id, operacao, estado, motivo, completo, cnpj_status)
     VALUES (new.sessao_id, TG_OP, new.estado, new.snapshot_reason, new.data_complete, new.cnpj_status);
     RETURN NULL;
@@ -253,7 +255,7 @@ CREATE TRIGGER anotar AFTER INSERT OR UPDATE ON session_snapshot FOR EACH ROW EX
 
 async def test_a_session_is_first_stored_in_coleta(road: Road) -> None:
     """Also when one message says all: created empty for ``manual``, then complete, in one turn with one answer."""
-    await road.database.pool.execute(WRITTEN)
+    await as_owner(road.database.pool, WRITTEN)
     try:
         ana = await road.person()
         await ana.say(FULL)
@@ -264,7 +266,7 @@ async def test_a_session_is_first_stored_in_coleta(road: Road) -> None:
             session["sessao_id"],
         )
     finally:
-        await road.database.pool.execute("DROP TABLE escrito; DROP FUNCTION anotar CASCADE")
+        await as_owner(road.database.pool, "DROP TABLE escrito; DROP FUNCTION anotar CASCADE")
     assert [tuple(row) for row in rows] == [
         ("INSERT", "coleta", "manual", False, "null"),
         ("UPDATE", "aguardando_confirmacao", "data_complete", True, "validated"),

@@ -95,7 +95,7 @@ async def test_a_move_while_the_yes_is_being_read_counts(road: Road, monkeypatch
     ana = await road.person()
     summary = await ana.say(FULL)
     await road.settled()
-    conversations: Any = road.house.worker._handlers["mensagem"].__self__  # type: ignore[attr-defined]
+    conversations: Any = road.house.worker._handlers["emissao"].__self__._conversations  # type: ignore[attr-defined]
     planned = conversations._planned
 
     async def moved_meanwhile(*arguments: Any) -> Any:
@@ -188,7 +188,7 @@ async def test_another_company_s_data_never_issue_a_session_s_invoice(road: Road
     ana = await road.person()
     await ana.say(FULL)
     await road.settled()
-    conversations: Any = road.house.worker._handlers["mensagem"].__self__  # type: ignore[attr-defined]
+    conversations: Any = road.house.worker._handlers["emissao"].__self__._conversations  # type: ignore[attr-defined]
     other = await add_company(road.database, OTHER)
 
     async def issue() -> None:

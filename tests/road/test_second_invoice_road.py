@@ -150,7 +150,7 @@ async def test_without_a_window_an_open_equal_invoice_is_still_asked_about(
     road: Road, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The setting 0 switches off the time after an invoice's end, and nothing else."""
-    conversations = road.house.worker._handlers["mensagem"].__self__  # type: ignore[attr-defined]
+    conversations = road.house.worker._handlers["emissao"].__self__._conversations  # type: ignore[attr-defined]
     monkeypatch.setattr(conversations, "_repeat", timedelta(0))
     ana, bruno, clara = [await road.person() for _ in range(3)]
     await ana.issue(words(15))

@@ -82,5 +82,7 @@ async def test_a_sabotaged_product_is_found_out(
 ) -> None:
     """Another text, competence 1999, one PDF for all, every webhook of the gateway dropped: each alone is BROKEN."""
     result = await run(ground, tmp_path, name)
-    assert sum(words in line for line in result.verdict.faults[kind]) >= count, result.verdict.faults
+    said = result.verdict.faults[kind]
+    assert len(said) >= count, result.verdict.faults
+    assert any(words in line for line in said), said
     assert result.word == BROKEN
