@@ -21,7 +21,7 @@ from bot.inbound import Edicao, Outro, Palavras, joined, next_arrival
 from bot.interpret import Plano, decides, plan, read, without
 from bot.memory import ConversationMemory
 from bot.readings import dump_reading, load_reading
-from bot.seen import CLOCKS_APART, as_issued_by, as_seen, as_stopped, as_unnumbered, is_yes
+from bot.seen import CLOCKS_APART, as_issued_by, as_seen, as_stopped, as_unnumbered, is_yes, needs_right
 from bot.trace import trace
 from bot.unknown import orient
 from persistence import conversations, outbox, people, snapshots
@@ -163,7 +163,7 @@ class Conversations:
             conversations.greet_later(connection, chegada.contato, len(ids))
             if eventos:
                 alvo = plano.alvo or await _new_session(connection, lease.lane, empresa, plano, agora)
-                if is_yes(alvo, eventos):
+                if needs_right(alvo, eventos):
                     empresa = await conversations.issuer(connection, chegada.contato)
                 eventos = as_issued_by(alvo, empresa, eventos)
                 eventos = [await as_seen(connection, alvo, evento, self._repeat) for evento in eventos]
@@ -174,7 +174,7 @@ class Conversations:
                 ):
                     log.error("numbering_blocked", sessao_id=alvo.sessao_id)
                     eventos = as_unnumbered(eventos)
-                eventos = [await as_stopped(connection, alvo, evento) for evento in eventos]
+                eventos = [await as_stopped(connection, alvo, empresa, evento) for evento in eventos]
                 sessao = await self.apply(
                     connection, alvo, eventos, empresa, agora, correlacao, telefone=conversa.telefone, voz=voz
                 )
