@@ -108,9 +108,16 @@ class Conversations:
             self._ring_delivery()
             return ids
         if chegada.rows[-1].tentativas == 0:
-            self._courtesies.read(chegada.wamid)
+            self._courtesies.read(lease.lane, chegada.wamid)
         if conversa.empresa is not None:
-            taken = await self._cancelling.take(lease, chegada, conversa.empresa, talking=conversa.cancelando)
+            taken = await self._cancelling.take(
+                lease,
+                chegada,
+                conversa.empresa,
+                talking=conversa.cancelando,
+                drafting=conversa.ativa is not None,
+                voice=partial(self._voice, lease.lane),
+            )
             if taken:
                 return taken
         ativa = await self._current(lease.lane, conversa.ativa)
@@ -153,7 +160,7 @@ class Conversations:
     ) -> Collection[int]:
         empresa = conversa.empresa
         plano = await self._planned(lease, chegada, empresa, ativa, clock.now())
-        voz = Voice.SPEAK if decides(plano) else await self._budgets.person(lease.lane)
+        voz = Voice.SPEAK if decides(chegada.entrada, plano) else await self._voice(lease.lane)
         eventos = [await self._with_register(evento) for evento in plano.eventos]
         ids = [row.id for row in chegada.rows]
         correlacao = chegada.rows[-1].correlacao
@@ -194,6 +201,11 @@ class Conversations:
         if sessao is not None:
             await self._remember(sessao, plano)
         return ids
+
+    async def _voice(self, conversa: str) -> Voice:
+        voz = await self._budgets.person(conversa)
+        self._courtesies.note(conversa, answered=voz is Voice.SPEAK)
+        return voz
 
     async def _planned(
         self, lease: Lease, chegada: Chegada, empresa: Empresa | None, ativa: Sessao | None, agora: datetime
