@@ -75,8 +75,12 @@ _DECISIONS = (Confirmou, Cancelou, Negou, PediuCorrecao, QuisAinda, NaoQuisMais)
 
 def decides(entrada: Entrada, plano: Plano) -> bool:
     """Say whether the turn decides about an invoice, in words or by a button; each button counts as one that does."""
-    decided = plano.alvo is not None and any(isinstance(evento, _DECISIONS) for evento in plano.eventos)
-    return decided or isinstance(entrada, Toque)
+    return isinstance(entrada, Toque) or (plano.alvo is not None and any(map(_is_decision, plano.eventos)))
+
+
+def _is_decision(evento: Evento) -> bool:
+    """What takes the summary's button away decides too: in silence a yes with a condition would seem to be done."""
+    return isinstance(evento, _DECISIONS) or (isinstance(evento, PediuAjuda) and evento.retem)
 
 
 class Memory(Protocol):

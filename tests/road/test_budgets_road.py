@@ -141,6 +141,18 @@ async def test_a_cancellation_asked_for_beside_a_draft_is_answered(road: Road) -
     assert await road.notes(ana) == []
 
 
+async def test_a_yes_that_voids_its_own_summary_is_answered(road: Road) -> None:
+    """A condition that we cannot serve takes the button away: in silence it would seem to be issued."""
+    ana = await _exhausted(road)
+    await ana.tell(unlike())
+    await road.settled()
+    ana.read = road.world.meta.bubbles(ana.who)[-1].id
+    await ana.say("sim")  # shows the summary
+    assert "não emiti nada" in (await ana.say("sim, com retenção de ISS")).text
+    await road.settled()
+    assert await road.notes(ana) == []
+
+
 async def test_an_old_button_is_answered_beyond_the_bucket(road: Road) -> None:
     """Whoever takes an expired invoice up again by its button sees it, however much was said before."""
     ana = await road.person()
