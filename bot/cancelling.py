@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from bot.budgets import Voice
 from bot.carry_out import text_message
 from bot.choose_note import ask_which, choose
 from bot.inbound import CANCELAMENTO, Edicao, Palavras, Toque
@@ -48,7 +49,7 @@ from state_machine.cancelamento import (
 from state_machine.estado import Estado
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Awaitable, Callable, Collection, Sequence
     from datetime import timedelta
 
     from bot.inbound import Chegada
@@ -79,10 +80,20 @@ class Cancelling:
         self._ring = ring
         self._prazo = prazo
 
-    async def take(self, lease: Lease, chegada: Chegada, empresa: Empresa, *, talking: bool) -> Collection[int] | None:
+    async def take(
+        self,
+        lease: Lease,
+        chegada: Chegada,
+        empresa: Empresa,
+        *,
+        talking: bool,
+        drafting: bool,
+        voice: Callable[[], Awaitable[Voice]],
+    ) -> Collection[int] | None:
         """Take one turn if it is about a cancellation and return the rows consumed; ``None``: it is not ours.
 
-        ``talking``: a cancellation of this conversation waits for its next word.
+        ``talking``: a cancellation of this conversation waits for its next word; ``drafting``: an invoice does.
+        ``voice`` says how talk may be answered; what decides is always answered.
         """
         entrada = chegada.entrada
         if talking and isinstance(entrada, Edicao):
@@ -100,14 +111,17 @@ class Cancelling:
             case _:
                 return None
         ids = [row.id for row in chegada.rows]
+        # Beside a draft we always answer: else a yes that follows is one to the draft's summary.
+        always = drafting or isinstance(entrada, Toque) or too_vague(entrada.texto)
+        voz = Voice.SPEAK if always else await voice()
         async with self._database.transaction() as connection:
             await conversations.greet(connection, chegada.contato, len(ids))
             agora_emite = await conversations.issuer(connection, chegada.contato)
             empresa = agora_emite or empresa
             turn = _Turn(connection, self._inbox, lease.lane, empresa, chegada.rows[-1].correlacao, self._prazo)
             resposta = await turn.hear(entrada, pedido) if agora_emite else messages.sem_empresa()
-            if resposta is not None:
-                await turn.say(resposta)
+            if resposta is not None and (voz is not Voice.SILENT or turn.decided):
+                await turn.say(messages.devagar() if voz is Voice.NOTICE and not turn.decided else resposta)
             await self._lanes.done(connection, lease, ids)
         self._ring()
         return ids
@@ -175,6 +189,7 @@ class _Turn:
         self._empresa = empresa
         self._correlacao = correlacao
         self._prazo = prazo
+        self.decided = False  # a cancellation went on: a reason was given, or the note stays
 
     async def say(self, mensagem: Mensagem) -> None:
         """Answer."""
@@ -254,6 +269,7 @@ class _Turn:
         depois = decisao.cancelamento
         if depois != atual:
             await cancellations.save(self._connection, atual, depois)
+        self.decided = depois.estado is not atual.estado
         if atual.estado in CONVERSANDO and depois.estado not in CONVERSANDO:
             await self._take_up_draft(atual)
         log.info("cancellation", emissao_id=atual.nota.emissao_id, evento=type(evento).__name__, estado=depois.estado)

@@ -44,7 +44,7 @@ def demo(
             typer.echo(f"\nProsa está no ar: {open_.address}\nAbra no navegador e mande uma nota. Ctrl+C encerra.\n")
             _tell_login(open_)
             if with_history:
-                await _invent(open_, sessions)
+                await _invent(open_, storage, sessions)
             await stop.wait()
             say("Encerrando; as conversas ficam guardadas.\n")
 
@@ -80,11 +80,12 @@ def _tell_login(open_: Demo) -> None:
     typer.echo(f"  outro código, a cada 30 s: ./prosa staff code, e o segredo {login.segredo}\n")
 
 
-async def _invent(open_: Demo, sessions: int) -> None:
-    from persistence.history import HistoryExistsError, invent
+async def _invent(open_: Demo, storage: Storage, sessions: int) -> None:
+    from persistence.history import HistoryExistsError, invent, tidy
 
     try:
         rows = await invent(open_.house.database, sessions)
+        await tidy(storage.owner_url or storage.database_url)
     except HistoryExistsError:
         typer.echo("As conversas passadas já estavam aqui.")
     else:

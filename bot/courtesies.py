@@ -9,18 +9,28 @@ if TYPE_CHECKING:
     from bot.ports import Messenger
 
 MOST = 10  # under way at once; each takes a moment, and messages matter more
+QUIET = 4096  # conversations remembered as unanswered; whoever is forgotten sees one "typing…" more
 
 
 class Courtesies:
-    """Read marks with "typing…"; left out when there are many at once."""
+    """Read marks with "typing…"; left out when there are many at once, and for whom no answer is due."""
 
     def __init__(self, messenger: Messenger) -> None:
         self._messenger = messenger
         self._under_way: set[asyncio.Task[bool]] = set()
+        self._quiet: dict[str, None] = {}  # in the order in which they fell quiet
 
-    def read(self, wamid: str) -> None:
+    def note(self, conversa: str, *, answered: bool) -> None:
+        """Note whether talk of this conversation is answered now."""
+        self._quiet.pop(conversa, None)
+        if not answered:
+            self._quiet[conversa] = None
+            if len(self._quiet) > QUIET:
+                del self._quiet[next(iter(self._quiet))]
+
+    def read(self, conversa: str, wamid: str) -> None:
         """Mark a message as read, soon."""
-        if len(self._under_way) >= MOST:
+        if conversa in self._quiet or len(self._under_way) >= MOST:
             return
         task = asyncio.create_task(self._messenger.mark_read_and_typing(wamid), name="courtesy")
         self._under_way.add(task)

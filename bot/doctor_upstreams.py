@@ -23,6 +23,8 @@ _OK: Final = 200
 _NOT_FOUND: Final = 404
 _WRONG_TOKEN: Final = 190  # Meta's code of an access token that is wrong, expired or revoked
 _HOOK: Final = "/webhooks/gateway/"
+# Nobody has put this question to the real service yet: what rests on its answer alone is no failure.
+_UNSURE: Final = ". Pergunta ainda não conferida com o serviço real: confirme no painel dele"
 
 
 def _nothing_open() -> None:
@@ -80,10 +82,10 @@ async def about_gateway(settings: Settings) -> list[Achado]:
     if isinstance(answer, str):
         return [falha("gateway", f"sem resposta ({answer}). Confira PROSA_PLUGNOTAS_URL e a saída para a internet")]
     if answer.status in _REFUSED:
-        why = f"o gateway recusou o token (HTTP {answer.status}). Confira PROSA_PLUGNOTAS_API_KEY"
-        return [falha("gateway: token", why), *_clock("gateway", answer)]
+        why = f"recusado em GET /webhook (HTTP {answer.status}). Confira PROSA_PLUGNOTAS_API_KEY{_UNSURE}"
+        return [aviso("gateway: token", why), *_clock("gateway", answer)]
     if answer.status not in {_OK, _NOT_FOUND}:
-        why = f"o gateway respondeu HTTP {answer.status}; tente de novo daqui a pouco"
+        why = f"o gateway respondeu HTTP {answer.status}; tente de novo daqui a pouco{_UNSURE}"
         return [aviso("gateway: token", why), *_clock("gateway", answer)]
     return [ok("gateway: token", "aceito"), *_clock("gateway", answer), await _webhook(settings, _address(answer))]
 
@@ -100,10 +102,11 @@ async def _webhook(settings: Settings, address: str) -> Achado:
     """Knock at the registered address, if it is ours: what the gateway reaches, this machine reaches too."""
     subject = "gateway: webhook"
     if not address:
-        return falha(subject, "nenhum cadastrado no gateway: as notas só andam pelas consultas (README, 4)")
+        why = "não vi nenhum cadastrado no gateway; sem ele as notas só andam pelas consultas (README, 4)"
+        return aviso(subject, f"{why}{_UNSURE}")
     if not any(address.endswith(f"{_HOOK}{part.decode()}") for part in settings.gateway_paths):
         why = "o endereço cadastrado não termina em /webhooks/gateway/ e o segredo daqui. Cadastre de novo (README, 4)"
-        return falha(subject, why)
+        return aviso(subject, f"{why}{_UNSURE}")
     url = URL(address)
     answer = await _ask(origin(url), url.raw_path, {})
     if isinstance(answer, str):

@@ -15,7 +15,7 @@ from extractor.unserved import without as without_unserved
 from state_machine import messages, pedidos
 from state_machine.efeitos import EnviarArquivo, Mensagem
 from state_machine.escrita import Escrita
-from state_machine.estado import FINAIS, Estado
+from state_machine.estado import Estado
 from state_machine.eventos import (
     Abriu,
     Apagou,
@@ -69,14 +69,18 @@ class Plano:
     arquivo: EnviarArquivo | None = None
 
 
-# What people decide about an open invoice: its answer is never held back.
+# What people decide about an invoice: its answer is never held back.
 _DECISIONS = (Confirmou, Cancelou, Negou, PediuCorrecao, QuisAinda, NaoQuisMais)
 
 
-def decides(plano: Plano) -> bool:
-    """Say whether the turn decides about an invoice that is not over, by a button or in words."""
-    alvo = plano.alvo
-    return alvo is not None and alvo.estado not in FINAIS and any(isinstance(e, _DECISIONS) for e in plano.eventos)
+def decides(entrada: Entrada, plano: Plano) -> bool:
+    """Say whether the turn decides about an invoice, in words or by a button; each button counts as one that does."""
+    return isinstance(entrada, Toque) or (plano.alvo is not None and any(map(_is_decision, plano.eventos)))
+
+
+def _is_decision(evento: Evento) -> bool:
+    """What takes the summary's button away decides too: in silence a yes with a condition would seem to be done."""
+    return isinstance(evento, _DECISIONS) or (isinstance(evento, PediuAjuda) and evento.retem)
 
 
 class Memory(Protocol):

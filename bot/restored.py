@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _LAST = re.compile(r"(\d{1,9}):(\d{1,15})")
 _WHO = "linha de comando"
+MOST_SKIPPED = 100_000  # a company issues fewer between two copies; a note's own number typed in its place is far more
 
 
 async def restore(database: Database, ultimos: Sequence[str]) -> list[str]:
@@ -29,6 +30,9 @@ async def restore(database: Database, ultimos: Sequence[str]) -> list[str]:
         known = {each.id: each for each in await numbering.sequences(connection)}
         if not all(matches.values()) or given.keys() != known.keys():
             raise CommandRefusedError(_ask_for(list(known.values())))
+        far = [n for n, ultimo in given.items() if ultimo - known[n].ultimo > MOST_SKIPPED]
+        if far:
+            raise CommandRefusedError(_too_far([known[number] for number in far]))
         skipped = {number: await restored.move_past(connection, number, ultimo) for number, ultimo in given.items()}
         references = await restored.ask_for_open(connection)
         detalhe = {"emissoes": len(references), "pulados": {str(number): count for number, count in skipped.items()}}
@@ -39,6 +43,14 @@ async def restore(database: Database, ultimos: Sequence[str]) -> list[str]:
         *(f"Sequência {number}: {count} números pulados." for number, count in skipped.items()),
         "Agora: prosa conferir --dias N, do dia da cópia até hoje, e só depois abra as portas.",
     ]
+
+
+def _too_far(known: list[numbering.Conhecida]) -> str:
+    named = "; ".join(f"sequência {each.id}, aqui até {each.ultimo}" for each in known)
+    return (
+        f"Isso pularia mais de {MOST_SKIPPED} números ({named}). O número pedido é o do RPS, não o da nota: "
+        "confira no painel do gateway. Nada mudou."
+    )
 
 
 def _ask_for(known: list[numbering.Conhecida]) -> str:

@@ -30,6 +30,11 @@ def is_yes(sessao: Sessao | None, eventos: Sequence[Evento]) -> bool:
     return waits and any(isinstance(evento, Confirmou) for evento in eventos)
 
 
+def needs_right(sessao: Sessao | None, eventos: Sequence[Evento]) -> bool:
+    """Tell whether these events decide about an invoice, so that the right to issue is looked at once more."""
+    return is_yes(sessao, eventos) or any(isinstance(evento, QuisAinda | NaoQuisMais) for evento in eventos)
+
+
 def as_issued_by(sessao: Sessao, empresa: Empresa | None, eventos: Sequence[Evento]) -> list[Evento]:
     """Return the events as they are while the session is the company's, for which its user may issue now.
 
@@ -79,8 +84,13 @@ def as_unnumbered(eventos: Sequence[Evento]) -> list[Evento]:
     return [answer if isinstance(evento, Confirmou) else evento for evento in eventos]
 
 
-async def as_stopped(connection: Connection, sessao: Sessao, evento: Evento) -> Evento:
-    """Return a word about a stopped invoice with whether it still is one, its row locked; any other event as it is."""
+async def as_stopped(connection: Connection, sessao: Sessao, empresa: Empresa | None, evento: Evento) -> Evento:
+    """Return a word about a stopped invoice with whether it still is one, its row locked; any other event as it is.
+
+    ``empresa``: for which the person may issue now; the invoice of another company is not theirs to decide.
+    """
     if not isinstance(evento, QuisAinda | NaoQuisMais):
         return evento
-    return replace(evento, parada=await attempts.waits_for_person(connection, sessao.sessao_id, sessao.revisao))
+    autorizado = empresa is not None and empresa.id == sessao.empresa_id
+    parada = await attempts.waits_for_person(connection, sessao.sessao_id, sessao.revisao)
+    return replace(evento, parada=parada, autorizado=autorizado)

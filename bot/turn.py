@@ -21,7 +21,7 @@ from bot.inbound import Edicao, Outro, Palavras, joined, next_arrival
 from bot.interpret import Plano, decides, plan, read, without
 from bot.memory import ConversationMemory
 from bot.readings import dump_reading, load_reading
-from bot.seen import CLOCKS_APART, as_issued_by, as_seen, as_stopped, as_unnumbered, is_yes
+from bot.seen import CLOCKS_APART, as_issued_by, as_seen, as_stopped, as_unnumbered, is_yes, needs_right
 from bot.trace import trace
 from bot.unknown import orient
 from persistence import conversations, outbox, people, snapshots
@@ -108,9 +108,16 @@ class Conversations:
             self._ring_delivery()
             return ids
         if chegada.rows[-1].tentativas == 0:
-            self._courtesies.read(chegada.wamid)
+            self._courtesies.read(lease.lane, chegada.wamid)
         if conversa.empresa is not None:
-            taken = await self._cancelling.take(lease, chegada, conversa.empresa, talking=conversa.cancelando)
+            taken = await self._cancelling.take(
+                lease,
+                chegada,
+                conversa.empresa,
+                talking=conversa.cancelando,
+                drafting=conversa.ativa is not None,
+                voice=partial(self._voice, lease.lane),
+            )
             if taken:
                 return taken
         ativa = await self._current(lease.lane, conversa.ativa)
@@ -153,7 +160,7 @@ class Conversations:
     ) -> Collection[int]:
         empresa = conversa.empresa
         plano = await self._planned(lease, chegada, empresa, ativa, clock.now())
-        voz = Voice.SPEAK if decides(plano) else await self._budgets.person(lease.lane)
+        voz = Voice.SPEAK if decides(chegada.entrada, plano) else await self._voice(lease.lane)
         eventos = [await self._with_register(evento) for evento in plano.eventos]
         ids = [row.id for row in chegada.rows]
         correlacao = chegada.rows[-1].correlacao
@@ -163,7 +170,7 @@ class Conversations:
             conversations.greet_later(connection, chegada.contato, len(ids))
             if eventos:
                 alvo = plano.alvo or await _new_session(connection, lease.lane, empresa, plano, agora)
-                if is_yes(alvo, eventos):
+                if needs_right(alvo, eventos):
                     empresa = await conversations.issuer(connection, chegada.contato)
                 eventos = as_issued_by(alvo, empresa, eventos)
                 eventos = [await as_seen(connection, alvo, evento, self._repeat) for evento in eventos]
@@ -174,7 +181,7 @@ class Conversations:
                 ):
                     log.error("numbering_blocked", sessao_id=alvo.sessao_id)
                     eventos = as_unnumbered(eventos)
-                eventos = [await as_stopped(connection, alvo, evento) for evento in eventos]
+                eventos = [await as_stopped(connection, alvo, empresa, evento) for evento in eventos]
                 sessao = await self.apply(
                     connection, alvo, eventos, empresa, agora, correlacao, telefone=conversa.telefone, voz=voz
                 )
@@ -194,6 +201,11 @@ class Conversations:
         if sessao is not None:
             await self._remember(sessao, plano)
         return ids
+
+    async def _voice(self, conversa: str) -> Voice:
+        voz = await self._budgets.person(conversa)
+        self._courtesies.note(conversa, answered=voz is Voice.SPEAK)
+        return voz
 
     async def _planned(
         self, lease: Lease, chegada: Chegada, empresa: Empresa | None, ativa: Sessao | None, agora: datetime

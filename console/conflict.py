@@ -62,7 +62,9 @@ def conflict(emissao: Any | None, olhar: Olhar) -> Conflito | None:
     """Return both sides of an emission that ended in conflict; ``None`` for any other."""
     if emissao is None or emissao.status != StatusEmissao.CONFLITO:
         return None
-    nota = _note((emissao.resposta_gateway or {}).get("nota"))
+    # An older release kept its reading in ``resposta_gateway``, where now the gateway's own JSON stands.
+    leitura = emissao.leitura_gateway or emissao.resposta_gateway
+    nota = _note(leitura.get("nota") if isinstance(leitura, dict) else None)
     campos = tuple(_field(nome, emissao, nota, olhar) for nome in _NOMES) if nota else ()
     return Conflito(
         emissao.id_integracao,

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import asyncpg
+
+from persistence.dsn import for_asyncpg
+
 if TYPE_CHECKING:
     from persistence.engine import Database
 
@@ -180,5 +184,16 @@ async def invent(database: Database, sessions: int) -> int:
             values = (sessions,) if "$1" in step else ()
             await connection.execute(step, *values, timeout=TIMEOUT)
         total: int = await connection.fetchval("SELECT count(*) FROM transicoes", timeout=TIMEOUT)
-    await database.pool.execute("VACUUM ANALYZE", timeout=TIMEOUT)
     return total
+
+
+async def tidy(owner_dsn: str) -> None:
+    """Have the planner know the new rows at once; only the account that owns the tables may."""
+    connection = await asyncpg.connect(for_asyncpg(owner_dsn))
+    try:
+        names = await connection.fetchval(
+            "SELECT string_agg(quote_ident(tablename), ', ') FROM pg_tables WHERE schemaname = 'public'"
+        )
+        await connection.execute(f"VACUUM ANALYZE {names}", timeout=TIMEOUT)
+    finally:
+        await connection.close()

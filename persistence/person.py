@@ -116,7 +116,7 @@ async def _writer(connection: Connection, onde: str, quem: str, telefone: str | 
     return Pessoa(
         conversas=tuple(all_),
         codigos=tuple(str(row.codigo) for row in all_.values()),
-        destinos=tuple(sorted({who for row in all_.values() for who in _addresses(row)})),
+        destinos=tuple(sorted({who for row in all_.values() for who in _addresses(row)} | phones)),
         sessoes=tuple(sessions.scalars()),
         usuarios=usuarios,
     )

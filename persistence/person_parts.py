@@ -94,8 +94,16 @@ _LANE = "t.lane = ANY(:conversas)"
 _TICKS = """t.tipo = 'status' AND t.estado <> 0 AND (t.payload -> 'status' ->> 'recipient_id' = ANY(:destinos)
     OR t.payload -> 'status' ->> 'recipient_user_id' = ANY(:destinos))"""
 # Of bodies that nobody could read, and of notices about the account, nobody knows whose they are but by what they say.
-_ASIDE = """t.tipo IN ('ilegivel', 'aviso_meta') AND t.estado <> 0 AND EXISTS (
-    SELECT FROM unnest(:destinos) AS d WHERE length(d) >= 8 AND strpos(t.payload::text, d) > 0)"""
+# A message to a number that we do not serve belongs to no conversation; it names who wrote it.
+_FOREIGN = """t.tipo = 'mensagem' AND t.estado <> 0
+    AND NOT EXISTS (SELECT FROM conversas c WHERE c.conversa = t.lane)"""
+_ASIDE = f"""(t.tipo IN ('ilegivel', 'aviso_meta') AND t.estado <> 0 AND EXISTS (
+    SELECT FROM unnest(:destinos) AS d WHERE length(d) >= 8 AND strpos(t.payload::text, d) > 0)
+) OR ({_FOREIGN} AND (split_part(t.lane, ':', 2) = ANY(:destinos)
+    OR t.payload -> 'mensagem' ->> 'from' = ANY(:destinos) OR t.payload -> 'contato' ->> 'wa_id' = ANY(:destinos)))"""
+_EMPTY_LANE = (
+    """split_part(t.lane, ':', 2) = ANY(:destinos) AND NOT EXISTS (SELECT FROM inbox i WHERE i.lane = t.lane)"""
+)
 _TALK = "t.conversa = ANY(:conversas)"
 _MINE = _EMISSIONS.format("s.sessao_id = ANY(:sessoes)")
 
@@ -108,7 +116,7 @@ DO_TELEFONE: Final = (
         _DELETED,
     ),
     Parte("tiques", "inbox", _TICKS, _delete("inbox", _TICKS), _DELETED),
-    Parte("mensagens ilegíveis e avisos da Meta", "inbox", _ASIDE, _delete("inbox", _ASIDE), _DELETED),
+    Parte("mensagens sem conversa e avisos da Meta", "inbox", _ASIDE, _delete("inbox", _ASIDE), _DELETED),
     Parte(
         "avisos e comandos",
         "inbox",
@@ -152,8 +160,8 @@ DO_TELEFONE: Final = (
     Parte(
         "faixas",
         "lanes",
-        "t.lane = ANY(:conversas)",
-        _delete("lanes", "t.lane = ANY(:conversas)"),
+        f"{_LANE} OR {_EMPTY_LANE}",
+        _delete("lanes", f"{_LANE} OR {_EMPTY_LANE}"),
         _DELETED,
     ),
     Parte("conversas", "conversas", _TALK, _delete("conversas", _TALK), "ficam só como um código"),

@@ -29,7 +29,7 @@ from persistence.backlog import Backlog
 from persistence.crypto import KEY_BYTES, Vault
 from persistence.embedded import Embedded
 from persistence.engine import Database
-from persistence.history import invent
+from persistence.history import invent, tidy
 from persistence.inbox import Inbox
 from persistence.migrate import upgrade
 from persistence.staff import Papel
@@ -37,11 +37,12 @@ from persistence.staff import Papel
 SAMPLES = 40
 
 
-async def measure(url: str, sessions: int) -> None:
+async def measure(url: str, owner_url: str, sessions: int) -> None:
     """Invent the history, log in, ask for every kind of page, print."""
     database = await Database.open(url)
     began = time.monotonic()
     print(f"journal rows: {await invent(database, sessions)} in {time.monotonic() - began:.0f} s")
+    await tidy(owner_url)
     rows = await database.pool.fetch(
         "SELECT sessao_id, telefone, cnpj, id_integracao FROM session_snapshot "
         "WHERE id_integracao IS NOT NULL ORDER BY random() LIMIT $1",
@@ -106,8 +107,9 @@ def main() -> None:
     home = Path(tempfile.mkdtemp(prefix="prosa-bench-"))
     try:
         with Embedded.start(home, durable=False) as servers:
-            upgrade(servers.servers.owner_url, servers.servers.database_url)
-            asyncio.run(measure(servers.servers.database_url, int(sys.argv[1]) if len(sys.argv) > 1 else 2100))
+            owner, run_time = servers.servers.owner_url, servers.servers.database_url
+            upgrade(owner, run_time)
+            asyncio.run(measure(run_time, owner, int(sys.argv[1]) if len(sys.argv) > 1 else 2100))
     finally:
         shutil.rmtree(home, ignore_errors=True)
 

@@ -166,16 +166,21 @@ class EmissaoParada:
 
 @dataclass(frozen=True, slots=True)
 class QuisAinda:
-    """The person, or staff, want the invoice that waits for their word; ``parada`` is false when it no longer does."""
+    """The person, or staff, want the invoice that waits for their word; ``parada`` is false when it no longer does.
+
+    ``autorizado`` is false when the person may no longer issue for the invoice's company.
+    """
 
     parada: bool = True
+    autorizado: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class NaoQuisMais:
-    """The person gave the invoice up that waits for their word; ``parada`` as above."""
+    """The person gave the invoice up that waits for their word; ``parada`` and ``autorizado`` as above."""
 
     parada: bool = True
+    autorizado: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,6 +75,14 @@ def sem_empresa() -> Mensagem:
     )
 
 
+def sem_direito() -> Mensagem:
+    """A word about a confirmed invoice of a company for which the number issues no more."""
+    return Mensagem(
+        "Este número não emite mais pela empresa desta nota, então não mexi nela: nem enviei, nem cancelei. "
+        "Os dados continuam guardados, e quem cuida da Prosa na empresa decide o que fazer."
+    )
+
+
 def encaminhada(sessao: Sessao) -> Mensagem:
     """Forwarded or edited words are no answer to the summary, whatever they say."""
     return resumo(sessao, "*Mensagem encaminhada ou editada não confirma nem cancela: ainda não emiti.*\nConfere?")

@@ -123,6 +123,8 @@ def pergunta_se_quer(sessao: Sessao, evento: EmissaoParada, _agora: datetime) ->
 
 def retoma_envio(sessao: Sessao, evento: QuisAinda, _agora: datetime) -> Decision:
     """Let the stored bytes go; also of an error that certainly nobody accepted, which staff may send."""
+    if not evento.autorizado:
+        return Decision(sessao, (Responder(messages.sem_direito()),))
     if not evento.parada:
         andamento = messages.em_andamento() if sessao.estado is Estado.PROCESSANDO else messages.falhou()
         return Decision(sessao, (Responder(andamento),))
@@ -136,6 +138,8 @@ def retoma_envio(sessao: Sessao, evento: QuisAinda, _agora: datetime) -> Decisio
 
 def desiste_do_envio(sessao: Sessao, evento: NaoQuisMais, _agora: datetime) -> Decision:
     """End an invoice that nobody accepted and nobody wants any more."""
+    if not evento.autorizado:
+        return Decision(sessao, (Responder(messages.sem_direito()),))
     if not evento.parada:
         return Decision(sessao, (Responder(messages.ja_enviada()),))
     return entra(sessao, Estado.CANCELADO_USUARIO, Dispensar(sessao.revisao), Responder(messages.cancelada(sessao)))

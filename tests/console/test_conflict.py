@@ -40,7 +40,8 @@ def _emission(**nota: Any) -> SimpleNamespace:
         codigo_servico="1701",
         competencia=date(2026, 11, 3),
         descricao_servico="consultoria",
-        resposta_gateway={"resultado": "Found", "nota": {**NOTE, **nota}},
+        resposta_gateway=[{"id": "x1", "valor": 1500}],  # the gateway's own JSON, of any shape
+        leitura_gateway={"resultado": "Found", "nota": {**NOTE, **nota}},
     )
 
 
@@ -77,7 +78,7 @@ def test_a_cancelled_note_and_a_silent_gateway_have_advice_of_their_own() -> Non
     assert "cancelou" in gone.seguro[0]
     for answer in (None, {}, {"nota": None}, {"nota": "x"}, {"nota": {"situacao": "?"}}):
         emission = _emission()
-        emission.resposta_gateway = answer
+        emission.resposta_gateway, emission.leitura_gateway = answer, None
         silent = conflict(emission, Olhar())
         assert silent is not None
         assert silent.campos == ()
@@ -103,7 +104,7 @@ async def test_the_page_of_a_conflict_shows_both_sides_and_says_what_is_safe(des
     )
     nota = {**NOTE, "valor": "1800.00", "numero": "9042"}
     await pool.execute(
-        "UPDATE nfse_emissao SET status = 'conflito', resposta_gateway = $2::text::jsonb, "
+        "UPDATE nfse_emissao SET status = 'conflito', resposta_gateway = '[]', leitura_gateway = $2::text::jsonb, "
         "erro_mensagem = 'the gateway''s note under our key differs in valor' WHERE sessao_id = $1",
         sessao_id,
         orjson.dumps({"resultado": "Found", "nota": nota}).decode(),

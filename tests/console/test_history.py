@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from persistence import dashboard
-from persistence.history import HistoryExistsError, invent
+from persistence.history import HistoryExistsError, invent, tidy
 from persistence.staff import Alcance, Papel
 from state_machine.estado import FINAIS
 
@@ -48,6 +48,14 @@ async def test_a_history_is_invented_once(office: Office) -> None:
 
 def _ids(page: str) -> list[str]:
     return [part.partition('"')[0] for part in page.split('data-id="')[1:]]
+
+
+async def test_the_owner_has_the_planner_know_the_history(office: Office, owner_url: str) -> None:
+    """The run-time account may not: PostgreSQL would skip each table with a warning, and say that all is well."""
+    await office.database.pool.execute("SELECT pg_stat_clear_snapshot()")
+    await tidy(owner_url)
+    never = "SELECT count(*) FROM pg_stat_user_tables WHERE last_vacuum IS NULL OR last_analyze IS NULL"
+    assert await office.database.pool.fetchval(never) == 0
 
 
 async def test_the_dashboard_is_counted_once_for_everybody(office: Office) -> None:

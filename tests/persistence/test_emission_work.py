@@ -12,7 +12,7 @@ import pytest_asyncio
 from stored_work import CONTEUDO, change, clear, emission, lease_ends, row
 
 from persistence import attempts, emissions
-from persistence.emissions import EmissionLeaseLostError
+from persistence.emissions import EmissionLeaseLostError, Ouvido
 from persistence.engine import Database
 from state_machine.emission import StatusEmissao
 from state_machine.reconciliation import Passo
@@ -264,3 +264,20 @@ async def test_of_two_writers_the_second_loses(database: Database) -> None:
         await settle(database, frozen, StatusEmissao.ERRO, None)
     found = await row(database, TABLE, stored)
     assert (found["status"], found["epoch"], found["versao"]) == ("pendente", frozen.epoch, frozen.versao + 1)
+
+
+async def test_an_answer_that_tells_nothing_leaves_what_was_heard(database: Database) -> None:
+    """What we read in an earlier answer stays beside it; a JSON null would count as a reading, and hide it."""
+    stored = await emission(database)
+    [tarefa] = await claim(database)
+    passo = Passo(replace(tarefa.andamento, status=StatusEmissao.ENVIADO), 0.0)
+    async with database.transaction() as connection:
+        await emissions.settle(connection, tarefa, passo, Ouvido('{"id": 1}', {"codigos": ["E1"]}, "7"))
+    [again] = await claim(database)
+    await settle(database, again, StatusEmissao.ENVIADO, LATER)
+    found = await row(database, TABLE, stored)
+    assert (found["resposta_gateway"], found["leitura_gateway"], found["protocolo"]) == (
+        {"id": 1},
+        {"codigos": ["E1"]},
+        "7",
+    )

@@ -9,7 +9,7 @@ import pytest_asyncio
 from stored_work import clear, emission, row
 
 from bot.protocol_commands import CommandRefusedError
-from bot.restored import restore
+from bot.restored import MOST_SKIPPED, restore
 from persistence import numbering
 from persistence.engine import Database
 from persistence.numbering import Sequencia
@@ -53,6 +53,15 @@ async def test_nothing_changes_before_every_sequence_is_told(database: Database,
     with pytest.raises(CommandRefusedError, match=f"--rps {number}:"):
         await restore(database, [word.format(number) for word in words])
     assert await database.pool.fetchrow("SELECT n.ultimo, e.status FROM numeracao n, nfse_emissao e") == before
+
+
+async def test_a_number_that_is_no_rps_is_refused(database: Database) -> None:
+    """A note's number, with the year before it, typed in the place of the RPS would explain a trillion gaps."""
+    sequencia, number = await _sequence(database)
+    with pytest.raises(CommandRefusedError, match="não o da nota"):
+        await restore(database, [f"{number}:{502 + MOST_SKIPPED}"])
+    async with database.transaction() as connection:
+        assert await numbering.allocate(connection, sequencia) == 502
 
 
 @pytest.mark.parametrize("status", ["pendente", "enviando", "enviado", "desconhecido"])

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from nightly import size
-from road_people import FULL, open_road
+from road_people import FULL, open_road, unlike
 
 from state_machine import messages
 
@@ -94,6 +94,92 @@ async def test_a_flushed_redis_fills_the_buckets(road: Road) -> None:
     ana = await _exhausted(road)
     await road.house.redis.flushall()
     assert (await ana.say("oi")).text != NOTICE
+
+
+async def test_talk_about_a_cancellation_is_bounded_and_its_decisions_are_answered(road: Road) -> None:
+    """Beyond the bucket requests leave no answer; a reason, a button and a yes in words are answered at once."""
+    ana = await road.person()
+    await ana.issue()
+    await road.settled()
+    [note] = await road.notes(ana)
+    for number in range(BURST):
+        await ana.tell(f"oi {number}")
+        await road.settled()
+    before = len(ana.answers)
+    for _ in range(4 * BURST):
+        await ana.tell(f"cancela a nota {note.numero}")
+        await road.settled()
+    assert len(ana.answers) <= before + 1
+    ana.read = road.world.meta.bubbles(ana.who)[-1].id
+    assert "Qual é o motivo?" in (await ana.say("sim")).text
+    summary = await ana.say("o serviço não foi prestado ao cliente")
+    assert summary.buttons
+    before = len(ana.answers)
+    for number in range(BURST):
+        await ana.tell(f"o serviço de número {number} não foi prestado ao cliente")
+        await road.settled()
+    assert len(ana.answers) == before
+    again = await ana.press("Cancelar a nota", of=summary)  # it names the reason given before: shown as it is now
+    await ana.touch("Cancelar a nota", of=again)
+    await ana.expect("Pedi o cancelamento")
+    await ana.expect("cancelada")
+    await road.settled()
+    assert await road.notes(ana) == []
+
+
+async def test_a_cancellation_asked_for_beside_a_draft_is_answered(road: Road) -> None:
+    """Else the yes that follows would be one to the draft's summary, which nobody meant."""
+    ana = await _exhausted(road)
+    await ana.tell(unlike())
+    await road.settled()
+    ana.read = road.world.meta.bubbles(ana.who)[-1].id
+    await ana.say("sim")  # shows the summary
+    which = await ana.say("cancela a nota 987654")
+    assert "Não achei a nota 987654" in which.text
+    assert (await ana.say("sim")).buttons
+    await road.settled()
+    assert await road.notes(ana) == []
+
+
+async def test_a_yes_that_voids_its_own_summary_is_answered(road: Road) -> None:
+    """A condition that we cannot serve takes the button away: in silence it would seem to be issued."""
+    ana = await _exhausted(road)
+    await ana.tell(unlike())
+    await road.settled()
+    ana.read = road.world.meta.bubbles(ana.who)[-1].id
+    await ana.say("sim")  # shows the summary
+    assert "não emiti nada" in (await ana.say("sim, com retenção de ISS")).text
+    await road.settled()
+    assert await road.notes(ana) == []
+
+
+async def test_an_old_button_is_answered_beyond_the_bucket(road: Road) -> None:
+    """Whoever takes an expired invoice up again by its button sees it, however much was said before."""
+    ana = await road.person()
+    await ana.say(unlike())
+    for number in range(BURST - 1):
+        await ana.say(f"oi {number}")
+    await road.database.pool.execute(
+        "UPDATE session_snapshot SET expira_em = now() WHERE conversa = $1", road.conversation(ana)
+    )
+    await road.house.schedule.expire()
+    await road.reached(ana, "expirado")
+    await road.house.redis.flushall()
+    asked = await ana.say("sim")
+    for number in range(BURST):
+        await ana.tell(f"oi {number}")
+        await road.settled()
+    ana.read = road.world.meta.bubbles(ana.who)[-1].id
+    assert "Retomei" in (await ana.press("Retomar esta nota", of=asked)).text
+
+
+async def test_no_typing_is_shown_where_no_answer_comes(road: Road) -> None:
+    """Read marks cost calls to Meta, and promise an answer."""
+    ana = await _exhausted(road)
+    for number in range(BURST):
+        await ana.tell(f"oi {number}")
+        await road.settled()
+    assert not road.world.meta.phones.is_typing(ana.who)
 
 
 @pytest.mark.timeout(900)  # 3,000 numbers at night

@@ -121,6 +121,9 @@ async def everywhere(road: Road, ana: Person) -> None:
     unreadable = {"from": ana.who, "type": "text", "text": {"body": WORD}}  # no id
     number = {"phone_number_id": road.world.config.meta.account.phone_number_id}
     await received(road, {"field": "messages", "value": {"metadata": number, "messages": [unreadable]}})
+    elsewhere = {"id": f"wamid.elsewhere.{ana.who}", "from": ana.who, "type": "text", "text": {"body": WORD}}
+    value = {"metadata": {"phone_number_id": "999888777666555"}, "messages": [elsewhere]}  # not a number that we serve
+    await received(road, {"field": "messages", "value": value})
     await received(road, {"field": "account_update", "value": {"phone_number": ana.who, "about": WORD}})
     sessao_id = (await road.session(ana))["sessao_id"]
     for statement in ELSEWHERE:

@@ -6,16 +6,23 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from road_people import FULL, until
+from road_people import FULL, unlike, until
 
 from bot.company import add_company, remove_user
 from bot.demo import COMPANY
+from bot.protocol_commands import send_stored
 from persistence.staff import Alcance
 
 if TYPE_CHECKING:
     from road_people import Person, Road
 
     from persistence.people import Revogado
+
+A_DAY_LATER = """
+UPDATE nfse_emissao SET criado_em = criado_em - interval '25 h', desejado_em = desejado_em - interval '25 h'
+WHERE id_integracao = $1
+"""
+OTHER = replace(COMPANY, cnpj="99.000.002/0001-48", razao_social="CAFÉ DA ESQUINA LTDA")
 
 
 async def _removed(road: Road, person: Person) -> Revogado:
@@ -72,3 +79,29 @@ async def test_a_removal_waits_for_a_yes_that_is_being_committed(road: Road) -> 
         await until(lambda: road.database.pool.fetchval(waits))
         assert not removal.done()
     assert (await removal).abertas == 1
+
+
+async def test_who_left_the_company_decides_nothing_about_its_stopped_invoice(road: Road) -> None:
+    """The right to issue is looked at again: neither button moves the invoice of the company that was left."""
+    ana = await road.person()
+    road.world.plugnotas.faults.set("limite_429", seconds=1, method="POST")
+    await ana.say(unlike())
+    await ana.touch("Confirmar")
+    key = (await road.reached(ana, "processando"))["id_integracao"]
+    row = "SELECT status, retida FROM nfse_emissao WHERE id_integracao = $1 AND envios > 0"
+    await until(lambda: road.database.pool.fetchrow(row, key))
+    await road.database.pool.execute(A_DAY_LATER, key)
+    question = await ana.expect("ainda quer esta nota?")
+    await until(lambda: road.database.pool.fetchrow(f"{row} AND retida = 'pessoa'", key))
+    road.world.plugnotas.faults.clear()
+    await _removed(road, ana)
+    await add_company(road.database, replace(OTHER, usuarios=(ana.who,)))
+    for title in ("Não quero mais", "Quero, emitir"):
+        assert "não emite mais pela empresa desta nota" in (await ana.press(title, of=question)).text
+    await road.settled()
+    assert tuple(await road.database.pool.fetchrow(row, key)) == ("pendente", "pessoa")
+    assert await road.notes(ana) == []
+    assert "pedido registrado" in (await send_stored(road.database, key))[0]  # staff may, as ever
+    await ana.expect("Voltei a tentar")
+    await ana.files()
+    assert [note.id_integracao for note in await road.notes(ana)] == [key]

@@ -60,7 +60,11 @@ def test_the_longest_summary_of_all_still_shows_every_field():
     longo = EMOJI * 2000
     sessao = no_resumo(
         *(lido(Campo.DOCUMENTO, CNPJ), lido(Campo.VALOR, "9999999999.99"), lido(Campo.DESCRICAO, longo)),
-        *(lido(Campo.EMAIL, f"{EMOJI * 74}@ex.co"), lido(Campo.COMPETENCIA, "2026-10"), lido(Campo.DATA, "2026-10-31")),
+        *(
+            lido(Campo.EMAIL, f"{EMOJI * 64}@{EMOJI * 8}.co"),
+            lido(Campo.COMPETENCIA, "2026-10"),
+            lido(Campo.DATA, "2026-10-31"),
+        ),
         cadastro=Cadastro(CNPJ, EMOJI * 300, "X" * 99),
     )
     sessao = replace(sessao, emitente=EMOJI * 300, igual=NotaIgual("x", AGORA))
@@ -164,6 +168,7 @@ _FIXAS = {
     "quarentena": (),
     "outra_empresa": (_SESSAO,),
     "sem_empresa": (),
+    "sem_direito": (),
     "encaminhada": (_SESSAO,),
     "editou_sem_texto": (),
     "editou": (),
