@@ -12,7 +12,7 @@ import pytest
 from road_people import until
 
 from console.charts import bars, columns
-from console.export import month
+from console.export import month, sheet
 from persistence import dashboard
 from persistence.staff import Papel
 
@@ -190,6 +190,15 @@ async def test_a_cancelled_note_is_a_figure_and_a_filter_of_its_own(desk: Desk, 
         assert await figures() == (authorised - 1, cancelled + 1, days - 1)
         await pool.execute("DELETE FROM painel")
     assert history
+
+
+@pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"])
+def test_no_cell_of_a_sheet_is_a_formula(first: str) -> None:
+    """Whatever a spreadsheet would run is text in it; JSON, which no spreadsheet opens, keeps its words."""
+    [row] = csv.DictReader(
+        io.StringIO(sheet([{"cliente": f"{first}1+1"}]).decode("utf-8-sig"), newline=""), delimiter=";"
+    )
+    assert row["cliente"] == f"'{first}1+1"
 
 
 @pytest.mark.parametrize(
