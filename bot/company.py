@@ -98,11 +98,24 @@ def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
 
 
 async def add_company(database: Database, form: CompanyForm) -> int:
-    """Store the company and its people, or update them; returns its id. Raises ``CompanyError``: nothing changed."""
+    """Store the company and its people, or update them; returns its id. Raises ``CompanyError``: nothing changed.
+
+    Who may issue from now on is audited in the same commit, by the ids of their rows.
+    """
     columns, phones = checked(form)
     try:
         async with database.transaction() as connection:
-            return await people.save_company(connection, columns, DEFAULTS, phones)
+            empresa_id, novos = await people.save_company(connection, columns, DEFAULTS, phones)
+            if novos:
+                await audit.write(
+                    connection,
+                    staff_id=None,
+                    quem="linha de comando",
+                    acao="deu direito de emitir",
+                    empresa_id=empresa_id,
+                    detalhe={"usuarios": novos},
+                )
+            return empresa_id
     except people.PhoneTakenError as error:
         raise _refusal(f"--usuario {error}: este número já emite por outra empresa") from error
 

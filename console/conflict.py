@@ -62,9 +62,7 @@ def conflict(emissao: Any | None, olhar: Olhar) -> Conflito | None:
     """Return both sides of an emission that ended in conflict; ``None`` for any other."""
     if emissao is None or emissao.status != StatusEmissao.CONFLITO:
         return None
-    # An older release kept its reading in ``resposta_gateway``, where now the gateway's own JSON stands.
-    leitura = emissao.leitura_gateway or emissao.resposta_gateway
-    nota = _note(leitura.get("nota") if isinstance(leitura, dict) else None)
+    nota = _note(emissao.leitura_gateway) or _note(emissao.resposta_gateway)  # the latter: of older releases
     campos = tuple(_field(nome, emissao, nota, olhar) for nome in _NOMES) if nota else ()
     return Conflito(
         emissao.id_integracao,
@@ -158,6 +156,7 @@ def _document(numero: str) -> str:
 
 def _note(stored: Any) -> Nota | None:
     """Read the stored answer; what an older release wrote otherwise is no note."""
+    stored = stored.get("nota") if isinstance(stored, dict) else None
     if not isinstance(stored, dict) or stored.get("situacao") not in set(Situacao):
         return None
     said = {nome: stored[nome] for nome in _NOMES if isinstance(stored.get(nome), str)}

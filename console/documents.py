@@ -20,7 +20,7 @@ _PLAIN: Final = re.compile(r"[^0-9A-Za-z-]+")  # of a number that an authority m
 def issued(caso: Caso) -> Any | None:
     """Return the case's emission with a note; of two, the one whose note is still worth something."""
     with_note = [emissao for emissao in caso.emissoes if emissao.numero]
-    return min(with_note, key=lambda emissao: emissao.nota_status, default=None)  # autorizado comes first
+    return min(with_note, key=lambda e: (e.nota_status == "cancelado", e.nota_status), default=None)
 
 
 async def download(visita: Visita) -> web.StreamResponse:

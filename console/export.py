@@ -24,7 +24,7 @@ LIMIT: Final = 10_000  # rows; more is a report, not a list
 _LONGEST_MONTH: Final = 31  # days: from a first day it always leads into the next month
 _CNPJ: Final = 14  # characters; a company's name is no person's
 NOTAS: Final = {"autorizado": "autorizada", "cancelamento_pendente": "cancelamento pedido", "cancelado": "cancelada"}
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would run
+_FORMULA: Final = (*"=+-@\t\r\n", *"＝＋－＠")
 
 
 async def show(visita: Visita) -> web.StreamResponse:
@@ -41,7 +41,7 @@ async def show(visita: Visita) -> web.StreamResponse:
         detalhe = {"formato": formato, "linhas": len(rows), "filtros": {k: v[:80] for k, v in query.items()}}
         await audit.write(connection, staff_id=quem.id, quem=quem.nome, acao="exportou", detalhe=detalhe)
     found = [_row(row, Olhar()) for row in rows]
-    body = orjson.dumps(found) if formato == "json" else _csv(found)
+    body = orjson.dumps(found) if formato == "json" else sheet(found)
     kind = "application/json" if formato == "json" else "text/csv"
     headers = {"Content-Disposition": f'attachment; filename="fila.{formato}"'}
     return web.Response(body=body, content_type=kind, charset="utf-8", headers=headers)
@@ -89,7 +89,7 @@ def _decimal(value: Decimal | None) -> str:
     return "" if value is None else f"{value:f}".replace(".", ",")
 
 
-def _csv(rows: list[dict[str, str]]) -> bytes:
+def sheet(rows: list[dict[str, str]]) -> bytes:
     """Return CSV that opens well in Brazilian spreadsheets, and in which no cell is a formula."""
     out = io.StringIO()
     names = list(rows[0]) if rows else ["numero"]

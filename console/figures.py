@@ -47,7 +47,8 @@ async def dashboard(visita: Visita) -> web.StreamResponse:
         ("abriram uma nota", way.abertas),
         ("deram todos os dados", way.completas),
         ("confirmaram", way.confirmadas),
-        ("tiveram a nota autorizada", way.autorizadas),
+        ("têm a nota autorizada", way.autorizadas),
+        ("tiveram a nota cancelada", way.canceladas),
     ]
     return visita.pagina(
         "painel.html",

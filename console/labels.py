@@ -24,6 +24,9 @@ ESTADOS: Final[Mapping[str, tuple[str, str]]] = {
     Estado.CANCELADO_USUARIO: ("desistência", "off"),
     Estado.EXPIRADO: ("expirada", "off"),
 }
+CANCELADA: Final = ("cancelada", "off")
+# What the list is narrowed to: the states, and what may become of an authorised note.
+SITUACOES: Final[Mapping[str, tuple[str, str]]] = {**ESTADOS, "cancelada": CANCELADA}
 MOTIVOS: Final[Mapping[str, str]] = {
     SnapshotReason.MANUAL: "aberta",
     SnapshotReason.DATA_COMPLETE: "dados completos",
@@ -220,7 +223,7 @@ def estado(nome: str) -> tuple[str, str]:
 def situacao(nome: str, nota: str | None) -> tuple[str, str]:
     """Return the label and tone of a session whose note stands as ``nota``: a cancelled note is no authorised one."""
     if nome == Estado.APROVADO and nota == StatusNota.CANCELADO:
-        return ("cancelada", "off")
+        return CANCELADA
     if nome == Estado.APROVADO and nota == StatusNota.CANCELAMENTO_PENDENTE:
         return ("cancelamento na prefeitura", "busy")
     return estado(nome)

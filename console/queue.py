@@ -11,11 +11,11 @@ from urllib.parse import urlencode
 from aiohttp import web
 
 from console.format import Olhar
-from console.labels import CAUSAS, ESTADOS, MOTIVOS
+from console.labels import CAUSAS, MOTIVOS, SITUACOES
 from persistence import staff_queue, staff_views
 from persistence.staff_pulse import pulse
 from persistence.staff_queue import Filtros
-from state_machine.estado import Estado, SnapshotReason
+from state_machine.estado import SnapshotReason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,7 +81,7 @@ async def show(visita: Visita) -> web.StreamResponse:
         nome_max=staff_views.NAME_LENGTH,
         vistas=[(vista, address(vista.filtros)) for vista in views],
         vista=next((vista for vista in views if vista.filtros == here), None),
-        estados=ESTADOS,
+        estados=SITUACOES,
         motivos=MOTIVOS,
         causas=CAUSAS,
         olhar=Olhar(),
@@ -92,7 +92,7 @@ def filters(query: Mapping[str, str]) -> Filtros:
     """Read the filters; what makes no sense narrows nothing."""
     estado, motivo = query.get("estado", ""), query.get("motivo", "")
     return Filtros(
-        estado=estado if estado in set(Estado) else None,
+        estado=estado if estado in SITUACOES else None,
         motivo=motivo if motivo in set(SnapshotReason) else None,
         empresa_id=whole(query.get("empresa")),
         atendente=query.get("atendente") or None,

@@ -36,7 +36,8 @@ async def read(connection: Connection, alcance: Alcance, days: int) -> Painel:
     """Return the kept sums for who sees every company; else, and without fresh ones, count now."""
     if alcance.todas:
         fresh = painel.c.contado_em > sa.func.now() - FRESH
-        row = (await connection.execute(painel.select().where(painel.c.dias == days, fresh))).one_or_none()
+        whole = painel.c.dados.has_key("canceladas")  # the release before keeps sums without them
+        row = (await connection.execute(painel.select().where(painel.c.dias == days, fresh, whole))).one_or_none()
         if row is not None:
             return _of(row.dados, row.contado_em)
     return await _count(connection, alcance, days)
@@ -47,9 +48,11 @@ async def refresh(database: Database) -> int:
     for days in DAYS:
         async with database.transaction() as connection:
             counted = await _count(connection, Alcance(todas=True), days)
+            caminho = asdict(counted.caminho)
             values = {
                 "dados": {
-                    "caminho": asdict(counted.caminho),
+                    "canceladas": caminho.pop("canceladas"),  # beside: the release before reads every key of the way
+                    "caminho": caminho,
                     "por_dia": counted.por_dia,
                     "recusas": counted.recusas,
                 },
@@ -72,7 +75,7 @@ async def _count(connection: Connection, alcance: Alcance, days: int) -> Painel:
 
 def _of(dados: dict[str, Any], contado_em: datetime) -> Painel:
     return Painel(
-        Caminho(**dados["caminho"]),
+        Caminho(**dados["caminho"], canceladas=dados["canceladas"]),
         [(str(dia), int(quantas)) for dia, quantas in dados["por_dia"]],
         [(str(codigo), int(quantas)) for codigo, quantas in dados["recusas"]],
         contado_em,

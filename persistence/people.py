@@ -107,8 +107,10 @@ async def save_company(
     telefones: list[str],
     *,
     versao: int | None = None,
-) -> int:
-    """Create the company or update it, and let these phones (canonical) issue for it; returns its id.
+) -> tuple[int, list[int]]:
+    """Create the company or update it, and let these phones (canonical) issue for it.
+
+    Returns its id, and the ids of the people who had no right to issue before.
 
     ``defaults`` count only for a new company. ``versao`` is the one that the changes were made to, where they come from
     a form that showed it. Raises ``PhoneTakenError`` or ``StaleCompanyError``; then nothing was changed.
@@ -133,16 +135,16 @@ async def save_company(
     if empresa_id is None:
         raise StaleCompanyError(values["cnpj"])
     await suspension.lift(connection, empresa_id)  # whoever repaired the data wants to see at once whether it helped
+    novos = []
     for telefone in telefones:
-        await connection.execute(
-            insert(usuario).values(empresa_id=empresa_id, telefone=telefone).on_conflict_do_nothing()
-        )
+        given = insert(usuario).values(empresa_id=empresa_id, telefone=telefone).on_conflict_do_nothing()
+        novos += (await connection.execute(given.returning(usuario.c.id))).scalars()
         dona = (
             await connection.execute(sa.select(usuario.c.empresa_id).where(usuario.c.telefone == telefone))
         ).scalar_one()
         if dona != empresa_id:
             raise PhoneTakenError(telefone)
-    return int(empresa_id)
+    return int(empresa_id), novos
 
 
 @dataclass(frozen=True, slots=True)

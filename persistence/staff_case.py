@@ -65,11 +65,25 @@ NOTA: sa.Label[str | None] = (
     sa.select(nfse_processada.c.status)
     .join(nfse_emissao, nfse_emissao.c.id == nfse_processada.c.emissao_id)
     .where(nfse_emissao.c.session_id == _S.id)
-    .order_by(nfse_processada.c.status, nfse_processada.c.id.desc())  # autorizado, cancelamento_pendente, cancelado
+    .order_by(nfse_processada.c.status == "cancelado", nfse_processada.c.status, nfse_processada.c.id.desc())
     .limit(1)
     .correlate(session_snapshot)
     .scalar_subquery()
     .label("nota")
+)
+_other, _of_it = nfse_processada.alias(), nfse_emissao.alias()
+# Ids of the sessions of which every note is cancelled; few, so a list begins with them.
+CANCELADAS: sa.Select[int] = (
+    sa.select(nfse_emissao.c.session_id)
+    .join(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
+    .where(
+        nfse_processada.c.status == "cancelado",
+        ~sa.exists(
+            sa.select(_other.c.id)
+            .join(_of_it, _of_it.c.id == _other.c.emissao_id)
+            .where(_of_it.c.session_id == nfse_emissao.c.session_id, _other.c.status != "cancelado")
+        ),
+    )
 )
 _window = sa.func.now() - conversas.c.ultima_entrada_em < WINDOW
 _SESSION = (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from persistence.staff_case import CANCELADAS
 from persistence.staff_groups import CODE, GROUP_RESOLVED, LOOKED_AFTER, WHEN, last_resolution
 from persistence.tables import (
     empresa,
@@ -32,12 +33,16 @@ _E = nfse_emissao.c
 
 @dataclass(frozen=True, slots=True)
 class Caminho:
-    """How far the sessions of a time came; seconds from the first word to the invoice, and messages for each."""
+    """How far the sessions of a time came; seconds from the first word to the invoice, and messages for each.
+
+    ``autorizadas`` have a note that stands; of ``canceladas`` every note was cancelled.
+    """
 
     abertas: int
     completas: int
     confirmadas: int
     autorizadas: int
+    canceladas: int
     mediana: float | None
     p95: float | None
     mensagens: int
@@ -86,11 +91,13 @@ async def way(connection: Connection, alcance: Alcance, since: timedelta) -> Cam
     """Count how far sessions came, and how long an invoice took."""
     s = snapshot.c
     recent = sa.and_(s.created_at > sa.func.now() - since, alcance.em(s.empresa_id))
+    cancelled = s.id.in_(CANCELADAS)
     counts = sa.select(
         sa.func.count().label("abertas"),
         sa.func.count().filter(s.resumos > 0).label("completas"),
         sa.func.count().filter(s.id_integracao.is_not(None)).label("confirmadas"),
-        sa.func.count().filter(s.estado == "aprovado").label("autorizadas"),
+        sa.func.count().filter(s.estado == "aprovado", ~cancelled).label("autorizadas"),
+        sa.func.count().filter(s.estado == "aprovado", cancelled).label("canceladas"),
     ).where(recent)
     took = sa.func.extract("epoch", nfse_processada.c.criado_em - s.created_at)
     times = sa.select(
@@ -109,6 +116,7 @@ async def way(connection: Connection, alcance: Alcance, since: timedelta) -> Cam
         a.completas,
         a.confirmadas,
         a.autorizadas,
+        a.canceladas,
         float(b.mediana) if b.mediana is not None else None,
         float(b.p95) if b.p95 is not None else None,
         mensagens,
@@ -116,12 +124,13 @@ async def way(connection: Connection, alcance: Alcance, since: timedelta) -> Cam
 
 
 async def per_day(connection: Connection, alcance: Alcance, since: timedelta) -> list[tuple[str, int]]:
-    """Count authorised invoices by day in Brazil, the oldest first, days without any included."""
+    """Count the invoices that stand by the day in Brazil on which they were authorised, the oldest first."""
     local = sa.func.timezone("America/Sao_Paulo", nfse_processada.c.criado_em)
     day = sa.func.to_char(local, "YYYY-MM-DD")
     joined = nfse_processada.join(nfse_emissao, _E.id == nfse_processada.c.emissao_id)
     statement = sa.select(day, sa.func.count()).select_from(joined)
     statement = statement.where(nfse_processada.c.criado_em > sa.func.now() - since, alcance.em(_E.prestador_id))
+    statement = statement.where(nfse_processada.c.status != "cancelado")
     rows = await connection.execute(statement.group_by(day).order_by(day))
     return [(str(row[0]), int(row[1])) for row in rows]
 

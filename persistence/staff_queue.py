@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from persistence.conversations import APAGADO
 from persistence.staff import SHOWN
-from persistence.staff_case import NOTA, may_see
+from persistence.staff_case import CANCELADAS, NOTA, may_see
 from persistence.tables import (
     conversas,
     empresa,
@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Filtros:
-    """What the list is narrowed to; values in BRL. ``antes`` is the id that the next page continues from."""
+    """What the list is narrowed to; values in BRL. ``antes`` is the id that the next page continues from.
+
+    ``estado`` is a state of sessions, or ``CANCELADA``; *aprovado* leaves out what was cancelled since.
+    """
 
     estado: str | None = None
     motivo: str | None = None
@@ -38,6 +41,7 @@ class Filtros:
     antes: int | None = None
 
 
+CANCELADA = "cancelada"  # authorised, then cancelled: no state of a session, what became of its note
 COUNTED = 1000  # rows of a tab; a page that says "999+" is opened as often as one that says 4,812
 # Each source has an index of its own, so that the list costs what needs eyes, not what was ever done.
 _EYES = """
@@ -130,8 +134,12 @@ def narrowed(alcance: Alcance, filtros: Filtros, *more: Any, atencao: bool) -> s
 
 def _narrowed(statement: sa.Select[Any], alcance: Alcance, filtros: Filtros) -> sa.Select[Any]:
     statement = statement.where(alcance.em(_S.empresa_id))
+    estado = "aprovado" if filtros.estado == CANCELADA else filtros.estado
+    if estado == "aprovado":
+        cancelled = _S.id.in_(CANCELADAS)
+        statement = statement.where(cancelled if filtros.estado == CANCELADA else ~cancelled)
     for column, wanted in (
-        (_S.estado, filtros.estado),
+        (_S.estado, estado),
         (_S.snapshot_reason, filtros.motivo),
         (_S.empresa_id, filtros.empresa_id),
     ):

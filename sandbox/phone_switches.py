@@ -12,9 +12,11 @@ if TYPE_CHECKING:
     from sandbox.plugnotas import PlugNotasSimulator
     from sandbox.plugnotas_model import Note
 
+# What the person of the page can mend; without words of its own the city blames the company's registration.
+VALUE_REFUSED: Final = '[{"Codigo": "E0427", "Descricao": "O valor do serviço informado não foi aceito."}]'
 SETTINGS: Final[dict[Fault, dict[str, Any]]] = {
     Fault.SLOW: {},
-    Fault.REJECT: {"times": 1},  # "a próxima": turns itself off
+    Fault.REJECT: {"times": 1, "message": VALUE_REFUSED},  # "a próxima": turns itself off
     Fault.LOSE_ANSWER: {},
     Fault.NO_WEBHOOK: {},
 }

@@ -178,15 +178,18 @@ def autorizada(sessao: Sessao, numero: str) -> str:
 
 
 def rejeitada(sessao: Sessao, motivo: str, campo: Campo | None) -> Mensagem:
-    """Say why in plain words, what is kept, and how to go on."""
-    conserto = (
-        f"Toca em *Corrigir nota* e me manda {NOME_DO_CAMPO[campo]} de novo."
-        if campo
-        else "Depois de resolver, toca em *Corrigir nota* para enviar outra vez."
-    )
-    return Mensagem(
+    """Say why in plain words, what is kept, and who mends it: the person a ``campo``, staff everything else."""
+    inicio = (
         f"*A prefeitura não aceitou esta nota.*\nMotivo: {apara(motivo, _MOTIVO_MAX) or 'não informado'}\n\n"
-        f"Nenhuma nota foi emitida e seus dados estão guardados. {conserto}",
+        "Nenhuma nota foi emitida e seus dados estão guardados."
+    )
+    if campo is None:
+        return Mensagem(
+            f"{inicio} Isso é com a nossa equipe, e a nota já está com ela. Não precisa repetir nada: "
+            "quando ela tentar de novo, eu te aviso aqui."
+        )
+    return Mensagem(
+        f"{inicio} Toca em *Corrigir nota* e me manda {NOME_DO_CAMPO[campo]} de novo.",
         (Botao(f"refazer:{sessao.sessao_id}", "Corrigir nota"),),
     )
 

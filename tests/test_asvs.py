@@ -40,3 +40,9 @@ def test_what_is_met_says_where_and_what_is_not_says_why() -> None:
         assert requirement, asked
         assert met.startswith(("yes", "partly:", "no:", "not used")), (requirement, asked)
         assert bool(where) == met.startswith(("yes", "partly")), (requirement, asked)
+
+
+def test_what_is_met_has_a_test() -> None:
+    """A row that claims something names a test that shows it."""
+    for requirement, asked, met, _, test in _rows():
+        assert test or not met.startswith(("yes", "partly")), (requirement, asked)

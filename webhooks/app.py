@@ -56,7 +56,7 @@ async def close_doors(app: web.Application) -> None:
 
 
 async def _tell(app: web.Application) -> None:
-    app[DEPS].figures.tell()
+    app[DEPS].figures.close()
 
 
 class _Door(Protocol):

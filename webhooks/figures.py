@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from functools import cache
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import structlog
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from persistence.arrival import Arrival
 
 APART = 0.05  # seconds between two tellings at least; what comes after a pause is told at once
+REFUSALS_APART = 60.0  # seconds between two lines about strangers at a door: they must not fill the log's disk
 IDS_PER_LINE = 200  # such a line has 3.2 kB: a pipe takes up to 4,096 bytes whole, whoever else writes to it
 
 log = structlog.get_logger()
@@ -37,6 +39,8 @@ class Figures:
         self._answers: list[tuple[str, int, float]] = []
         self._types: list[str] = []
         self._stored: list[tuple[str, int, Sequence[Arrival]]] = []
+        self._refused: Counter[tuple[str, str]] = Counter()
+        self._refusals_told_at: dict[tuple[str, str], float] = {}
         self._ids = 0
         self._due = False
         self._told_at = -APART
@@ -59,6 +63,11 @@ class Figures:
         self._ids += len(arrivals)
         self._soon()
 
+    def refused(self, event: str, origem: str) -> None:
+        """Note a request that does not come from whom it says; its line has the count since the one before."""
+        self._refused[event, origem] += 1
+        self._tell_refused()
+
     def _soon(self) -> None:
         if not self._due:
             self._due = True
@@ -66,11 +75,27 @@ class Figures:
             loop.call_at(max(self._told_at + APART, loop.time()), self.tell)
 
     def tell(self) -> None:
-        """Count and log what was noted; the loop does it, and the end of the application once more."""
+        """Count and log what was noted; the loop does it."""
         self._due = False
         self._told_at = asyncio.get_running_loop().time()
         self._tell_answers()
         self._tell_stored()
+        self._tell_refused()
+
+    def close(self) -> None:
+        """Tell what is left, as the application ends."""
+        self.tell()
+        self._tell_refused(last=True)
+
+    def _tell_refused(self, *, last: bool = False) -> None:
+        now = monotonic()
+        for kind, count in list(self._refused.items()):
+            told_at = self._refusals_told_at.get(kind)
+            if last or told_at is None or now >= told_at + REFUSALS_APART:
+                event, origem = kind
+                log.warning(event, origem=origem, count=count)
+                self._refusals_told_at[kind] = now
+                del self._refused[kind]
 
     def _tell_answers(self) -> None:
         answers, self._answers = self._answers, []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-import structlog
 from aiohttp import web
 
 from bot.bodies import read_body
@@ -24,8 +23,6 @@ HEADER = "X-Prosa-Secret"
 ORIGEM = "gateway"
 MAX_BODY = 64 * 1024  # bytes; a note takes 1 kB, and what a larger batch would tell is asked for anyway
 
-log = structlog.get_logger()
-
 
 async def verify(request: web.Request) -> web.Response:
     """Answer a gateway that checks whether the address is alive."""
@@ -34,10 +31,10 @@ async def verify(request: web.Request) -> web.Response:
 
 async def receive(request: web.Request) -> web.Response:
     """Store the body once, and a row for each note that it names, in its lane; an empty ping is only answered."""
-    if not _admitted(request):
-        log.warning("secret_refused", origem=ORIGEM)
-        return refused()
     deps = request.app[DEPS]
+    if not _admitted(request):
+        deps.figures.refused("secret_refused", ORIGEM)
+        return refused()
     raw = await read_body(request, deps.bodies, MAX_BODY)
     if not raw.strip():
         return web.json_response({"status": "ok"})

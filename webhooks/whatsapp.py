@@ -41,11 +41,11 @@ async def receive(request: web.Request) -> web.Response:
     deps = request.app[DEPS]
     signature = request.headers.get(HEADER)
     if not may_be_signed(signature):
-        log.warning("signature_refused", origem=ORIGEM)
+        deps.figures.refused("signature_refused", ORIGEM)
         return refused()
     raw = await read_body(request, deps.bodies, MAX_BODY)
     if not signed_by_any(raw, signature, deps.whatsapp_secrets):
-        log.warning("signature_refused", origem=ORIGEM)
+        deps.figures.refused("signature_refused", ORIGEM)
         return refused()
     notification = read_notification(raw)
     try:

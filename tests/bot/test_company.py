@@ -71,6 +71,28 @@ async def test_adding_again_updates(database: Database) -> None:
     assert [phone["telefone"] for phone in phones] == ["5511987654321", "5521998877665"]
 
 
+async def test_who_got_the_right_to_issue_is_audited(database: Database) -> None:
+    """A grant is written once, in its own commit and without the phone; saying it again grants nothing."""
+    pool, written = database.pool, "SELECT quem, acao, empresa_id, detalhe FROM auditoria ORDER BY id"
+    form = replace(FORM, cnpj="53.113.791/0001-22", usuarios=("+5541987650001", "+5541987650002"))
+    before = len(await pool.fetch(written))
+    company = await add_company(database, form)
+    await add_company(database, form)
+    await add_company(database, replace(form, usuarios=(*form.usuarios, "+5541987650003")))
+    first, second = (await pool.fetch(written))[before:]
+    assert (first["quem"], first["acao"], first["empresa_id"]) == ("linha de comando", "deu direito de emitir", company)
+    assert [len(row["detalhe"]["usuarios"]) for row in (first, second)] == [2, 1]
+    ids = await pool.fetch("SELECT id FROM usuario WHERE empresa_id = $1 ORDER BY id", company)
+    told = [number for row in (first, second) for number in row["detalhe"]["usuarios"]]
+    assert told == [row["id"] for row in ids]
+    assert "4198765" not in str([dict(first), dict(second)])
+    with pytest.raises(CompanyError):
+        await add_company(
+            database, replace(form, cnpj="12.345.678/0001-95", usuarios=("+5541987650004", *form.usuarios))
+        )
+    assert len(await pool.fetch(written)) == before + 2
+
+
 async def test_a_phone_of_another_company_changes_nothing(database: Database) -> None:
     """Somebody who issues for one company is not moved to another by a slip: the whole form is refused."""
     await add_company(database, FORM)

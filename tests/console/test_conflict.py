@@ -40,9 +40,16 @@ def _emission(**nota: Any) -> SimpleNamespace:
         codigo_servico="1701",
         competencia=date(2026, 11, 3),
         descricao_servico="consultoria",
-        resposta_gateway=[{"id": "x1", "valor": 1500}],  # the gateway's own JSON, of any shape
         leitura_gateway={"resultado": "Found", "nota": {**NOTE, **nota}},
+        resposta_gateway=[{"situacao": "CONCLUIDO", "numero": "77"}],  # whole, in the gateway's own shape
     )
+
+
+def test_what_an_older_release_stored_is_read_too() -> None:
+    """Before the whole answer was kept, its reading stood in its place."""
+    emission = _emission()
+    emission.leitura_gateway, emission.resposta_gateway = None, emission.leitura_gateway
+    assert conflict(emission, Olhar()) == conflict(_emission(), Olhar())
 
 
 def test_what_the_house_takes_as_equal_is_not_marked() -> None:
@@ -78,7 +85,7 @@ def test_a_cancelled_note_and_a_silent_gateway_have_advice_of_their_own() -> Non
     assert "cancelou" in gone.seguro[0]
     for answer in (None, {}, {"nota": None}, {"nota": "x"}, {"nota": {"situacao": "?"}}):
         emission = _emission()
-        emission.resposta_gateway, emission.leitura_gateway = answer, None
+        emission.leitura_gateway = answer
         silent = conflict(emission, Olhar())
         assert silent is not None
         assert silent.campos == ()
@@ -104,7 +111,7 @@ async def test_the_page_of_a_conflict_shows_both_sides_and_says_what_is_safe(des
     )
     nota = {**NOTE, "valor": "1800.00", "numero": "9042"}
     await pool.execute(
-        "UPDATE nfse_emissao SET status = 'conflito', resposta_gateway = '[]', leitura_gateway = $2::text::jsonb, "
+        "UPDATE nfse_emissao SET status = 'conflito', leitura_gateway = $2::text::jsonb, "
         "erro_mensagem = 'the gateway''s note under our key differs in valor' WHERE sessao_id = $1",
         sessao_id,
         orjson.dumps({"resultado": "Found", "nota": nota}).decode(),

@@ -145,17 +145,21 @@ async def test_a_display_name_is_made_of_the_login_until_one_is_given(office: Of
     assert await pool.fetchval(shown) == "Cássia"
 
 
-@pytest.mark.parametrize("column", ["visto_em", "expira_em"])
-async def test_a_session_ends_by_itself(office: Office, column: str) -> None:
+@pytest.mark.parametrize(
+    ("column", "minutes", "status"),
+    [("visto_em", 29, 200), ("visto_em", 31, 303), ("expira_em", 12 * 60 - 1, 200), ("expira_em", 12 * 60 + 1, 303)],
+)
+async def test_a_session_ends_by_itself(office: Office, column: str, minutes: int, status: int) -> None:
     """After half an hour without a look, and after twelve hours in any case, the login is asked for again."""
     async with office.at_work() as ana:
         assert (await ana.get("/console", allow_redirects=False))[0] == 200
         await office.database.pool.execute(
-            f"UPDATE staff_sessao SET {column} = {column} - interval '13 hours' "  # noqa: S608 - our own names
+            f"UPDATE staff_sessao SET {column} = {column} - make_interval(mins => $2) "  # noqa: S608 - our own names
             "WHERE staff_id = (SELECT id FROM staff WHERE nome = $1)",
             ana.who.nome,
+            minutes,
         )
-        assert (await ana.get("/console", allow_redirects=False))[0] == 303
+        assert (await ana.get("/console", allow_redirects=False))[0] == status
 
 
 async def test_a_closed_account_is_out_at_once(office: Office) -> None:

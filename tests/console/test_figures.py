@@ -12,7 +12,8 @@ import pytest
 from road_people import until
 
 from console.charts import bars, columns
-from console.export import month
+from console.export import month, sheet
+from persistence import dashboard
 from persistence.staff import Papel
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ async def test_the_dashboard_counts_the_way_to_the_invoice(desk: Desk, history: 
     """Two began, gave all, and confirmed; one was authorised; each only for their companies."""
     async with desk.office.at_work(Papel.LEITURA) as sara:
         page = (await sara.get("/console/painel?dias=7"))[1]
-    rows = {"abriram uma nota": 2, "deram todos os dados": 2, "confirmaram": 2, "tiveram a nota autorizada": 1}
+    rows = {"abriram uma nota": 2, "deram todos os dados": 2, "confirmaram": 2, "têm a nota autorizada": 1}
     for label, count in rows.items():
         assert f'<th scope="row">{label}</th><td class="num">{count}</td>' in page
     async with desk.office.at_work(Papel.LEITURA, ("12.345.678/0001-95",)) as other:
@@ -148,6 +149,56 @@ async def test_an_accountant_reads_the_notes_of_a_month(desk: Desk, history: str
         await pool.execute("UPDATE session_snapshot SET cnpj_razao_social = '=1+1' WHERE sessao_id = $1", sessao)
         [note] = await lines("mes=2026-10")
         assert note["cliente"] == "'=1+1"
+
+
+async def test_a_cancelled_note_is_a_figure_and_a_filter_of_its_own(desk: Desk, history: str) -> None:
+    """Authorised means authorised and standing: on the dashboard, in its kept sums and in the list's filter."""
+    pool, ana = desk.office.database.pool, await desk.road.person()
+    await (await desk.road.person()).issue()  # one that stands
+    await ana.issue()
+    sessao = (await desk.road.session(ana))["sessao_id"]
+    mark = (
+        "UPDATE nfse_processada SET status = $2 WHERE emissao_id IN (SELECT id FROM nfse_emissao WHERE sessao_id = $1)"
+    )
+
+    async def figures() -> tuple[int, int, int]:
+        page = (await sara.get("/console/painel?dias=7"))[1]
+        table = page[page.index("Notas por dia</caption>") :]
+        days = re.findall(r'<td class="num">(\d+)</td>', table[: table.index("</table>")])
+        shown = [
+            re.search(rf'<th scope="row">{label}</th><td class="num">(\d+)</td>', page)[1]
+            for label in ("têm a nota autorizada", "tiveram a nota cancelada")
+        ]
+        return int(shown[0]), int(shown[1]), sum(map(int, days))
+
+    async def listed(estado: str) -> bool:
+        return f'data-id="{sessao}"' in (await sara.get(f"/console?ver=todas&estado={estado}"))[1]
+
+    async with desk.office.at_work(Papel.LEITURA) as sara:
+        authorised, cancelled, days = await figures()
+        assert (await listed("aprovado"), await listed("cancelada")) == (True, False)
+        await pool.execute(mark, sessao, "cancelamento_pendente")  # it stands until the authority says otherwise
+        assert await figures() == (authorised, cancelled, days)
+        assert (await listed("aprovado"), await listed("cancelada")) == (True, False)
+        await pool.execute(mark, sessao, "cancelado")
+        assert await figures() == (authorised - 1, cancelled + 1, days - 1)
+        assert (await listed("aprovado"), await listed("cancelada")) == (False, True)
+        assert await dashboard.refresh(desk.office.database)
+        assert await figures() == (authorised - 1, cancelled + 1, days - 1)
+        # sums that a release without this figure kept say nothing of it: the page counts itself
+        await pool.execute("UPDATE painel SET dados = dados - 'canceladas'")
+        assert await figures() == (authorised - 1, cancelled + 1, days - 1)
+        await pool.execute("DELETE FROM painel")
+    assert history
+
+
+@pytest.mark.parametrize("first", ["=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠"])
+def test_no_cell_of_a_sheet_is_a_formula(first: str) -> None:
+    """Whatever a spreadsheet would run is text in it; JSON, which no spreadsheet opens, keeps its words."""
+    [row] = csv.DictReader(
+        io.StringIO(sheet([{"cliente": f"{first}1+1"}]).decode("utf-8-sig"), newline=""), delimiter=";"
+    )
+    assert row["cliente"] == f"'{first}1+1"
 
 
 @pytest.mark.parametrize(

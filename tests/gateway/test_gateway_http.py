@@ -4,16 +4,47 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 import time
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
 
 import aiohttp
 import httpx
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from patience import PATIENCE
 
 from gateway.http import Destination, Exchange, ForbiddenDestinationError
 from gateway.wire import BodyTooLargeError
 from state_machine.breaker import Breaker
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def _self_signed(name: str, folder: Path) -> ssl.SSLContext:
+    """Return a server's side of TLS under a certificate that this name signed for itself."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    called = x509.IPAddress(ip_address(name)) if name[0].isdigit() else x509.DNSName(name)
+    now = datetime.now(UTC)
+    made = x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
+    made = made.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
+    signed = made.add_extension(x509.SubjectAlternativeName([called]), critical=False).sign(key, hashes.SHA256())
+    pem = folder / "server.pem"
+    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    pem.write_bytes(secret + signed.public_bytes(Encoding.PEM))
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(pem)
+    return context
 
 
 class TransactionOpenError(RuntimeError):
@@ -42,6 +73,30 @@ async def test_a_request_goes_nowhere_but_to_its_destination(server, closed_url,
                 await out.request("GET", elsewhere)
         assert (await out.request("GET", f"{server.url}/nfse")).status == 200
     assert len(server.received) == 1
+
+
+@pytest.mark.parametrize("name", ["127.0.0.1", "gateway.example"])
+async def test_a_certificate_that_nobody_vouches_for_is_refused(free, name, tmp_path):
+    """Self-signed, of this address or of another: nothing is sent to it."""
+    received = []
+
+    async def take(request: web.Request) -> web.Response:
+        received.append(await request.read())
+        return web.Response()
+
+    app = web.Application()
+    app.router.add_route("*", "/{any:.*}", take)
+    secure = TestServer(app, scheme="https")
+    await secure.start_server(ssl=_self_signed(name, tmp_path))
+    try:
+        url = str(secure.make_url("")).rstrip("/")
+        assert url.startswith("https:")
+        async with Destination(url, timeout=PATIENCE, guard=free, headers={"x-api-key": "secret"}) as out:
+            with pytest.raises(httpx.ConnectError, match="CertificateError"):
+                await out.request("POST", "/nfse", content=b"[]")
+    finally:
+        await secure.close()
+    assert received == []
 
 
 async def test_a_redirect_is_an_answer_like_any_other(server, free):

@@ -13,6 +13,7 @@ from road_stage import ABSENT, waits_passing
 from bot.protocol_commands import CommandRefusedError, reprocess, send_stored
 from persistence.staff import Alcance
 from persistence.staff_queue import Filtros, needing_eyes
+from sandbox.phone_switches import VALUE_REFUSED
 from sandbox.plugnotas_model import ISSUED, access_key
 
 if TYPE_CHECKING:
@@ -358,7 +359,7 @@ async def test_an_invoice_that_was_confirmed_before_a_long_outage_is_asked_about
 async def _refused_and_mended(road: Road) -> tuple[Person, Any]:
     """Return somebody whose refused invoice waits to be mended, its data at hand again, and the refused note."""
     book = road.world.plugnotas
-    book.faults.set("rejeitar", times=1)
+    book.faults.set("rejeitar", times=1, message=VALUE_REFUSED)
     ana = await road.person()
     await ana.say(unlike())
     await ana.press("Confirmar")

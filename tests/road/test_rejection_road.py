@@ -4,13 +4,16 @@ from typing import TYPE_CHECKING
 
 from road_people import FULL
 
+from bot.protocol_commands import reprocess
+from sandbox.phone_switches import VALUE_REFUSED
+
 if TYPE_CHECKING:
     from road_people import Road
 
 
 async def test_a_rejection_is_explained_and_mended_by_its_button(road: Road) -> None:
     """The reason comes in plain words, one button takes the data up, and the second try is one invoice."""
-    road.world.plugnotas.faults.set("rejeitar", times=1)
+    road.world.plugnotas.faults.set("rejeitar", times=1, message=VALUE_REFUSED)
     ana = await road.person()
     await ana.say(FULL)
     refused = await ana.press("Confirmar")
@@ -18,13 +21,30 @@ async def test_a_rejection_is_explained_and_mended_by_its_button(road: Road) -> 
     assert "Motivo:" in refused.text
     session = await road.session(ana)
     assert (session["estado"], session["snapshot_reason"]) == ("rejeitado", "webhook_rejected")
-    assert "R$ 1.500,00" in (await ana.press("Corrigir nota")).text
+    assert "o valor da nota anterior" in (await ana.press("Corrigir nota")).text
+    assert "R$ 1.400,00" in (await ana.say("1.400")).text
     await ana.touch("Confirmar")
     await ana.files()
     [note] = await road.notes(ana)
     first, second = await road.sessions(ana)
     assert second["origem"] == first["sessao_id"]
     assert note.id_integracao == second["id_integracao"] != first["id_integracao"]
+
+
+async def test_a_rejection_that_staff_mend_asks_its_person_for_nothing(road: Road) -> None:
+    """A service code is nobody's typing error: no button, and the team's second attempt needs no word of theirs."""
+    road.world.plugnotas.faults.set("rejeitar", times=1)
+    ana = await road.person()
+    await ana.say(FULL)
+    refused = await ana.press("Confirmar")
+    assert "nossa equipe" in refused.text
+    assert refused.buttons == ()
+    key = (await road.reached(ana, "rejeitado"))["id_integracao"]
+    await road.settled()
+    await reprocess(road.database, key)
+    await ana.expect("tentando emitir de novo")
+    await ana.files()
+    assert len(await road.notes(ana)) == 1
 
 
 async def test_a_rejection_is_mended_by_just_sending_the_fix(road: Road) -> None:
@@ -69,11 +89,12 @@ async def test_whole_new_data_after_a_rejection_are_a_new_invoice(road: Road) ->
 
 async def test_a_rejected_invoice_is_taken_up_once(road: Road) -> None:
     """The same old button twice opens one new session."""
-    road.world.plugnotas.faults.set("rejeitar", times=1)
+    road.world.plugnotas.faults.set("rejeitar", times=1, message=VALUE_REFUSED)
     ana = await road.person()
     await ana.say(FULL)
     refused = await ana.press("Confirmar")
     await ana.press("Corrigir nota", of=refused)
+    await ana.say("1.400")
     await ana.touch("Confirmar")
     await ana.files()
     assert "já foi retomada" in (await ana.press("Corrigir nota", of=refused)).text

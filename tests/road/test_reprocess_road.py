@@ -118,9 +118,9 @@ async def test_the_second_attempt_may_be_refused_and_tried_a_third_time(road: Ro
 
 
 async def test_what_its_user_has_taken_up_is_not_tried_again(road: Road) -> None:
-    """*Corrigir nota* was pressed: a second attempt would be a second invoice of the same sale."""
+    """Its data were changed by words: a second attempt would be a second invoice of the same sale."""
     ana, key = await _refused(road)
-    await ana.press("Corrigir nota")
+    await ana.say("na verdade é 1.800")
     assert "seriam duas" in await _answer(road, key)
 
 

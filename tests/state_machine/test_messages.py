@@ -138,8 +138,16 @@ def test_a_rejection_fits_however_much_the_city_writes(motivo, campo):
     """Some cities answer with pages; the user gets the beginning and the way on."""
     mensagem = messages.rejeitada(em_processo(), motivo, campo)
     fits(mensagem)
-    assert mensagem.botoes[0].titulo == "Corrigir nota"
     assert "Nenhuma nota foi emitida" in mensagem.texto
+
+
+@pytest.mark.parametrize("campo", [None, *Campo])
+def test_only_what_a_person_said_is_theirs_to_mend(campo):
+    """A refusal that only staff can mend offers no button, says whose it is, and asks for nothing."""
+    mensagem = messages.rejeitada(em_processo(), "o certificado não foi aceito", campo)
+    assert [botao.titulo for botao in mensagem.botoes] == (["Corrigir nota"] if campo else [])
+    assert ("Corrigir nota" in mensagem.texto) == bool(campo)
+    assert ("nossa equipe" in mensagem.texto) == ("Não precisa repetir" in mensagem.texto) == (campo is None)
 
 
 _SESSAO = no_resumo()

@@ -12,7 +12,18 @@ from bot.metrics import Metrics
 from bot.observability import ALLOWED
 from persistence.arrival import Arrival
 from webhooks import figures as module
-from webhooks.figures import IDS_PER_LINE, Figures
+from webhooks.figures import IDS_PER_LINE, REFUSALS_APART, Figures
+
+
+class Clock:
+    """A monotonic clock that a test sets."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        """Return what it was set to."""
+        return self.now
 
 
 def arrivals(*ids: str, tipo: str = "mensagem") -> list[Arrival]:
@@ -95,6 +106,35 @@ async def test_the_end_of_the_application_tells_what_is_left() -> None:
         assert [line["correlacoes"] for line in told(logs)] == [["last"]]
         await a_round()
     assert len(told(logs)) == 1
+
+
+async def test_a_stranger_does_not_fill_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refusals are told at once after a quiet minute, then summed: every one is counted, each kind by itself."""
+    clock = Clock()
+    monkeypatch.setattr(module, "monotonic", clock)
+    figures = Figures(Metrics())
+
+    def lines() -> list[tuple[str, str, int]]:
+        return [(line["event"], line["origem"], line["count"]) for line in logs]
+
+    with capture_logs() as logs:
+        for _ in range(1000):
+            figures.refused("signature_refused", "whatsapp")
+        figures.refused("secret_refused", "gateway")
+        assert lines() == [("signature_refused", "whatsapp", 1), ("secret_refused", "gateway", 1)]
+        clock.now += REFUSALS_APART - 1
+        figures.refused("signature_refused", "whatsapp")
+        assert len(logs) == 2
+        clock.now += 1
+        figures.refused("signature_refused", "whatsapp")
+        assert lines()[2:] == [("signature_refused", "whatsapp", 1001)]
+        figures.refused("signature_refused", "whatsapp")
+        figures.tell()
+        assert len(logs) == 3
+        figures.close()
+        figures.close()
+        assert lines()[3:] == [("signature_refused", "whatsapp", 1)]
+    assert all(line.keys() - {"log_level"} <= ALLOWED for line in logs)
 
 
 async def test_figures_told_together_are_those_told_one_by_one() -> None:

@@ -15,6 +15,7 @@ from aiohttp.test_utils import TestServer
 from held_port import held_port
 from owner import as_owner
 from patience import PATIENCE
+from structlog.testing import capture_logs
 from tampering import ODD, UNREADABLE, beside
 
 from bot.metrics import Metrics
@@ -158,6 +159,21 @@ async def test_a_bad_signature_is_refused(database: Database, client: httpx.Asyn
     answer = await client.post("/webhooks/whatsapp", content=notification(text("551", 1)), headers=headers)
     assert answer.status_code == 401
     assert await count(database) == 0
+
+
+async def test_strangers_are_counted_and_not_logged_one_by_one(database: Database) -> None:
+    """Twenty refusals at each door are two lines, and forty in the figures."""
+    wired = deps(database)
+    with capture_logs() as logs:
+        async with serving(wired) as client:
+            for _ in range(20):
+                assert (await client.post("/webhooks/whatsapp", content=b"{}")).status_code == 401
+                assert (await client.post("/webhooks/gateway/nobody", content=b"{}")).status_code == 401
+            assert sorted(line["event"] for line in logs) == ["secret_refused", "signature_refused"]
+    assert sorted(line["count"] for line in logs) == [1, 1, 19, 19]  # the rest as the application ends
+    figures = wired.metrics.expose().decode()
+    for origem in ("whatsapp", "gateway"):
+        assert f'prosa_webhook_requests_total{{origem="{origem}",status="401"}} 20.0' in figures
 
 
 async def test_an_unsigned_body_is_refused(database: Database, client: httpx.AsyncClient) -> None:
