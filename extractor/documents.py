@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import accumulate, takewhile
+from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 import phonenumbers
@@ -70,7 +71,7 @@ FORMATTED_PHONE: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: what is counted once is kept
 class _Run:
     """Digit groups that stand together, e.g. "66 976 480 0001 39"."""
 
@@ -87,10 +88,13 @@ class _Run:
             cuts.add(at)
         return cuts
 
-    def single_digits(self, i: int) -> int:
-        """How many groups of one digit stand in a row from ``i``: "4 1 7 2 …"; 15 mean any more."""
-        groups = self.groups[i : i + CNPJ_LENGTH + 1]
-        return sum(1 for _ in takewhile(lambda group: group[1] - group[0] == 1, groups))
+    @cached_property
+    def single_digits(self) -> list[int]:
+        """How many groups of one digit stand in a row from each group on: "4 1 7 2 …"."""
+        rows = [0]
+        for start, end in reversed(self.groups):
+            rows.append(rows[-1] + 1 if end - start == 1 else 0)
+        return rows[:0:-1]
 
 
 def is_phone(digits: str) -> bool:
@@ -163,7 +167,7 @@ def _mark_run(canvas: Canvas, match: re.Match[str], contexto: Context) -> None:
 
 def _window(run: _Run, i: int, *, valid: bool) -> int | None:
     """Return the end of a document that begins at group ``i``: as officially grouped, unbroken, or digit by digit."""
-    single = run.single_digits(i)
+    single = run.single_digits[i]
     if single in {CNPJ_LENGTH, CPF_LENGTH} and (not valid or _is_valid(run.digits(i, i + single))):
         return i + single
     sizes = list(accumulate(end - start for start, end in run.groups[i : i + MAX_GROUPS]))
