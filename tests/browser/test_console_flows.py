@@ -74,7 +74,7 @@ async def test_a_case_that_waits_leaves_that_state_by_itself(
 ) -> None:
     """A slow command shows when it is done, here and on a colleague's page; what somebody types there stays."""
     monkeypatch.setattr(console.actions, "OBEYED_LOOKS", 0)
-    sessao_id = await some_session(demo)
+    sessao_id = await concluded(demo)  # the newest of its person: what they say next stands in its timeline
     async with at_work(browser, demo) as sara, at_work(browser, demo) as bela:
         for one in (sara, bela):
             async with one.page.expect_response(lambda answer: "/eventos" in answer.url):
