@@ -110,7 +110,8 @@ def _por_estado(s: Situacao, estado: Estado) -> Frase:
         case Estado.APROVADO:
             return _aprovado(s)
         case Estado.REJEITADO:
-            texto = f"A prefeitura recusou: {(s.motivo or 'sem explicar').rstrip('. ')}. Nenhuma nota existe."
+            dito = (s.motivo or "sem explicar").rstrip(". ").replace(".”", "”")  # one full stop: ours
+            texto = f"A prefeitura recusou: {dito}. Nenhuma nota existe."
             return Frase(texto, RECUSA_NOSSA if s.nossa else RECUSA_DA_PESSOA, "bad")
         case Estado.ERRO:
             return _com_gente(s)
