@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from storm.zygote import Zygote
 
 ROOT = Path(bot.__file__).resolve().parents[1]
+LAST_WORDS_SECONDS = 5.0  # for what a dead process had written already
 START_SECONDS = 60.0  # on a machine that restarts several of them at once
 EVENT_LENGTH = 60  # characters of a message kept: enough to tell events apart
 LINE_LIMIT = 2**20  # bytes of one line of log: a traceback in JSON is long
@@ -68,6 +69,7 @@ class Process:
         self._log_path = home / f"{command}-{number}.log"
         self._pidfd = -1
         self._reader: asyncio.Task[None] | None = None
+        self._death: asyncio.Task[None] | None = None
 
     @property
     def running(self) -> bool:
@@ -81,6 +83,7 @@ class Process:
             self._pidfd = await asyncio.to_thread(self._zygote.spawn, [self.command], self._env, writable)
         finally:
             os.close(writable)
+        self._death = asyncio.create_task(_gone(self._pidfd))
         self.starts += 1
         up: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._reader = asyncio.create_task(self._read(readable, up))
@@ -94,8 +97,10 @@ class Process:
 
     async def ended(self) -> None:
         """Wait until it is gone, whoever ended it."""
-        if self._reader is not None:
-            await asyncio.shield(self._reader)  # whoever gives up waiting does not end the reading
+        if self._reader is not None and self._death is not None:
+            await asyncio.shield(self._death)  # whoever gives up waiting does not end the watch
+            if not (await asyncio.wait([self._reader], timeout=LAST_WORDS_SECONDS))[0]:
+                self._reader.cancel()  # somebody who was forked meanwhile holds its standard error as well
         if self._pidfd >= 0:
             os.close(self._pidfd)
             self._pidfd = -1
@@ -142,3 +147,13 @@ class Process:
             self.events[" ".join(str(part)[:EVENT_LENGTH] for part in parts if part)] += 1
         if entry.get("event") == "started" and not up.done():
             up.set_result(entry.get("address", ""))
+
+
+async def _gone(pidfd: int) -> None:
+    """Wait for the end of a process."""
+    loop, gone = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(pidfd, gone.set)
+    try:
+        await gone.wait()
+    finally:
+        loop.remove_reader(pidfd)
