@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from persistence.redis_line import RedisLine
+    from persistence.conversations.redis_line import RedisLine
 
 log = structlog.get_logger(__name__)
 

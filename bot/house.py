@@ -9,51 +9,52 @@ from typing import TYPE_CHECKING
 
 from redis.asyncio import Redis
 
-from bot import cancellation, delivery, emission
-from bot.attachments import Attachments
-from bot.audit import Audit
-from bot.breakers import Breakers
 from bot.budgets import Budgets
-from bot.cancellation import Cancellations
-from bot.cancelling import Cancelling
-from bot.carry_out import Hands
-from bot.customers import Customers
-from bot.delivery import Delivery
-from bot.emission import Emissions
-from bot.extraction import open_extractor
-from bot.keys import vault_of
-from bot.loops import Loop, together
-from bot.metrics import Metrics
+from bot.conversation.customers import Customers
+from bot.conversation.effects import Hands
+from bot.conversation.quarantine import Quarantine
+from bot.conversation.rps import Numbers
+from bot.conversation.turn import Conversations
+from bot.delivery import sender as delivery
+from bot.delivery.attachments import Attachments
+from bot.delivery.sender import Delivery
+from bot.delivery.ticks import Ticks
+from bot.extractors import open_extractor
+from bot.loops.pump import Pump
+from bot.loops.schedule import Schedule
+from bot.loops.supervision import Loop, together
+from bot.loops.worker import LaneWorker, process_name
+from bot.master_key import vault_of
 from bot.model_use import Counted
-from bot.notices import Notices
-from bot.orders import Orders
-from bot.outcomes import Outcomes
+from bot.orders import cancellation, emission
+from bot.orders.audit import Audit
+from bot.orders.breakers import Breakers
+from bot.orders.cancellation import Cancellations
+from bot.orders.emission import Emissions
+from bot.orders.slow_notice import SlowNotices
 from bot.policy import limits_of, open_lines, politica_of, prazos_of
-from bot.pump import Pump
-from bot.quarantine import Quarantine
-from bot.rps import Numbers
-from bot.schedule import Schedule
-from bot.slow_notice import SlowNotices
-from bot.staff import StaffCommands
-from bot.ticks import Ticks
-from bot.turn import Conversations
-from bot.worker import LaneWorker, process_name
+from bot.subjects.account_notices import Notices
+from bot.subjects.cancellation_talk import Cancelling
+from bot.subjects.news import Outcomes
+from bot.subjects.staff_commands import StaffCommands
+from bot.subjects.staff_orders import Orders
 from console.app import create_console, mount
-from console.model_spend import Preco
-from gateway.cnpj_register import CNPJRegister
-from gateway.hint import hinted_keys
-from gateway.plugnotas import PlugNotas
-from gateway.whatsapp import WhatsApp
-from persistence.backlog import Backlog
-from persistence.cancellation_work import LEASE_SECONDS as CANCELLATION_LEASE_SECONDS
-from persistence.emissions import LEASE_SECONDS as EMISSION_LEASE_SECONDS
-from persistence.engine import Database, refuse_in_transaction
-from persistence.inbox import Inbox
-from persistence.lanes import Lanes
-from persistence.numbering import Ambiente
-from persistence.outbox import LEASE_SECONDS as OUTBOX_LEASE_SECONDS
-from persistence.redis_line import RedisLine
-from persistence.sessions import LiveSessions
+from console.render.model_spend import Preco
+from gateway.plugnotas.adapter import PlugNotas
+from gateway.plugnotas.hint import hinted_keys
+from gateway.register.cnpj import CNPJRegister
+from gateway.whatsapp.client import WhatsApp
+from persistence.conversations.redis_line import RedisLine
+from persistence.conversations.sessions import LiveSessions
+from persistence.db.engine import Database, refuse_in_transaction
+from persistence.fiscal.cancellation_work import LEASE_SECONDS as CANCELLATION_LEASE_SECONDS
+from persistence.fiscal.emissions import LEASE_SECONDS as EMISSION_LEASE_SECONDS
+from persistence.fiscal.numbering import Ambiente
+from persistence.queue.backlog import Backlog
+from persistence.queue.inbox import Inbox
+from persistence.queue.lanes import Lanes
+from persistence.queue.outbox import LEASE_SECONDS as OUTBOX_LEASE_SECONDS
+from telemetry.metrics import Metrics
 from webhooks.app import create_app, create_probe_app
 from webhooks.deps import WebhookDeps
 
@@ -64,9 +65,9 @@ if TYPE_CHECKING:
     from aiohttp import web
 
     from bot.settings import Settings
-    from persistence.cancellation_work import Tarefa as TarefaDeCancelamento
-    from persistence.emissions import Tarefa
-    from persistence.outbox import Saida
+    from persistence.fiscal.cancellation_work import Tarefa as TarefaDeCancelamento
+    from persistence.fiscal.emissions import Tarefa
+    from persistence.queue.outbox import Saida
 
 LANE_LEASE_SECONDS = 10.0  # renewed while a turn lasts; a dead worker's conversations wait this long
 REDIS_TIMEOUT = 2.0  # seconds; a live session that takes longer is read from its snapshot

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from persistence import model_use
-from persistence.outage import is_outage
+from persistence.conversations import model_use
+from persistence.db.outage import is_outage
 
 if TYPE_CHECKING:
     from bot.ports import Extractor
     from extractor.contract import Context, Extraction
-    from persistence.engine import Database
+    from persistence.db.engine import Database
 
 log = structlog.get_logger(__name__)
 

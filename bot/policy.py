@@ -10,15 +10,15 @@ import structlog
 
 from bot.budgets import Limits
 from gateway.lines import Kind, Lines
-from persistence.retention import Prazos
-from state_machine.reconciliation import Politica
-from state_machine.retry import Retentativas
+from persistence.people.retention import Prazos
+from state_machine.protocol.reconciliation import Politica
+from state_machine.protocol.retry import Retentativas
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bot.metrics import Metrics
     from bot.settings import Settings
+    from telemetry.metrics import Metrics
 
 log = structlog.get_logger(__name__)
 

@@ -8,16 +8,16 @@ from extractor.contract import Extractor
 from gateway.port import FiscalGateway, ListingGateway
 
 if TYPE_CHECKING:
-    from gateway.cnpj_register import Consulta
-    from gateway.whatsapp_errors import Failure, SendResult
-    from gateway.whatsapp_media import Uploaded
-    from gateway.whatsapp_messages import Mensagem
+    from gateway.register.cnpj import Consulta
+    from gateway.whatsapp.errors import Failure, SendResult
+    from gateway.whatsapp.media import Uploaded
+    from gateway.whatsapp.messages import Mensagem
 
 __all__ = ["Extractor", "FiscalGateway", "ListingGateway", "Messenger", "Register"]
 
 
 class Messenger(Protocol):
-    """The WhatsApp Cloud API as far as we use it; see ``gateway.whatsapp.WhatsApp``."""
+    """The WhatsApp Cloud API as far as we use it; see ``gateway.whatsapp.client.WhatsApp``."""
 
     async def send(
         self,
@@ -41,7 +41,7 @@ class Messenger(Protocol):
 
 
 class Register(Protocol):
-    """The public CNPJ register; see ``gateway.cnpj_register.CNPJRegister``."""
+    """The public CNPJ register; see ``gateway.register.cnpj.CNPJRegister``."""
 
     async def lookup(self, cnpj: str) -> Consulta:
         """Say whose CNPJ this is; never raises."""

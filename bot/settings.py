@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from bot.addresses import Network, networks
+from webhooks.addresses import Network, networks
 
 LONGEST_REPEAT_DAYS = 8  # Meta repeats a webhook for seven days; what it repeats must still be known
 SHORTEST_SECRET = 16  # 64 bits even in hexadecimal: nobody guesses that through a door

@@ -9,28 +9,28 @@ import structlog
 from aiohttp import web
 from aiohttp.hdrs import METH_ANY
 
-from bot.bodies import FULL, Bodies
-from console.access import address_is_sound, forms_are_ours, guarded, harden
-from console.assets import Assets
+from console.access.locks import address_is_sound, forms_are_ours, guarded, harden
+from console.access.visit import Visita
 from console.deps import DEPS, ConsoleDeps
-from console.format import environment
+from console.render.assets import Assets
+from console.render.format import environment
 from console.routes import ROTAS
-from console.visit import Visita
-from persistence.outage import is_outage
-from persistence.staff_views import AT_MOST
+from persistence.access.views import AT_MOST
+from persistence.db.outage import is_outage
+from webhooks.bodies import FULL, Bodies
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from aiohttp.typedefs import Handler
 
-    from bot.addresses import Network
-    from console.model_spend import Preco
-    from persistence.backlog import Backlog
+    from console.render.model_spend import Preco
+    from persistence.conversations.sessions import LiveSessions
     from persistence.crypto import Vault
-    from persistence.engine import Database
-    from persistence.inbox import Inbox
-    from persistence.sessions import LiveSessions
+    from persistence.db.engine import Database
+    from persistence.queue.backlog import Backlog
+    from persistence.queue.inbox import Inbox
+    from webhooks.addresses import Network
 
 log = structlog.get_logger(__name__)
 

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING
 
 from aiohttp import web
 
-from bot.bodies import Bodies
-from console.credentials import Passwords
+from console.access.credentials import Passwords
+from webhooks.bodies import Bodies
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import jinja2
 
-    from bot.addresses import Network
-    from console.model_spend import Preco
-    from persistence.backlog import Backlog
+    from console.render.model_spend import Preco
+    from persistence.conversations.sessions import LiveSessions
     from persistence.crypto import Vault
-    from persistence.engine import Database
-    from persistence.inbox import Inbox
-    from persistence.sessions import LiveSessions
+    from persistence.db.engine import Database
+    from persistence.queue.backlog import Backlog
+    from persistence.queue.inbox import Inbox
+    from webhooks.addresses import Network
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

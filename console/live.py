@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
 
-from persistence import staff_sessions
-from persistence.staff_pulse import pulse
+from persistence.access import sessions as staff_sessions
+from persistence.staff.pulse import pulse
 
 if TYPE_CHECKING:
-    from console.visit import Visita
+    from console.access.visit import Visita
 
 LOOK_EVERY: Final = 2.0  # seconds; people read slower than that, and a stream outlives its session by no more
 STREAM_SECONDS: Final = 300.0  # then the browser comes back by itself

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from persistence.staff import Papel
+from persistence.access.accounts import Papel
 
 if TYPE_CHECKING:
-    from persistence.staff import Staff
+    from persistence.access.accounts import Staff
 
 
 @dataclass(frozen=True, slots=True)

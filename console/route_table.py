@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from console.routes import ROTAS
-from persistence.staff import Papel
+from persistence.access.accounts import Papel
 from state_machine.generated import between, rewrite_pages
 
 COMMAND: Final = "python -m console.route_table docs/console.md"

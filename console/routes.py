@@ -4,27 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from console import (
-    actions,
-    audits,
-    case,
-    documents,
-    export,
-    figures,
-    group_resolution,
-    groups,
-    live,
-    login,
-    people,
-    quarantine,
-    queue,
-    remove_user,
-    search,
-    snapshot,
-    views,
-)
-from console.access import Rota
-from persistence.staff import Papel
+from console import live
+from console.access import login
+from console.access.locks import Rota
+from console.actions import documents, group_resolution, groups, remove_user
+from console.actions import form as actions
+from console.pages import audits, case, figures, people, quarantine, queue, search, snapshot, views
+from console.render import export
+from persistence.access.accounts import Papel
 
 _REMOVE: Final = "/contatos/{codigo}/remover-usuario"
 

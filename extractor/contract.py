@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
-from state_machine.fields import Campo, Candidate, Doubt  # noqa: TC001 - a reading is rebuilt from JSON at run time
+from state_machine.invoice.fields import Campo, Candidate, Doubt  # noqa: TC001 - a reading is rebuilt from JSON at run time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

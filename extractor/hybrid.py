@@ -6,20 +6,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
 from extractor.contract import Extraction, Intent
-from extractor.grounding import ground, intent_of
 from extractor.merge import merge
-from extractor.meter import Meter
-from extractor.model_openai import ModelClient
-from extractor.prompt import ask
+from extractor.model.grounding import ground, intent_of
+from extractor.model.meter import Meter
+from extractor.model.openai_client import ModelClient
+from extractor.model.prompt import ask
 from extractor.rules import read_turn
-from state_machine.fields import OBRIGATORIOS
+from state_machine.invoice.fields import OBRIGATORIOS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from extractor.contract import Context
     from extractor.rules import RulesReading
-    from state_machine.breaker import Breaker
+    from state_machine.protocol.breaker import Breaker
 
 
 class _WithModel:

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from extractor.contract import Extraction, Intent
-from state_machine.fields import Campo, Doubt, Motivo
+from state_machine.invoice.fields import Campo, Doubt, Motivo
 
 if TYPE_CHECKING:
     from extractor.contract import Context
     from extractor.rules import RulesReading
-    from state_machine.fields import Candidate
+    from state_machine.invoice.fields import Candidate
 
 ASKED_ON_QUARREL: Final = frozenset({Campo.DOCUMENTO, Campo.VALOR})
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from extractor.marks import Mark
-    from state_machine.fields import Candidate, Doubt
+    from extractor.text.marks import Mark
+    from state_machine.invoice.fields import Candidate, Doubt
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,31 +6,32 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from extractor import hostile, intents
-from extractor.amounts import mark_amounts
+from extractor.amounts.find import mark_amounts
+from extractor.amounts.value import read_value
 from extractor.contract import Extraction, Intent
-from extractor.corrections import cleared
-from extractor.cues import Cued
-from extractor.dates import mark_dates
-from extractor.description import labelled, read_answer, read_description
-from extractor.distractors import mark_distractors, mark_named_numbers
-from extractor.documents import mark_documents
-from extractor.fragments import fragments
-from extractor.marks import Canvas, Kind, Skeleton
-from extractor.party import read_document
-from extractor.people import read_email, read_name, recipient_span
+from extractor.fields.corrections import cleared
+from extractor.fields.dates import mark_dates
+from extractor.fields.description import labelled, read_answer, read_description
+from extractor.fields.documents import mark_documents
+from extractor.fields.party import read_document
+from extractor.fields.people import read_email, read_name, recipient_span
 from extractor.reading import Reading
-from extractor.spoken import mark_spoken
-from extractor.text import read
-from extractor.value import read_value
-from extractor.vocabulary import GREETING_LINE, NOISE, TALK, is_work
-from extractor.yes_no import is_yes
-from state_machine.fields import Campo, Candidate, Confianca, Doubt, Motivo
+from extractor.requests import intents
+from extractor.requests.yes_no import is_yes
+from extractor.text import hostile
+from extractor.text.cues import Cued
+from extractor.text.distractors import mark_distractors, mark_named_numbers
+from extractor.text.folding import read
+from extractor.text.fragments import fragments
+from extractor.text.marks import Canvas, Kind, Skeleton
+from extractor.text.spoken import mark_spoken
+from extractor.text.vocabulary import GREETING_LINE, NOISE, TALK, is_work
+from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo
 
 if TYPE_CHECKING:
     from extractor.contract import Context
-    from extractor.fragments import Fragment
-    from extractor.text import Text
+    from extractor.text.folding import Text
+    from extractor.text.fragments import Fragment
 
 TWO_NOTES: Final = Cued(
     "cad inv not out par pra pro two",

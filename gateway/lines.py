@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from state_machine.breaker import Breaker, Probes
+from state_machine.protocol.breaker import Breaker, Probes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from gateway.nota import c_stat
+from gateway.plugnotas.nota import c_stat
 
 if TYPE_CHECKING:
-    from state_machine.emission import Nota
+    from state_machine.protocol.emission import Nota
 
 _MAX_BYTES = 1_000_000  # a note has some 20 kB; more is nothing that we asked for
 # The national layout (infDPS of DPS 1.00 and 1.01) and the ABRASF family (1.00 to 2.04), which most cities speak.

@@ -9,10 +9,10 @@ if TYPE_CHECKING:
     from datetime import date
     from decimal import Decimal
 
-    from state_machine.audit import Listagem
-    from state_machine.cancelamento import Motivo
-    from state_machine.cancelamento_envio import CancelFinding, CancelOutcome
-    from state_machine.emission import Download, Finding, Found, NaturalKey, Nota, Outcome
+    from state_machine.cancellation.machine import Motivo
+    from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome
+    from state_machine.protocol.audit import Listagem
+    from state_machine.protocol.emission import Download, Finding, Found, NaturalKey, Nota, Outcome
 
 
 @dataclass(frozen=True, slots=True)

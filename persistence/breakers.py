@@ -13,7 +13,7 @@ from persistence.tables import disjuntor
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from persistence.connection import Connection
+    from persistence.db.connection import Connection
 
 SEEN_EVERY: Final = 30.0  # seconds between two words of a process that has nothing new to say
 SILENT: Final = timedelta(seconds=4 * SEEN_EVERY)  # three words missed: its process is gone, or cut off

@@ -11,7 +11,7 @@ from typing import Any
 import asyncpg
 from sqlalchemy.engine import make_url
 
-from persistence.dsn import for_asyncpg
+from persistence.db.dsn import for_asyncpg
 
 GRANT_LOCK = 7_015_023  # any constant; two that grant at once would change the same catalogue rows
 CONNECT_SECONDS = 5.0  # a database that is away must be told soon

@@ -21,18 +21,18 @@ import pyotp
 from aiohttp import ClientSession, CookieJar, web
 from aiohttp.test_utils import TestServer
 
-from console.accounts import Enrolment, enrol
+from console.access.accounts import Enrolment, enrol
+from console.access.credentials import new_secret
 from console.app import create_console, mount
-from console.credentials import new_secret
-from persistence import dashboard
-from persistence.backlog import Backlog
+from persistence.access.accounts import Papel
 from persistence.crypto import KEY_BYTES, Vault
+from persistence.db.engine import Database
+from persistence.db.migrate import upgrade
 from persistence.embedded import Embedded
-from persistence.engine import Database
-from persistence.history import invent, tidy
-from persistence.inbox import Inbox
-from persistence.migrate import upgrade
-from persistence.staff import Papel
+from persistence.queue.backlog import Backlog
+from persistence.queue.inbox import Inbox
+from persistence.staff import dashboard
+from proofs.history import invent, tidy
 
 SAMPLES = 40
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 PACKAGES = (
-    "bot", "console", "extractor", "state_machine", "persistence", "gateway", "webhooks", "sandbox", "storm", "bench",
+    "bot", "console", "webhooks", "operations", "extractor", "persistence", "gateway", "telemetry",
+    "state_machine", "proofs",
 )  # fmt: skip
 HOME = Path(__file__).parents[1]
 LENGTH = 4096  # characters: the longest text that WhatsApp carries

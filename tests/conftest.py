@@ -17,8 +17,8 @@ import pytest
 import redis
 import structlog
 
+from persistence.db.migrate import upgrade
 from persistence.embedded import Embedded
-from persistence.migrate import upgrade
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from owner import as_owner
 
-from state_machine.conteudo import Conteudo
+from state_machine.invoice.content import Conteudo
 
 if TYPE_CHECKING:
-    from persistence.engine import Database
+    from persistence.db.engine import Database
 
 _numbers = itertools.count(1)
 

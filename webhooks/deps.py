@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from aiohttp import web
 
-from bot.bodies import Bodies
+from webhooks.bodies import Bodies
 from webhooks.figures import Figures
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from bot.metrics import Metrics
-    from persistence.backlog import Backlog
-    from persistence.engine import Database
-    from persistence.inbox import Inbox
+    from persistence.db.engine import Database
+    from persistence.queue.backlog import Backlog
+    from persistence.queue.inbox import Inbox
+    from telemetry.metrics import Metrics
 
 
 class Hint(Protocol):

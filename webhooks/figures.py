@@ -13,8 +13,8 @@ import structlog
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bot.metrics import Metrics
-    from persistence.arrival import Arrival
+    from persistence.queue.arrival import Arrival
+    from telemetry.metrics import Metrics
 
 APART = 0.05  # seconds between two tellings at least; what comes after a pause is told at once
 REFUSALS_APART = 60.0  # seconds between two lines about strangers at a door: they must not fill the log's disk

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from bot.bodies import read_body
-from persistence import jsontext
-from persistence.arrival import Arrival
+from persistence.db import jsontext
+from persistence.queue.arrival import Arrival
+from webhooks.bodies import read_body
 from webhooks.deps import DEPS
 from webhooks.security import is_any
 from webhooks.storing import refused, store

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from bot.addresses import FORWARDED, is_internal
+from webhooks.addresses import FORWARDED, is_internal
 from webhooks.deps import DEPS, WebhookDeps
 from webhooks.security import is_any
 

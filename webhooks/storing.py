@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import structlog
 from aiohttp import web
 
-from persistence.outage import DatabaseAwayError
+from persistence.db.outage import DatabaseAwayError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from persistence.arrival import Arrival
+    from persistence.queue.arrival import Arrival
     from webhooks.deps import WebhookDeps
 
 STORED = b'{"status": "ok"}'

@@ -8,9 +8,9 @@ import orjson
 import structlog
 from aiohttp import web
 
-from bot.bodies import read_body
-from persistence.jsontext import UnstorableError
-from persistence.outage import is_objection
+from persistence.db.jsontext import UnstorableError
+from persistence.db.outage import is_objection
+from webhooks.bodies import read_body
 from webhooks.deps import DEPS, WebhookDeps
 from webhooks.security import is_any, may_be_signed, signed_by_any
 from webhooks.storing import refused, store, unavailable

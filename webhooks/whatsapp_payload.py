@@ -10,10 +10,10 @@ from zlib import crc32
 
 import orjson
 
-from persistence import jsontext
-from persistence.arrival import Arrival
-from persistence.tick import Tick
-from state_machine.untrusted import legible_values
+from persistence.db import jsontext
+from persistence.queue.arrival import Arrival
+from persistence.queue.tick import Tick
+from state_machine.values.untrusted import legible_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

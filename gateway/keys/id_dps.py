@@ -8,7 +8,7 @@ from typing import Final, Self
 
 from gateway.keys.errors import ChaveInvalida
 from gateway.keys.parts import CNPJ_TYPE, CPF_TYPE, municipality, number, read_taxpayer, split, taxpayer
-from state_machine.documents import CNPJ, CPF
+from state_machine.values.documents import CNPJ, CPF
 
 _SHAPE: Final = re.compile(
     r"DPS(?P<municipio>[0-9]{7})(?P<tipo>[12])(?P<inscricao>[0-9A-Z]{14})(?P<serie>[0-9]{5})(?P<numero>[0-9]{15})"

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from gateway.keys.errors import ChaveInvalida
-from state_machine.documents import CNPJ, CPF, DocumentoInvalido
+from state_machine.values.documents import CNPJ, CPF, DocumentoInvalido
 
 CPF_TYPE: Final = "1"  # tpInsc of the national NFS-e
 CNPJ_TYPE: Final = "2"

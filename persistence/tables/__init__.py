@@ -3,15 +3,12 @@
 from persistence.tables.arrival import MENSAGENS, MENSAGENS_ABERTAS, MENSAGENS_LIDAS, inbox, lanes
 from persistence.tables.base import metadata
 from persistence.tables.cancellations import cancelamento
-from persistence.tables.dashboard import painel
 from persistence.tables.departure import outbox
 from persistence.tables.emissions import gateway_tentativas, nfse_documento, nfse_emissao, nfse_processada
 from persistence.tables.idempotency import idempotency_records
-from persistence.tables.model import modelo_uso
 from persistence.tables.numbering import numeracao, numeracao_uso
+from persistence.tables.operation import disjuntor, job_slots, modelo_uso, painel
 from persistence.tables.people import cliente_tomador, cnpj_cache, conversas, empresa, usuario
-from persistence.tables.processes import disjuntor
-from persistence.tables.schedule import job_slots
 from persistence.tables.sessions import session_snapshot, transicoes
 from persistence.tables.staff import (
     anotacao,

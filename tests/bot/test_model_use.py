@@ -9,9 +9,9 @@ from owner import as_owner
 from bot.model_use import Counted
 from extractor.contract import Context
 from extractor.hybrid import HybridExtractor
-from persistence import model_use
-from persistence.engine import Database
-from sandbox.model import ModelSimulator, Reply
+from persistence.conversations import model_use
+from persistence.db.engine import Database
+from proofs.sandbox.model import ModelSimulator, Reply
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

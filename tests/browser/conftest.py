@@ -8,17 +8,17 @@ import pytest
 from playwright.async_api import async_playwright
 from test_demo_page import CHROMIUM, FLAGS
 
-import bot.demo
-from bot.demo import open_demo
+import bot.demo.world
+from bot.demo.world import open_demo
+from bot.process.servers import Storage
 from bot.settings import Settings
-from bot.storage import Storage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from playwright.async_api import Browser
 
-    from bot.demo import Demo
+    from bot.demo.world import Demo
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +36,6 @@ async def demo(database_url: str, redis_url: str, tmp_path_factory: pytest.TempP
     """The demo as the command opens it, with a city that decides faster and people who may write without end."""
     settings = Settings(home=tmp_path_factory.mktemp("demo"), port=0, debounce_seconds=0.1, person_answers_burst=0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bot.demo, "PROCESSING_SECONDS", 0.3)
+        patch.setattr(bot.demo.world, "PROCESSING_SECONDS", 0.3)
         async with open_demo(settings, Storage(database_url, redis_url, embedded=False)) as demo:
             yield demo

@@ -16,19 +16,19 @@ from patience import PATIENCE
 from playwright.async_api import expect
 from test_demo_page import FULL
 
-from bot.demo import USERS
-from bot.keys import vault_of
-from console.accounts import Enrolment, enrol
-from console.credentials import new_secret
-from persistence.staff import Papel
-from sandbox.meta_model import Bubble  # noqa: TC001 - the tests' own eyes
+from bot.demo.world import USERS
+from bot.master_key import vault_of
+from console.access.accounts import Enrolment, enrol
+from console.access.credentials import new_secret
+from persistence.access.accounts import Papel
+from proofs.sandbox.meta.model import Bubble  # noqa: TC001 - the tests' own eyes
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from playwright.async_api import Browser, Page
 
-    from bot.demo import Demo
+    from bot.demo.world import Demo
 
 WIDTHS = (360, 768, 1440)
 THEMES = ("light", "dark")

@@ -9,8 +9,8 @@ import pytest
 from console_desk import PATIENCE, THEMES, WIDTHS, at_work, concluded, row, some_session, until, whose
 from playwright.async_api import expect
 
-import console.actions
-from bot.demo import USERS
+import console.actions.form
+from bot.demo.world import USERS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from console_desk import Theme
     from playwright.async_api import Browser
 
-    from bot.demo import Demo
+    from bot.demo.world import Demo
 
 
 @pytest.mark.parametrize("theme", THEMES)
@@ -73,7 +73,7 @@ async def test_a_case_that_waits_leaves_that_state_by_itself(
     browser: Browser, demo: Demo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A slow command shows when it is done, here and on a colleague's page; what somebody types there stays."""
-    monkeypatch.setattr(console.actions, "OBEYED_LOOKS", 0)
+    monkeypatch.setattr(console.actions.form, "OBEYED_LOOKS", 0)
     sessao_id = await concluded(demo)  # the newest of its person: what they say next stands in its timeline
     async with at_work(browser, demo) as sara, at_work(browser, demo) as bela:
         for one in (sara, bela):

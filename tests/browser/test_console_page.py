@@ -20,7 +20,7 @@ from console_desk import (
 )
 from playwright.async_api import expect
 
-from bot.demo import USERS
+from bot.demo.world import USERS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from console_desk import Theme
     from playwright.async_api import Browser
 
-    from bot.demo import Demo
+    from bot.demo.world import Demo
 
 
 @pytest.mark.parametrize("theme", THEMES)

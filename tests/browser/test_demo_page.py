@@ -15,20 +15,20 @@ import sqlalchemy as sa
 from patience import PATIENCE
 from playwright.async_api import expect
 
-import bot.demo
-from bot.demo import USERS, open_demo
+import bot.demo.world
+from bot.demo.world import USERS, open_demo
+from bot.process.servers import Storage
 from bot.settings import Settings
-from bot.storage import Storage
-from persistence.history import invent
 from persistence.tables import transicoes
-from sandbox.faults import Fault
+from proofs.history import invent
+from proofs.sandbox.faults import Fault
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
     from playwright.async_api import Browser, Locator, Page, ViewportSize
 
-    from bot.demo import Demo
+    from bot.demo.world import Demo
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = [
@@ -102,7 +102,7 @@ async def demo(database_url: str, redis_url: str, tmp_path_factory: pytest.TempP
     """The demo as the command opens it, with a city that decides faster."""
     settings = Settings(home=tmp_path_factory.mktemp("demo"), port=0, debounce_seconds=0.2, repeat_window_seconds=0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bot.demo, "PROCESSING_SECONDS", 0.3)
+        patch.setattr(bot.demo.world, "PROCESSING_SECONDS", 0.3)
         async with open_demo(settings, Storage(database_url, redis_url, embedded=False)) as demo:
             yield demo
 

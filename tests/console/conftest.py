@@ -15,16 +15,16 @@ import pytest
 from aiohttp import ClientSession, CookieJar, TCPConnector, web
 from aiohttp.test_utils import TestServer
 
-from bot.addresses import networks
-from bot.company import CompanyForm, add_company
-from console.accounts import Enrolment, enrol
+from console.access.accounts import Enrolment, enrol
+from console.access.credentials import new_secret
 from console.app import create_console, mount
-from console.credentials import new_secret
-from persistence.backlog import Backlog
+from operations.company import CompanyForm, add_company
+from persistence.access.accounts import Papel
 from persistence.crypto import Vault
-from persistence.engine import Database
-from persistence.inbox import Inbox
-from persistence.staff import Papel
+from persistence.db.engine import Database
+from persistence.queue.backlog import Backlog
+from persistence.queue.inbox import Inbox
+from webhooks.addresses import networks
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

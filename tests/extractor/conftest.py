@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from extractor.contract import Context
-from state_machine.fields import Campo
+from state_machine.invoice.fields import Campo
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from extractor.evaluate import evaluate
+from extractor.evaluation.evaluate import evaluate
 from extractor.rules import RulesExtractor
 
 CORPUS = Path(__file__).parents[1] / "corpus"

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from extractor.contract import Extraction, Intent
-from extractor.evaluate import evaluate, run
+from extractor.evaluation.evaluate import evaluate, run
+from extractor.evaluation.scoring import matches, token_f1
 from extractor.rules import RulesExtractor
-from extractor.scoring import matches, token_f1
-from state_machine.fields import Campo, Candidate
+from state_machine.invoice.fields import Campo, Candidate
 
 CASES = [
     {

@@ -16,11 +16,11 @@ from validate_docbr import CNPJ as ORACLE_CNPJ
 from validate_docbr import CPF as ORACLE_CPF
 
 from extractor.contract import Context
-from extractor.documents import is_phone
+from extractor.fields.documents import is_phone
 from extractor.rules import extract
-from state_machine.documents import CNPJ, CPF
-from state_machine.fields import Campo, Motivo
-from state_machine.money import formata_brl, por_extenso
+from state_machine.invoice.fields import Campo, Motivo
+from state_machine.values.documents import CNPJ, CPF
+from state_machine.values.money import formata_brl, por_extenso
 
 FRESH = Context(hoje=date(2026, 11, 21))
 ALNUM = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"

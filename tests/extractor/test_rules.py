@@ -6,7 +6,7 @@ import pytest
 
 from extractor.contract import Context, Extraction, Intent
 from extractor.rules import RulesExtractor, extract
-from state_machine.fields import Campo, Confianca, Motivo, Origem
+from state_machine.invoice.fields import Campo, Confianca, Motivo, Origem
 
 CNPJ, OTHER_CNPJ, CPF, PHONE_LIKE_CPF = "11222333000181", "05804473000165", "52998224725", "11985578859"
 

@@ -9,13 +9,13 @@ from fault_processes import Forks, open_forks
 from road_people import Road, open_road
 from road_stage import Stage, open_stage
 
-from persistence.migrate import upgrade
-from storm.servers import open_servers
+from persistence.db.migrate import upgrade
+from proofs.storm.servers import open_servers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from storm.servers import Servers
+    from proofs.storm.servers import Servers
 
 
 @pytest.fixture(scope="module")

@@ -18,15 +18,15 @@ from datetime import datetime, timedelta
 from functools import wraps
 from typing import Any
 
-import bot.schedule
-import bot.turn
-import gateway.outcome
-from gateway.http import Destination
-from persistence.connection import Connection
-from persistence.engine import Database
-from persistence.pool import Pool
-from persistence.sessions import LiveSessions
-from storm.zygote import main
+import bot.conversation.turn
+import bot.loops.schedule
+import gateway.plugnotas.outcome
+from gateway.http.client import Destination
+from persistence.conversations.sessions import LiveSessions
+from persistence.db.connection import Connection
+from persistence.db.engine import Database
+from persistence.db.pool import Pool
+from proofs.storm.zygote import main
 
 KINDS = ("lane:", "emissions", "deliveries")  # tasks that carry a turn, an emission or a delivery
 _seen: set[str] = set()
@@ -97,7 +97,7 @@ def install() -> None:
     around(Connection, "execute", "finish")
     around(Pool, "fetch", "fetchrow", "fetchval", "execute")
 
-    read = bot.turn.read
+    read = bot.conversation.turn.read
 
     async def dangerous(text: str, *rest: Any) -> Any:
         word = os.environ.get("FAULT_WORD")
@@ -105,7 +105,7 @@ def install() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return await read(text, *rest)
 
-    bot.turn.read = dangerous
+    bot.conversation.turn.read = dangerous
     time.time = lambda: _instant() + _shift()
     time.time_ns = lambda: _nanoseconds() + int(_shift() * 1e9)
 
@@ -119,7 +119,7 @@ def shift_datetime() -> None:
         def now(cls, tz: Any = None) -> Any:
             return plain.now(tz) + timedelta(seconds=_shift())
 
-    for module in (bot.schedule, gateway.outcome):
+    for module in (bot.loops.schedule, gateway.plugnotas.outcome):
         module.datetime = Shifted
 
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from road_people import QUICK
 from road_stage import Stage, open_stage
 
-from storm.process import Process, interpreter_environment
-from storm.zygote import Zygote
+from proofs.storm.process import Process, interpreter_environment
+from proofs.storm.zygote import Zygote
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Order and delay on the real road; the hundred thousand steps are walked in tests/state_machine/test_machine.py."""
+"""Order and delay on the real road; tests/state_machine/machine/test_machine.py walks the hundred thousand steps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from road_people import FULL
 
 from bot.house import House  # noqa: TC001 - annotated for readers
-from sandbox.courier import QUEUED
+from proofs.sandbox.courier import QUEUED
 
 if TYPE_CHECKING:
     from road_people import Road

@@ -9,7 +9,7 @@ from road_people import PADARIA, open_road
 if TYPE_CHECKING:
     from road_people import Person, Road
 
-    from storm.servers import Servers
+    from proofs.storm.servers import Servers
 
 PEOPLE = size(5, 100)
 FLUSH_EVERY = 0.2  # seconds; a conversation here lasts one

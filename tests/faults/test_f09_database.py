@@ -11,12 +11,12 @@ from road_people import open_road, unlike
 from road_stage import waits_passing
 from tcp_proxy import TcpProxy
 
-from persistence.lanes import DIED
+from persistence.queue.lanes import DIED
 
 if TYPE_CHECKING:
     from road_people import Person, Road
 
-    from storm.servers import Servers
+    from proofs.storm.servers import Servers
 
 PEOPLE = size(6, 100)
 CRASHES = size(2, 12)

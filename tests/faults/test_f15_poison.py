@@ -6,10 +6,10 @@ from nightly import size
 from patience import PATIENCE
 from road_people import until
 
-from persistence.arrival import Arrival
-from persistence.backlog import Backlog
-from persistence.inbox import Inbox
-from persistence.lanes import MAX_ATTEMPTS
+from persistence.queue.arrival import Arrival
+from persistence.queue.backlog import Backlog
+from persistence.queue.inbox import Inbox
+from persistence.queue.lanes import MAX_ATTEMPTS
 
 if TYPE_CHECKING:
     from road_people import Road

@@ -17,7 +17,7 @@ from aiohttp.test_utils import TestServer
 from held_port import held_port
 
 from gateway.port import Intent, Prestador, Tomador
-from state_machine.emission import NaturalKey
+from state_machine.protocol.emission import NaturalKey
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator

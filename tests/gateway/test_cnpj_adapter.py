@@ -7,8 +7,8 @@ import time
 import pytest
 from patience import PATIENCE
 
-from gateway.cnpj_register import CNPJRegister, Empresa, NotFound, Unavailable
 from gateway.port import Endereco
+from gateway.register.cnpj import CNPJRegister, Empresa, NotFound, Unavailable
 
 CNPJ = "33683111000280"
 FULL = {

@@ -9,7 +9,7 @@ from gateway.keys import ChaveInvalida, ChaveNFe, ChaveNFSe, ChaveRPS, IdDPS, Id
 from gateway.keys.id_dps import LAST_SERIE
 from gateway.keys.nfe import NFCE, NFE
 from gateway.keys.parts import check_digit
-from state_machine.documents import CNPJ, CPF
+from state_machine.values.documents import CNPJ, CPF
 
 ALNUM = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 

@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from gateway.lines import FORGET_AFTER, PROBES, QUOTAS, Kind, Lines
-from gateway.plugnotas import PlugNotas
-from state_machine.emission import Documento, NaturalKey, NotReady, NotSent, Unknown
+from gateway.plugnotas.adapter import PlugNotas
+from state_machine.protocol.emission import Documento, NaturalKey, NotReady, NotSent, Unknown
 
 ANA, BIA = "11222333000181", "99000002000148"
 KINDS = list(Kind)

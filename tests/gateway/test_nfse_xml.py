@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateway.nfse_xml import with_content
-from state_machine.emission import Nota, Situacao
+from state_machine.protocol.emission import Nota, Situacao
 
 NOTA = Nota("ext", "ref", Situacao.AUTORIZADA)
 NATIONAL = """<?xml version="1.0" encoding="UTF-8"?>

@@ -11,8 +11,8 @@ import pytest
 import pytest_asyncio
 from owner import as_owner
 
+from persistence.db.engine import Database
 from persistence.embedded import Embedded
-from persistence.engine import Database
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

@@ -15,11 +15,12 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from owner import as_owner
 
-from persistence import audit, audit_chain
-from persistence.audit_chain import Cabeca, UnreadableHeadError, verify
-from persistence.dsn import for_sqlalchemy
-from persistence.engine import Database
-from persistence.migrate import _SCRIPTS, upgrade
+from persistence.audit import chain as audit_chain
+from persistence.audit import records as audit
+from persistence.audit.chain import Cabeca, UnreadableHeadError, verify
+from persistence.db.dsn import for_sqlalchemy
+from persistence.db.engine import Database
+from persistence.db.migrate import _SCRIPTS, upgrade
 from persistence.tables import auditoria
 
 if TYPE_CHECKING:

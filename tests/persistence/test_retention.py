@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from persistence import register_cache, retention
-from persistence.engine import Database
-from persistence.history import invent
-from persistence.retention import Prazos, sweep
+from persistence.conversations import register_cache
+from persistence.db.engine import Database
+from persistence.people import retention
+from persistence.people.retention import Prazos, sweep
+from proofs.history import invent
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 from patience import PATIENCE
 
-from bot.company import add_company
-from bot.demo import COMPANY, demo_settings
+from bot.demo.world import COMPANY, demo_settings
 from bot.house import open_house
-from bot.run import serving
+from bot.process.run import serving
 from bot.settings import Settings
-from sandbox.meta import MetaConfig
-from sandbox.meta_model import bsuid
-from sandbox.plugnotas import PlugNotasConfig
-from sandbox.plugnotas_model import ISSUED
-from sandbox.world import World, WorldConfig
+from operations.company import add_company
+from proofs.sandbox.meta.meta import MetaConfig
+from proofs.sandbox.meta.model import bsuid
+from proofs.sandbox.plugnotas.model import ISSUED
+from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig
+from proofs.sandbox.world import World, WorldConfig
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
     from bot.house import House
-    from persistence.engine import Database
-    from sandbox.meta_model import Bubble
-    from sandbox.plugnotas_model import Note
+    from persistence.db.engine import Database
+    from proofs.sandbox.meta.model import Bubble
+    from proofs.sandbox.plugnotas.model import Note
 
 PADARIA = "12.345.678/0001-95"  # known to the simulated register
 FULL = f"faz uma nota de 1500 pra {PADARIA}, consultoria de marketing"

@@ -19,7 +19,7 @@ from patience import PATIENCE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sandbox.world import World
+    from proofs.sandbox.world import World
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -12,18 +12,18 @@ import asyncpg
 from road_people import QUICK, Person, Scene, until
 from road_process import Prosa, environment
 
-from bot.delivery import DEAF_AT_MOST
-from persistence.engine import Database
-from sandbox.world import World
+from bot.delivery.sender import DEAF_AT_MOST
+from persistence.db.engine import Database
+from proofs.sandbox.world import World
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
     from pathlib import Path
     from typing import Any
 
-    from sandbox.ledger import Record
-    from sandbox.server import Simulator
-    from sandbox.world import WorldConfig
+    from proofs.sandbox.ledger import Record
+    from proofs.sandbox.server import Simulator
+    from proofs.sandbox.world import WorldConfig
 
 # What a dead worker held is free after its lease. Tests that are not about the wait let the time pass at once.
 LEASES = ("lanes", "nfse_emissao", "idempotency_records", "cancelamento", "outbox")

@@ -7,10 +7,10 @@ from decimal import Decimal
 
 from made_sessions import AGORA, CNPJ
 
-from state_machine.conteudo import Conteudo
-from state_machine.emission import Nota, Rejected, Situacao, StatusEmissao
-from state_machine.reconciliation import Andamento, Politica
-from state_machine.retry import Retentativas
+from state_machine.invoice.content import Conteudo
+from state_machine.protocol.emission import Nota, Rejected, Situacao, StatusEmissao
+from state_machine.protocol.reconciliation import Andamento, Politica
+from state_machine.protocol.retry import Retentativas
 
 S = StatusEmissao
 POLITICA = Politica(retentativas=Retentativas(jitter=0.0))

@@ -9,9 +9,10 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import strategies as st
 from nightly import NIGHTLY
 
-from state_machine.efeitos import Emitir, GravarSnapshot, Mensagem, Responder
-from state_machine.estado import ESPERAM_USUARIO, REASON_ON_ENTRY, Estado, SnapshotReason
-from state_machine.eventos import (
+from state_machine.invoice.draft import Cadastro, Rascunho, aplicar
+from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
+from state_machine.machine.effects import Emitir, GravarSnapshot, Mensagem, Responder
+from state_machine.machine.events import (
     EVENTOS,
     Abriu,
     Apagou,
@@ -25,11 +26,10 @@ from state_machine.eventos import (
     NotaRejeitada,
     PerdeuMensagem,
 )
-from state_machine.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
-from state_machine.rascunho import Cadastro, Rascunho, aplicar
-from state_machine.sessao import Emissor, Sessao
-from state_machine.texto import tamanho
-from state_machine.transition import transition
+from state_machine.machine.session import Emissor, Sessao
+from state_machine.machine.states import ESPERAM_USUARIO, REASON_ON_ENTRY, Estado, SnapshotReason
+from state_machine.machine.transition import transition
+from state_machine.values.text_length import tamanho
 
 MORE = 20 if NIGHTLY else 1  # how many times the examples of an ordinary run
 AGORA = datetime(2026, 11, 21, 12, tzinfo=UTC)

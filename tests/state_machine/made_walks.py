@@ -7,7 +7,9 @@ from datetime import timedelta
 from hypothesis import strategies as st
 from made_sessions import DOC, OUTRO_CNPJ, PADARIA, SERVICO, TUDO, VALOR, lido
 
-from state_machine.eventos import (
+from state_machine.invoice.draft import Cadastro
+from state_machine.invoice.fields import Campo
+from state_machine.machine.events import (
     Cancelou,
     Conversou,
     EmissaoDemorou,
@@ -23,8 +25,6 @@ from state_machine.eventos import (
     PediuCorrecao,
     QuisAinda,
 )
-from state_machine.fields import Campo
-from state_machine.rascunho import Cadastro
 
 # What is likely stands more often than once, so that many walks get as far as the authority and beyond.
 WHOLE = (Informou(TUDO, cadastro=PADARIA), Informou(TUDO))

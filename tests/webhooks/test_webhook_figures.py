@@ -8,9 +8,9 @@ import pytest
 from patience import PATIENCE
 from structlog.testing import capture_logs
 
-from bot.metrics import Metrics
-from bot.observability import ALLOWED
-from persistence.arrival import Arrival
+from persistence.queue.arrival import Arrival
+from telemetry.logs import ALLOWED
+from telemetry.metrics import Metrics
 from webhooks import figures as module
 from webhooks.figures import IDS_PER_LINE, REFUSALS_APART, Figures
 

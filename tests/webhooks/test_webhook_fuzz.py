@@ -14,11 +14,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from patience import PATIENCE
 
-from bot.metrics import Metrics
-from gateway.hint import hinted_keys
-from persistence.backlog import Backlog
-from persistence.engine import Database
-from persistence.inbox import Inbox
+from gateway.plugnotas.hint import hinted_keys
+from persistence.db.engine import Database
+from persistence.queue.backlog import Backlog
+from persistence.queue.inbox import Inbox
+from telemetry.metrics import Metrics
 from webhooks.app import create_app
 from webhooks.deps import WebhookDeps
 

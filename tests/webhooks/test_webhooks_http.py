@@ -18,13 +18,13 @@ from patience import PATIENCE
 from structlog.testing import capture_logs
 from tampering import ODD, UNREADABLE, beside
 
-from bot.metrics import Metrics
-from bot.worker import LaneWorker
-from gateway.hint import hinted_keys
-from persistence.backlog import Backlog
-from persistence.engine import Database
-from persistence.inbox import Inbox
-from persistence.lanes import Lanes
+from bot.loops.worker import LaneWorker
+from gateway.plugnotas.hint import hinted_keys
+from persistence.db.engine import Database
+from persistence.queue.backlog import Backlog
+from persistence.queue.inbox import Inbox
+from persistence.queue.lanes import Lanes
+from telemetry.metrics import Metrics
 from webhooks.app import close_doors, create_app, create_probe_app
 from webhooks.deps import WebhookDeps
 from webhooks.whatsapp import MAX_BODY
@@ -32,7 +32,7 @@ from webhooks.whatsapp import MAX_BODY
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
 
-    from persistence.lanes import InboxRow, Lease
+    from persistence.queue.lanes import InboxRow, Lease
 
 SECRET, OLD_SECRET = b"app-secret", b"old-app-secret"
 TOKEN = "verify-me"

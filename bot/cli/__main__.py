@@ -1,0 +1,274 @@
+"""The command line: reads words, starts what they ask for, says in one sentence what went wrong; works on nothing."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bot.cli import fiscal as cli_fiscal
+from bot.cli.audit import auditoria, conferir
+from bot.cli.bench import bench
+from bot.cli.cancel import cancelar
+from bot.cli.demo import chat, demo
+from bot.cli.doctor import doctor
+from bot.cli.opening import Named
+from bot.cli.opening import fail as _fail
+from bot.cli.opening import settings as _settings
+from bot.cli.opening import until_stopped as _until_stopped
+from bot.cli.opening import with_storage as _with_storage
+from bot.cli.person import app as pessoa
+from bot.cli.staff import app as staff
+from bot.cli.storm import storm
+from bot.cli.words import run
+
+if TYPE_CHECKING:
+    import asyncio
+    import socket
+    from collections.abc import Sequence
+
+    from bot.process.servers import Storage
+
+# Modules are imported inside the commands: `prosa --help` must not wait for a database driver.
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Prosa emite notas de serviço (NFS-e) pelo WhatsApp. Experimente sem conta nenhuma: ./prosa demo",
+)
+empresa = typer.Typer(no_args_is_help=True, help="Empresas que emitem, e quem pode emitir por elas.")
+app.add_typer(empresa, name="empresa")
+app.add_typer(staff, name="staff")
+app.add_typer(pessoa, name="pessoa")
+app.add_typer(auditoria, name="auditoria")
+
+
+def main() -> None:
+    """Enter here."""
+    run(app)
+
+
+def _run(name: str) -> None:
+    settings = _settings(secrets=True)
+    from bot.process.run import PARTS, run
+
+    part = PARTS[name]
+    port = settings.port if part.takes_webhooks else settings.probe_port or None
+
+    async def work(storage: Storage, stop: asyncio.Event, sockets: Sequence[socket.socket]) -> None:
+        from bot.house import open_house
+
+        async with open_house(settings, storage.database_url, storage.redis_url) as house:
+            await run(house, stop, part, sockets)
+
+    _until_stopped(settings, work, port=port, named=Named(part.port, "PROSA_HOME"))
+
+
+@app.command()
+def serve() -> None:
+    """Web e worker em um processo só."""
+    _run("serve")
+
+
+@app.command()
+def web() -> None:
+    """Só recebe webhooks (mais réplicas à vontade)."""
+    _run("web")
+
+
+@app.command()
+def worker() -> None:
+    """Só processa conversas, emissões e envios (mais réplicas à vontade)."""
+    _run("worker")
+
+
+app.command()(doctor)
+app.command()(demo)
+app.command()(chat)
+
+
+@app.command()
+def migrate() -> None:
+    """Cria ou atualiza as tabelas do banco."""
+
+    async def work(_storage: Storage) -> None:
+        typer.echo("O banco está na versão mais nova.")
+
+    _with_storage(_settings(quiet=True), work, migrate=True)
+
+
+@app.command()
+def reconcile() -> None:
+    """Pergunta agora ao gateway por todas as emissões sem resposta final."""
+    settings = _settings(secrets=True, quiet=True)
+
+    async def work(storage: Storage) -> None:
+        from bot.house import open_house
+        from bot.operator.reconcile import ask_now
+
+        async with open_house(settings, storage.database_url, storage.redis_url) as house:
+            for line in await ask_now(house):
+                typer.echo(line)
+
+    _with_storage(settings, work)
+
+
+@empresa.command("add")
+def empresa_add(
+    cnpj: Annotated[str, typer.Option(help="CNPJ da empresa que emite.")],
+    razao_social: Annotated[str, typer.Option(help="Razão social, como no cartão CNPJ.")],
+    inscricao_municipal: Annotated[str, typer.Option(help="Inscrição municipal.")],
+    municipio: Annotated[str, typer.Option(help="Código IBGE do município, 7 dígitos.")],
+    usuario: Annotated[list[str], typer.Option(help="Telefone de quem pode emitir, como +5511912345678; repetível.")],
+    regime: Annotated[str | None, typer.Option(help="mei (padrão), simples ou normal.")] = None,
+    codigo_servico: Annotated[
+        str | None, typer.Option(help="6 dígitos da lista nacional (padrão 170101), ou item da LC 116.")
+    ] = None,
+    cnae: Annotated[str | None, typer.Option(help="CNAE, 7 dígitos.")] = None,
+    aliquota: Annotated[str | None, typer.Option(help="Alíquota do ISS em %, como 2.5.")] = None,
+    serie_rps: Annotated[
+        str | None, typer.Option(help="A Prosa numera os RPS nesta série; vazia: o gateway numera (padrão).")
+    ] = None,
+    primeiro_rps: Annotated[int | None, typer.Option(help="Primeiro RPS de uma série nova (padrão 1).")] = None,
+) -> None:
+    """Cadastra uma empresa e quem pode emitir por ela; rodar de novo atualiza o que for dito."""
+    settings = _settings(quiet=True)
+
+    async def work(storage: Storage) -> None:
+        from operations.company import CompanyError, CompanyForm, add_company
+        from persistence.db.engine import Database
+
+        form = CompanyForm(
+            cnpj,
+            razao_social,
+            inscricao_municipal,
+            municipio,
+            tuple(usuario),
+            regime,
+            codigo_servico,
+            cnae,
+            aliquota,
+            serie_rps,
+            primeiro_rps,
+        )
+        database = await Database.open(storage.database_url, size=1)
+        try:
+            await add_company(database, form)
+        except CompanyError as error:
+            _fail(str(error))
+        finally:
+            await database.close()
+        typer.echo(f"{razao_social} pode emitir; telefones autorizados nesta chamada: {len(usuario)}.")
+
+    _with_storage(settings, work)
+
+
+@empresa.command("remover-usuario")
+def empresa_remover_usuario(
+    telefone: Annotated[str, typer.Argument(help="Telefone que não emite mais, como +5511912345678.")],
+    motivo: Annotated[str, typer.Option(help="Por quê; fica na auditoria.")] = "pedido da empresa",
+) -> None:
+    """Tira de um telefone o direito de emitir, na hora; o que já foi confirmado segue até o resultado."""
+
+    async def work(storage: Storage) -> None:
+        from operations.company import CompanyError, remove_user, told
+        from persistence.access.accounts import Alcance
+        from persistence.db.engine import Database
+
+        database = await Database.open(storage.database_url, size=1)
+        try:
+            async with database.transaction() as connection:
+                everything = Alcance(todas=True)
+                done = await remove_user(
+                    connection, telefone, motivo, everything, quem="linha de comando", staff_id=None
+                )
+        except CompanyError as error:
+            _fail(str(error))
+        finally:
+            await database.close()
+        typer.echo(told(done))
+
+    _with_storage(_settings(quiet=True), work)
+
+
+@app.command()
+def contatos() -> None:
+    """Lista números que escreveram e não pertencem a nenhuma empresa."""
+    settings = _settings(quiet=True)
+
+    async def work(storage: Storage) -> None:
+        from operations.contacts import show_unknown
+        from persistence.db.engine import Database
+
+        database = await Database.open(storage.database_url, size=1)
+        try:
+            await show_unknown(database)
+        finally:
+            await database.close()
+
+    _with_storage(settings, work)
+
+
+@app.command()
+def replay(row: Annotated[int, typer.Argument(help="Número da linha da caixa de entrada em quarentena.")]) -> None:
+    """Tenta de novo uma mensagem que ficou em quarentena."""
+    settings = _settings(quiet=True)
+
+    async def work(storage: Storage) -> None:
+        from persistence.db.engine import Database
+        from persistence.queue.backlog import Backlog
+
+        database = await Database.open(storage.database_url, size=1)
+        try:
+            if not await Backlog(database).replay(row):
+                _fail(f"A linha {row} não está em quarentena; nada mudou.")
+        finally:
+            await database.close()
+        typer.echo(f"A linha {row} voltou para a fila; um worker vai tentar de novo.")
+
+    _with_storage(settings, work)
+
+
+@app.command()
+def evaluate(
+    corpus: Annotated[Path, typer.Argument(help="Arquivo JSONL com casos rotulados.", exists=True)],
+    extractor: Annotated[str, typer.Option(help="rules, model ou both.")] = "rules",
+    json: Annotated[Path | None, typer.Option(help="Grava o resultado completo aqui.")] = None,
+    fail_under: Annotated[float | None, typer.Option(help="Sai com erro se a exatidão ficar abaixo disto.")] = None,
+) -> None:
+    """Mede a extração em um corpus rotulado."""
+    from extractor.evaluation.evaluate import run
+
+    settings = _settings(quiet=True)
+    code = run(
+        corpus,
+        extractor,
+        json,
+        fail_under,
+        api_key=settings.openai_api_key.get_secret_value() or None,
+        base_url=settings.openai_base_url,
+        model=settings.openai_model or None,
+    )
+    raise typer.Exit(code)
+
+
+app.command()(cancelar)
+app.command()(conferir)
+app.command()(storm)
+app.command()(bench)
+cli_fiscal.add_to(app, empresa)
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def test(context: typer.Context) -> None:
+    """Estilo, tipos, camadas e todos os testes; com argumentos, só pytest com eles."""
+    from bot.operator.selftest import run
+
+    sys.exit(run(context.args))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,128 @@
+"""What every command begins with: settings, servers, and one sentence when something is wrong; works on nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable, Coroutine, Sequence
+
+    from bot.process.servers import Storage
+    from bot.settings import Settings
+
+DEMO = "demo"  # the demo's home, inside the program's
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What an operator changes: the option or setting of the port, and of the place where files are kept."""
+
+    port: str
+    home: str
+
+
+def fail(message: str) -> NoReturn:
+    """Say what went wrong, and end with status 1."""
+    with suppress(OSError):  # the terminal was closed, or the log's disk is full
+        typer.secho(message, fg="red", err=True)
+    raise typer.Exit(1)
+
+
+def settings(*, secrets: bool = False, quiet: bool = False) -> Settings:
+    """Read the settings, set the logs up; ends with a sentence when they are wrong, or a secret is missing."""
+    from pydantic import ValidationError
+
+    from bot.settings import MissingSettingError, Settings
+    from bot.settings_refused import refusal
+    from telemetry.logs import configure
+
+    try:
+        read = Settings()
+        if secrets:
+            read.require_secrets()
+    except MissingSettingError as error:
+        fail(str(error))
+    except ValidationError as error:
+        fail(refusal(error))
+    configure("WARNING" if quiet else read.log_level, read.log_format)
+    return read
+
+
+def with_storage(
+    chosen: Settings, work: Callable[[Storage], Coroutine[object, object, None]], *, migrate: bool = False
+) -> None:
+    """Open the servers, then run ``work`` on an event loop of its own."""
+    import uvloop
+
+    from bot.process.servers import open_storage
+
+    try:
+        with open_storage(chosen, migrate=migrate) as storage:
+            uvloop.run(work(storage))
+    except (typer.Exit, typer.Abort, typer.BadParameter):
+        raise
+    except Exception as error:  # noqa: BLE001 - told, and the end
+        _end_with(error, "PROSA_HOME")
+
+
+def until_stopped(
+    chosen: Settings,
+    work: Callable[[Storage, asyncio.Event, Sequence[socket.socket]], Coroutine[object, object, None]],
+    *,
+    port: int | None,
+    named: Named,
+) -> None:
+    """Run ``work`` until a signal, or until something fails: a sentence then, and status 1, within ten seconds.
+
+    The port is opened first, so that a taken one costs nothing; ``None`` opens none. ``work`` gets the event that asks
+    it to end, and what listens.
+    """
+    import uvloop
+
+    from bot.process.listening import listening
+    from bot.process.servers import open_storage
+    from bot.process.shutdown import Ending
+
+    ending = Ending()
+
+    async def watched(storage: Storage, sockets: Sequence[socket.socket]) -> None:
+        stop = ending.stop_event()
+        async with asyncio.TaskGroup() as group:
+            aside = [group.create_task(_then(ending.begin, wait)) for wait in (storage.watch(), stop.wait())]
+            await work(storage, stop, sockets)
+            for task in aside:
+                task.cancel()
+
+    try:
+        with ExitStack() as stack:
+            sockets = [] if port is None else stack.enter_context(listening(chosen.host, port, port=named.port))
+            storage = stack.enter_context(open_storage(chosen))
+            stack.push(lambda *_: ending.begin())  # what follows is the end of the embedded servers
+            uvloop.run(watched(storage, sockets))
+    except Exception as error:  # noqa: BLE001 - told, and the end
+        _end_with(error, named.home)
+
+
+async def _then(begin: Callable[[], None], wait: Coroutine[object, object, object]) -> None:
+    """Begin the end when ``wait`` is over, has failed, or is cancelled because the work has ended or failed."""
+    try:
+        await wait
+    finally:
+        begin()
+
+
+def _end_with(error: Exception, home: str) -> NoReturn:
+    import structlog
+
+    from bot.process.failures import complaint, unforeseen
+
+    said = complaint(error, home)
+    if said is None:
+        structlog.get_logger(__name__).error("command_failed", exc_info=error)
+    fail(said or unforeseen(error))

@@ -1,0 +1,124 @@
+"""``prosa pessoa …``: the words by which an operator answers an LGPD request; it finds and erases nothing itself."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bot.cli.opening import fail, settings, with_storage
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from bot.process.servers import Storage
+    from operations.person import Ensaio
+    from persistence.db.connection import Connection
+
+REDIS_SECONDS = 5.0  # for one answer of Redis
+
+app = typer.Typer(no_args_is_help=True, help="Pedidos da LGPD: a cópia e o apagamento dos dados de uma pessoa.")
+
+Quem = Annotated[str, typer.Argument(help="Telefone com país, CPF, ou o código de uma conversa.")]
+
+
+@app.command("exportar")
+def exportar(
+    quem: Quem,
+    motivo: Annotated[str, typer.Option(help="Por quê; fica na auditoria.")] = "pedido do titular",
+    arquivo: Annotated[Path | None, typer.Option(help="Onde gravar; sem isto, na tela.")] = None,
+) -> None:
+    """Mostra em JSON tudo o que está guardado sobre uma pessoa."""
+    import orjson
+
+    from operations.person import Pedinte, copy
+
+    async def work(connection: Connection) -> None:
+        text = orjson.dumps(await copy(connection, quem, motivo, Pedinte()), option=orjson.OPT_INDENT_2).decode()
+        if arquivo is None:
+            typer.echo(text)
+            return
+        arquivo.touch(mode=0o600)  # nobody else on the machine reads it
+        arquivo.write_text(text + "\n")
+        typer.echo(f"Gravado em {arquivo}.")
+
+    _with_transaction(work)
+
+
+@app.command("apagar")
+def apagar(
+    quem: Quem,
+    motivo: Annotated[str, typer.Option(help="Por quê; fica na auditoria.")],
+    sim: Annotated[bool, typer.Option("--sim", help="Não pergunta: apaga.")] = False,
+) -> None:
+    """Apaga os dados de uma pessoa; as notas fiscais ficam. Mostra antes o que fará e pergunta."""
+    from operations.person import Pedinte, rehearse, remove
+
+    async def look(connection: Connection) -> None:
+        ensaio = await rehearse(connection, quem)
+        _show(ensaio)
+        if ensaio.impedimentos:
+            fail(" ".join(("Nada foi apagado.", *ensaio.impedimentos)))
+        if ensaio.vazio:
+            typer.echo("Nada está guardado sobre esta pessoa; nada mudou.")
+            raise typer.Exit
+
+    conversas: list[str] = []
+
+    async def work(connection: Connection) -> None:
+        conversas.extend((await remove(connection, quem, motivo, Pedinte())).conversas)
+
+    async def forget(storage: Storage) -> None:
+        from redis.asyncio import Redis
+
+        from persistence.conversations.redis_line import RedisLine
+        from persistence.conversations.sessions import LiveSessions
+
+        redis = Redis.from_url(storage.redis_url)
+        line = RedisLine(redis, REDIS_SECONDS)
+        try:
+            erased = await LiveSessions(line, 0).erase(conversas)
+        finally:
+            await line.close()
+            await redis.aclose()
+        typer.echo("Apagado. As notas fiscais e a auditoria ficam.")
+        if not erased:
+            fail("O Redis não reescreveu seu arquivo: quando ele voltar, rode BGREWRITEAOF nele (redis-cli).")
+
+    _with_transaction(look)
+    if not sim and not typer.confirm("Apagar? Não há volta"):
+        fail("Nada foi apagado.")
+    _with_transaction(work, forget)
+
+
+def _show(ensaio: Ensaio) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("O quê", "Linhas", "O que acontece")
+    for nome, quantas, destino in ensaio.linhas:
+        if quantas:
+            table.add_row(nome, str(quantas), destino)
+    Console().print(table)
+
+
+def _with_transaction(
+    work: Callable[[Connection], Awaitable[None]], after: Callable[[Storage], Awaitable[None]] | None = None
+) -> None:
+    async def run(storage: Storage) -> None:
+        from operations.person import PersonError
+        from persistence.db.engine import Database
+
+        database = await Database.open(storage.database_url, size=1)
+        try:
+            async with database.transaction() as connection:
+                await work(connection)
+        except PersonError as error:
+            fail(str(error))
+        finally:
+            await database.close()
+        if after is not None:
+            await after(storage)
+
+    with_storage(settings(quiet=True), run)

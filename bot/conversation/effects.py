@@ -1,0 +1,242 @@
+"""Carries out a decision's effects inside the turn's transaction: outbox, customer, emission; decides nothing."""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from dataclasses import asdict
+from datetime import date
+from typing import TYPE_CHECKING, Any, assert_never
+
+from bot.conversation.customers import remembered
+from gateway.port import Intent, Prestador, Tomador
+from persistence.fiscal import attempts, intents
+from persistence.fiscal.intents import NovaEmissao, integration_id
+from persistence.queue import outbox
+from state_machine.invoice.fields import Campo
+from state_machine.machine.effects import (
+    Dispensar,
+    Efeito,
+    Emitir,
+    EnviarArquivo,
+    GravarSnapshot,
+    Mensagem,
+    Responder,
+    RetomarEnvio,
+)
+from state_machine.values.local_time import SAO_PAULO
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Iterable
+    from datetime import datetime
+
+    from bot.conversation.rps import Numbers
+    from bot.ports import FiscalGateway
+    from gateway.port import Endereco, Rps
+    from gateway.register.cnpj import Empresa as CompanyEntry
+    from persistence.db.connection import Connection
+    from persistence.people.companies import Empresa
+    from state_machine.invoice.draft import Rascunho
+    from state_machine.machine.session import Sessao
+
+
+def one_reply(efeitos: Iterable[Efeito]) -> tuple[Efeito, ...]:
+    """Keep only the last of several answers: a turn says one thing (Meta bills each message)."""
+    todos = list(efeitos)
+    respostas = [efeito for efeito in todos if isinstance(efeito, Responder)]
+    return tuple(e for e in todos if not isinstance(e, Responder) or e is respostas[-1])
+
+
+def text_message(mensagem: Mensagem) -> dict[str, object]:
+    """Return the outbox's JSON for a text with or without buttons."""
+    return {
+        "tipo": "texto",
+        "texto": mensagem.texto,
+        "botoes": [{"id": botao.id, "titulo": botao.titulo} for botao in mensagem.botoes],
+    }
+
+
+def file_message(arquivo: EnviarArquivo) -> dict[str, object]:
+    """Return the outbox's JSON for an invoice's PDF or XML."""
+    return {
+        "tipo": "arquivo",
+        "emissao_id": arquivo.emissao_id,
+        "formato": arquivo.formato,
+        "nome": arquivo.nome,
+        "legenda": arquivo.legenda,
+    }
+
+
+class Hands:
+    """Does what decisions want done; all of it in the caller's transaction."""
+
+    def __init__(self, gateway: FiscalGateway, numbers: Numbers) -> None:
+        self._gateway = gateway
+        self._numbers = numbers
+
+    async def may_number(self, connection: Connection, empresa: Empresa) -> bool:
+        """Tell whether an invoice of this company can be issued as far as its number goes."""
+        return not await self._numbers.blocked(connection, empresa)
+
+    async def carry_out(
+        self,
+        connection: Connection,
+        efeitos: Iterable[Efeito],
+        sessao: Sessao,
+        row_id: int,
+        empresa: Empresa | None,
+        agora: datetime,
+        correlacao: str,
+    ) -> None:
+        """Write what each effect asks for. Raises ``ValueError`` rather than issue for another company than its own."""
+        for efeito in efeitos:
+            match efeito:
+                case GravarSnapshot():
+                    pass  # the turn saves the session whenever it changed
+                case Responder(mensagem, unica):
+                    resumo_de = sessao.revisao if _is_summary(mensagem) else None
+                    texto = text_message(mensagem)
+                    await self._say(connection, sessao, texto, correlacao, chave=unica, resumo_de=resumo_de)
+                case EnviarArquivo():
+                    arquivo = file_message(efeito)
+                    chave = f"arquivo:{efeito.emissao_id}:{efeito.formato}"
+                    await self._say(connection, sessao, arquivo, correlacao, chave=chave, bloqueia=False)
+                case RetomarEnvio(revisao):
+                    await self._must(attempts.resume(connection, sessao.sessao_id, revisao), sessao)
+                case Dispensar(revisao):
+                    await self._must(attempts.withdraw(connection, sessao.sessao_id, revisao), sessao)
+                case Emitir():
+                    if empresa is None or empresa.id != sessao.empresa_id:
+                        raise ValueError("the invoice of one company was about to be issued for another")
+                    await self._issue(connection, sessao, efeito, row_id, empresa, agora, correlacao)
+                case _:
+                    assert_never(efeito)
+
+    async def _say(
+        self,
+        connection: Connection,
+        sessao: Sessao,
+        mensagem: dict[str, object],
+        correlacao: str,
+        *,
+        chave: str | None,
+        resumo_de: int | None = None,
+        bloqueia: bool = True,
+    ) -> None:
+        outbox.enqueue(
+            connection,
+            conversa=sessao.conversa,
+            mensagem=mensagem,
+            sessao_id=sessao.sessao_id,
+            chave=chave,
+            resumo_de=resumo_de,
+            bloqueia=bloqueia,
+            correlacao=correlacao,
+        )
+
+    async def _must(self, change: Awaitable[bool], sessao: Sessao) -> None:
+        """The event said under the row's lock that nobody accepted it: else it is a bug, and nothing is stored."""
+        if not await change:
+            raise RuntimeError(f"the emission of {sessao.sessao_id} is no longer certain to be nobody's")
+
+    async def _issue(
+        self,
+        connection: Connection,
+        sessao: Sessao,
+        emitir: Emitir,
+        row_id: int,
+        empresa: Empresa,
+        agora: datetime,
+        correlacao: str,
+    ) -> None:
+        cadastro = await remembered(connection, sessao.rascunho.validado(Campo.DOCUMENTO) or "")
+        rps = await self._numbers.take(connection, empresa, sessao, emitir.revisao, emitir.tentativa)
+        intent = _intent(sessao, emitir, empresa, agora, cadastro.endereco if cadastro else None, rps)
+        tomador_id = await intents.upsert_tomador(connection, empresa.id, _customer(intent.tomador, cadastro))
+        emissao_id = await intents.create(
+            connection,
+            NovaEmissao(
+                session_id=row_id,
+                sessao_id=sessao.sessao_id,
+                revisao=emitir.revisao,
+                tentativa=emitir.tentativa,
+                prestador_id=empresa.id,
+                prestador_cnpj=empresa.cnpj,
+                tomador_id=tomador_id,
+                tomador_documento=intent.tomador.documento,
+                id_integracao=intent.id_integracao,
+                valor=intent.valor,
+                descricao=intent.descricao,
+                codigo_servico=empresa.codigo_servico,
+                competencia=intent.competencia,
+                payload=self._gateway.payload(intent),
+                correlacao=correlacao,
+                serie_rps=rps.serie if rps else None,
+                numero_rps=rps.numero if rps else None,
+            ),
+        )
+        await self._numbers.bind(connection, empresa, rps, emissao_id)
+
+
+def _intent(
+    sessao: Sessao, emitir: Emitir, empresa: Empresa, agora: datetime, endereco: Endereco | None, rps: Rps | None
+) -> Intent:
+    """Return what the gateway is to issue, from the confirmed data and the company's fiscal defaults."""
+    rascunho = sessao.rascunho
+    documento, descricao = rascunho.validado(Campo.DOCUMENTO), rascunho.validado(Campo.DESCRICAO)
+    if documento is None or descricao is None:
+        raise ValueError("an incomplete draft was confirmed")  # transition never lets one through
+    return Intent(
+        id_integracao=integration_id(sessao.sessao_id, emitir.revisao, emitir.tentativa),
+        prestador=Prestador(
+            empresa.cnpj,
+            empresa.razao_social,
+            empresa.inscricao_municipal,
+            empresa.municipio_ibge,
+            empresa.regime,
+            empresa.codigo_servico,
+            empresa.cnae,
+            empresa.aliquota,
+        ),
+        tomador=Tomador(
+            documento,
+            rascunho.tomador_nome,
+            rascunho.validado(Campo.EMAIL),
+            endereco,
+        ),
+        valor=rascunho.valor_servico,
+        descricao=descricao,
+        competencia=_competencia(rascunho, sessao.mostrado_em or agora),
+        rps=rps,
+    )
+
+
+def _competencia(rascunho: Rascunho, mostrado_em: datetime) -> date:
+    """Return the day that the invoice belongs to: as said, else the last of the said month so far, else today.
+
+    "Today" is in Brazil, on the day when the summary was shown: a yes after midnight confirms what was seen before it.
+    """
+    hoje = mostrado_em.astimezone(SAO_PAULO).date()
+    data, mes = rascunho.validado(Campo.DATA), rascunho.validado(Campo.COMPETENCIA)
+    if data:
+        return date.fromisoformat(data)
+    if not mes:
+        return hoje
+    primeiro = date.fromisoformat(f"{mes}-01")
+    ultimo = primeiro.replace(day=monthrange(primeiro.year, primeiro.month)[1])
+    return min(ultimo, hoje) if primeiro <= hoje else primeiro
+
+
+def _is_summary(mensagem: Mensagem) -> bool:
+    return any(botao.id.startswith("confirmar:") for botao in mensagem.botoes)
+
+
+def _customer(tomador: Tomador, cadastro: CompanyEntry | None) -> dict[str, Any]:
+    """Return the columns of ``cliente_tomador``."""
+    endereco = asdict(tomador.endereco) if tomador.endereco else {}
+    return {
+        "cnpj": tomador.documento,
+        "razao_social": tomador.razao_social,
+        "email": tomador.email,
+        **endereco,
+        **({"dados_receita_raw": cadastro.raw} if cadastro else {}),
+    }

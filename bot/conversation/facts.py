@@ -1,0 +1,97 @@
+"""Adds to what the user said what only the records know: for whom they may issue now, what a yes had seen before it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from persistence.fiscal import attempts
+from persistence.fiscal.repeats import equal_invoice
+from persistence.queue import outbox
+from state_machine.catalogue import messages
+from state_machine.invoice.fields import Campo
+from state_machine.machine.events import Confirmou, Conversou, MudouEmissor, NaoQuisMais, PediuAjuda, QuisAinda
+from state_machine.machine.states import Estado
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from persistence.db.connection import Connection
+    from persistence.people.companies import Empresa
+    from state_machine.machine.events import Evento
+    from state_machine.machine.session import Sessao
+
+CLOCKS_APART = timedelta(seconds=2)  # Meta's clock tells whole seconds, and is not ours
+
+
+def is_yes(sessao: Sessao | None, eventos: Sequence[Evento]) -> bool:
+    """Tell whether these events may issue the session's invoice."""
+    waits = sessao is not None and sessao.estado is Estado.AGUARDANDO_CONFIRMACAO
+    return waits and any(isinstance(evento, Confirmou) for evento in eventos)
+
+
+def needs_right(sessao: Sessao | None, eventos: Sequence[Evento]) -> bool:
+    """Tell whether these events decide about an invoice, so that the right to issue is looked at once more."""
+    return is_yes(sessao, eventos) or any(isinstance(evento, QuisAinda | NaoQuisMais) for evento in eventos)
+
+
+def as_issued_by(sessao: Sessao, empresa: Empresa | None, eventos: Sequence[Evento]) -> list[Evento]:
+    """Return the events as they are while the session is the company's, for which its user may issue now.
+
+    Otherwise the session's summaries named another company, or other data of it: a yes to one of them is talk, and the
+    change is the last thing that happens. ``None``: they may issue for nobody; then nothing else happens.
+    """
+    if not sessao.espera_usuario:
+        return list(eventos)
+    if empresa is None:
+        return [MudouEmissor(None)]
+    if not _changed(sessao, empresa):
+        return list(eventos)
+    said = [Conversou() if isinstance(evento, Confirmou) else evento for evento in eventos]
+    return [*said, MudouEmissor(empresa.emissor)]
+
+
+def _changed(sessao: Sessao, empresa: Empresa) -> bool:
+    if sessao.empresa_id != empresa.id:
+        return True
+    if sessao.empresa_versao is None:  # stored by an older version of us, which went by the time
+        return sessao.mostrado_em is not None and empresa.atualizado_em > sessao.mostrado_em
+    return sessao.empresa_versao != empresa.versao
+
+
+async def as_seen(connection: Connection, sessao: Sessao, evento: Evento, repeat: timedelta) -> Evento:
+    """Return a yes with its circumstances, and any other event as it is.
+
+    ``repeat``: for so long after its end an invoice of the same content makes us ask before a second one.
+    """
+    if not isinstance(evento, Confirmou) or sessao.estado is not Estado.AGUARDANDO_CONFIRMACAO:
+        return evento
+    if evento.revisao is None:  # a button is itself the proof that its summary arrived
+        shown, aside = await outbox.seen(connection, sessao)
+        visto = shown is not None and evento.escrita_em is not None and evento.escrita_em >= shown - CLOCKS_APART
+        evento = replace(evento, visto=visto and not aside)  # of an issued note, say: the yes may be for that
+    documento, descricao = sessao.rascunho.validado(Campo.DOCUMENTO), sessao.rascunho.validado(Campo.DESCRICAO)
+    if not sessao.rascunho.completo or documento is None or descricao is None:
+        return evento
+    valor = sessao.rascunho.valor_servico
+    igual = await equal_invoice(connection, sessao.empresa_id, sessao.sessao_id, documento, valor, descricao, repeat)
+    return replace(evento, igual=igual)
+
+
+def as_unnumbered(eventos: Sequence[Evento]) -> list[Evento]:
+    """Return the events with each yes answered by why nothing can be issued now: staff blocked the numbering."""
+    answer = PediuAjuda(messages.numeracao_bloqueada())
+    return [answer if isinstance(evento, Confirmou) else evento for evento in eventos]
+
+
+async def as_stopped(connection: Connection, sessao: Sessao, empresa: Empresa | None, evento: Evento) -> Evento:
+    """Return a word about a stopped invoice with whether it still is one, its row locked; any other event as it is.
+
+    ``empresa``: for which the person may issue now; the invoice of another company is not theirs to decide.
+    """
+    if not isinstance(evento, QuisAinda | NaoQuisMais):
+        return evento
+    autorizado = empresa is not None and empresa.id == sessao.empresa_id
+    parada = await attempts.waits_for_person(connection, sessao.sessao_id, sessao.revisao)
+    return replace(evento, parada=parada, autorizado=autorizado)

@@ -1,0 +1,230 @@
+"""Reads stored WhatsApp messages: who wrote, in words, by a button, or by changing a message; interprets no words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+from persistence.conversations.conversations import Contato
+from state_machine.values.message_spans import Escrita
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from persistence.queue.lanes import InboxRow
+
+CANCELAMENTO = frozenset(  # of an issued note: see ``bot.subjects.cancellation_talk``
+    {"cancelar_nota", "cancelar_erro", "cancelar_nao_prestado", "cancelar_sim", "cancelar_nao"}
+)
+ACOES = frozenset({"confirmar", "corrigir", "cancelar", "refazer", "querer", "desistir"}) | CANCELAMENTO
+LONGEST_REVISION = 9  # digits; ours stay far below, and Python refuses to read 5,000 of them
+SILENT = frozenset({"reaction", "system", "revoke", "sticker"})  # people expect no answer to these
+
+
+@dataclass(frozen=True, slots=True)
+class Palavras:
+    """What the user sent in words, several short messages joined by newlines.
+
+    ``escritas`` are the same messages apart, by the keys of their inbox rows and in the order of writing. ``proprias``
+    are the words of those that may confirm or cancel, ``None`` when that is all of them; ``escrita_em`` is when the
+    last of these was written.
+    """
+
+    texto: str
+    escrita_em: datetime | None
+    escritas: tuple[Escrita, ...] = ()
+    proprias: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Toque:
+    """A pressed button: what it asks for, of which session, and at which revision it was shown."""
+
+    acao: str
+    sessao_id: str
+    revisao: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Edicao:
+    """A message that was read before was edited: which one (``None``: not told), and its new words, where known."""
+
+    original: str | None
+    texto: str | None
+    escrita_em: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Apagada:
+    """A message that was read before was deleted."""
+
+    original: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outro:
+    """A message without words; ``tipo`` is Meta's name for it."""
+
+    tipo: str
+
+
+Entrada = Palavras | Toque | Edicao | Apagada | Outro
+
+
+@dataclass(frozen=True, slots=True)
+class Chegada:
+    """One turn's worth of messages: the rows it consumes, who wrote, what it is, and the wamid to mark as read."""
+
+    rows: tuple[InboxRow, ...]
+    contato: Contato
+    entrada: Entrada
+    wamid: str
+
+
+def next_arrival(lane: str, rows: Sequence[InboxRow]) -> Chegada:
+    """Take what belongs to one turn: messages in words from the head of ``rows`` together, else one message.
+
+    A message that was edited or deleted before anybody read it is taken as it is now. The notice of such a change to
+    one that was read goes before everything else: whatever is confirmed must have seen it.
+    """
+    unread = {row.chave for row in rows if _text(_message(row)) is not None}
+    others: list[InboxRow] = []
+    changed: dict[str, list[InboxRow]] = {}
+    for row in rows:
+        change = _change(_message(row))
+        if change is None:
+            others.append(row)
+        elif change.original is None or change.original not in unread:
+            return _chegada(lane, (row,), change)
+        elif isinstance(change, Apagada) or change.texto is not None:
+            changed.setdefault(change.original, []).append(row)
+        # An edit that does not tell the new words of what is unread waits: first that is read as it was.
+    return _words(lane, others, changed) or _one(lane, others[0])
+
+
+def _words(lane: str, rows: Sequence[InboxRow], changed: dict[str, list[InboxRow]]) -> Chegada | None:
+    """Take the messages in words at the head of ``rows``, together with the notices that change them."""
+    taken = list(takewhile(lambda row: _text(_message(row)) is not None, rows))
+    if not taken:
+        return None
+    if all(_time(_message(row)) for row in taken):  # as they were written: Meta promises no order
+        taken.sort(key=lambda row: _time(_message(row)) or datetime.max.replace(tzinfo=UTC))
+    said = [escrita for row in taken if (escrita := _written(row, changed.get(row.chave, ()))) is not None]
+    consumed = (*(notice for row in taken for notice in changed.get(row.chave, ())), *taken)
+    return _chegada(lane, consumed, joined(said) if said else Outro("revoke"))
+
+
+def joined(escritas: Sequence[Escrita]) -> Palavras:
+    """Return these messages, of which there is at least one, as one turn's words."""
+    own = [escrita for escrita in escritas if not escrita.so_informa]
+    return Palavras(
+        "\n".join(escrita.texto for escrita in escritas),
+        (own or escritas)[-1].em,
+        tuple(escritas),
+        None if len(own) == len(escritas) else "\n".join(escrita.texto for escrita in own),
+    )
+
+
+def _written(row: InboxRow, notices: Iterable[InboxRow]) -> Escrita | None:
+    """Return a message as it is now, ``None`` when it was deleted; an edited one may not confirm."""
+    message = _message(row)
+    written = Escrita(row.chave, _text(message) or "", _time(message), _is_forwarded(message))
+    for notice in sorted(notices, key=lambda row: (_seconds(_message(row)), row.id)):
+        change = _change(_message(notice))
+        if isinstance(change, Apagada):
+            return None
+        if isinstance(change, Edicao) and change.texto is not None:
+            written = replace(written, texto=change.texto, so_informa=True)
+    return written
+
+
+def _one(lane: str, row: InboxRow) -> Chegada:
+    message = _message(row)
+    return _chegada(lane, (row,), _button(message) or Outro(str(message.get("type"))))
+
+
+def _chegada(lane: str, rows: tuple[InboxRow, ...], entrada: Entrada) -> Chegada:
+    return Chegada(rows, _contact(lane, rows[-1]), entrada, _message(rows[-1])["id"])
+
+
+def _message(row: InboxRow) -> dict[str, Any]:
+    message: dict[str, Any] = row.payload["mensagem"]
+    return message
+
+
+def _text(message: dict[str, Any]) -> str | None:
+    """Return the user's words: a text, or the caption under a picture or file."""
+    tipo = message.get("type")
+    content = message.get(str(tipo))
+    if not isinstance(content, dict):
+        return None
+    words = content.get("body") if tipo == "text" else content.get("caption")
+    return words if isinstance(words, str) and words.strip() else None
+
+
+def _is_forwarded(message: dict[str, Any]) -> bool:
+    context = message.get("context")
+    return isinstance(context, dict) and bool(context.get("forwarded") or context.get("frequently_forwarded"))
+
+
+def _change(message: dict[str, Any]) -> Edicao | Apagada | None:
+    """Return what a notice tells of another message; outside of coexistence an edit may come without its content."""
+    match message:
+        case {"type": "edit", "edit": {"original_message_id": str(original), "message": dict(new)}}:
+            return Edicao(original, _text(new), _time(message))
+        case {"type": "edit", "edit": {"original_message_id": str(original)}}:
+            return Edicao(original, None, _time(message))
+        case {"type": "edit"} | {"type": "unsupported", "unsupported": {"type": "edit"}}:
+            return Edicao(None, None, _time(message))
+        case {"type": "revoke", "revoke": {"original_message_id": str(original)}}:
+            return Apagada(original)
+        case _:
+            return None
+
+
+def _button(message: dict[str, Any]) -> Toque | None:
+    match message:
+        case {"type": "interactive", "interactive": {"button_reply": {"id": str(key)}}}:
+            pass
+        case {"type": "interactive", "interactive": {"list_reply": {"id": str(key)}}}:
+            pass
+        case {"type": "button", "button": {"payload": str(key)}}:
+            pass
+        case _:
+            return None
+    acao, _, alvo = key.partition(":")
+    sessao_id, _, revisao = alvo.partition(":")
+    if acao not in ACOES or not sessao_id:
+        return None
+    whole = revisao.isascii() and revisao.isdigit() and len(revisao) <= LONGEST_REVISION
+    return Toque(acao, sessao_id, int(revisao) if whole else None)
+
+
+def _time(message: dict[str, Any]) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(int(message["timestamp"]), UTC)
+    except (KeyError, TypeError, ValueError, OverflowError, OSError):
+        return None
+
+
+def _seconds(message: dict[str, Any]) -> float:
+    when = _time(message)
+    return when.timestamp() if when else 0.0
+
+
+def _contact(lane: str, row: InboxRow) -> Contato:
+    payload, message = row.payload, _message(row)
+    contact = payload.get("contato") or {}
+    phone_number_id = str(payload["phone_number_id"])
+    wa_id = _id(message.get("from")) or _id(contact.get("wa_id"))
+    user_id = _id(message.get("from_user_id")) or _id(contact.get("user_id"))
+    name = (contact.get("profile") or {}).get("name")
+    return Contato(lane, phone_number_id, wa_id or user_id or lane.removeprefix(f"{phone_number_id}:"), wa_id, name)
+
+
+def _id(value: Any) -> str | None:
+    """Return an id as text, ``None`` for what is none; the door lets numbers in."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if whole or (isinstance(value, str) and value) else None

@@ -1,0 +1,376 @@
+"""Turns one arrival into events for one session: buttons first, then words; it decides nothing and stores nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Protocol
+
+from bot.conversation.inbound import SILENT, Apagada, Edicao, Outro, Palavras, Toque
+from bot.subjects.requests import answer
+from extractor.contract import Context, Extraction, Intent
+from extractor.requests.requests import Pedido, Tipo, read_request
+from extractor.requests.unserved import instruction
+from extractor.requests.unserved import without as without_unserved
+from state_machine.catalogue import messages
+from state_machine.catalogue import requests as pedidos
+from state_machine.invoice.draft import sem_editada
+from state_machine.invoice.fields import Campo
+from state_machine.machine.effects import EnviarArquivo, Mensagem
+from state_machine.machine.events import (
+    Abriu,
+    Apagou,
+    Cancelou,
+    Confirmou,
+    Conversou,
+    Editou,
+    Encaminhou,
+    Evento,
+    Informou,
+    MandouArquivo,
+    NaoQuisMais,
+    Negou,
+    PediuAjuda,
+    PediuCorrecao,
+    QuisAinda,
+)
+from state_machine.machine.states import Estado
+from state_machine.values.local_time import SAO_PAULO
+from state_machine.values.message_spans import Escrita
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from datetime import datetime
+
+    from bot.conversation.inbound import Entrada
+    from bot.ports import Extractor
+    from extractor.requests.unserved import Instrucao
+    from persistence.conversations.edits import Mudanca, Ouvida
+    from persistence.people.companies import Empresa
+    from state_machine.catalogue.requests import NotaListada
+    from state_machine.machine.session import Sessao
+
+TAKEN_UP = frozenset({Estado.REJEITADO, Estado.CANCELADO_USUARIO, Estado.EXPIRADO})  # their data may go on
+FINAL_WORDS = frozenset({Intent.CONFIRMAR, Intent.NEGAR})  # they answer us; they ask for nothing
+CONFIRMED = frozenset({Estado.PROCESSANDO, Estado.APROVADO, Estado.ERRO})  # their words are at the authority
+RECENT = timedelta(hours=24)  # for so long a rejected or expired session is what a short word still refers to
+
+
+@dataclass(frozen=True, slots=True)
+class Plano:
+    """What a turn will do: ``eventos`` to ``alvo`` (``None``: a new session), or just an answer, or silence.
+
+    ``origem`` is the ended session that a new one takes over from; ``arquivo`` is a document that was asked for.
+    """
+
+    eventos: tuple[Evento, ...] = ()
+    alvo: Sessao | None = None
+    resposta: Mensagem | None = None
+    origem: str | None = None
+    arquivo: EnviarArquivo | None = None
+
+
+# What people decide about an invoice: its answer is never held back.
+_DECISIONS = (Confirmou, Cancelou, Negou, PediuCorrecao, QuisAinda, NaoQuisMais)
+
+
+def decides(entrada: Entrada, plano: Plano) -> bool:
+    """Say whether the turn decides about an invoice, in words or by a button; each button counts as one that does."""
+    return isinstance(entrada, Toque) or (plano.alvo is not None and any(map(_is_decision, plano.eventos)))
+
+
+def _is_decision(evento: Evento) -> bool:
+    """What takes the summary's button away decides too: in silence a yes with a condition would seem to be done."""
+    return isinstance(evento, _DECISIONS) or (isinstance(evento, PediuAjuda) and evento.retem)
+
+
+class Memory(Protocol):
+    """What the conversation remembers, read as needed; see ``bot.conversation.turn``."""
+
+    @property
+    def ativa(self) -> Sessao | None:
+        """The session that waits for the user."""
+        ...
+
+    async def load(self, sessao_id: str) -> Sessao | None:
+        """One session of this conversation."""
+        ...
+
+    async def latest(self) -> tuple[Sessao, datetime] | None:
+        """The newest session and when it last changed."""
+        ...
+
+    async def repaired(self, sessao_id: str) -> bool:
+        """Whether a later session took this one's data up."""
+        ...
+
+    async def stopped(self, sessao: Sessao) -> bool:
+        """Whether the session's invoice waits for its person's word: nobody has accepted it for a day."""
+        ...
+
+    async def heard(self, wamid: str) -> Ouvida:
+        """What is known of a message that came before."""
+        ...
+
+    async def changes(self, wamids: Collection[str]) -> Sequence[Mudanca]:
+        """Every notice so far that one of these messages was edited or deleted."""
+        ...
+
+    async def notes(self, limit: int, *, numero: str | None = None, autorizadas: bool = True) -> Sequence[NotaListada]:
+        """This conversation's newest invoices, newest first; only those of a number, or also those not issued."""
+        ...
+
+
+async def read(
+    texto: str, sessao: Sessao | None, empresa: Empresa, agora: datetime, extractor: Extractor, conversa: str = ""
+) -> Extraction:
+    """Ask the extractor what the words say, in the light of what the conversation knows."""
+    rascunho = sessao.rascunho if sessao else None
+    conhecidos = {c: v for c in Campo if (v := rascunho.validado(c))} if rascunho else {}
+    contexto = Context(
+        hoje=agora.astimezone(SAO_PAULO).date(),
+        pendente=sessao.pendente if sessao else None,
+        resumo_mostrado=bool(sessao and sessao.estado is Estado.AGUARDANDO_CONFIRMACAO),
+        conhecidos=conhecidos,
+        proprios=frozenset({empresa.cnpj}),
+        conversa=conversa,
+    )
+    return await extractor.extract(without_unserved(texto), contexto)
+
+
+def without(sessao: Sessao | None, mensagem: str | None) -> Sessao | None:
+    """Return the session as it was before a message: the light in which that one is read again."""
+    if sessao is None or mensagem is None:
+        return sessao
+    ditos = [campo for campo in Campo if sessao.rascunho.campo(campo).mensagem == mensagem]
+    if not ditos:
+        return sessao
+    rascunho = sem_editada(sessao.rascunho, mensagem, ())
+    pendente = ditos[0] if len(ditos) == 1 else None
+    return replace(sessao, rascunho=rascunho, estado=Estado.DADOS_INCOMPLETOS, pendente=pendente)
+
+
+async def plan(
+    entrada: Entrada, leitura: Extraction | None, memory: Memory, agora: datetime, proprias: Extraction | None = None
+) -> Plano:
+    """Decide which session an arrival speaks to, and what it says to it.
+
+    ``leitura`` is of all its words; ``proprias``, where some of them decide nothing, of the others alone.
+    """
+    match entrada:
+        case Toque():
+            return await _pressed(entrada, memory)
+        case Edicao():
+            return await _edited(entrada, leitura, memory, agora)
+        case Apagada(original):
+            return await _deleted(original, memory)
+        case Palavras(texto) if leitura is not None and (instrucao := instruction(texto)):
+            return await _instructed(instrucao, _said(entrada, leitura, proprias), memory, agora)
+        case Palavras() if leitura is not None and (pedido := _asked(entrada, leitura, proprias, memory.ativa)):
+            return await _requested(pedido, memory, agora)
+        case Palavras() if leitura is not None:
+            evento = _said(entrada, leitura, proprias)
+            return Plano((evento,), memory.ativa) if memory.ativa else await _out_of_the_blue(evento, memory, agora)
+        case Outro(tipo) if tipo in SILENT:
+            return Plano()
+        case Outro(tipo):
+            if memory.ativa:
+                return Plano((MandouArquivo(tipo),), memory.ativa)
+            return Plano(resposta=messages.so_texto(tipo))
+        case _:
+            raise AssertionError("words without a reading")
+
+
+async def _instructed(instrucao: Instrucao, evento: Evento, memory: Memory, agora: datetime) -> Plano:
+    """Take the data that came with it, say what cannot be done, and have no summary confirmed that lacks it."""
+    dito = messages.instrucao_fiscal(instrucao.value)
+    if isinstance(evento, Cancelou):
+        return Plano((evento,), memory.ativa) if memory.ativa else await _out_of_the_blue(evento, memory, agora)
+    aviso = PediuAjuda(dito, retem=True)
+    if memory.ativa:
+        return Plano((evento, aviso) if isinstance(evento, Informou) else (aviso,), memory.ativa)
+    if not isinstance(evento, Informou):
+        return Plano(resposta=dito)
+    plano = await _out_of_the_blue(evento, memory, agora)
+    return replace(plano, eventos=(*plano.eventos, aviso)) if plano.eventos else plano
+
+
+def _said(entrada: Palavras, leitura: Extraction, proprias: Extraction | None) -> Evento:
+    """Return what the words say; those of a forwarded message give data, and decide nothing."""
+    if entrada.proprias is None:
+        return _event(leitura, entrada)
+    if _informs(leitura):
+        return Informou(leitura.candidates, leitura.doubts, leitura.clear, escritas=entrada.escritas)
+    evento = _event(proprias, entrada) if proprias else Conversou()
+    return Encaminhou() if isinstance(evento, Conversou) else evento
+
+
+def _informs(leitura: Extraction) -> bool:
+    return bool(leitura.candidates or leitura.doubts or leitura.clear)
+
+
+def _event(leitura: Extraction, entrada: Palavras) -> Evento:
+    said = _informs(leitura)
+    match leitura.intent:
+        case Intent.CONFIRMAR if not said:
+            return Confirmou(None, entrada.escrita_em)
+        case Intent.NEGAR if not said:
+            return Negou()
+        case Intent.CANCELAR:
+            return Cancelou()
+        case Intent.AJUDA if not said:
+            return PediuAjuda()
+        case Intent.CORRIGIR if not said:
+            return PediuCorrecao()
+        case _ if said:
+            return Informou(leitura.candidates, leitura.doubts, leitura.clear, escritas=entrada.escritas)
+        case _:
+            return Conversou()
+
+
+def _asked(entrada: Palavras, leitura: Extraction, proprias: Extraction | None, ativa: Sessao | None) -> Pedido | None:
+    """Return what the user asks for in words of their own."""
+    if entrada.proprias is None:
+        return _request(entrada.texto, leitura, ativa)
+    return None if proprias is None or _informs(leitura) else _request(entrada.proprias, proprias, ativa)
+
+
+def _request(texto: str, leitura: Extraction, ativa: Sessao | None) -> Pedido | None:
+    """Return what the words ask for when they carry no data of an invoice; "cancela" alone is about the open one."""
+    if _informs(leitura) or (ativa and leitura.intent in FINAL_WORDS):
+        return None
+    pedido = read_request(texto)
+    if leitura.intent is Intent.CANCELAR:
+        return pedido if pedido and pedido.tipo in {Tipo.CANCELAR_NOTA, Tipo.PARAR} else None
+    return Pedido(Tipo.REPETIR) if pedido is None and leitura.intent is Intent.REPETIR else pedido
+
+
+async def _requested(pedido: Pedido, memory: Memory, agora: datetime) -> Plano:
+    """Answer a request beside whatever is open: the draft stays, and a later yes answers no summary any more."""
+    if pedido.tipo is Tipo.RETOMAR:
+        ultima, quando = await memory.latest() or (None, None)
+        if memory.ativa:
+            return Plano((Conversou(),), memory.ativa)
+        if ultima and quando and agora - quando < RECENT and ultima.estado in TAKEN_UP:
+            return await _take_up(ultima, memory)
+    resposta = await answer(pedido, memory)
+    arquivo = resposta if isinstance(resposta, EnviarArquivo) else None
+    if memory.ativa is None:
+        texto = None if isinstance(resposta, EnviarArquivo) else pedidos.mensagem(resposta, em_aberto=False)
+        return Plano(resposta=texto, arquivo=arquivo)
+    texto = pedidos.mensagem("O PDF está indo." if isinstance(resposta, EnviarArquivo) else resposta, em_aberto=True)
+    return Plano((PediuAjuda(texto),), memory.ativa, arquivo=arquivo)
+
+
+async def _edited(edicao: Edicao, leitura: Extraction | None, memory: Memory, agora: datetime) -> Plano:
+    """Take a message as it reads now, in the place where it was written; what is confirmed stays as it was."""
+    ativa, original = memory.ativa, edicao.original
+    if original is None:
+        return Plano((Editou(None),), ativa) if ativa else Plano(resposta=messages.editou())
+    if await _is_outdated(edicao, original, memory):
+        return Plano()
+    ouvida = await memory.heard(original)
+    outra = ouvida.sessao if ouvida.sessao and (ativa is None or ouvida.sessao.sessao_id != ativa.sessao_id) else None
+    if outra is not None:
+        resposta = messages.editou_tarde(outra)
+        return Plano((PediuAjuda(resposta),), ativa) if ativa else Plano(resposta=resposta)
+    if leitura is None:
+        return Plano((Editou(original),), ativa) if ativa else Plano(resposta=messages.editou())
+    quando = ouvida.escrita_em or edicao.escrita_em  # one that we never saw is as old as its edit, as far as we know
+    escritas = (Escrita(original, edicao.texto or "", quando, so_informa=True),)
+    dito = Informou(leitura.candidates, leitura.doubts, leitura.clear, escritas=escritas)
+    if ativa:
+        return Plano((Editou(original, dito),), ativa)
+    evento: Evento = dito if _informs(leitura) else Encaminhou()
+    return await _out_of_the_blue(evento, memory, agora)
+
+
+async def _is_outdated(edicao: Edicao, original: str, memory: Memory) -> bool:
+    """Tell whether a later edit of the same message, or its end, came before this one."""
+    quando = edicao.escrita_em.timestamp() if edicao.escrita_em else 0
+    return any(mudanca.quando > quando for mudanca in await memory.changes([original]))
+
+
+async def _deleted(original: str, memory: Memory) -> Plano:
+    """Put in doubt what a deleted message told the open invoice; nothing else can be undone by deleting it."""
+    ativa = memory.ativa
+    sessao = (await memory.heard(original)).sessao
+    if sessao is None:
+        return Plano()
+    if ativa and sessao.sessao_id == ativa.sessao_id:
+        return Plano((Apagou(original),), ativa)
+    if sessao.estado not in CONFIRMED:
+        return Plano()
+    resposta = messages.apagou_tarde(sessao)
+    return Plano((PediuAjuda(resposta),), ativa) if ativa else Plano(resposta=resposta)
+
+
+async def _pressed(toque: Toque, memory: Memory) -> Plano:
+    ativa = memory.ativa
+    sessao = ativa if ativa and ativa.sessao_id == toque.sessao_id else await memory.load(toque.sessao_id)
+    if sessao is None:  # not of this conversation: a forged or very old button
+        return Plano((Conversou(),), ativa) if ativa else Plano(resposta=messages.nada_a_confirmar())
+    match toque.acao:
+        case "confirmar":
+            return Plano((Confirmou(toque.revisao if toque.revisao is not None else -1),), sessao)
+        case "corrigir":
+            return Plano((PediuCorrecao(),), sessao)
+        case "cancelar":
+            return Plano((Cancelou(),), sessao)
+        case "querer":
+            return Plano((QuisAinda(),), sessao)
+        case "desistir":
+            return Plano((NaoQuisMais(),), sessao)
+        case _:
+            return await _take_up(sessao, memory)
+
+
+async def _take_up(antiga: Sessao, memory: Memory) -> Plano:
+    """Open a new session with an ended one's data, once."""
+    if memory.ativa:  # the invoice at hand comes first
+        return Plano((Conversou(),), memory.ativa)
+    if antiga.estado not in TAKEN_UP or await memory.repaired(antiga.sessao_id):
+        return Plano(resposta=messages.ja_retomada())
+    return Plano((Abriu(antiga.rascunho, antiga.pendente),), None, origem=antiga.sessao_id)
+
+
+async def _out_of_the_blue(evento: Evento, memory: Memory, agora: datetime) -> Plano:
+    """Words while no invoice waits for the user: most open a new session, some only refer to the last one."""
+    ultima, quando = await memory.latest() or (None, None)
+    recente = bool(quando and agora - quando < RECENT)
+    match evento:
+        case PediuAjuda():
+            return Plano(resposta=messages.ajuda())
+        case Informou() if not (evento.candidates or evento.doubts):
+            return Plano(resposta=messages.nada_a_confirmar())  # a field is called wrong, and no invoice is open
+        case Informou():
+            base = ultima if recente else None
+            if base and await _repairs(evento, base, memory):
+                return Plano((Abriu(base.rascunho, base.pendente), evento), origem=base.sessao_id)
+            return Plano((Abriu(), evento))
+        case _ if ultima and ultima.estado is Estado.PROCESSANDO and await memory.stopped(ultima):
+            return Plano(resposta=messages.ainda_quer(ultima))  # words decide nothing here: the buttons do
+        case Conversou() if not recente:
+            return Plano((Abriu(), evento))
+        case Confirmou() | Conversou() if ultima and recente and await _lapsed(ultima, memory):
+            return Plano(resposta=messages.expirada(ultima.sessao_id))
+        case Cancelou() | PediuCorrecao() if recente and ultima and ultima.estado is Estado.PROCESSANDO:
+            return Plano((evento,), ultima)
+        case _:
+            em_andamento = recente and ultima and ultima.estado is Estado.PROCESSANDO
+            return Plano(resposta=messages.em_andamento() if em_andamento else messages.nada_a_confirmar())
+
+
+async def _lapsed(ultima: Sessao, memory: Memory) -> bool:
+    """True when the user speaks as if the invoice that expired were still open (a yes without a summary is talk)."""
+    return ultima.estado is Estado.EXPIRADO and not await memory.repaired(ultima.sessao_id)
+
+
+async def _repairs(evento: Informou, ultima: Sessao, memory: Memory) -> bool:
+    """True when the words mend the invoice that was just rejected, rather than begin another one."""
+    if ultima.estado is not Estado.REJEITADO or await memory.repaired(ultima.sessao_id):
+        return False
+    fields = {c.campo for c in evento.candidates} | {d.campo for d in evento.doubts}
+    if ultima.pendente is not None:
+        return fields == {ultima.pendente}
+    return len(fields) == 1 and Campo.NOME not in fields  # somebody else's name is somebody else's invoice

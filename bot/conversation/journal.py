@@ -1,0 +1,74 @@
+"""What the journal keeps of an event besides its name: what was read, in which message, and the draft."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from persistence.conversations.snapshots import dump_rascunho
+from state_machine.invoice.fields import Campo
+from state_machine.machine.events import Apagou, Confirmou, Editou, Informou, MudouEmissor, NotaRejeitada
+
+if TYPE_CHECKING:
+    from state_machine.invoice.draft import Rascunho
+    from state_machine.invoice.fields import Candidate, Doubt
+    from state_machine.machine.events import Evento
+    from state_machine.machine.session import Sessao
+
+
+def trace(antes: Sessao, depois: Sessao, evento: Evento) -> dict[str, Any]:
+    """Return what was read, and the draft if it changed: every revision of it can be shown again."""
+    kept: dict[str, Any] = {}
+    match evento:
+        case Informou():
+            kept |= _read(evento)
+        case Editou():
+            kept |= {"editada": evento.mensagem, **(_read(evento.dito) if evento.dito else {})}
+        case Apagou():
+            kept["apagada"] = evento.mensagem
+        case MudouEmissor():
+            kept["empresa"] = evento.emissor.id if evento.emissor else None
+        case Confirmou():
+            kept["revisao_do_botao"] = evento.revisao
+        case NotaRejeitada():
+            kept["motivo"] = evento.motivo
+        case _:
+            pass
+    if depois.rascunho != antes.rascunho or antes.versao == 0:
+        kept["rascunho"] = dump_rascunho(depois.rascunho)
+    return kept
+
+
+def _read(dito: Informou) -> dict[str, Any]:
+    return {
+        "lido": [_flat(candidate) for candidate in dito.candidates],
+        "duvidas": [_flat(doubt) for doubt in dito.doubts],
+        "retirado": sorted(dito.clear),
+    }
+
+
+def _flat(said: Candidate | Doubt) -> dict[str, Any]:
+    """Return its fields; ``asdict`` would copy each of their values, which nobody changes."""
+    return {name: getattr(said, name) for name in said.__slots__}
+
+
+def evidence(antes: Rascunho, depois: Rascunho) -> dict[str, Any]:
+    """Return ``{"campos": {campo: evidence}}`` of the fields that a step changed, ``{}`` when it changed none.
+
+    The evidence has ``valor`` (normalised) and ``escrito`` (as typed), who read it (``origem``), how sure
+    (``confianca``, ``status``), and ``mensagem``: the wamid of the message, which is its inbox row's ``chave``.
+    """
+    lidos = zip(Campo, antes.lidos, depois.lidos, strict=True)
+    mudados = [(campo, novo) for campo, velho, novo in lidos if novo is not velho and novo != velho]
+    campos = {
+        campo.value: {
+            "status": lido.status,
+            "valor": lido.valor,
+            "escrito": lido.escrito,
+            "origem": lido.origem,
+            "confianca": lido.confianca,
+            "mensagem": lido.mensagem,
+            **({"recusa": {"escrito": lido.recusa.trecho, "mensagem": lido.recusa.mensagem}} if lido.recusa else {}),
+        }
+        for campo, lido in mudados
+    }
+    return {"campos": campos} if campos else {}

@@ -1,0 +1,64 @@
+"""What a conversation remembers, asked of the database as a turn needs it; changes nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from persistence.conversations import edits, snapshots
+from persistence.fiscal import attempts, notes
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from datetime import datetime
+
+    from persistence.conversations.edits import Mudanca, Ouvida
+    from persistence.db.engine import Database
+    from state_machine.catalogue.requests import NotaListada
+    from state_machine.machine.session import Sessao
+
+
+class ConversationMemory:
+    """What ``plan`` may ask about a conversation, one statement each."""
+
+    def __init__(self, database: Database, conversa: str, empresa_id: int, ativa: Sessao | None) -> None:
+        self._database = database
+        self._conversa = conversa
+        self._empresa_id = empresa_id
+        self.ativa = ativa
+
+    async def load(self, sessao_id: str) -> Sessao | None:
+        """One session of this conversation."""
+        async with self._database.alone() as connection:
+            return await snapshots.load(connection, self._conversa, sessao_id)
+
+    async def latest(self) -> tuple[Sessao, datetime] | None:
+        """The newest session and when it last changed."""
+        async with self._database.alone() as connection:
+            return await snapshots.latest(connection, self._conversa)
+
+    async def repaired(self, sessao_id: str) -> bool:
+        """Whether a later session took this one's data up."""
+        async with self._database.alone() as connection:
+            return await snapshots.repaired(connection, sessao_id)
+
+    async def stopped(self, sessao: Sessao) -> bool:
+        """Whether the session's invoice waits for its person's word."""
+        async with self._database.transaction() as connection:
+            return await attempts.waits_for_person(connection, sessao.sessao_id, sessao.revisao)
+
+    async def notes(self, limit: int, *, numero: str | None = None, autorizadas: bool = True) -> list[NotaListada]:
+        """This conversation's newest invoices of the company for which it issues now, newest first; nobody else's."""
+        async with self._database.alone() as connection:
+            return await notes.listed(
+                connection, self._conversa, self._empresa_id, limit, numero=numero, autorizadas=autorizadas
+            )
+
+    async def heard(self, wamid: str) -> Ouvida:
+        """What is known of a message that came before."""
+        async with self._database.transaction() as connection:
+            return await edits.heard(connection, self._conversa, wamid)
+
+    async def changes(self, wamids: Collection[str]) -> list[Mudanca]:
+        """Every notice so far that one of these messages was edited or deleted."""
+        async with self._database.alone() as connection:
+            return await edits.changes(connection, self._conversa, wamids)

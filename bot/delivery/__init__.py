@@ -1,0 +1,1 @@
+"""Messages on their way to people, and what WhatsApp says of them."""

@@ -1,0 +1,61 @@
+"""Gets an invoice's PDF or XML ready to be sent: from our store, else from the gateway; then up to WhatsApp."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gateway.lines import Kind
+from gateway.whatsapp.media import Uploaded
+from gateway.whatsapp.messages import DocumentoMidia
+from persistence.fiscal import notes
+from state_machine.protocol.emission import Documento
+
+if TYPE_CHECKING:
+    from bot.ports import FiscalGateway, Messenger
+    from gateway.lines import Lines
+    from gateway.whatsapp.errors import Failure
+    from persistence.db.engine import Database
+
+
+@dataclass(frozen=True, slots=True)
+class NotYet:
+    """The document does not exist yet, or can't be fetched now."""
+
+    motivo: str
+
+
+class Attachments:
+    """Documents of notes, fetched once and kept for good."""
+
+    def __init__(self, database: Database, messenger: Messenger, gateway: FiscalGateway, lines: Lines) -> None:
+        self._database = database
+        self._messenger = messenger
+        self._gateway = gateway
+        self._lines = lines
+
+    async def prepare(self, mensagem: dict[str, Any]) -> DocumentoMidia | NotYet | Failure:
+        """Return the message to send, or why it can't be made now."""
+        documento = await self._fetch(mensagem["emissao_id"], mensagem["formato"])
+        if isinstance(documento, NotYet):
+            return documento
+        uploaded = await self._messenger.upload_media(documento.conteudo, documento.mime, mensagem["nome"])
+        if not isinstance(uploaded, Uploaded):
+            return uploaded
+        return DocumentoMidia(uploaded.media_id, mensagem["nome"], mensagem.get("legenda"))
+
+    async def _fetch(self, emissao_id: int, formato: Any) -> Documento | NotYet:
+        async with self._database.alone() as connection:
+            kept = await notes.document(connection, emissao_id, formato)
+        if kept.documento is not None:
+            return kept.documento
+        if kept.id_externo is None:
+            return NotYet("the gateway has not named the note yet")
+        if not self._lines.breaker(kept.prestador, Kind.DOWNLOAD).allows():
+            return NotYet("downloads of this company fail: left alone for a moment")
+        fetched = await self._gateway.download(kept.prestador, kept.id_externo, formato)
+        if not isinstance(fetched, Documento):
+            return NotYet(fetched.motivo)
+        async with self._database.alone() as connection:
+            await notes.store_document(connection, emissao_id, formato, fetched)
+        return fetched

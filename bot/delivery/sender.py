@@ -1,0 +1,221 @@
+"""Hands messages to WhatsApp, each conversation's in order, and remembers what became of them; writes no text."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, assert_never
+
+import structlog
+
+from bot.delivery.attachments import NotYet
+from gateway.whatsapp.errors import (
+    Ambiguous,
+    Broken,
+    Dropped,
+    Failure,
+    Halted,
+    RetryLater,
+    RetryPair,
+    SendResult,
+    Sent,
+    WindowClosed,
+)
+from gateway.whatsapp.limits import MensagemInvalida
+from gateway.whatsapp.messages import Botao, ComBotoes, Mensagem, Texto
+from persistence.queue import doubts, outbox
+from persistence.queue.doubts import Doubt
+
+if TYPE_CHECKING:
+    from bot.delivery.attachments import Attachments
+    from bot.ports import Messenger
+    from persistence.db.connection import Connection
+    from persistence.db.engine import Database
+    from persistence.queue.outbox import Saida
+    from telemetry.metrics import Metrics
+
+log = structlog.get_logger(__name__)
+
+CONCURRENCY = 20  # messages in flight per worker; Meta takes 80 a second per number
+MAX_TRIES = 8  # with the back-off below: about ten minutes of trouble at Meta
+BACKOFF_CAP = 120.0  # seconds
+AMBIGUOUS_WAIT = 30.0  # seconds for the status webhook to say whether it left; above ``doubts.TICK_LAG``
+DOUBT_WAIT = 5.0  # seconds between looks while its tick waits for us, or nobody's ticks arrive
+DEAF_AT_MOST = timedelta(seconds=150)  # age of a message that goes out again although no tick of anybody arrives
+SEND_WITHIN = outbox.LEASE_SECONDS / 3  # later than this after claiming, we ask whether it is still ours to send
+HALTED_WAIT = 60.0  # seconds between probes while Meta refuses our token or account
+NOT_READY_WAIT = 2.0  # seconds between looks for a PDF that the gateway is still rendering
+CAPTION_AFTER = timedelta(seconds=outbox.FILES_IN_ORDER)  # then the result is told without the PDF
+GIVE_UP_FILE_AFTER = timedelta(hours=24)
+
+
+@dataclass(frozen=True, slots=True)
+class InDoubt:
+    """It may have left, and its tick may be on its way: not sent now."""
+
+    motivo: str
+
+
+class Delivery:
+    """Empties the outbox; any number of replicas."""
+
+    def __init__(self, database: Database, messenger: Messenger, attachments: Attachments, metrics: Metrics) -> None:
+        self._database = database
+        self._messenger = messenger
+        self._attachments = attachments
+        self._metrics = metrics
+
+    async def claim(self, limit: int) -> list[Saida]:
+        """Take messages that are due."""
+        return await outbox.claim(self._database, limit)
+
+    async def renew(self, saida: Saida) -> bool:
+        """Keep a message that takes long."""
+        async with self._database.alone() as connection:
+            return await outbox.renew(connection, saida)
+
+    async def work(self, saida: Saida) -> bool:
+        """Send one message once, and settle what came of it; never raises. False: none waits behind it."""
+        structlog.contextvars.bind_contextvars(correlacao=saida.correlacao, outbox_id=saida.id)  # of this task alone
+        try:
+            result = await self._attempt(saida)
+            if result is None:
+                log.warning("message_not_ours")  # frozen or slow: taken over, or its tick came
+                return True
+            if isinstance(result, Sent):
+                return await self._sent(saida, result)
+            await self._settle(saida, result)
+        except Exception as error:
+            # It may have left: its status webhook will tell, else it counts as interrupted when the lease runs out.
+            log.exception("delivery_unsettled", error=type(error).__name__)
+        return True
+
+    async def _attempt(self, saida: Saida) -> SendResult | NotYet | InDoubt | None:
+        if saida.era == "enviando":
+            return Ambiguous("a worker died with it in hand")
+        if saida.era == "incerto" and (doubt := await self._doubt(saida)):
+            return doubt
+        try:
+            content = await self._content(saida.mensagem)
+        except MensagemInvalida as error:
+            return Broken(0, str(error))
+        except Exception as error:
+            log.exception("delivery_failed", error=type(error).__name__)
+            return RetryLater(None, 0)
+        if not isinstance(content, Mensagem):
+            return content
+        if time.monotonic() - saida.tomada_em > SEND_WITHIN and not await self.renew(saida):
+            return None
+        return await self._send(saida, content)
+
+    async def _send(self, saida: Saida, content: Mensagem) -> SendResult:
+        try:
+            return await self._messenger.send(content, saida.endereco, str(saida.id), tentativa=saida.tentativas)
+        except MensagemInvalida as error:
+            return Broken(0, str(error))
+        except Exception as error:
+            log.exception("delivery_failed", error=type(error).__name__)
+            return RetryLater(None, 0)  # the Cloud API client raises only before anything has left
+
+    async def _doubt(self, saida: Saida) -> InDoubt | None:
+        """Say why an earlier copy's tick may still come; ``None`` when its silence means that nothing had left."""
+        async with self._database.alone() as connection:
+            found = await doubts.ask(connection, saida.id)
+        match found:
+            case Doubt.TICK_WAITS:
+                return InDoubt(found)
+            case Doubt.NO_TICKS if saida.agora - saida.criado_em < DEAF_AT_MOST:
+                return InDoubt(found)
+            case _:
+                return None
+
+    async def _content(self, mensagem: dict[str, Any]) -> Mensagem | NotYet | Failure:
+        match mensagem:
+            case {"tipo": "texto", "texto": str(texto), "botoes": []}:
+                return Texto(texto)
+            case {"tipo": "texto", "texto": str(texto), "botoes": list(botoes)}:
+                return ComBotoes(texto, tuple(Botao(b["id"], b["titulo"]) for b in botoes))
+            case {"tipo": "arquivo"}:
+                return await self._attachments.prepare(mensagem)
+            case _:
+                raise MensagemInvalida("an outbox row of an unknown kind")
+
+    async def _postpone(self, saida: Saida, later: NotYet) -> None:
+        idade = saida.agora - saida.criado_em
+        async with self._database.transaction() as connection:
+            if idade > GIVE_UP_FILE_AFTER:
+                await outbox.give_up(connection, saida, erro=later.motivo, codigo=None)
+                return
+            legenda = saida.mensagem.get("legenda")
+            if idade > CAPTION_AFTER and legenda:
+                texto = {"tipo": "texto", "texto": f"{legenda}\nO PDF chega em seguida.", "botoes": []}
+                outbox.enqueue(
+                    connection,
+                    conversa=saida.conversa,
+                    mensagem=texto,
+                    sessao_id=saida.sessao_id,
+                    chave=f"legenda:{saida.id}",
+                    correlacao=saida.correlacao,
+                )
+                await outbox.without_caption(connection, saida)
+            seconds = NOT_READY_WAIT if idade < CAPTION_AFTER else HALTED_WAIT
+            await outbox.again(connection, saida, seconds, erro=later.motivo, conta=False)
+
+    async def _sent(self, saida: Saida, result: Sent) -> bool:
+        async with self._database.alone() as connection:
+            more = await outbox.sent(connection, saida, result.wamid)
+        self._metrics.messages_out.labels(type(result).__name__).inc()
+        log.info("message_sent", resultado=type(result).__name__)
+        return more
+
+    async def _settle(self, saida: Saida, result: Failure | Ambiguous | NotYet | InDoubt) -> None:
+        if isinstance(result, NotYet):
+            await self._postpone(saida, result)
+            return
+        if isinstance(result, InDoubt):
+            async with self._database.transaction() as connection:
+                await outbox.again(connection, saida, DOUBT_WAIT, erro=result.motivo, incerto=True, conta=False)
+            log.info("message_in_doubt", motivo=result.motivo)
+            return
+        async with self._database.transaction() as connection:
+            gave_up = await _settle(connection, saida, result)
+        name = type(result).__name__
+        self._metrics.messages_out.labels(name).inc()
+        write = log.error if gave_up or isinstance(result, Halted) else log.warning
+        write("message_given_up" if gave_up else "message_not_sent", resultado=name)
+
+
+async def _settle(connection: Connection, saida: Saida, result: Failure | Ambiguous) -> bool:
+    """Store what followed; true when the message will not be tried again."""
+    more = saida.tentativas < MAX_TRIES
+    match result:
+        case Halted(code):
+            await outbox.again(connection, saida, HALTED_WAIT, erro="halted", codigo=code, conta=False)
+            return False
+        case RetryLater(after, code) if more:
+            seconds = backoff(saida.tentativas) if after is None else after
+            await outbox.again(connection, saida, seconds, erro="retry", codigo=code or None)
+            return False
+        case RetryPair(after) if more:
+            await outbox.again(connection, saida, after, erro="pair rate", codigo=131056)
+            return False
+        case Ambiguous(why) if more:
+            await outbox.again(connection, saida, AMBIGUOUS_WAIT, erro=why, incerto=True)
+            return False
+        case Dropped(code, why) | Broken(code, why):
+            await outbox.give_up(connection, saida, erro=why, codigo=code)
+        case WindowClosed():
+            await outbox.give_up(connection, saida, erro="24 h window closed", codigo=131047)
+        case RetryLater() | RetryPair() | Ambiguous():
+            await outbox.give_up(connection, saida, erro="too many tries", codigo=None)
+        case _:
+            assert_never(result)
+    return True
+
+
+def backoff(tentativas: int) -> float:
+    """Return the seconds before try number ``tentativas + 1``, with jitter."""
+    delay = min(2.0**tentativas, BACKOFF_CAP)
+    return float(delay * random.uniform(0.5, 1.0))  # noqa: S311 - jitter

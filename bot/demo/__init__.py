@@ -1,0 +1,1 @@
+"""The demo: the whole product on one machine, with simulators in place of Meta and the gateway."""

@@ -1,0 +1,168 @@
+"""``prosa demo``: the whole product on one machine, with simulators in the place of Meta, gateway and register."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from aiohttp import web
+from pydantic import SecretStr
+
+from bot.demo.inside import Inside
+from bot.house import House, open_house
+from bot.master_key import keep_demo_key, vault_of
+from bot.process.listening import bound, listening
+from bot.process.run import answering
+from console.access.accounts import Enrolment, enrol
+from console.access.credentials import new_password, new_secret
+from operations.company import CompanyForm, add_company
+from persistence.access.accounts import Papel
+from proofs.sandbox.meta.meta import MetaConfig
+from proofs.sandbox.phone.app import Phone
+from proofs.sandbox.phone.chat import MetaChat
+from proofs.sandbox.phone.ports import DemoUser
+from proofs.sandbox.phone.security import guard, harden
+from proofs.sandbox.phone.switches import GatewaySwitches
+from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig
+from proofs.sandbox.world import World, WorldConfig
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import AsyncIterator, Sequence
+    from pathlib import Path
+
+    from aiohttp.typedefs import Handler
+
+    from bot.process.servers import Storage
+    from bot.settings import Settings
+
+COMPANY = CompanyForm(
+    cnpj="11222333000181",
+    razao_social="ANA DESIGN ME",
+    inscricao_municipal="12345678",
+    municipio="3550308",  # São Paulo
+    usuarios=("5511987654321", "5511976543210"),
+)
+USERS = (
+    DemoUser("5511987654321", "Ana", "dona da Ana Design, pode emitir"),
+    DemoUser("5511976543210", "Bruno", "sócio da Ana Design, pode emitir"),
+    DemoUser("5521998877665", "Carla", "número que nenhuma empresa cadastrou"),
+)
+MACHINE_PATHS = ("/webhooks/", "/healthz", "/readyz", "/metrics")
+CONSOLE = "/console"
+STAFF = "demo"
+PROCESSING_SECONDS = 1.5  # of the simulated city: slow enough to be seen
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """What is open while the demo runs."""
+
+    address: str
+    house: House
+    world: World
+    login: Enrolment
+
+
+def demo_settings(base: Settings, world: World, port: int) -> Settings:
+    """Return settings that point the production adapters at the simulators; secrets are the simulators'."""
+    meta, gateway, urls = world.config.meta, world.config.plugnotas, world.urls
+    return base.model_copy(
+        update={
+            "port": port,
+            "whatsapp_api_url": urls.whatsapp_api,
+            "whatsapp_phone_number_id": meta.account.phone_number_id,
+            "whatsapp_access_token": SecretStr(meta.access_token),
+            "whatsapp_app_secret": SecretStr(meta.app_secret),
+            "whatsapp_verify_token": SecretStr(meta.verify_token),
+            "plugnotas_url": urls.plugnotas,
+            "plugnotas_api_key": SecretStr(gateway.api_key),
+            "gateway_webhook_secret": SecretStr(gateway.webhook_secret),
+            "cnpj_api_url": urls.cnpj_api,
+        }
+    )
+
+
+def demo_secrets(home: Path) -> WorldConfig:
+    """Return the simulators' secrets: invented at the first start, kept so that a restart goes on with them."""
+    path = home / "demo.json"
+    names = ("access_token", "app_secret", "verify_token", "api_key", "webhook_secret")
+    if path.exists():
+        kept = json.loads(path.read_text())
+    else:
+        kept = {name: secrets.token_urlsafe(24) for name in names}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        path.write_text(json.dumps(kept))
+    meta = MetaConfig(
+        access_token=kept["access_token"], app_secret=kept["app_secret"], verify_token=kept["verify_token"]
+    )
+    gateway = PlugNotasConfig(
+        api_key=kept["api_key"], webhook_secret=kept["webhook_secret"], processing=PROCESSING_SECONDS
+    )
+    return WorldConfig(meta=meta, plugnotas=gateway)
+
+
+def demo_login(home: Path) -> Enrolment:
+    """Return who may enter the demo's console: invented at the first start, and kept."""
+    path = home / "console.json"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        path.write_text(json.dumps({"senha": new_password(), "segredo": new_secret()}))
+    kept = json.loads(path.read_text())
+    return Enrolment(STAFF, kept["senha"], kept["segredo"])
+
+
+@asynccontextmanager
+async def open_demo(
+    settings: Settings, storage: Storage, sockets: Sequence[socket.socket] | None = None
+) -> AsyncIterator[Demo]:
+    """Open simulators, house, page and all background loops; closes in reverse order.
+
+    Without ``sockets`` that listen it opens the port of ``settings``. A loop that dies interrupts whoever is inside,
+    and is raised in an ``ExceptionGroup``.
+    """
+    home = settings.home
+    async with AsyncExitStack() as stack:
+        if sockets is None:
+            sockets = stack.enter_context(listening(settings.host, settings.port, port="PROSA_PORT"))
+        world = await stack.enter_async_context(World(home / "sandbox", config=demo_secrets(home)))
+        configured = demo_settings(settings, world, settings.port)
+        keep_demo_key(home)
+        house = await stack.enter_async_context(open_house(configured, storage.database_url, storage.redis_url))
+        await add_company(house.database, COMPANY)
+        login = demo_login(home)
+        await enrol(house.database, vault_of(configured), STAFF, Papel.ADMIN, known=login)
+        app = house.web_app(https=False)
+        app.middlewares.append(_page_guard)
+        app.on_response_prepare.append(_page_headers)
+        switches = GatewaySwitches(world.plugnotas)
+        Phone(MetaChat(world.meta, USERS), Inside(house.database), switches, console=CONSOLE).mount(app)
+        await stack.enter_async_context(answering(app, sockets))
+        address = bound(sockets, settings.host)
+        world.connect(address)
+        stop = asyncio.Event()
+        group = await stack.enter_async_context(asyncio.TaskGroup())
+        group.create_task(house.work(stop))
+        stack.callback(stop.set)
+        yield Demo(address, house, world, login)
+
+
+def _has_own_guard(request: web.Request) -> bool:
+    return request.path.startswith((*MACHINE_PATHS, f"{CONSOLE}/")) or request.path == CONSOLE
+
+
+@web.middleware
+async def _page_guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Guard the page as strictly as if it stood alone; webhooks and console have their own guards."""
+    return await (handler(request) if _has_own_guard(request) else guard(request, handler))
+
+
+async def _page_headers(request: web.Request, response: web.StreamResponse) -> None:
+    if not _has_own_guard(request):
+        await harden(request, response)

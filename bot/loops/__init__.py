@@ -1,0 +1,1 @@
+"""The background loops: lanes, pumps, periodic work."""

@@ -1,0 +1,131 @@
+"""Keeps up to N pieces of claimed work in flight, and their leases alive; knows no work by itself."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import structlog
+
+from bot.loops.lease_renewal import Kept
+from persistence.db.outage import is_outage
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+POLL_SECONDS = 1.0  # safety net: other replicas don't ring our bell, and due times pass silently
+OUTAGE_SECONDS = 1.0  # pause before the database is asked again
+DRAIN_SECONDS = 6.0  # a container is killed 10 s after SIGTERM, and closing takes a moment on a busy machine
+
+T = TypeVar("T")
+
+log = structlog.get_logger(__name__)
+
+
+class Pump(Generic[T]):
+    """Claims with ``claim(limit)`` and hands each piece to ``work``, which settles it and never raises.
+
+    ``work`` returns False when it knows that nothing became due by what it did; else we look again at once.
+
+    ``renew`` extends the lease of a piece, and says whether it is still ours; it is called every third of
+    ``lease_seconds`` while the piece is worked on, so that a dead worker's pieces are free after one short lease
+    although the work itself may take a minute.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        claim: Callable[[int], Awaitable[Sequence[T]]],
+        work: Callable[[T], Awaitable[bool | None]],
+        renew: Callable[[T], Awaitable[bool]],
+        *,
+        lease_seconds: float,
+        concurrency: int,
+    ) -> None:
+        self._name = name
+        self._claim = claim
+        self._work = work
+        self._renew = renew
+        self._lease_seconds = lease_seconds
+        self._concurrency = concurrency
+        self._running: set[asyncio.Task[bool]] = set()
+        self._bell = asyncio.Event()
+        self._rings = 0
+        self._stopping = False
+        self._full = False  # the last claim left no slot free: more may be due
+
+    def ring(self) -> None:
+        """Look for work now."""
+        self._rings += 1
+        self._bell.set()
+
+    async def run_once(self) -> int:
+        """Work on everything that is due, and what becomes due meanwhile; returns how many pieces that was."""
+        total = 0
+        while claimed := await self._claim(self._concurrency):
+            await asyncio.gather(*(self._piece(piece, self._rings) for piece in claimed))
+            total += len(claimed)
+        return total
+
+    async def run(self) -> None:
+        """Work until ``stop``; then let what is in flight finish, 6 s at most (leases cover the rest)."""
+        try:
+            while not self._stopping:
+                self._bell.clear()
+                await self._step()
+            if self._running:
+                await asyncio.wait(self._running, timeout=DRAIN_SECONDS)
+        finally:
+            for task in self._running:
+                task.cancel()
+            await asyncio.gather(*self._running, return_exceptions=True)
+
+    def stop(self) -> None:
+        """Claim nothing any more."""
+        self._stopping = True
+        self._bell.set()
+
+    async def _step(self) -> None:
+        free = self._concurrency - len(self._running)
+        claimed: Sequence[T] = ()
+        rings = self._rings
+        try:
+            claimed = await self._claim(free) if free else ()
+        except Exception as error:  # noqa: BLE001 - the loop must outlive whatever happens to the database
+            log.warning("pump_waits", component=self._name, error=type(error).__name__, outage=is_outage(error))
+            await self._nap(OUTAGE_SECONDS)
+            return
+        for piece in claimed:
+            task = asyncio.create_task(self._piece(piece, rings), name=self._name)
+            self._running.add(task)
+            task.add_done_callback(self._ended)
+        self._full = len(claimed) == free
+        if not free or not self._full:
+            await self._nap(POLL_SECONDS)
+
+    async def _piece(self, piece: T, rings: int) -> bool:
+        """Work on it, and say whether more may be due now; somebody had rung ``rings`` times before it was claimed."""
+        with Kept(self._lease_seconds, lambda: asyncio.create_task(self._keep(piece), name=f"{self._name}:lease")):
+            follows = await self._work(piece) is not False
+        return follows or rings != self._rings  # whoever rang meanwhile may have found the way blocked by this piece
+
+    async def _keep(self, piece: T) -> None:
+        while True:
+            try:
+                if not await self._renew(piece):
+                    return  # settled just now, or another's: a late commit is refused by its epoch
+            except Exception as error:  # noqa: BLE001 - the next one may succeed; else the lease runs out
+                log.warning("lease_not_renewed", component=self._name, error=type(error).__name__)
+            await asyncio.sleep(self._lease_seconds / 3)  # two renewals may fail before the lease runs out
+
+    def _ended(self, task: asyncio.Task[bool]) -> None:
+        self._running.discard(task)
+        if self._full or task.cancelled() or task.exception() or task.result():
+            self._bell.set()
+
+    async def _nap(self, seconds: float) -> None:
+        alarm = asyncio.get_running_loop().call_later(seconds, self._bell.set)
+        try:
+            await self._bell.wait()
+        finally:
+            alarm.cancel()

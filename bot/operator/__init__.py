@@ -1,0 +1,1 @@
+"""What an operator's command does, apart from its words."""

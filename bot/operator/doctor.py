@@ -1,0 +1,268 @@
+"""``prosa doctor``: looks at all that Prosa needs and says of each what is wrong and what to do; changes nothing."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+import asyncpg
+import redis.asyncio as aioredis
+from pydantic import SecretStr
+from redis.exceptions import RedisError
+from sqlalchemy.exc import ArgumentError
+
+from persistence import roles
+from persistence.access.accounts import Alcance
+from persistence.db.dsn import for_asyncpg
+from persistence.db.engine import Database
+from persistence.db.migrate import Schema, newest, standing
+from persistence.embedded.supervisor import running
+from persistence.people import certificates
+from persistence.tables import metadata
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from bot.settings import Settings
+
+SECONDS: Final = 10.0  # for each question: an operator waits, and what takes longer is told as away
+LATE_SECONDS: Final = 5.0  # a Date header has whole seconds and travels; beyond this clocks differ
+WRONG_SECONDS: Final = 30.0  # an authenticator's code lives as long
+OLDEST_POSTGRES: Final = 14  # the oldest that its makers still mend
+TESTED_POSTGRES: Final = 18
+LITTLE_BYTES: Final = 2 * 1024**3  # some 15,000 messages fill 16 MB; two days of a busy office and its logs
+NO_BYTES: Final = 200 * 1024**2  # PostgreSQL stops when it cannot write its log
+_RIGHTS: Final = ("SELECT", "INSERT")  # on every table; not all of them may be changed
+_AWAY: Final = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, ArgumentError, ValueError)
+
+
+class Veredito(StrEnum):
+    """How something stands, in the order of weight."""
+
+    OK = "ok"
+    AVISO = "aviso"
+    FALHA = "falha"
+
+
+@dataclass(frozen=True, slots=True)
+class Achado:
+    """One line of the report: what was looked at, how it stands, and what to do about it."""
+
+    veredito: Veredito
+    assunto: str
+    dito: str
+
+
+def ok(assunto: str, dito: str) -> Achado:
+    """Return a line about what is as it should be."""
+    return Achado(Veredito.OK, assunto, dito)
+
+
+def aviso(assunto: str, dito: str) -> Achado:
+    """Return a line about what works and should be looked at."""
+    return Achado(Veredito.AVISO, assunto, dito)
+
+
+def falha(assunto: str, dito: str) -> Achado:
+    """Return a line about what keeps Prosa from working."""
+    return Achado(Veredito.FALHA, assunto, dito)
+
+
+def about_settings(settings: Settings) -> list[Achado]:
+    """Say of each setting whether it was set; a secret's value is never shown."""
+    missing = set(settings.missing())
+    lines = []
+    for name in type(settings).model_fields:
+        variable = f"PROSA_{name.upper()}"
+        value = getattr(settings, name)
+        if variable in missing:
+            lines.append(falha(variable, "falta; docs/operators.md diz de onde vem"))
+        elif name not in settings.model_fields_set or not _filled(value):
+            lines.append(_left_out(name, value))
+        else:
+            lines.append(ok(variable, "definida" if isinstance(value, SecretStr) else f"definida: {value}"))
+    return lines
+
+
+def _filled(value: Any) -> bool:
+    return bool(value.get_secret_value()) if isinstance(value, SecretStr) else value not in {"", None}
+
+
+def _left_out(name: str, value: Any) -> Achado:
+    variable = f"PROSA_{name.upper()}"
+    if name == "master_key":
+        return aviso(variable, "falta: ninguém entra no console. Faça uma com: openssl rand -base64 32")
+    return ok(variable, f"padrão: {value}" if _filled(value) else "não definida, e não faz falta")
+
+
+def about_env_file(path: Path) -> list[Achado]:
+    """Say whether other accounts of the machine can read the file of secrets."""
+    if not path.is_file():
+        return [ok("arquivo .env", f"não há em {path.resolve().parent}")]
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        return [aviso("arquivo .env", f"outras contas desta máquina podem ler os segredos. Rode: chmod 600 {path}")]
+    return [ok("arquivo .env", "só a sua conta lê")]
+
+
+def about_disk(home: Path) -> list[Achado]:
+    """Say how much room there is where the embedded servers and the process write."""
+    there = next(path for path in (home.absolute(), *home.absolute().parents) if path.exists())
+    free = shutil.disk_usage(there).free
+    room = f"{free / 1024**3:.1f} GB livres em {there}"
+    if free < NO_BYTES:
+        return [falha("disco", f"{room}. Libere espaço antes de iniciar")]
+    if free < LITTLE_BYTES:
+        return [aviso("disco", f"{room}. Libere espaço, ou use um disco maior")]
+    return [ok("disco", room)]
+
+
+def about_clock(against: str, theirs: datetime, ours: datetime) -> Achado:
+    """Say by how much this machine's clock differs from another's; both are aware."""
+    apart = (ours - theirs).total_seconds()
+    subject = f"relógio e {against}"
+    said = f"diferença de {abs(apart):.0f} s"
+    if abs(apart) > WRONG_SECONDS:
+        return falha(subject, f"{said}: códigos de acesso e datas saem errados. Ligue a sincronização (NTP)")
+    if abs(apart) > LATE_SECONDS:
+        return aviso(subject, f"{said}. Ligue a sincronização do relógio (NTP)")
+    return ok(subject, said)
+
+
+async def about_database(settings: Settings) -> list[Achado]:
+    """Say which server it is, whether its schema is ours, what our account may do, what certificates end soon."""
+    url = settings.database_url.get_secret_value() if settings.database_url else None
+    if url is None:
+        servers = running(settings.home)
+        if servers is None:
+            return [ok("banco", f"embutido, em {settings.home}; sobe com a Prosa e agora está parado")]
+        url = servers.database_url
+    try:
+        connection = await asyncpg.connect(for_asyncpg(url), timeout=SECONDS, command_timeout=SECONDS)
+    except _AWAY as error:
+        what = f"não aceita a conexão ({type(error).__name__}). Confira PROSA_DATABASE_URL e se o servidor está no ar"
+        return [falha("banco", what)]
+    try:
+        level = await standing(connection)
+        return [
+            _server(connection.get_server_version().major),
+            _schema(level),
+            about_clock("banco", await connection.fetchval("SELECT clock_timestamp()"), datetime.now(UTC)),
+            *([] if level is Schema.BEHIND else await _content(connection, url, ours=settings.database_url is None)),
+        ]
+    except _AWAY as error:
+        return [falha("banco", f"parou de responder no meio da consulta ({type(error).__name__})")]
+    finally:
+        await connection.close(timeout=SECONDS)
+
+
+async def _content(connection: Any, url: str, *, ours: bool) -> list[Achado]:
+    return [await _rights(connection, ours=ours), *await about_certificates(url)]
+
+
+def _server(version: int) -> Achado:
+    if version < OLDEST_POSTGRES:
+        return falha("banco: versão", f"PostgreSQL {version} não recebe mais correções. Use o {TESTED_POSTGRES}")
+    if version < TESTED_POSTGRES:
+        return aviso("banco: versão", f"PostgreSQL {version}; os testes da Prosa rodam no {TESTED_POSTGRES}")
+    return ok("banco: versão", f"PostgreSQL {version}")
+
+
+def _schema(level: Schema) -> Achado:
+    match level:
+        case Schema.BEHIND:
+            return falha("banco: tabelas", f"não estão na versão {newest()}. Rode: prosa migrate")
+        case Schema.AHEAD:
+            return aviso("banco: tabelas", "são de uma versão mais nova da Prosa. Atualize este programa")
+        case Schema.CURRENT:
+            return ok("banco: tabelas", f"na versão {newest()}")
+
+
+async def _rights(connection: Any, *, ours: bool) -> Achado:
+    refused = await connection.fetch(
+        "SELECT name, what FROM unnest($1::text[]) AS name, unnest($2::text[]) AS what "
+        "WHERE NOT has_table_privilege(name, what) AND NOT (what = 'INSERT' AND name = ANY($3)) ORDER BY 1, 2",
+        list(metadata.tables),
+        list(_RIGHTS),
+        list(roles.WRITTEN_BY_OTHERS),
+    )
+    if refused:
+        named = ", ".join(f"{row['what']} em {row['name']}" for row in refused[:3])
+        more = f" e mais {len(refused) - 3}" if len(refused) > 3 else ""  # noqa: PLR2004 - those named above
+        return falha("banco: permissões", f"faltam à conta da Prosa: {named}{more}. Dê com GRANT")
+    if not ours and await roles.exceeds(connection):
+        said = "a conta da Prosa pode mais do que precisa (a auditoria, as tabelas). Migre com PROSA_DATABASE_OWNER_URL"
+        return aviso("banco: permissões", said)
+    return ok("banco: permissões", "a conta lê e grava as tabelas")
+
+
+async def about_certificates(database_url: str) -> list[Achado]:
+    """Say which companies' certificates end within 30 days or have ended, as far as somebody noted their dates."""
+    everybody = Alcance(todas=True)
+    database = await Database.open(database_url, size=1)
+    try:
+        async with database.transaction() as connection:
+            ending = await certificates.expiring(connection, everybody)
+            undated = await certificates.undated(connection, everybody)
+    finally:
+        await database.close()
+    lines = [
+        (falha if row.dias < 0 else aviso)(
+            f"certificado de {row.razao_social}",
+            f"{'venceu' if row.dias < 0 else 'vence'} em {row.certificado_vence:%d/%m/%Y}. Renove no gateway e anote: "
+            "prosa empresa certificado",
+        )
+        for row in ending
+    ]
+    if undated:
+        said = f"{undated} empresa(s) sem a data anotada. Anote com: prosa empresa certificado"
+        lines.append(aviso("certificados", said))
+    return lines or [ok("certificados", "nenhum vence nos próximos 30 dias")]
+
+
+@asynccontextmanager
+async def _line_to(url: str) -> AsyncIterator[Any]:
+    client = aioredis.Redis.from_url(url, socket_timeout=SECONDS, socket_connect_timeout=SECONDS)
+    try:
+        yield client
+    finally:
+        await client.aclose()
+
+
+async def about_redis(settings: Settings) -> list[Achado]:
+    """Say which server it is, and whether it takes writes and what it keeps on its disk."""
+    url = settings.redis_url.get_secret_value() if settings.redis_url else None
+    if url is None:
+        servers = running(settings.home)
+        if servers is None:
+            return [ok("redis", f"embutido, em {settings.home}; sobe com a Prosa e agora está parado")]
+        url = servers.redis_url
+    try:
+        async with _line_to(url) as client:
+            await client.ping()
+            try:
+                said = await client.info()
+            except RedisError:
+                what = "responde, mas não diz versão nem persistência. Dê à conta: +info"
+                return [aviso("redis: versão", what)]
+    except (RedisError, OSError, TimeoutError, ValueError) as error:
+        what = f"não responde ({type(error).__name__}): as conversas andam mais devagar. Confira PROSA_REDIS_URL"
+        return [falha("redis", what)]
+    version = said.get("valkey_version") or said.get("redis_version")
+    return [ok("redis: versão", f"{said.get('server_name', 'redis')} {version}"), _persistence(said)]
+
+
+def _persistence(said: dict[str, Any]) -> Achado:
+    failed = [name for name in ("rdb_last_bgsave_status", "aof_last_write_status") if said.get(name, "ok") != "ok"]
+    if failed:
+        return falha("redis: persistência", f"a última gravação em disco falhou ({failed[0]}). Veja o disco do Redis")
+    if said.get("role") not in {None, "master"}:
+        return falha("redis: persistência", "é uma réplica, que não aceita gravação. Aponte para o principal")
+    kept = "ligada (appendonly)" if said.get("aof_enabled") else "sem appendonly"
+    return ok("redis: persistência", f"{kept}; a Prosa só deixa lá o que pode se perder")

@@ -1,0 +1,92 @@
+"""Runs what proves this clone: style, types, layers, tests; it proves nothing itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+from rich.console import Console
+
+from persistence.embedded.parent_death import die_with_parent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+ROOT = Path(__file__).resolve().parents[2]
+LINT_IMPORTS = "from importlinter.cli import lint_imports_command; lint_imports_command()"  # it has no `-m`
+NIGHTLY = "--nightly"
+PROFILE = "PROSA_TEST_PROFILE"  # read by tests/nightly.py
+# Each process has servers of its own, and a file's tests stay together. More than four have not been tried.
+SPREAD = ("--numprocesses=logical", "--maxprocesses=4", "--dist=loadfile")
+QUICK_SECONDS = 900.0  # a check takes seconds, a first one of mypy on a busy machine minutes
+TESTS_SECONDS = 5_400.0  # measured: 13 min on two quiet cores, 30 min on busy ones
+NIGHT_SECONDS = 86_400.0  # the long sizes take hours
+LAST_WORDS_SECONDS = 10.0  # for the stacks of a step that is ended
+PYTEST = ("tests", ("-m", "pytest"), TESTS_SECONDS)
+STEPS: tuple[tuple[str, tuple[str, ...], float], ...] = (
+    ("style", ("-m", "ruff", "check", "."), QUICK_SECONDS),
+    ("format", ("-m", "ruff", "format", "--check", "."), QUICK_SECONDS),
+    ("types", ("-m", "mypy"), QUICK_SECONDS),
+    ("layers", ("-c", LINT_IMPORTS), QUICK_SECONDS),
+    PYTEST,
+)
+MUTANTS = ("mutants", ("scripts/mutation.py",), NIGHT_SECONDS)  # after the tests: it judges by them
+
+
+def run(args: list[str]) -> int:
+    """Run every step up to the first that fails; with `args`, only pytest, which takes them.
+
+    Without them the tests are spread over the cores. ``--nightly`` among them makes the long sizes of the proofs run
+    (docs/reliability.md), an hour or more of them, one after the other, and then breaks the critical lines
+    (scripts/mutants.toml) to see that the tests notice. A step that takes longer than it may is ended.
+
+    Returns:
+        The exit code of the last step that ran: 0 when all is well.
+    """
+    if not (ROOT / "tests").is_dir():
+        Console(stderr=True).print("prosa test needs a clone of the repository: the installed package has no tests.")
+        return 2
+    env = {**os.environ, "PYTHONFAULTHANDLER": "1"}  # so that a step that is ended says where it stood
+    steps = STEPS if not args or args == [NIGHTLY] else (PYTEST,)
+    more: Sequence[str] = args or SPREAD
+    if NIGHTLY in args:
+        more = [arg for arg in args if arg != NIGHTLY]
+        env[PROFILE] = "nightly"
+        steps = steps if more else (*steps, MUTANTS)
+    code = 0
+    for step in steps:
+        name, command, seconds = step
+        Console(stderr=True).rule(name, align="left")
+        if step is PYTEST:
+            command = (*command, *more)
+            seconds = NIGHT_SECONDS if NIGHTLY in args else seconds
+        code = _bounded(name, command, env, seconds)
+        if code:
+            break
+    return code
+
+
+def _bounded(name: str, command: Sequence[str], env: Mapping[str, str], seconds: float) -> int:
+    """Run one step; ended, with whatever it started, when it takes longer or when we are killed."""
+    words = [sys.executable, *command]
+    leash = die_with_parent(signal.SIGKILL)
+    with subprocess.Popen(words, cwd=ROOT, env=env, preexec_fn=leash) as process:  # noqa: S603, PLW1509 - our table; two system calls
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            Console(stderr=True).print(f"prosa test: the step {name} is ended: it has not ended after {seconds:.0f} s.")
+            family = psutil.Process(process.pid).children(recursive=True)
+            process.send_signal(signal.SIGABRT)  # faulthandler prints all stacks
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(LAST_WORDS_SECONDS)
+            process.kill()
+            for member in family:
+                with suppress(psutil.NoSuchProcess):
+                    member.kill()
+            return 1

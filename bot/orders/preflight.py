@@ -1,0 +1,122 @@
+"""Clears the way for an emission that may not simply be sent: a stopped company, an earlier attempt, its own record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import structlog
+
+from persistence.db.clock import database_now
+from persistence.fiscal import emissions, suspension
+from persistence.fiscal.emissions import LEASE_SECONDS
+from persistence.idempotency import gateway_operations
+from persistence.idempotency.records import Conflict
+from state_machine.protocol.emission import NaturalKey, StatusEmissao
+from state_machine.protocol.reconciliation import (
+    ABSENT_TWICE_AFTER,
+    SUSPENDED_PROBE,
+    Passo,
+    deve_perguntar,
+    dispensada,
+    registro_de_outro_conteudo,
+    sem_chamada,
+)
+from state_machine.protocol.reprocessing import Parecer, parecer, parecer_sem_perguntar, pergunta_se_quer_as_duas
+
+if TYPE_CHECKING:
+    from bot.ports import FiscalGateway
+    from persistence.db.engine import Database
+    from persistence.fiscal.emissions import Tarefa
+    from state_machine.protocol.reconciliation import Politica, Retida
+    from state_machine.protocol.reprocessing import Anterior
+
+SHORTEST_WAIT = 0.1  # seconds, so that nobody runs in circles
+
+log = structlog.get_logger(__name__)
+
+
+class Clearance:
+    """Says for a due emission that is not ready: send it now (a ``Tarefa`` made ready), or what follows instead."""
+
+    def __init__(self, database: Database, gateway: FiscalGateway, politica: Politica) -> None:
+        self._database = database
+        self._gateway = gateway
+        self._politica = politica
+
+    async def clear(self, tarefa: Tarefa) -> Tarefa | Passo:
+        """Look at what stands in the way, one thing after the other. Raises ``EmissionLeaseLostError``."""
+        if deve_perguntar(tarefa.andamento, tarefa.clock.now()):
+            return await self._wait(tarefa, 0.0, "pessoa")
+        if tarefa.suspenso is not None:
+            async with self._database.transaction() as connection:
+                probing = await suspension.take_probe(connection, tarefa.prestador_id, SUSPENDED_PROBE)
+            if not probing:
+                return await self._wait(tarefa, tarefa.sonda_em + SHORTEST_WAIT, "credencial")
+        if not tarefa.primeira:
+            anteriores = await self._earlier(tarefa)
+            if anteriores is not None:
+                return anteriores
+        async with self._database.transaction() as connection:
+            pronta = await emissions.start_sending(connection, tarefa, LEASE_SECONDS)
+            if pronta is not None:
+                return pronta
+            refusal = await gateway_operations.why_refused(connection, tarefa.operation)
+        if isinstance(refusal, Conflict):
+            return registro_de_outro_conteudo(tarefa.andamento)
+        return await self._wait(tarefa, refusal.retry_after + SHORTEST_WAIT, "registro")
+
+    async def _earlier(self, tarefa: Tarefa) -> Passo | None:
+        """Ask under every earlier key; ``None`` when all of them still stand refused, those in doubt seen absent twice.
+
+        ``ausente_desde`` of the new attempt is when the earlier ones were first seen so; any other answer clears it.
+        """
+        async with self._database.transaction() as connection:
+            anteriores = await emissions.earlier_attempts(connection, tarefa)
+            agora = await database_now(connection)
+        espera = 0.0
+        for anterior in anteriores:
+            achado = parecer_sem_perguntar(anterior) or await self._asked(anterior)
+            match achado:
+                case Parecer.ENVIA:
+                    continue
+                case Parecer.AUSENTE:
+                    espera = ABSENT_TWICE_AFTER.total_seconds()
+                    continue
+                case Parecer.DISPENSA | Parecer.PESSOAS if anterior.reparada:
+                    if tarefa.andamento.desejado_em is not None:  # its person was asked, and wants both
+                        continue
+                    return pergunta_se_quer_as_duas(tarefa.andamento, anterior)
+                case Parecer.DISPENSA | Parecer.PESSOAS:
+                    motivo = f"{anterior.andamento.id_integracao} is {anterior.andamento.status}"
+                    return dispensada(tarefa.andamento, motivo, conflito=achado is Parecer.PESSOAS)
+                case Parecer.RELE:
+                    async with self._database.transaction() as connection:
+                        await emissions.look_at(connection, anterior.id)
+                case Parecer.ESPERA:
+                    pass
+            degrau = min(tarefa.andamento.consultas, len(self._politica.escada) - 1)
+            consultas = tarefa.andamento.consultas + 1
+            subiu = replace(tarefa, andamento=replace(tarefa.andamento, consultas=consultas, ausente_desde=None))
+            return await self._wait(subiu, self._politica.escada[degrau], "tentativa_anterior")
+        desde = tarefa.andamento.ausente_desde or agora
+        resta = espera - (agora - desde).total_seconds()
+        if resta <= 0:
+            return None
+        vista = replace(tarefa, andamento=replace(tarefa.andamento, ausente_desde=desde))
+        return await self._wait(vista, resta, "tentativa_anterior")
+
+    async def _asked(self, anterior: Anterior) -> Parecer:
+        andamento = anterior.andamento
+        finding = await self._gateway.find(NaturalKey(andamento.prestador, andamento.id_integracao))
+        async with self._database.transaction() as connection:
+            agora = await database_now(connection)
+        achado = parecer(anterior, finding, agora, self._politica)
+        log.info("earlier_attempt", id_integracao=andamento.id_integracao, resultado=achado.value)
+        return achado
+
+    async def _wait(self, tarefa: Tarefa, seconds: float, why: Retida) -> Passo:
+        async with self._database.transaction() as connection:
+            agora = await database_now(connection)
+        atual = replace(tarefa.andamento, status=StatusEmissao.PENDENTE)
+        return sem_chamada(atual, seconds, why, agora, self._politica)

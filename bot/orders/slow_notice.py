@@ -1,0 +1,89 @@
+"""Tells people in time that their invoice or cancellation takes long, whatever it waits for; it calls no gateway."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import structlog
+
+from bot.orders.cancellation_news import tell
+from persistence.db.outage import is_outage
+from persistence.queue import slow_notice
+from persistence.queue.arrival import Arrival
+from state_machine.protocol.reconciliation import HUMAN_AFTER
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from persistence.db.engine import Database
+    from persistence.queue.inbox import Inbox
+
+LOOK_EVERY = 1.0  # seconds: how late the word may be
+
+log = structlog.get_logger(__name__)
+
+
+class SlowNotices:
+    """Looks at the age of what is under way, in any number of processes; each order is spoken of once.
+
+    Apart from the queues, for an order may be in nobody's hands: it waits for a slot, for a Retry-After, for a breaker,
+    for credentials, for an earlier attempt, or for an answer that does not come.
+    """
+
+    def __init__(self, database: Database, inbox: Inbox, avisar_apos: timedelta) -> None:
+        self._database = database
+        self._inbox = inbox
+        self._seconds = avisar_apos.total_seconds()
+        self._end = asyncio.Event()
+
+    async def run_once(self) -> int:
+        """Put the news into the conversations' lanes; returns how many."""
+        async with self._database.transaction() as connection:
+            asked = HUMAN_AFTER.total_seconds()
+            await slow_notice.bring_forward(connection, asked)
+            slow = await slow_notice.slow_emissions(connection, self._seconds, asked)
+            await self._inbox.put_in(
+                connection,
+                [
+                    Arrival(
+                        chave=f"emissao:{each.id}:demorou",
+                        lane=each.conversa,
+                        tipo="emissao",
+                        payload={"sessao_id": each.sessao_id, "emissao_id": each.id, "aviso": "demorou"},
+                        correlacao=each.correlacao,
+                        imediato=True,
+                    )
+                    for each in slow
+                ],
+            )
+            waiting = await slow_notice.slow_cancellations(connection, self._seconds)
+            for each in waiting:
+                await tell(
+                    connection,
+                    self._inbox,
+                    chave=f"cancelamento:{each.id}:demorou",
+                    conversa=each.conversa,
+                    emissao_id=each.emissao_id,
+                    aviso="demorou",
+                    motivo=None,
+                    correlacao=each.correlacao,
+                )
+        return len(slow) + len(waiting)
+
+    async def run(self) -> None:
+        """Look once a second until ``stop``; a database that is away is asked again."""
+        while not self._end.is_set():
+            try:
+                await self.run_once()
+            except Exception as error:  # noqa: BLE001 - the loop must outlive whatever happens to the database
+                log.warning("pump_waits", component="slow_notices", error=type(error).__name__, outage=is_outage(error))
+            try:
+                async with asyncio.timeout(LOOK_EVERY):
+                    await self._end.wait()
+            except TimeoutError:
+                pass
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._end.set()

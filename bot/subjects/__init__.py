@@ -1,0 +1,1 @@
+"""What a conversation can be about, beside the invoice under construction."""

@@ -1,0 +1,1 @@
+"""Who may enter the console, and which route each role passes."""

@@ -1,0 +1,200 @@
+"""Tries a whole group of failures again: first says what would happen to each, then orders just that; sends nothing."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, Literal
+from urllib.parse import urlencode
+
+import sqlalchemy as sa
+from aiohttp import web
+
+from console.access.locks import see_other
+from console.pages.figures import days_of
+from console.render import labels
+from console.render.cities import cidade
+from console.render.format import SAO_PAULO
+from persistence.audit import records as audit
+from persistence.idempotency import records as idempotency
+from persistence.idempotency.key import Operation
+from persistence.idempotency.records import Replay, Started
+from persistence.queue.arrival import Arrival
+from persistence.staff.dashboard import DAYS
+from persistence.staff.groups import Grupo, members, resolution
+from state_machine.machine.states import Estado
+from state_machine.protocol.emission import StatusEmissao
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from console.access.visit import Visita
+    from persistence.access.accounts import Staff
+    from persistence.db.connection import Connection
+
+NAMED_BY: Final = ("codigo", "status", "cidade", "dias")
+OLD: Final = timedelta(days=1)  # its person may have had the note made elsewhere meanwhile
+AT_ONCE: Final = 200  # orders of one press; one transaction of some 100 ms, and few enough to look through
+
+
+@dataclass(frozen=True, slots=True)
+class Plano:
+    """What one press would do to one emission; ``faz`` is ``None`` where nothing safe can be done, and why."""
+
+    emissao: Any
+    faz: Literal["reprocessar", "consultar"] | None
+    frase: str
+
+    @property
+    def idade(self) -> float:
+        """Seconds since the person confirmed it, nearly: since its emission was made."""
+        return float((self.emissao.agora - self.emissao.criado_em).total_seconds())
+
+    @property
+    def antiga(self) -> bool:
+        """Whether what would go out is older than a day, or of another month than this one in Brazil."""
+        hoje, competencia = self.emissao.agora.astimezone(SAO_PAULO).date(), self.emissao.competencia
+        of_this_month = (competencia.year, competencia.month) == (hoje.year, hoje.month)
+        return self.faz == "reprocessar" and (self.idade > OLD.total_seconds() or not of_this_month)
+
+
+async def show(visita: Visita) -> web.StreamResponse:
+    """The rehearsal: every open member of the group with what would happen to it."""
+    return await _page(visita, group_of(visita.request.query))
+
+
+async def _page(visita: Visita, grupo: Grupo, *, erro: str | None = None, motivo: str = "") -> web.Response:
+    async with visita.deps.database.transaction() as connection:
+        seen = (await connection.execute(sa.select(sa.func.now()))).scalar_one()
+        rows = await members(connection, visita.staff.alcance, grupo, AT_ONCE + 1)
+        resolved = await resolution(connection, visita.staff.alcance, grupo)
+    planos = [plan(row) for row in rows[:AT_ONCE]]
+    return visita.pagina(
+        "grupo.html",
+        status=422 if erro else 200,
+        erro=erro,
+        dito=motivo,
+        antigas=sum(plano.antiga for plano in planos),
+        grupo=grupo,
+        dias=grupo.desde.days,
+        motivo=labels.motivo,
+        cidade=cidade,
+        planos=planos,
+        fazem=sum(plano.faz is not None for plano in planos),
+        mais=len(rows) > AT_ONCE,
+        resolvido=resolved,
+        visto=seen.isoformat(),
+        feito=visita.request.query.get("feito", ""),
+        chave=secrets.token_urlsafe(16),
+    )
+
+
+async def act(visita: Visita) -> web.StreamResponse:
+    """Order it: one command for each, with its own key and its own row in the audit, in one commit."""
+    posted = {name: await visita.campo(name) for name in NAMED_BY}
+    chave, motivo, quem = await visita.campo("chave", 100), await visita.campo("motivo"), visita.staff
+    antigas = await visita.campo("antigas", 10)
+    grupo = group_of(posted)
+    if not chave:
+        raise web.HTTPUnprocessableEntity
+    if not motivo:
+        return await _page(visita, grupo, erro="Falta dizer por quê.")
+    operation = Operation.named(chave, "console:grupo", f"staff:{quem.id}", "grupo", {"motivo": motivo, **posted})
+    try:
+        feitos = await _ordered(visita, grupo, operation, motivo, antigas)
+    except _OldOnesError:
+        erro = "Nada foi pedido: confirme antes as que têm mais de um dia ou são de outro mês."
+        return await _page(visita, grupo, erro=erro, motivo=motivo)
+    return see_other(address({**posted, "feito": feitos}))
+
+
+class _OldOnesError(Exception):
+    """Some of what would go out is old, and nobody has said that it shall."""
+
+
+async def _ordered(visita: Visita, grupo: Grupo, operation: Operation, motivo: str, antigas: str) -> int:
+    """Order it in one commit; returns how many. ``antigas``: how many old ones somebody saw and wants."""
+    quem = visita.staff
+    async with visita.deps.database.transaction() as connection:
+        begun = await idempotency.begin(connection, operation)
+        match begun:
+            case Started():
+                planos = [plan(row) for row in await members(connection, quem.alcance, grupo, AT_ONCE)]
+                velhas = sum(plano.antiga for plano in planos)
+                if velhas and antigas != str(velhas):
+                    raise _OldOnesError
+                feitos = await _order(connection, visita, planos, motivo, operation.key)
+                await idempotency.succeed(connection, begun, {"feitos": feitos})
+            case Replay(result):
+                feitos = int((result or {}).get("feitos", 0))
+            case _:
+                raise web.HTTPConflict
+    return feitos
+
+
+def plan(row: Any) -> Plano:
+    """Decide what is safe: a refusal that was our fault is tried anew, an open outcome is only asked about."""
+    if row.status != StatusEmissao.REJEITADO:
+        return Plano(row, "consultar", "pergunta agora ao gateway; não emite outra nota")
+    if not row.ultima:
+        return Plano(row, None, "já tem uma tentativa mais nova")
+    if row.estado != Estado.REJEITADO:
+        return Plano(row, None, "a conversa já seguiu adiante")
+    if row.retomada:
+        return Plano(row, None, "a pessoa já retomou estes dados em outra nota, e seriam duas")
+    if row.pendente is not None:
+        return Plano(row, None, "quem corrige é a pessoa, pelo botão Corrigir nota")
+    return Plano(row, "reprocessar", "tenta de novo, depois de perguntar por todas as tentativas anteriores")
+
+
+async def _order(connection: Connection, visita: Visita, planos: list[Plano], motivo: str, chave: str) -> int:
+    quem, arrivals = visita.staff, []
+    for plano in planos:
+        if plano.faz is None:
+            continue
+        e, correlacao = plano.emissao, f"equipe-{secrets.token_hex(4)}"
+        arrivals.append(_arrival(plano, quem, motivo, chave, correlacao))
+        await audit.write(
+            connection,
+            staff_id=quem.id,
+            quem=quem.nome,
+            acao=plano.faz,
+            alvo=e.sessao_id,
+            empresa_id=e.empresa_id,
+            motivo=motivo,
+            detalhe={"em_grupo": True},
+            correlacao=correlacao,
+        )
+    if arrivals:
+        await visita.deps.inbox.put_in(connection, arrivals)
+    return len(arrivals)
+
+
+def _arrival(plano: Plano, quem: Staff, motivo: str, chave: str, correlacao: str) -> Arrival:
+    """Return the very row that the single action would put: an attempt is made anew once, whoever asks."""
+    e = plano.emissao
+    if plano.faz == "reprocessar":
+        ordem = {"ordem": "reprocessar", "sessao_id": e.sessao_id, "id_integracao": e.id_integracao}
+        return Arrival(f"reprocessar:{e.id_integracao}", e.conversa, "ordem", ordem, correlacao, imediato=True)
+    pedido = {
+        "comando": "consultar",
+        "staff_id": quem.id,
+        "quem": quem.nome,
+        "sessao_id": e.sessao_id,
+        "motivo": motivo,
+    }
+    return Arrival(f"equipe:{chave}:{e.id}", e.conversa, "equipe", pedido, correlacao, imediato=True)
+
+
+def address(fields: Mapping[str, object]) -> str:
+    """Return where a group's page is."""
+    return f"/console/falhas/grupo?{urlencode(fields)}"
+
+
+def group_of(fields: Mapping[str, str]) -> Grupo:
+    """Return the group that a page's address or form names; raises 404."""
+    status = fields.get("status", "")
+    if status not in set(StatusEmissao) or not fields.get("codigo"):
+        raise web.HTTPNotFound
+    return Grupo(fields["codigo"], status, fields.get("cidade", ""), timedelta(days=days_of(fields, DAYS[1])))

@@ -1,0 +1,110 @@
+"""The pages of counts: groups of failures, the dashboard, the house's health; they only read."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from console.render import labels
+from console.render.charts import bars, columns
+from console.render.cities import cidade
+from console.render.format import Olhar
+from console.render.model_spend import spend
+from persistence import breakers
+from persistence.conversations import model_use
+from persistence.people import certificates
+from persistence.staff import dashboard as kept
+from persistence.staff import figures as staff_figures
+from persistence.staff.dashboard import DAYS
+from persistence.staff.pulse import pulse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from aiohttp import web
+
+    from console.access.visit import Visita
+
+OPEN_SHOWN = 20  # operations without an answer: enough to look into, and a command lists all
+
+
+async def failures(visita: Visita) -> web.StreamResponse:
+    """Same code, status and city is one group."""
+    days = days_of(visita.request.query)
+    async with visita.deps.database.transaction() as connection:
+        groups = await staff_figures.failure_groups(connection, visita.staff.alcance, timedelta(days=days))
+    return visita.pagina(
+        "falhas.html", grupos=groups, dias=days, opcoes=DAYS, motivo=labels.motivo, cidade=cidade, olhar=Olhar()
+    )
+
+
+async def dashboard(visita: Visita) -> web.StreamResponse:
+    """From the first word to the invoice, in numbers."""
+    days = days_of(visita.request.query)
+    async with visita.deps.database.transaction() as connection:
+        painel = await kept.read(connection, visita.staff.alcance, days)
+        every = visita.staff.alcance.todas  # a question to the model is no company's
+        asked = await model_use.per_day(connection, days) if every else []
+    way, per_day, refusals = painel.caminho, painel.por_dia, painel.recusas
+    funnel = [
+        ("abriram uma nota", way.abertas),
+        ("deram todos os dados", way.completas),
+        ("confirmaram", way.confirmadas),
+        ("têm a nota autorizada", way.autorizadas),
+        ("tiveram a nota cancelada", way.canceladas),
+    ]
+    return visita.pagina(
+        "painel.html",
+        dias=days,
+        opcoes=DAYS,
+        contado_em=painel.contado_em,
+        modelo=spend(asked, visita.deps.preco) if every else None,
+        caminho_nota=way,
+        funil=funnel,
+        por_dia=per_day,
+        recusas=refusals,
+        grafico_funil=bars(funnel, de=way.abertas or None),
+        grafico_dias=columns(per_day),
+        grafico_recusas=bars(refusals),
+    )
+
+
+async def health(visita: Visita) -> web.StreamResponse:
+    """What waits, for how long, and what the gateway answered in the last hour."""
+    alcance, seen = visita.staff.alcance, await pulse(visita.deps.database)
+    counts = await visita.deps.backlog.pending()
+    async with visita.deps.database.transaction() as connection:
+        waiting = await staff_figures.emissions_waiting(connection, alcance)
+        lately = await staff_figures.gateway_lately(connection, alcance)
+        held = await staff_figures.held(connection, alcance)
+        unknown = await staff_figures.open_operations(connection, alcance, OPEN_SHOWN)
+        answered = await staff_figures.last_answer(connection)
+        circuits = await breakers.alive(connection)
+        ending = await certificates.expiring(connection, alcance)
+        undated = await certificates.undated(connection, alcance)
+        suspended = await staff_figures.suspended(connection, alcance)
+    return visita.pagina(
+        "saude.html",
+        pulso=seen,
+        c=counts,
+        emissoes=waiting,
+        chamadas=lately,
+        suspensas=suspended,
+        retidas=held,
+        abertas=unknown,
+        disjuntores=circuits,
+        certificados=[(row.razao_social, row.certificado_vence, labels.certificado(row.dias)) for row in ending],
+        sem_data=undated,
+        resposta=answered,
+        desconhecida=max((row.idade for row in waiting if row.status == "desconhecido"), default=None),
+        retencao=labels.RETIDAS,
+        destinos=labels.DESTINOS,
+        operacao=labels.operacao,
+        resultado=labels.resultado,
+    )
+
+
+def days_of(fields: Mapping[str, str], otherwise: int = 30) -> int:
+    """Return the period that was chosen."""
+    asked = fields.get("dias", "")
+    return int(asked) if asked in {str(days) for days in DAYS} else otherwise

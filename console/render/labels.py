@@ -1,0 +1,244 @@
+"""What states, reasons, events and outcomes are called on the staff's pages, and how each is coloured."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from state_machine.cancellation.machine import StatusNota
+from state_machine.machine.states import Estado, SnapshotReason
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ESTADOS: Final[Mapping[str, tuple[str, str]]] = {
+    Estado.COLETA: ("começou", "off"),
+    Estado.DADOS_INCOMPLETOS: ("faltam dados", "busy"),
+    Estado.AGUARDANDO_CONFIRMACAO: ("espera o sim", "busy"),
+    Estado.PROCESSANDO: ("na prefeitura", "busy"),
+    Estado.APROVADO: ("autorizada", "good"),
+    Estado.REJEITADO: ("recusada", "bad"),
+    Estado.ERRO: ("erro", "bad"),
+    Estado.CANCELADO_USUARIO: ("desistência", "off"),
+    Estado.EXPIRADO: ("expirada", "off"),
+}
+CANCELADA: Final = ("cancelada", "off")
+# What the list is narrowed to: the states, and what may become of an authorised note.
+SITUACOES: Final[Mapping[str, tuple[str, str]]] = {**ESTADOS, "cancelada": CANCELADA}
+MOTIVOS: Final[Mapping[str, str]] = {
+    SnapshotReason.MANUAL: "aberta",
+    SnapshotReason.DATA_COMPLETE: "dados completos",
+    SnapshotReason.CONFIRMED: "confirmada",
+    SnapshotReason.CANCELLED: "desistiu",
+    SnapshotReason.EXPIRED: "expirou",
+    SnapshotReason.ERROR: "erro",
+    SnapshotReason.WEBHOOK_SUCCESS: "autorizada",
+    SnapshotReason.WEBHOOK_REJECTED: "recusada",
+}
+CAUSAS: Final[Mapping[str, tuple[str, str]]] = {
+    "erro": ("com a equipe", "bad"),
+    "recusa_nossa": ("recusa que a equipe resolve", "bad"),
+    "desconhecido": ("resposta perdida", "busy"),
+    "conflito": ("conflito no gateway", "bad"),
+    "demora": ("prefeitura demora", "busy"),
+    "nao_entregue": ("mensagem não chegou", "bad"),
+    "assumida": ("assumida", "busy"),
+    "espera_pessoa": ("espera a pessoa", "busy"),
+    "duas_notas": ("duas notas", "bad"),
+}
+TIQUES: Final[Mapping[str, tuple[str, str]]] = {
+    "pendente": ("na fila de envio", ""),
+    "enviando": ("saindo", ""),
+    "incerto": ("pode ter saído", ""),
+    "enviado": ("✓ enviada", ""),
+    "entregue": ("✓✓ entregue", ""),
+    "lido": ("✓✓ lida", "read-tick"),
+    "falhou": ("não entregue", "failed"),
+}
+EVENTOS: Final[Mapping[str, str]] = {
+    "Abriu": "abriu a nota",
+    "Informou": "deu dados",
+    "Confirmou": "confirmou",
+    "Negou": "disse não",
+    "Cancelou": "desistiu",
+    "PediuCorrecao": "quis corrigir",
+    "Conversou": "conversou",
+    "PediuAjuda": "pediu ajuda",
+    "MandouArquivo": "mandou um arquivo",
+    "Encaminhou": "encaminhou palavras que não confirmam",
+    "Editou": "editou uma mensagem",
+    "Apagou": "apagou uma mensagem",
+    "MudouEmissor": "o emissor mudou",
+    "PerdeuMensagem": "uma mensagem foi para a quarentena",
+    "PrazoVencido": "o prazo venceu",
+    "NotaAutorizada": "a prefeitura autorizou",
+    "NotaRejeitada": "a prefeitura recusou",
+    "EmissaoFalhou": "a emissão ficou com a equipe",
+    "EmissaoDemorou": "a prefeitura demora",
+    "EmissaoParada": "ninguém aceitou a nota em um dia",
+    "QuisAinda": "a nota ainda é desejada",
+    "NaoQuisMais": "desistiu da nota que ninguém aceitou",
+    "Reprocessou": "a equipe mandou tentar de novo",
+    "EquipeAssumiu": "a equipe assumiu",
+    "EquipeDevolveu": "a equipe devolveu",
+    "EquipeEncerrou": "a equipe encerrou",
+}
+RESULTADOS: Final[Mapping[str, tuple[str, bool]]] = {
+    "Accepted": ("recebida, em processamento", False),
+    "NotSent": ("não saiu daqui", True),
+    "Postponed": ("pediu para esperar", True),
+    "Misconfigured": ("recusou as nossas credenciais", True),
+    "Unknown": ("a resposta se perdeu", True),
+    "Rejected": ("recusou", True),
+    "Duplicate": ("já existia sob esta referência", False),
+    "Found": ("encontrada", False),
+    "Absent": ("não existe lá", True),
+    "CannotTell": ("não soube dizer", True),
+}
+OPERACOES: Final[Mapping[str, str]] = {"submit": "envio", "find": "consulta", "cancel": "cancelamento"}
+
+# What the program notes about itself in English, as staff read it; anything else is somebody's own words.
+_NOTADOS: Final[Mapping[str, str]] = {
+    "no result within 24 h": "24 horas sem resultado",
+    "24 h window closed": "a janela de 24 horas da Meta fechou",
+    "too many tries": "tentativas demais",
+    "absent at the gateway": "não existe no gateway",
+    "absent once": "o gateway disse uma vez que não existe",
+    "absent": "o gateway diz que não existe",
+    "absent twice: sending the stored bytes again": "não existe, com certeza: os mesmos dados saem de novo",
+    "accepted by nobody for 24 h": "24 horas sem que ninguém aceitasse o envio",
+    "no longer wanted; accepted by nobody": "a pessoa não quer mais, e ninguém tinha aceitado",
+    "the authority has a note already": "a autoridade diz que já existe uma nota: a Prosa pergunta qual",
+    "authorised, its content not shown yet": "autorizada, e o XML ainda não apareceu",
+    "the note was cancelled outside of Prosa": "a nota foi cancelada por fora da Prosa",
+    "the gateway gave this note's id to another invoice": "o gateway deu o número desta nota a outra",
+    "the idempotency key was used before with other bytes": "a mesma referência já tinha saído com outros dados",
+    # what the network does, by the names of its exceptions
+    "ReadError": "a conexão caiu antes de a resposta chegar",
+    "ReadTimeout": "a resposta não chegou a tempo",
+    "RemoteProtocolError": "a resposta chegou cortada",
+    "BodyTooLargeError": "a resposta era grande demais",
+    "CloseError": "a conexão não fechou direito",
+    "WriteError": "a conexão caiu durante o envio",
+    "WriteTimeout": "o envio não terminou a tempo",
+    "ConnectError": "não foi possível conectar",
+    "ConnectTimeout": "a conexão não abriu a tempo",
+    "PoolTimeout": "não havia conexão livre aqui",
+    # what the gateway answered
+    "the answer does not describe our note": "a resposta não descreve a nossa nota",
+    "the gateway does not know the note": "o gateway não conhece a nota",
+    "another note stands under our key": "há outra nota sob a nossa referência",
+    "a refusal that names another note": "uma recusa que fala de outra nota",
+}
+# The ends of what begins with the gateway's own status, such as "HTTP 502 without a JSON object".
+_FINAIS: Final[Mapping[str, str]] = {
+    " without a JSON object": ", sem uma resposta que se leia",
+    " that does not speak of our note": ", sem falar da nossa nota",
+    " that does not speak of a cancellation": ", sem falar de cancelamento",
+    " about another note": ", sobre outra nota",
+    ": a cancellation is under way": ": um cancelamento está em andamento",
+}
+_OUTRO: Final[Mapping[str, str]] = {
+    "prestador": "outro emitente",
+    "tomador": "outro cliente",
+    "valor": "outro valor",
+    "codigo_servico": "outro código de serviço",
+    "competencia": "outra competência",
+    "descricao": "outro texto de serviço",
+    "id_integracao": "outra referência",
+    "impressao": "um conteúdo que não bate com o que guardamos",
+}
+_CHAVES: Final = ("Codigo", "codigo", "code"), ("Descricao", "descricao", "mensagem", "message")
+_DIFERE: Final = "the gateway's note under our key differs in "
+RETIDAS: Final = {
+    "circuito": "o gateway não respondia: a Prosa o deixa em paz e tenta de tempos em tempos",
+    "credencial": "o gateway recusa a credencial da empresa",
+    "tentativa_anterior": "falta saber de uma tentativa anterior",
+    "registro": "falta o registro de quem já pediu o mesmo",
+    "pessoa": "ninguém aceitou em um dia: falta a pessoa dizer se ainda quer",
+}
+
+DESTINOS: Final[Mapping[str, str]] = {
+    "gateway": "gateway fiscal",  # of processes that have one breaker for everything
+    "gateway_envio": "gateway fiscal: envios",
+    "gateway_consulta": "gateway fiscal: consultas",
+    "gateway_cancelamento": "gateway fiscal: cancelamentos",
+    "gateway_documento": "gateway fiscal: PDF e XML",
+    "modelo": "modelo de linguagem",
+}
+URGENT_DAYS: Final = 7  # before a certificate ends: less than it takes to get a new one
+
+
+def certificado(dias: int) -> tuple[str, str]:
+    """Return how a certificate stands that ends in so many days, and its tone."""
+    if dias < 0:
+        return (f"venceu há {-dias} {'dia' if dias == -1 else 'dias'}", "bad")
+    if dias == 0:
+        return ("vence hoje", "bad")
+    return (f"vence em {dias} {'dia' if dias == 1 else 'dias'}", "bad" if dias <= URGENT_DAYS else "busy")
+
+
+def motivo(texto: str | None) -> str | None:
+    """Return a stored reason in pt-BR where it is one of the program's own."""
+    if texto is None:
+        return None
+    if texto.startswith(_DIFERE):
+        campo = texto.removeprefix(_DIFERE)
+        return f"a nota no gateway tem {_OUTRO.get(campo, f'outro {campo}')}"
+    for fim, dito in _FINAIS.items():
+        if texto.endswith(fim):
+            return texto.removesuffix(fim) + dito
+    return _NOTADOS.get(texto) or legivel(texto)
+
+
+def legivel(texto: str) -> str:
+    """Return ``E0314: O código…`` of what an authority said as JSON; anything else stays as it is."""
+    try:
+        said = orjson.loads(texto) if texto[:1] in {"[", "{"} else None
+    except orjson.JSONDecodeError:
+        said = None  # cut off in the middle
+        if found := _CORTADO.search(texto):
+            return f"{found['codigo']}: {found['palavras']}…" if found["palavras"] else found["codigo"]
+    parts = [_frase(item) for item in (said if isinstance(said, list) else [said]) if isinstance(item, dict)]
+    return "; ".join(part for part in parts if part) or texto
+
+
+_CORTADO: Final = re.compile(
+    r'"[Cc]odigo"\s*:\s*"(?P<codigo>[^"]{1,40})"(?:\s*,\s*"[Dd]escricao"\s*:\s*"(?P<palavras>[^"]{1,300}))?'
+)
+
+
+def _frase(item: dict[str, Any]) -> str:
+    codigo, palavras = (next((str(item[name]) for name in names if item.get(name)), "") for names in _CHAVES)
+    return f"{codigo}: {palavras}" if codigo and palavras else codigo or palavras
+
+
+def estado(nome: str) -> tuple[str, str]:
+    """Return a state's label and tone; an unknown one is called by its name."""
+    return ESTADOS.get(nome, (nome.replace("_", " "), "off"))
+
+
+def situacao(nome: str, nota: str | None) -> tuple[str, str]:
+    """Return the label and tone of a session whose note stands as ``nota``: a cancelled note is no authorised one."""
+    if nome == Estado.APROVADO and nota == StatusNota.CANCELADO:
+        return CANCELADA
+    if nome == Estado.APROVADO and nota == StatusNota.CANCELAMENTO_PENDENTE:
+        return ("cancelamento na prefeitura", "busy")
+    return estado(nome)
+
+
+def evento(nome: str) -> str:
+    """Return what an event is called."""
+    return EVENTOS.get(nome, nome)
+
+
+def resultado(nome: str) -> tuple[str, bool]:
+    """Return what a gateway's outcome is called, and whether it is bad news."""
+    return RESULTADOS.get(nome, (nome, False))
+
+
+def operacao(nome: str) -> str:
+    """Return what a gateway call is called."""
+    return OPERACOES.get(nome, nome)

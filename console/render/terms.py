@@ -1,0 +1,48 @@
+"""Tells what somebody typed into the search: a phone, a document, a session, a reference, a message, a note; pure."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from enum import StrEnum
+from typing import Final
+
+from state_machine.values.documents import DocumentoInvalido, parse_documento
+
+
+class Tipo(StrEnum):
+    """What a text may be; several at once where nobody can tell."""
+
+    SESSAO = "sessão"
+    REFERENCIA = "referência"
+    WAMID = "mensagem"
+    DOCUMENTO = "CNPJ ou CPF"
+    TELEFONE = "telefone"
+    NOTA = "número da nota"
+
+
+_SESSAO: Final = re.compile(r"\d{6}-[0-9a-f]{8}")
+_REFERENCIA: Final = re.compile(r"\d{6}-[0-9a-f]{8}-r\d+-\d+")
+_PHONE_DIGITS: Final = range(8, 14)  # from a bare number to country, area and ninth digit
+_NOTE_DIGITS: Final = range(1, 16)
+
+
+def terms(texto: str) -> list[tuple[Tipo, str]]:
+    """Return what the text may be, each with the value to look for; an empty list: nothing that is searched for."""
+    limpo = texto.strip()
+    if limpo.startswith("wamid."):
+        return [(Tipo.WAMID, limpo)]
+    if _REFERENCIA.fullmatch(limpo.lower()):
+        return [(Tipo.REFERENCIA, limpo.lower())]
+    if _SESSAO.fullmatch(limpo.lower()):
+        return [(Tipo.SESSAO, limpo.lower())]
+    found: list[tuple[Tipo, str]] = []
+    with suppress(DocumentoInvalido):
+        found.append((Tipo.DOCUMENTO, parse_documento(limpo).numero))
+    digits = "".join(c for c in limpo if c.isascii() and c.isdigit())
+    only_digits = not re.sub(r"[\d\s()+.\-/]", "", limpo)
+    if only_digits and len(digits) in _PHONE_DIGITS:
+        found.append((Tipo.TELEFONE, digits))
+    if limpo.isascii() and limpo.isdigit() and len(limpo) in _NOTE_DIGITS:
+        found.append((Tipo.NOTA, limpo))
+    return found

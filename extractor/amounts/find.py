@@ -1,0 +1,108 @@
+"""Finds amounts of money in a turn and marks them with or without a currency; chooses none of them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from extractor.text.marks import Kind, Mark
+from extractor.text.numerals import Number, find
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from extractor.text.marks import Canvas
+
+BRL_BEFORE: Final = re.compile(r"(?:r ?\$|\brs|\bbrl|\breais)[\s.:]{0,9}(-?)\s{0,9}+$")
+BRL_AFTER: Final = re.compile(
+    r"\s{0,9}+(?:reais|conto|pila|mango|prata|pau|merreis|dinheiros|brl|r\$)(?![a-z])(?: reais)?"
+)
+FOREIGN_BEFORE: Final = re.compile(r"(?:\bus ?\$?|\bu\$|\busd|\beur|€|£|\bgbp|(?<![a-z])\$)\s{0,9}+$")
+FOREIGN_AFTER: Final = re.compile(
+    r"\s{0,9}+(?:mil )?(?:dolar(?:es)?|dolares|usd|us\$|u\$|dollars?|bucks|euros?|eur|€|libras?|"
+    r"gbp|£|pesos?|ienes?|guaranis?|"
+    r"francos?|bitcoins?|btc|yuans?)(?![a-z])"
+)
+CENTS_AFTER: Final = re.compile(r"\s{0,9}+(?:,|e|com)?+\s{0,9}+$")
+CENTS_WORD: Final = re.compile(r"\s{0,9}+centavos\b")
+IMPLIED_CENTS: Final = re.compile(r"\s{0,9}(?:$|[.;!?\n])")
+TAIL: Final = re.compile(r"(?:,-|,--|,00|\.-)(?!\w)")  # "1500,-"
+NEGATIVE_BEFORE: Final = re.compile(r"(?:^|[\s:(])-$")
+NEGATIVE_AFTER: Final = re.compile(r"\s{0,9}+negativ[oa]s?\b")
+NOT_AN_AMOUNT: Final = re.compile(r"\s{0,9}+(?:desculpas|perdoes|vezes|gracas|beijos|abracos|coisas|maravilhas)\b")
+ARTICLES: Final = frozenset({"um", "uma"})
+HUNDRED: Final = 100
+SLANG: Final = re.compile(r"conto|pau|mango|prata|pila")
+SLANG_MINIMUM: Final = 10
+HALF_AFTER: Final = re.compile(r"\s{1,9}+e mei[oa]\b")
+
+
+def mark_amounts(canvas: Canvas) -> None:
+    """Mark every number that is left: ``MONEY`` with a currency or "k", ``FOREIGN``, else ``NUMBER``."""
+    numbers = list(find(canvas.masked))
+    i = 0
+    while i < len(numbers):
+        mark, i = _mark(canvas.masked, numbers, i)
+        if mark is not None:
+            canvas.add(mark)
+
+
+def _mark(plain: str, numbers: list[Number], i: int) -> tuple[Mark | None, int]:
+    number = numbers[i]
+    start, end, amount = number.start, number.end, number.value
+    brl_before = BRL_BEFORE.search(plain, max(0, start - 8), start)
+    foreign_before = None if brl_before else FOREIGN_BEFORE.search(plain, max(0, start - 8), start)
+    if brl_before or foreign_before:
+        start = (brl_before or foreign_before).start()  # type: ignore[union-attr] # one of the two matched
+    tail = TAIL.match(plain, end)
+    end = tail.end() if tail else end
+    after = BRL_AFTER.match(plain, end)
+    foreign_after = FOREIGN_AFTER.match(plain, end)
+    money = bool(
+        brl_before or after or number.slang or (number.scaled and not number.words and plain[number.end - 1] == "k")
+    )
+    cents_word = CENTS_WORD.match(plain, end)
+    if cents_word and amount is not None:
+        return _only_cents(numbers, i, start, cents_word.end(), amount)
+    end = after.end() if after else end
+    i += 1
+    if amount is not None and amount == amount.to_integral_value() and i < len(numbers):
+        cents = _cents(plain, end, numbers[i], implied=bool(after))
+        if cents is not None:
+            amount, end, money, i = amount + cents[0], cents[1], True, i + 1
+    if NOT_AN_AMOUNT.match(plain, end) or (not money and plain[number.start : number.end] in ARTICLES):
+        return None, i
+    half = HALF_AFTER.match(plain, end)
+    if half or (after and amount is not None and amount < SLANG_MINIMUM and SLANG.search(after[0])):
+        amount = None  # "um pau e meio", "2 conto": hundreds, thousands, or coins
+        end = half.end() if half else end
+    negative = bool(
+        (brl_before and brl_before[1])
+        or NEGATIVE_BEFORE.search(plain, max(0, start - 2), start)
+        or NEGATIVE_AFTER.match(plain, end)
+    )
+    kind = Kind.MONEY if money else Kind.NUMBER
+    if (foreign_before or foreign_after) and not (brl_before or after):
+        kind, end = Kind.FOREIGN, foreign_after.end() if foreign_after else end
+    return Mark(kind, start, end, amount=amount, literal=number.literal, words=number.words, negative=negative), i
+
+
+def _cents(plain: str, end: int, number: Number, *, implied: bool) -> tuple[Decimal, int] | None:
+    """Read "e noventa centavos" after an amount; after "reais", a bare "e 90" at the end of the phrase too."""
+    if not CENTS_AFTER.fullmatch(plain, end, number.start) or number.value is None or not 0 < number.value < HUNDRED:
+        return None
+    word = CENTS_WORD.match(plain, number.end)
+    if word:
+        return number.value / 100, word.end()
+    joined = "e" in plain[end : number.start] or "com" in plain[end : number.start]
+    if implied and joined and number.value >= 10 and IMPLIED_CENTS.match(plain, number.end):  # noqa: PLR2004 - "e 5" may be five of something
+        return number.value / 100, number.end
+    return None
+
+
+def _only_cents(numbers: list[Number], i: int, start: int, end: int, amount: Decimal) -> tuple[Mark, int]:
+    """Read "noventa centavos", and "mil e quinhentos e noventa centavos" as people mean it: 1,500.90."""
+    number, cents = numbers[i], amount % HUNDRED
+    value = amount / 100 if amount < HUNDRED else amount - cents + cents / 100
+    readable = amount < HUNDRED or (number.words and cents > 0)
+    return Mark(Kind.MONEY, start, end, amount=value if readable else None, words=number.words), i + 1

@@ -1,0 +1,1 @@
+"""The evaluation of an extractor over a labelled corpus."""

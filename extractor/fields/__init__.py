@@ -1,0 +1,1 @@
+"""One reader for each field of an invoice but the amount."""

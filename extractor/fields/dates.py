@@ -1,0 +1,194 @@
+"""Finds the day of the service and the competência in a turn; knows the calendar, never a deadline's meaning."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Final
+
+from extractor.text.cues import Cued
+from extractor.text.marks import Kind, Mark
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from extractor.text.marks import Canvas
+
+MONTHS: Final = {
+    name: number
+    for number, names in enumerate(
+        (
+            "janeiro jan", "fevereiro fev", "marco mar", "abril abr", "maio mai", "junho jun", "julho jul",
+            "agosto ago",
+            "setembro set", "outubro out", "novembro nov", "dezembro dez",
+        ),
+        start=1,
+    )
+    for name in names.split()
+}  # fmt: skip
+LONG_MONTH: Final = "janeiro|fevereiro|marco|abril|maio|junho|julho|agosto|setembro|outubro|novembro|dezembro"
+MONTH_STEMS: Final = "abr ago dez fev jan jul jun mai mar nov out set"
+SHORT_MONTH: Final = "jan|fev|mar|abr|mai|jun|jul|ago|set|out|nov|dez"
+WEEKDAYS: Final = {"segunda": 0, "terca": 1, "quarta": 2, "quinta": 3, "sexta": 4, "sabado": 5, "domingo": 6}
+DUE: Final = re.compile(
+    r"\b(?:venc\w*|pag\w+|boleto|prazo|ate|entrega\w* ate|prevista|previsto|a partir d[eo]|desde)\W+(?:\w+\W+){0,3}$"
+)
+# "emite hoje" and "preciso disso hoje" say when to issue, not when the work was done
+ASKING: Final = re.compile(
+    r"\b(?:precis\w+|emit\w+|mand\w+|faz|fazer|quero|queria|ainda|pode|consegu\w+|urgente|"
+    r"pra|para|agora)\b[^.;\n]{0,40}$"
+)
+DAY_FIRST: Final = Cued(
+    "", r"(?<![\w/.,-])(?:dia )?(\d{1,2})([/.-])(\d{1,2})\2(\d{4}|\d{2})(?![\w/-])(?![.,]\d)", signs=("/", ".", "-")
+)
+INSTALMENT: Final = re.compile(r"\b(?:parcela|parte|etapa|fase|prestacao)\W*$")
+ISO: Final = Cued("", r"(?<![\w/-])(\d{4})-(\d{2})-(\d{2})(?![\w-])", signs=("-",))
+DAY_MONTH: Final = Cued("", r"(?<![\w/.,-])(?:dia )?(\d{1,2})/(\d{1,2})(?![\w/-])(?![.,]\d)", signs=("/",))
+DAY_OF: Final = Cued(
+    MONTH_STEMS,
+    rf"\b(?:dia )?(\d{{1,2}}|primeiro)[º°o]? (?:de |do )?(?:mes de )?({LONG_MONTH})(?: (?:de |"
+    rf"do )?(?:ano de )?(\d{{4}}))?\b",
+)
+DAY_ALONE: Final = Cued(
+    "dia",
+    r"\b(?:no )?dia (\d{1,2})[º°]?(?![\w/$])(?![.,]\d)(?: (?:do mes passado|do mes anterior)"
+    r"\b)?(?: deste mes| desse mes)?",
+)
+AGO: Final = Cued(
+    "atr dia sem",
+    r"\b(?:ha|faz|a) (\d{1,2}|um|uma|dois|duas|tres|quatro|cinco) (dias?|semanas?)(?: atras)"
+    r"?\b|\b(\d{1,2}|um|uma|dois|duas|tres|quatro|cinco) (dias?|semanas?) atras\b",
+)
+RELATIVE: Final = {"anteontem": 2, "antes de ontem": 2, "ontem": 1, "yesterday": 1, "ayer": 1, "hoje": 0, "today": 0}
+RELATIVE_WORD: Final = Cued(
+    "ant aye hoj ont tod yes",
+    r"\b(?:anteontem|antes de ontem|ontem|yesterday|ayer|hoje|today)\b(?: (?:de manha|a tarde|a noite|cedo))?",
+)
+WEEKDAY: Final = Cued(
+    "dom qua qui sab seg sex ter",
+    r"\b(?:n[ao] |d[ao] )?(?:ultim[ao] )?(segunda|terca|quarta|quinta|sexta|sabado|domingo)"
+    r"(?:-feira| feira)?(?: passad[ao])?(?![\w-])",
+)
+SMALL: Final = {"um": 1, "uma": 1, "dois": 2, "duas": 2, "tres": 3, "quatro": 4, "cinco": 5}
+COMPETENCIA: Final = r"(?:mes de |mes )?competencia|mes(?: de)? referencia|mes base|period[oa]|referencia"
+MONTH_YEAR: Final = Cued("", r"(?<![\w/.,-])(0?[1-9]|1[0-2])[/-](20\d{2})(?![\w/-])", signs=("20",))
+YEAR_MONTH: Final = Cued("", r"(?<![\w/.,-])(20\d{2})-(0[1-9]|1[0-2])(?![\w/-])", signs=("20",))
+NAMED_MONTH: Final = Cued(
+    MONTH_STEMS,
+    rf"\b({LONG_MONTH})(?:\s{{0,9}}+(?:de|do|/|-)?\s{{0,9}}+(?:ano de )?(20\d{{2}}|(?<=/)\d{{2}}))?\b|\b({SHORT_MONTH})"
+    rf"\s{{0,9}}+[/-]\s{{0,9}}+(20\d{{2}}|\d{{2}})\b",
+)
+LABELLED_MONTH: Final = Cued(
+    "com mes per ref",
+    rf"\b(?:{COMPETENCIA})\b(?:\s{{1,9}}+(?:eh|de|do|da|mes|=)){{0,6}}[\s:-]{{0,9}}+(?:({SHORT_MONTH})\b|(0?[1-9]|"
+    rf"1[0-2])(?:[/-](\d{{2}}))?(?![\w/.,-]))|\bmes (0?[1-9]|1[0-2])(?![\w/.,-])",
+)
+RELATIVE_MONTH: Final = Cued(
+    "com las mes",
+    r"\b(?:mes|competencia)(?: d[eo] mes)? (passado|anterior|retrasado|atual|corrente|que vem|"
+    r"seguinte)\b|\b(este|esse|deste|desse|neste|nesse|ultimo|proximo) mes\b|\blast month\b",
+)
+SHIFT: Final = {"passado": -1, "anterior": -1, "retrasado": -2, "que vem": 1, "seguinte": 1, "ultimo": -1, "proximo": 1}
+DAYS_AHEAD: Final = 31  # "15/12" said in November is next month's, not last year's
+MONTHS_AHEAD: Final = 2  # "mensalidade de dezembro" said in November is billed ahead
+
+
+def mark_dates(canvas: Canvas, hoje: date) -> None:
+    """Mark days (value "AAAA-MM-DD") and months ("AAAA-MM"); an empty value is a deadline, or no calendar day."""
+    _each(canvas, DAY_FIRST, lambda m: _day(_year(m[4]), int(m[3]), int(m[1])))
+    _each(canvas, ISO, lambda m: _day(int(m[1]), int(m[2]), int(m[3])))
+    _each(canvas, DAY_OF, lambda m: _day_of(m, hoje))
+    for pattern, month_first in ((MONTH_YEAR, True), (YEAR_MONTH, False)):
+        for match in canvas.unread(pattern):
+            month, year = (match[1], match[2]) if month_first else (match[2], match[1])
+            canvas.add(Mark(Kind.MONTH, *match.span(), value=f"{year}-{int(month):02}"))
+    for match in canvas.unread(LABELLED_MONTH):
+        number = MONTHS.get(match[1] or "") or int(match[2] or match[4])
+        year = f"20{match[3]}" if match[3] else None
+        canvas.add(Mark(Kind.MONTH, *match.span(), value=month_near(number, year, hoje)))
+    _each(canvas, DAY_MONTH, lambda m: _near(hoje, int(m[2]), int(m[1])))
+    _each(canvas, DAY_ALONE, lambda m: _day_alone(m, hoje))
+    _each(canvas, AGO, lambda m: _ago(m, hoje))
+    _each(
+        canvas,
+        RELATIVE_WORD,
+        lambda m: hoje - timedelta(days=next(d for w, d in RELATIVE.items() if m[0].startswith(w))),
+    )
+    _each(canvas, WEEKDAY, lambda m: _last_weekday(m, hoje))
+    for match in canvas.unread(NAMED_MONTH):
+        year = match[2] or match[4]
+        name = match[1] or match[3]
+        canvas.add(Mark(Kind.MONTH, *match.span(), value=month_near(MONTHS[name], year, hoje)))
+    for match in canvas.unread(RELATIVE_MONTH):
+        shift = next((s for w, s in SHIFT.items() if w in match[0]), -1 if "last" in match[0] else 0)
+        months = hoje.year * 12 + hoje.month - 1 + shift
+        canvas.add(Mark(Kind.MONTH, *match.span(), value=f"{months // 12}-{months % 12 + 1:02}"))
+
+
+def month_near(month: int, year: str | None, hoje: date) -> str:
+    """Return "AAAA-MM": the year as said, or the one that puts the month closest behind ``hoje``, or just ahead."""
+    if year:
+        return f"{_year(year)}-{month:02}"
+    ahead = (month - hoje.month) % 12
+    resolved = hoje.year + (month < hoje.month) if ahead <= MONTHS_AHEAD else hoje.year - (month > hoje.month)
+    return f"{resolved}-{month:02}"
+
+
+def _each(canvas: Canvas, pattern: Cued, resolve: Callable[[re.Match[str]], date | None]) -> None:
+    for match in canvas.unread(pattern):
+        day = resolve(match)
+        before = canvas.masked[: match.start()]
+        if day is None and pattern in (DAY_FIRST, DAY_MONTH, DAY_ALONE):
+            continue  # "25/13" is no day; let another reader have it
+        if pattern is DAY_MONTH and INSTALMENT.search(before):
+            continue
+        if day is None and pattern is WEEKDAY:
+            continue
+        issued = pattern is RELATIVE_WORD and ("hoje" in match[0] or "today" in match[0]) and ASKING.search(before)
+        value = "" if day is None or DUE.search(before) or issued else day.isoformat()
+        canvas.add(Mark(Kind.DAY, *match.span(), value=value))
+
+
+def _year(text: str) -> int:
+    return int(text) if len(text) > 2 else 2000 + int(text)  # noqa: PLR2004 - two digits are of this century
+
+
+def _day(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+def _near(hoje: date, month: int, day: int) -> date | None:
+    candidates = [d for y in (hoje.year - 1, hoje.year, hoje.year + 1) if (d := _day(y, month, day)) is not None]
+    past = [d for d in candidates if d <= hoje + timedelta(days=DAYS_AHEAD)]
+    return max(past, default=None)
+
+
+def _day_of(match: re.Match[str], hoje: date) -> date | None:
+    day = 1 if match[1] == "primeiro" else int(match[1])
+    month = MONTHS[match[2]]
+    return _day(int(match[3]), month, day) if match[3] else _near(hoje, month, day)
+
+
+def _day_alone(match: re.Match[str], hoje: date) -> date | None:
+    day = int(match[1])
+    last_month = hoje.replace(day=1) - timedelta(days=1)
+    if "passado" in match[0] or "anterior" in match[0] or day > hoje.day:
+        return _day(last_month.year, last_month.month, day)
+    return _day(hoje.year, hoje.month, day)
+
+
+def _ago(match: re.Match[str], hoje: date) -> date:
+    amount, unit = match[1] or match[3], match[2] or match[4]
+    count = SMALL.get(amount) or int(amount)
+    return hoje - timedelta(days=count * (7 if unit.startswith("semana") else 1))
+
+
+def _last_weekday(match: re.Match[str], hoje: date) -> date | None:
+    # "sexta" alone names a weekday, "quarta aula" counts: only "na sexta", "sexta-feira" and "sexta passada" are days
+    if not re.search(r"feira|passad|ultim|^n[ao] ", match[0]):
+        return None
+    back = (hoje.weekday() - WEEKDAYS[match[1]]) % 7 or 7
+    return hoje - timedelta(days=back)

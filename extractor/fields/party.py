@@ -1,0 +1,162 @@
+"""Decides which document of a turn is the customer's: not our own, not a PIX key, not one that was denied."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from rapidfuzz.distance import DamerauLevenshtein
+
+from extractor.reading import Reading
+from extractor.text.cues import Cued
+from extractor.text.marks import Kind
+from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo
+
+if TYPE_CHECKING:
+    from extractor.contract import Context
+    from extractor.text.marks import Mark, Skeleton
+
+CUSTOMER: Final = "customer"
+OWN: Final = "own"
+OTHER: Final = "other"
+NEGATED: Final = "negated"
+CUSTOMER_WORDS: Final = (
+    r"clientes?|tomador\w*|contratante|destinatari[oa]|paciente|alun[oa]|comprador\w*|locatari[oa]|"
+    r"condominio|del[ea]s?|"
+    r"pra|pro|para|em nome|client|customer|comprador"
+)
+CUES: Final = re.compile(
+    rf"\b(?:(?P<customer>(?:(?:meu|minha|nosso|nossa|my|our) )?(?:{CUSTOMER_WORDS}))"
+    r"|(?P<own>me[ui]s?|minhas?|noss[oa]s?|my|our|emitente|prestador\w*|emissor\w*|sou|somos|remetente|fornecedor\w*)"
+    r"|(?P<other>pix|chave|socio|socia|representante|responsavel|procurador\w*|contador\w*|"
+    r"gerente|secretari[oa]|advogad[oa]|"
+    r"fiador\w*|filh[oa]|esposa|marido|transportadora|intermediari[oa]|banco))\b"
+)
+CLAUSE_ENDS: Final = "DB.;\n"  # what stands before the clause that leads to a document
+LONGEST_CLAUSE: Final = 60  # characters; what stands farther away says nothing about a document
+RIGHT_OWN: Final = re.compile(
+    r"\W{0,3}+(?:(?:que|esse|este|isso|ai)\s{1,9}+)?(?:eh|sao)?\s{0,9}+(?:o|a|do|da)?\s{0,9}+(?:me[ui]|minha|"
+    r"nosso|nossa|prestador\w*|emitente|emissor\w*)\b(?! cliente| tomador)(?!(?: (?:cnpj|cpf|eh|e))*\W{0,3}[DB])"
+)
+RIGHT_CUSTOMER: Final = re.compile(
+    r"\W{0,3}+(?:(?:que|esse|este)\s{1,9}+)?(?:eh)?\s{0,9}+(?:do|da|o do|a da|o|a|pro|pra)\s{0,9}+(?:meu |"
+    r"minha )?(?:cliente|tomador|contratante|destinatari[oa])\b(?! (?:eh )?:?D)|\W{0,3}del[ea]s?\b"
+)
+RIGHT_OTHER: Final = re.compile(
+    r"\W{0,3}+(?:(?:que|esse|este)\s{1,9}+)?(?:eh)?\s{0,9}+(?:o|a|minha|meu)?\s{0,9}+(?:chave\s{0,9}+)?(?:do )?(?:pix|"
+    r"socio|contador|responsavel)\b"
+)
+NEGATED_LEFT: Final = re.compile(
+    r"\b(?:nao|nem|not|em vez d[eo]|ao inves d[eo]|no lugar d[eo]|era|antes era|errad[oa])"
+    r"(?: (?:eh|e|era|mais|o|a|do|da|pra|pro|para|esse|cnpj|cpf|documento|is))*[\s:]*$"
+)
+NEGATED_RIGHT: Final = re.compile(
+    r",? nao(?= *(?:[,.;!\n]|$|eh\b|e\b|mas\b))|,? (?:eh o |era o |ta |esta |eh )?(?:errad|antig)[oa]"
+)
+REPLACED_LEFT: Final = re.compile(
+    r"\b(?:troc\w+|mud\w+|alter\w+|substitu\w+|corrig\w+)(?: (?:o|a|esse|do|da|de|cnpj|cpf|documento|cliente))*[\s:]*$"
+)
+REPLACED_RIGHT: Final = re.compile(r" (?:por|pelo|pela|para|pra|pro) (?:o |a )?(?:cnpj |cpf )?[DB]")
+REPAIR: Final = Cued(
+    "act ago ali alt cer cor dig diz eng err mel min mud na nov opa ops per sor sub tro ver",
+    r"\b(?:ops|opa|digo|quer dizer|alias|minto|corrig\w+|correcao|corret\w+|certo|certa|errei|"
+    r"errado|errada|engan\w+|na verdade|"
+    r"na real|ou melhor|perdao|sorry|actually|mud\w+|troc\w+|alter\w+|substitu\w+|novo|nova|agora)\b",
+)
+NEAR: Final = 3  # edits between two tries at typing one document
+
+
+def read_document(skeleton: Skeleton, contexto: Context, hostile_from: int) -> Reading:
+    """Read the customer's document of one turn; those at or after ``hostile_from`` (plain index) are never taken."""
+    marks = [m for m in skeleton.marks if m.kind in {Kind.DOCUMENT, Kind.BROKEN}]
+    if not marks:
+        return Reading()
+    safe = [m for m in marks if m.start < hostile_from]
+    used = frozenset(marks)
+    roles = {m: _role(skeleton, m, contexto) for m in safe}
+    mine = [m for m in safe if roles[m] is OWN]
+    denied = [m for m in safe if roles[m] is NEGATED]
+    theirs = [m for m in safe if roles[m] is CUSTOMER]
+    repaired = bool(denied) or REPAIR.search(skeleton.line, skeleton.stems) is not None
+    valid = [m for m in theirs if m.kind is Kind.DOCUMENT]
+    known = contexto.conhecidos.get(Campo.DOCUMENTO)
+    distinct = list(dict.fromkeys(m.value for m in valid))
+    if len(distinct) > 1 and repaired:
+        fresh = [v for v in distinct if v != known] or distinct
+        distinct = [fresh[-1]]
+    if len(distinct) > 1:
+        return Reading(doubt=_doubt(skeleton, valid, Motivo.VARIOS), used=used)
+    broken = [m for m in theirs if m.kind is Kind.BROKEN]
+    if distinct:
+        chosen = next(m for m in reversed(valid) if m.value == distinct[0])
+        return _accept(skeleton, chosen, broken, used, repaired=repaired)
+    if broken:
+        return Reading(doubt=_doubt(skeleton, broken[-1:], broken[-1].motivo or Motivo.INCOMPLETO), used=used)
+    if denied:
+        return Reading(clear=True, used=used, replaces=True)
+    if mine and known is None:
+        return Reading(doubt=_doubt(skeleton, mine[-1:], Motivo.PROPRIO_DOCUMENTO), used=used)
+    hostile = [m for m in marks if m not in safe]
+    if hostile:
+        return Reading(doubt=_doubt(skeleton, hostile, Motivo.AMBIGUO), used=used)
+    return Reading(used=used)
+
+
+def _accept(skeleton: Skeleton, mark: Mark, broken: list[Mark], used: frozenset[Mark], *, repaired: bool) -> Reading:
+    strangers = [b for b in broken if not _is_retry(skeleton, b, mark)]
+    if strangers and not repaired:
+        return Reading(doubt=_doubt(skeleton, [*strangers, mark], Motivo.VARIOS), used=used)
+    if mark.motivo is not None:
+        return Reading(doubt=_doubt(skeleton, [mark], mark.motivo), used=used)
+    confianca = Confianca.CERTA if not mark.words else Confianca.PROVAVEL
+    trecho = skeleton.text.verbatim(mark.start, mark.end)
+    return Reading(
+        candidate=Candidate(Campo.DOCUMENTO, mark.value, trecho, confianca=confianca), used=used, replaces=repaired
+    )
+
+
+def _is_retry(skeleton: Skeleton, broken: Mark, mark: Mark) -> bool:
+    typed = "".join(c for c in skeleton.text.plain[broken.start : broken.end] if c.isalnum()).upper()
+    return DamerauLevenshtein.distance(typed, mark.value, score_cutoff=NEAR) <= NEAR
+
+
+def _role(skeleton: Skeleton, mark: Mark, contexto: Context) -> str:
+    line, pos = skeleton.line, skeleton.position(mark)
+    if mark.value in contexto.proprios:
+        return OWN
+    left = _clause(line[:pos])
+    right = line[pos + 1 :]
+    if NEGATED_LEFT.search(left) or NEGATED_RIGHT.match(right):
+        return NEGATED
+    if REPLACED_LEFT.search(left) and REPLACED_RIGHT.match(right):
+        return NEGATED
+    for pattern, role in ((RIGHT_OWN, OWN), (RIGHT_CUSTOMER, CUSTOMER), (RIGHT_OTHER, OTHER)):
+        if pattern.match(right):
+            return role
+    cues = list(CUES.finditer(left))
+    if not cues:
+        return CUSTOMER
+    last = cues[-1].lastgroup or CUSTOMER
+    if last == OWN and Kind.HEADER in left:
+        return CUSTOMER  # "meu cnpj" in a forwarded line is its author's
+    if (
+        last == CUSTOMER
+        and re.fullmatch(r"pra|pro|para", cues[-1][0])
+        and len(cues) > 1
+        and cues[-2].lastgroup == OTHER
+    ):
+        # "a chave pix é pra …" still speaks of the key; "pix …, a nota é pro …" does not
+        return CUSTOMER if "nota" in left[cues[-2].end() :] else OTHER
+    return {"customer": CUSTOMER, "own": OWN, "other": OTHER}[last]
+
+
+def _clause(before: str) -> str:
+    """Return the end of what stands before a document, on its own line or at the end of the line above."""
+    before = before.removesuffix("\n")
+    return before[max(len(before) - LONGEST_CLAUSE, *(before.rfind(end) + 1 for end in CLAUSE_ENDS)) :]
+
+
+def _doubt(skeleton: Skeleton, marks: list[Mark], motivo: Motivo) -> Doubt:
+    trecho = ", ".join(skeleton.text.verbatim(m.start, m.end) for m in marks)
+    detalhe = marks[-1].detalhe if len(marks) == 1 else None
+    return Doubt(Campo.DOCUMENTO, motivo, trecho, detalhe)

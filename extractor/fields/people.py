@@ -1,0 +1,153 @@
+"""Reads the customer's name and e-mail; guesses no name from lower-case prose that may be a service."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from extractor.text.cues import Cued
+from extractor.text.marks import Kind
+from extractor.text.vocabulary import NOISE, TALK, is_work
+from state_machine.invoice.fields import Campo, Candidate, Confianca
+
+if TYPE_CHECKING:
+    from extractor.text.fragments import Fragment
+    from extractor.text.marks import Skeleton
+
+LABEL: Final = Cued(
+    "",
+    r"(?:^|[\n,;.|({\"*]|\b)\s{0,9}+(?:razao social|nome(?: completo| fantasia| da empresa| do cliente|"
+    r" del[ea]| do tomador)?|cliente|tomador|empresa|contratante|customer|company|name)"
+    r"[\"* ]*[:=][ \"*]*(?P<n>[^\n,;DBEVFUT|\"]+)",
+    signs=(":", "="),
+)
+SPOKEN: Final = Cued(
+    "cha cli del emp nom raz se tom",
+    r"\b(?:em nome d[eoa]|no nome d[eoa]|nome (?:del[ea]|do cliente|da cliente|da empresa|"
+    r"completo)? ?(?:eh|e)|(?:cliente|empresa|tomador) (?:eh|se chama)|(?:del[ea]|cliente)"
+    r" (?:eh|se chama)|razao social (?:eh|e)?|chama-se|se chama) (?:o |a )?(?P<n>[^\n,;DBEVNFUT|"
+    r"]+)",
+)
+NAMED: Final = Cued(
+    "nom", r"\bnome (?!d[aeo]s?\b|eh\b|e\b|fantasia\b|complet)(?P<n>[a-z][a-z' ]{1,80}?)(?=\W{0,9}(?:cnpj|cpf|[DB\n]))"
+)
+SUFFIX: Final = re.compile(r"\b(?:ltda|eireli|s/?a|epp|mei|associados|inc|llc|me)\.?$")
+RECIPIENT: Final = re.compile(
+    r"(?:^|\s)(?:pra|pro|para|to|for)\s{1,9}+(?:(?:a|o|os|as|um|uma|the|minha|meu|essa|esse)"
+    r"\s{1,9}+)?(?:(?:pessoa fisica|pessoa juridica|nova|novo|empresa|cliente|firma|loja)\s{1,9}+(?:(?:d[oae]|"
+    r"chamad[oa])\s{1,9}+)?)?$"
+)
+INTRO: Final = re.compile(r"\b(?:pra|pro|para|to)\s+(?:(?:a|o|os|as|um|uma|the|minha|meu)\s+)?(?=\S)")
+FOR: Final = re.compile(r"\b(?:pra|pro|para)\b")
+STOP_NAME: Final = re.compile(
+    r"\s{1,9}+(?:cnpj|cpf|documento|valor|referente|email|no valor|com|que|por|pelo|pela|mas|e o|o)\b.*+$"
+)
+EMAIL_OWN: Final = re.compile(r"\b(?:meu|minha|nosso|nossa) (?:e-?mail)\W*(?:eh )?$")
+RECIPIENT_NOUN: Final = re.compile(
+    r"(?:empresa|padaria|clinica|loja|cliente|mercado|mercadinho|restaurante|escola|igreja|"
+    r"condominio|prefeitura|academia|farmacia|"
+    r"construtora|pet ?shop|dona|seu|sr|sra|dr|dra|doutor|doutora|salao|oficina|pousada|lanchonete|"
+    r"pizzaria|bar|imobiliaria|"
+    r"transportadora|firma|associacao|sindicato|camara|hospital|creche|faculdade|universidade|"
+    r"colegio|supermercado|acougue|papelaria)\b"
+)
+TAIL_RECIPIENT: Final = re.compile(r"\s(?:pra|pro|para [oa])\s+(?=(?P<w>\S+))")
+MIN_PARTS: Final = 2
+
+
+def read_email(skeleton: Skeleton) -> Candidate | None:
+    """Return the last e-mail of the turn that the user does not call their own."""
+    for mark in reversed(skeleton.marks):
+        if mark.kind is Kind.EMAIL and not EMAIL_OWN.search(skeleton.line, 0, skeleton.position(mark)):
+            return Candidate(Campo.EMAIL, mark.value.lower(), skeleton.text.verbatim(mark.start, mark.end))
+    return None
+
+
+def read_name(skeleton: Skeleton, recipients: list[tuple[int, int]]) -> Candidate | None:
+    """Read a name that was labelled, or the recipient that the order opened with."""
+    for pattern in (LABEL, SPOKEN):
+        for match in pattern.finditer(skeleton.line, skeleton.stems):
+            span = _tidy(skeleton.line, *match.span("n"))
+            if span and not all(w in NOISE or is_work(w) for w in _words(skeleton.line, span)):
+                return _candidate(skeleton, span, Confianca.CERTA)
+    for match in NAMED.finditer(skeleton.line, skeleton.stems):
+        words = _words(skeleton.line, match.span("n"))
+        if len(words) >= MIN_PARTS and not any(w in TALK or is_work(w) for w in words):
+            return _candidate(skeleton, match.span("n"), Confianca.CERTA)
+    for span in recipients:
+        tidy = _tidy(skeleton.line, *span)
+        if tidy and _may_be_name(skeleton.line, tidy):
+            return _candidate(skeleton, tidy, Confianca.PROVAVEL)
+    return None
+
+
+def recipient_span(skeleton: Skeleton, piece: Fragment) -> tuple[int, int] | None:
+    """Return the part of a fragment that names a recipient ("pra padaria do Zé"), or ``None``."""
+    line = skeleton.line
+    lead_start = piece.start - len(piece.lead)
+    opened = INTRO.match(line, piece.start, piece.end)
+    if opened:
+        return opened.end(), piece.end
+    if FOR.search(piece.lead) and RECIPIENT.search(line[max(0, lead_start - 30) : piece.start]):
+        return piece.start, piece.end
+    words = line[piece.start : piece.end].split()
+    if not piece.works and (
+        _is_company(skeleton, piece.start, piece.end)
+        or (piece.before_document and _capitalised(skeleton, piece.start, piece.end))
+    ):
+        return piece.start, piece.end
+    if len(words) >= MIN_PARTS and not piece.works and _capitalised(skeleton, piece.start, piece.end):
+        return piece.start, piece.end
+    return None
+
+
+def tail_recipient(skeleton: Skeleton, start: int, end: int) -> int | None:
+    """Return where a description stops and names whom it was for: "frete | pra padaria do Zé"."""
+    for match in TAIL_RECIPIENT.finditer(skeleton.line, start, end):
+        at = match.start("w")
+        if RECIPIENT_NOUN.match(skeleton.line, at, end) or skeleton.verbatim(at, at + 1).isupper():
+            return match.start()
+    return None
+
+
+def _is_company(skeleton: Skeleton, start: int, end: int) -> bool:
+    """Say whether a stretch ends in a company's legal form; "me" only in capitals, for it is a pronoun too."""
+    match = SUFFIX.search(skeleton.line, start, end)
+    return match is not None and (match[0] != "me" or skeleton.verbatim(*match.span()).isupper())
+
+
+def _capitalised(skeleton: Skeleton, start: int, end: int) -> bool:
+    words = [
+        w for w in skeleton.verbatim(start, end).split() if w.lower() not in {"de", "da", "do", "dos", "das", "e", "&"}
+    ]
+    return bool(words) and all(w[0].isupper() for w in words) and any(w[0].isalpha() for w in words)
+
+
+def _may_be_name(line: str, span: tuple[int, int]) -> bool:
+    words = _words(line, span)
+    return (
+        bool(words)
+        and not any(w in TALK for w in words)
+        and not all(w in NOISE for w in words)
+        and not re.fullmatch(r"(?<![a-z])[a-z]{2,}[aei]r", words[0])
+    )
+
+
+def _tidy(line: str, start: int, end: int) -> tuple[int, int] | None:
+    match = STOP_NAME.search(line, start, end)
+    end = match.start() if match else end
+    while start < end and not line[start].isalnum():
+        start += 1
+    keeps_dot = re.search(r"\b(?:ltda|s\.a|cia|me)\.$", line[start:end]) is not None
+    while start < end and not line[end - 1].isalnum() and not keeps_dot:
+        end -= 1
+    return (start, end) if start < end else None
+
+
+def _words(line: str, span: tuple[int, int]) -> list[str]:
+    return re.findall(r"[a-z]+", line[span[0] : span[1]])
+
+
+def _candidate(skeleton: Skeleton, span: tuple[int, int], confianca: Confianca) -> Candidate:
+    typed = skeleton.verbatim(*span)
+    return Candidate(Campo.NOME, " ".join(typed.split()), typed, confianca=confianca)

@@ -1,0 +1,1 @@
+"""The optional model: prompt, client, and the check of its answer against the user's words."""

@@ -1,0 +1,132 @@
+"""Holds a model's answer against the user's own words; what is not there, or not readable, does not exist."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from extractor.amounts.role import Role
+from extractor.amounts.roles import roles_of
+from extractor.contract import Intent
+from extractor.fields.dates import mark_dates
+from extractor.text.folding import read
+from extractor.text.marks import Canvas, Kind
+from extractor.text.vocabulary import NOISE
+from state_machine.invoice.fields import Campo, Candidate, Confianca, Origem
+from state_machine.values.money import ValorInvalido, centavos
+
+if TYPE_CHECKING:
+    from extractor.contract import Context
+    from extractor.model.prompt import Question, Resposta
+    from extractor.rules import RulesReading
+    from extractor.text.marks import Mark
+
+ALIAS: Final = re.compile(r"\[(?:DOC|FONE|EMAIL)\d+\]")
+# Roles under which a number is not what the invoice costs, whatever a model says.
+NEVER_A_PRICE: Final = frozenset(
+    {
+        Role.OLD, Role.NEGATED, Role.QUANTITY, Role.UNIT, Role.INSTALMENT, Role.DISCOUNT, Role.DELTA, Role.APPROXIMATE,
+        Role.RATE, Role.EITHER, Role.PLURAL, Role.STRAY,
+    }
+)  # fmt: skip
+# A yes and the end of a conversation are read from exact words only, never proposed.
+PROPOSABLE: Final = frozenset(Intent) - {Intent.CONFIRMAR, Intent.CANCELAR}
+MAX_DESCRIPTION: Final = 200  # longer "spans" are the message itself
+
+
+def ground(resposta: Resposta, question: Question, reading: RulesReading, contexto: Context) -> tuple[Candidate, ...]:
+    """Return the candidates of an answer whose spans stand in the question and parse; ``confianca`` is ``PROVAVEL``."""
+    found = [
+        _document(resposta.documento, question, reading, contexto),
+        _value(resposta.valor, reading),
+        _text(Campo.DESCRICAO, resposta.descricao, reading),
+        _text(Campo.NOME, resposta.nome, reading),
+        _email(resposta.email, question),
+        _month_or_day(Campo.COMPETENCIA, resposta.competencia, question, contexto),
+        _month_or_day(Campo.DATA, resposta.data, question, contexto),
+    ]
+    return tuple(c for c in found if c is not None)
+
+
+def intent_of(resposta: Resposta) -> Intent | None:
+    """Return the proposed intent if a model may propose it."""
+    intent = Intent(resposta.intent)
+    return intent if intent in PROPOSABLE else None
+
+
+def _document(span: str | None, question: Question, reading: RulesReading, contexto: Context) -> Candidate | None:
+    """Accept only an alias of a whole document that is the user's word and not our own."""
+    mark = _aliased(span, question)
+    if mark is None or mark.kind is not Kind.DOCUMENT or mark.motivo is not None or mark.start >= reading.limit:
+        return None
+    if mark.value in contexto.proprios:
+        return None
+    return _candidate(Campo.DOCUMENTO, mark.value, reading.skeleton.text.verbatim(mark.start, mark.end))
+
+
+def _value(span: str | None, reading: RulesReading) -> Candidate | None:
+    """Accept an amount that the rules also see at that place and that plays no part but the price."""
+    if not span:
+        return None
+    plain = read(span).plain.strip()
+    text = reading.skeleton.text
+    fits = [
+        m
+        for m, roles in roles_of(reading.skeleton).items()
+        if not roles & NEVER_A_PRICE and m.end <= reading.limit and m.amount is not None and not m.negative
+        and (plain == text.plain[m.start : m.end].strip() or _same_amount(plain, m))
+    ]  # fmt: skip
+    if len({m.amount for m in fits}) != 1 or fits[0].amount is None:
+        return None
+    try:
+        valor = centavos(fits[0].amount)
+    except ValorInvalido:
+        return None
+    return _candidate(Campo.VALOR, str(valor), text.verbatim(fits[0].start, fits[0].end))
+
+
+def _same_amount(plain: str, mark: Mark) -> bool:
+    """Let a model leave out or add the currency around the very digits of a mark."""
+    return mark.literal is not None and mark.literal in re.findall(r"\d[\d.,]*\d|\d", plain)
+
+
+def _text(campo: Campo, span: str | None, reading: RulesReading) -> Candidate | None:
+    if not span or ALIAS.search(span) or len(span) > MAX_DESCRIPTION:
+        return None
+    text = reading.skeleton.text
+    wanted = re.sub(r"\s+", " ", read(span).plain).strip(" .,;:!")
+    if not wanted or all(w in NOISE for w in re.findall(r"[a-z0-9]+", wanted)):
+        return None
+    match = re.search(r"(?<!\w)" + r"\s+".join(map(re.escape, wanted.split())) + r"(?!\w)", text.plain[: reading.limit])
+    if match is None:
+        return None
+    typed = text.verbatim(*match.span())
+    return _candidate(campo, " ".join(typed.split()), typed)
+
+
+def _email(span: str | None, question: Question) -> Candidate | None:
+    mark = _aliased(span, question)
+    return (
+        _candidate(Campo.EMAIL, mark.value.lower(), mark.value)
+        if mark is not None and mark.kind is Kind.EMAIL
+        else None
+    )
+
+
+def _month_or_day(campo: Campo, span: str | None, question: Question, contexto: Context) -> Candidate | None:
+    if not span or read(span).plain.strip() not in read(question.text).plain:
+        return None
+    canvas = Canvas(read(span))
+    mark_dates(canvas, contexto.hoje)
+    kind = Kind.MONTH if campo is Campo.COMPETENCIA else Kind.DAY
+    values = {m.value for m in canvas.marks if m.kind is kind and m.value}
+    return _candidate(campo, values.pop(), span) if len(values) == 1 else None
+
+
+def _aliased(span: str | None, question: Question) -> Mark | None:
+    match = ALIAS.fullmatch((span or "").strip().upper())
+    return question.aliases.get(match[0]) if match else None
+
+
+def _candidate(campo: Campo, valor: str, trecho: str) -> Candidate:
+    return Candidate(campo, valor, trecho, origem=Origem.MODELO, confianca=Confianca.PROVAVEL)

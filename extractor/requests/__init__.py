@@ -1,0 +1,1 @@
+"""What the user is doing with a turn: intents, requests, yes and no."""

@@ -1,0 +1,209 @@
+"""Reads a request to cancel an issued note, and the answers while it is talked about; never gives up an open draft."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from rapidfuzz import fuzz
+from rapidfuzz.distance import OSA
+
+from extractor.requests.yes_no import is_no, is_yes
+from extractor.text.folding import read
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class PorNumero:
+    """The note of this number, digits only."""
+
+    numero: str
+
+
+@dataclass(frozen=True, slots=True)
+class PorValor:
+    """The notes of exactly this value in BRL."""
+
+    valor: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class PorCliente:
+    """The notes to somebody, as the user calls them."""
+
+    nome: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ultima:
+    """The newest note."""
+
+
+@dataclass(frozen=True, slots=True)
+class Qual:
+    """Some note, nobody said which."""
+
+
+Pedido = PorNumero | PorValor | PorCliente | Ultima | Qual
+
+MAX_WORDS: Final = 16  # a request is short; longer words are a description, or a story
+SIMILAR: Final = 85.0  # of 100: a name as people shorten and mistype it, still not somebody else's
+_ORDERS: Final = (
+    "cancela",
+    "cancelar",
+    "cancele",
+    "cancelem",
+    "cancelamento",
+    "anular",
+    "anula",
+    "estornar",
+    "estorna",
+)
+# One edit away from an order, and none: what is told about the past, or is not asked for.
+_NOT_ORDERS: Final = frozenset(
+    {"cancelei", "cancelou", "cancelo", "cancelas", "cancelada", "cancelado", "canelar", "canela", "cancelam"}
+)
+_NOTE: Final = r"(?:notas?|ntoa|noat|nta|nfs[ -]?e|nf-?e?|nfs)(?:-e)?"
+_NAMED: Final = re.compile(
+    rf"^(?:d?[aeo]s? |d?ess?[ae] |d?est[ae] |d?aquel[ae] |minha |uma |d?as? minhas? )*(?P<ultima>ultimas? )?{_NOTE}\b"
+    r"(?: fiscal| fiscais| de servicos?)*(?P<resto>.*)$"
+)
+_DIRECT: Final = re.compile(r"^(?:[ao] )?(?:n[o°º.]*|numero|num|#)?\s*(\d[\d.]*)\W*$")
+_NUMBER: Final = re.compile(
+    r"^\s{0,9}+(?:de )?(?:n[o°º.]{0,3}\s|n[°º.]|numero|num\.?|#)?\s{0,9}+#?(\d[\d.]{0,17})"
+    r"(?!\s{0,9}+(?:reais|,\d))\b\D{0,60}$"
+)
+_VALUE: Final = re.compile(
+    r"^\s*(?:de|no valor de|do valor de|valor(?: de)?)\s+(?:r\$\s*)?(\d[\d.]*)(?:,(\d{1,2}))?\s*(?:reais)?\W*$"
+)
+_LAST: Final = re.compile(
+    r"^\s*(?:que )?(?:(?:eu |voce )?(?:acab\w+|mandei|mandou|emit\w+|fiz|fez|saiu|emitida)\b.*|mais recente|anterior|"
+    r"passada|de agora(?: ha pouco)?|d[ae] ultima)\W*$"
+)
+_CLIENT: Final = re.compile(
+    r"^\s*(?:(?:que )?(?:eu )?(?:emit\w+|fiz|mandei|fizemos)? ?(?:d[aeo]s?|pr[ao]s?|para(?: [aeo]s?)?|pel[ao]s?|[ao]) )"
+    r"(?:cliente |empresa )?(?P<nome>\D{3,60}?)\W*$"
+)
+_NO_CLIENT: Final = re.compile(
+    r"^(?:ontem|hoje|anteontem|mes\b.*|semana\b.*|teste|servicos?|novo|agora|mim|manha|tarde|ano\b.*|favor|"
+    r"janeiro|fevereiro|marco|abril|maio|junho|julho|agosto|setembro|outubro|novembro|dezembro)$"
+)
+_BEFORE: Final = re.compile(
+    r"^(?:oi|ola|opa|ei|bom dia|boa tarde|boa noite|prosa|por favor|pfv?r?|favor|queria|quero|gostaria|preciso|"
+    r"precisava|tenho|que|de|pode|poderia|consegue|consigo|posso|tem como|da para|da pra|eu|me|vou|ter|"
+    r"pedir|solicitar|solicito|fazer|faz|o|um|urgente|entao|ah|agora|voce|ajuda a|a)(?=\W|$)"
+)
+_MARKS_END: Final = re.compile(r"(?<!\W)\W++$")
+_POLITE_END: Final = re.compile(
+    r"(?:(?:^|\W{1,9})(?:por favor|pra mim|agora|urgente|obrigado|valeu|pfv?r?|hoje mesmo)){1,6}$"
+)
+_EDGES: Final = " .,;:!?-"
+_HOW: Final = re.compile(r"^\W*(?:como|quando|qual|quanto|por ?que|pq|onde|ate quando|qual o prazo)\b")
+_DOCUMENT: Final = re.compile(r"\d{3}\.?\d{3}\.?\d{3}-?\d{2}|[\da-z]{2}\.?[\da-z]{3}\.?[\da-z]{3}/?\d{4}-?\d{2}")
+_NEW_NOTE: Final = re.compile(
+    r"^\W*(?:(?:faz|faca|fazer|emite|emita|emitir|gera|gerar|manda|quero|preciso de|nova|outra)\s+)?"
+    r"(?:uma |outra |nova )*nota (?:de|no valor de) (?:r\$ ?)?\d"
+)
+_KEEPS: Final = re.compile(
+    r"^\W*(?:nao cancel\w+(?: (?:nao|mais|a nota|nada|ela))*|deix[ae] (?:pra|para) la|deix[ae] quieto|"
+    r"deix[ae] como esta|desist[io](?:r)?|esquec[ea]|melhor nao|mudei de ideia|nao quero(?: mais)?|"
+    r"nao quero(?: mais)? cancelar|deix[ae] (?:a nota|ela)|mantem|manter|mantenha|deixa)"
+    r"(?: (?:a nota|por favor|nao|obrigado|valeu|mesmo|entao))*\W*$"
+)
+
+
+def request(texto: str) -> Pedido | None:
+    """Return which issued note the user wants cancelled, ``None`` when the words ask for no such thing.
+
+    "cancela" alone is none: it gives up what is being talked about. Nor is what tells of a cancellation, denies one,
+    asks how it is done, or stands inside a longer order.
+    """
+    words = read(texto).plain.split()
+    if len(words) > MAX_WORDS:
+        return None
+    whole = plain = " ".join(words)
+    while found := _BEFORE.match(plain := plain.lstrip(_EDGES)):
+        plain = plain[found.end() :]
+    verb, _, after = plain.partition(" ")
+    if not _is_order(verb.strip(".,;:!?")) or _HOW.search(whole) or _DOCUMENT.search(whole):
+        return None
+    after = re.sub(r"^(?:pra mim|por favor|ai|entao|para mim|logo) ", "", after)
+    after = _POLITE_END.sub("", _MARKS_END.sub("", after))
+    direct = _DIRECT.match(after)
+    if direct:
+        return PorNumero(_digits(direct[1]))
+    named = _NAMED.match(after)
+    if named is None:
+        return Ultima() if re.fullmatch(r"(?:d?a )?ultima", after) else None
+    return Ultima() if named["ultima"] else _which(named["resto"])
+
+
+def _which(resto: str) -> Pedido:
+    if not resto.strip(" .!?"):
+        return Qual()
+    if found := _VALUE.match(resto):
+        return PorValor(Decimal(f"{found[1].replace('.', '')}.{found[2] or '00'}").quantize(Decimal("0.01")))
+    if found := _NUMBER.match(resto):
+        return PorNumero(_digits(found[1]))
+    found = _CLIENT.match(resto)
+    if found and not _NO_CLIENT.match(found["nome"].strip()):
+        return PorCliente(found["nome"].strip())
+    return Ultima() if _LAST.match(resto) else Qual()
+
+
+def _digits(number: str) -> str:
+    return "".join(filter(str.isdecimal, number))
+
+
+def _is_order(word: str) -> bool:
+    if word in _ORDERS:
+        return True
+    if len(word) < 6 or word in _NOT_ORDERS:  # noqa: PLR2004 - shorter words have too many neighbours
+        return False
+    return any(OSA.distance(word, order, score_cutoff=1) <= 1 for order in _ORDERS)
+
+
+def keeps(texto: str) -> bool:
+    """Say whether these words let the note stand; "cancela" is none, it could mean either."""
+    plain = " ".join(read(texto).plain.split())
+    return is_no(plain) or bool(_KEEPS.match(plain))
+
+
+def too_vague(texto: str) -> bool:
+    """Say whether these words are a yes, or "cancela" alone: no reason, and no confirmation either."""
+    plain = " ".join(read(texto).plain.split())
+    words = plain.strip(" .!?").split()
+    return is_yes(plain) or (len(words) <= 2 and bool(words) and _is_order(words[0]))  # noqa: PLR2004 - "cancela logo"
+
+
+def begins_a_note(texto: str) -> bool:
+    """Say whether the words order a new invoice, so that they answer no question about an old one."""
+    return bool(_NEW_NOTE.match(read(texto).plain))
+
+
+def similar(nome: str, tomadores: Sequence[str | None]) -> list[int]:
+    """Return the places of the clients whose name the user may mean, however shortened or mistyped."""
+    wanted = _folded(nome)
+    return [place for place, tomador in enumerate(tomadores) if tomador and _alike(wanted, _folded(tomador))]
+
+
+def _alike(wanted: str, name: str) -> bool:
+    words = [word for word in wanted.split() if word not in _PARTICLES]
+    known = name.split()
+    return bool(words) and all(any(fuzz.ratio(word, other) >= SIMILAR for other in known) for word in words)
+
+
+_PARTICLES: Final = frozenset({"da", "de", "do", "das", "dos", "a", "o", "as", "os", "e", "ltda", "me", "sa"})
+
+
+def _folded(texto: str) -> str:
+    return " ".join(re.findall(r"\w+", read(texto).plain))
+
+
+def joined(textos: Iterable[str]) -> str:
+    """Return a reason written in several messages as one line."""
+    return " ".join(" ".join(texto.split()) for texto in textos if texto.strip())

@@ -1,0 +1,118 @@
+"""Reads what is asked about invoices already issued, or of the house itself; answers nothing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from extractor.text.cues import Cued
+from extractor.text.folding import read
+
+
+class Tipo(StrEnum):
+    """What a turn without invoice data asks for."""
+
+    CANCELAR_NOTA = "cancelar_nota"  # one that was issued, never the one being made
+    SEGUNDA_VIA = "segunda_via"
+    MINHAS_NOTAS = "minhas_notas"
+    STATUS = "status"
+    ATENDENTE = "atendente"
+    RETOMAR = "retomar"
+    REPETIR = "repetir"
+    PARAR = "parar"
+
+
+@dataclass(frozen=True, slots=True)
+class Pedido:
+    """A request, and the number of the invoice that it names."""
+
+    tipo: Tipo
+    numero: str | None = None
+
+
+_NUMBER: Final = (
+    r"\b(?:notas?|nfs?-?e?|via d[ao])(?: fiscal)?(?: n(?:ro|um|umero|[.o°º])?\.?)? ?"
+    r"(?P<n>\d{1,3}(?:\.\d{3})+|\d{1,15})\b(?![.,]\d)"
+)
+_NUMBERED: Final = re.compile(_NUMBER)
+_ISSUED: Final = (
+    r"(?:ja )?(?:emitida|autorizada|que (?:ja )?(?:saiu|foi (?:emitida|autorizada))|de ontem|anterior|"
+    r"d[ao] (?:semana|mes) passad[ao]|passada)"
+)
+_FILE: Final = r"(?:pdf|xml|danfs?e)"
+_ASK: Final = r"(?:manda\w*|envia\w*|reenvia\w*|quero|preciso|baix\w+|cade|perdi|passa)"
+_PERSON: Final = r"(?:alguem|gente|(?:uma? )?pessoa|(?:o |um )?suporte)"
+# The first that fits counts: "cancela a nota 12 e me manda o pdf" is about cancelling.
+_KINDS: Final = tuple(
+    (tipo, Cued(cues, "|".join(patterns)))
+    for tipo, cues, patterns in (
+        (
+            Tipo.CANCELAR_NOTA,
+            "anu can est",
+            (rf"\b(?:cancel\w*|anul\w*|estorn\w*)\b[^.\n]{{0,20}}(?:{_NUMBER}|\bnota {_ISSUED}\b)",),
+        ),
+        (
+            Tipo.RETOMAR,
+            "des ret vol",
+            (r"\b(?:retom\w+|desfa[zc]\w*|descancel\w+)\b", r"\bvolt\w+ (?:com |para )?(?:a|aquela|essa) nota\b"),
+        ),
+        (
+            Tipo.SEGUNDA_VIA,
+            "dan pdf ree via xml",
+            (
+                r"\b(?:segunda|2[ªa]?) via\b",
+                rf"\b{_ASK}\b[^.\n]{{0,30}}\b{_FILE}\b",
+                rf"\b{_FILE}\b[^.\n]{{0,25}}\b(?:de novo|outra vez|da nota)\b",
+                r"\breenvi\w+\b[^.\n]{0,20}\bnota\b",
+            ),
+        ),
+        (
+            Tipo.MINHAS_NOTAS,
+            "his lis min mos qua ult ver",
+            (
+                r"\b(?:minhas|ultimas|list\w+|quais|ver|mostr\w+)\b[^.\n]{0,20}\bnotas\b",
+                r"^\W*(?:o )?historico\b",
+            ),
+        ),
+        (
+            Tipo.STATUS,
+            "apr aut cad foi ja kd ond sai sit sta",
+            (
+                r"\bstatus\b",
+                r"\bsituacao d[ao](?:s)? (?:minha )?nota",
+                r"\bnota\b[^.\n]{0,25}\b(?:saiu|foi emitida|autorizou|(?:foi )?aprovada)\b",
+                r"\bja (?:saiu|emitiu|autorizou|foi emitida)\b",
+                r"\b(?:cade|kd|onde (?:ta|esta)) (?:a )?(?:minha )?nota\b",
+            ),
+        ),
+        (
+            Tipo.ATENDENTE,
+            "alg ate gen hum pes sup",
+            (
+                r"\b(?:atendente|humano)\b",
+                rf"\b(?:falar|fala|conversar|chama\w*|transfer\w+|contato) (?:com )?{_PERSON}\b",
+            ),
+        ),
+        (
+            Tipo.PARAR,
+            "des lis men par rec sai sto uns",
+            (
+                r"^\W*(?:parar?|pare|sair|stop|descadastr\w+|unsubscribe)(?: por favor)?\W*$",
+                r"\b(?:nao quero|para de|parem de)\b[^\n]{0,20}\b(?:receb|mensag)\w+",
+                r"\b(?:tira|remov)\w*\b[^\n]{0,20}\b(?:da|dessa) lista\b",
+            ),
+        ),
+    )
+)
+
+
+def read_request(texto: str) -> Pedido | None:
+    """Return what a turn asks for, ``None`` when it asks for none of these. Repeating is an intent of its own."""
+    text = read(texto)
+    for tipo, pattern in _KINDS:
+        if pattern.search(text.plain, text.stems):
+            number = _NUMBERED.search(text.plain)
+            return Pedido(tipo, number["n"].replace(".", "").lstrip("0") or None if number else None)
+    return None

@@ -1,0 +1,59 @@
+"""Finds words that must not become an invoice's data: fiscal instructions that we cannot carry out yet, and abuse."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from enum import StrEnum
+from typing import Final
+
+from extractor.text.hostile import ABUSE
+
+
+class Instrucao(StrEnum):
+    """What is asked of the invoice beside customer, amount and service."""
+
+    RETENCAO = "retencao"
+    OBSERVACAO = "observacao"
+
+
+_TAX: Final = r"(?:iss|issqn|inss|ir|irrf|pis|cofins|csll|impostos?|tributos?|na fonte)"
+_KEEP: Final = r"(?:ret(?:em|enh\w+|er|ido|idos|ida|encao|encoes|endo|iver)|descont(?:a|e|o|ar|ando|ado))"
+_PUT: Final = r"(?:coloc\w+|coloqu\w+|poe|poem|por|ponh\w+|bot\w+|inclu\w+|acrescent\w+|adicion\w+|escrev\w+|anot\w+)"
+_NOTES: Final = r"obs(?:ervac(?:ao|oes))?"
+# Each ends with its clause: what follows on another line, or in another sentence, is read as ever.
+_REST: Final = r"[^.;\n]*"
+_KINDS: Final = (
+    (
+        Instrucao.RETENCAO,
+        re.compile(
+            rf"(?<!sem )(?<!nao )\b(?:com )?{_KEEP}\b[^.,;\n]{{0,20}}\b{_TAX}\b{_REST}"
+            rf"|\b{_TAX} (?:eh |sera |vai ser |deve ser )?retid[ao]s?\b{_REST}"
+        ),
+    ),
+    (
+        Instrucao.OBSERVACAO,
+        re.compile(rf"\b{_PUT}\b[^.,;\n]{{0,15}}\bn?(?:a|o|as|os|em|uma|como) {_NOTES}\b{_REST}|^ *{_NOTES} *:{_REST}"),
+    ),
+)
+
+
+def instruction(texto: str) -> Instrucao | None:
+    """Return the first fiscal instruction that the words hold, ``None`` without any."""
+    plain = _plain(texto)
+    return next((kind for kind, pattern in _KINDS if pattern.search(plain)), None)
+
+
+def without(texto: str) -> str:
+    """Return the words with instructions and abuse blanked out; every other character stays at its place."""
+    plain = _plain(texto)
+    for pattern in (*(pattern for _, pattern in _KINDS), ABUSE):
+        for found in pattern.finditer(plain):
+            start, end = found.span()
+            texto = f"{texto[:start]}{' ' * (end - start)}{texto[end:]}"
+    return texto
+
+
+def _plain(texto: str) -> str:
+    """Return lower-case letters without accents, as many characters as there were."""
+    return "".join(unicodedata.normalize("NFD", each.lower())[0] for each in texto)

@@ -1,0 +1,133 @@
+"""What was recognised where, and the turn with each recognised span folded to one letter; judges nothing.
+
+Plain text is lower case, so an upper-case letter in a skeleton is always a mark: "era N mas fechamos por N" is the
+skeleton of "era 1.500 mas fechamos por 1.200", and the roles of amounts and documents are patterns over it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from extractor.text.cues import stems
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterable
+    from decimal import Decimal
+
+    from extractor.text.cues import Cued
+    from extractor.text.folding import Text
+    from state_machine.invoice.fields import Motivo
+
+
+class Kind(StrEnum):
+    """What a span is; the value is its letter in the skeleton."""
+
+    DOCUMENT = "D"
+    BROKEN = "B"  # a document with wrong or missing digits
+    PHONE = "F"
+    EMAIL = "E"
+    DAY = "T"
+    MONTH = "M"
+    IDENTIFIER = "X"  # order numbers, CEP, plates, lawsuits, PIX keys, service codes
+    MONEY = "V"  # said with a currency
+    NUMBER = "N"  # a bare number
+    FOREIGN = "U"
+    PERCENT = "P"
+    TIME = "H"
+    HEADER = "Q"  # who wrote a forwarded line, and when
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mark:
+    """One recognised span ``plain[start:end]``; which of the optional facts are set depends on ``kind``.
+
+    No two marks of a turn cover the same characters, so a mark equals itself alone and hashing it reads no field.
+    """
+
+    kind: Kind
+    start: int
+    end: int
+    value: str = ""  # normalised document, day, month or e-mail
+    amount: Decimal | None = None  # of MONEY, NUMBER, FOREIGN; ``None`` where the digits are readable in two ways
+    literal: str | None = None
+    motivo: Motivo | None = None  # of BROKEN, and of an ambiguous DOCUMENT
+    detalhe: str | None = None
+    labelled: bool = False
+    words: bool = False
+    negative: bool = False
+
+
+class Canvas:
+    """Collects marks stage by stage; ``masked`` shows later stages only what is still unread."""
+
+    def __init__(self, text: Text) -> None:
+        self.text = text
+        self.marks: list[Mark] = []
+        self.masked = text.plain
+
+    def unread(self, pattern: Cued) -> Iterable[re.Match[str]]:
+        """Find a pattern in what is still unread; a mark added on the way hides nothing from it."""
+        return pattern.finditer(self.masked, self.text.stems)
+
+    def add(self, mark: Mark) -> None:
+        """Claim a span; the caller found it in ``masked``, so nothing else holds it."""
+        self.marks.append(mark)
+        self.masked = self.masked[: mark.start] + mark.kind * (mark.end - mark.start) + self.masked[mark.end :]
+
+
+class Skeleton:
+    """The turn with every mark folded to its letter, and the way back."""
+
+    def __init__(self, text: Text, marks: list[Mark]) -> None:
+        self.text = text
+        self.marks = sorted(marks, key=lambda m: m.start)
+        parts: list[str] = []
+        self._sk: list[int] = []  # where each stretch begins in the skeleton
+        self._plain: list[int] = []  # and in the plain text
+        self.where: dict[int, Mark] = {}
+        size = at = 0
+        for mark in self.marks:
+            self._sk.append(size)
+            self._plain.append(at)
+            parts.append(text.plain[at : mark.start])
+            size += mark.start - at
+            self.where[size] = mark
+            self._sk.append(size)
+            self._plain.append(mark.start)
+            parts.append(mark.kind)
+            size, at = size + 1, mark.end
+        self._sk.append(size)
+        self._plain.append(at)
+        parts.append(text.plain[at:])
+        self.line = "".join(parts)
+        self.stems = stems(self.line)
+        self._positions = {mark: pos for pos, mark in self.where.items()}
+
+    def position(self, mark: Mark) -> int:
+        """Return where ``mark`` stands in ``line``."""
+        return self._positions[mark]
+
+    def plain(self, pos: int) -> int:
+        """Return the index in the plain text at which ``line[pos]`` begins."""
+        i = bisect_right(self._sk, pos) - 1
+        # an empty stretch shares its start with the mark after it; bisect_right chose the later, which is the mark
+        mark = self.where.get(self._sk[i])
+        if mark is not None and pos > self._sk[i] and self._plain[i] == mark.start:
+            return mark.end + (pos - self._sk[i] - 1)
+        return self._plain[i] + (pos - self._sk[i])
+
+    def before(self, end: int) -> tuple[str, frozenset[str]]:
+        """Return ``line[:end]`` and its stems."""
+        return (self.line, self.stems) if end >= len(self.line) else (self.line[:end], stems(self.line[:end]))
+
+    def verbatim(self, start: int, end: int) -> str:
+        """Return what the user typed for ``line[start:end]``."""
+        return self.text.verbatim(self.plain(start), self.plain(end - 1) + self._width(end - 1)) if start < end else ""
+
+    def _width(self, pos: int) -> int:
+        mark = self.where.get(pos)
+        return mark.end - mark.start if mark else 1

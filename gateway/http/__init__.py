@@ -1,0 +1,1 @@
+"""HTTP to the outside: bounded clients, exact JSON, recordings without secrets."""

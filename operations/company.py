@@ -1,0 +1,181 @@
+"""Registers a company and the people who may issue for it, from what an operator typed; checks all of it first."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING
+
+from persistence.audit import records as audit
+from persistence.people import companies as people
+from state_machine.values.documents import CNPJ, DocumentoInvalido
+
+if TYPE_CHECKING:
+    from persistence.access.accounts import Alcance
+    from persistence.db.connection import Connection
+    from persistence.db.engine import Database
+    from persistence.people.companies import Revogado
+
+REGIMES = ("mei", "simples", "normal")
+# Most of our users are MEI; 170101 is "assessoria ou consultoria de qualquer natureza" of the national list.
+DEFAULTS = {"regime": "mei", "codigo_servico": "170101"}
+_IBGE = re.compile(r"(?:1[1-7]|2[1-9]|3[1235]|4[1-3]|5[0-3])\d{5}")  # the first two digits are the state's
+_SERVICE = re.compile(r"\d{6}|\d{1,2}\.\d{2}")
+_SERIES = re.compile(r"[A-Za-z0-9]{1,5}")
+_CNAE = re.compile(r"\d{7}")
+MAX_RATE = Decimal(5)  # percent; the ceiling of the ISS (LC 116/2003, art. 8, II)
+
+
+class CompanyError(ValueError):
+    """Something in the form can't be right; nothing was stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompanyForm:
+    """What an operator says of a company; ``municipio`` is the IBGE code, ``aliquota`` a percentage such as "2.5".
+
+    ``serie_rps`` lets Prosa number the RPS in that series, from ``primeiro_rps`` on; an empty one gives the numbers
+    back to the gateway.
+
+    What is left out keeps the value that is stored, or takes the default if the company is new.
+    """
+
+    cnpj: str
+    razao_social: str
+    inscricao_municipal: str
+    municipio: str
+    usuarios: tuple[str, ...] = ()
+    regime: str | None = None
+    codigo_servico: str | None = None
+    cnae: str | None = None
+    aliquota: str | None = None
+    serie_rps: str | None = None
+    primeiro_rps: int | None = None
+
+
+def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
+    """Return the company's columns and its people's canonical phones; raises ``CompanyError``."""
+    try:
+        cnpj = CNPJ(form.cnpj).numero
+    except DocumentoInvalido as error:
+        raise _refusal(
+            f"--cnpj {form.cnpj}: os dígitos verificadores não conferem, ou falta algum caractere"
+        ) from error
+    _require(bool(form.razao_social.strip()), "--razao-social está vazia")
+    _require(bool(form.inscricao_municipal.strip()), "--inscricao-municipal está vazia")
+    _require(
+        bool(_IBGE.fullmatch(form.municipio)),
+        "--municipio é o código IBGE da cidade: 7 dígitos que começam pelos do estado, como 3550308",
+    )
+    _require(form.regime in {None, *REGIMES}, f"--regime é um destes: {', '.join(REGIMES)}")
+    _require(
+        form.codigo_servico is None or bool(_SERVICE.fullmatch(form.codigo_servico)),
+        "--codigo-servico são 6 dígitos da lista nacional (170101) ou um item da LC 116 (17.01)",
+    )
+    _require(
+        not form.serie_rps or bool(_SERIES.fullmatch(form.serie_rps)), "--serie-rps tem de 1 a 5 letras ou dígitos"
+    )
+    _require(form.primeiro_rps is None or form.primeiro_rps > 0, "--primeiro-rps é um número acima de zero")
+    cnae = re.sub(r"[^0-9]", "", form.cnae) if form.cnae else None
+    _require(cnae is None or bool(_CNAE.fullmatch(cnae)), "--cnae tem 7 dígitos")
+    try:
+        phones = [people.canonical_phone(phone) for phone in form.usuarios]
+    except people.PhoneError as error:
+        raise _refusal(f"--usuario: {error}") from error
+    columns: dict[str, object] = {
+        "cnpj": cnpj,
+        "razao_social": form.razao_social.strip(),
+        "inscricao_municipal": form.inscricao_municipal.strip(),
+        "municipio_ibge": form.municipio,
+        "regime": form.regime,
+        "codigo_servico": form.codigo_servico,
+        "cnae": cnae,
+        "aliquota": _rate(form.aliquota),
+        "primeiro_rps": form.primeiro_rps,
+    }
+    said = {name: value for name, value in columns.items() if value is not None}
+    return said if form.serie_rps is None else {**said, "serie_rps": form.serie_rps or None}, phones
+
+
+async def add_company(database: Database, form: CompanyForm) -> int:
+    """Store the company and its people, or update them; returns its id. Raises ``CompanyError``: nothing changed.
+
+    Who may issue from now on is audited in the same commit, by the ids of their rows.
+    """
+    columns, phones = checked(form)
+    try:
+        async with database.transaction() as connection:
+            empresa_id, novos = await people.save_company(connection, columns, DEFAULTS, phones)
+            if novos:
+                await audit.write(
+                    connection,
+                    staff_id=None,
+                    quem="linha de comando",
+                    acao="deu direito de emitir",
+                    empresa_id=empresa_id,
+                    detalhe={"usuarios": novos},
+                )
+            return empresa_id
+    except people.PhoneTakenError as error:
+        raise _refusal(f"--usuario {error}: este número já emite por outra empresa") from error
+
+
+async def remove_user(
+    connection: Connection, telefone: str, motivo: str, alcance: Alcance, *, quem: str, staff_id: int | None
+) -> Revogado:
+    """Take a phone's right to issue away, with the audit in the same commit. Raises ``CompanyError``: nothing changed.
+
+    ``alcance`` is what the asker may see; a phone of another company is as unknown as one that never issued.
+    """
+    try:
+        canonical = people.canonical_phone(telefone)
+    except people.PhoneError as error:
+        raise CompanyError("Diga o telefone com o país, como +5511912345678. Nada mudou.") from error
+    done = await people.revoke(connection, canonical, alcance)
+    if done is None:
+        raise CompanyError("Este telefone não emite por nenhuma empresa. Nada mudou.")
+    await audit.write(
+        connection,
+        staff_id=staff_id,
+        quem=quem,
+        acao="removeu usuário",
+        alvo=done.codigos[0] if done.codigos else None,
+        empresa_id=done.empresa_id,
+        motivo=motivo,
+        detalhe={"conversas": list(done.codigos), "abertas": done.abertas, "em_emissao": done.em_emissao},
+    )
+    return done
+
+
+def told(done: Revogado) -> str:
+    """Say in pt-BR what became of a phone's right to issue and of what it had begun."""
+    said = [f"O telefone não emite mais por {done.razao_social}."]
+    if done.abertas:
+        said.append(f"Notas que esperavam a pessoa e não serão emitidas: {done.abertas}.")
+    if done.em_emissao:
+        said.append(f"Notas já confirmadas, que seguem até o resultado: {done.em_emissao}.")
+    return " ".join(said)
+
+
+def _rate(texto: str | None) -> Decimal | None:
+    if texto is None:
+        return None
+    try:
+        rate = Decimal(texto.replace(",", "."))
+    except InvalidOperation as error:
+        raise _refusal("--aliquota é uma porcentagem, como 2.5") from error
+    _require(
+        rate.is_finite() and Decimal(0) <= rate <= MAX_RATE,
+        "--aliquota é uma porcentagem de 0 a 5, o teto do ISS",
+    )
+    return rate
+
+
+def _require(fits: bool, complaint: str) -> None:
+    if not fits:
+        raise _refusal(complaint)
+
+
+def _refusal(complaint: str) -> CompanyError:
+    return CompanyError(f"{complaint}. Nada foi gravado.")

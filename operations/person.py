@@ -1,0 +1,118 @@
+"""Answers a person's LGPD request: a copy of everything, or an erasure with its audit; who may ask is the caller's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from persistence.audit import records as audit
+from persistence.db.clock import database_now
+from persistence.people.erase import Impedimentos, erase, obstacles
+from persistence.people.export import export
+from persistence.people.person import Pessoa, UnreadablePersonError, count, find
+
+if TYPE_CHECKING:
+    from persistence.db.connection import Connection
+
+SEM_REDE = "linha de comando"  # who asks, where no account of the console does
+
+
+class PersonError(ValueError):
+    """The request can't be answered, and the text says why; nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pedinte:
+    """Who answers the request, for the audit."""
+
+    nome: str = SEM_REDE
+    staff_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ensaio:
+    """What an erasure would do: rows by part with what becomes of them, and what has to end first."""
+
+    linhas: tuple[tuple[str, int, str], ...]
+    impedimentos: tuple[str, ...]
+    conversas: tuple[str, ...] = ()  # whose live sessions go after the commit: ``LiveSessions.erase``
+
+    @property
+    def vazio(self) -> bool:
+        """Nothing is held, or only what the law wants kept."""
+        return not any(quantas for _, quantas, _ in self.linhas)
+
+
+async def copy(connection: Connection, texto: str, motivo: str, quem: Pedinte) -> dict[str, Any]:
+    """Return everything held about a person, and note in the audit that it was taken. Raises ``PersonError``."""
+    pessoa = await _person(connection, texto)
+    partes = await export(connection, pessoa)
+    detalhe = {nome: len(rows) for nome, rows in partes.items() if rows}
+    await _audit(connection, pessoa, "exportar pessoa", motivo, quem, detalhe)
+    return {"gerado_em": (await database_now(connection)).isoformat(), "dados": partes}
+
+
+async def rehearse(connection: Connection, texto: str) -> Ensaio:
+    """Return what an erasure would do now. Raises ``PersonError``."""
+    return await _rehearsal(connection, await _person(connection, texto))
+
+
+async def remove(connection: Connection, texto: str, motivo: str, quem: Pedinte) -> Ensaio:
+    """Erase the person and write the audit in the same transaction; returns what was done. Raises ``PersonError``.
+
+    What Redis holds is the caller's to erase (``LiveSessions.erase``), once this is committed.
+    """
+    pessoa = await _person(connection, texto)
+    ensaio = await _rehearsal(connection, pessoa)
+    if ensaio.impedimentos:
+        raise PersonError(" ".join(("Nada foi apagado.", *ensaio.impedimentos)))
+    await erase(connection, pessoa)
+    done = {nome: quantas for nome, quantas, _ in ensaio.linhas if quantas}
+    await _audit(connection, pessoa, "apagar pessoa", motivo, quem, done)
+    return ensaio
+
+
+async def _person(connection: Connection, texto: str) -> Pessoa:
+    try:
+        return await find(connection, texto)
+    except UnreadablePersonError as error:
+        raise PersonError(
+            "Diga um telefone com o país, como +5511912345678, um CPF, ou o código de uma conversa. Nada mudou."
+        ) from error
+
+
+async def _rehearsal(connection: Connection, pessoa: Pessoa) -> Ensaio:
+    counted = await count(connection, pessoa)
+    linhas = tuple((parte.nome, counted[parte.nome], parte.destino) for parte in pessoa.partes)
+    return Ensaio(linhas, tuple(_words(await obstacles(connection, pessoa))), pessoa.conversas)
+
+
+def _words(entre: Impedimentos) -> list[str]:
+    said = []
+    if entre.em_emissao:
+        said.append(
+            f"Há nota sem fim ({', '.join(entre.em_emissao)}): consulte no gateway e espere o resultado; "
+            "se foi decidido que não sairá, encerre no console."
+        )
+    if entre.cancelando:
+        said.append(f"Há cancelamento sem resposta ({', '.join(entre.cancelando)}): espere a prefeitura responder.")
+    if entre.abertas:
+        said.append(f"Há nota esperando a pessoa ({', '.join(entre.abertas)}): encerre no console, ou espere vencer.")
+    if entre.ocupada and not said:
+        said.append("A conversa está sendo atendida agora: tente de novo em um minuto.")
+    return said
+
+
+async def _audit(
+    connection: Connection, pessoa: Pessoa, acao: str, motivo: str, quem: Pedinte, partes: dict[str, int]
+) -> None:
+    """Write who asked for what and how much it was; a code names the conversation, and nothing names a customer."""
+    await audit.write(
+        connection,
+        staff_id=quem.staff_id,
+        quem=quem.nome,
+        acao=acao,
+        alvo=pessoa.codigos[0] if pessoa.codigos else None,
+        motivo=motivo,
+        detalhe={"por": "cpf" if pessoa.cpf else "telefone", "conversas": list(pessoa.codigos), "linhas": partes},
+    )

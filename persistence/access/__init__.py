@@ -1,0 +1,1 @@
+"""Who may enter the console: accounts, sessions, delays, devices, saved views."""

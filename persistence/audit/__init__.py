@@ -1,0 +1,1 @@
+"""The audit: its records, and the hash chain over them."""

@@ -1,0 +1,1 @@
+"""Conversations: live sessions, snapshots, and what is known of who speaks."""

@@ -1,0 +1,221 @@
+"""Keeps each session's ``SessionSnapshot`` and the journal of its transitions; knows nothing of why they changed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from pydantic import TypeAdapter
+from sqlalchemy.dialects.postgresql import insert
+
+from persistence.tables import empresa, inbox, session_snapshot, transicoes
+from persistence.versions import Strict, known
+from state_machine.invoice.draft import Lido, Rascunho
+from state_machine.invoice.equal_invoice import NotaIgual
+from state_machine.invoice.fields import Campo
+from state_machine.machine.session import Sessao
+from state_machine.machine.states import ESPERAM_USUARIO, Estado, SnapshotReason
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from persistence.db.connection import Connection, Row
+
+_RASCUNHO = TypeAdapter(Rascunho)
+_IGUAL = TypeAdapter(NotaIgual | None)
+_STORED_RASCUNHO, _STORED_IGUAL = Strict(Rascunho), Strict(NotaIgual | None)
+STEP = frozenset(
+    {"sessao_id", "de", "para", "evento", "snapshot_reason", "revisao", "detalhe", "correlacao"}
+)  # the columns of ``transicoes`` that its writer gives
+SPEC_NAME = {Campo.DOCUMENTO: "cnpj"}  # the specification calls the document by its commonest kind
+
+
+@lru_cache(8)  # a turn's journal and its snapshot hold the same draft, and every session begins with the same
+def dump_rascunho(rascunho: Rascunho) -> Mapping[str, Any]:
+    """Return a draft as the JSON that the snapshot and the journal hold."""
+    dumped: dict[str, Any] = _RASCUNHO.dump_python(rascunho, mode="json")
+    return dumped
+
+
+class StaleSessionError(Exception):
+    """The stored session is newer than the one in hand: load it again and decide again."""
+
+
+def _columns(sessao: Sessao) -> dict[str, Any]:
+    rascunho = sessao.rascunho
+    return {
+        "estado": sessao.estado,
+        "snapshot_reason": sessao.snapshot_reason,
+        **_field_columns("cnpj", rascunho.documento),
+        "cnpj_razao_social": rascunho.tomador_nome,
+        **_field_columns("valor", rascunho.valor),
+        **_field_columns("descricao", rascunho.descricao),
+        "data_complete": rascunho.completo,
+        "missing_fields": [SPEC_NAME.get(campo, campo.value) for campo in rascunho.faltam],
+        "rascunho": dump_rascunho(rascunho),
+        "pendente": sessao.pendente,
+        "revisao": sessao.revisao,
+        "mostrado_em": sessao.mostrado_em,
+        "resumos": sessao.resumos,
+        "igual": _IGUAL.dump_python(sessao.igual, mode="json") if sessao.igual else None,
+        "expira_em": sessao.expira_em,
+        "expired_at": sessao.expired_at,
+        "empresa_id": sessao.empresa_id,
+        "empresa_versao": sessao.empresa_versao,
+        "versao": sessao.versao + 1,
+    }
+
+
+def _field_columns(nome: str, lido: Lido) -> dict[str, Any]:
+    return {f"{nome}_status": lido.status, f"{nome}_extracted": lido.escrito, nome: lido.valor}
+
+
+# Made once: composing a statement costs more than running it.
+_INSERT = (
+    insert(session_snapshot)
+    .on_conflict_do_nothing()  # the active session's unique index: another turn opened one
+    .returning(session_snapshot.c.id)
+)
+_GIVEN = sa.bindparam("_integracao", type_=sa.Text)
+_UPDATE = (
+    session_snapshot.update()
+    .where(session_snapshot.c.sessao_id == sa.bindparam("_sessao"))
+    .where(session_snapshot.c.versao == sa.bindparam("_versao"))
+    .values(updated_at=sa.func.now(), id_integracao=sa.func.coalesce(_GIVEN, session_snapshot.c.id_integracao))
+    .returning(session_snapshot.c.id)
+)
+
+
+@cache
+def _record(count: int) -> Any:
+    """The insertion of so many steps, numbered in their order."""
+    names = [column.name for column in transicoes.columns if column.name in STEP]
+    rows: list[dict[str, Any]] = [{name: sa.bindparam(f"{name}_{row}") for name in names} for row in range(count)]
+    return transicoes.insert().values(rows)
+
+
+async def save(
+    connection: Connection, sessao: Sessao, *, telefone: str | None = None, id_integracao: str | None = None
+) -> tuple[Sessao, int]:
+    """Write the snapshot and return the session with its new ``versao``, and the row's id.
+
+    Raises ``StaleSessionError`` when somebody else wrote since it was loaded, or opened another session meanwhile.
+    """
+    statement, columns = _saving(sessao, telefone, id_integracao)
+    row_id = (await connection.execute(statement, columns)).scalar_one_or_none()
+    if row_id is None:
+        raise StaleSessionError(sessao.sessao_id)
+    return replace(sessao, versao=sessao.versao + 1), row_id
+
+
+def save_later(connection: Connection, sessao: Sessao, *, telefone: str | None = None) -> Sessao:
+    """Do the same at the end of the transaction, whose end raises then, for a session whose row nothing refers to."""
+    connection.later(*_saving(sessao, telefone, None), rows=1, otherwise=StaleSessionError(sessao.sessao_id))
+    return replace(sessao, versao=sessao.versao + 1)
+
+
+def _saving(sessao: Sessao, telefone: str | None, id_integracao: str | None) -> tuple[Any, dict[str, Any]]:
+    columns = _columns(sessao)
+    if sessao.versao == 0:
+        names = ("sessao_id", "conversa", "origem")
+        columns |= {name: getattr(sessao, name) for name in names}
+        return _INSERT, columns | {"telefone": telefone, "id_integracao": id_integracao}
+    return _UPDATE, columns | {"_sessao": sessao.sessao_id, "_versao": sessao.versao, "_integracao": id_integracao}
+
+
+def record(connection: Connection, steps: Sequence[dict[str, Any]]) -> None:
+    """Append transitions to the journal at the end of the transaction: dicts with the columns ``STEP``."""
+    if steps:
+        values = {f"{name}_{row}": value for row, step in enumerate(steps) for name, value in step.items()}
+        connection.later(_record(len(steps)), values)
+
+
+def _sessao(row: Row) -> Sessao:
+    return Sessao(
+        sessao_id=row.sessao_id,
+        conversa=row.conversa,
+        empresa_id=row.empresa_id,
+        emitente=row.razao_social,
+        estado=known(Estado, row.estado),
+        snapshot_reason=known(SnapshotReason, row.snapshot_reason),
+        rascunho=_STORED_RASCUNHO.load(row.rascunho),
+        pendente=known(Campo, row.pendente) if row.pendente else None,
+        revisao=row.revisao,
+        mostrado_em=row.mostrado_em,
+        resumos=row.resumos,
+        igual=_STORED_IGUAL.load(row.igual),
+        expira_em=row.expira_em,
+        expired_at=row.expired_at,
+        origem=row.origem,
+        empresa_versao=row.empresa_versao,
+        versao=row.versao,
+    )
+
+
+_THIS = session_snapshot.c.conversa == sa.bindparam("_conversa")
+_SELECT = sa.select(session_snapshot, empresa.c.razao_social).join(empresa).where(_THIS)
+_ACTIVE = _SELECT.where(session_snapshot.c.estado.in_(ESPERAM_USUARIO))
+_ONE = _SELECT.where(session_snapshot.c.sessao_id == sa.bindparam("_sessao"))
+_LATEST = _SELECT.order_by(session_snapshot.c.id.desc()).limit(1)
+_NEWEST_STATE = (
+    sa.select(session_snapshot.c.estado)
+    .where(_THIS)
+    .order_by(session_snapshot.c.id.desc())
+    .limit(sa.literal_column("1"))
+)
+_REPAIRED = sa.select(sa.exists().where(session_snapshot.c.origem == sa.bindparam("_sessao")))
+
+
+async def active(connection: Connection, conversa: str) -> Sessao | None:
+    """Return the conversation's session that waits for the user; there is one at most.
+
+    Raises ``AnotherVersionError`` when the newest one stands in a state of which we cannot tell what it waits for.
+    """
+    waiting = await _one(connection, _ACTIVE, {"_conversa": conversa})
+    if waiting is None and (state := await connection.scalar(_NEWEST_STATE, {"_conversa": conversa})) is not None:
+        known(Estado, state)
+    return waiting
+
+
+async def load(connection: Connection, conversa: str, sessao_id: str) -> Sessao | None:
+    """Return one session of this conversation; another conversation's session is never found."""
+    return await _one(connection, _ONE, {"_conversa": conversa, "_sessao": sessao_id})
+
+
+async def latest(connection: Connection, conversa: str) -> tuple[Sessao, datetime] | None:
+    """Return the conversation's newest session and when it last changed."""
+    row = (await connection.execute(_LATEST, {"_conversa": conversa})).one_or_none()
+    return (_sessao(row), row.updated_at) if row else None
+
+
+async def repaired(connection: Connection, sessao_id: str) -> bool:
+    """Tell whether a later session has already taken up this one's data."""
+    return bool((await connection.execute(_REPAIRED, {"_sessao": sessao_id})).scalar_one())
+
+
+def deadline_key(sessao_id: Any, versao: Any) -> Any:
+    """Return the inbox key of a deadline's event: one for each version, as every turn sets a new deadline."""
+    return sa.literal("prazo:") + sessao_id + ":" + sa.cast(versao, sa.Text)
+
+
+_OVERDUE = (
+    sa.select(session_snapshot.c.sessao_id, session_snapshot.c.conversa, session_snapshot.c.versao)
+    .where(session_snapshot.c.estado.in_(ESPERAM_USUARIO), session_snapshot.c.expira_em < sa.func.now())
+    .where(~sa.exists().where(inbox.c.chave == deadline_key(session_snapshot.c.sessao_id, session_snapshot.c.versao)))
+    .order_by(session_snapshot.c.expira_em)
+    .limit(sa.bindparam("_limit", type_=sa.Integer))
+)
+
+
+async def overdue(connection: Connection, limit: int) -> list[tuple[str, str, int]]:
+    """Return (sessao_id, conversa, versao) of sessions whose deadline has passed, by the database's clock."""
+    rows = await connection.execute(_OVERDUE, {"_limit": limit})
+    return [(row.sessao_id, row.conversa, row.versao) for row in rows]
+
+
+async def _one(connection: Connection, statement: sa.Select[Any], values: dict[str, str]) -> Sessao | None:
+    row = (await connection.execute(statement, values)).one_or_none()
+    return _sessao(row) if row else None

@@ -1,0 +1,1 @@
+"""The database connection: pool, transactions, batching, migrations."""

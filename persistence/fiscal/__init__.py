@@ -1,0 +1,1 @@
+"""Invoices: intents, attempts, notes, numbers, cancellations."""

@@ -1,0 +1,125 @@
+"""What the comparison with the gateway's listing reads and asks for: emissions of some days, another look at some."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import ARRAY, insert
+
+from persistence.fiscal.emissions import confirmed_content
+from persistence.tables import empresa, job_slots, nfse_emissao, nfse_processada
+from persistence.versions import known
+from state_machine.cancellation.machine import StatusNota
+from state_machine.protocol.audit import Nossa
+from state_machine.protocol.emission import StatusEmissao
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from datetime import datetime
+
+    from persistence.db.connection import Connection
+
+_JOB = "conferencia"
+
+
+async def companies(connection: Connection, cnpj: str | None = None) -> list[Any]:
+    """Return ``id``, ``cnpj`` and ``razao_social`` of all companies, or of one."""
+    statement = sa.select(empresa.c.id, empresa.c.cnpj, empresa.c.razao_social).order_by(empresa.c.id)
+    if cnpj is not None:
+        statement = statement.where(empresa.c.cnpj == cnpj)
+    return list(await connection.execute(statement))
+
+
+async def held(
+    connection: Connection,
+    empresa_id: int,
+    desde: datetime,
+    ate: datetime,
+    referencias: Collection[str],
+    ids: Collection[str],
+) -> list[Nossa]:
+    """Return the company's emissions first sent from ``desde`` to before ``ate``, and all that the listing names.
+
+    Raises ``AnotherVersionError``.
+    """
+    sent = sa.and_(
+        nfse_emissao.c.prestador_id == empresa_id,
+        nfse_emissao.c.enviado_em >= desde,
+        nfse_emissao.c.enviado_em < ate,
+    )
+    of_the_note = nfse_processada.c.emissao_id == nfse_emissao.c.id
+    # Named notes are looked for in their own way each: an OR over all of it would read the whole table.
+    named = sa.union(
+        sa.select(nfse_emissao.c.id).where(sent),
+        sa.select(nfse_emissao.c.id).where(nfse_emissao.c.id_integracao == _any(referencias)),
+        sa.select(nfse_emissao.c.id).where(nfse_emissao.c.id_externo == _any(ids)),
+    )
+    attempt, sibling = nfse_emissao.alias(), nfse_emissao.alias()
+    of_one_revision = sa.and_(sibling.c.sessao_id == attempt.c.sessao_id, sibling.c.revisao == attempt.c.revisao)
+    wanted = (  # the other attempts at the same revisions too: two of them may have become notes
+        sa.select(sibling.c.id).select_from(attempt.join(sibling, of_one_revision)).where(attempt.c.id.in_(named))
+    )
+    statement = (
+        sa.select(
+            nfse_emissao,
+            nfse_processada.c.numero,
+            nfse_processada.c.conteudo_visto_em,
+            nfse_processada.c.status.label("nota"),
+            nfse_processada.c.id_externo.label("id_da_nota"),
+            sa.func.coalesce(nfse_processada.c.cancelado_em, nfse_processada.c.criado_em).label("conhecida_em"),
+        )
+        .outerjoin(nfse_processada, of_the_note)
+        .where(nfse_emissao.c.id.in_(wanted))
+        .order_by(nfse_emissao.c.id)
+    )
+    return [
+        Nossa(
+            emissao_id=row.id,
+            id_integracao=row.id_integracao,
+            pedido=(row.sessao_id, row.revisao),
+            conteudo=confirmed_content(row),
+            impressao=row.impressao,
+            status=known(StatusEmissao, row.status),
+            enviada_em=row.enviado_em,
+            nota=known(StatusNota, row.nota) if row.nota else None,
+            numero=row.numero,
+            id_externo=row.id_da_nota or row.id_externo,
+            conhecida_em=row.conhecida_em,
+            conteudo_visto=row.conteudo_visto_em is not None,
+        )
+        for row in await connection.execute(statement)
+    ]
+
+
+async def content_seen(connection: Connection, ids: Collection[int]) -> None:
+    """Keep that the content of these emissions' notes was seen and compared."""
+    this = nfse_processada.c.emissao_id == sa.any_(sa.cast(list(ids), ARRAY(sa.BigInteger)))
+    await connection.execute(nfse_processada.update().where(this).values(conteudo_visto_em=sa.func.now()))
+
+
+async def look_again(connection: Connection, ids: Collection[int]) -> int:
+    """Make emissions due for an ordinary question, as after a webhook; what may be sent keeps its time."""
+    due = (
+        nfse_emissao.update()
+        .where(nfse_emissao.c.id.in_(list(ids)), nfse_emissao.c.status != StatusEmissao.PENDENTE)
+        .values(dica_em=sa.func.now(), proxima_acao_em=sa.func.now())
+    )
+    return (await connection.execute(due)).rowcount
+
+
+async def audited(connection: Connection, slot: datetime) -> set[int]:
+    """Return the ids of the companies whose audit of ``slot`` is done."""
+    done = sa.select(job_slots.c.job).where(job_slots.c.job.like(f"{_JOB}:%"), job_slots.c.slot == slot)
+    return {int(job.partition(":")[2]) for job in (await connection.execute(done)).scalars()}
+
+
+async def set_audited(connection: Connection, empresa_id: int, slot: datetime) -> bool:
+    """Keep that a company's audit of ``slot`` is done; False when another replica was quicker."""
+    values = {"job": f"{_JOB}:{empresa_id}", "slot": slot}
+    return (await connection.execute(insert(job_slots).values(**values).on_conflict_do_nothing())).rowcount == 1
+
+
+def _any(values: Collection[str]) -> Any:
+    """One parameter, however many there are."""
+    return sa.any_(sa.cast(list(values), ARRAY(sa.Text)))

@@ -1,0 +1,380 @@
+"""Keeps emissions under way: who is at work on which, what may be sent, every attempt, and what followed from it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
+
+from persistence.db.clock import DatabaseClock
+from persistence.db.moments import in_seconds
+from persistence.idempotency import gateway_operations
+from persistence.queue import slots
+from persistence.tables import gateway_tentativas, nfse_emissao, nfse_processada
+from persistence.versions import known
+from state_machine.invoice.content import Conteudo
+from state_machine.protocol.emission import Rejected, StatusEmissao
+from state_machine.protocol.reconciliation import ASSENTADOS, HUMAN_AFTER, Andamento
+from state_machine.protocol.reprocessing import Anterior
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from persistence.db.connection import Connection
+    from persistence.idempotency.key import Operation
+    from state_machine.protocol.reconciliation import Passo
+
+
+# What the gateway may have: an older release that moved the row to one of these did not keep that it is in doubt.
+_HELD = frozenset({StatusEmissao.ENVIANDO, StatusEmissao.ENVIADO, StatusEmissao.DESCONHECIDO})
+LEASE_SECONDS = 15.0  # renewed while a gateway call lasts (up to 60 s); a dead worker's emissions wait this long
+
+
+class EmissionLeaseLostError(Exception):
+    """Somebody else took this emission over; what we learnt is theirs to learn again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tarefa:
+    """An emission under our lease. ``era`` is its status before we took it: only ``pendente`` may be sent.
+
+    ``pronta``: it is stored as ``enviando`` under its idempotency record, so that the bytes may leave now.
+    """
+
+    id: int
+    epoch: int
+    versao: int
+    era: StatusEmissao
+    pronta: bool
+    conversa: str
+    sessao_id: str
+    revisao: int
+    primeira: bool  # no earlier attempt at this revision, and no session that this one repairs: nothing to ask before
+    prestador_id: int
+    payload: bytes
+    id_externo: str | None
+    correlacao: str | None
+    andamento: Andamento
+    suspenso: str | None  # why the company's submissions are stopped
+    sonda_em: float  # seconds until one of them may try again
+    tomada_em: float  # our monotonic clock when we took it, to notice that we were frozen
+    clock: DatabaseClock
+
+    @property
+    def operation(self) -> Operation:
+        """The record under which its bytes are sent."""
+        atual = self.andamento
+        return gateway_operations.issuing(self.sessao_id, atual.prestador, atual.id_integracao, self.payload)
+
+
+@dataclass(frozen=True, slots=True)
+class Chamada:
+    """One gateway call for the record: ``pedido`` and ``resposta`` masked and cut, ``None`` where there was none."""
+
+    operacao: str
+    resultado: str
+    detalhe: str | None
+    latencia_ms: int
+    http_status: int | None = None
+    pedido: str | None = None
+    resposta: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ouvido:
+    """What an answer tells for the record, ``None`` where it tells nothing.
+
+    ``resposta`` is the JSON received, as storable text; ``leitura`` what we read in it; ``protocolo`` that of the
+    gateway's acceptance.
+    """
+
+    resposta: str | None = None
+    leitura: dict[str, Any] | None = None
+    protocolo: str | None = None
+
+
+NADA_OUVIDO = Ouvido()
+
+_START = sa.text("""
+UPDATE nfse_emissao SET status = 'enviando', enviado_em = coalesce(enviado_em, now()),
+    lease_until = now() + make_interval(secs => :lease)
+WHERE id = :id AND epoch = :epoch AND status = 'pendente'
+""")
+
+
+async def claim(
+    connection: Connection,
+    livres: int,
+    lease_seconds: float,
+    *,
+    ocupadas: Mapping[int, int] = MappingProxyType({}),
+    quietas: Collection[str] = (),
+) -> list[Tarefa]:
+    """Take due emissions, each company its share of the ``livres`` slots: ``ocupadas`` says how many it holds (by id).
+
+    One that may be sent is stored as ``enviando``, under its record, before anybody sends it; none of the companies
+    ``quietas`` (CNPJ): for them the gateway is left alone, but for a probe.
+    What another version of us wrote, and this one does not know, is left to that one.
+    """
+    tomada_em = time.monotonic()
+    values = {
+        **slots.shares(livres, ocupadas),
+        "lease": lease_seconds,
+        "quietas": list(quietas),
+        "recente": HUMAN_AFTER.total_seconds(),  # an older one is looked at first: its person may have to be asked
+    }
+    rows = await connection.execute(slots.CLAIM_EMISSIONS, values)
+    tarefas = [_tarefa(row, tomada_em) for row in rows]
+    operations = [tarefa.operation for tarefa in tarefas if tarefa.pronta]
+    taken = await gateway_operations.begin(connection, operations, lease_seconds)
+    return [t if not t.pronta or t.operation.key in taken else replace(t, pronta=False) for t in tarefas]
+
+
+def _tarefa(row: Any, tomada_em: float) -> Tarefa:
+    return Tarefa(
+        id=row.id,
+        epoch=row.epoch,
+        versao=row.versao,
+        era=StatusEmissao(row.era),
+        pronta=row.pronta,
+        conversa=row.conversa,
+        sessao_id=row.sessao_id,
+        revisao=row.revisao,
+        primeira=row.primeira,
+        prestador_id=row.prestador_id,
+        payload=row.payload_enviado,
+        id_externo=row.id_externo,
+        correlacao=row.correlacao,
+        andamento=_andamento(row, StatusEmissao(row.era)),
+        suspenso=row.envio_suspenso,
+        sonda_em=row.sonda_em,
+        tomada_em=tomada_em,
+        clock=DatabaseClock(row.agora),
+    )
+
+
+def confirmed_content(row: Any) -> Conteudo:
+    """Return what a row of ``nfse_emissao`` was confirmed to say."""
+    return Conteudo(
+        row.prestador_cnpj,
+        row.tomador_documento,
+        row.codigo_servico,
+        row.valor_servico,
+        row.competencia,
+        row.descricao_servico,
+    )
+
+
+def _andamento(row: Any, status: StatusEmissao) -> Andamento:
+    return Andamento(
+        row.id_integracao,
+        confirmed_content(row),
+        row.impressao,
+        status,
+        row.criado_em,
+        consultas=row.consultas,
+        envios=row.envios,
+        ausente_desde=row.ausente_desde,
+        avisado=row.avisado_em is not None,
+        duvida=_duvida(row, status),
+        recusa=_recusa(row.recusa),
+        rodadas=row.rodadas,
+        sem_conteudo_desde=row.sem_conteudo_desde,
+        desejado_em=row.desejado_em,
+    )
+
+
+def _duvida(row: Any, status: StatusEmissao) -> bool:
+    """Whether a call may have been accepted; an older release kept no word of it, and what it sent counts as such."""
+    if row.em_duvida is None:
+        return status is not StatusEmissao.PENDENTE or row.envios > 0
+    return bool(row.em_duvida) or status in _HELD
+
+
+def _recusa(kept: Any) -> Rejected | None:
+    if kept is None:
+        return None
+    return Rejected(kept["mensagem"], tuple(kept["codigos"]), tuple((path, says) for path, says in kept["campos"]))
+
+
+async def start_sending(connection: Connection, tarefa: Tarefa, lease_seconds: float) -> Tarefa | None:
+    """Make ready what was looked at first; ``None`` when its record is another's or has other bytes.
+
+    Raises ``EmissionLeaseLostError``.
+    """
+    tomada_em = time.monotonic()
+    if not await gateway_operations.begin(connection, [tarefa.operation], lease_seconds):
+        return None
+    values = {"id": tarefa.id, "epoch": tarefa.epoch, "lease": lease_seconds}
+    if (await connection.execute(_START, values)).rowcount != 1:
+        raise EmissionLeaseLostError(tarefa.andamento.id_integracao)
+    return replace(tarefa, pronta=True, tomada_em=tomada_em)
+
+
+async def earlier_attempts(connection: Connection, tarefa: Tarefa) -> list[Anterior]:
+    """Return the attempts before this one, oldest first: at the same revision, and of the sessions that it repairs.
+
+    Raises ``AnotherVersionError``.
+    """
+    values = {"sessao_id": tarefa.sessao_id, "revisao": tarefa.revisao, "id": tarefa.id}
+    return [
+        Anterior(
+            row.id,
+            _andamento(row, known(StatusEmissao, row.status)),
+            row.id_externo,
+            numero=row.numero,
+            reparada=row.sessao_id != tarefa.sessao_id,
+        )
+        for row in await connection.execute(_EARLIER, values)
+    ]
+
+
+async def look_at(connection: Connection, emissao_id: int) -> None:
+    """Ask the gateway about this emission now, as after a webhook."""
+    await connection.execute(_LOOK_AT, {"b_id": emissao_id})
+
+
+async def renew(connection: Connection, tarefa: Tarefa, lease_seconds: float) -> bool:
+    """Extend the lease from now; False when it was given back or is another's."""
+    ours = (await connection.execute(_RENEW, {**_ours(tarefa), "b_seconds": lease_seconds})).rowcount == 1
+    if ours and tarefa.pronta:
+        await gateway_operations.renew(connection, tarefa.operation, lease_seconds)
+    return ours
+
+
+async def give_back(connection: Connection, tarefa: Tarefa) -> None:
+    """Return an emission that was taken and not sent: it is due again as it was. Nothing happens if it is another's."""
+    values = {**_ours(tarefa), "status": tarefa.era}
+    if (await connection.execute(_GIVE_BACK, values)).rowcount == 1 and tarefa.pronta:
+        gateway_operations.leave_open(connection, tarefa.operation, None)
+
+
+async def settle(connection: Connection, tarefa: Tarefa, passo: Passo, ouvido: Ouvido = NADA_OUVIDO) -> None:
+    """Store what followed and give the lease back; what ``ouvido`` does not tell stays as it is.
+
+    Raises ``EmissionLeaseLostError`` for a late commit, now or at the end of the transaction.
+    """
+    novo, antes = passo.andamento, tarefa.andamento
+    fim = passo.daqui is None and novo.status in ASSENTADOS | {StatusEmissao.ERRO}
+    values: dict[str, Any] = {
+        **_ours(tarefa),
+        "status": novo.status,
+        "consultas": novo.consultas,
+        "envios": novo.envios,
+        "ausente_desde": novo.ausente_desde,
+        "retida": passo.retida,
+        "b_atenta": novo.status is not StatusEmissao.PENDENTE,
+        "b_seconds": passo.daqui,
+        "em_duvida": novo.duvida,
+        "recusa": asdict(novo.recusa) if novo.recusa else None,
+        "rodadas": novo.rodadas,
+        "sem_conteudo_desde": novo.sem_conteudo_desde,
+        "desejado_em": novo.desejado_em,
+        "b_fim": fim,
+        "b_chegou": fim and novo.status is not tarefa.era,
+        "b_concluido": novo.status is StatusEmissao.CONCLUIDO,
+        "b_motivo": passo.motivo,
+        "b_resposta": ouvido.resposta,
+        "b_leitura": ouvido.leitura,
+        "b_protocolo": ouvido.protocolo,
+        "b_avisado": novo.avisado and not antes.avisado,
+        "b_id_externo": (passo.nota.id_externo or None) if passo.nota else None,
+    }
+    lost = EmissionLeaseLostError(tarefa.andamento.id_integracao)
+    if passo.nota is None:
+        connection.later(_SETTLE, values, rows=1, otherwise=lost)
+    elif (await connection.execute(_SETTLE, values)).rowcount != 1:  # what follows must see a hint that came meanwhile
+        raise lost
+
+
+def _ours(tarefa: Tarefa) -> dict[str, Any]:
+    return {"b_id": tarefa.id, "b_epoch": tarefa.epoch, "b_versao": tarefa.versao}
+
+
+def record_attempt(connection: Connection, emissao_id: int, chamada: Chamada) -> None:
+    """Append one gateway call to the record, at the end of the transaction."""
+    connection.later(_ATTEMPT, {"emissao_id": emissao_id, **asdict(chamada)})
+
+
+async def hint(connection: Connection, id_integracao: str | None, id_externo: str | None, corpo: Any) -> int:
+    """A webhook spoke of a note: store what it said, if we have it, and look at once. Returns how many it concerns."""
+    values = {"b_nota": id_integracao or id_externo or "", "webhook_payload": corpo}
+    ids = (await connection.execute(_HINT[bool(id_integracao)], values)).scalars()
+    if ids and corpo is not None:
+        connection.later(_ANNOUNCED, {"b_ids": ids, "webhook_payload": corpo})
+    return len(ids)
+
+
+def _hint(key: sa.Column[Any]) -> Any:
+    pendente = nfse_emissao.c.status == StatusEmissao.PENDENTE  # nothing was sent, or its time was set by the gateway
+    return (
+        nfse_emissao.update()
+        .where(key == sa.bindparam("b_nota"))
+        .values(
+            dica_em=sa.func.now(),
+            proxima_acao_em=sa.case((pendente, nfse_emissao.c.proxima_acao_em), else_=sa.func.now()),
+        )
+        .returning(nfse_emissao.c.id)
+    )
+
+
+def _if(name: str, then: Any, otherwise: Any) -> Any:
+    return sa.case((sa.bindparam(name, type_=sa.Boolean), then), else_=otherwise)
+
+
+# Statements are composed once: that costs more than running them.
+_E = nfse_emissao.c
+_MOTIVO = sa.bindparam("b_motivo", type_=sa.Text)
+_LOOK_AT = (
+    nfse_emissao.update()
+    .where(_E.id == sa.bindparam("b_id"))
+    .values(dica_em=sa.func.now(), proxima_acao_em=sa.func.now())
+)
+_EARLIER = sa.text("""
+WITH RECURSIVE reparadas AS (
+    SELECT origem FROM session_snapshot WHERE sessao_id = :sessao_id AND origem IS NOT NULL
+    UNION
+    SELECT s.origem FROM session_snapshot s JOIN reparadas r ON s.sessao_id = r.origem WHERE s.origem IS NOT NULL
+)
+SELECT e.*, CASE WHEN p.status <> 'cancelado' THEN p.numero END AS numero
+FROM nfse_emissao e LEFT JOIN nfse_processada p ON p.emissao_id = e.id
+WHERE e.id < :id AND (e.sessao_id IN (SELECT origem FROM reparadas)
+    OR (e.sessao_id = :sessao_id AND e.revisao = :revisao))
+ORDER BY e.id
+""")
+# Changes the emission only while nobody else took it over since (the epoch) and nobody else changed it (the version):
+# whoever sends it again or gives it up needs no epoch.
+_OURS = nfse_emissao.update().where(
+    _E.id == sa.bindparam("b_id"), _E.epoch == sa.bindparam("b_epoch"), _E.versao == sa.bindparam("b_versao")
+)
+_RENEW = _OURS.where(_E.lease_until.is_not(None)).values(lease_until=in_seconds("b_seconds"))
+_GIVE_BACK = _OURS.values(lease_until=None, proxima_acao_em=sa.func.now())
+_SETTLE = _OURS.values(
+    recusa=sa.bindparam("recusa", type_=JSONB(none_as_null=True)),
+    # A hint that came while we were at work asks for one more look; it is no reason to send earlier.
+    proxima_acao_em=sa.case(
+        (sa.and_(sa.bindparam("b_atenta", type_=sa.Boolean), _E.dica_em.is_not(None)), sa.func.now()),
+        else_=in_seconds("b_seconds"),
+    ),
+    lease_until=None,
+    versao=_E.versao + 1,
+    erro_mensagem=_if("b_concluido", _MOTIVO, sa.func.coalesce(_MOTIVO, _E.erro_mensagem)),
+    resposta_gateway=sa.func.coalesce(sa.cast(sa.bindparam("b_resposta", type_=sa.Text), JSONB), _E.resposta_gateway),
+    leitura_gateway=sa.func.coalesce(sa.bindparam("b_leitura", type_=JSONB), _E.leitura_gateway),
+    protocolo=sa.func.coalesce(sa.bindparam("b_protocolo", type_=sa.Text), _E.protocolo),
+    avisado_em=_if("b_avisado", sa.func.now(), _E.avisado_em),
+    id_externo=sa.func.coalesce(sa.bindparam("b_id_externo", type_=sa.Text), _E.id_externo),
+    processado_em=_if(
+        "b_chegou", sa.func.now(), _if("b_fim", sa.func.coalesce(_E.processado_em, sa.func.now()), _E.processado_em)
+    ),
+)
+_ATTEMPT = gateway_tentativas.insert()
+_HINT = {True: _hint(_E.id_integracao), False: _hint(_E.id_externo)}
+_ANNOUNCED = nfse_processada.update().where(
+    nfse_processada.c.emissao_id == sa.any_(sa.bindparam("b_ids", type_=sa.ARRAY(sa.BigInteger))),
+    nfse_processada.c.webhook_payload.is_(None),
+)

@@ -1,0 +1,113 @@
+"""Stores what the user confirmed, with the exact bytes to send, under a reference that is never made twice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from persistence.tables import cliente_tomador, nfse_emissao
+from state_machine.invoice.content import Conteudo
+from state_machine.protocol.emission import StatusEmissao
+
+if TYPE_CHECKING:
+    from datetime import date
+    from decimal import Decimal
+
+    from persistence.db.connection import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class NovaEmissao:
+    """What the user confirmed, ready to be stored; ``payload`` is what will be sent, byte for byte."""
+
+    session_id: int
+    sessao_id: str
+    revisao: int
+    prestador_id: int
+    prestador_cnpj: str
+    tomador_id: int
+    tomador_documento: str
+    id_integracao: str
+    valor: Decimal
+    descricao: str
+    codigo_servico: str
+    competencia: date
+    payload: bytes
+    correlacao: str | None
+    tentativa: int = 1
+    serie_rps: str | None = None
+    numero_rps: int | None = None
+
+
+def integration_id(sessao_id: str, revisao: int, tentativa: int = 1) -> str:
+    """Return the reference that goes to the gateway: stable for a confirmed revision, other for another attempt.
+
+    At most 50 characters of ``[A-Za-z0-9-]``. ``sessao_id`` is unique in the database and belongs to one company.
+    """
+    return f"{sessao_id}-r{revisao}-{tentativa}"
+
+
+def _upsert_tomador() -> Any:
+    new = insert(cliente_tomador)
+    told = {name: sa.func.coalesce(new.excluded[name], cliente_tomador.c[name]) for name in _TOLD}
+    return new.on_conflict_do_update(
+        index_elements=[cliente_tomador.c.empresa_id, cliente_tomador.c.cnpj],
+        set_={**told, "atualizado_em": sa.func.now()},
+    ).returning(cliente_tomador.c.id)
+
+
+# Statements are composed once: that costs more than running them.
+_KEPT = {"id", "empresa_id", "cnpj", "criado_em", "atualizado_em"}
+_TOLD = tuple(column.name for column in cliente_tomador.columns if column.name not in _KEPT)  # may be missing
+_UPSERT_TOMADOR = _upsert_tomador()
+_CREATE = (
+    nfse_emissao.insert()
+    .values(status=StatusEmissao.PENDENTE, proxima_acao_em=sa.func.now())
+    .returning(nfse_emissao.c.id)
+)
+
+
+def _content(nova: NovaEmissao) -> Conteudo:
+    return Conteudo(
+        nova.prestador_cnpj,
+        nova.tomador_documento,
+        nova.codigo_servico,
+        nova.valor,
+        nova.competencia,
+        nova.descricao,
+    )
+
+
+async def upsert_tomador(connection: Connection, empresa_id: int, values: dict[str, Any]) -> int:
+    """Create or refresh the company's customer (``cnpj`` and any other column) and return its id."""
+    given = {**dict.fromkeys(_TOLD), **values, "empresa_id": empresa_id}
+    return int((await connection.execute(_UPSERT_TOMADOR, given)).scalar_one())
+
+
+async def create(connection: Connection, nova: NovaEmissao) -> int:
+    """Store the intent, due at once; the database refuses the same attempt twice, and two of a revision under way."""
+    values = {
+        "session_id": nova.session_id,
+        "sessao_id": nova.sessao_id,
+        "revisao": nova.revisao,
+        "tentativa": nova.tentativa,
+        "prestador_id": nova.prestador_id,
+        "prestador_cnpj": nova.prestador_cnpj,
+        "tomador_id": nova.tomador_id,
+        "tomador_documento": nova.tomador_documento,
+        "id_integracao": nova.id_integracao,
+        "valor_servico": nova.valor,
+        "descricao_servico": nova.descricao,
+        "codigo_servico": nova.codigo_servico,
+        "competencia": nova.competencia,
+        "impressao": _content(nova).impressao,
+        "em_duvida": False,
+        "payload_enviado": nova.payload,
+        "correlacao": nova.correlacao,
+        "serie_rps": nova.serie_rps,
+        "numero_rps": nova.numero_rps,
+    }
+    return int((await connection.execute(_CREATE, values)).scalar_one())

@@ -1,0 +1,140 @@
+"""Finds a company's issued notes, by number, value or age; changes nothing but the lock on a note's row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from persistence.tables import cliente_tomador, empresa, nfse_emissao, nfse_processada
+from persistence.versions import known
+from state_machine.cancellation.machine import NotaEmitida, StatusNota
+from state_machine.protocol.emission import StatusEmissao
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from decimal import Decimal
+
+    from persistence.db.connection import Connection
+
+RECENT = 300  # notes among which a client's name is looked for: a busy month of a small company
+
+_SELECT = (
+    sa.select(
+        nfse_processada.c.emissao_id,
+        nfse_processada.c.numero,
+        nfse_processada.c.status,
+        nfse_processada.c.criado_em,
+        nfse_emissao.c.valor_servico,
+        nfse_emissao.c.tomador_documento,
+        cliente_tomador.c.razao_social,
+    )
+    .join(nfse_emissao, nfse_emissao.c.id == nfse_processada.c.emissao_id)
+    .join(cliente_tomador, cliente_tomador.c.id == nfse_emissao.c.tomador_id)
+    .order_by(nfse_processada.c.id.desc())
+)
+_IN_FLIGHT = (
+    StatusEmissao.PENDENTE,
+    StatusEmissao.ENVIANDO,
+    StatusEmissao.ENVIADO,
+    StatusEmissao.DESCONHECIDO,
+)
+
+# Statements are composed once: that costs more than running them.
+_THIS = nfse_emissao.c.id == sa.bindparam("b_emissao")
+_MINE = _SELECT.where(nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"))
+_BY_NUMBER = _MINE.where(sa.func.ltrim(nfse_processada.c.numero, "0") == sa.bindparam("b_numero"))
+_BY_VALUE = _MINE.where(
+    nfse_emissao.c.valor_servico == sa.bindparam("b_valor"), nfse_processada.c.status == StatusNota.AUTORIZADO
+).limit(RECENT)
+_RECENT = _MINE.limit(RECENT)
+_OF_COMPANY = _MINE.where(_THIS)
+# Whoever had to wait for the lock reads the note's row as it is then.
+_LOCKED = _SELECT.where(_THIS).with_for_update(of=nfse_processada)
+_LATEST = (
+    sa.select(nfse_emissao.c.status)
+    .where(nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"))
+    .order_by(nfse_emissao.c.id.desc())
+    .limit(1)
+)
+
+
+def _mark(para: StatusNota) -> sa.Update:
+    values: dict[str, Any] = {"status": para}
+    if para is StatusNota.CANCELADO:
+        values["cancelado_em"] = sa.func.now()
+    de = sa.any_(sa.bindparam("b_de", type_=sa.ARRAY(sa.Text)))
+    this = nfse_processada.c.emissao_id == sa.bindparam("b_emissao")
+    return nfse_processada.update().where(this, nfse_processada.c.status == de).values(**values)
+
+
+_MARK = {para: _mark(para) for para in StatusNota}
+
+
+def _nota(row: Any) -> NotaEmitida:
+    return NotaEmitida(
+        row.emissao_id,
+        row.numero,
+        row.valor_servico,
+        row.razao_social,
+        row.tomador_documento,
+        row.criado_em,
+        known(StatusNota, row.status),
+    )
+
+
+async def _all(connection: Connection, statement: sa.Select[Any], values: dict[str, Any]) -> list[NotaEmitida]:
+    return [_nota(row) for row in await connection.execute(statement, values)]
+
+
+async def by_number(connection: Connection, empresa_id: int, numero: str) -> list[NotaEmitida]:
+    """Return the company's notes of this number, leading zeros aside, the newest first."""
+    return await _all(connection, _BY_NUMBER, {"b_empresa": empresa_id, "b_numero": numero.lstrip("0")})
+
+
+async def by_value(connection: Connection, empresa_id: int, valor: Decimal) -> list[NotaEmitida]:
+    """Return the company's notes of exactly this value (BRL) that stand, the newest first."""
+    return await _all(connection, _BY_VALUE, {"b_empresa": empresa_id, "b_valor": valor})
+
+
+async def recent(connection: Connection, empresa_id: int) -> list[NotaEmitida]:
+    """Return the company's newest notes, cancelled ones too."""
+    return await _all(connection, _RECENT, {"b_empresa": empresa_id})
+
+
+async def of_company(connection: Connection, empresa_id: int, emissao_id: int) -> NotaEmitida | None:
+    """Return one note if it is this company's."""
+    return next(iter(await _all(connection, _OF_COMPANY, {"b_empresa": empresa_id, "b_emissao": emissao_id})), None)
+
+
+async def locked(connection: Connection, emissao_id: int) -> NotaEmitida | None:
+    """Return a note and keep everybody else from changing it until our transaction ends."""
+    return next(iter(await _all(connection, _LOCKED, {"b_emissao": emissao_id})), None)
+
+
+async def in_flight(connection: Connection, empresa_id: int) -> bool:
+    """Tell whether the company's newest emission is still at the authority."""
+    return (await connection.execute(_LATEST, {"b_empresa": empresa_id})).scalar_one_or_none() in _IN_FLIGHT
+
+
+async def referred(connection: Connection, referencia: str, cnpj: str | None) -> list[int]:
+    """Return the emissions that a number, our reference or the gateway's id names, of one company if ``cnpj``."""
+    named = sa.or_(
+        nfse_emissao.c.id_integracao == referencia,
+        nfse_emissao.c.id_externo == referencia,
+        nfse_processada.c.numero == referencia,
+    )
+    statement = (
+        sa.select(nfse_emissao.c.id)
+        .outerjoin(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
+        .join(empresa, empresa.c.id == nfse_emissao.c.prestador_id)
+        .where(named, *([empresa.c.cnpj == cnpj] if cnpj else []))
+        .order_by(nfse_emissao.c.id.desc())
+    )
+    return list((await connection.execute(statement)).scalars())
+
+
+async def mark(connection: Connection, emissao_id: int, de: Iterable[StatusNota], para: StatusNota) -> bool:
+    """Move a note's status if it is one of ``de``; False when it was not."""
+    changed = await connection.execute(_MARK[para], {"b_emissao": emissao_id, "b_de": list(de)})
+    return changed.rowcount == 1

@@ -1,0 +1,171 @@
+"""Keeps authorised notes and their documents; once written they stay as they are."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from persistence.tables import nfse_documento, nfse_emissao, nfse_processada, session_snapshot
+from persistence.versions import known
+from state_machine.cancellation.machine import StatusNota
+from state_machine.catalogue.requests import NotaListada
+from state_machine.protocol.emission import Documento, StatusEmissao
+
+if TYPE_CHECKING:
+    from persistence.db.connection import Connection
+    from state_machine.protocol.emission import Nota
+
+
+def _emission(column: sa.Column[Any]) -> sa.ScalarSelect[Any]:
+    return sa.select(column).where(nfse_emissao.c.id == sa.bindparam("b_emissao")).scalar_subquery()
+
+
+# Statements are composed once: that costs more than running them.
+_RECORD = (
+    insert(nfse_processada)
+    .values(
+        status="autorizado",
+        # An integer is taken by a column of text and by one of integers: a next release may change its type.
+        c_stat=sa.type_coerce(sa.bindparam("b_c_stat", type_=sa.Integer), sa.Integer),
+        protocolo=sa.func.coalesce(sa.bindparam("b_protocolo", type_=sa.Text), _emission(nfse_emissao.c.protocolo)),
+        conteudo_visto_em=sa.case((sa.bindparam("b_visto", type_=sa.Boolean), sa.func.now())),
+        webhook_payload=_emission(nfse_emissao.c.webhook_payload),
+    )
+    .on_conflict_do_nothing(index_elements=[nfse_processada.c.emissao_id])
+)
+_ANOTHER = sa.select(
+    sa.exists().where(
+        nfse_processada.c.id_externo == sa.bindparam("b_id_externo"),
+        nfse_processada.c.emissao_id != sa.bindparam("b_emissao"),
+    )
+)
+_KEPT = (
+    sa.select(
+        nfse_emissao.c.id_externo, nfse_emissao.c.prestador_cnpj, nfse_documento.c.conteudo, nfse_documento.c.mime
+    )
+    .outerjoin(
+        nfse_documento,
+        sa.and_(
+            nfse_documento.c.emissao_id == nfse_emissao.c.id, nfse_documento.c.formato == sa.bindparam("b_formato")
+        ),
+    )
+    .where(nfse_emissao.c.id == sa.bindparam("b_emissao"))
+)
+_STORE = insert(nfse_documento).on_conflict_do_nothing()
+_NEWEST = (
+    sa.select(
+        nfse_emissao,
+        nfse_processada.c.numero,
+        nfse_processada.c.status.label("nota"),
+        session_snapshot.c.cnpj_razao_social,
+    )
+    .join(session_snapshot, session_snapshot.c.id == nfse_emissao.c.session_id)
+    .outerjoin(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
+    .where(session_snapshot.c.conversa == sa.bindparam("b_conversa"))
+    .order_by(nfse_emissao.c.id.desc())
+    .limit(sa.bindparam("b_limit", type_=sa.Integer))
+)
+
+
+def _listed(*, by_number: bool, autorizadas: bool) -> Any:
+    # Where an attempt was dispensed with, an earlier one is the invoice.
+    statement = _NEWEST.where(
+        nfse_emissao.c.status != StatusEmissao.DISPENSADO, nfse_emissao.c.prestador_id == sa.bindparam("b_empresa")
+    )
+    if by_number:
+        statement = statement.where(sa.func.ltrim(nfse_processada.c.numero, "0") == sa.bindparam("b_numero"))
+    return statement.where(nfse_processada.c.numero.is_not(None)) if autorizadas else statement
+
+
+_LISTED = {(n, a): _listed(by_number=n, autorizadas=a) for n in (True, False) for a in (True, False)}
+
+
+def record_note(connection: Connection, emissao_id: int, nota: Nota, *, conteudo_visto: bool) -> None:
+    """Store the authorised note once, with the webhook that announced it, at the end of the transaction.
+
+    ``conteudo_visto``: its text, competence and code were compared with what was confirmed; else audits do it.
+    """
+    values = {
+        "b_emissao": emissao_id,
+        "emissao_id": emissao_id,
+        "id_externo": nota.id_externo,
+        "numero": nota.numero,
+        "chave": nota.chave,
+        "b_protocolo": nota.protocolo,
+        "b_c_stat": nota.c_stat,
+        "url_xml": nota.url_xml,
+        "url_pdf": nota.url_pdf,
+        "data_emissao": nota.data_emissao,
+        "b_visto": conteudo_visto,
+    }
+    connection.later(_RECORD, values)
+
+
+async def belongs_to_another(connection: Connection, emissao_id: int, id_externo: str) -> bool:
+    """Tell whether the gateway's id already names another invoice's note: a gateway that reuses ids is lying."""
+    values = {"b_emissao": emissao_id, "b_id_externo": id_externo}
+    return bool((await connection.execute(_ANOTHER, values)).scalar_one())
+
+
+@dataclass(frozen=True, slots=True)
+class Guardado:
+    """What we hold of a note's PDF or XML: itself, or under which id the gateway has it, as far as we know."""
+
+    prestador: str
+    id_externo: str | None
+    documento: Documento | None
+
+
+async def document(connection: Connection, emissao_id: int, formato: str) -> Guardado:
+    """Return a stored PDF or XML, or where to fetch it. Raises ``RowCountError`` for an emission that is not ours."""
+    row = (await connection.execute(_KEPT, {"b_emissao": emissao_id, "b_formato": formato})).one()
+    documento = Documento(row.conteudo, row.mime) if row.conteudo is not None else None
+    return Guardado(row.prestador_cnpj, row.id_externo, documento)
+
+
+async def store_document(connection: Connection, emissao_id: int, formato: str, documento: Documento) -> None:
+    """Keep a PDF or XML for good; the first one stays."""
+    values = {
+        "emissao_id": emissao_id,
+        "formato": formato,
+        "mime": documento.mime,
+        "sha256": hashlib.sha256(documento.conteudo).hexdigest(),
+        "conteudo": documento.conteudo,
+    }
+    await connection.execute(_STORE, values)
+
+
+async def of_conversation(connection: Connection, conversa: str, limit: int = 20) -> list[Any]:
+    """List a conversation's emissions with their notes, newest first."""
+    return list(await connection.execute(_NEWEST, {"b_conversa": conversa, "b_limit": limit}))
+
+
+async def listed(
+    connection: Connection,
+    conversa: str,
+    empresa_id: int,
+    limit: int,
+    *,
+    numero: str | None = None,
+    autorizadas: bool = True,
+) -> list[NotaListada]:
+    """List what this company issued in a conversation, newest first; with ``numero`` only those of that number."""
+    values = {"b_conversa": conversa, "b_empresa": empresa_id, "b_limit": limit, "b_numero": numero}
+    return [
+        NotaListada(
+            emissao_id=row.id,
+            numero=row.numero,
+            status=known(StatusEmissao, row.status),
+            valor=row.valor_servico,
+            documento=row.tomador_documento,
+            nome=row.cnpj_razao_social,
+            descricao=row.descricao_servico,
+            em=row.criado_em,
+            cancelada=row.nota == StatusNota.CANCELADO,
+        )
+        for row in await connection.execute(_LISTED[numero is not None, autorizadas], values)
+    ]

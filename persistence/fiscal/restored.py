@@ -1,0 +1,50 @@
+"""Changes a restored database so that open emissions are asked for first and RPS sequences go on past the lost ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from state_machine.protocol.emission import StatusEmissao
+
+if TYPE_CHECKING:
+    from persistence.db.connection import Connection
+
+MOTIVO = "usado depois da cópia que foi restaurada"
+
+# Whatever the copy says of them, they may have been sent since: nothing leaves before the key was seen absent twice.
+# The epoch keeps a process that still works on the old standing from storing it.
+_ASK = sa.text("""
+UPDATE nfse_emissao SET status = :desconhecido, em_duvida = true, ausente_desde = NULL, consultas = 0, retida = NULL,
+    lease_until = NULL, epoch = epoch + 1, versao = versao + 1, proxima_acao_em = now()
+WHERE status = ANY(:abertas) RETURNING id_integracao
+""").bindparams(sa.bindparam("abertas", type_=sa.ARRAY(sa.Text)))
+_LOOK_AGAIN = sa.text("UPDATE nfse_emissao SET proxima_acao_em = now() WHERE status = :erro")
+_MOVE = sa.text("""
+WITH antes AS (
+    SELECT id, ultimo FROM numeracao WHERE id = :id AND ultimo < :ultimo FOR UPDATE
+), movida AS (
+    UPDATE numeracao n SET ultimo = :ultimo FROM antes WHERE n.id = antes.id RETURNING n.id
+)
+INSERT INTO numeracao_uso (numeracao_id, numero, inutilizado_em, motivo)
+SELECT antes.id, numero, now(), :motivo FROM antes JOIN movida USING (id),
+    generate_series(antes.ultimo + 1, :ultimo) AS numero
+""")
+_OPEN = (StatusEmissao.PENDENTE, StatusEmissao.ENVIANDO, StatusEmissao.ENVIADO, StatusEmissao.DESCONHECIDO)
+
+
+async def ask_for_open(connection: Connection) -> list[str]:
+    """Have every open emission asked for before anything of it is sent; returns their references."""
+    values = {"desconhecido": StatusEmissao.DESCONHECIDO, "abertas": list(_OPEN)}
+    rows = await connection.execute(_ASK, values)
+    await connection.execute(_LOOK_AGAIN, {"erro": StatusEmissao.ERRO})
+    return list(rows.scalars())
+
+
+async def move_past(connection: Connection, sequencia_id: int, ultimo: int) -> int:
+    """Go on after ``ultimo``, the last RPS number that the authority knows; returns how many numbers are skipped.
+
+    They are explained gaps: whether notes stand under them is the authority's to tell. Never moves backwards.
+    """
+    return (await connection.execute(_MOVE, {"id": sequencia_id, "ultimo": ultimo, "motivo": MOTIVO})).rowcount

@@ -1,0 +1,71 @@
+"""Stops a company's submissions while the gateway refuses our credentials for it; one probe at a time looks again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+if TYPE_CHECKING:
+    from persistence.db.connection import Connection
+
+_SUSPEND = sa.text("""
+WITH antes AS (SELECT id, envio_suspenso FROM empresa WHERE id = :empresa_id FOR NO KEY UPDATE)
+UPDATE empresa e SET envio_suspenso = :motivo, suspenso_em = coalesce(e.suspenso_em, now()),
+    sonda_em = now() + make_interval(secs => :probe)
+FROM antes WHERE e.id = antes.id RETURNING antes.envio_suspenso IS NULL AS nova
+""")
+_PROBE = sa.text("""
+UPDATE empresa SET sonda_em = now() + make_interval(secs => :probe)
+WHERE id = :empresa_id AND (envio_suspenso IS NULL OR sonda_em IS NULL OR sonda_em <= now())
+""")
+_LIFT = sa.text("""
+UPDATE empresa SET envio_suspenso = NULL, suspenso_em = NULL, sonda_em = NULL
+WHERE id = :empresa_id AND envio_suspenso IS NOT NULL
+""")
+# One key may speak for many companies: when it works for one of those that it was refused for, the others look at once.
+_OTHERS = sa.text("UPDATE empresa SET sonda_em = now() WHERE envio_suspenso = :motivo AND sonda_em > now()")
+# What somebody works on right now is skipped: they settle it themselves.
+_DUE = sa.text("""
+UPDATE nfse_emissao SET proxima_acao_em = now() WHERE id IN (
+    SELECT id FROM nfse_emissao
+    WHERE retida = 'credencial' AND proxima_acao_em IS NOT NULL AND prestador_id IN (
+        SELECT id FROM empresa WHERE id = :empresa_id OR (envio_suspenso IS NOT NULL AND sonda_em <= now())
+    )
+    FOR UPDATE SKIP LOCKED
+)
+""")
+_LIST = sa.text("""
+SELECT e.cnpj, e.razao_social, e.envio_suspenso, e.suspenso_em,
+    (SELECT count(*) FROM nfse_emissao n WHERE n.prestador_id = e.id AND n.retida = 'credencial'
+        AND n.proxima_acao_em IS NOT NULL) AS esperando
+FROM empresa e WHERE e.envio_suspenso IS NOT NULL ORDER BY e.suspenso_em
+""")
+
+
+async def suspend(connection: Connection, empresa_id: int, motivo: str, probe_seconds: float) -> bool:
+    """Stop the company's submissions; True when they were not stopped before."""
+    values = {"empresa_id": empresa_id, "motivo": motivo, "probe": probe_seconds}
+    return bool((await connection.execute(_SUSPEND, values)).scalar_one())
+
+
+async def take_probe(connection: Connection, empresa_id: int, probe_seconds: float) -> bool:
+    """Let one emission try whether we are still refused; True also when the company is no longer stopped."""
+    values = {"empresa_id": empresa_id, "probe": probe_seconds}
+    return (await connection.execute(_PROBE, values)).rowcount == 1
+
+
+async def lift(connection: Connection, empresa_id: int, motivo: str | None = None) -> int:
+    """Let the company send again; what waited for it is due now. Returns how many that were.
+
+    ``motivo``: companies that were stopped for the same reason get their probe now.
+    """
+    await connection.execute(_LIFT, {"empresa_id": empresa_id})
+    if motivo is not None:
+        await connection.execute(_OTHERS, {"motivo": motivo})
+    return (await connection.execute(_DUE, {"empresa_id": empresa_id})).rowcount
+
+
+async def suspended(connection: Connection) -> list[Any]:
+    """List stopped companies, the longest first: why, since when, and how many emissions wait (``esperando``)."""
+    return list(await connection.execute(_LIST))

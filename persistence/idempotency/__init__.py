@@ -1,0 +1,1 @@
+"""Idempotency records: who is at an operation, and how it ended."""

@@ -1,0 +1,1 @@
+"""Companies, people, and what the law asks of data about them."""

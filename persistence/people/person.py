@@ -1,0 +1,164 @@
+"""Finds everything held about one person, by phone, by conversation or by CPF; it neither shows nor erases it."""
+
+# ruff: noqa: S608 - every statement is made of words of ours alone; values are bound
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from persistence.people.companies import PhoneError, canonical_phone
+from persistence.people.parts import DO_CPF, DO_TELEFONE
+from state_machine.values.documents import CPF, DocumentoInvalido
+
+if TYPE_CHECKING:
+    from persistence.db.connection import Connection
+    from persistence.people.parts import Parte
+
+END_OF_A_PHONE = 8  # digits; what every way of writing one number has in common, and what the index holds
+
+
+class UnreadablePersonError(ValueError):
+    """The text is no phone with country code, no CPF and no code of a conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pessoa:
+    """Somebody, by what finds their rows; ``cpf`` is set for an invoice's customer, else it is who writes to us."""
+
+    conversas: tuple[str, ...] = ()
+    codigos: tuple[str, ...] = ()  # of those conversations, for the audit
+    destinos: tuple[str, ...] = ()  # as Meta names them in the ticks of messages to them
+    sessoes: tuple[str, ...] = ()
+    usuarios: tuple[int, ...] = ()
+    cpf: str | None = None
+
+    @property
+    def partes(self) -> tuple[Parte, ...]:
+        """The kinds of rows in which such a person may stand."""
+        return DO_CPF if self.cpf else DO_TELEFONE
+
+    @property
+    def valores(self) -> dict[str, Any]:
+        """What the conditions of ``partes`` are bound to."""
+        return {
+            "conversas": list(self.conversas),
+            "destinos": list(self.destinos),
+            "sessoes": list(self.sessoes),
+            "usuarios": list(self.usuarios),
+            "cpf": self.cpf or "",
+            "escrito": _written(self.cpf) if self.cpf else "",
+        }
+
+
+def statement(texto: str, valores: dict[str, Any]) -> sa.TextClause:
+    """Return one statement bound to those of ``valores`` that it names."""
+    named = [name for name in valores if re.search(rf"(?<!:):{name}\b", texto)]
+    types: dict[str, Any] = {"usuarios": sa.ARRAY(sa.BigInteger), "cpf": sa.Text, "escrito": sa.Text}
+    binds: list[sa.BindParameter[Any]] = [
+        sa.bindparam(name, valores[name], types.get(name, sa.ARRAY(sa.Text))) for name in named
+    ]
+    return sa.text(texto).bindparams(*binds)
+
+
+async def find(connection: Connection, texto: str) -> Pessoa:
+    """Return whose rows these are; one without any is nobody that we know. Raises ``UnreadablePersonError``."""
+    limpo = texto.strip()
+    try:
+        return await _customer(connection, CPF(limpo).numero)
+    except DocumentoInvalido:
+        pass
+    try:
+        return await _writer(connection, "codigo = CAST(:quem AS uuid)", str(UUID(limpo)), None)
+    except ValueError:
+        pass
+    try:
+        telefone = canonical_phone(limpo)
+    except PhoneError as error:
+        raise UnreadablePersonError(limpo) from error
+    return await _writer(connection, "right(wa_id, 8) = :quem", telefone[-END_OF_A_PHONE:], telefone)
+
+
+async def count(connection: Connection, pessoa: Pessoa) -> dict[str, int]:
+    """Count the rows of each part, those that stay too."""
+    counted = {}
+    for parte in pessoa.partes:
+        found = statement(f"SELECT count(*) FROM {parte.tabela} t WHERE {parte.onde}", pessoa.valores)
+        counted[parte.nome] = int((await connection.execute(found)).scalar_one())
+    return counted
+
+
+async def _writer(connection: Connection, onde: str, quem: str, telefone: str | None) -> Pessoa:
+    rows = await connection.execute(
+        sa.text(f"SELECT conversa, codigo, phone_number_id, wa_id, usuario_id FROM conversas WHERE {onde}"),
+        {"quem": quem},
+    )
+    spoken = [row for row in rows if telefone is None or _same(row.wa_id, telefone)]
+    phones = {canonical_phone(row.wa_id) for row in spoken if row.wa_id} | ({telefone} if telefone else set())
+    known = await connection.execute(
+        sa.text("SELECT id FROM usuario WHERE telefone = ANY(:phones)"), {"phones": sorted(phones)}
+    )
+    usuarios = tuple(sorted({row.id for row in known} | {row.usuario_id for row in spoken if row.usuario_id}))
+    # A number that Meta came to hide goes on under another key: it is the same person.
+    others = await connection.execute(
+        sa.text("SELECT conversa, codigo, phone_number_id, wa_id FROM conversas WHERE usuario_id = ANY(:usuarios)"),
+        {"usuarios": list(usuarios)},
+    )
+    all_ = {row.conversa: row for row in (*spoken, *others)}
+    sessions = await connection.execute(
+        sa.text("SELECT sessao_id FROM session_snapshot WHERE conversa = ANY(:conversas) ORDER BY id"),
+        {"conversas": list(all_)},
+    )
+    return Pessoa(
+        conversas=tuple(all_),
+        codigos=tuple(str(row.codigo) for row in all_.values()),
+        destinos=tuple(sorted({who for row in all_.values() for who in _addresses(row)} | phones)),
+        sessoes=tuple(sessions.scalars()),
+        usuarios=usuarios,
+    )
+
+
+async def _customer(connection: Connection, cpf: str) -> Pessoa:
+    values = {"cpf": cpf, "escrito": _written(cpf)}
+    # Reads every message once: somebody may have been named without any invoice having come of it.
+    found = await connection.execute(
+        sa.text("""
+            SELECT conversa FROM session_snapshot WHERE cnpj = :cpf
+            UNION SELECT s.conversa FROM nfse_emissao e JOIN session_snapshot s ON s.id = e.session_id
+                WHERE e.tomador_documento = :cpf
+            UNION SELECT lane FROM inbox WHERE tipo = 'mensagem' AND payload::text ~ :escrito
+        """),
+        values,
+    )
+    conversas = list(found.scalars())
+    sessions = await connection.execute(
+        sa.text("""
+            SELECT sessao_id FROM session_snapshot s WHERE conversa = ANY(:conversas) AND (cnpj = :cpf
+                OR cnpj_extracted ~ :escrito OR rascunho::text ~ :escrito OR descricao ~ :escrito
+                OR EXISTS (SELECT FROM nfse_emissao e WHERE e.session_id = s.id AND e.tomador_documento = :cpf))
+            ORDER BY id
+        """),
+        {**values, "conversas": conversas},
+    )
+    return Pessoa(conversas=tuple(conversas), sessoes=tuple(sessions.scalars()), cpf=cpf)
+
+
+def _written(cpf: str) -> str:
+    """Return the regular expression of every way in which people write a CPF."""
+    return "[ .]*".join((cpf[:3], cpf[3:6], cpf[6:9])) + "[ .-]*" + cpf[9:]
+
+
+def _same(wa_id: str | None, telefone: str) -> bool:
+    try:
+        return wa_id is not None and canonical_phone(wa_id) == telefone
+    except PhoneError:
+        return False
+
+
+def _addresses(row: Any) -> list[str]:
+    user = row.conversa.removeprefix(f"{row.phone_number_id}:")
+    return [who for who in (user, row.wa_id) if who]

@@ -1,0 +1,1 @@
+"""The inbox with its lanes, and the outbox."""

@@ -1,0 +1,238 @@
+"""Takes in what arrives, each key once, durably; it never looks at what an arrival means."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import deque
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import chain
+from typing import TYPE_CHECKING, cast
+
+import asyncpg
+
+from persistence.db.jsontext import clean
+from persistence.db.outage import DatabaseAwayError, is_objection, is_outage
+from persistence.db.patience import Patience, Waiting
+from persistence.queue.entrance import PUT_HOPEFULLY, entering
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from persistence.db.connection import Connection
+    from persistence.db.engine import Database
+    from persistence.queue.arrival import Arrival
+
+FLUSHERS = 2
+# One writer at a time: two at once make smaller batches, and these cost more of everything. A write that has taken so
+# long waits for the disk or for a lock, and the others do not wait behind it. Ticks, for which nobody waits, are held
+# back for so long too, unless something else is written before or a batch of them is together.
+HELP_SECONDS = 0.01
+GRAIN = 0.001  # seconds: the event loop's clock goes in whole ones
+COMPANY_ROWS = 16
+# Of many, a writer takes its share only: if all go together, all are answered together, come again together, and the
+# database and the web wait for each other in turns.
+SHARE_ROWS = 40
+MAX_ROWS = 400  # measured: a bigger batch gains nothing and makes its callers wait for each other
+LONGEST = 64 * 1024 * 1024  # characters of a batch; PostgreSQL takes up to 256 MiB as one JSON
+MAX_WAITING = 20_000  # arrivals held in memory; beyond it the sender keeps them (503)
+PUT_SECONDS = 10.0  # Meta gives up after 5 to 20 s by various accounts; later than this is as good as never
+FLUSH_SECONDS = 10.0  # a database slower than this is away
+TRIES = 3  # after a deadlock, a key that another brought first, or on connections that a restart of the database cut
+
+
+@dataclass(slots=True, eq=False)
+class _Caller(Waiting):
+    arrivals: Sequence[Arrival]
+
+
+@dataclass(slots=True, eq=False)
+class _Write:
+    """A batch on its way since then, by the event loop's clock."""
+
+    since: float
+    callers: list[_Caller]
+
+
+class Inbox:
+    """The inbox table's entrance; concurrent callers share one INSERT and one commit.
+
+    What comes during a write waits for its end, 10 ms at most, and then for its own. If nothing is being written, only
+    a tick's answer is delayed, by as much.
+    """
+
+    def __init__(self, database: Database, debounce_seconds: float, *, put_seconds: float = PUT_SECONDS) -> None:
+        self._database = database
+        self._debounce = timedelta(seconds=debounce_seconds)
+        self._patience = Patience(put_seconds, self._everybody)
+        self._waiting: deque[_Caller] = deque()
+        self._writing: list[_Write] = []
+        self._waiting_rows = 0
+        self._flushers: set[asyncio.Task[None]] = set()
+        self._help: asyncio.TimerHandle | None = None
+
+    async def put(self, arrivals: Sequence[Arrival]) -> int:
+        """Store ``arrivals`` in list order and return how many were new; returns only after the commit.
+
+        Raises ``DatabaseAwayError`` (send again later), ``UnstorableError``, or what the database objects to in them.
+        Nobody waits longer than ``put_seconds``, a hundredth more at most; what was being written may still be stored.
+        """
+        if not arrivals:
+            return 0
+        if self._waiting and self._waiting_rows + len(arrivals) > MAX_WAITING:
+            raise DatabaseAwayError("too many arrivals are waiting for the database")
+        loop = asyncio.get_running_loop()
+        caller = _Caller(loop.time(), loop.create_future(), arrivals)
+        self._waiting.append(caller)
+        self._waiting_rows += len(arrivals)
+        self._see_to(arrivals)
+        self._patience.begin()
+        return await caller.answer
+
+    def _see_to(self, arrivals: Sequence[Arrival]) -> None:
+        if self._flushers:
+            self._help_later(self._slow_in() if self._writing else HELP_SECONDS)
+        elif self._waiting_rows < COMPANY_ROWS and all(arrival.tick for arrival in arrivals):
+            self._help_later(HELP_SECONDS)
+        else:
+            self._start()
+
+    async def put_in(self, connection: Connection, arrivals: Sequence[Arrival]) -> int:
+        """Do the same inside an open transaction: stored, and announced, if and when that one commits."""
+        if not arrivals:
+            return 0
+        sql, arguments = entering(arrivals)
+        [row] = await connection.exec_driver_sql(sql, (self._debounce, *arguments))
+        return int(row.novas)
+
+    async def close(self) -> None:
+        """Wait until everything that was handed in is decided."""
+        self._send_help()
+        while self._flushers:  # one may start another
+            await asyncio.gather(*self._flushers, return_exceptions=True)
+
+    def _help_later(self, seconds: float) -> None:
+        if self._help is None:
+            self._help = asyncio.get_running_loop().call_later(max(seconds, GRAIN), self._send_help)
+
+    def _send_help(self) -> None:
+        if self._help is not None:
+            self._help.cancel()
+            self._help = None
+        if self._waiting and len(self._flushers) < FLUSHERS:
+            if (slow_in := self._slow_in()) > 0:
+                self._help_later(slow_in)
+            else:
+                self._start()
+
+    def _slow_in(self) -> float:
+        """Seconds until every write that is under way has taken too long to be waited for."""
+        if not self._writing:
+            return 0
+        return max(write.since for write in self._writing) + HELP_SECONDS - asyncio.get_running_loop().time()
+
+    def _start(self) -> None:
+        flusher = asyncio.create_task(self._flush(), name="inbox:flush")
+        self._flushers.add(flusher)
+        flusher.add_done_callback(self._flushers.discard)
+
+    async def _flush(self) -> None:
+        try:
+            while self._slow_in() <= 0 and (batch := self._take()):
+                if self._waiting:
+                    self._help_later(HELP_SECONDS)
+                write = _Write(asyncio.get_running_loop().time(), batch)
+                self._writing.append(write)
+                try:
+                    await self._settle(batch)
+                finally:
+                    self._writing.remove(write)
+        finally:
+            self._flushers.discard(cast("asyncio.Task[None]", asyncio.current_task()))  # the callback comes later
+            if self._waiting:  # another writer is at work, or this one was stopped
+                self._help_later(self._slow_in())
+
+    def _everybody(self) -> Iterator[_Caller]:
+        return chain(self._waiting, *(write.callers for write in self._writing))
+
+    def _take(self) -> list[_Caller]:
+        batch: list[_Caller] = []
+        rows = 0
+        share = min(MAX_ROWS, max(SHARE_ROWS, self._waiting_rows // 2))
+        while self._waiting and (not batch or rows + len(self._waiting[0].arrivals) <= share):
+            caller = self._waiting.popleft()
+            self._waiting_rows -= len(caller.arrivals)
+            if not caller.answer.done():  # its caller has given up: the sender will come again
+                batch.append(caller)
+                rows += len(caller.arrivals)
+        return batch
+
+    async def _settle(self, batch: list[_Caller]) -> None:
+        try:
+            new = await self._insert([arrival for caller in batch for arrival in caller.arrivals])
+        except Exception as error:  # noqa: BLE001 - every caller is told, none may wait for ever
+            if len(batch) > 1 and _is_about_data(error):  # somebody's: the others must not suffer for it
+                for caller in batch:
+                    if not caller.answer.done():
+                        await self._settle([caller])
+                return
+            for caller in batch:
+                _fail(caller, error)
+            return
+        except BaseException:  # we are being stopped
+            for caller in batch:
+                caller.answer.cancel()
+            raise
+        for caller in batch:
+            count = len(caller.arrivals) if new is None else _taken(new, caller.arrivals)
+            if not caller.answer.done():
+                caller.answer.set_result(count)
+
+    async def _insert(self, arrivals: Sequence[Arrival]) -> set[str] | None:
+        """Return the keys that were new; ``None`` when all were."""
+        sql, arguments = entering(arrivals, hopefully=True)
+        if len(arrivals) > 1 and len(arguments[0]) > LONGEST:
+            return await self._insert_halves(arrivals)
+        for attempt in range(1, TRIES + 1):
+            try:
+                async with asyncio.timeout(FLUSH_SECONDS):
+                    row = await self._database.pool.fetchrow(sql, self._debounce, *arguments)
+            except Exception as error:
+                overtaken = sql is PUT_HOPEFULLY and isinstance(error, asyncpg.UniqueViolationError)
+                if attempt == TRIES or not (overtaken or is_outage(error)):
+                    raise
+                sql, arguments = entering(arrivals)
+                await asyncio.sleep(random.uniform(0, 0.05))  # noqa: S311 - only so that two rivals don't meet again
+            else:
+                return None if row["novas"] == len(arrivals) else set(row["chaves"] or ())
+        raise AssertionError("unreachable")
+
+    async def _insert_halves(self, arrivals: Sequence[Arrival]) -> set[str]:
+        new: set[str] = set()
+        for half in (arrivals[: len(arrivals) // 2], arrivals[len(arrivals) // 2 :]):
+            found = await self._insert(half)
+            new.update((clean(arrival.chave) for arrival in half) if found is None else found)
+        return new
+
+
+def _taken(new: set[str], arrivals: Sequence[Arrival]) -> int:
+    """Count what of ``arrivals`` is ``new``, and take it out: who brings it too is not told that it was."""
+    mine = new.intersection(clean(arrival.chave) for arrival in arrivals)
+    new -= mine
+    return len(mine)
+
+
+def _is_about_data(error: Exception) -> bool:
+    return isinstance(error, (TypeError, ValueError)) or is_objection(error)  # ``UnstorableError`` is one of these
+
+
+def _fail(caller: _Caller, error: Exception) -> None:
+    if caller.answer.done():
+        return
+    if _is_about_data(error):
+        caller.answer.set_exception(error)
+        return
+    away = DatabaseAwayError("the database does not answer")
+    away.__cause__ = error
+    caller.answer.set_exception(away)

@@ -1,0 +1,280 @@
+"""Keeps messages on their way out: each conversation's in order, each claimed by one sender, each tick remembered."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import datetime  # noqa: TC003 - part of a record that is built at run time
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from persistence.db.moments import in_seconds
+from persistence.people.parts import APAGADA
+from persistence.tables import outbox
+from persistence.versions import literals
+
+if TYPE_CHECKING:
+    from persistence.db.connection import Connection
+    from persistence.db.engine import Database
+    from state_machine.machine.session import Sessao
+
+LEASE_SECONDS = 15.0  # renewed while a file is fetched, uploaded and sent; a dead worker's messages wait this long
+FILES_IN_ORDER = 60.0  # an XML comes after its PDF; but a PDF that is never rendered must not keep other files back
+
+# Ticks only ever grow: WhatsApp may tell them late or out of order. A failure may follow "sent", not "delivered".
+ORDEM = {"pendente": 0, "enviando": 1, "incerto": 2, "enviado": 3, "falhou": 4, "entregue": 5, "lido": 6}
+TIPOS = frozenset({"texto", "arquivo"})  # kinds of messages that ``bot.delivery.sender`` can send
+UNEXPLAINED = "no reason given"  # what failed has an error always: by that it is found
+
+
+@dataclass(frozen=True, slots=True)
+class Saida:
+    """A message to be sent, under our lease; ``mensagem`` is the JSON that ``enqueue`` stored.
+
+    ``era`` is its status before we took it: ``enviando`` means that a worker died with it in hand, perhaps sent;
+    ``incerto``, that an earlier copy may have left.
+    """
+
+    id: int
+    epoch: int
+    era: str
+    endereco: str
+    mensagem: dict[str, Any]
+    tentativas: int
+    criado_em: datetime
+    agora: datetime
+    conversa: str
+    sessao_id: str | None
+    correlacao: str | None
+    tomada_em: float  # our monotonic clock when we took it, to notice that we were frozen
+
+
+# Statements are composed once: that costs more than running them.
+_ENQUEUE = insert(outbox).on_conflict_do_nothing(index_elements=[outbox.c.chave])
+
+
+def enqueue(
+    connection: Connection,
+    *,
+    conversa: str,
+    mensagem: dict[str, Any],
+    sessao_id: str | None = None,
+    chave: str | None = None,
+    resumo_de: int | None = None,
+    bloqueia: bool = True,
+    correlacao: str | None = None,
+) -> None:
+    """Put one message into the transaction that decided it; with ``chave`` a second of the same key is dropped.
+
+    ``resumo_de`` is the revision whose summary this message shows; ``bloqueia``: later ones wait until it has left.
+    """
+    if conversa.startswith(APAGADA):  # late news of an invoice whose person was erased: there is nobody to tell
+        return
+    values = {
+        "conversa": conversa,
+        "mensagem": mensagem,
+        "sessao_id": sessao_id,
+        "chave": chave,
+        "resumo_de": resumo_de,
+        "bloqueia": bloqueia,
+        "correlacao": correlacao,
+    }
+    connection.later(_ENQUEUE, values)
+
+
+# Another version's: it keeps its place, as the messages of its conversation leave in order.
+ALHEIA = f"o.status NOT IN ({literals(ORDEM)}) OR coalesce(o.mensagem->>'tipo', '') NOT IN ({literals(TIPOS)})"
+_CLAIM = f"""
+WITH due AS (
+    SELECT o.id, o.status FROM outbox o
+    WHERE o.run_at <= now() AND (o.lease_until IS NULL OR o.lease_until < now()) AND NOT ({ALHEIA})
+      AND NOT EXISTS (
+          SELECT 1 FROM outbox p
+          WHERE p.conversa = o.conversa AND p.id < o.id AND p.run_at IS NOT NULL
+            AND (p.bloqueia OR (NOT o.bloqueia AND (p.erro IS NULL OR p.criado_em > now() - make_interval(secs => $3))))
+      )
+    ORDER BY o.run_at LIMIT $1 FOR UPDATE OF o SKIP LOCKED
+)
+UPDATE outbox o SET lease_until = now() + make_interval(secs => $2), epoch = o.epoch + 1,
+    status = 'enviando'
+FROM due, conversas c
+WHERE o.id = due.id AND c.conversa = o.conversa AND o.run_at IS NOT NULL
+RETURNING o.id, o.epoch, due.status AS era, o.mensagem, o.tentativas, o.criado_em, o.conversa, o.sessao_id,
+          o.correlacao, c.endereco, now() AS agora
+"""  # noqa: S608 - our own constants
+
+
+async def claim(database: Database, limit: int) -> list[Saida]:
+    """Take due messages of kinds that we know; of one conversation only the oldest, so that they leave in order.
+
+    A file that could not be had is waited for by other files only for ``FILES_IN_ORDER`` seconds.
+    """
+    tomada_em = time.monotonic()
+    rows = await database.pool.fetch(_CLAIM, limit, LEASE_SECONDS, FILES_IN_ORDER)
+    return [Saida(**row, tomada_em=tomada_em) for row in rows]
+
+
+async def renew(connection: Connection, saida: Saida) -> bool:
+    """Extend the lease from now; False when it was given back, is another's, or its tick says that it has left."""
+    values = {"_id": saida.id, "_epoch": saida.epoch, "_seconds": LEASE_SECONDS}
+    return (await connection.execute(_RENEW, values)).rowcount == 1
+
+
+async def sent(connection: Connection, saida: Saida, wamid: str) -> bool:
+    """Meta took it. A status webhook may have said so before us; then its tick stands.
+
+    Says whether another message of the conversation waits behind it.
+    """
+    return bool(await connection.scalar(_SENT, {"_id": saida.id, "_wamid": wamid}))
+
+
+async def again(
+    connection: Connection,
+    saida: Saida,
+    seconds: float,
+    *,
+    erro: str,
+    codigo: int | None = None,
+    incerto: bool = False,
+    conta: bool = True,
+) -> None:
+    """Try later; ``incerto`` when it may have left, so that a status webhook can still settle it first.
+
+    A message that was in doubt stays so, whatever became of a later try: the first copy's tick may still come.
+    """
+    values = {
+        "_id": saida.id,
+        "_epoch": saida.epoch,
+        "_seconds": seconds,
+        "_conta": int(conta),
+        "status": "incerto" if incerto or saida.era == "incerto" else "pendente",
+        "erro": erro,
+        "erro_codigo": codigo,
+    }
+    await connection.execute(_AGAIN, values)
+    # Its followers can't leave before it: due at every claim, they would be looked at in vain.
+    await connection.execute(_FOLLOWERS, {"_id": saida.id, "_conversa": saida.conversa, "_seconds": seconds})
+
+
+async def give_up(connection: Connection, saida: Saida, *, erro: str, codigo: int | None) -> None:
+    """It can't be sent; it stays on record for people."""
+    values = {"_id": saida.id, "_epoch": saida.epoch, "erro": erro, "erro_codigo": codigo}
+    await connection.execute(_GIVE_UP, values)
+
+
+async def without_caption(connection: Connection, saida: Saida) -> None:
+    """Take the caption off a document whose result had to be told before it was ready."""
+    await connection.execute(_REWORD, {"_id": saida.id, "mensagem": {**saida.mensagem, "legenda": None}})
+
+
+async def tick(
+    connection: Connection, *, outbox_id: int, wamid: str, status: str, codigo: int | None, erro: str | None
+) -> bool:
+    """Apply a status webhook; an older tick than the one we have changes nothing. Says whether it was ours.
+
+    Our id counts only for a message that may have left and whose wamid we don't know: numbers start again in a restored
+    or second database, and Meta repeats its webhooks for seven days.
+    """
+    values = {"_id": outbox_id, "_wamid": wamid, "_codigo": codigo, "_erro": erro}
+    return bool((await connection.execute(_TICK[status], values)).rowcount)
+
+
+async def retry_failed(connection: Connection, wamid: str, seconds: float, max_tries: int) -> bool:
+    """Send again what Meta took and then failed to deliver for a passing reason; the old wamid is forgotten."""
+    values = {"_wamid": wamid, "_seconds": seconds, "_tries": max_tries}
+    return bool((await connection.execute(_RETRY, values)).rowcount)
+
+
+async def seen(connection: Connection, sessao: Sessao) -> tuple[datetime | None, bool]:
+    """Return when the summary of the session's revision first left for the user, ``None`` if none has.
+
+    And whether we answered about something that is no session since it was decided: a yes may be meant for that.
+    """
+    values = {
+        "_sessao": sessao.sessao_id,
+        "_revisao": sessao.revisao,
+        "_conversa": sessao.conversa,
+        "_momento": sessao.mostrado_em,
+    }
+    row = (await connection.execute(_SEEN, values)).one()
+    return row.left_at, row.aside
+
+
+def rank(column: str) -> str:
+    """Return the SQL for how far a message has come whose status is ``column``."""
+    steps = " ".join(f"WHEN '{status}' THEN {posto}" for status, posto in ORDEM.items())
+    return f"CASE {column} {steps} ELSE 0 END"
+
+
+def _forward(status: str) -> Any:  # constants are part of the text: a parameter is sent each time
+    ahead: sa.ColumnElement[bool] = sa.literal_column(f"({rank('outbox.status')}) < {ORDEM[status]}", sa.Boolean)
+    return sa.case((ahead, sa.literal_column(f"'{status}'", sa.Text)), else_=outbox.c.status)
+
+
+_WAMID = sa.bindparam("_wamid", type_=sa.Text)
+_THIS = outbox.c.id == sa.bindparam("_id")
+_IN_HAND = outbox.update().where(_THIS, outbox.c.epoch == sa.bindparam("_epoch"))
+_RENEW = _IN_HAND.where(outbox.c.lease_until.is_not(None), outbox.c.run_at.is_not(None)).values(
+    lease_until=in_seconds("_seconds")
+)
+_AGAIN = _IN_HAND.where(outbox.c.run_at.is_not(None)).values(
+    run_at=in_seconds("_seconds"), lease_until=None, tentativas=outbox.c.tentativas + sa.bindparam("_conta")
+)
+_FOLLOWERS = (
+    outbox.update()
+    .where(outbox.c.conversa == sa.bindparam("_conversa"), outbox.c.id > sa.bindparam("_id"))
+    .where(outbox.c.run_at < in_seconds("_seconds"), sa.select(outbox.c.bloqueia).where(_THIS).scalar_subquery())
+    .values(run_at=in_seconds("_seconds"))
+)
+_GIVE_UP = _IN_HAND.values(status="falhou", run_at=None, lease_until=None)
+_REWORD = outbox.update().where(_THIS)
+_RETRY = (
+    outbox.update()
+    .where(outbox.c.wamid == _WAMID, outbox.c.status == "falhou", outbox.c.tentativas < sa.bindparam("_tries"))
+    .values(status="pendente", wamid=None, run_at=in_seconds("_seconds"), lease_until=None)
+)
+_LEFT_AT = sa.select(sa.func.min(outbox.c.enviado_em)).where(
+    outbox.c.sessao_id == sa.bindparam("_sessao"),
+    outbox.c.resumo_de == sa.bindparam("_revisao"),
+    outbox.c.status != "falhou",
+)
+_ASIDE = (
+    sa.exists()
+    .where(outbox.c.conversa == sa.bindparam("_conversa"), outbox.c.criado_em > sa.bindparam("_momento"))
+    .where(outbox.c.sessao_id.is_(None), outbox.c.chave.is_(None))
+)
+_SEEN = sa.select(_LEFT_AT.scalar_subquery().label("left_at"), _ASIDE.label("aside"))
+_NEXT = outbox.alias()
+_SENT = (
+    outbox.update()
+    .where(_THIS)
+    .values(
+        wamid=_WAMID,
+        status=_forward("enviado"),
+        enviado_em=sa.func.coalesce(outbox.c.enviado_em, sa.func.now()),
+        run_at=sa.null(),
+        lease_until=sa.null(),
+        tentativas=outbox.c.tentativas + sa.literal_column("1"),
+    )
+    .returning(
+        sa.exists().where(_NEXT.c.conversa == outbox.c.conversa, _NEXT.c.id > outbox.c.id, _NEXT.c.run_at.is_not(None))
+    )
+)
+_LOST_ANSWER = sa.and_(_THIS, outbox.c.wamid.is_(None), outbox.c.status.in_(("enviando", "incerto")))
+_TICK = {
+    status: outbox.update()
+    .where(sa.or_(outbox.c.wamid == _WAMID, _LOST_ANSWER))
+    .values(
+        wamid=_WAMID,
+        status=_forward(status),
+        enviado_em=sa.func.coalesce(outbox.c.enviado_em, sa.func.now()),
+        run_at=None,
+        erro_codigo=sa.func.coalesce(sa.bindparam("_codigo", type_=sa.Integer), outbox.c.erro_codigo),
+        erro=sa.func.coalesce(
+            sa.bindparam("_erro", type_=sa.Text), outbox.c.erro, UNEXPLAINED if status == "falhou" else None
+        ),
+    )
+    for status in ORDEM
+}

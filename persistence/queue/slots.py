@@ -1,0 +1,121 @@
+"""Shares a worker's slots among companies: which due emissions and cancellations it takes next, and in which order.
+
+A company takes a slot only while it holds fewer than are free. So alone it has half of them, several have less each,
+and whoever comes next finds room. Of those that may, the one that holds least goes first; among equals, what is due
+for longest. What another version of us wrote, and this one does not know, takes no slot.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from persistence.versions import literals
+from state_machine.cancellation.machine import Codigo, EstadoCancelamento
+from state_machine.cancellation.reconciliation import Envio
+from state_machine.protocol.emission import StatusEmissao
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Of another version: its own status, or that of an attempt before it, which is asked before this one is sent. The
+# latter is only looked at in what would be taken: PostgreSQL can't guess how rare it is, and would read whole queues.
+_CONHECIDA = f"n.status IN ({literals(StatusEmissao)})"
+ALHEIA = f"""(NOT {_CONHECIDA} OR n.tentativa > 1 AND EXISTS (
+    SELECT FROM nfse_emissao a WHERE a.sessao_id = n.sessao_id AND a.revisao = n.revisao
+        AND a.tentativa < n.tentativa AND a.status NOT IN ({literals(StatusEmissao)})
+))"""
+ALHEIO = f"""(c.estado NOT IN ({literals(EstadoCancelamento)}) OR coalesce(c.envio, '') NOT IN ({literals(Envio)})
+    OR coalesce(c.codigo, '') NOT IN ({literals(Codigo)}))"""
+WINDOW = 200  # due emissions that are looked at first: several times the slots of a worker
+
+# ``lugar`` is how many slots the company would hold with this one, ``alcance`` that and how many were taken by then.
+# Who has something due is mostly seen in the window of what is due for longest. Only when long queues fill it, so that
+# too few companies in it hold nothing, does a step lead from each company with open emissions to the next: then what
+# one company has in its queue still costs another nothing. ``esperam`` is written as a range of that index, for an
+# equation would let PostgreSQL walk through everybody's by the index over what is due.
+# Ready to be sent is what nothing stands in the way of: the others are looked at first (``start_sending``).
+CLAIM_EMISSIONS = sa.text(f"""
+WITH RECURSIVE janela AS MATERIALIZED (
+    SELECT prestador_id FROM nfse_emissao
+    WHERE proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now())
+    ORDER BY proxima_acao_em LIMIT :janela
+), passos AS (
+    SELECT 0::bigint AS id FROM (
+        SELECT count(*) AS linhas,
+            count(DISTINCT prestador_id) FILTER (WHERE prestador_id <> ALL(CAST(:empresas AS bigint[]))) AS novas
+        FROM janela
+    ) vista WHERE linhas >= :janela AND novas < CAST(:livres AS int)
+    UNION ALL
+    SELECT proxima.id FROM passos CROSS JOIN LATERAL (
+        SELECT n.prestador_id AS id FROM nfse_emissao n
+        WHERE n.prestador_id > passos.id AND n.proxima_acao_em IS NOT NULL ORDER BY n.prestador_id LIMIT 1
+    ) proxima
+), empresas AS (
+    SELECT prestador_id AS id FROM janela UNION SELECT id FROM passos
+), filas AS (
+    SELECT empresas.id, coalesce(o.vagas, 0) AS ocupadas
+    FROM empresas LEFT JOIN unnest(CAST(:empresas AS bigint[]), CAST(:ocupadas AS int[])) AS o (id, vagas)
+        ON o.id = empresas.id
+), esperam AS (
+    SELECT fila.id, fila.proxima_acao_em,
+        filas.ocupadas + row_number() OVER (PARTITION BY filas.id ORDER BY fila.proxima_acao_em, fila.id) AS lugar
+    FROM filas CROSS JOIN LATERAL (
+        SELECT n.id, n.proxima_acao_em FROM nfse_emissao n
+        WHERE n.prestador_id >= filas.id AND (n.prestador_id, n.proxima_acao_em) <= (filas.id, now())
+          AND n.proxima_acao_em IS NOT NULL AND (n.lease_until IS NULL OR n.lease_until < now()) AND {_CONHECIDA}
+        ORDER BY n.prestador_id, n.proxima_acao_em LIMIT greatest((CAST(:livres AS int) + 1 - filas.ocupadas) / 2, 0)
+    ) fila
+), vez AS (
+    SELECT id, lugar + row_number() OVER (ORDER BY lugar, proxima_acao_em, id) AS alcance FROM esperam
+), due AS (
+    SELECT id, status FROM nfse_emissao n
+    WHERE id = ANY(ARRAY(SELECT id FROM vez WHERE alcance <= CAST(:livres AS int) + 1))
+      AND proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now()) AND NOT {ALHEIA}
+    FOR UPDATE SKIP LOCKED
+), prontas AS (
+    SELECT due.id, due.status AS era, s.conversa, p.envio_suspenso, e.tentativa = 1 AND s.origem IS NULL AS primeira,
+        greatest(coalesce(extract(epoch FROM p.sonda_em - now()), 0), 0)::float8 AS sonda_em,
+        due.status = 'pendente' AND e.prestador_cnpj <> ALL(CAST(:quietas AS text[]))
+            AND p.envio_suspenso IS NULL AND e.tentativa = 1 AND s.origem IS NULL
+            AND coalesce(e.desejado_em, e.criado_em) > now() - make_interval(secs => :recente) AS pronta
+    FROM due JOIN nfse_emissao e ON e.id = due.id
+    JOIN session_snapshot s ON s.id = e.session_id JOIN empresa p ON p.id = e.prestador_id
+)
+UPDATE nfse_emissao e
+SET lease_until = now() + make_interval(secs => :lease), epoch = e.epoch + 1, dica_em = NULL,
+    status = CASE WHEN prontas.pronta THEN 'enviando' ELSE e.status END,
+    enviado_em = CASE WHEN prontas.pronta THEN coalesce(e.enviado_em, now()) ELSE e.enviado_em END
+FROM prontas WHERE e.id = prontas.id
+RETURNING e.*, prontas.era, prontas.conversa, prontas.pronta, prontas.primeira, prontas.envio_suspenso,
+    prontas.sonda_em, now() AS agora
+""")  # noqa: S608 - our own constants
+# Cancellations are rare: all that are due may be looked at.
+CLAIM_CANCELLATIONS = sa.text(f"""
+WITH esperam AS (
+    SELECT c.id, c.proxima_acao_em, coalesce(o.vagas, 0)
+        + row_number() OVER (PARTITION BY e.prestador_id ORDER BY c.proxima_acao_em, c.id) AS lugar
+    FROM cancelamento c JOIN nfse_emissao e ON e.id = c.emissao_id
+    LEFT JOIN unnest(CAST(:empresas AS bigint[]), CAST(:ocupadas AS int[])) AS o (id, vagas) ON o.id = e.prestador_id
+    WHERE c.proxima_acao_em <= now() AND (c.lease_until IS NULL OR c.lease_until < now()) AND NOT {ALHEIO}
+), vez AS (
+    SELECT id, lugar + row_number() OVER (ORDER BY lugar, proxima_acao_em, id) AS alcance FROM esperam
+), due AS (
+    SELECT id, envio FROM cancelamento c
+    WHERE id = ANY(ARRAY(SELECT id FROM vez WHERE alcance <= CAST(:livres AS int) + 1))
+      AND proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now()) AND NOT {ALHEIO}
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE cancelamento c
+SET lease_until = now() + make_interval(secs => :lease), epoch = c.epoch + 1, dica_em = NULL,
+    envio = CASE WHEN c.envio = 'a_enviar' THEN 'enviando' ELSE c.envio END
+FROM due, nfse_emissao e, nfse_processada p
+WHERE c.id = due.id AND e.id = c.emissao_id AND p.emissao_id = e.id
+RETURNING c.*, due.envio AS era, e.prestador_id, e.prestador_cnpj, e.id_integracao, p.id_externo
+""")  # noqa: S608 - our own constants
+
+
+def shares(livres: int, ocupadas: Mapping[int, int]) -> dict[str, Any]:
+    """Return the parameters: how many slots are free, and how many each company (by id) holds."""
+    return {"livres": livres, "janela": WINDOW, "empresas": list(ocupadas), "ocupadas": list(ocupadas.values())}

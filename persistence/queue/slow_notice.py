@@ -1,0 +1,86 @@
+"""Finds orders to the authority that take long and whose people have not heard so, and marks them as told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import sqlalchemy as sa
+
+if TYPE_CHECKING:
+    from persistence.db.connection import Connection
+
+BATCH: Final = 200  # of each kind at once: the next look is a second later
+
+# Whoever works on one right now tells by itself; the key of the news keeps it from being told twice.
+_EMISSIONS = sa.text("""
+WITH demoradas AS (
+    SELECT id FROM nfse_emissao
+    WHERE avisado_em IS NULL AND status IN ('pendente', 'enviando', 'enviado', 'desconhecido')
+      AND criado_em <= now() - make_interval(secs => :seconds)
+      AND NOT (status = 'pendente' AND em_duvida IS FALSE AND criado_em <= now() - make_interval(secs => :asked))
+    ORDER BY criado_em LIMIT :batch FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE nfse_emissao e SET avisado_em = now()
+FROM demoradas, session_snapshot s WHERE e.id = demoradas.id AND s.id = e.session_id
+RETURNING e.id, s.conversa, e.sessao_id, e.correlacao, e.id_integracao
+""")
+# A Retry-After of hours must not keep back the question to the person; looking at it calls nobody.
+_FORWARD = sa.text("""
+UPDATE nfse_emissao SET proxima_acao_em = now()
+WHERE proxima_acao_em > now() AND status = 'pendente' AND em_duvida IS FALSE
+  AND coalesce(desejado_em, criado_em) <= now() - make_interval(secs => :seconds)
+""")
+_CANCELLATIONS = sa.text("""
+WITH demorados AS (
+    SELECT id FROM cancelamento
+    WHERE proxima_acao_em IS NOT NULL AND estado = 'pendente' AND envio <> 'com_gente' AND avisado_em IS NULL
+      AND confirmado_em <= now() - make_interval(secs => :seconds)
+    ORDER BY confirmado_em LIMIT :batch FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE cancelamento c SET avisado_em = now()
+FROM demorados, nfse_emissao e WHERE c.id = demorados.id AND e.id = c.emissao_id
+RETURNING c.id, c.conversa, c.emissao_id, c.correlacao, e.id_integracao
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class EmissaoDemorada:
+    """An emission under way since longer than people wait without a word."""
+
+    id: int
+    conversa: str
+    sessao_id: str
+    correlacao: str
+
+
+@dataclass(frozen=True, slots=True)
+class CancelamentoDemorado:
+    """A confirmed cancellation likewise."""
+
+    id: int
+    conversa: str
+    emissao_id: int
+    correlacao: str
+
+
+async def slow_emissions(connection: Connection, seconds: float, asked: float) -> list[EmissaoDemorada]:
+    """Mark emissions older than so many seconds (database clock) as told, each once, and return them.
+
+    What nobody accepted for ``asked`` seconds is left out: its person is asked whether it is still wanted.
+    """
+    rows = await connection.execute(_EMISSIONS, {"seconds": seconds, "batch": BATCH, "asked": asked})
+    return [EmissaoDemorada(row.id, row.conversa, row.sessao_id, row.correlacao or row.id_integracao) for row in rows]
+
+
+async def bring_forward(connection: Connection, seconds: float) -> int:
+    """Make due what nobody accepted for so many seconds: its person is asked before anything is sent."""
+    return (await connection.execute(_FORWARD, {"seconds": seconds})).rowcount
+
+
+async def slow_cancellations(connection: Connection, seconds: float) -> list[CancelamentoDemorado]:
+    """Mark cancellations that were confirmed so many seconds ago as told, each once, and return them."""
+    rows = await connection.execute(_CANCELLATIONS, {"seconds": seconds, "batch": BATCH})
+    return [
+        CancelamentoDemorado(row.id, row.conversa, row.emissao_id, row.correlacao or row.id_integracao) for row in rows
+    ]

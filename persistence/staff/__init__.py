@@ -1,0 +1,1 @@
+"""What the console reads and keeps: accounts, queues, cases, figures, audit."""

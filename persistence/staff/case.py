@@ -1,0 +1,273 @@
+"""Reads one case whole: the session, its conversation, what was said, decided, sent and answered; changes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import distinct_on
+
+from persistence.access.accounts import SHOWN
+from persistence.tables import (
+    MENSAGENS_ABERTAS,
+    MENSAGENS_LIDAS,
+    anotacao,
+    conversas,
+    empresa,
+    gateway_tentativas,
+    inbox,
+    nfse_emissao,
+    nfse_processada,
+    outbox,
+    resolvida,
+    session_snapshot,
+    staff,
+    transicoes,
+    usuario,
+)
+
+if TYPE_CHECKING:
+    from uuid import UUID
+
+    from persistence.access.accounts import Alcance
+    from persistence.db.connection import Connection
+
+MESSAGES = 300  # of a kind in one timeline; the newest ones
+WINDOW = timedelta(hours=24)  # Meta's: after it only templates may be sent
+
+
+@dataclass(frozen=True, slots=True)
+class Caso:
+    """One session with its conversation and company; ``emissoes`` have their note's number, the newest first."""
+
+    sessao: Any
+    emissoes: list[Any]
+    outras: list[Any]
+    seguinte_em: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Registro:
+    """Everything that stands in a timeline, each kind in order."""
+
+    entradas: list[Any]
+    saidas: list[Any]
+    passos: list[Any]
+    tentativas: list[Any]
+    notas: list[Any]
+
+
+_S = session_snapshot.c
+# How a session's note stands; of two notes, the one that is still worth something.
+NOTA: sa.Label[str | None] = (
+    sa.select(nfse_processada.c.status)
+    .join(nfse_emissao, nfse_emissao.c.id == nfse_processada.c.emissao_id)
+    .where(nfse_emissao.c.session_id == _S.id)
+    .order_by(nfse_processada.c.status == "cancelado", nfse_processada.c.status, nfse_processada.c.id.desc())
+    .limit(1)
+    .correlate(session_snapshot)
+    .scalar_subquery()
+    .label("nota")
+)
+_other, _of_it = nfse_processada.alias(), nfse_emissao.alias()
+# Ids of the sessions of which every note is cancelled; few, so a list begins with them.
+CANCELADAS: sa.Select[int] = (
+    sa.select(nfse_emissao.c.session_id)
+    .join(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
+    .where(
+        nfse_processada.c.status == "cancelado",
+        ~sa.exists(
+            sa.select(_other.c.id)
+            .join(_of_it, _of_it.c.id == _other.c.emissao_id)
+            .where(_of_it.c.session_id == nfse_emissao.c.session_id, _other.c.status != "cancelado")
+        ),
+    )
+)
+_window = sa.func.now() - conversas.c.ultima_entrada_em < WINDOW
+_SESSION = (
+    sa.select(
+        session_snapshot,
+        NOTA,
+        conversas.c.codigo,
+        conversas.c.wa_id,
+        conversas.c.nome_perfil,
+        conversas.c.ultima_entrada_em,
+        conversas.c.atendente_id,
+        conversas.c.assumida_em,
+        _window.label("janela_aberta"),
+        SHOWN.label("atendente"),
+        empresa.c.razao_social,
+        empresa.c.cnpj.label("empresa_cnpj"),
+        empresa.c.municipio_ibge,
+        empresa.c.envio_suspenso,
+        resolvida.c.em.label("resolvida_em"),
+        resolvida.c.quem.label("resolvida_por"),
+        resolvida.c.motivo.label("resolvida_motivo"),
+        sa.func.now().label("agora"),
+    )
+    .join(conversas, conversas.c.conversa == _S.conversa)
+    .join(empresa, empresa.c.id == _S.empresa_id)
+    .outerjoin(staff, staff.c.id == conversas.c.atendente_id)
+    .outerjoin(resolvida, sa.and_(resolvida.c.sessao_id == _S.sessao_id, resolvida.c.em >= _S.updated_at))
+)
+
+
+_LISTED = sa.select(_S.sessao_id, _S.estado, _S.created_at, _S.valor, NOTA)
+
+
+async def session(connection: Connection, alcance: Alcance, sessao_id: str) -> Caso | None:
+    """Return one session, if it is of a company that somebody may see."""
+    statement = _SESSION.where(_S.sessao_id == sessao_id, alcance.em(_S.empresa_id))
+    row = (await connection.execute(statement)).one_or_none()
+    if row is None:
+        return None
+    emitted = (
+        sa.select(
+            nfse_emissao,
+            nfse_processada.c.numero,
+            nfse_processada.c.chave,
+            nfse_processada.c.status.label("nota_status"),
+        )
+        .outerjoin(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
+        .where(nfse_emissao.c.session_id == row.id)
+        .order_by(nfse_emissao.c.id.desc())
+    )
+    others = _LISTED.where(_S.conversa == row.conversa)
+    others = others.where(alcance.em(_S.empresa_id), _S.id != row.id).order_by(_S.id.desc()).limit(8)
+    after = sa.select(sa.func.min(_S.created_at)).where(_S.conversa == row.conversa, _S.id > row.id)
+    return Caso(
+        row,
+        list(await connection.execute(emitted)),
+        list(await connection.execute(others)),
+        (await connection.execute(after)).scalar_one(),
+    )
+
+
+async def contact(connection: Connection, alcance: Alcance, codigo: UUID) -> Any | None:
+    """Return one conversation; one without a company, now or ever, is only for who sees everything."""
+    c = conversas.c
+    joined = conversas.outerjoin(usuario, usuario.c.id == c.usuario_id)
+    joined = joined.outerjoin(empresa, empresa.c.id == usuario.c.empresa_id)
+    joined = joined.outerjoin(staff, staff.c.id == c.atendente_id)
+    statement = sa.select(
+        conversas,
+        usuario.c.telefone,
+        empresa.c.id.label("empresa_id"),
+        empresa.c.razao_social,
+        SHOWN.label("atendente"),
+        _window.label("janela_aberta"),
+    ).select_from(joined)
+    theirs = sa.exists().where(_S.conversa == c.conversa, alcance.em(_S.empresa_id))
+    statement = statement.where(c.codigo == codigo, sa.or_(alcance.em(empresa.c.id), theirs))
+    return (await connection.execute(statement)).one_or_none()
+
+
+async def sessions_of(connection: Connection, alcance: Alcance, conversa: str) -> list[Any]:
+    """List a conversation's sessions, the newest first."""
+    statement = _LISTED.where(_S.conversa == conversa, alcance.em(_S.empresa_id)).order_by(_S.id.desc()).limit(50)
+    return list(await connection.execute(statement))
+
+
+async def record(connection: Connection, alcance: Alcance, conversa: str, caso: Caso | None = None) -> Registro:
+    """Return what happened in a conversation, or in one session of it, as far as it is of companies that one may see.
+
+    A turn's messages are marked as done by the very commit that opens a session: that moment is where it begins.
+    """
+    handled = sa.func.coalesce(inbox.c.feito_em, inbox.c.recebido_em)
+    visible = sa.select(_S.sessao_id).where(_S.conversa == conversa, alcance.em(_S.empresa_id))
+    said = inbox.select().where(inbox.c.lane == conversa, may_see(alcance, conversa, handled))
+    sent = outbox.select().where(outbox.c.conversa == conversa)
+    sent = sent.where(may_see(alcance, conversa, outbox.c.criado_em, outbox.c.sessao_id))
+    noted = anotacao.select().where(anotacao.c.conversa == conversa)
+    noted = noted.where(may_see(alcance, conversa, anotacao.c.em, anotacao.c.sessao_id))
+    steps = transicoes.select().where(transicoes.c.sessao_id.in_(visible))
+    tried = sa.select(gateway_tentativas, nfse_emissao.c.id_integracao).join(nfse_emissao)
+    tried = tried.where(nfse_emissao.c.sessao_id.in_(visible), alcance.em(nfse_emissao.c.prestador_id))
+    if caso is not None:
+        sessao_id = caso.sessao.sessao_id
+        said = said.where(_within(caso, handled))
+        ours = outbox.c.sessao_id == sessao_id
+        sent = sent.where(sa.or_(ours, sa.and_(outbox.c.sessao_id.is_(None), _within(caso, outbox.c.criado_em))))
+        about = anotacao.c.sessao_id == sessao_id
+        noted = noted.where(sa.or_(about, sa.and_(anotacao.c.sessao_id.is_(None), _within(caso, anotacao.c.em))))
+        steps = steps.where(transicoes.c.sessao_id == sessao_id)
+        tried = tried.where(nfse_emissao.c.session_id == caso.sessao.id)
+    return Registro(
+        await _newest(connection, said),
+        list(await connection.execute(sent.order_by(outbox.c.id.desc()).limit(MESSAGES))),
+        list(await connection.execute(steps.order_by(transicoes.c.id.desc()).limit(MESSAGES))),
+        list(await connection.execute(tried.order_by(gateway_tentativas.c.id.desc()).limit(MESSAGES))),
+        list(await connection.execute(noted.order_by(anotacao.c.id.desc()).limit(MESSAGES))),
+    )
+
+
+def may_see(
+    alcance: Alcance, conversa: Any, moment: sa.ColumnElement[Any], sessao_id: sa.ColumnElement[Any] | None = None
+) -> sa.ColumnElement[bool]:
+    """Return the condition that something of this conversation, at ``moment``, is of a company that one may see.
+
+    It is of the company of the session that it names; else of the one for which the number may issue, from when it was
+    let in on; before that of the session that was the newest one then, or of the first.
+    """
+    if alcance.todas:
+        return sa.true()
+    held, person, session = conversas.alias(), usuario.alias(), session_snapshot.alias()
+    present = sa.select(person.c.empresa_id).join(held, held.c.usuario_id == person.c.id)
+    present = present.where(held.c.conversa == conversa)
+    sessions = sa.select(session.c.empresa_id).where(session.c.conversa == conversa)
+    owners = [
+        present.where(moment >= person.c.criado_em),
+        sessions.where(session.c.created_at <= moment).order_by(session.c.id.desc()).limit(1),
+        sessions.order_by(session.c.id).limit(1),
+        present,
+    ]
+    if sessao_id is not None:
+        owners.insert(0, sessions.where(session.c.sessao_id == sessao_id))
+    return alcance.em(sa.func.coalesce(*(owner.scalar_subquery() for owner in owners)))
+
+
+async def _newest(connection: Connection, said: sa.Select[Any]) -> list[Any]:
+    """Return the last of a person's words: each half by its index, what waits first, as it may be read meanwhile."""
+    found = {}
+    for half in (MENSAGENS_ABERTAS, MENSAGENS_LIDAS):
+        statement = said.where(sa.text(half)).order_by(inbox.c.id.desc()).limit(MESSAGES)
+        found.update({row.id: row for row in await connection.execute(statement)})
+    return sorted(found.values(), key=lambda row: row.id, reverse=True)[:MESSAGES]
+
+
+def _within(caso: Caso, moment: Any) -> sa.ColumnElement[bool]:
+    since = moment >= caso.sessao.created_at
+    return since if caso.seguinte_em is None else sa.and_(since, moment < caso.seguinte_em)
+
+
+async def message(connection: Connection, alcance: Alcance, conversa: str, outbox_id: int) -> Any | None:
+    """Return one message of ours in this conversation, if it is of a company that somebody may see."""
+    visible = may_see(alcance, conversa, outbox.c.criado_em, outbox.c.sessao_id)
+    statement = outbox.select().where(outbox.c.id == outbox_id, outbox.c.conversa == conversa, visible)
+    return (await connection.execute(statement)).one_or_none()
+
+
+async def revisions(connection: Connection, sessao_id: str) -> list[Any]:
+    """List the journal's drafts: (revisao, em, evento, rascunho), the oldest first, the last of each revision."""
+    t = transicoes.c
+    draft = t.detalhe["rascunho"]
+    statement = sa.select(t.revisao, t.em, t.evento, draft.label("rascunho")).ext(distinct_on(t.revisao))
+    statement = statement.where(t.sessao_id == sessao_id, draft.is_not(None)).order_by(t.revisao, t.id.desc())
+    return list(await connection.execute(statement))
+
+
+async def summaries(connection: Connection, sessao_id: str) -> list[Any]:
+    """List the summaries that were sent: (resumo_de, texto, status, enviado_em), the oldest first."""
+    o = outbox.c
+    statement = sa.select(o.resumo_de, o.mensagem["texto"].astext.label("texto"), o.status, o.enviado_em)
+    statement = statement.where(o.sessao_id == sessao_id, o.resumo_de.is_not(None)).order_by(o.id)
+    return list(await connection.execute(statement))
+
+
+async def confirmation(connection: Connection, sessao_id: str) -> Any | None:
+    """Return the journal's row of the yes that started an emission."""
+    t = transicoes.c
+    statement = transicoes.select().where(t.sessao_id == sessao_id, t.evento == "Confirmou", t.para == "processando")
+    return (await connection.execute(statement.order_by(t.id.desc()).limit(1))).one_or_none()

@@ -1,0 +1,205 @@
+"""Counts for staff: failures of one kind together, the way from first word to invoice, what waits; inside companies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from persistence.staff.case import CANCELADAS
+from persistence.staff.groups import CODE, GROUP_RESOLVED, LOOKED_AFTER, WHEN, last_resolution
+from persistence.tables import (
+    empresa,
+    gateway_tentativas,
+    grupo_resolvido,
+    idempotency_records,
+    nfse_emissao,
+    nfse_processada,
+    outbox,
+    resolvida,
+)
+from persistence.tables import session_snapshot as snapshot
+
+if TYPE_CHECKING:
+    from datetime import timedelta
+
+    from persistence.access.accounts import Alcance
+    from persistence.db.connection import Connection
+
+GROUPS = 100  # of failures; more than that many kinds is one big failure
+_E = nfse_emissao.c
+
+
+@dataclass(frozen=True, slots=True)
+class Caminho:
+    """How far the sessions of a time came; seconds from the first word to the invoice, and messages for each.
+
+    ``autorizadas`` have a note that stands; of ``canceladas`` every note was cancelled.
+    """
+
+    abertas: int
+    completas: int
+    confirmadas: int
+    autorizadas: int
+    canceladas: int
+    mediana: float | None
+    p95: float | None
+    mensagens: int
+
+
+async def failure_groups(connection: Connection, alcance: Alcance, since: timedelta) -> list[Any]:
+    """List failures by the gateway's code, status and city: count, open ones, first and last seen, one sample.
+
+    Those with something open come first. ``voltou``: somebody had resolved the group, or one of it, and it failed again
+    later. ``resolvido_em``, ``resolvido_quem`` and ``resolvido_motivo`` are of the whole group's last resolution.
+    """
+    joined = nfse_emissao.join(empresa, empresa.c.id == _E.prestador_id)
+    seen = resolvida.join(snapshot, snapshot.c.sessao_id == resolvida.c.sessao_id)  # few: no need of every session
+    joined = joined.outerjoin(seen, resolvida.c.sessao_id == _E.sessao_id)
+    joined = joined.outerjoin(grupo_resolvido, GROUP_RESOLVED)
+    solved = sa.func.greatest(sa.func.max(resolvida.c.em), sa.func.max(grupo_resolvido.c.em))
+    last, opened = sa.func.max(_E.criado_em), sa.func.count().filter(~LOOKED_AFTER)
+    counted = (
+        sa.select(
+            CODE.label("codigo"),
+            _E.status,
+            empresa.c.municipio_ibge,
+            sa.func.count().label("quantas"),
+            opened.label("abertas"),
+            sa.func.min(_E.criado_em).label("primeira"),
+            last.label("ultima"),
+            sa.func.max(_E.sessao_id).label("exemplo"),
+            sa.func.max(_E.erro_mensagem).label("mensagem"),
+            sa.func.coalesce(solved < sa.func.max(WHEN), sa.false()).label("voltou"),
+        )
+        .select_from(joined)
+        .where(_E.status.in_(("rejeitado", "conflito", "erro", "desconhecido")), alcance.em(_E.prestador_id))
+        .where(_E.criado_em > sa.func.now() - since)
+        .group_by(CODE, _E.status, empresa.c.municipio_ibge)
+        .order_by((opened > 0).desc(), last.desc())
+        .limit(GROUPS)
+        .subquery()
+    )
+    resolved = last_resolution(alcance, counted.c.codigo, counted.c.status, counted.c.municipio_ibge).lateral()
+    said = (resolved.c[name].label(f"resolvido_{name}") for name in ("em", "quem", "motivo"))
+    statement = sa.select(counted, *said).select_from(counted.outerjoin(resolved, sa.true()))
+    return list(await connection.execute(statement.order_by((counted.c.abertas > 0).desc(), counted.c.ultima.desc())))
+
+
+async def way(connection: Connection, alcance: Alcance, since: timedelta) -> Caminho:
+    """Count how far sessions came, and how long an invoice took."""
+    s = snapshot.c
+    recent = sa.and_(s.created_at > sa.func.now() - since, alcance.em(s.empresa_id))
+    cancelled = s.id.in_(CANCELADAS)
+    counts = sa.select(
+        sa.func.count().label("abertas"),
+        sa.func.count().filter(s.resumos > 0).label("completas"),
+        sa.func.count().filter(s.id_integracao.is_not(None)).label("confirmadas"),
+        sa.func.count().filter(s.estado == "aprovado", ~cancelled).label("autorizadas"),
+        sa.func.count().filter(s.estado == "aprovado", cancelled).label("canceladas"),
+    ).where(recent)
+    took = sa.func.extract("epoch", nfse_processada.c.criado_em - s.created_at)
+    times = sa.select(
+        sa.func.percentile_cont(0.5).within_group(took).label("mediana"),
+        sa.func.percentile_cont(0.95).within_group(took).label("p95"),
+    ).select_from(
+        nfse_processada.join(nfse_emissao, _E.id == nfse_processada.c.emissao_id).join(snapshot, s.id == _E.session_id)
+    )
+    sent = sa.select(sa.func.count()).select_from(outbox.join(snapshot, s.sessao_id == outbox.c.sessao_id))
+    sent = sent.where(recent, outbox.c.enviado_em.is_not(None))
+    a = (await connection.execute(counts)).one()
+    b = (await connection.execute(times.where(recent))).one()
+    mensagens = (await connection.execute(sent)).scalar_one()
+    return Caminho(
+        a.abertas,
+        a.completas,
+        a.confirmadas,
+        a.autorizadas,
+        a.canceladas,
+        float(b.mediana) if b.mediana is not None else None,
+        float(b.p95) if b.p95 is not None else None,
+        mensagens,
+    )
+
+
+async def per_day(connection: Connection, alcance: Alcance, since: timedelta) -> list[tuple[str, int]]:
+    """Count the invoices that stand by the day in Brazil on which they were authorised, the oldest first."""
+    local = sa.func.timezone("America/Sao_Paulo", nfse_processada.c.criado_em)
+    day = sa.func.to_char(local, "YYYY-MM-DD")
+    joined = nfse_processada.join(nfse_emissao, _E.id == nfse_processada.c.emissao_id)
+    statement = sa.select(day, sa.func.count()).select_from(joined)
+    statement = statement.where(nfse_processada.c.criado_em > sa.func.now() - since, alcance.em(_E.prestador_id))
+    statement = statement.where(nfse_processada.c.status != "cancelado")
+    rows = await connection.execute(statement.group_by(day).order_by(day))
+    return [(str(row[0]), int(row[1])) for row in rows]
+
+
+async def refusals(connection: Connection, alcance: Alcance, since: timedelta) -> list[tuple[str, int]]:
+    """Count what the authority refused, by its code, the commonest first."""
+    statement = sa.select(CODE, sa.func.count()).where(_E.status == "rejeitado", alcance.em(_E.prestador_id))
+    statement = statement.where(_E.criado_em > sa.func.now() - since)
+    rows = await connection.execute(statement.group_by(CODE).order_by(sa.func.count().desc()).limit(8))
+    return [(str(row[0]), int(row[1])) for row in rows]
+
+
+async def emissions_waiting(connection: Connection, alcance: Alcance) -> list[Any]:
+    """Count emissions without an end, by status, with the oldest one's age in seconds."""
+    oldest = sa.func.extract("epoch", sa.func.now() - sa.func.min(_E.criado_em))
+    statement = sa.select(_E.status, sa.func.count().label("quantas"), oldest.label("idade"))
+    waits = sa.or_(_E.proxima_acao_em.is_not(None), _E.status.in_(("conflito", "erro")))
+    return list(await connection.execute(statement.where(waits, alcance.em(_E.prestador_id)).group_by(_E.status)))
+
+
+async def held(connection: Connection, alcance: Alcance) -> list[Any]:
+    """Count emissions that wait without a call, by why, with the longest wait in seconds: (retida, quantas, idade)."""
+    age = sa.func.extract("epoch", sa.func.now() - sa.func.min(_E.criado_em))
+    statement = sa.select(_E.retida, sa.func.count().label("quantas"), age.label("idade"))
+    statement = statement.where(_E.proxima_acao_em.is_not(None), _E.retida.is_not(None), alcance.em(_E.prestador_id))
+    return list(await connection.execute(statement.group_by(_E.retida).order_by(_E.retida)))
+
+
+async def open_operations(connection: Connection, alcance: Alcance, limit: int) -> list[Any]:
+    """List operations of which nobody knows how they ended, the oldest first, with their age in seconds.
+
+    One of no session (an operator's command, say) is for those who see every company.
+    """
+    r = idempotency_records.c
+    age = sa.func.extract("epoch", sa.func.now() - r.created_at)
+    joined = idempotency_records.outerjoin(snapshot, snapshot.c.sessao_id == r.process_instance_id)
+    statement = sa.select(r.operation_name, r.process_instance_id, snapshot.c.sessao_id, age.label("idade"))
+    statement = statement.select_from(joined).where(r.status == "PENDING", r.lease_until <= sa.func.now())
+    statement = statement.where(alcance.em(snapshot.c.empresa_id)).order_by(r.created_at).limit(limit)
+    return list(await connection.execute(statement))
+
+
+async def last_answer(connection: Connection) -> Any:
+    """Return when the gateway last answered, and how many of its newest 20 calls had no whole answer or a 5xx."""
+    t = gateway_tentativas.c
+    newest = sa.select(t.em, t.http_status).order_by(t.id.desc()).limit(20).subquery()
+    bad = sa.or_(newest.c.http_status.is_(None), newest.c.http_status >= 500)  # noqa: PLR2004 - server errors
+    statement = sa.select(
+        sa.func.max(newest.c.em).filter(~bad).label("em"),
+        sa.func.count().filter(bad).label("ruins"),
+        sa.func.count().label("chamadas"),
+    )
+    return (await connection.execute(statement)).one()
+
+
+async def gateway_lately(connection: Connection, alcance: Alcance) -> list[Any]:
+    """Count the last hour's gateway calls by outcome, with their median time in milliseconds."""
+    t = gateway_tentativas.c
+    took = sa.func.percentile_cont(0.5).within_group(t.latencia_ms)
+    statement = sa.select(t.operacao, t.resultado, sa.func.count().label("quantas"), took.label("mediana"))
+    statement = statement.select_from(gateway_tentativas.join(nfse_emissao, _E.id == t.emissao_id))
+    statement = statement.where(t.em > sa.func.now() - sa.text("interval '1 hour'"), alcance.em(_E.prestador_id))
+    return list(await connection.execute(statement.group_by(t.operacao, t.resultado).order_by(t.operacao)))
+
+
+async def suspended(connection: Connection, alcance: Alcance) -> list[Any]:
+    """List companies for which the gateway refuses our credentials."""
+    waiting = sa.select(sa.func.count()).where(_E.prestador_id == empresa.c.id, _E.proxima_acao_em.is_not(None))
+    columns = (empresa.c.razao_social, empresa.c.envio_suspenso, empresa.c.suspenso_em, empresa.c.sonda_em)
+    statement = sa.select(*columns, waiting.scalar_subquery().label("esperando"))
+    statement = statement.where(empresa.c.envio_suspenso.is_not(None), alcance.em(empresa.c.id))
+    return list(await connection.execute(statement.order_by(empresa.c.razao_social).limit(100)))

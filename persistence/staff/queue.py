@@ -1,0 +1,229 @@
+"""Finds what staff must look at: sessions, contacts nobody knows, quarantined rows; only inside their companies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal  # noqa: TC003 - part of a record that is built at run time
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from persistence.access.accounts import SHOWN
+from persistence.conversations.conversations import APAGADO
+from persistence.staff.case import CANCELADAS, NOTA, may_see
+from persistence.tables import (
+    conversas,
+    empresa,
+    inbox,
+    session_snapshot,
+    staff,
+    usuario,
+)
+
+if TYPE_CHECKING:
+    from persistence.access.accounts import Alcance
+    from persistence.db.connection import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Filtros:
+    """What the list is narrowed to; values in BRL. ``antes`` is the id that the next page continues from.
+
+    ``estado`` is a state of sessions, or ``CANCELADA``; *aprovado* leaves out what was cancelled since.
+    """
+
+    estado: str | None = None
+    motivo: str | None = None
+    empresa_id: int | None = None
+    atendente: str | None = None
+    valor_de: Decimal | None = None
+    valor_ate: Decimal | None = None
+    antes: int | None = None
+
+
+CANCELADA = "cancelada"  # authorised, then cancelled: no state of a session, what became of its note
+COUNTED = 1000  # rows of a tab; a page that says "999+" is opened as often as one that says 4,812
+# Each source has an index of its own, so that the list costs what needs eyes, not what was ever done.
+_EYES = """
+WITH olhos AS (
+    SELECT id, 'erro' AS causa FROM session_snapshot WHERE estado = 'erro'
+    UNION ALL
+    SELECT r.id, 'recusa_nossa' FROM session_snapshot r WHERE r.estado = 'rejeitado' AND r.pendente IS NULL
+        AND r.updated_at > now() - interval '30 days'
+        AND NOT EXISTS (SELECT FROM session_snapshot d WHERE d.origem = r.sessao_id)
+    UNION ALL
+    SELECT session_id, status FROM nfse_emissao WHERE status IN ('desconhecido', 'conflito', 'erro')
+        AND (status <> 'desconhecido' OR criado_em < now() - interval '2 minutes')
+    UNION ALL
+    SELECT session_id, 'espera_pessoa' FROM nfse_emissao WHERE retida = 'pessoa'
+    UNION ALL
+    SELECT e.session_id, 'duas_notas' FROM nfse_emissao e JOIN nfse_processada p ON p.emissao_id = e.id
+        WHERE e.status = 'concluido' AND e.tentativa > 1 AND p.status <> 'cancelado' AND EXISTS (
+            SELECT FROM nfse_emissao a JOIN nfse_processada n ON n.emissao_id = a.id
+            WHERE a.sessao_id = e.sessao_id AND a.revisao = e.revisao AND a.id <> e.id AND n.status <> 'cancelado')
+    UNION ALL
+    SELECT id, 'demora' FROM session_snapshot
+        WHERE estado = 'processando' AND updated_at < now() - interval '10 minutes'
+    UNION ALL
+    SELECT s.id, 'nao_entregue' FROM outbox o JOIN session_snapshot s ON s.sessao_id = o.sessao_id
+        WHERE o.erro IS NOT NULL AND o.status = 'falhou' AND o.criado_em > now() - interval '7 days'
+    UNION ALL
+    SELECT s.id, 'assumida' FROM conversas c CROSS JOIN LATERAL (
+        SELECT id FROM session_snapshot WHERE conversa = c.conversa ORDER BY id DESC LIMIT 1) s
+        WHERE c.atendente_id IS NOT NULL
+)
+SELECT o.id, array_agg(DISTINCT o.causa) AS causas FROM olhos o JOIN session_snapshot s ON s.id = o.id
+    LEFT JOIN resolvida r ON r.sessao_id = s.sessao_id
+WHERE r.em IS NULL OR r.em < s.updated_at OR o.causa = 'assumida'
+GROUP BY o.id
+"""
+_S = session_snapshot.c
+_eyes = sa.text(_EYES).columns(sa.column("id", sa.BigInteger), sa.column("causas", sa.ARRAY(sa.Text))).cte("olhos")
+_COLUMNS = (
+    _S.id,
+    _S.sessao_id,
+    _S.estado,
+    _S.snapshot_reason,
+    _S.valor,
+    _S.cnpj,
+    _S.cnpj_razao_social,
+    _S.created_at,
+    _S.updated_at,
+    _S.empresa_id,
+    empresa.c.razao_social,
+    conversas.c.wa_id,
+    conversas.c.nome_perfil,
+    NOTA,
+    conversas.c.atendente_id,
+    SHOWN.label("atendente"),
+    sa.func.extract("epoch", sa.func.now() - _S.created_at).label("idade"),
+)
+
+
+def listing(*more: Any) -> sa.Select[Any]:
+    """Return the columns of a list of sessions, and the joins that they need."""
+    joined = session_snapshot.join(empresa, empresa.c.id == _S.empresa_id)
+    joined = joined.join(conversas, conversas.c.conversa == _S.conversa)
+    joined = joined.outerjoin(staff, staff.c.id == conversas.c.atendente_id)
+    return sa.select(*_COLUMNS, *more).select_from(joined)
+
+
+async def needing_eyes(connection: Connection, alcance: Alcance, filtros: Filtros, limite: int) -> list[Any]:
+    """List sessions that somebody must look at, who waits longest first; ``causas`` says why each is here."""
+    statement = listing(_eyes.c.causas).join(_eyes, _eyes.c.id == _S.id)
+    statement = _narrowed(statement, alcance, filtros).order_by(_S.id).limit(limite)
+    if filtros.antes is not None:
+        statement = statement.where(_S.id > filtros.antes)
+    return list(await connection.execute(statement))
+
+
+async def all_sessions(connection: Connection, alcance: Alcance, filtros: Filtros, limite: int) -> list[Any]:
+    """List sessions, the newest first."""
+    statement = _narrowed(listing(sa.literal([], sa.ARRAY(sa.Text)).label("causas")), alcance, filtros)
+    if filtros.antes is not None:
+        statement = statement.where(_S.id < filtros.antes)
+    return list(await connection.execute(statement.order_by(_S.id.desc()).limit(limite)))
+
+
+def narrowed(alcance: Alcance, filtros: Filtros, *more: Any, atencao: bool) -> sa.Select[Any]:
+    """Return the statement behind either list, with further columns and no order, for who joins more to it."""
+    if atencao:
+        return _narrowed(listing(_eyes.c.causas, *more).join(_eyes, _eyes.c.id == _S.id), alcance, filtros)
+    return _narrowed(listing(sa.literal([], sa.ARRAY(sa.Text)).label("causas"), *more), alcance, filtros)
+
+
+def _narrowed(statement: sa.Select[Any], alcance: Alcance, filtros: Filtros) -> sa.Select[Any]:
+    statement = statement.where(alcance.em(_S.empresa_id))
+    estado = "aprovado" if filtros.estado == CANCELADA else filtros.estado
+    if estado == "aprovado":
+        cancelled = _S.id.in_(CANCELADAS)
+        statement = statement.where(cancelled if filtros.estado == CANCELADA else ~cancelled)
+    for column, wanted in (
+        (_S.estado, estado),
+        (_S.snapshot_reason, filtros.motivo),
+        (_S.empresa_id, filtros.empresa_id),
+    ):
+        if wanted is not None:
+            statement = statement.where(column == wanted)
+    if filtros.atendente is not None:  # by the login or by the name that is shown
+        named = filtros.atendente.lower()
+        statement = statement.where(sa.or_(staff.c.nome == named, sa.func.lower(SHOWN) == named))
+    if filtros.valor_de is not None:
+        statement = statement.where(_S.valor >= filtros.valor_de)
+    if filtros.valor_ate is not None:
+        statement = statement.where(_S.valor <= filtros.valor_ate)
+    return statement
+
+
+async def unknown_contacts(connection: Connection, alcance: Alcance, antes: Any | None, limite: int) -> list[Any]:
+    """List conversations of numbers that no company knows, the most recent first; only for who sees everything."""
+    if not alcance.todas:
+        return []
+    c = conversas.c
+    statement = sa.select(c.codigo, c.wa_id, c.endereco, c.nome_perfil, c.mensagens, c.criado_em, c.ultima_entrada_em)
+    statement = (
+        statement.where(c.usuario_id.is_(None), c.endereco != APAGADO)
+        .order_by(c.ultima_entrada_em.desc())
+        .limit(limite)
+    )
+    if antes is not None:
+        statement = statement.where(c.ultima_entrada_em < antes)
+    return list(await connection.execute(statement))
+
+
+async def quarantined(connection: Connection, alcance: Alcance, antes: int | None, limite: int) -> list[Any]:
+    """List rows that failed five times, with whose conversation it was, the newest first."""
+    statement = _aside(alcance).order_by(inbox.c.id.desc()).limit(limite)
+    if antes is not None:
+        statement = statement.where(inbox.c.id < antes)
+    return list(await connection.execute(statement))
+
+
+async def quarantined_row(connection: Connection, alcance: Alcance, row_id: int) -> Any | None:
+    """Return one of them."""
+    return (await connection.execute(_aside(alcance).where(inbox.c.id == row_id))).one_or_none()
+
+
+def _aside(alcance: Alcance) -> sa.Select[Any]:
+    joined = inbox.outerjoin(conversas, conversas.c.conversa == inbox.c.lane)
+    joined = joined.outerjoin(usuario, usuario.c.id == conversas.c.usuario_id)
+    joined = joined.outerjoin(empresa, empresa.c.id == usuario.c.empresa_id)
+    statement = sa.select(
+        inbox.c.id,
+        inbox.c.tipo,
+        inbox.c.tentativas,
+        inbox.c.erro,
+        inbox.c.recebido_em,
+        inbox.c.correlacao,
+        inbox.c.payload,
+        conversas.c.codigo,
+        conversas.c.wa_id,
+        conversas.c.nome_perfil,
+        empresa.c.id.label("empresa_id"),
+        empresa.c.razao_social,
+    ).select_from(joined)
+    visible = may_see(alcance, inbox.c.lane, inbox.c.recebido_em)
+    return statement.where(inbox.c.estado == 2, visible)  # noqa: PLR2004 - 2 is quarantined
+
+
+async def counts(connection: Connection, alcance: Alcance) -> dict[str, int]:
+    """Count what each tab of the queue holds, up to 1,000: nobody needs to know how many more there are."""
+    eyes = sa.select(sa.true()).select_from(_eyes.join(session_snapshot, _S.id == _eyes.c.id))
+    aside = sa.select(sa.true()).select_from(inbox)
+    aside = aside.where(inbox.c.estado == 2, may_see(alcance, inbox.c.lane, inbox.c.recebido_em))  # noqa: PLR2004 - 2 is quarantined
+    unknown = sa.select(sa.true()).select_from(conversas)
+    unknown = unknown.where(conversas.c.usuario_id.is_(None), conversas.c.endereco != APAGADO)
+    if not alcance.todas:
+        unknown = unknown.where(sa.false())
+    tabs = {"atencao": eyes.where(alcance.em(_S.empresa_id)), "quarentena": aside, "desconhecidas": unknown}
+    sums = (
+        sa.select(sa.func.count()).select_from(rows.limit(COUNTED).subquery()).scalar_subquery().label(name)
+        for name, rows in tabs.items()
+    )
+    return dict((await connection.execute(sa.select(*sums))).one())
+
+
+async def companies(connection: Connection, alcance: Alcance) -> list[Any]:
+    """List the companies that somebody may see, by name."""
+    statement = sa.select(empresa.c.id, empresa.c.razao_social).where(alcance.em(empresa.c.id))
+    return list(await connection.execute(statement.order_by(empresa.c.razao_social).limit(500)))

@@ -1,0 +1,90 @@
+"""Finds sessions by what people have in hand: phone, document, session, reference, wamid, note number."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from persistence.staff.queue import listing
+from persistence.tables import conversas, inbox, nfse_emissao, nfse_processada, outbox, session_snapshot, usuario
+
+if TYPE_CHECKING:
+    from persistence.access.accounts import Alcance
+    from persistence.db.connection import Connection
+
+LIMIT = 50  # more is no answer
+OPENS_WITHIN = timedelta(minutes=5)  # from the words to the session that they open
+END_OF_A_PHONE = 8  # digits that every way of writing a Brazilian number shares
+_S = session_snapshot.c
+
+
+async def by_session(connection: Connection, alcance: Alcance, sessao_id: str) -> list[Any]:
+    """The session of this id."""
+    return await _sessions(connection, alcance, _S.sessao_id == sessao_id)
+
+
+async def by_reference(connection: Connection, alcance: Alcance, id_integracao: str) -> list[Any]:
+    """The session whose emission has this reference at the gateway."""
+    found = sa.select(nfse_emissao.c.session_id).where(nfse_emissao.c.id_integracao == id_integracao)
+    return await _sessions(connection, alcance, _S.id.in_(found))
+
+
+async def by_note(connection: Connection, alcance: Alcance, numero: str) -> list[Any]:
+    """Sessions whose note has this number; each company counts for itself, so there may be several."""
+    found = sa.select(nfse_emissao.c.session_id).join(nfse_processada)
+    return await _sessions(connection, alcance, _S.id.in_(found.where(nfse_processada.c.numero == numero)))
+
+
+async def by_document(connection: Connection, alcance: Alcance, documento: str) -> list[Any]:
+    """Sessions whose customer has this CNPJ or CPF, bare."""
+    return await _sessions(connection, alcance, _S.cnpj == documento)
+
+
+async def by_wamid(connection: Connection, alcance: Alcance, wamid: str) -> list[Any]:
+    """The session that one message, theirs or ours, belongs to: the conversation's newest one at that moment."""
+    ours = sa.select(outbox.c.conversa, outbox.c.criado_em.label("em")).where(outbox.c.wamid == wamid)
+    theirs = sa.select(inbox.c.lane.label("conversa"), inbox.c.recebido_em.label("em")).where(inbox.c.chave == wamid)
+    said = sa.union_all(ours, theirs).subquery()
+    row = (await connection.execute(sa.select(said.c.conversa, said.c.em))).first()
+    if row is None:
+        return []
+    # A message that opens a session comes a moment before it.
+    one = (
+        sa.select(_S.id)
+        .where(_S.conversa == row.conversa, _S.created_at <= row.em + OPENS_WITHIN)
+        .order_by(_S.id.desc())
+        .limit(1)
+    )
+    return await _sessions(connection, alcance, _S.id.in_(one))
+
+
+async def by_phone(connection: Connection, alcance: Alcance, digits: str) -> list[Any]:
+    """Sessions of whoever has this number: with or without country, area code and ninth digit."""
+    return await _sessions(connection, alcance, _S.conversa.in_(sa.select(conversas.c.conversa).where(_phone(digits))))
+
+
+async def contacts_by_phone(connection: Connection, alcance: Alcance, digits: str) -> list[Any]:
+    """Conversations of this number that have no session: somebody we don't know, or who only said hello."""
+    c = conversas.c
+    none = ~sa.exists().where(_S.conversa == c.conversa)
+    joined = conversas.outerjoin(usuario, usuario.c.id == c.usuario_id)
+    statement = sa.select(c.codigo, c.wa_id, c.nome_perfil, c.mensagens, c.ultima_entrada_em).select_from(joined)
+    statement = statement.where(_phone(digits), none, alcance.em(usuario.c.empresa_id)).limit(LIMIT)
+    return list(await connection.execute(statement))
+
+
+def _phone(digits: str) -> sa.ColumnElement[bool]:
+    """Compare the last eight digits by the index, then whatever stands before them."""
+    end = digits[-END_OF_A_PHONE:]
+    ends_alike = sa.func.right(conversas.c.wa_id, END_OF_A_PHONE) == end
+    before = digits[:-END_OF_A_PHONE].removeprefix("55") if len(digits) > 11 else digits[:-END_OF_A_PHONE]  # noqa: PLR2004 - area code and nine digits
+    area = before[:2] if len(before) >= 2 else ""  # noqa: PLR2004 - an area code; one digit is the ninth
+    return sa.and_(ends_alike, conversas.c.wa_id.like(f"55{area}%")) if area else ends_alike
+
+
+async def _sessions(connection: Connection, alcance: Alcance, condition: Any) -> list[Any]:
+    statement = listing(sa.literal([], sa.ARRAY(sa.Text)).label("causas"))
+    statement = statement.where(condition, alcance.em(_S.empresa_id)).order_by(_S.id.desc()).limit(LIMIT)
+    return list(await connection.execute(statement))

@@ -1,0 +1,1 @@
+"""Proofs: simulators, storms and measurements; no part of the production image."""

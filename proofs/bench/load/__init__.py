@@ -1,0 +1,1 @@
+"""The load: who presses, and the world around the house under measurement."""

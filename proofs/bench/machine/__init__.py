@@ -1,0 +1,1 @@
+"""The machine: processes, cores, CPU time, versions."""

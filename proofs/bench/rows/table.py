@@ -1,0 +1,17 @@
+"""The rows of the table of figures, in the order in which they are measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from proofs.bench.rows import ack, conversations, engine, extraction, growth, month, replicas, start, turns
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from proofs.bench.figure import Figure
+    from proofs.bench.machine.place import Place
+    from proofs.bench.plan import Plan
+
+_MODULES = (ack, turns, engine, replicas, conversations, month, growth, start, extraction)
+ROWS: dict[str, Callable[[Place, Plan], Awaitable[list[Figure]]]] = {module.ROW: module.measure for module in _MODULES}

@@ -1,0 +1,1 @@
+"""The simulated WhatsApp Cloud API."""

@@ -1,0 +1,1 @@
+"""The demo page: a phone in a browser."""

@@ -1,0 +1,1 @@
+"""The simulated PlugNotas and its city."""

@@ -1,0 +1,131 @@
+"""The crowd of a storm, drawn from one seed: who wants which invoice of which company; does and judges nothing."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from proofs.storm.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Issuer:
+    """A company of the storm, as its operator registers it; ``aliquota`` a percentage, ``municipio`` the IBGE code."""
+
+    cnpj: str
+    razao_social: str
+    inscricao_municipal: str
+    municipio: str
+    regime: str
+    codigo_servico: str
+    cnae: str | None = None
+    aliquota: str | None = None
+    serie_rps: str | None = None
+    primeiro_rps: int | None = None
+
+
+ISSUERS = (  # two, one of which numbers its RPS itself: nothing of one may appear in a note of the other
+    Issuer("11222333000181", "ANA DESIGN ME", "12345678", "3550308", "mei", "170101"),
+    Issuer(
+        "99000001000101",
+        "OFICINA QUASE NOVA FICTÍCIA LTDA",
+        "445566",
+        "3106200",
+        "simples",
+        "140101",
+        cnae="4520001",
+        aliquota="2.5",
+        serie_rps="7",
+        primeiro_rps=501,
+    ),
+)
+SERVICES = (  # as people write them; letters that a fiscal layout takes as they are
+    "consultoria de marketing",
+    "manutenção de ar-condicionado",
+    "aulas de inglês",
+    "revisão de textos acadêmicos",
+    "desenvolvimento de site institucional",
+    "instalação elétrica e reparos",
+    "fotografia de produtos",
+    "assessoria contábil",
+)
+YES = ("sim", "pode confirmar", "ok")  # words that confirm the summary on the phone
+EMAILING = 0.2  # of the people: they give the customer's e-mail address
+DATING = 0.15  # of the people: they say the day of the service
+MONTHLY = 0.15  # of the people: they say the month that the invoice belongs to
+SAID_YEAR = 2025  # of those days and months: past, whenever the storm runs
+SAYING_YES = 0.15  # of the people: they confirm with a word instead of a tap
+REFUSED = 0.04  # of the people: the authority refuses their first customer, and they name another one
+CANCELLING = 0.04  # of the people: they have the note cancelled once they have it
+EARLY = 0.8  # of the crowd: what takes its person long is not asked of the last ones, whom the whole storm waits for
+CORRECTING = 0.1  # of the people: they change the amount once, and some of them tap the old summary first
+TAPPING_THE_OLD = 0.5  # of those who correct
+IMPATIENT = 0.4  # of the people: they tap Confirmar more than once
+MOST_TAPS = 4
+TAP_GAP = 0.4  # seconds between impatient taps, at most
+FIRST_LINE = 80_000_000  # phone numbers of the crowd: 55 11 9 8xxxxxxx
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """One person and the one invoice they want; ``valor`` in BRL, ``tomador`` the bare CNPJ.
+
+    ``data`` (DD/MM/AAAA) and ``competencia`` (MM/AAAA) as they say them, one of them at most. ``antes`` is an amount
+    said first and corrected later (``None``: right at once); ``recusado`` the bare CNPJ of a customer named first, to
+    whom the authority issues nothing. ``toques`` are the pauses in seconds before each tap on Confirmar;
+    ``toca_antiga``: taps the outdated summary too; ``palavra``: confirms with this word instead. ``cancela``: has the
+    note cancelled once it is there.
+    """
+
+    who: str
+    valor: Decimal
+    tomador: str
+    emitente: Issuer
+    servico: str
+    email: str | None = None
+    data: str | None = None
+    competencia: str | None = None
+    antes: Decimal | None = None
+    recusado: str | None = None
+    toques: tuple[float, ...] = (0.0,)
+    toca_antiga: bool = False
+    palavra: str | None = None
+    cancela: bool = False
+
+
+def wishes(plan: Plan, tomadores: Sequence[str], recusados: Sequence[str]) -> list[Wish]:
+    """Draw the crowd: every person has a phone and an amount of their own; ``recusados`` are customers of no note."""
+    chance = random.Random(f"{plan.seed}|wishes")  # noqa: S311 - seeded on purpose
+    early = int(plan.emissions * EARLY)
+    return [_wish(number, chance, tomadores, recusados, early=number < early) for number in range(plan.emissions)]
+
+
+def _wish(
+    number: int, chance: random.Random, tomadores: Sequence[str], recusados: Sequence[str], *, early: bool
+) -> Wish:
+    valor = Decimal(100_000 + number * 7) / 100  # R$ 1.000,00 upwards, no two alike
+    corrects = chance.random() < CORRECTING
+    taps = chance.randint(2, MOST_TAPS) if chance.random() < IMPATIENT else 1
+    when, month = chance.random(), chance.randint(1, 12)
+    refused, says_yes, cancels = (chance.random() < share and early for share in (REFUSED, SAYING_YES, CANCELLING))
+    return Wish(
+        who=f"55119{FIRST_LINE + number}",
+        valor=valor,
+        tomador=chance.choice(tomadores),
+        emitente=ISSUERS[number % len(ISSUERS)],
+        servico=chance.choice(SERVICES),
+        email=f"financeiro.{number}@cliente.example" if chance.random() < EMAILING else None,
+        data=f"{chance.randint(1, 28):02}/{month:02}/{SAID_YEAR}" if when < DATING else None,
+        competencia=f"{month:02}/{SAID_YEAR}" if DATING <= when < DATING + MONTHLY else None,
+        antes=valor + Decimal("500000.00") if corrects else None,  # nobody's amount
+        recusado=chance.choice(recusados) if refused else None,
+        toques=(chance.uniform(0.0, 1.5), *(chance.uniform(0.0, TAP_GAP) for _ in range(taps - 1))),
+        toca_antiga=corrects and chance.random() < TAPPING_THE_OLD,
+        palavra=chance.choice(YES) if says_yes else None,
+        cancela=cancels,
+    )

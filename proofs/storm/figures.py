@@ -1,0 +1,72 @@
+"""Turns the books and the blows of a storm into figures: how much, how fast, how soon well again; judges nothing."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import TYPE_CHECKING, Any
+
+from proofs.sandbox.faults import Fault
+from proofs.storm.judge.confirmations import read_phones
+from proofs.storm.judge.notes import notes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from proofs.storm.judge.books import Book
+    from proofs.storm.weather import Struck
+
+WIRE = (
+    Fault.DROP_BEFORE,
+    Fault.TOO_MANY,
+    Fault.ERROR_500,
+    Fault.HTML,
+    Fault.SLOW,
+    Fault.NO_NUMBER,
+    Fault.LOSE_ANSWER,
+    Fault.ERROR_500_ACCEPTED,
+    Fault.ACCEPT_LATE,
+    Fault.TRUNCATED,
+    Fault.HTML_ACCEPTED,
+    Fault.HANG,
+    Fault.OTHER_REFERENCE,
+    Fault.BAD_REQUEST_ACCEPTED,
+)
+UNREACHED = frozenset({Fault.DROP_BEFORE, Fault.TOO_MANY, Fault.ERROR_500, Fault.HTML})  # no "call" in the book
+
+
+def spread(seconds: Iterable[float]) -> dict[str, float]:
+    """Return count, median, 95th percentile and maximum; all zero for nothing."""
+    ordered = sorted(seconds)
+    if not ordered:
+        return {"count": 0, "p50": 0.0, "p95": 0.0, "max": 0.0}
+    p50, p95 = (ordered[min(len(ordered) - 1, int(len(ordered) * share))] for share in (0.5, 0.95))
+    return {"count": len(ordered), "p50": round(p50, 2), "p95": round(p95, 2), "max": round(ordered[-1], 2)}
+
+
+def latencies(meta: Book, gateway: Book) -> list[tuple[datetime, float]]:
+    """Return (first valid yes, seconds until the authority's number), for every note."""
+    confirmed = read_phones(meta).confirmed
+    return sorted(
+        (confirmed[note.key].at, (note.settled - confirmed[note.key].at).total_seconds())
+        for note in notes_of(gateway)
+        if note.settled is not None and note.key in confirmed
+    )
+
+
+def recoveries(struck: Iterable[Struck], meta: Book) -> dict[str, dict[str, float]]:
+    """Return by kind of blow: seconds until Meta accepted the house's next message after it."""
+    sent = [record.at for record in meta.of("outbound")]
+    found: dict[str, list[float]] = {}
+    for blow in struck:
+        place = bisect_right(sent, blow.at)
+        if place < len(sent):
+            found.setdefault(blow.kind, []).append((sent[place] - blow.at).total_seconds())
+    return {kind: spread(seconds) for kind, seconds in sorted(found.items())}
+
+
+def gateway_share(gateway: Book) -> dict[str, Any]:
+    """Return how many API calls the gateway saw and how many of them went wrong on the wire."""
+    wrong = sum(gateway.struck.get(fault, 0) for fault in WIRE)
+    calls = sum(gateway.calls.values()) + sum(gateway.struck.get(fault, 0) for fault in UNREACHED)
+    return {"calls": calls, "faulty": wrong, "share": round(wrong / calls, 3) if calls else 0.0}

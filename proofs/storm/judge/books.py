@@ -1,0 +1,187 @@
+"""What a storm leaves behind: the simulators' books, read whole, and what the house's tables hold; judges nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from proofs.sandbox.courier import ABANDONED, DELIVERED, FAILED, QUEUED
+from proofs.sandbox.faults import Fault
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from proofs.sandbox.ledger import Ledger, Record
+    from proofs.storm.crowd import Wish
+    from proofs.storm.plan import Kind, Plan
+
+STRUCK = "fault"  # the kind of fact in which a simulator says that a fault of its own fell
+UNREAD = frozenset({"read", "status"})  # of no use to the judge, and many
+END_DELIVERED, END_ABANDONED = "delivered", "abandoned"
+
+
+@dataclass(slots=True)
+class Hook:
+    """One webhook: ``answers`` are HTTP statuses in order, 0 where nobody answered.
+
+    ``end`` is empty while it is on its way, ``body`` where the book was read without bodies.
+    """
+
+    refs: tuple[str, ...]
+    body: str
+    answers: list[int] = field(default_factory=list)
+    end: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """One simulator's book. ``damage`` says why it proves nothing; empty when it is whole.
+
+    ``records`` are its facts but webhooks, calls and faults; ``struck`` counts the faults that fell, ``dropped`` are
+    the references of webhooks that the simulator itself was told to swallow; ``calls`` counts (method, status).
+    """
+
+    records: Sequence[Record]
+    hooks: Mapping[str, Hook]
+    struck: Mapping[Fault, int]
+    dropped: frozenset[str]
+    calls: Mapping[tuple[str, int], int]
+    damage: tuple[str, ...] = ()
+
+    def of(self, *kinds: str) -> list[Record]:
+        """Return the facts of these kinds, oldest first."""
+        return [record for record in self.records if record.kind in kinds]
+
+
+def open_book(ledger: Ledger, *, bodies: bool) -> Book:
+    """Read a simulator's book from its file; ``bodies``: keep those of webhooks."""
+    return read_book(ledger.replay(), ledger.written, bodies=bodies)
+
+
+def read_book(facts: Iterable[Record], written: int, *, bodies: bool = True) -> Book:
+    """Return the book; it is damaged when it does not hold the ``written`` facts, numbered from 1 without a gap."""
+    reading = _Reading(bodies)
+    try:
+        for fact in facts:
+            reading.take(fact)
+    except (ValueError, KeyError, TypeError) as error:  # a torn line, or one that is no fact of this simulator
+        reading.damage(f"a line cannot be read: {type(error).__name__}")
+    return reading.close(written)
+
+
+class _Reading:
+    """A book on its way from facts to subjects."""
+
+    def __init__(self, bodies: bool) -> None:
+        self._bodies = bodies
+        self._records: list[Record] = []
+        self._hooks: dict[str, Hook] = {}
+        self._struck: Counter[Fault] = Counter()
+        self._dropped: set[str] = set()
+        self._calls: Counter[tuple[str, int]] = Counter()
+        self._damage: list[str] = []
+        self._last = 0
+
+    def take(self, fact: Record) -> None:
+        """Enter one fact."""
+        if fact.seq != self._last + 1:
+            self.damage(f"fact {fact.seq} follows fact {self._last}")
+        self._last = fact.seq
+        data = fact.data
+        if fact.kind == STRUCK:
+            self._struck[Fault(data["fault"])] += 1
+            if data["fault"] == Fault.NO_WEBHOOK:
+                self._dropped.add(data["key"])
+        elif fact.kind == "call":
+            self._calls[data["method"], data["status"]] += 1
+        elif fact.kind == QUEUED:
+            self._hooks[data["id"]] = Hook(tuple(data["refs"]), data["body"] if self._bodies else "")
+        elif fact.kind in {DELIVERED, FAILED, ABANDONED}:
+            self._answered(fact.kind, data)
+        elif fact.kind not in UNREAD:
+            self._records.append(fact)
+
+    def _answered(self, kind: str, data: dict[str, Any]) -> None:
+        """Enter what became of one delivery; the answer of an abandoned one was entered when it failed."""
+        hook = self._hooks.get(data["id"])
+        if hook is None:
+            self.damage(f"webhook {data['id']} was answered and never made")
+            return
+        if kind != ABANDONED:
+            hook.answers.append(data["status"])
+        if kind != FAILED:
+            hook.end = END_DELIVERED if kind == DELIVERED else END_ABANDONED
+
+    def damage(self, why: str) -> None:
+        """Enter why the book proves nothing."""
+        self._damage.append(why)
+
+    def close(self, written: int) -> Book:
+        """Return the book, of which ``written`` facts were to be read."""
+        if self._last != written:
+            self.damage(f"it ends at fact {self._last}, and {written} were written")
+        if not written:
+            self.damage("it is empty")
+        dropped, damage = frozenset(self._dropped), tuple(self._damage)
+        return Book(self._records, self._hooks, self._struck, dropped, self._calls, damage)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The last snapshot of a session: its state and why that was stored."""
+
+    sessao_id: str
+    estado: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A note as the house's own table has it."""
+
+    id_externo: str
+    numero: str
+    chave: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What the house's tables hold: asked for what is still open or missing, never for what a person confirmed.
+
+    ``inbox`` are all its keys, ``hints`` the stored bodies of the gateway's webhooks as canonical JSON, ``emissions``
+    (id_integracao, status) of every attempt; ``open_rows`` counts per table what is still to be done or went wrong.
+    """
+
+    sessions: Sequence[Session]
+    inbox: frozenset[str]
+    hints: frozenset[str]
+    notes: Sequence[Kept]
+    emissions: Sequence[tuple[str, str]]
+    open_rows: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything that the judge looks at: ``wishes`` of those who began; ``media`` returns a file's bytes by its id."""
+
+    plan: Plan
+    wishes: Mapping[str, Wish]
+    meta: Book
+    gateway: Book
+    register: Book
+    media: Callable[[str], bytes | None]
+    house: House
+    blows: Mapping[Kind, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What a confirmation is bound to."""
+
+    sessao_id: str
+    revisao: int
+
+    def __str__(self) -> str:
+        return f"{self.sessao_id} r{self.revisao}"

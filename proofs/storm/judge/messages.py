@@ -1,0 +1,93 @@
+"""Judges what stands on the phones: told once, told all, told the truth; looks into no file."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from proofs.storm.judge.confirmations import shown_in, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from proofs.sandbox.ledger import Record
+    from proofs.storm.crowd import Wish
+    from proofs.storm.judge.books import Book, Key
+    from proofs.storm.judge.notes import Note
+
+ISSUED = re.compile(r"NFS-e (\d+) autorizada")
+CANCELLED = "cancelada"
+NOT_CANCELLED = ("não cancelou", "não foi cancelada", "Pedi o cancelamento")
+
+
+def twice(meta: Book) -> Iterator[str]:
+    """Name what came again: one message, a summary unasked, the same words oftener than their reader wrote anything."""
+    marks: set[tuple[str, str]] = set()
+    summary: dict[str, Key] = {}  # the last one on the phone, while its reader does nothing
+    written: Counter[str] = Counter()
+    told: Counter[tuple[str, str]] = Counter()
+    for record in meta.of("inbound", "outbound"):
+        who = record.data["user"]["key"]
+        if record.kind == "inbound":
+            summary.pop(who, None)
+            written[who] += 1
+            continue
+        payload = record.data["payload"]
+        mark, key, text = (who, str(payload.get("biz_opaque_callback_data"))), shown_in(payload), text_of(payload)
+        told[who, text] += bool(text)
+        if mark in marks:
+            yield f"{who}: message {mark[1]} again"
+        elif key and summary.get(who) == key:
+            yield f"{who}: the summary of {key} again"
+        elif told[who, text] > max(1, written[who]):
+            yield f"{who}: the same words again: {text[:60]}"
+        marks.add(mark)
+        if key:
+            summary[who] = key
+
+
+def untold(meta: Book, notes: Mapping[str, Note]) -> Iterator[str]:
+    """Name people who never read their note's number, or never that it was cancelled; ``notes`` by person."""
+    texts = _texts(meta)
+    for who, note in notes.items():
+        if not any(note.numero in ISSUED.findall(text) for text in texts.get(who, ())):
+            yield f"{who} {note.key}: never told that note {note.numero} was issued"
+        if note.cancelled and not any(_cancelled(text, note) for text in texts.get(who, ())):
+            yield f"{who} {note.key}: never told that note {note.numero} was cancelled"
+
+
+def untrue(meta: Book, notes: Mapping[str, Note], wishes: Iterable[Wish]) -> Iterator[str]:
+    """Name people who were told of a cancellation that is none, or of another note's number."""
+    texts = _texts(meta)
+    for wish in wishes:
+        note = notes.get(wish.who)
+        for text in texts.get(wish.who, ()):
+            if note is not None and not note.cancelled and _cancelled(text, note):
+                yield f"{wish.who}: told that note {note.numero} was cancelled; it stands"
+            if any(note is None or number != note.numero for number in ISSUED.findall(text)):
+                yield f"{wish.who}: told of a note that is not theirs: {text[:60]}"
+
+
+def last_words(meta: Book, who: str) -> str:
+    """Return how the last message on a phone begins, for whoever looks for the cause."""
+    return " ".join((_texts(meta).get(who) or ["nothing"])[-1].split())[:100]
+
+
+def _cancelled(text: str, note: Note) -> bool:
+    return (
+        CANCELLED in text
+        and f"ota {note.numero} " in f"{text} ".replace("*", " ")
+        and not any(words in text for words in NOT_CANCELLED)
+    )
+
+
+def _texts(meta: Book) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for record in meta.of("outbound"):
+        found.setdefault(_who(record), []).append(text_of(record.data["payload"]))
+    return found
+
+
+def _who(record: Record) -> str:
+    return str(record.data["user"]["key"])

@@ -1,0 +1,205 @@
+"""The verdict over a storm: gathers what each subject of the judge found; pure, so that it can be shown to fail."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING
+
+from proofs.storm.judge.confirmations import read_phones
+from proofs.storm.judge.exercise import exercised, lacking, unusable
+from proofs.storm.judge.files import delivered, missing_files, wrong_files
+from proofs.storm.judge.messages import last_words, twice, untold, untrue
+from proofs.storm.judge.notes import notes_of, owner, wrong_notes
+from proofs.storm.judge.webhooks import ends, unaccounted, unstored
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from proofs.storm.judge.books import Evidence, House, Key
+    from proofs.storm.judge.confirmations import Phones, Yes
+    from proofs.storm.judge.notes import Note
+
+APPROVED = ("aprovado", "webhook_success")  # how a session with its note ends
+REFUSED = ("rejeitado", "webhook_rejected")  # how one ends whose note the authority refused
+SETTLED_STATUS, REFUSED_STATUS = "concluido", "rejeitado"  # of an attempt
+STANDS, CANCELLED = "autorizado", "cancelado"  # of a note in the house's own table
+OUTBOUND_LIMIT = 0.001  # of all messages that Meta accepted
+TOLERATED = "outbound_duplicates"
+KEPT, BROKEN, NOT_PROVEN = "KEPT", "BROKEN", "NOT PROVEN"
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Every list of ``faults`` names what is wrong; empty lists are what was promised.
+
+    ``confirmed`` people, ``notes`` with a number, ``sent`` messages that Meta accepted; ``judged`` and ``exercised``
+    count what was looked at and what happened. ``unusable`` and ``lacking`` say why nothing is proven.
+    """
+
+    confirmed: int
+    notes: int
+    sent: int
+    duplicates: list[str] = field(default_factory=list)  # more than one note with a number for one wish
+    lost: list[str] = field(default_factory=list)  # confirmed, and no note
+    unconfirmed: list[str] = field(default_factory=list)  # a note without a yes to that very revision before it
+    wrong: list[str] = field(default_factory=list)  # a field of a note, or of its summary, is not what was wanted
+    stuck: list[str] = field(default_factory=list)  # not ended, or ended otherwise than it should
+    untold: list[str] = field(default_factory=list)  # PDF, XML or the word of it never reached the phone
+    misfiled: list[str] = field(default_factory=list)  # a file that is not the one of its person's note
+    untrue: list[str] = field(default_factory=list)  # a person was told what is not so
+    uncancelled: list[str] = field(default_factory=list)  # cancelled unasked, twice, or not at all
+    misrecorded: list[str] = field(default_factory=list)  # our own table says another thing than the authority
+    unstored: list[str] = field(default_factory=list)  # a webhook was answered 2xx and is not in the inbox
+    unaccounted: list[str] = field(default_factory=list)  # a webhook without an end, or refused
+    outbound_duplicates: list[str] = field(default_factory=list)  # one message of ours on the phone twice
+    unusable: list[str] = field(default_factory=list)
+    lacking: list[str] = field(default_factory=list)
+    judged: dict[str, int] = field(default_factory=dict)
+    exercised: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def faults(self) -> dict[str, list[str]]:
+        """The lists, by name."""
+        found = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in {"unusable", "lacking"}}
+        return {name: value for name, value in found.items() if isinstance(value, list)}
+
+    @property
+    def broken(self) -> bool:
+        """Whether the promise was broken: anything wrong, or outbound duplicates beyond their limit."""
+        grave = [name for name, found in self.faults.items() if found and name != TOLERATED]
+        return bool(grave) or len(self.outbound_duplicates) > self.sent * OUTBOUND_LIMIT
+
+    @property
+    def word(self) -> str:
+        """The one word: damaged books prove nothing, a broken promise needs no more blows to be one."""
+        if self.unusable:
+            return NOT_PROVEN
+        if self.broken:
+            return BROKEN
+        return NOT_PROVEN if self.lacking else KEPT
+
+
+def judge(evidence: Evidence) -> Verdict:
+    """Return the verdict."""
+    phones, notes = read_phones(evidence.meta), notes_of(evidence.gateway)
+    confirmed, wishes = phones.confirmed, evidence.wishes
+    settled = [note for note in notes if note.settled is not None]
+    mine: dict[str, list[Note]] = defaultdict(list)  # notes with a number, by whose wish they are
+    for note in settled:
+        mine[owner(note, phones, wishes)].append(note)
+    first = {who: found[0] for who, found in mine.items() if who}
+    people = {yes.who for yes in confirmed.values()}
+    sent = evidence.meta.of("outbound")
+    files = delivered(evidence.meta, evidence.media)
+    wrong, compared = wrong_notes(notes, phones, wishes)
+    done = exercised(evidence, phones, notes)
+    return Verdict(
+        confirmed=len(people & wishes.keys()),
+        notes=len(settled),
+        sent=len(sent),
+        duplicates=list(_duplicates(mine)),
+        lost=list(_lost(confirmed, notes, people & wishes.keys() - mine.keys())),
+        unconfirmed=[
+            f"{note.key}: {note.id}"
+            for note in notes
+            if note.key not in confirmed or confirmed[note.key].at > note.at or confirmed[note.key].who not in wishes
+        ],
+        wrong=wrong,
+        stuck=list(_stuck(evidence, phones, notes)),
+        untold=[
+            *(line for who, note in first.items() for line in missing_files(files, note, who)),
+            *untold(evidence.meta, first),
+        ],
+        misfiled=[line for who, found in files.items() for line in wrong_files(found, first.get(who), who)],
+        untrue=list(untrue(evidence.meta, first, wishes.values())),
+        uncancelled=list(_uncancelled(evidence, phones, first, notes)),
+        misrecorded=list(_misrecorded(evidence.house, settled)),
+        unstored=list(unstored(evidence.meta, evidence.gateway, evidence.house)),
+        unaccounted=list(unaccounted(evidence.meta, evidence.gateway)),
+        outbound_duplicates=list(twice(evidence.meta)),
+        unusable=list(unusable(evidence)),
+        lacking=list(lacking(evidence, done, len(settled))),
+        judged={
+            "people": len(wishes),
+            "confirmed revisions": len(confirmed),
+            "fields of notes": compared,
+            "files": sum(map(len, files.values())),
+            "sessions": len(evidence.house.sessions),
+            **{f"webhooks of Meta {what}": count for what, count in ends(evidence.meta).items()},
+            **{f"webhooks of the gateway {what}": count for what, count in ends(evidence.gateway).items()},
+        },
+        exercised=done,
+    )
+
+
+def _duplicates(mine: Mapping[str, Sequence[Note]]) -> Iterator[str]:
+    """By person: one wish has one note, however many sessions and keys there were."""
+    for who, notes in mine.items():
+        if len(notes) > 1 and who:
+            yield f"{who}: {len(notes)} notes: " + ", ".join(f"{note.numero} ({note.reference})" for note in notes)
+
+
+def _lost(confirmed: Mapping[Key, Yes], notes: Sequence[Note], without: set[str]) -> Iterator[str]:
+    """A yes without a note or a refusal; a person who said yes and has no note at all."""
+    answered = {note.key for note in notes if note.settled is not None or note.refused}
+    yield from (f"{yes.who} {key}" for key, yes in confirmed.items() if key not in answered)
+    yield from (f"{who}: no note" for who in sorted(without))
+
+
+def _stuck(evidence: Evidence, phones: Phones, notes: Sequence[Note]) -> Iterator[str]:
+    confirmed, house = phones.confirmed, evidence.house
+    people = {yes.who for yes in confirmed.values()}
+    for who in sorted(evidence.wishes.keys() - people):
+        yield f"{who}: never came to a confirmation; last told: {last_words(evidence.meta, who)}"
+    refused = {note.key.sessao_id for note in notes if note.refused}
+    issued = {note.key.sessao_id for note in notes if note.settled is not None}
+    due = {key.sessao_id: APPROVED for key in confirmed}
+    due |= dict.fromkeys(refused - issued, REFUSED)
+    stored = {session.sessao_id for session in house.sessions}
+    yield from (f"{sessao_id}: ended without a snapshot" for sessao_id in due if sessao_id not in stored)
+    for session in house.sessions:
+        if (session.estado, session.reason) != due.get(session.sessao_id):
+            yield f"{session.sessao_id}: {session.estado} ({session.reason})"
+    ended = {note.reference: SETTLED_STATUS for note in notes if note.settled is not None}
+    ended |= {note.reference: REFUSED_STATUS for note in notes if note.refused}
+    for id_integracao, status in house.emissions:
+        if status != ended.get(id_integracao):
+            yield f"{id_integracao}: {status}, the authority says {ended.get(id_integracao, 'nothing')}"
+    yield from (f"{count} open in {name}" for name, count in house.open_rows.items() if count)
+
+
+def _uncancelled(evidence: Evidence, phones: Phones, first: Mapping[str, Note], notes: Sequence[Note]) -> Iterator[str]:
+    """A cancellation follows its person's own last word over that very note, once."""
+    for note in notes:
+        who = owner(note, phones, evidence.wishes)
+        words = [
+            said.at for said in phones.cancellings if said.who == who and f"NFS-e {note.numero} " in f"{said.text} "
+        ]
+        if note.asked and not any(at <= note.asked[0] for at in words):
+            yield f"{who} {note.key}: note {note.numero} was cancelled unasked"
+        if len(note.asked) > 1:
+            yield f"{who} {note.key}: its cancellation was asked for {len(note.asked)} times"
+    said = {words.who for words in phones.cancellings}
+    for who, wish in evidence.wishes.items():
+        if wish.cancela and who in first and not first[who].cancelled:
+            why = "still stands" if who in said else "was never asked to be cancelled"
+            told = last_words(evidence.meta, who)
+            yield f"{who} {first[who].key}: note {first[who].numero} {why}; last told: {told}"
+
+
+def _misrecorded(house: House, settled: Sequence[Note]) -> Iterator[str]:
+    """Our own table has each note of the authority once, as the authority has it, and no other."""
+    ours = Counter(kept.id_externo for kept in house.notes)
+    theirs = {note.id: note for note in settled}
+    yield from (f"{note.key}: note {note.numero} is not in our table" for note in settled if not ours[note.id])
+    for kept in house.notes:
+        note = theirs.get(kept.id_externo)
+        if note is None:
+            yield f"{kept.id_externo}: note {kept.numero} is only in our table"
+            continue
+        due = (note.numero, note.chave, CANCELLED if note.cancelled else STANDS)
+        if (kept.numero, kept.chave, kept.status) != due:
+            yield f"{note.key}: ours says {kept.numero} {kept.chave} {kept.status}, the authority {' '.join(due)}"
+        if ours[kept.id_externo] > 1:
+            yield f"{note.key}: in our table {ours[kept.id_externo]} times"

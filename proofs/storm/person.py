@@ -1,0 +1,142 @@
+"""Somebody who wants one invoice: writes, reads the summary, confirms, waits for the PDF; judges nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import TYPE_CHECKING
+
+from proofs.sandbox.cnpj_register import CLOSED, companies
+from proofs.storm.crowd import ISSUERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from decimal import Decimal
+
+    from proofs.sandbox.meta.meta import MetaSimulator
+    from proofs.sandbox.meta.model import Bubble
+    from proofs.storm.crowd import Wish
+
+PATIENCE = 240.0  # seconds for an answer in a storm; whoever waits longer is counted as stuck
+LONG_PATIENCE = 600.0  # seconds for files: on a busy machine a message in doubt waits for minutes, and then comes
+CONFIRM = "confirmar:"
+REASON, CANCEL = "cancelar_erro:", "cancelar_sim:"  # buttons: why, and the last word
+REFUSAL = "não aceitou"
+NUMBER = re.compile(r"NFS-e (\d+) autorizada")
+
+
+def customers() -> list[str]:
+    """Return the open companies of the simulated register, bare; nobody invoices themselves."""
+    mine = {issuer.cnpj for issuer in ISSUERS}
+    return [cnpj for cnpj, row in companies().items() if row["situacao_cadastral"] != CLOSED and cnpj not in mine]
+
+
+def closed_customers() -> list[str]:
+    """Return the companies to which the simulated authority issues nothing, bare."""
+    return [cnpj for cnpj, row in companies().items() if row["situacao_cadastral"] == CLOSED]
+
+
+def brl(valor: Decimal) -> str:
+    """Return an amount as people write it: 1.234,56."""
+    return f"{valor:,.2f}".translate(str.maketrans(",.", ".,"))
+
+
+def order(wish: Wish) -> str:
+    """Return the first message, with everything that this person says at once."""
+    extras = (("data do serviço", wish.data), ("competência", wish.competencia), ("email", wish.email))
+    said = "".join(f", {name} {value}" for name, value in extras if value)
+    to = wish.recusado or wish.tomador
+    return f"faz uma nota de {brl(wish.antes or wish.valor)} pra {to}, {wish.servico}{said}"
+
+
+class Person:
+    """One conversation, through real signed webhooks on one side and Graph on the other."""
+
+    def __init__(self, meta: MetaSimulator, wish: Wish) -> None:
+        self._meta = meta
+        self._wish = wish
+        self._word = ""  # the message that said yes
+
+    async def confirm(self) -> None:
+        """Ask for the invoice, correct it if so minded, and confirm it; raises ``TimeoutError``."""
+        wish = self._wish
+        await self._say(order(wish))
+        summary = await self._summary()
+        if wish.antes is not None:
+            old = summary
+            await self._say(f"na verdade o valor é {brl(wish.valor)}")
+            summary = await self._summary(other_than=old)
+            if wish.toca_antiga:
+                await self._tap(old, CONFIRM)
+                await self._reply()
+        if wish.recusado is not None:
+            await self._tap(summary, CONFIRM)
+            await self._see(lambda b: REFUSAL in b.text)
+            await self._say(f"o cliente é {wish.tomador}")
+            summary = await self._summary(other_than=summary, session=True)
+        if wish.palavra is not None:
+            self._word = await self._say(wish.palavra)
+            return
+        for pause in wish.toques:
+            await asyncio.sleep(pause)
+            await self._tap(summary, CONFIRM)
+
+    async def finish(self) -> None:
+        """Do what is left to do after the confirmation, which takes long in bad weather; raises ``TimeoutError``."""
+        if self._word:
+            await self._confirm_again(self._word)
+        if self._wish.cancela:
+            await self._cancel()
+
+    async def receive(self) -> None:
+        """Wait until PDF and XML are on the phone, and the word of a cancellation; raises ``TimeoutError``."""
+        await self._file(".pdf")
+        await self._file(".xml")
+        if self._wish.cancela:
+            await self._see(lambda b: b.attachment is None and "cancelada" in b.text)
+
+    async def _confirm_again(self, word: str) -> None:
+        """Tap when the summary is shown once more after a word, because its tick was not in the house yet."""
+        answer = await self._meta.wait_for(self._wish.who, lambda b: b.side == "bot", LONG_PATIENCE, after=word)
+        if any(button.id.startswith(CONFIRM) for button in answer.buttons):
+            await self._tap(answer, CONFIRM)
+
+    async def _cancel(self) -> None:
+        """Have the note cancelled: by its number, a reason and the last word."""
+        await self._file(".pdf")
+        told = await self._see(lambda b: NUMBER.search(b.text) is not None)  # its caption, or a text before it
+        await self._say(f"cancela a nota {NUMBER.findall(told.text)[0]}")
+        await self._tap(await self._with_button(REASON), REASON)
+        await self._tap(await self._with_button(CANCEL), CANCEL)
+
+    async def _file(self, suffix: str) -> Bubble:
+        return await self._see(
+            lambda b: b.attachment is not None and b.attachment.filename.endswith(suffix), LONG_PATIENCE
+        )
+
+    async def _say(self, text: str) -> str:
+        return await self._meta.user_text(self._wish.who, text, name="Fulana")
+
+    async def _tap(self, bubble: Bubble, prefix: str) -> None:
+        button = next(button for button in bubble.buttons if button.id.startswith(prefix))
+        await self._meta.user_button(self._wish.who, button.id, button.title, bubble.id)
+
+    async def _with_button(self, prefix: str) -> Bubble:
+        return await self._see(lambda b: any(button.id.startswith(prefix) for button in b.buttons))
+
+    async def _summary(self, *, other_than: Bubble | None = None, session: bool = False) -> Bubble:
+        """Return a summary; one of another session where ``session``, else of another revision than ``other_than``."""
+
+        def name(button_id: str) -> str:
+            return button_id.rpartition(":")[0] if session else button_id
+
+        old = {name(button.id) for button in other_than.buttons} if other_than else set()
+        return await self._see(lambda b: any(x.id.startswith(CONFIRM) and name(x.id) not in old for x in b.buttons))
+
+    async def _reply(self) -> None:
+        """Read what the bot says to the outdated tap before tapping the right summary."""
+        last = self._meta.bubbles(self._wish.who)[-1].id
+        await self._meta.wait_for(self._wish.who, lambda b: b.side == "bot", PATIENCE, after=last)
+
+    async def _see(self, fits: Callable[[Bubble], bool], patience: float = PATIENCE) -> Bubble:
+        return await self._meta.wait_for(self._wish.who, lambda b: b.side == "bot" and fits(b), patience)

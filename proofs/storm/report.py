@@ -1,0 +1,120 @@
+"""A storm as one HTML page that needs nothing else: verdict, figures and two charts; computes no verdict."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from proofs.storm.run import Result
+
+WIDTH, HEIGHT, MARGIN = 860, 240, 36  # px of a chart
+COLOURS = {
+    "kill -9 worker": "#c0392b",
+    "kill -9 web": "#d98324",
+    "freeze worker": "#7d5ba6",
+    "database crash": "#1f6f8b",
+    "FLUSHALL": "#8a8a8a",
+}
+STYLE = """
+body{font:16px/1.5 system-ui,sans-serif;max-width:900px;margin:2rem auto;padding:0 1rem;color:#1c1c1c;background:#fff}
+h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2rem}table{border-collapse:collapse}
+td,th{padding:.2rem .8rem .2rem 0;text-align:left;border-bottom:1px solid #ddd;vertical-align:top}
+.kept{color:#17692f}.broken{color:#b3261e}.not-proven{color:#8a5a00}
+svg{width:100%;height:auto}svg text{font-size:11px;fill:#555}
+pre{overflow:auto;background:#f5f5f5;padding:1rem;font-size:13px}
+"""
+
+
+def page(result: Result) -> str:
+    """Return the whole page."""
+    verdict = result.verdict
+    word = result.word.lower()
+    counts: dict[str, object] = {"confirmed": verdict.confirmed, "notes": verdict.notes, "messages": verdict.sent}
+    counts |= {name.replace("_", " "): len(found) for name, found in verdict.faults.items()}
+    drained = result.drained_after
+    counts |= verdict.judged | verdict.exercised
+    counts["drained after (s)"] = "not within the limit" if drained is None else round(drained, 1)
+    examples = [f"{name}: {line}" for name, found in verdict.faults.items() for line in found] + result.broken
+    examples += [f"not proven: {line}" for line in (*verdict.unusable, *verdict.lacking)]
+    return "".join(
+        [
+            '<!doctype html><html lang="en"><meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width"><title>prosa storm</title>',
+            f"<style>{STYLE}</style><h1>prosa storm, seed {result.plan.seed}: ",
+            f'<span class="{word.replace(" ", "-")}">{word}</span></h1>',
+            _rows(counts),
+            "<h2>From the tap to the authority's number</h2>",
+            _scatter(result),
+            "<h2>Notes issued over time</h2>",
+            _steps(result),
+            "<h2>Recovery: seconds until the next message of ours</h2>",
+            _rows(
+                {
+                    kind: f"median {s['p50']}, p95 {s['p95']}, most {s['max']} ({s['count']} blows)"
+                    for kind, s in result.figures["recovery_seconds"].items()
+                }
+            ),
+            "<h2>What is wrong</h2><pre>" + escape("\n".join(examples) or "nothing") + "</pre>",
+            "<h2>Everything</h2><pre>" + escape(json.dumps(result.as_dict(), indent=1, ensure_ascii=False)) + "</pre>",
+        ]
+    )
+
+
+def _rows(values: Mapping[str, object]) -> str:
+    body = "".join(f"<tr><td>{escape(str(k))}</td><td>{escape(str(v))}</td></tr>" for k, v in values.items())
+    return f"<table>{body}</table>"
+
+
+def _scatter(result: Result) -> str:
+    """One dot per note (when it was confirmed, how long it took); a line for each blow."""
+    top = max((seconds for _, seconds in result.settled), default=1.0) or 1.0
+    end = _end(result)
+    dots = [
+        f'<circle cx="{_x(at, end):.1f}" cy="{_y(seconds, top):.1f}" r="2.5" fill="#2e6e4e" fill-opacity=".6"/>'
+        for at, seconds in result.settled
+    ]
+    lines = [
+        f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{MARGIN / 2}" y2="{HEIGHT - MARGIN}" stroke="{COLOURS[blow.kind]}"'
+        f' stroke-opacity=".35"><title>{escape(blow.kind)}</title></line>'
+        for blow in result.struck
+        for x in [_x((blow.at - result.started_at).total_seconds(), end)]
+    ]
+    kinds = Counter(blow.kind.value for blow in result.struck)
+    legend = " · ".join(
+        f'<span style="color:{COLOURS[kind]}">{escape(kind)} ({count})</span>' for kind, count in kinds.items()
+    )
+    return _chart([*lines, *dots], f"{top:.0f} s", f"{end:.0f} s") + f"<p>{legend}</p>"
+
+
+def _steps(result: Result) -> str:
+    times = sorted(at + seconds for at, seconds in result.settled)
+    end = _end(result)
+    points = " ".join(f"{_x(at, end):.1f},{_y(n, len(times)):.1f}" for n, at in enumerate(times, start=1))
+    line = f'<polyline points="{points}" fill="none" stroke="#2e6e4e" stroke-width="2"/>'
+    return _chart([line], f"{len(times)} notes", f"{end:.0f} s")
+
+
+def _chart(marks: Iterable[str], top: str, right: str) -> str:
+    axis = HEIGHT - MARGIN
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img"><line x1="{MARGIN}" x2="{WIDTH - MARGIN}" y1="{axis}" '
+        f'y2="{axis}" stroke="#999"/><text x="{MARGIN}" y="12">{escape(top)}</text>'
+        f'<text x="{WIDTH - MARGIN}" y="{HEIGHT - 10}" text-anchor="end">{escape(right)}</text>{"".join(marks)}</svg>'
+    )
+
+
+def _end(result: Result) -> float:
+    return max((at + seconds for at, seconds in result.settled), default=1.0)
+
+
+def _x(seconds: float, end: float) -> float:
+    return MARGIN + (WIDTH - 2 * MARGIN) * seconds / end
+
+
+def _y(value: float, top: float) -> float:
+    return HEIGHT - MARGIN - (HEIGHT - 1.5 * MARGIN) * value / top

@@ -1,0 +1,282 @@
+"""One storm from the first message to the verdict: opens all, lets it rage, waits for calm; judges nothing itself."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections import Counter
+from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import asyncpg
+
+from operations.company import CompanyForm, add_company
+from persistence.db.engine import Database
+from persistence.db.migrate import upgrade
+from proofs.sandbox.meta.meta import MetaConfig
+from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig
+from proofs.sandbox.world import World, WorldConfig
+from proofs.storm.crowd import ISSUERS, wishes
+from proofs.storm.figures import gateway_share, latencies, recoveries, spread
+from proofs.storm.judge.books import Evidence, House, Kept, Session, open_book
+from proofs.storm.judge.verdict import BROKEN, Verdict, judge
+from proofs.storm.judge.webhooks import canonical
+from proofs.storm.person import Person, closed_customers, customers
+from proofs.storm.plan import KILLS
+from proofs.storm.process import Process, environment, interpreter_environment
+from proofs.storm.weather import Struck, Weather, clear, cloud
+from proofs.storm.zygote import PROGRAM, Zygote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from proofs.storm.crowd import Wish
+    from proofs.storm.plan import Plan
+    from proofs.storm.servers import Servers
+
+DRAIN_LIMIT = 180.0  # seconds; the target is 60, and what is not done by then is stuck
+LOOK_EVERY = 0.2  # seconds
+CALM_LOOKS = 3  # in a row: between two ticks of one message nothing is under way for a moment
+OPEN_ROWS = {
+    "inbox": "SELECT count(*) FROM inbox WHERE estado = 0",
+    "quarantine": "SELECT count(*) FROM inbox WHERE estado = 2",
+    "outbox": "SELECT count(*) FROM outbox WHERE run_at IS NOT NULL",
+    "outbox given up": "SELECT count(*) FROM outbox WHERE status = 'falhou'",
+    "nfse_emissao": "SELECT count(*) FROM nfse_emissao WHERE proxima_acao_em IS NOT NULL",
+    "cancelamento": "SELECT count(*) FROM cancelamento WHERE proxima_acao_em IS NOT NULL",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The verdict and everything that a report shows; ``events`` are warnings and errors in the house's logs."""
+
+    plan: Plan
+    verdict: Verdict
+    started_at: datetime
+    seconds: float
+    drained_after: float | None  # seconds from the end of the faults; None: not within the limit
+    struck: tuple[Struck, ...]
+    settled: list[tuple[float, float]]  # (seconds since the start, seconds from tap to number)
+    figures: dict[str, Any]
+    events: dict[str, int]
+    broken: list[str]
+
+    @property
+    def word(self) -> str:
+        """The verdict's word; BROKEN also when the house never came to rest, or a process of it never came up again."""
+        failed = self.drained_after is None or self.broken
+        return BROKEN if failed and not self.verdict.unusable else self.verdict.word
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return a JSON shape."""
+        verdict = {
+            name: getattr(self.verdict, name)
+            for name in ("confirmed", "notes", "sent", "unusable", "lacking", "judged", "exercised")
+        }
+        return {
+            "word": self.word,
+            "plan": asdict(self.plan),
+            "verdict": verdict | self.verdict.faults,
+            "seconds": round(self.seconds, 1),
+            "drained_after": None if self.drained_after is None else round(self.drained_after, 1),
+            "blows": dict(Counter(blow.kind.value for blow in self.struck)),
+            **self.figures,
+            "events": self.events,
+            "broken": self.broken,
+        }
+
+
+class Storm:
+    """Everything that is open while it rages."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        world: World,
+        servers: Servers,
+        home: Path,
+        zygote: Zygote,
+        watch: Callable[[str, int], None],
+    ) -> None:
+        self._plan = plan
+        self._world = world
+        self._servers = servers
+        self._watch = watch
+        env = environment(world, servers.database_url, servers.redis_url)
+        commands = ["web"] * plan.webs + ["worker"] * plan.workers
+        self.processes = [Process(command, env, home, number, zygote) for number, command in enumerate(commands)]
+        self.weather = Weather(plan, world, servers, self.processes)
+        self._slots = asyncio.Semaphore(plan.people)
+        self.begun: dict[str, Wish] = {}
+
+    async def rage(self, crowd: list[Wish]) -> list[asyncio.Task[None]]:
+        """Let the crowd talk in bad weather until the last one has confirmed; returns who still waits for files."""
+        cloud(self._world, self._plan)
+        storm = asyncio.create_task(self.weather.rage(lambda: len(self.begun)))
+        deadline = time.monotonic() + self._plan.minutes_max * 60
+        waiting: list[asyncio.Task[None]] = []
+        talks: list[asyncio.Task[None]] = []
+        for wish in crowd:
+            await self._slots.acquire()
+            if time.monotonic() > deadline or self.weather.broken:
+                self._slots.release()
+                break
+            talks.append(asyncio.create_task(self._talk(wish, waiting)))
+        await asyncio.gather(*talks)
+        storm.cancel()
+        clear(self._world, self._plan)
+        return waiting
+
+    async def _talk(self, wish: Wish, waiting: list[asyncio.Task[None]]) -> None:
+        self.begun[wish.who] = wish
+        self._watch("begun", 1)
+        person = Person(self._world.meta, wish)
+        try:
+            await person.confirm()
+        except TimeoutError:
+            return  # the judge sees that nothing was confirmed
+        finally:
+            self._slots.release()
+        self._watch("confirmed", 1)
+        with contextlib.suppress(TimeoutError):  # the judge sees what is missing
+            await person.finish()
+        waiting.append(asyncio.create_task(self._wait(person)))
+
+    async def _wait(self, person: Person) -> None:
+        with contextlib.suppress(TimeoutError):  # the judge sees what is missing
+            await person.receive()
+            self._watch("received", 1)
+
+    async def drain(self) -> float | None:
+        """Wait until nothing is under way, inside or outside; returns the seconds, None past the limit."""
+        started = time.monotonic()
+        await self.weather.calm()
+        calm = 0
+        while time.monotonic() - started < DRAIN_LIMIT:
+            pending = self._world.meta.courier.pending + self._world.plugnotas.courier.pending
+            calm = 0 if pending or any((await self.open_rows()).values()) else calm + 1
+            if calm == CALM_LOOKS:
+                return time.monotonic() - started
+            await asyncio.sleep(LOOK_EVERY)
+        return None
+
+    async def open_rows(self) -> dict[str, int]:
+        """Count what is still to be done, and what went wrong for good; -1 while the database is away."""
+        try:
+            connection = await asyncpg.connect(self._servers.database_url)
+        except (OSError, asyncpg.PostgresError):
+            return {"database": -1}
+        try:
+            return {name: await connection.fetchval(query) for name, query in OPEN_ROWS.items()}
+        finally:
+            await connection.close()
+
+    async def evidence(self) -> Evidence:
+        """Collect the books, and what our tables hold."""
+        world = self._world
+        return Evidence(
+            plan=self._plan,
+            wishes=self.begun,
+            meta=open_book(world.meta.ledger, bodies=False),
+            gateway=open_book(world.plugnotas.ledger, bodies=True),
+            register=open_book(world.cnpj.ledger, bodies=False),
+            media=world.meta.read_media,
+            house=await self._house(),
+            blows=Counter(blow.kind for blow in self.weather.struck),
+        )
+
+    async def _house(self) -> House:
+        connection = await asyncpg.connect(self._servers.database_url)
+        try:
+            sessions = await connection.fetch("SELECT sessao_id, estado, snapshot_reason FROM session_snapshot")
+            inbox = await connection.fetch("SELECT chave FROM inbox")
+            hints = await connection.fetch("SELECT payload -> 'corpo' AS corpo FROM inbox WHERE tipo = 'gateway'")
+            notes = await connection.fetch(
+                "SELECT id_externo, numero, coalesce(chave, ''), status FROM nfse_processada"
+            )
+            emissions = await connection.fetch("SELECT id_integracao, status FROM nfse_emissao")
+        finally:
+            await connection.close()
+        return House(
+            sessions=[Session(*row) for row in sessions],
+            inbox=frozenset(row["chave"] for row in inbox),
+            hints=frozenset(canonical(row["corpo"]) for row in hints),
+            notes=[Kept(*row) for row in notes],
+            emissions=[(row["id_integracao"], row["status"]) for row in emissions],
+            open_rows=await self.open_rows(),
+        )
+
+
+async def storm(
+    plan: Plan,
+    servers: Servers,
+    home: Path,
+    watch: Callable[[str, int], None],
+    program: Sequence[str] = PROGRAM,
+) -> Result:
+    """Run one storm on running servers; ``watch`` hears (what, how many more). The caller prints and exits.
+
+    ``program`` makes the house's processes: the product, or a test's sabotage of it.
+    """
+    await asyncio.to_thread(upgrade, servers.owner_url, servers.database_url)
+    crowd = wishes(plan, customers(), closed_customers())
+    database = await Database.open(servers.database_url, size=1)
+    for issuer in ISSUERS:
+        people = tuple(wish.who for wish in crowd if wish.emitente is issuer)
+        await add_company(database, CompanyForm(**asdict(issuer), usuarios=people))
+    await database.close()
+    async with AsyncExitStack() as stack:
+        config = WorldConfig(
+            meta=MetaConfig(status_delay=0.02), plugnotas=PlugNotasConfig(processing=0.3, rendering=0.1), seed=plan.seed
+        )
+        world = await stack.enter_async_context(World(home / "sandbox", config=config))
+        zygote = Zygote(interpreter_environment(home), home, program)
+        stack.callback(zygote.close)
+        raging = Storm(plan, world, servers, home, zygote, watch)
+        for process in raging.processes:
+            stack.push_async_callback(process.kill)
+        await asyncio.gather(*(process.start() for process in raging.processes))
+        balancer = asyncio.create_task(raging.weather.balance())
+        stack.callback(balancer.cancel)
+        started, started_at = time.monotonic(), world.meta.ledger.now()
+        waiting = await raging.rage(crowd)
+        raged = time.monotonic() - started
+        drained = await raging.drain()
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        evidence = await raging.evidence()
+        events: Counter[str] = sum((process.events for process in raging.processes), Counter())
+        settled = latencies(evidence.meta, evidence.gateway)
+        kills = sum(blow.kind in KILLS for blow in raging.weather.struck)
+        figures = {
+            "raged_seconds": round(raged, 1),
+            "kills": kills,
+            "kills_per_emission": round(kills / max(1, len(raging.begun)), 4),
+            "blows_per_emission": round(len(raging.weather.struck) / max(1, len(raging.begun)), 4),
+            "starts": sum(process.starts for process in raging.processes),
+            "gateway": gateway_share(evidence.gateway),
+            "faults": {
+                s.name: {fault.value: count for fault, count in sorted(s.faults.hits.items())} for s in world.simulators
+            },
+            "tap_to_note_seconds": spread(seconds for _, seconds in settled),
+            "recovery_seconds": recoveries(raging.weather.struck, evidence.meta),
+            "back_seconds": spread(blow.back_after for blow in raging.weather.struck),
+        }
+        return Result(
+            plan=plan,
+            verdict=judge(evidence),
+            started_at=started_at,
+            seconds=time.monotonic() - started,
+            drained_after=drained,
+            struck=tuple(raging.weather.struck),
+            settled=[((at - started_at).total_seconds(), seconds) for at, seconds in settled],
+            figures=figures,
+            events=dict(events.most_common()),
+            broken=raging.weather.broken,
+        )

@@ -1,0 +1,217 @@
+"""Makes the bad weather of a plan: blows at the house, faults at the gateway, at Meta and at the register."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import random
+import time
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from proofs.sandbox.faults import Fault
+from proofs.storm.plan import BLOWS, Blow, Kind, Plan, blows, drawn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from proofs.sandbox.world import World
+    from proofs.storm.process import Process
+    from proofs.storm.servers import Servers
+
+ROTATE_EVERY = 1.0  # seconds; how long the balancer in front of the webs takes to notice a dead one
+
+# How the share of faulty gateway calls is divided: the first five strike every call, the others orders only.
+BEFORE = {Fault.DROP_BEFORE: 1, Fault.TOO_MANY: 2, Fault.ERROR_500: 2, Fault.HTML: 1, Fault.SLOW: 1}
+AFTER = {
+    Fault.LOSE_ANSWER: 3,
+    Fault.ERROR_500_ACCEPTED: 2,
+    Fault.ACCEPT_LATE: 2,
+    Fault.TRUNCATED: 1,
+    Fault.HTML_ACCEPTED: 1,
+    Fault.HANG: 1,
+    Fault.OTHER_REFERENCE: 1,
+    Fault.BAD_REQUEST_ACCEPTED: 1,
+}
+SECONDS = {Fault.TOO_MANY: 2.0, Fault.SLOW: 2.0, Fault.ACCEPT_LATE: 4.0, Fault.HANG: 8.0}  # 8 s: past our patience
+NO_NUMBER = 0.02  # of the summaries of a note
+GATEWAY_WEBHOOKS = {
+    Fault.NO_WEBHOOK: 0.15,
+    Fault.WEBHOOK_DUPLICATED: 0.25,
+    Fault.WEBHOOK_LATE: 0.15,
+    Fault.WEBHOOK_SHUFFLED: 0.25,
+}
+META = {
+    Fault.ERROR_500: 0.04,
+    Fault.LOSE_ANSWER: 0.04,
+    Fault.DROP_BEFORE: 0.02,
+    Fault.WEBHOOK_DUPLICATED: 0.15,
+    Fault.WEBHOOK_SHUFFLED: 0.15,
+}
+META_LATE = 10.0  # seconds that one copy of a webhook may come after another; within our wait for a tick (30 s)
+REGISTER = {Fault.ERROR_500: 0.15, Fault.HTML: 0.1}  # it is asked once for each customer: few calls
+LOOK_EVERY = 0.2  # seconds between looks at what the size of the storm demands by now
+
+
+def cloud(world: World, plan: Plan) -> None:
+    """Switch the faults of the outside on."""
+    share = plan.gateway_faults
+    gateway = world.plugnotas.faults
+    for group in (BEFORE, AFTER):
+        total = sum(group.values())
+        for fault, weight in group.items():
+            gateway.set(fault, chance=share * weight / total, seconds=SECONDS.get(fault, 3.0))
+    if share:
+        gateway.set(Fault.NO_NUMBER, chance=NO_NUMBER)
+        for fault, chance in GATEWAY_WEBHOOKS.items():
+            gateway.set(fault, chance=chance)
+        for fault, chance in META.items():
+            world.meta.faults.set(fault, chance=chance, seconds=META_LATE, method="POST")
+        for fault, chance in REGISTER.items():
+            world.cnpj.faults.set(fault, chance=chance)
+    if not plan.unique:
+        gateway.set(Fault.NO_UNIQUENESS)
+
+
+def clear(world: World, plan: Plan) -> None:
+    """Mend everything outside; a gateway that is not unique stays so."""
+    for simulator in world.simulators:
+        simulator.faults.clear()
+    if not plan.unique:
+        world.plugnotas.faults.set(Fault.NO_UNIQUENESS)
+
+
+@dataclass(frozen=True, slots=True)
+class Struck:
+    """A blow that fell: when, on what, and after how many seconds that very thing was up again."""
+
+    at: datetime
+    kind: Kind
+    target: str
+    back_after: float
+
+
+class Weather:
+    """Lets blows fall until it is told to end, and keeps the webs' entrance pointed at a living one."""
+
+    def __init__(self, plan: Plan, world: World, servers: Servers, processes: Sequence[Process]) -> None:
+        self.struck: list[Struck] = []
+        self.broken: list[str] = []  # a process of ours that did not come up again
+        self._plan = plan
+        self._world = world
+        self._servers = servers
+        self._processes = processes
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._recovering = False  # the database, from a crash
+        self._turn = 0
+        self._falling: Counter[Kind] = Counter()  # blows that fell or are falling
+
+    async def rage(self, begun: Callable[[], int]) -> None:
+        """Strike by the schedule, and what the size demands besides, as the crowd begins; to be cancelled."""
+        await asyncio.gather(self._by_schedule(), self._by_size(begun))
+
+    async def _by_schedule(self) -> None:
+        for blow in blows(self._plan):
+            await asyncio.sleep(blow.after)
+            self._launch(blow)
+
+    async def _by_size(self, begun: Callable[[], int]) -> None:
+        """Strike what is behind: a storm that is over soon meets its blows too, spread over its crowd."""
+        chance = random.Random(f"{self._plan.seed}|owed")  # noqa: S311 - seeded on purpose
+        while True:
+            await asyncio.sleep(LOOK_EVERY)
+            share = begun() / self._plan.emissions
+            for kind, demand in BLOWS.items():
+                if self._falling[kind] < math.ceil(demand.least(self._plan.emissions) * share):
+                    self._launch(drawn(chance, kind))
+
+    def _launch(self, blow: Blow) -> None:
+        self._falling[blow.kind] += 1
+        task = asyncio.create_task(self._strike(blow))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def calm(self) -> None:
+        """Wait until all that was struck is up again."""
+        while self._tasks:
+            await asyncio.wait(tuple(self._tasks))
+
+    async def balance(self) -> None:
+        """Point Meta and the gateway at one living web after the other; to be cancelled."""
+        while True:
+            self.turn()
+            await asyncio.sleep(ROTATE_EVERY)
+
+    def turn(self) -> None:
+        """Send the webhooks to the next web that is up, if any is."""
+        up = [process for process in self._processes if process.command == "web" and process.address]
+        if up:
+            self._turn += 1
+            self._world.connect(up[self._turn % len(up)].address)
+
+    async def _strike(self, blow: Blow) -> None:
+        at, started = datetime.now(UTC), time.monotonic()
+        try:
+            target = await self._hit(blow)
+        except Exception as error:  # noqa: BLE001 - a storm that broke itself must end loudly, not hang
+            self.broken.append(f"{blow.kind}: {type(error).__name__} {error}")
+            return
+        if not target:
+            self._falling[blow.kind] -= 1  # it fell on nothing
+        else:
+            self.struck.append(Struck(at, blow.kind, target, time.monotonic() - started))
+
+    async def _hit(self, blow: Blow) -> str:
+        match blow.kind:
+            case Kind.DATABASE:
+                if self._recovering:
+                    return ""  # it is down already
+                self._recovering = True
+                try:
+                    await self._servers.crash_database()
+                finally:
+                    self._recovering = False
+                return "postgresql"
+            case Kind.FLUSH:
+                await self._servers.flush_cache()
+                return "valkey"
+            case Kind.FREEZE:
+                return await self._on("worker", blow)
+            case Kind.KILL_WORKER:
+                return await self._on("worker", blow)
+            case Kind.KILL_WEB:
+                return await self._on("web", blow)
+
+    async def _on(self, command: str, blow: Blow) -> str:
+        """Hit the next process that is not in trouble already; "" when all are."""
+        free = [process for process in self._processes if process.command == command and not process.busy]
+        if not free:
+            return ""
+        process = free[blow.target % len(free)]
+        process.busy = True
+        try:
+            if blow.kind is Kind.FREEZE:
+                process.freeze()
+                await asyncio.sleep(blow.lasts)
+                process.thaw()
+            else:
+                await process.kill()
+                await asyncio.sleep(blow.lasts)
+                await self._start(process)
+        finally:
+            process.busy = False
+        return command
+
+    async def _start(self, process: Process) -> None:
+        """Start it as a supervisor does: again and again while the database is away."""
+        for _ in range(20):
+            try:
+                await process.start()
+            except RuntimeError:  # it met a database in recovery
+                await process.kill()
+                await asyncio.sleep(0.5)
+            else:
+                return
+        await process.start()

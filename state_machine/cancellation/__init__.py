@@ -1,0 +1,1 @@
+"""The state machine of a cancellation, and its reconciliation with the authority."""

@@ -1,0 +1,216 @@
+"""Decides what follows from a gateway's answer about one cancellation; pure, so that every law can be tested alone.
+
+A cancellation may be sent again after an unknown outcome, for the authority knows the note: but never before it was
+asked twice, ``ABSENT_TWICE_AFTER`` apart, and said that the note stands. It ends in two ways only: the authority says
+that the note is cancelled, or that it stands and why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta  # noqa: TC003 - records are built at run time
+from enum import StrEnum
+from typing import Literal, assert_never
+
+from state_machine.protocol.emission import (
+    Accepted,
+    CannotTell,
+    Misconfigured,
+    Nota,
+    NotSent,
+    Postponed,
+    Rejected,
+    Unknown,
+)
+from state_machine.protocol.reconciliation import (
+    ABSENT_TWICE_AFTER,
+    GIVE_UP_ASKING_AFTER,
+    HUMAN_AFTER,
+    SUSPENDED_PROBE,
+    Politica,
+)
+
+SEM_RESPOSTA = "a prefeitura não explicou"
+
+
+@dataclass(frozen=True, slots=True)
+class AlreadyCancelled:
+    """The authority says that the note was cancelled before: to us the same as success."""
+
+
+CancelOutcome = NotSent | Accepted | Rejected | AlreadyCancelled | Postponed | Unknown | Misconfigured
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """The authority's note is cancelled."""
+
+    nota: Nota
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """This request was refused, and the note stands."""
+
+    mensagem: str
+
+
+@dataclass(frozen=True, slots=True)
+class InProcess:
+    """The authority is working on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stands:
+    """The note is authorised, and nothing is known of a cancellation under way."""
+
+
+CancelFinding = Cancelled | Refused | InProcess | Stands | CannotTell
+
+
+class Envio(StrEnum):
+    """How far a confirmed cancellation has come with the gateway."""
+
+    A_ENVIAR = "a_enviar"
+    ENVIANDO = "enviando"  # claimed for sending; found so after a crash it counts as unknown
+    ACEITO = "aceito"
+    DESCONHECIDO = "desconhecido"  # the answer was lost: ask before sending again
+    RECUSADO = "recusado"  # refused at the door: ask whether the note stands
+    COM_GENTE = "com_gente"  # a day without an answer: nothing is sent by itself any more, we only ask
+    ENCERRADO = "encerrado"
+
+
+Aviso = Literal["cancelada", "negada", "demorou", "falhou"]
+
+
+@dataclass(frozen=True, slots=True)
+class Andamento:
+    """Where it stands; ``vigente_desde``: first certain "the note stands" since the last sending."""
+
+    envio: Envio
+    confirmado_em: datetime
+    consultas: int = 0
+    envios: int = 0
+    vigente_desde: datetime | None = None
+    avisado: bool = False
+    protocolo: str | None = None
+    recusa: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Passo:
+    """What to store: the new standing, seconds until the next action (``None``: none), news, and our trouble."""
+
+    andamento: Andamento
+    daqui: float | None
+    aviso: Aviso | None = None
+    motivo: str | None = None
+    suspender: str | None = None
+
+
+def deve_enviar(andamento: Andamento) -> bool:
+    """True when nothing was sent yet, or sending again is known to be needed."""
+    return andamento.envio is Envio.A_ENVIAR
+
+
+def apos_envio(andamento: Andamento, outcome: CancelOutcome, agora: datetime, politica: Politica) -> Passo:
+    """Decide after the request was sent."""
+    novo = replace(andamento, envios=andamento.envios + 1, consultas=0, vigente_desde=None)
+    match outcome:
+        case NotSent(motivo):
+            return _espera(replace(novo, envio=Envio.A_ENVIAR), agora, politica, _recuo(novo, politica), motivo)
+        case Postponed(retry_after, motivo):
+            espera = max(_recuo(novo, politica), retry_after or 0.0)
+            return _espera(replace(novo, envio=Envio.A_ENVIAR), agora, politica, espera, motivo)
+        case Misconfigured(motivo):
+            passo = _espera(replace(novo, envio=Envio.A_ENVIAR), agora, politica, SUSPENDED_PROBE, motivo)
+            return replace(passo, suspender=motivo)
+        case Accepted(_, protocolo):
+            return _espera(replace(novo, envio=Envio.ACEITO, protocolo=protocolo), agora, politica)
+        case Unknown(motivo):
+            return _espera(replace(novo, envio=Envio.DESCONHECIDO), agora, politica, motivo=motivo)
+        case AlreadyCancelled():
+            return _encerra(novo, "cancelada")
+        case Rejected(mensagem):
+            # A refusal of the request is not yet the authority's word that the note stands: that is asked at once.
+            recusado = replace(novo, envio=Envio.RECUSADO, recusa=mensagem or SEM_RESPOSTA)
+            return _espera(recusado, agora, politica, 0.0, mensagem)
+        case _:
+            assert_never(outcome)
+
+
+def apos_consulta(andamento: Andamento, finding: CancelFinding, agora: datetime, politica: Politica) -> Passo:
+    """Decide after asking what became of it."""
+    novo = replace(andamento, consultas=andamento.consultas + 1)
+    match finding:
+        case Cancelled():
+            return _encerra(novo, "cancelada")
+        case Refused(mensagem):
+            return _encerra(novo, "negada", mensagem or SEM_RESPOSTA)
+        case InProcess():
+            envio = novo.envio if novo.envio is Envio.COM_GENTE else Envio.ACEITO
+            return _espera(replace(novo, envio=envio, vigente_desde=None), agora, politica)
+        case CannotTell(motivo, retry_after):
+            passo = _espera(novo, agora, politica, motivo=motivo)
+            return passo if passo.daqui is None else replace(passo, daqui=max(passo.daqui, retry_after or 0.0))
+        case Stands() if novo.recusa is not None:
+            return _encerra(novo, "negada", novo.recusa)
+        case Stands():
+            return _vigente(novo, agora, politica)
+        case _:
+            assert_never(finding)
+
+
+def sem_chamada(andamento: Andamento, espera: float, agora: datetime, politica: Politica) -> Passo:
+    """Decide when the gateway is left alone for ``espera`` seconds: nothing counts as an attempt."""
+    return _espera(andamento, agora, politica, espera)
+
+
+def interrompido(andamento: Andamento) -> Andamento:
+    """One found as being sent was in the hands of a worker that died: whether it arrived is unknown."""
+    if andamento.envio is not Envio.ENVIANDO:
+        return andamento
+    return replace(andamento, envio=Envio.DESCONHECIDO)
+
+
+def _vigente(andamento: Andamento, agora: datetime, politica: Politica) -> Passo:
+    if andamento.envio is Envio.COM_GENTE:
+        return _espera(andamento, agora, politica, motivo="the note stands")
+    desde = andamento.vigente_desde
+    if desde is None or agora < desde:
+        novo = replace(andamento, envio=Envio.DESCONHECIDO, vigente_desde=agora)
+        return _espera(novo, agora, politica, ABSENT_TWICE_AFTER.total_seconds(), "the note stands")
+    resta = (ABSENT_TWICE_AFTER - (agora - desde)).total_seconds()
+    if resta > 0:
+        return _espera(andamento, agora, politica, resta, "the note stands")
+    novo = replace(andamento, envio=Envio.A_ENVIAR, vigente_desde=None)
+    return _espera(novo, agora, politica, 0.0, "the note stands, asked twice: sending again")
+
+
+def _encerra(andamento: Andamento, aviso: Aviso, motivo: str | None = None) -> Passo:
+    return Passo(replace(andamento, envio=Envio.ENCERRADO), None, aviso, motivo)
+
+
+def _recuo(andamento: Andamento, politica: Politica) -> float:
+    """Seconds before the next sending."""
+    return politica.retentativas.espera(andamento.envios, andamento.confirmado_em.isoformat())
+
+
+def _espera(
+    andamento: Andamento, agora: datetime, politica: Politica, daqui: float | None = None, motivo: str | None = None
+) -> Passo:
+    """Look again later; tell the user once when it takes long, and people when it takes a day."""
+    idade: timedelta = agora - andamento.confirmado_em
+    degrau = politica.escada[min(andamento.consultas, len(politica.escada) - 1)]
+    if andamento.envio is Envio.COM_GENTE:
+        return Passo(andamento, None if idade > GIVE_UP_ASKING_AFTER else degrau, motivo=motivo)
+    if idade > HUMAN_AFTER:
+        novo = replace(andamento, envio=Envio.COM_GENTE, avisado=True)
+        return Passo(novo, max(daqui or 0.0, politica.escada[-1]), "falhou", motivo or "no answer within 24 h")
+    if idade >= politica.avisar_apos and not andamento.avisado:
+        return Passo(replace(andamento, avisado=True), degrau if daqui is None else daqui, "demorou", motivo)
+    if daqui is None:
+        daqui = degrau
+        if not andamento.avisado:  # wake up in time to tell the user
+            daqui = min(daqui, (politica.avisar_apos - idade).total_seconds())
+    return Passo(andamento, daqui, motivo=motivo)

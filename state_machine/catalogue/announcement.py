@@ -1,0 +1,81 @@
+"""Says what a turn changed in the data, and what of it was not taken; asks and decides nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from state_machine.invoice.draft import difere, mudancas
+from state_machine.invoice.fields import Campo
+from state_machine.invoice.summary import CONFERE, NOME_DO_CADASTRO, TITULO_MAX, legivel, titulo_da_mudanca
+from state_machine.values.local_time import SAO_PAULO
+from state_machine.values.money import formata_brl
+from state_machine.values.text_length import apara, tamanho
+
+if TYPE_CHECKING:
+    from state_machine.invoice.draft import Rascunho
+
+_TRECHO_MAX = 40  # UTF-16 units of what was not taken
+_VALOR_MAX = 60  # UTF-16 units of a value that is repeated
+_ROTULO = {
+    Campo.DOCUMENTO: "cliente",
+    Campo.VALOR: "valor",
+    Campo.DESCRICAO: "serviço",
+    Campo.NOME: "nome do cliente",
+    Campo.EMAIL: "e-mail",
+    Campo.COMPETENCIA: "competência",
+    Campo.DATA: "data",
+}
+
+
+def titulo(antes: Rascunho, depois: Rascunho) -> str | None:
+    """Return the heading of a summary after a turn that changed something or meant to, ``None`` for the usual one."""
+    mudou = mudancas(antes, depois)
+    recusa = _nao_tomado(antes, depois)
+    if recusa:
+        junto = f"{recusa}\n{titulo_da_mudanca(mudou) if mudou else CONFERE}"
+        return junto if tamanho(junto) <= TITULO_MAX else f"{recusa}\n{CONFERE}"
+    if mudou:
+        return titulo_da_mudanca(mudou)
+    so_o_nome = antes.completo and antes.nome != depois.nome and not difere(replace(antes, nome=depois.nome), depois)
+    return NOME_DO_CADASTRO if so_o_nome and depois.cadastro else None
+
+
+def anotado(antes: Rascunho, depois: Rascunho) -> str:
+    """Return what stands before the next question: corrections of known fields, and what was not taken; often none."""
+    mudou = [(campo, apara(legivel(campo, novo) or "", _VALOR_MAX)) for campo, _, novo in mudancas(antes, depois)]
+    novos = [f"{_ROTULO[campo]} {novo}" for campo, novo in mudou]
+    partes = [f"Anotei: {', '.join(novos)}."] if novos else []
+    recusa = _nao_tomado(antes, depois)
+    return "".join(f"{parte}\n\n" for parte in (*partes, recusa) if parte)
+
+
+def _nao_tomado(antes: Rascunho, depois: Rascunho) -> str | None:
+    return _mais_antiga(antes, depois) or _nao_positivo(antes, depois)
+
+
+def _mais_antiga(antes: Rascunho, depois: Rascunho) -> str | None:
+    """Name the first value that was not taken for being older than what stands."""
+    for campo, velho, novo in zip(Campo, antes.lidos, depois.lidos, strict=True):
+        recusa = novo.recusa
+        if recusa is None or recusa == velho.recusa or recusa.antiga is None:
+            continue
+        vale = legivel(campo, novo.valor)
+        continua = f" Continua {apara(vale, _VALOR_MAX)}." if vale and depois.validado(campo) else ""
+        return (
+            f"Não usei “{apara(recusa.trecho, _TRECHO_MAX)}”, que você escreveu em "
+            f"{recusa.antiga.astimezone(SAO_PAULO):%d/%m, às %H:%M}, antes do que já estava aqui.{continua}"
+        )
+    return None
+
+
+def _nao_positivo(antes: Rascunho, depois: Rascunho) -> str | None:
+    recusa = depois.valor.recusa
+    if recusa is None or recusa.antiga is not None or recusa == antes.valor.recusa:
+        return None
+    if depois.validado(Campo.VALOR) is None:
+        return None
+    return (
+        f"Não usei “{apara(recusa.trecho, _TRECHO_MAX)}”: o valor da nota precisa ser maior que zero. "
+        f"Continua {formata_brl(depois.valor_servico)}; se for desconto, me manda o valor final."
+    )

@@ -1,0 +1,338 @@
+"""Every other sentence that a user reads; short, warm, precise pt-BR. See also ``questions`` and ``resumo``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from state_machine.catalogue.questions import NOME_DO_CAMPO
+from state_machine.invoice.fields import Campo
+from state_machine.invoice.summary import botao_cancelar, resumo
+from state_machine.machine.effects import Botao, Mensagem
+from state_machine.machine.states import Estado
+from state_machine.values.documents import formata_documento
+from state_machine.values.money import formata_brl
+from state_machine.values.text_length import apara
+
+if TYPE_CHECKING:
+    from state_machine.machine.session import Sessao
+
+_NOME_MAX = 200  # UTF-16 units of the client's name in a caption
+_MOTIVO_MAX = 500  # UTF-16 units; some cities answer with pages
+EDITADA = "*Li a mensagem que você editou; o resumo anterior não vale mais.*\nConfere?"
+APAGADA = "*Você apagou uma mensagem: tirei da nota o que só ela dizia.*\nConfere?"
+_EXEMPLO = "_nota de 1.500 para 12.345.678/0001-95, consultoria de marketing_"  # a textbook CNPJ
+
+
+def saudacao() -> Mensagem:
+    """Greet and say the one thing that can be done here."""
+    return Mensagem(
+        "Oi! Eu emito sua nota de serviço por aqui. Me manda o CNPJ ou CPF do cliente, o valor e o serviço, "
+        f"tudo junto ou um de cada vez. Por exemplo:\n{_EXEMPLO}"
+    )
+
+
+def ajuda() -> Mensagem:
+    """Explain how an invoice is issued, corrected and given up."""
+    return Mensagem(
+        "*Como funciona*\n"
+        f"1. Me manda os dados da nota, como: {_EXEMPLO}\n"
+        "2. Eu mostro um resumo. Só emito depois do seu *Confirmar*.\n"
+        "3. Quando a nota sai, te mando o PDF e o XML.\n\n"
+        "Para mudar algo, é só dizer: _na verdade é 1.800_. Para desistir: _cancela_.\n\n"
+        "Das notas que já saíram: _status_, _minhas notas_, _segunda via_ e _cancelar nota 123_."
+    )
+
+
+def o_que_muda(sessao: Sessao) -> Mensagem:
+    """Ask what to correct, with what stands kept."""
+    return Mensagem(
+        "O que eu mudo? Me manda só a informação certa: o CNPJ ou CPF, o valor ou o serviço. "
+        "O resto continua guardado.",
+        (botao_cancelar(sessao),),
+    )
+
+
+def dados_mudaram(sessao: Sessao) -> Mensagem:
+    """A yes that answers another summary than the present one confirms nothing."""
+    return resumo(sessao, "*Os dados mudaram depois daquele resumo, então ainda não emiti.*\nConfere de novo?")
+
+
+def empresa_mudou(sessao: Sessao) -> Mensagem:
+    """The company's fiscal data changed between summary and yes: the yes answered other data."""
+    return resumo(sessao, "*O cadastro da sua empresa mudou depois daquele resumo, então ainda não emiti.*\nConfere?")
+
+
+def outra_empresa(sessao: Sessao) -> Mensagem:
+    """The number issues for another company than the one that the summary named: the yes answered that one."""
+    return resumo(sessao, "*Este número agora emite por outra empresa, então ainda não emiti.*\nConfere o emitente?")
+
+
+def sem_empresa() -> Mensagem:
+    """The number issues for nobody any more, and an invoice was open."""
+    return Mensagem(
+        "Este número não está mais ligado a nenhuma empresa, então não emiti nada. Os dados da nota continuam "
+        "guardados por enquanto. Se deveria estar ligado, fale com quem cuida da Prosa na sua empresa."
+    )
+
+
+def sem_direito() -> Mensagem:
+    """A word about a confirmed invoice of a company for which the number issues no more."""
+    return Mensagem(
+        "Este número não emite mais pela empresa desta nota, então não mexi nela: nem enviei, nem cancelei. "
+        "Os dados continuam guardados, e quem cuida da Prosa na empresa decide o que fazer."
+    )
+
+
+def encaminhada(sessao: Sessao) -> Mensagem:
+    """Forwarded or edited words are no answer to the summary, whatever they say."""
+    return resumo(sessao, "*Mensagem encaminhada ou editada não confirma nem cancela: ainda não emiti.*\nConfere?")
+
+
+def editou_sem_texto() -> Mensagem:
+    """A message was edited, and its new text did not come with the notice."""
+    return Mensagem(
+        "Vi que você editou uma mensagem, mas o texto novo não chegou aqui. Ainda não emiti, e o resumo anterior não "
+        "vale mais: me manda em uma mensagem nova o que mudou?"
+    )
+
+
+def editou() -> Mensagem:
+    """A message was edited while no invoice was open, and its new text did not come with the notice."""
+    return Mensagem("Vi que você editou uma mensagem. Para uma nota, me manda o certo em uma mensagem nova?")
+
+
+_ONDE_ESTA = {
+    Estado.PROCESSANDO: "já tinha ido para emissão",
+    Estado.APROVADO: "já foi emitida",
+    Estado.ERRO: "já foi confirmada e está com a equipe",
+}
+
+
+def editou_tarde(sessao: Sessao) -> Mensagem:
+    """A message was edited after its invoice was confirmed, or had ended without one."""
+    if sessao.estado not in _ONDE_ESTA:
+        return Mensagem(
+            "A mensagem que você editou era de uma nota que não foi emitida, então não mudei nada. "
+            "Para fazer a nota com o texto novo, me manda os dados em uma mensagem nova."
+        )
+    return _tarde(sessao, "A nota {onde} com o texto de antes da edição, e editar a mensagem não muda a nota.")
+
+
+def apagou_tarde(sessao: Sessao) -> Mensagem:
+    """A message was deleted after its invoice was confirmed."""
+    return _tarde(sessao, "A nota {onde} com a mensagem que você apagou, e apagar a mensagem não desfaz a nota.")
+
+
+def _tarde(sessao: Sessao, texto: str) -> Mensagem:
+    valor = f" de {formata_brl(sessao.rascunho.valor_servico)}" if sessao.rascunho.validado(Campo.VALOR) else ""
+    inicio = texto.format(onde=_ONDE_ESTA[sessao.estado])
+    if sessao.estado is Estado.ERRO:
+        return Mensagem(f"{inicio} Se ela for autorizada, você recebe aqui e pode pedir o cancelamento.")
+    quando = "Quando ela sair, se" if sessao.estado is Estado.PROCESSANDO else "Se"
+    return Mensagem(
+        f"{inicio} {quando} precisar cancelar, escreve _cancela a nota{valor}_. Depois me manda os dados certos."
+    )
+
+
+def ja_existe_igual(sessao: Sessao) -> Mensagem:
+    """Ask before a second invoice of the same content; the summary itself says which one there is."""
+    if sessao.igual and sessao.igual.indecisa:
+        return resumo(
+            sessao,
+            "*Você já pediu uma nota igual a esta, e a prefeitura ainda não respondeu sobre ela.* "
+            "Ainda não emiti outra.\nQuer mesmo mais uma?",
+        )
+    return resumo(sessao, "*Você já pediu uma nota igual a esta.* Ainda não emiti outra.\nQuer mesmo mais uma?")
+
+
+def lembrete(sessao: Sessao) -> Mensagem:
+    """Repeat the summary after words that changed nothing, or a yes written before it was shown."""
+    return resumo(sessao, "*Está tudo pronto, só falta você confirmar.*")
+
+
+def cancelada(sessao: Sessao) -> Mensagem:
+    """Say that nothing was issued and that the data can be taken up again."""
+    nenhuma = "nenhuma outra nota" if sessao.igual else "nenhuma nota"
+    return Mensagem(
+        f"Certo, cancelei: {nenhuma} foi emitida. Se era só para corrigir, toca em *Retomar esta nota* "
+        "e me diz o que muda; os dados continuam guardados.",
+        (Botao(f"refazer:{sessao.sessao_id}", "Retomar esta nota"),),
+    )
+
+
+def ja_enviada() -> Mensagem:
+    """Too late to give up by chat: it is at the authority."""
+    return Mensagem("Esta nota já foi enviada para emissão. Assim que a prefeitura responder, eu te aviso aqui.")
+
+
+def ja_encerrada(estado_legivel: str) -> Mensagem:
+    """An old button was pressed; nothing happens again."""
+    return Mensagem(f"Esta nota já foi {estado_legivel}; nada novo foi emitido. Para outra, é só me mandar os dados.")
+
+
+def autorizada(sessao: Sessao, numero: str) -> str:
+    """Caption of the PDF: the result in one line."""
+    rascunho = sessao.rascunho
+    nome = apara(rascunho.tomador_nome or formata_documento(rascunho.validado(Campo.DOCUMENTO) or ""), _NOME_MAX)
+    return f"NFS-e {numero} autorizada · {formata_brl(rascunho.valor_servico)} · {nome}"
+
+
+def rejeitada(sessao: Sessao, motivo: str, campo: Campo | None) -> Mensagem:
+    """Say why in plain words, what is kept, and who mends it: the person a ``campo``, staff everything else."""
+    inicio = (
+        f"*A prefeitura não aceitou esta nota.*\nMotivo: {apara(motivo, _MOTIVO_MAX) or 'não informado'}\n\n"
+        "Nenhuma nota foi emitida e seus dados estão guardados."
+    )
+    if campo is None:
+        return Mensagem(
+            f"{inicio} Isso é com a nossa equipe, e a nota já está com ela. Não precisa repetir nada: "
+            "quando ela tentar de novo, eu te aviso aqui."
+        )
+    return Mensagem(
+        f"{inicio} Toca em *Corrigir nota* e me manda {NOME_DO_CAMPO[campo]} de novo.",
+        (Botao(f"refazer:{sessao.sessao_id}", "Corrigir nota"),),
+    )
+
+
+def falhou() -> Mensagem:
+    """A definite technical failure: who looks after it, and what not to do."""
+    return Mensagem(
+        "Não consegui concluir esta nota por um problema técnico. Seus dados estão guardados "
+        "e a equipe já foi avisada. Não precisa mandar de novo: se ela for autorizada, você recebe aqui."
+    )
+
+
+def demorou() -> Mensagem:
+    """The authority is slow; the user need not do anything."""
+    return Mensagem(
+        "A prefeitura ainda não respondeu sobre a sua nota; continuo acompanhando. "
+        "Não precisa repetir: te mando o PDF assim que sair."
+    )
+
+
+def ainda_quer(sessao: Sessao, outra: str | None = None) -> Mensagem:
+    """Ask about an invoice that waits for its person's word; only the buttons answer.
+
+    Nobody has accepted it for a day; with ``outra``, the refused one that it mends was authorised under that number.
+    """
+    rascunho = sessao.rascunho
+    cliente = apara(rascunho.tomador_nome or formata_documento(rascunho.validado(Campo.DOCUMENTO) or ""), _NOME_MAX)
+    alvo = f"{sessao.sessao_id}:{sessao.revisao}"
+    porque = (
+        f"*A prefeitura acabou autorizando a nota que tinha recusado: é a nº {outra}.* A corrigida ainda não saiu, e "
+        f"emitir as duas só faz sentido se a nº {outra} for cancelada (escreve _cancela a nota {outra}_)."
+        if outra
+        else "*Esta nota ainda não foi emitida*: até agora o envio não passou."
+    )
+    return Mensagem(
+        f"{porque}\n{formata_brl(rascunho.valor_servico)} · {cliente}\n\n"
+        "Parei até você dizer: ainda quer esta nota? Os dados estão guardados.",
+        (Botao(f"querer:{alvo}", "Quero, emitir"), Botao(f"desistir:{alvo}", "Não quero mais")),
+    )
+
+
+def envio_retomado() -> Mensagem:
+    """The stored bytes go again, by the person's word or by staff's."""
+    return Mensagem(
+        "*Voltei a tentar emitir esta nota*, com os mesmos dados. Assim que a prefeitura responder, te aviso aqui. "
+        "Não precisa mandar de novo."
+    )
+
+
+def duas_notas(numero: str, outras: tuple[str, ...]) -> Mensagem:
+    """Two notes stand for one confirmation: say it plainly, with what to do."""
+    demais = " e ".join(f"nº {outra}" for outra in outras)
+    return Mensagem(
+        f"*Atenção: saiu mais de uma nota para este mesmo pedido.* Além da {demais}, a prefeitura autorizou a "
+        f"nº {numero}. Os arquivos dela vão a seguir, e a equipe já foi avisada. Uma delas precisa ser cancelada: "
+        f"para isso, escreve _cancela a nota {numero}_, ou espera a equipe te chamar."
+    )
+
+
+def so_texto(tipo: str) -> Mensagem:
+    """Kind answer to what has no words in it."""
+    nome = {"audio": "áudio", "image": "foto", "document": "documento", "video": "vídeo"}.get(tipo)
+    inicio = f"Ainda não consigo ler {nome} por aqui." if nome else "Essa mensagem eu não consigo ler."
+    return Mensagem(f"{inicio} Me escreve o CNPJ ou CPF do cliente, o valor e o serviço?")
+
+
+def desconhecido() -> Mensagem:
+    """A number that belongs to no company gets a way forward, never silence."""
+    return Mensagem(
+        "Oi! Eu sou a Prosa e emito notas de serviço pelo WhatsApp. Este número ainda não está ligado "
+        "a nenhuma empresa. Seu contato ficou registrado para a equipe. "
+        "Se a sua empresa já usa a Prosa, peça para incluírem este número."
+    )
+
+
+def devagar() -> Mensagem:
+    """Somebody writes faster than answers are due: all is kept and read, and the next answer comes later."""
+    return Mensagem(
+        "Recebi muitas mensagens seguidas. Li e guardei tudo. Para eu não encher a sua conversa, volto a responder "
+        "em alguns minutos; os botões de confirmar e cancelar continuam valendo."
+    )
+
+
+def expirada(sessao_id: str) -> Mensagem:
+    """A yes that comes after the deadline."""
+    return Mensagem(
+        "Aquela nota ficou parada por muito tempo e expirou sem ser emitida. Os dados continuam guardados.",
+        (Botao(f"refazer:{sessao_id}", "Retomar esta nota"),),
+    )
+
+
+def em_andamento() -> Mensagem:
+    """Words while the last invoice is at the authority."""
+    return Mensagem(
+        "Sua nota está em emissão; assim que a prefeitura responder, eu te mando aqui. "
+        "Se quiser fazer outra enquanto isso, é só me mandar os dados."
+    )
+
+
+def ja_retomada() -> Mensagem:
+    """An old button for data that a later invoice has taken up, or that were issued."""
+    return Mensagem("Essa nota já foi retomada. Para fazer outra, me manda o CNPJ ou CPF, o valor e o serviço.")
+
+
+def nada_a_confirmar() -> Mensagem:
+    """A yes, no or small talk when no invoice is open."""
+    return Mensagem(
+        "Não há nota aberta esperando você, e não mudei nada. Para uma nova nota, me manda o CNPJ ou CPF, o valor e o "
+        "serviço. Das que já saíram, sei responder _status_, _minhas notas_, _segunda via_ e _cancelar nota 123_."
+    )
+
+
+_INSTRUCOES = {"retencao": "reter impostos na nota", "observacao": "colocar observação na nota"}
+
+
+def instrucao_fiscal(qual: str) -> Mensagem:
+    """Something is asked of the invoice that we cannot do yet; ``qual`` is ``retencao`` or ``observacao``."""
+    return Mensagem(
+        f"*Ainda não sei {_INSTRUCOES[qual]}, e não emiti nada.* Se precisa disso, emita esta por outro caminho. "
+        "Para seguir sem isso, me manda os dados que faltam ou escreve _sim_: eu mostro o resumo, e só emito com o "
+        "*Confirmar* dele. Para desistir, escreve _cancela_."
+    )
+
+
+def quarentena() -> Mensagem:
+    """A message that failed five times; it is kept and people look at it."""
+    return Mensagem(
+        "Tive um problema para ler sua última mensagem. Ela está guardada e a equipe foi avisada. "
+        "O que você tinha informado antes continua guardado: me manda essa última informação de outro jeito?"
+    )
+
+
+def numeracao_bloqueada() -> Mensagem:
+    """Staff stopped the numbering of the company's invoices: nothing can be issued until they let it go on."""
+    return Mensagem(
+        "*Ainda não emiti esta nota:* a numeração das notas da sua empresa está parada por um acerto. "
+        "Seus dados continuam guardados e a equipe foi avisada. Daqui a pouco, toca em *Confirmar* de novo."
+    )
+
+
+def reprocessando() -> Mensagem:
+    """Staff repaired our side, and the refused invoice is tried again."""
+    return Mensagem(
+        "*Estou tentando emitir de novo a sua nota.* O que a prefeitura recusou era do nosso lado, já foi acertado, "
+        "e os seus dados continuam os mesmos. Não precisa fazer nada."
+    )

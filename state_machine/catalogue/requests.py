@@ -1,0 +1,148 @@
+"""Answers about invoices already issued, and honest noes to what cannot be done yet; looks nothing up itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime  # noqa: TC003 - part of a record that is built at run time
+from decimal import Decimal  # noqa: TC003 - likewise
+from typing import TYPE_CHECKING
+
+from state_machine.machine.effects import EnviarArquivo, Mensagem
+from state_machine.protocol.emission import StatusEmissao
+from state_machine.values.documents import formata_documento
+from state_machine.values.local_time import SAO_PAULO
+from state_machine.values.money import formata_brl
+from state_machine.values.text_length import apara
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LISTADAS = 5  # what a phone shows without scrolling
+_NOME_MAX = 40  # UTF-16 units of a client in a list
+_SERVICO_MAX = 200  # UTF-16 units of a service that is to be copied
+_GUARDADA = "\n\nA nota que estamos fazendo continua guardada."
+_SITUACAO = {
+    StatusEmissao.CONCLUIDO: "autorizada",
+    StatusEmissao.REJEITADO: "não aceita pela prefeitura",
+    StatusEmissao.ERRO: "com a equipe, por um problema técnico",
+    StatusEmissao.CONFLITO: "com a equipe, para conferência",
+    StatusEmissao.DISPENSADO: "dispensada, porque a tentativa anterior saiu",
+}
+_EM_ANDAMENTO = "em emissão; te mando o PDF assim que sair"
+
+
+@dataclass(frozen=True, slots=True)
+class NotaListada:
+    """An emission of this conversation as people speak of it; ``numero`` only once it is authorised."""
+
+    emissao_id: int
+    numero: str | None
+    status: StatusEmissao
+    valor: Decimal
+    documento: str
+    nome: str | None
+    descricao: str
+    em: datetime
+    cancelada: bool = False
+
+    @property
+    def cliente(self) -> str:
+        """The client's name, else the document."""
+        return apara(self.nome or formata_documento(self.documento), _NOME_MAX)
+
+    @property
+    def dia(self) -> str:
+        """Day and month in Brazil."""
+        return f"{self.em.astimezone(SAO_PAULO):%d/%m/%Y}"
+
+
+def minhas_notas(notas: Sequence[NotaListada]) -> str:
+    """List the newest authorised invoices, newest first."""
+    if not notas:
+        return "Ainda não saiu nenhuma nota por esta conversa."
+    linhas = [_linha(nota) for nota in notas[:LISTADAS]]
+    titulo = "Sua última nota por aqui:" if len(linhas) == 1 else f"Suas últimas {len(linhas)} notas por aqui:"
+    exemplo = next((nota for nota in notas if not nota.cancelada), notas[0])
+    como = f"Para receber o PDF de novo: _segunda via da nota {exemplo.numero}_."
+    return "\n".join([f"*{titulo}*", *linhas, "", como])
+
+
+def _linha(nota: NotaListada) -> str:
+    """One invoice of the list; a cancelled one is struck through, as it is worth nothing."""
+    dados = f"{formata_brl(nota.valor)} · {nota.cliente} · {nota.dia}"
+    return f"• ~{nota.numero} · {dados}~ *cancelada*" if nota.cancelada else f"• *{nota.numero}* · {dados}"
+
+
+def status(ultima: NotaListada | None, numero: str | None = None) -> str:
+    """Say how the newest invoice stands, or the one of this number."""
+    if ultima is None:
+        return sem_nota(numero) if numero else "Ainda não enviei nenhuma nota por esta conversa."
+    qual = f"nota {ultima.numero}" if ultima.numero else "última nota"
+    situacao = "cancelada" if ultima.cancelada else _SITUACAO.get(ultima.status, _EM_ANDAMENTO)
+    return f"A {qual}, de {formata_brl(ultima.valor)} para {ultima.cliente} ({ultima.dia}), está {situacao}."
+
+
+def segunda_via(nota: NotaListada) -> EnviarArquivo:
+    """Send the PDF of an authorised invoice once more."""
+    cancelada = " (cancelada)" if nota.cancelada else ""
+    legenda = f"Segunda via da NFS-e {nota.numero}{cancelada} · {formata_brl(nota.valor)} · {nota.cliente}"
+    return EnviarArquivo(nota.emissao_id, "pdf", f"NFSe-{nota.numero}.pdf", legenda)
+
+
+def sem_nota(numero: str | None) -> str:
+    """There is no such invoice to send again."""
+    if numero is None:
+        return "Ainda não saiu nenhuma nota por esta conversa, então não tenho segunda via para mandar."
+    return (
+        f"Não achei a nota {numero} entre as autorizadas nesta conversa. Escreve _minhas notas_ para ver os números. "
+        "Se ela saiu por outro contato ou no site da prefeitura, é lá que está a segunda via."
+    )
+
+
+def repetir(ultima: NotaListada | None) -> str:
+    """Say that nothing is repeated by itself, and give the words that would do it."""
+    if ultima is None:
+        return (
+            "Ainda não saiu nenhuma nota por esta conversa, então não tenho qual repetir. "
+            "Me manda o CNPJ ou CPF, o valor e o serviço."
+        )
+    dados = f"nota de {formata_brl(ultima.valor)} para {formata_documento(ultima.documento)}"
+    return (
+        "Repetir uma nota sozinha eu ainda não faço. Para uma igual à última, copia, muda o que quiser e me manda:\n"
+        f"_{dados}, serviço: {apara(ultima.descricao, _SERVICO_MAX)}_"
+    )
+
+
+def atendente() -> str:
+    """Nobody of flesh and blood can be called from here yet."""
+    return (
+        "Chamar uma pessoa por aqui eu ainda não faço. Para isso, fala com quem liberou seu número na Prosa "
+        "ou com quem cuida do fiscal da sua empresa. Para saber o que eu faço, escreve _ajuda_."
+    )
+
+
+def parar() -> str:
+    """Nobody is written to who does not write."""
+    return (
+        "Eu só escrevo em resposta a você ou sobre uma nota sua; não mando propaganda. Tirar seu número da Prosa eu "
+        "ainda não faço por aqui: pede para quem liberou. Para desistir de uma nota em aberto, escreve _cancela_."
+    )
+
+
+def cancelar_emitida(numero: str | None) -> str:
+    """Say how cancelling is asked for, where ``bot.subjects.cancellation_talk`` took the words as no order."""
+    qual = f"a nota {numero}" if numero else "uma nota já emitida"
+    return (
+        f"Nada foi cancelado. Para cancelar {qual}, escreve só _cancelar nota {numero or 123}_: eu mostro a nota, "
+        "pergunto o motivo e só cancelo depois que você confirmar."
+    )
+
+
+def nada_a_retomar() -> str:
+    """No invoice was given up lately."""
+    return "Não tenho nota para retomar. Para uma nova, me manda o CNPJ ou CPF do cliente, o valor e o serviço."
+
+
+def mensagem(texto: str, *, em_aberto: bool) -> Mensagem:
+    """Return the answer; ``em_aberto``: an invoice is being made and stays as it is."""
+    return Mensagem(texto + (_GUARDADA if em_aberto else ""))

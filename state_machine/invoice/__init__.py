@@ -1,0 +1,1 @@
+"""The invoice under construction: fields, draft, summary, content."""

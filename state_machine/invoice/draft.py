@@ -1,0 +1,340 @@
+"""The invoice under construction: what is known of each field, and how new words change it; decides no state."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields, replace
+from datetime import date, datetime
+from enum import StrEnum
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, assert_never
+
+from state_machine.invoice.fields import OBRIGATORIOS, Campo, Candidate, Confianca, Doubt, Motivo, Origem
+from state_machine.values.documents import DocumentoInvalido, parse_documento
+from state_machine.values.message_spans import escrita_de
+from state_machine.values.money import ValorInvalido, centavos
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+    from decimal import Decimal
+
+    from state_machine.values.message_spans import Escrita
+
+DESCRICAO_MAX = 2000  # characters; xDescServ of the national layout
+NOME_MAX = 300  # characters; xNome of the national layout
+DESCRICAO_MIN = 3  # characters; less than a word is a slip of the finger
+APAGADA = "você apagou a mensagem em que isso estava"  # said with the question about it
+EMAIL_MAX = 80  # characters; the longest e-mail of the national layout
+_EMAIL = re.compile(
+    r"[^@\s]{1,64}@[^@\s]{1,255}\.[^@\s.]{1,63}"
+)  # shape only: whether somebody reads there, nobody can tell
+
+
+class StatusCampo(StrEnum):
+    """How far a field is to be trusted."""
+
+    NULL = "null"
+    EXTRACTED = "extracted"
+    VALIDATED = "validated"
+    INVALID = "invalid"
+
+
+@dataclass(frozen=True, slots=True)
+class Recusa:
+    """A value, as the user wrote it, that was not put in the place of the one that stands.
+
+    ``antiga`` is when it was written, if it was not taken for being older than the one that stands.
+    """
+
+    trecho: str
+    mensagem: str | None = None
+    antiga: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lido:
+    """One field: ``valor`` normalised (see ``Candidate``), ``escrito`` as the user wrote it, and why it is in doubt.
+
+    ``mensagem`` is the wamid of the very message in which it stood, ``None`` in what older versions of us stored;
+    ``escrita_em`` is when that one, or a later one that said the same, was written by Meta's clock (aware UTC).
+    """
+
+    status: StatusCampo = StatusCampo.NULL
+    valor: str | None = None
+    escrito: str | None = None
+    origem: Origem | None = None
+    confianca: Confianca | None = None
+    motivo: Motivo | None = None
+    detalhe: str | None = None
+    mensagem: str | None = None
+    recusa: Recusa | None = None
+    escrita_em: datetime | None = None
+
+
+VAZIO = Lido()
+# Each field's value by its name, which is known: looking a name up in an enum costs more than the value.
+_UM = {campo: attrgetter(campo.value) for campo in Campo}
+_LIDOS = attrgetter(*(campo.value for campo in Campo))
+_DITO = attrgetter(*(f.name for f in fields(Lido) if f.name not in {"mensagem", "recusa", "escrita_em"}))  # wherever
+_SEM_HORA = attrgetter(*(f.name for f in fields(Lido) if f.name != "escrita_em"))
+
+
+@dataclass(frozen=True, slots=True)
+class Cadastro:
+    """What the public CNPJ register says of a tomador."""
+
+    documento: str
+    razao_social: str
+    situacao: str | None = None  # "ATIVA", "BAIXADA", …
+
+
+@dataclass(frozen=True, slots=True)
+class Rascunho:
+    """All fields of the invoice, and the register's entry for the document that now stands."""
+
+    documento: Lido = VAZIO
+    valor: Lido = VAZIO
+    descricao: Lido = VAZIO
+    nome: Lido = VAZIO
+    email: Lido = VAZIO
+    competencia: Lido = VAZIO
+    data: Lido = VAZIO
+    cadastro: Cadastro | None = None
+
+    def campo(self, campo: Campo) -> Lido:
+        """Return what is known of ``campo``."""
+        lido: Lido = _UM[campo](self)
+        return lido
+
+    @property
+    def lidos(self) -> tuple[Lido, ...]:
+        """What is known of every field, in the order of ``Campo``."""
+        lidos: tuple[Lido, ...] = _LIDOS(self)
+        return lidos
+
+    def com(self, campo: Campo, lido: Lido) -> Rascunho:
+        """Return a copy in which ``campo`` reads ``lido``; another document forgets the old one's name and entry."""
+        campos: dict[str, Any] = {campo.value: lido}
+        if campo is Campo.DOCUMENTO and self.documento.valor not in {None, lido.valor}:
+            campos |= {"cadastro": None, "nome": VAZIO}
+        mudado = replace(self, **campos)
+        if (
+            mudado.data.valor
+            and mudado.competencia.valor
+            and not mudado.data.valor.startswith(mudado.competencia.valor)
+        ):
+            # Day and month contradict each other: what was said last counts, and only that is issued.
+            mudado = replace(mudado, competencia=VAZIO) if campo is Campo.DATA else replace(mudado, data=VAZIO)
+        return mudado
+
+    def validado(self, campo: Campo) -> str | None:
+        """Return the validated value of ``campo`` or ``None``."""
+        lido = self.campo(campo)
+        return lido.valor if lido.status is StatusCampo.VALIDATED else None
+
+    @property
+    def faltam(self) -> tuple[Campo, ...]:
+        """Required fields that are not validated yet, in the order in which they are asked."""
+        return tuple(c for c in OBRIGATORIOS if self.campo(c).status is not StatusCampo.VALIDATED)
+
+    @property
+    def completo(self) -> bool:
+        """True when an invoice could be issued from it: nothing missing and nothing in doubt."""
+        return not self.faltam and not any(lido.status is StatusCampo.INVALID for lido in self.lidos)
+
+    @property
+    def valor_servico(self) -> Decimal:
+        """The validated amount in BRL; raises ``ValueError`` when there is none."""
+        valor = self.validado(Campo.VALOR)
+        if valor is None:
+            raise ValueError("the draft has no validated amount")
+        return centavos(valor)
+
+    @property
+    def tomador_nome(self) -> str | None:
+        """The tomador's name: what the register says, else what the user said."""
+        do_cadastro = _nome(self.cadastro.razao_social) if self.cadastro else ""
+        return do_cadastro or self.validado(Campo.NOME)
+
+
+def _nome(texto: str) -> str:
+    return " ".join(texto.split())[:NOME_MAX].rstrip()
+
+
+def ler(candidate: Candidate, escrita: Escrita | None = None) -> Lido:
+    """Check a candidate by our own rules, whoever read it, and say how far it is to be trusted."""
+    status, valor, motivo = _conferido(candidate)
+    return Lido(
+        status,
+        valor,
+        candidate.trecho,
+        candidate.origem,
+        candidate.confianca,
+        motivo,
+        mensagem=escrita.mensagem if escrita else None,
+        escrita_em=escrita.em if escrita else None,
+    )
+
+
+def _conferido(candidate: Candidate) -> tuple[StatusCampo, str | None, Motivo | None]:
+    if candidate.confianca is Confianca.DUVIDOSA:
+        return StatusCampo.INVALID, candidate.valor, Motivo.AMBIGUO
+    try:
+        return StatusCampo.VALIDATED, _normalizado(candidate), None
+    except DocumentoInvalido as erro:
+        return StatusCampo.INVALID, None, erro.motivo
+    except ValorInvalido:
+        return StatusCampo.INVALID, None, Motivo.NAO_POSITIVO
+    except ValueError:  # no month, day or e-mail
+        return StatusCampo.INVALID, None, Motivo.AMBIGUO
+
+
+def _normalizado(candidate: Candidate) -> str:
+    """Return the value as it will be issued; raises ``ValueError`` for what can't be issued."""
+    valor = candidate.valor.strip()
+    match candidate.campo:
+        case Campo.DOCUMENTO:
+            return parse_documento(valor).numero
+        case Campo.VALOR:
+            return str(centavos(valor))
+        case Campo.DESCRICAO:
+            return " ".join(valor.split())[:DESCRICAO_MAX].rstrip()
+        case Campo.NOME:
+            return _nome(valor)
+        case Campo.COMPETENCIA:
+            return date.fromisoformat(f"{valor}-01").isoformat()[:7]
+        case Campo.DATA:
+            return date.fromisoformat(valor).isoformat()
+        case Campo.EMAIL:
+            if len(valor) > EMAIL_MAX or not _EMAIL.fullmatch(valor):
+                raise ValueError("no e-mail address")
+            return valor
+        case _:
+            assert_never(candidate.campo)
+
+
+def _nada_diz(candidate: Candidate) -> bool:
+    """True for what is dropped without a word: a slip of the finger, or a name that is only a guess."""
+    if candidate.campo is Campo.NOME:  # never asked back: the summary says when there is none, and blocks nothing
+        return candidate.confianca is Confianca.DUVIDOSA or not candidate.valor.strip()
+    return candidate.campo is Campo.DESCRICAO and len(candidate.valor.strip()) < DESCRICAO_MIN
+
+
+def aplicar(
+    rascunho: Rascunho,
+    candidates: Iterable[Candidate],
+    doubts: Iterable[Doubt],
+    clear: Iterable[Campo],
+    escritas: Sequence[Escrita] = (),
+) -> Rascunho:
+    """Merge one turn: take back what was negated, put in what was read, and leave in doubt what is doubtful.
+
+    What was validated before stays unless this turn speaks of the same field, in a message that is no older.
+    ``escritas`` are the turn's messages, oldest first: each field keeps the one that it was read in.
+    """
+    antes = rascunho
+    ditos = [candidate for candidate in candidates if not _nada_diz(candidate)]
+    lidos = [(dito.campo, ler(dito, escrita_de(dito.trecho, escritas))) for dito in ditos]
+    duvidas = [doubt for doubt in doubts if doubt.campo is not Campo.NOME]
+    lidos += [(duvida.campo, _duvidoso(duvida, escrita_de(duvida.trecho, escritas))) for duvida in duvidas]
+    ultima = escritas[-1] if escritas else None
+    for campo in clear:  # in which of the messages it was taken back, nobody can tell: at the latest in the last one
+        retirada = Lido(mensagem=ultima.mensagem, escrita_em=ultima.em, escrito=ultima.texto) if ultima else VAZIO
+        if _cabe(antes, campo, retirada):
+            rascunho = rascunho.com(campo, VAZIO)
+        elif campo not in {dito for dito, _ in lidos}:
+            rascunho = rascunho.com(campo, _recusado(rascunho.campo(campo), retirada))
+    # The document first: another one forgets the name that stood, not the one said in the same breath.
+    for campo, lido in sorted(lidos, key=lambda par: par[0] is not Campo.DOCUMENTO):
+        if _cabe(antes, campo, lido):
+            rascunho = rascunho.com(campo, _no_lugar(rascunho.campo(campo), lido))
+        else:
+            rascunho = rascunho.com(campo, _recusado(rascunho.campo(campo), lido))
+    return rascunho
+
+
+def _cabe(antes: Rascunho, campo: Campo, lido: Lido) -> bool:
+    """Say whether ``lido`` may be applied: it changes nothing that was written later."""
+    quando = lido.escrita_em
+    if quando is None or _DITO(antes.campo(campo)) == _DITO(lido):
+        return True
+    depois = antes.com(campo, lido)
+    mudados = [a for a, d in zip(antes.lidos, depois.lidos, strict=True) if a is not d and a.status != StatusCampo.NULL]
+    return all(velho.escrita_em is None or velho.escrita_em <= quando for velho in mudados)
+
+
+def _recusado(antigo: Lido, lido: Lido) -> Lido:
+    return replace(antigo, recusa=Recusa(lido.escrito or "", lido.mensagem, lido.escrita_em))
+
+
+def _no_lugar(antigo: Lido, lido: Lido) -> Lido:
+    """Return what stands after ``lido`` was read: nothing changes when it is said again, or can be no amount at all."""
+    if lido.motivo is Motivo.NAO_POSITIVO and antigo.status is StatusCampo.VALIDATED:
+        return replace(antigo, recusa=Recusa(lido.escrito or "", lido.mensagem))
+    if _DITO(lido) != _DITO(antigo):
+        return lido
+    quando = max((hora for hora in (antigo.escrita_em, lido.escrita_em) if hora), default=None)
+    return antigo if quando == antigo.escrita_em else replace(antigo, escrita_em=quando)
+
+
+def sem_editada(rascunho: Rascunho, mensagem: str, ditos: Collection[Campo]) -> Rascunho:
+    """Return the draft without what the message ``mensagem`` said before, other than the fields that it still says."""
+    for campo in Campo:
+        lido = rascunho.campo(campo)
+        if lido.recusa and lido.recusa.mensagem == mensagem:
+            lido = replace(lido, recusa=None)
+            rascunho = rascunho.com(campo, lido)
+        if lido.mensagem == mensagem and campo not in ditos:
+            rascunho = rascunho.com(campo, VAZIO)
+    return rascunho
+
+
+def sem_apagada(rascunho: Rascunho, mensagem: str) -> Rascunho:
+    """Return the draft after its user deleted the message ``mensagem``.
+
+    What is needed and stood in it is in doubt; anything else that it said is forgotten.
+    """
+    for campo in Campo:
+        lido = rascunho.campo(campo)
+        if lido.mensagem != mensagem:
+            continue
+        if campo in OBRIGATORIOS and lido.status is StatusCampo.VALIDATED:
+            duvida = replace(lido, status=StatusCampo.INVALID, motivo=Motivo.AMBIGUO, detalhe=APAGADA)
+            rascunho = rascunho.com(campo, duvida)
+        elif campo not in OBRIGATORIOS:
+            rascunho = rascunho.com(campo, VAZIO)
+    return rascunho
+
+
+def difere(antes: Rascunho, depois: Rascunho) -> bool:
+    """Tell whether anything changed that is shown or issued, or that was not taken: not only when it was said."""
+    if antes.cadastro != depois.cadastro:
+        return True
+    lidos = zip(antes.lidos, depois.lidos, strict=True)
+    return any(a is not d and _SEM_HORA(a) != _SEM_HORA(d) for a, d in lidos)
+
+
+def _duvidoso(doubt: Doubt, escrita: Escrita | None) -> Lido:
+    return Lido(
+        StatusCampo.INVALID,
+        None,
+        doubt.trecho,
+        Origem.REGRAS,
+        Confianca.DUVIDOSA,
+        doubt.motivo,
+        doubt.detalhe,
+        escrita.mensagem if escrita else None,
+        escrita_em=escrita.em if escrita else None,
+    )
+
+
+def mudancas(antes: Rascunho, depois: Rascunho) -> tuple[tuple[Campo, str, str], ...]:
+    """List the fields whose validated value changed from one value to another: (field, old, new).
+
+    Where the register names the client, what the user calls it is not shown, so that its change is none.
+    """
+    do_cadastro = {Campo.NOME} if antes.cadastro or depois.cadastro else set()
+    lidos = zip(Campo, antes.lidos, depois.lidos, strict=True)
+    outros = [c for c, velho, novo in lidos if velho is not novo and c not in do_cadastro]
+    pares = ((c, antes.validado(c), depois.validado(c)) for c in outros)
+    return tuple((c, velho, novo) for c, velho, novo in pares if velho and novo and velho != novo)

@@ -1,0 +1,135 @@
+"""The summary: exactly what a confirmation would issue, within what one message holds; decides nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from state_machine.invoice.fields import Campo
+from state_machine.machine.effects import Botao, Mensagem
+from state_machine.values.documents import formata_documento
+from state_machine.values.local_time import SAO_PAULO
+from state_machine.values.money import formata_brl, por_extenso
+from state_machine.values.text_length import TEXTO_COM_BOTOES_MAX, apara, tamanho
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from state_machine.invoice.draft import Rascunho
+    from state_machine.machine.session import Sessao
+
+
+# UTF-16 units of each part, chosen so that at least 100 remain for the service when all others are at their longest.
+TITULO_MAX = 200
+_NOME_MAX = 100
+_SITUACAO_MAX = 30
+_EMITENTE_MAX = 80
+_SERVICO_MAX = 420  # more is not read on a phone
+_MUDADO_MAX = 60  # of an old or new value in the title
+
+CONFERE = "*Confere pra mim?*"
+NOME_DO_CADASTRO = "*O nome do cliente sai como está no cadastro da Receita.*\nConfere?"
+
+
+def resumo(sessao: Sessao, titulo: str = CONFERE) -> Mensagem:
+    """Show what a confirmation would issue, with buttons bound to this session and revision."""
+    rascunho = sessao.rascunho
+    valor = rascunho.valor_servico
+    opcionais = [
+        f"{rotulo}: {texto}"
+        for campo, rotulo in (
+            (Campo.EMAIL, "E-mail"),
+            (Campo.COMPETENCIA, "Competência"),
+            (Campo.DATA, "Data do serviço"),
+        )
+        if (texto := legivel(campo, rascunho.validado(campo)))
+    ]
+    antes = [titulo, "", *_igual(sessao), *_cliente(rascunho), f"Valor: *{formata_brl(valor)}* ({por_extenso(valor)})"]
+    depois = [*opcionais, f"Emitente: {apara(sessao.emitente, _EMITENTE_MAX)}"]
+    resta = TEXTO_COM_BOTOES_MAX - tamanho("\n".join([*antes, "Serviço: ", *depois]))
+    servico = _servico(rascunho.validado(Campo.DESCRICAO) or "", min(resta, _SERVICO_MAX))
+    return Mensagem("\n".join([*antes, f"Serviço: {servico}", *depois]), _botoes(sessao))
+
+
+def _botoes(sessao: Sessao) -> tuple[Botao, ...]:
+    alvo = f"{sessao.sessao_id}:{sessao.revisao}"
+    sim = "Emitir outra" if sessao.igual else "Confirmar"
+    return Botao(f"confirmar:{alvo}", sim), Botao(f"corrigir:{alvo}", "Corrigir"), botao_cancelar(sessao)
+
+
+def botao_cancelar(sessao: Sessao) -> Botao:
+    """Return the button that gives this invoice up."""
+    return Botao(f"cancelar:{sessao.sessao_id}:{sessao.revisao}", "Cancelar")
+
+
+def _igual(sessao: Sessao) -> list[str]:
+    """Say when the invoice of the same content was asked for."""
+    if sessao.igual is None:
+        return []
+    quando = f"{sessao.igual.criada_em.astimezone(SAO_PAULO):%d/%m, às %H:%M}"
+    if sessao.igual.indecisa:
+        return [f"⚠️ A outra foi pedida em {quando} e ainda pode sair: emitir esta pode duplicar a nota."]
+    return [f"⚠️ A outra foi pedida em {quando}."]
+
+
+def _cliente(rascunho: Rascunho) -> list[str]:
+    documento = rascunho.validado(Campo.DOCUMENTO) or ""
+    tipo = "CPF" if len(documento) == 11 else "CNPJ"  # noqa: PLR2004 - a CPF has 11 digits
+    nome = rascunho.tomador_nome
+    if nome:
+        linhas = [f"Cliente: {apara(nome, _NOME_MAX)}"]
+    else:
+        linhas = ["Cliente: *sem nome*. Se quiser, me manda o nome: algumas prefeituras recusam a nota sem ele."]
+    linhas.append(f"{tipo}: {formata_documento(documento)}")
+    situacao = rascunho.cadastro.situacao if rascunho.cadastro else None
+    if situacao not in {None, "", "ATIVA"}:
+        linhas.append(f"⚠️ Na Receita este CNPJ consta como *{apara(situacao or '', _SITUACAO_MAX)}*.")
+    return linhas
+
+
+def _servico(texto: str, limite: int) -> str:
+    if tamanho(texto) <= limite:
+        return texto
+    aviso = f" (texto inteiro guardado, {len(texto)} caracteres)"
+    return apara(texto, limite - tamanho(aviso)) + aviso
+
+
+def legivel(campo: Campo, valor: str | None) -> str | None:
+    """Return a validated value as people write it."""
+    match campo:
+        case _ if valor is None:
+            return None
+        case Campo.VALOR:
+            return formata_brl(valor)
+        case Campo.DOCUMENTO:
+            return formata_documento(valor)
+        case Campo.COMPETENCIA | Campo.DATA:
+            return "/".join(reversed(valor.split("-")))
+        case _:
+            return apara(valor, 2 * _MUDADO_MAX)
+
+
+_MUDEI = {
+    Campo.DOCUMENTO: "o cliente",
+    Campo.VALOR: "o valor",
+    Campo.DESCRICAO: "o serviço",
+    Campo.NOME: "o nome do cliente",
+    Campo.EMAIL: "o e-mail",
+    Campo.COMPETENCIA: "a competência",
+    Campo.DATA: "a data",
+}
+
+
+def titulo_da_mudanca(mudancas: Sequence[tuple[Campo, str, str]]) -> str:
+    """Say what a correction changed, from what to what; only the fields' names where that would grow long."""
+    frases = [_mudei(campo, velho, novo) for campo, velho, novo in mudancas]
+    titulo = f"*{' '.join(frases)}*\nConfere?"
+    if tamanho(titulo) <= TITULO_MAX:
+        return titulo
+    return f"*Mudei {', '.join(_MUDEI[campo] for campo, _, _ in mudancas)}.*\nConfere?"
+
+
+def _mudei(campo: Campo, velho: str, novo: str) -> str:
+    if campo is Campo.DESCRICAO:
+        return f"Troquei o serviço para {apara(novo, _MUDADO_MAX)}."
+    de, para = (apara(legivel(campo, valor) or "", _MUDADO_MAX) for valor in (velho, novo))
+    return f"Mudei {_MUDEI[campo]} de {de} para {para}."

@@ -1,0 +1,136 @@
+"""Draws the state diagram from the rules themselves, by asking them; a drawing by hand would grow stale."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from state_machine.generated import INICIO, between, rewrite_pages, state_diagram
+from state_machine.invoice.draft import Cadastro, Rascunho, aplicar
+from state_machine.invoice.fields import Campo, Candidate
+from state_machine.machine.events import (
+    Abriu,
+    Apagou,
+    Cancelou,
+    Confirmou,
+    Conversou,
+    Editou,
+    EmissaoDemorou,
+    EmissaoFalhou,
+    EmissaoParada,
+    Encaminhou,
+    EquipeAssumiu,
+    EquipeDevolveu,
+    EquipeEncerrou,
+    Informou,
+    MandouArquivo,
+    MudouEmissor,
+    NaoQuisMais,
+    Negou,
+    NotaAutorizada,
+    NotaRejeitada,
+    PediuAjuda,
+    PediuCorrecao,
+    PerdeuMensagem,
+    PrazoVencido,
+    QuisAinda,
+    Reprocessou,
+)
+from state_machine.machine.session import Emissor, Sessao
+from state_machine.machine.states import ESPERAM_USUARIO, FINAIS, Estado
+from state_machine.machine.transition import transition
+from state_machine.values.message_spans import Escrita
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from state_machine.machine.events import Evento
+
+COMMAND = "python -m state_machine.machine.diagram docs/estados.md"
+_BEGIN, _END = "<!-- diagrama: gerado, não edite -->\n", "<!-- fim do diagrama -->\n"
+
+_AGORA = datetime(2026, 1, 1, tzinfo=UTC)
+_TUDO = (
+    Candidate(Campo.DOCUMENTO, "12345678000195", "12.345.678/0001-95"),
+    Candidate(Campo.VALOR, "1500.00", "1.500"),
+    Candidate(Campo.DESCRICAO, "consultoria", "consultoria"),
+)
+_ESCRITAS = (Escrita("wamid.1", "12.345.678/0001-95, 1.500, consultoria"),)
+_PADARIA = Cadastro("12345678000195", "PADARIA DO ZÉ LTDA")
+_COMPLETO = replace(aplicar(Rascunho(), _TUDO, (), (), _ESCRITAS), cadastro=_PADARIA)
+
+# One or more examples of each event, chosen so that every way it can go is seen.
+EXEMPLOS: tuple[Evento, ...] = (
+    Abriu(),
+    Informou(_TUDO),
+    Informou(_TUDO[:1]),
+    Informou(clear=frozenset({Campo.VALOR})),
+    Confirmou(1),
+    Confirmou(0),
+    Negou(),
+    Cancelou(),
+    PediuCorrecao(),
+    Conversou(),
+    PediuAjuda(),
+    MandouArquivo("audio"),
+    Encaminhou(),
+    Editou("wamid.1", Informou(_TUDO, escritas=_ESCRITAS)),
+    Editou("wamid.1", Informou()),
+    Apagou("wamid.1"),
+    PerdeuMensagem(),
+    MudouEmissor(Emissor(2, "11222333000181", "OUTRA LTDA", 1)),
+    MudouEmissor(Emissor(2, "12345678000195", "OUTRA LTDA", 1)),
+    MudouEmissor(None),
+    PrazoVencido(),
+    NotaAutorizada("1", 1),
+    NotaRejeitada("recusada", None),
+    EmissaoFalhou(""),
+    EmissaoDemorou(),
+    EmissaoParada(),
+    QuisAinda(),
+    NaoQuisMais(),
+    Reprocessou(2),
+    EquipeAssumiu("Ana"),
+    EquipeDevolveu(),
+    EquipeEncerrou(),
+)
+
+
+def example(estado: Estado) -> Sessao:
+    """Return a session as it would stand in ``estado``."""
+    sessao = Sessao("010126-00000000", "1:5511900000000", 1, "ANA DESIGN ME", estado=estado, versao=1, resumos=1)
+    if estado is Estado.DADOS_INCOMPLETOS:
+        sessao = replace(sessao, rascunho=aplicar(Rascunho(), _TUDO[:2], (), (), _ESCRITAS), pendente=Campo.DESCRICAO)
+    elif estado is not Estado.COLETA:
+        sessao = replace(sessao, rascunho=_COMPLETO, revisao=1, mostrado_em=_AGORA)
+    if estado in ESPERAM_USUARIO:
+        sessao = replace(sessao, expira_em=_AGORA + timedelta(hours=1))
+    return sessao
+
+
+def arcs() -> Iterator[tuple[str, str, str]]:
+    """Yield (from, to, event) for every transition that the rules can make, once; staying put is left out."""
+    seen = {(INICIO, Estado.COLETA.value, Abriu.__name__): None}
+    for estado in Estado:
+        sessao = example(estado)
+        for evento in EXEMPLOS:
+            agora = _AGORA + timedelta(hours=2) if isinstance(evento, PrazoVencido) else _AGORA
+            para = transition(sessao, evento, agora).sessao.estado
+            if para is not estado:
+                seen[estado.value, para.value, type(evento).__name__] = None
+    return iter(seen)
+
+
+def mermaid() -> str:
+    """Return the diagram as Mermaid text, the same for the same rules."""
+    return state_diagram(arcs(), (estado.value for estado in Estado if estado in FINAIS))
+
+
+def refreshed(page: str) -> str:
+    """Return ``page`` with the diagram of today's rules between its markers; raises ``ValueError`` without markers."""
+    return between(page, _BEGIN, _END, f"```mermaid\n{mermaid()}```\n")
+
+
+if __name__ == "__main__":
+    rewrite_pages(refreshed)

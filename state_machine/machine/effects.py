@@ -1,0 +1,85 @@
+"""What a decision wants done; effects are data, carried out by the turn in its one commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from state_machine.machine.session import Sessao
+    from state_machine.machine.states import SnapshotReason
+
+
+@dataclass(frozen=True, slots=True)
+class Botao:
+    """A reply button: ``id`` comes back when pressed (at most 256 characters), ``titulo`` is shown (at most 20)."""
+
+    id: str
+    titulo: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mensagem:
+    """One message to the user: WhatsApp-formatted text and up to three buttons."""
+
+    texto: str
+    botoes: tuple[Botao, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GravarSnapshot:
+    """Write the ``SessionSnapshot`` because a state was entered."""
+
+    reason: SnapshotReason
+
+
+@dataclass(frozen=True, slots=True)
+class Responder:
+    """Send one message; with ``unica`` at most one message of that key ever leaves."""
+
+    mensagem: Mensagem
+    unica: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Emitir:
+    """Issue the invoice of this session's ``revisao``, which the user confirmed; again as another ``tentativa``."""
+
+    revisao: int
+    tentativa: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RetomarEnvio:
+    """Let the stored bytes of this ``revisao`` go again: certainly nobody accepted them, and they are wanted."""
+
+    revisao: int
+
+
+@dataclass(frozen=True, slots=True)
+class Dispensar:
+    """Never send the stored bytes of this ``revisao``: certainly nobody accepted them, and they are not wanted."""
+
+    revisao: int
+
+
+@dataclass(frozen=True, slots=True)
+class EnviarArquivo:
+    """Send the invoice's PDF or XML as a document."""
+
+    emissao_id: int
+    formato: Literal["pdf", "xml"]
+    nome: str
+    legenda: str | None = None
+
+
+Efeito = GravarSnapshot | Responder | Emitir | RetomarEnvio | Dispensar | EnviarArquivo
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The session after an event, and what is to be done; ``aplicado`` is false for a deliberate no-op."""
+
+    sessao: Sessao
+    efeitos: tuple[Efeito, ...] = ()
+    aplicado: bool = True

@@ -1,0 +1,250 @@
+"""What can happen to a session; an event tells, it does not decide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime  # noqa: TC003 - events are stored with their times
+
+from state_machine.invoice.draft import Cadastro, Rascunho  # noqa: TC001 - likewise
+from state_machine.invoice.equal_invoice import NotaIgual  # noqa: TC001 - likewise
+from state_machine.invoice.fields import Campo, Candidate, Doubt  # noqa: TC001 - likewise
+from state_machine.machine.effects import Mensagem  # noqa: TC001 - likewise
+from state_machine.machine.session import Emissor  # noqa: TC001 - likewise
+from state_machine.values.message_spans import Escrita  # noqa: TC001 - likewise
+
+
+@dataclass(frozen=True, slots=True)
+class Abriu:
+    """The first message of a new session; ``base`` is the draft of an ended session that this one repairs."""
+
+    base: Rascunho | None = None
+    corrigir: Campo | None = None  # the field that the authority refused
+
+
+@dataclass(frozen=True, slots=True)
+class Informou:
+    """The user said something about the invoice; ``cadastro`` is the register's word on a document in it.
+
+    ``escritas`` are the messages that were read together, oldest first.
+    """
+
+    candidates: tuple[Candidate, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    clear: frozenset[Campo] = frozenset()
+    cadastro: Cadastro | None = None
+    escritas: tuple[Escrita, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmou:
+    """The user said yes: by a button bound to ``revisao``, or in words (``None``) written at ``escrita_em``.
+
+    ``visto`` is false when no summary of the present revision had reached WhatsApp before the words were written.
+    ``igual`` is an invoice of the same content that the company confirmed not long ago, or that is still undecided.
+    """
+
+    revisao: int | None
+    escrita_em: datetime | None = None
+    visto: bool = True
+    igual: NotaIgual | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Negou:
+    """The user said no to the summary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelou:
+    """The user gave the invoice up."""
+
+
+@dataclass(frozen=True, slots=True)
+class PediuCorrecao:
+    """The user pressed *Corrigir*, or said that something is wrong without saying what."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversou:
+    """Small talk, or words that we could not place; nothing about the invoice."""
+
+
+@dataclass(frozen=True, slots=True)
+class PediuAjuda:
+    """The user asked something that changes no invoice; ``resposta`` answers it, ``None``: what can be done here.
+
+    ``retem``: it asked for something that the invoice would lack, so that no summary shown so far may be confirmed.
+    """
+
+    resposta: Mensagem | None = None
+    retem: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MandouArquivo:
+    """Audio, photo, sticker or another message without words; ``tipo`` is Meta's name for it."""
+
+    tipo: str
+
+
+@dataclass(frozen=True, slots=True)
+class Encaminhou:
+    """Words that the user forwarded or edited and that give no data: whatever they are, they are no yes and no no."""
+
+
+@dataclass(frozen=True, slots=True)
+class Editou:
+    """A message that was read before was edited: ``mensagem`` is its wamid, ``dito`` what it says now.
+
+    Either is ``None`` when the notice did not tell it.
+    """
+
+    mensagem: str | None
+    dito: Informou | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Apagou:
+    """The user deleted a message that was read before."""
+
+    mensagem: str
+
+
+@dataclass(frozen=True, slots=True)
+class MudouEmissor:
+    """The user's number issues for another company than the session's, or that one's data changed.
+
+    ``None``: the number issues for no company any more.
+    """
+
+    emissor: Emissor | None
+
+
+@dataclass(frozen=True, slots=True)
+class PerdeuMensagem:
+    """A message of the user could not be read and was set aside: what they said with it is not in the data."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrazoVencido:
+    """The deadline passed while the session waited for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotaAutorizada:
+    """The authority issued the invoice; ``outras`` are the numbers of notes that stand for the same confirmation."""
+
+    numero: str
+    emissao_id: int
+    outras: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotaRejeitada:
+    """The authority refused; ``motivo`` in plain words, ``campo`` the field to mend where one is to blame."""
+
+    motivo: str
+    campo: Campo | None
+
+
+@dataclass(frozen=True, slots=True)
+class EmissaoFalhou:
+    """A definite technical failure, or reconciliation handed to a human."""
+
+    mensagem: str
+
+
+@dataclass(frozen=True, slots=True)
+class EmissaoParada:
+    """Nothing is sent until the invoice's person says that it is wanted: for a day nobody accepted it, for certain.
+
+    With ``outra``, the number of a note: the refused invoice that this one mends was authorised after all.
+    """
+
+    outra: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QuisAinda:
+    """The person, or staff, want the invoice that waits for their word; ``parada`` is false when it no longer does.
+
+    ``autorizado`` is false when the person may no longer issue for the invoice's company.
+    """
+
+    parada: bool = True
+    autorizado: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class NaoQuisMais:
+    """The person gave the invoice up that waits for their word; ``parada`` and ``autorizado`` as above."""
+
+    parada: bool = True
+    autorizado: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class EmissaoDemorou:
+    """The authority takes longer than people wait without a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reprocessou:
+    """Staff repaired what was ours to repair: the refused revision is to be tried again as ``tentativa`` (from 2)."""
+
+    tentativa: int
+
+
+@dataclass(frozen=True, slots=True)
+class EquipeAssumiu:
+    """Somebody of the staff speaks with the user from now on; the bot is silent. ``quem`` is their name."""
+
+    quem: str
+
+
+@dataclass(frozen=True, slots=True)
+class EquipeDevolveu:
+    """The staff gave the conversation back; what was said meanwhile is not in the data."""
+
+
+@dataclass(frozen=True, slots=True)
+class EquipeEncerrou:
+    """The staff closed an invoice that waited for its user."""
+
+
+EventoUsuario = Abriu | Informou | Confirmou | Negou | Cancelou | PediuCorrecao | Conversou | PediuAjuda | MandouArquivo
+EventoMensagem = Encaminhou | Editou | Apagou
+EventoPerda = PerdeuMensagem | PrazoVencido | MudouEmissor
+EventoEmissao = NotaAutorizada | NotaRejeitada | EmissaoFalhou | EmissaoDemorou | EmissaoParada
+EventoVontade = QuisAinda | NaoQuisMais
+EventoEquipe = EquipeAssumiu | EquipeDevolveu | EquipeEncerrou | Reprocessou
+Evento = EventoUsuario | EventoMensagem | EventoPerda | EventoEmissao | EventoVontade | EventoEquipe
+
+EVENTOS: tuple[type[Evento], ...] = (
+    Abriu,
+    Informou,
+    Confirmou,
+    Negou,
+    Cancelou,
+    PediuCorrecao,
+    Conversou,
+    PediuAjuda,
+    MandouArquivo,
+    Encaminhou,
+    Editou,
+    Apagou,
+    PerdeuMensagem,
+    MudouEmissor,
+    PrazoVencido,
+    NotaAutorizada,
+    NotaRejeitada,
+    EmissaoFalhou,
+    EmissaoDemorou,
+    EmissaoParada,
+    QuisAinda,
+    NaoQuisMais,
+    Reprocessou,
+    EquipeAssumiu,
+    EquipeDevolveu,
+    EquipeEncerrou,
+)

@@ -1,0 +1,154 @@
+"""What a session does when the clock, the authority or staff speak; see ``transition`` for the table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from state_machine.catalogue import messages
+from state_machine.invoice.draft import StatusCampo
+from state_machine.invoice.fields import Campo, Motivo
+from state_machine.machine.effects import Decision, Dispensar, Emitir, EnviarArquivo, Responder, RetomarEnvio
+from state_machine.machine.states import Estado
+from state_machine.machine.steps import com_rascunho, diz, entra, mostra, permanece
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from state_machine.invoice.draft import Rascunho
+    from state_machine.machine.events import (
+        EmissaoDemorou,
+        EmissaoFalhou,
+        EmissaoParada,
+        MudouEmissor,
+        NaoQuisMais,
+        NotaAutorizada,
+        NotaRejeitada,
+        PrazoVencido,
+        QuisAinda,
+        Reprocessou,
+    )
+    from state_machine.machine.session import Sessao
+
+
+def expira(sessao: Sessao, _evento: PrazoVencido, agora: datetime) -> Decision:
+    """End a session whose deadline passed, unless the user spoke meanwhile."""
+    if sessao.expira_em is None or agora < sessao.expira_em:
+        return permanece(sessao)  # the user spoke after the sweep looked
+    return entra(replace(sessao, expired_at=agora), Estado.EXPIRADO)
+
+
+def muda_emissor(sessao: Sessao, evento: MudouEmissor, agora: datetime) -> Decision:
+    """Void every summary shown so far: it named another company, or other data of it. Now it is the new one's.
+
+    What we said last is said again only if it was a summary; an answer to something else stands for itself.
+    """
+    novo = evento.emissor
+    if novo is None:
+        return diz(replace(sessao, revisao=sessao.revisao + 1), messages.sem_empresa())
+    outra = novo.id != sessao.empresa_id
+    mostrado = sessao.mostrado_em is not None
+    sessao = replace(
+        sessao,
+        empresa_id=novo.id,
+        emitente=novo.nome,
+        empresa_versao=novo.versao,
+        revisao=sessao.revisao + 1,
+        igual=None,
+        mostrado_em=None,
+    )
+    rascunho = _sem_o_proprio(sessao.rascunho, novo.cnpj)
+    if rascunho is not sessao.rascunho:
+        return com_rascunho(sessao, rascunho, agora)
+    if sessao.estado is not Estado.AGUARDANDO_CONFIRMACAO or not mostrado:
+        return Decision(sessao)
+    if not rascunho.completo:  # stored by another version of us, with other rules
+        return com_rascunho(sessao, rascunho, agora)
+    sessao = replace(sessao, resumos=sessao.resumos + 1)
+    return mostra(sessao, messages.outra_empresa(sessao) if outra else messages.empresa_mudou(sessao), agora)
+
+
+def _sem_o_proprio(rascunho: Rascunho, cnpj: str) -> Rascunho:
+    """Put the customer in doubt when it is the new company itself: nobody issues to themselves."""
+    lido = rascunho.documento
+    if lido.valor != cnpj or lido.status is not StatusCampo.VALIDATED:
+        return rascunho
+    duvida = replace(lido, status=StatusCampo.INVALID, motivo=Motivo.PROPRIO_DOCUMENTO)
+    return rascunho.com(Campo.DOCUMENTO, duvida)
+
+
+def autoriza(sessao: Sessao, evento: NotaAutorizada, _agora: datetime) -> Decision:
+    """Send PDF and XML: the invoice exists."""
+    return entra(sessao, Estado.APROVADO, *_arquivos(sessao, evento))
+
+
+def autoriza_outra(sessao: Sessao, evento: NotaAutorizada, _agora: datetime) -> Decision:
+    """Tell that a second note of the same confirmation was authorised, with its files too."""
+    if not evento.outras:
+        return permanece(sessao)
+    unica = f"duas_notas:{sessao.sessao_id}:{evento.emissao_id}"
+    aviso = Responder(messages.duas_notas(evento.numero, evento.outras), unica)
+    return Decision(sessao, (aviso, *_arquivos(sessao, evento)))
+
+
+def _arquivos(sessao: Sessao, evento: NotaAutorizada) -> tuple[EnviarArquivo, EnviarArquivo]:
+    legenda = messages.autorizada(sessao, evento.numero)
+    return (
+        EnviarArquivo(evento.emissao_id, "pdf", f"NFSe-{evento.numero}.pdf", legenda),
+        EnviarArquivo(evento.emissao_id, "xml", f"NFSe-{evento.numero}.xml"),
+    )
+
+
+def rejeita(sessao: Sessao, evento: NotaRejeitada, _agora: datetime) -> Decision:
+    """Say why the authority refused, and what to mend."""
+    sessao = replace(sessao, pendente=evento.campo)  # what a repairing session asks for first
+    return entra(sessao, Estado.REJEITADO, Responder(messages.rejeitada(sessao, evento.motivo, evento.campo)))
+
+
+def falha(sessao: Sessao, _evento: EmissaoFalhou, _agora: datetime) -> Decision:
+    """Say that people look after it now."""
+    return entra(sessao, Estado.ERRO, Responder(messages.falhou()))
+
+
+def demora(sessao: Sessao, _evento: EmissaoDemorou, _agora: datetime) -> Decision:
+    """Say once that it takes long."""
+    unica = f"demorou:{sessao.sessao_id}:{sessao.revisao}"
+    return Decision(sessao, (Responder(messages.demorou(), unica),))
+
+
+def pergunta_se_quer(sessao: Sessao, evento: EmissaoParada, _agora: datetime) -> Decision:
+    """Ask whether the invoice is still wanted: nobody has accepted it for a day, or the one it mends exists now."""
+    return Decision(sessao, (Responder(messages.ainda_quer(sessao, evento.outra)),))
+
+
+def retoma_envio(sessao: Sessao, evento: QuisAinda, _agora: datetime) -> Decision:
+    """Let the stored bytes go; also of an error that certainly nobody accepted, which staff may send."""
+    if not evento.autorizado:
+        return Decision(sessao, (Responder(messages.sem_direito()),))
+    if not evento.parada:
+        andamento = messages.em_andamento() if sessao.estado is Estado.PROCESSANDO else messages.falhou()
+        return Decision(sessao, (Responder(andamento),))
+    efeitos = (RetomarEnvio(sessao.revisao), Responder(messages.envio_retomado()))
+    return (
+        Decision(sessao, efeitos)
+        if sessao.estado is Estado.PROCESSANDO
+        else entra(sessao, Estado.PROCESSANDO, *efeitos)
+    )
+
+
+def desiste_do_envio(sessao: Sessao, evento: NaoQuisMais, _agora: datetime) -> Decision:
+    """End an invoice that nobody accepted and nobody wants any more."""
+    if not evento.autorizado:
+        return Decision(sessao, (Responder(messages.sem_direito()),))
+    if not evento.parada:
+        return Decision(sessao, (Responder(messages.ja_enviada()),))
+    return entra(sessao, Estado.CANCELADO_USUARIO, Dispensar(sessao.revisao), Responder(messages.cancelada(sessao)))
+
+
+def reprocessa(sessao: Sessao, evento: Reprocessou, _agora: datetime) -> Decision:
+    """Try the confirmed revision again, unless the authority blamed what the user said: that only the user mends."""
+    if sessao.pendente is not None:
+        return permanece(sessao)
+    unica = f"reprocessa:{sessao.sessao_id}:{evento.tentativa}"
+    emitir = Emitir(sessao.revisao, evento.tentativa)
+    return entra(sessao, Estado.PROCESSANDO, emitir, Responder(messages.reprocessando(), unica))

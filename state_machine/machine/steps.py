@@ -1,0 +1,77 @@
+"""The steps that rules are made of: stay, say, show the summary, enter a state, go where the data lead."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from state_machine.catalogue import announcement as anuncio
+from state_machine.catalogue import questions
+from state_machine.invoice.draft import difere
+from state_machine.invoice.fields import Campo
+from state_machine.invoice.summary import resumo
+from state_machine.machine.effects import Decision, Efeito, GravarSnapshot, Mensagem, Responder
+from state_machine.machine.states import REASON_ON_ENTRY, Estado
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from state_machine.invoice.draft import Rascunho
+    from state_machine.machine.session import Sessao
+
+# States in which ``pendente`` says something; elsewhere it is empty, so that a session taken up again starts clean.
+_PEDEM_CAMPO = frozenset({Estado.DADOS_INCOMPLETOS, Estado.AGUARDANDO_CONFIRMACAO, Estado.REJEITADO})
+
+
+def permanece(sessao: Sessao) -> Decision:
+    """Leave everything as it is: a deliberate no-op."""
+    return Decision(sessao, aplicado=False)
+
+
+def diz(sessao: Sessao, mensagem: Mensagem) -> Decision:
+    """Answer without changing the data. What we said last is what a yes in words answers: no summary any more."""
+    return Decision(replace(sessao, mostrado_em=None), (Responder(mensagem),))
+
+
+def mostra(sessao: Sessao, mensagem: Mensagem, agora: datetime) -> Decision:
+    """Show the summary of the same revision again."""
+    return Decision(replace(sessao, mostrado_em=sessao.mostrado_em or agora), (Responder(mensagem),))
+
+
+def entra(sessao: Sessao, estado: Estado, *efeitos: Efeito) -> Decision:
+    """Enter ``estado``: the snapshot effect with the state's reason comes with it, always."""
+    pendente = sessao.pendente if estado in _PEDEM_CAMPO else None
+    return _entrou(_em(sessao, estado, pendente=pendente), *efeitos)
+
+
+def _em(sessao: Sessao, estado: Estado, **campos: Any) -> Sessao:
+    reason = REASON_ON_ENTRY[estado] or sessao.snapshot_reason
+    return replace(sessao, estado=estado, snapshot_reason=reason, **campos)
+
+
+def _entrou(sessao: Sessao, *efeitos: Efeito) -> Decision:
+    return Decision(sessao, (GravarSnapshot(sessao.snapshot_reason), *efeitos))
+
+
+def com_rascunho(sessao: Sessao, rascunho: Rascunho, agora: datetime, *, titulo: str | None = None) -> Decision:
+    """Go where the data lead: to the summary when all stands, else to the next question."""
+    antes, mudou = sessao.rascunho, difere(sessao.rascunho, rascunho)
+    campos: dict[str, Any] = {
+        "rascunho": rascunho,
+        "revisao": sessao.revisao + mudou,
+        "igual": None if mudou else sessao.igual,  # other data are like another invoice, or like none
+    }
+    if not rascunho.completo:
+        pendente = (*questions.duvidosos(rascunho), *rascunho.faltam)[0]
+        sessao = _em(sessao, Estado.DADOS_INCOMPLETOS, pendente=pendente, **campos)
+        return _entrou(sessao, Responder(questions.pergunta(rascunho, antes)))
+    sessao = _em(
+        sessao,
+        Estado.AGUARDANDO_CONFIRMACAO,
+        pendente=None if rascunho.tomador_nome else Campo.NOME,  # nothing waits for it, but it may just be sent
+        mostrado_em=agora if mudou else sessao.mostrado_em or agora,
+        resumos=sessao.resumos + (mudou or not sessao.resumos),
+        **campos,
+    )
+    titulo = titulo or anuncio.titulo(antes, rascunho)
+    return _entrou(sessao, Responder(resumo(sessao, titulo) if titulo else resumo(sessao)))

@@ -1,0 +1,158 @@
+"""Decides what an event does to a session; a table of pure rules that never does anything itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from state_machine.machine import outside_rules as outside
+from state_machine.machine import staff_rules as staff
+from state_machine.machine import user_rules as user
+from state_machine.machine.effects import Decision
+from state_machine.machine.events import (
+    EVENTOS,
+    Abriu,
+    Apagou,
+    Cancelou,
+    Confirmou,
+    Conversou,
+    Editou,
+    EmissaoDemorou,
+    EmissaoFalhou,
+    EmissaoParada,
+    Encaminhou,
+    EquipeAssumiu,
+    EquipeDevolveu,
+    EquipeEncerrou,
+    Evento,
+    Informou,
+    MandouArquivo,
+    MudouEmissor,
+    NaoQuisMais,
+    Negou,
+    NotaAutorizada,
+    NotaRejeitada,
+    PediuAjuda,
+    PediuCorrecao,
+    PerdeuMensagem,
+    PrazoVencido,
+    QuisAinda,
+    Reprocessou,
+)
+from state_machine.machine.session import Sessao
+from state_machine.machine.states import ESPERAM_USUARIO, FINAIS, Estado
+from state_machine.machine.steps import permanece
+
+Regra = Callable[[Sessao, Any, datetime], Decision]
+
+
+def transition(sessao: Sessao, evento: Evento, agora: datetime) -> Decision:
+    """Return the session after ``evento`` and the effects wanted; an unlisted pair is a deliberate no-op.
+
+    Pure and total: never raises for any pair of state and event. ``agora`` is aware UTC, the database's clock.
+    """
+    regra = REGRAS.get((sessao.estado, type(evento)))
+    return regra(sessao, evento, agora) if regra else permanece(sessao)
+
+
+_E = Estado
+REGRAS: dict[tuple[Estado, type[Evento]], Regra] = {
+    # the first message
+    (_E.COLETA, Abriu): user.abre,
+    # collecting
+    **{(estado, Informou): user.informa for estado in ESPERAM_USUARIO},
+    **{(estado, Cancelou): user.cancela for estado in ESPERAM_USUARIO},
+    **{(estado, PediuAjuda): user.ajuda for estado in ESPERAM_USUARIO},
+    **{(estado, MandouArquivo): user.so_texto for estado in ESPERAM_USUARIO},
+    **{(estado, Editou): user.edita for estado in ESPERAM_USUARIO},
+    **{(estado, Apagou): user.apaga for estado in ESPERAM_USUARIO},
+    **{(estado, PerdeuMensagem): user.perde for estado in ESPERAM_USUARIO},
+    **{(estado, MudouEmissor): outside.muda_emissor for estado in ESPERAM_USUARIO},
+    **{(estado, PrazoVencido): outside.expira for estado in ESPERAM_USUARIO},
+    **{(_E.COLETA, evento): user.sauda for evento in (Conversou, Confirmou, Negou, PediuCorrecao, Encaminhou)},
+    **{
+        (_E.DADOS_INCOMPLETOS, evento): user.repergunta
+        for evento in (Conversou, Confirmou, Negou, PediuCorrecao, Encaminhou)
+    },
+    # the staff step in and out
+    **{(estado, EquipeAssumiu): staff.assume for estado in ESPERAM_USUARIO},
+    **{(estado, EquipeDevolveu): staff.devolve for estado in ESPERAM_USUARIO},
+    **{(estado, EquipeEncerrou): staff.encerra for estado in ESPERAM_USUARIO},
+    # the summary is on the screen
+    (_E.AGUARDANDO_CONFIRMACAO, Confirmou): user.confirma,
+    (_E.AGUARDANDO_CONFIRMACAO, Negou): user.cancela,
+    (_E.AGUARDANDO_CONFIRMACAO, PediuCorrecao): user.pede_correcao,
+    (_E.AGUARDANDO_CONFIRMACAO, Conversou): user.lembra,
+    (_E.AGUARDANDO_CONFIRMACAO, Encaminhou): user.nao_vale,
+    # at the authority
+    (_E.PROCESSANDO, Cancelou): user.ja_enviada,
+    (_E.PROCESSANDO, PediuCorrecao): user.ja_enviada,
+    (_E.PROCESSANDO, NotaAutorizada): outside.autoriza,
+    (_E.PROCESSANDO, NotaRejeitada): outside.rejeita,
+    (_E.PROCESSANDO, EmissaoFalhou): outside.falha,
+    (_E.PROCESSANDO, EmissaoDemorou): outside.demora,
+    (_E.PROCESSANDO, EmissaoParada): outside.pergunta_se_quer,
+    (_E.PROCESSANDO, QuisAinda): outside.retoma_envio,
+    (_E.PROCESSANDO, NaoQuisMais): outside.desiste_do_envio,
+    # late truth: the authority's word prevails over what we had concluded
+    (_E.ERRO, NotaAutorizada): outside.autoriza,
+    (_E.ERRO, NotaRejeitada): outside.rejeita,
+    (_E.REJEITADO, NotaAutorizada): outside.autoriza,
+    (_E.APROVADO, NotaAutorizada): outside.autoriza_outra,
+    # staff repaired what was ours
+    (_E.REJEITADO, Reprocessou): outside.reprocessa,
+    # staff send what certainly nobody accepted
+    (_E.ERRO, QuisAinda): outside.retoma_envio,
+    # an old button
+    **{(estado, Confirmou): user.ja_encerrada for estado in FINAIS},
+    **{(estado, QuisAinda): user.ja_encerrada for estado in FINAIS - {_E.ERRO}},
+    **{(estado, NaoQuisMais): user.ja_encerrada for estado in FINAIS},
+}
+
+_USUARIO = {
+    Abriu,
+    Informou,
+    Confirmou,
+    Negou,
+    Cancelou,
+    PediuCorrecao,
+    Conversou,
+    PediuAjuda,
+    MandouArquivo,
+    Encaminhou,
+    Editou,
+    Apagou,
+    PerdeuMensagem,
+    MudouEmissor,
+}
+_AUTORIDADE: set[type[Evento]] = {NotaAutorizada, NotaRejeitada, EmissaoFalhou, EmissaoDemorou, EmissaoParada}
+_VONTADE: set[type[Evento]] = {QuisAinda, NaoQuisMais}
+
+_EQUIPE = {EquipeAssumiu, EquipeDevolveu, EquipeEncerrou}
+
+_VERDADE_TARDIA = {
+    (_E.ERRO, NotaAutorizada),
+    (_E.ERRO, NotaRejeitada),
+    (_E.REJEITADO, NotaAutorizada),
+    (_E.APROVADO, NotaAutorizada),
+}
+
+# Pairs that do nothing on purpose. Together with REGRAS they cover every state and event (a test).
+IGNORADOS: frozenset[tuple[Estado, type[Evento]]] = frozenset(
+    {
+        *((estado, Abriu) for estado in Estado if estado is not _E.COLETA),  # a session opens once
+        *((estado, evento) for estado in ESPERAM_USUARIO for evento in _AUTORIDADE | _VONTADE),  # nothing was sent yet
+        # while one is at the authority, new words open a new session
+        *((_E.PROCESSANDO, evento) for evento in _USUARIO - {Cancelou, PediuCorrecao}),
+        (_E.PROCESSANDO, PrazoVencido),  # it waits for the authority, not for the user
+        *((estado, evento) for estado in FINAIS for evento in _USUARIO - {Abriu, Confirmou}),  # final is final
+        *((estado, PrazoVencido) for estado in FINAIS),
+        # what is at the authority, or over, the staff do not change by taking the conversation
+        *((estado, evento) for estado in Estado if estado not in ESPERAM_USUARIO for evento in _EQUIPE),
+        *({(estado, evento) for estado in FINAIS for evento in _AUTORIDADE} - _VERDADE_TARDIA),
+        *((estado, Reprocessou) for estado in Estado if estado is not _E.REJEITADO),  # only what was refused
+    }
+)
+
+assert len(EVENTOS) == len(_USUARIO | _AUTORIDADE | _VONTADE | _EQUIPE | {PrazoVencido, Reprocessou})  # noqa: S101 - a new event must be placed above

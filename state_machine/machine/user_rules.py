@@ -1,0 +1,176 @@
+"""What a session does when its user speaks; see ``transition`` for the table of who may say what where."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from state_machine.catalogue import announcement as anuncio
+from state_machine.catalogue import messages, questions
+from state_machine.invoice.draft import StatusCampo, aplicar, sem_apagada, sem_editada
+from state_machine.invoice.fields import Campo, Motivo
+from state_machine.machine.effects import Decision, Emitir, Responder
+from state_machine.machine.events import Negou
+from state_machine.machine.states import Estado
+from state_machine.machine.steps import com_rascunho, diz, entra, mostra, permanece
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from state_machine.invoice.draft import Rascunho
+    from state_machine.machine.events import (
+        Abriu,
+        Apagou,
+        Cancelou,
+        Confirmou,
+        Editou,
+        Evento,
+        Informou,
+        MandouArquivo,
+        PediuAjuda,
+        PediuCorrecao,
+        PerdeuMensagem,
+    )
+    from state_machine.machine.session import Sessao
+
+
+def abre(sessao: Sessao, evento: Abriu, agora: datetime) -> Decision:
+    """Begin empty, or with the data of an ended session and its refused field in doubt."""
+    if evento.base is None:
+        return entra(sessao, Estado.COLETA)
+    base = evento.base
+    if evento.corrigir is Campo.NOME:
+        base = replace(base, cadastro=None)  # the authority refused the register's name: the user's word counts
+    if evento.corrigir:
+        recusado = replace(
+            base.campo(evento.corrigir), status=StatusCampo.INVALID, motivo=Motivo.RECUSADO, detalhe=None
+        )
+        base = base.com(evento.corrigir, recusado)
+    titulo = "*Retomei os dados da nota anterior.* Se algo mudou, me diz; senão, confirma."
+    return com_rascunho(sessao, base, agora, titulo=titulo)
+
+
+def informa(sessao: Sessao, evento: Informou, agora: datetime) -> Decision:
+    """Merge what was said, with the register's word on the document."""
+    return com_rascunho(sessao, _somado(sessao.rascunho, evento), agora)
+
+
+def _somado(rascunho: Rascunho, evento: Informou) -> Rascunho:
+    rascunho = aplicar(rascunho, evento.candidates, evento.doubts, evento.clear, evento.escritas)
+    cadastro = evento.cadastro
+    if cadastro and cadastro.documento == rascunho.validado(Campo.DOCUMENTO):
+        rascunho = replace(rascunho, cadastro=cadastro)
+    return rascunho
+
+
+def edita(sessao: Sessao, evento: Editou, agora: datetime) -> Decision:
+    """Read a message as it stands now instead of as it was; no summary shown so far may be confirmed."""
+    sessao = replace(sessao, revisao=sessao.revisao + 1, mostrado_em=None)
+    if evento.dito is None or evento.mensagem is None:
+        return diz(sessao, messages.editou_sem_texto())
+    ditos = {c.campo for c in evento.dito.candidates} | {d.campo for d in evento.dito.doubts}
+    rascunho = _somado(sem_editada(sessao.rascunho, evento.mensagem, ditos), evento.dito)
+    titulo = anuncio.titulo(sessao.rascunho, rascunho) or messages.EDITADA
+    return com_rascunho(sessao, rascunho, agora, titulo=titulo)
+
+
+def apaga(sessao: Sessao, evento: Apagou, agora: datetime) -> Decision:
+    """Put in doubt what a deleted message had said; one that gave nothing that stands changes nothing."""
+    rascunho = sem_apagada(sessao.rascunho, evento.mensagem)
+    if rascunho == sessao.rascunho:
+        return permanece(sessao)
+    return com_rascunho(replace(sessao, mostrado_em=None), rascunho, agora, titulo=messages.APAGADA)
+
+
+def confirma(sessao: Sessao, evento: Confirmou, agora: datetime) -> Decision:
+    """Issue what the user saw and said yes to; any other yes gets the summary to look at."""
+    if not sessao.rascunho.completo:  # stored by another version of us, with other rules
+        return com_rascunho(sessao, sessao.rascunho, agora)
+    if evento.revisao is None and not _viu_o_resumo(sessao, evento):
+        outro = sessao.mostrado_em is not None and sessao.resumos > 1  # it may have answered an earlier summary
+        mensagem = messages.dados_mudaram(sessao) if outro else messages.lembrete(sessao)
+        return mostra(sessao, mensagem, agora)
+    if evento.revisao not in {None, sessao.revisao}:
+        mensagem = messages.ja_existe_igual(sessao) if sessao.igual else messages.dados_mudaram(sessao)
+        return mostra(sessao, mensagem, agora)
+    if evento.igual is not None and evento.igual != sessao.igual:
+        # Another revision: no button of the summary before answers the question whether to issue a second one.
+        sessao = replace(sessao, igual=evento.igual, revisao=sessao.revisao + 1, mostrado_em=agora)
+        return mostra(sessao, messages.ja_existe_igual(sessao), agora)
+    return entra(sessao, Estado.PROCESSANDO, Emitir(sessao.revisao))
+
+
+def _viu_o_resumo(sessao: Sessao, evento: Confirmou) -> bool:
+    """True unless the yes was written before the present summary was shown, or after we changed the subject."""
+    if sessao.mostrado_em is None or not evento.visto:
+        return False
+    # Meta tells the time of writing in whole seconds.
+    return evento.escrita_em is None or evento.escrita_em >= sessao.mostrado_em.replace(microsecond=0)
+
+
+def cancela(sessao: Sessao, _evento: Cancelou | Negou, _agora: datetime) -> Decision:
+    """Give the invoice up; nothing was issued."""
+    return entra(sessao, Estado.CANCELADO_USUARIO, Responder(messages.cancelada(sessao)))
+
+
+def pede_correcao(sessao: Sessao, _evento: PediuCorrecao, _agora: datetime) -> Decision:
+    """Ask what to change."""
+    return diz(sessao, messages.o_que_muda(sessao))
+
+
+def sauda(sessao: Sessao, _evento: Evento, _agora: datetime) -> Decision:
+    """Greet: there is nothing yet to answer."""
+    return diz(sessao, messages.saudacao())
+
+
+def repergunta(sessao: Sessao, evento: Evento, _agora: datetime) -> Decision:
+    """Ask the open question again, in other words."""
+    return diz(sessao, questions.insiste(sessao.rascunho, negou=isinstance(evento, Negou)))
+
+
+def lembra(sessao: Sessao, _evento: Evento, agora: datetime) -> Decision:
+    """Show the summary again: nothing was changed."""
+    return mostra(sessao, messages.lembrete(sessao), agora)
+
+
+def nao_vale(sessao: Sessao, _evento: Evento, agora: datetime) -> Decision:
+    """Say that words of a forwarded or edited message decide nothing, with the summary and its buttons."""
+    return mostra(sessao, messages.encaminhada(sessao), agora)
+
+
+def ajuda(sessao: Sessao, evento: PediuAjuda, _agora: datetime) -> Decision:
+    """Answer what was asked, else say how it works; the buttons of what is no longer wanted as it was stop issuing."""
+    if evento.retem:
+        sessao = replace(sessao, revisao=sessao.revisao + 1)
+    return diz(sessao, evento.resposta or messages.ajuda())
+
+
+def so_texto(sessao: Sessao, evento: MandouArquivo, _agora: datetime) -> Decision:
+    """Ask for words instead of a file."""
+    return diz(sessao, messages.so_texto(evento.tipo))
+
+
+def perde(sessao: Sessao, _evento: PerdeuMensagem, _agora: datetime) -> Decision:
+    """Perhaps it was a correction: no summary shown so far may be confirmed, by a button or in words."""
+    return diz(replace(sessao, revisao=sessao.revisao + 1), messages.quarentena())
+
+
+def ja_enviada(sessao: Sessao, _evento: Evento, _agora: datetime) -> Decision:
+    """Say once that it is too late to give up or change."""
+    unica = f"ja_enviada:{sessao.sessao_id}"
+    return Decision(sessao, (Responder(messages.ja_enviada(), unica),))
+
+
+_ENCERRADA = {
+    Estado.APROVADO: "emitida",
+    Estado.REJEITADO: "recusada pela prefeitura",
+    Estado.ERRO: "encaminhada para a equipe",
+    Estado.CANCELADO_USUARIO: "cancelada",
+    Estado.EXPIRADO: "encerrada por tempo",
+}
+
+
+def ja_encerrada(sessao: Sessao, _evento: Confirmou, _agora: datetime) -> Decision:
+    """Answer an old button: nothing happens again."""
+    unica = f"ja_encerrada:{sessao.sessao_id}:{sessao.estado}"
+    return Decision(sessao, (Responder(messages.ja_encerrada(_ENCERRADA[sessao.estado]), unica),))

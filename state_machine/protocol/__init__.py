@@ -1,0 +1,1 @@
+"""The emission protocol: what an answer means, when to ask, when to send again."""

@@ -1,0 +1,347 @@
+"""Decides what follows from a gateway's answer to one emission; pure, so that every law of it can be tested alone.
+
+Three laws: nothing unknown is ever final; nothing unknown is ever sent again before asking; and a refusal speaks of
+one call only, so it is not final while another call of the emission may have been accepted (``duvida``).
+
+What these laws alone can't give is uniqueness at the gateway. A note may be sent a second time after two absences, or
+after a 429 or 503; should the first copy be accepted all the same, and show itself more than ``ABSENT_TWICE_AFTER``
+later, only the gateway's own uniqueness on our key keeps the second one out. So an adapter without such a key may not
+be driven by this policy: ``tests/state_machine/protocol/test_protocol_model.py`` shows both sides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Literal, assert_never
+
+from state_machine.invoice.content import divergencia, mostra_conteudo
+from state_machine.protocol.emission import (
+    Absent,
+    Accepted,
+    CannotTell,
+    Duplicate,
+    Finding,
+    Found,
+    Misconfigured,
+    Nota,
+    NotSent,
+    Outcome,
+    Postponed,
+    Rejected,
+    Situacao,
+    StatusEmissao,
+    Unknown,
+)
+from state_machine.protocol.retry import Retentativas
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from state_machine.invoice.content import Conteudo
+
+ABSENT_TWICE_AFTER = timedelta(seconds=30)  # a gateway may accept late: one "absent" proves nothing
+SUSPENDED_PROBE = 300.0  # seconds between probes while our credentials are refused
+HUMAN_AFTER = timedelta(hours=24)  # then people decide and nothing is sent by itself; questions go on
+CONTENT_WITHIN = timedelta(seconds=60)  # a city that shows no XML by then is believed by its summary; audits look again
+CONTENT_PAUSE = 0.5  # seconds until the XML of an authorised note is looked for again, doubling
+GIVE_UP_ASKING_AFTER = timedelta(days=7)  # after this only a webhook or a person asks again
+
+ASSENTADOS = frozenset(
+    {StatusEmissao.CONCLUIDO, StatusEmissao.REJEITADO, StatusEmissao.CONFLITO, StatusEmissao.DISPENSADO}
+)
+
+Aviso = Literal["autorizada", "rejeitada", "falhou", "demorou", "ainda_quer"]
+Retida = Literal["circuito", "credencial", "tentativa_anterior", "registro", "pessoa"]
+"""Why an emission waits without a call: the gateway is down, it refuses us, an earlier attempt, another's record, or
+the person must say whether the invoice is still wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Politica:
+    """Tunables: ``escada`` in seconds (the last repeats), ``avisar_apos`` until the user hears that it takes long.
+
+    ``retentativas`` paces what certainly was not taken; ``escada`` paces the questions about what may have been.
+    """
+
+    escada: Sequence[float] = (2, 10, 30, 120, 300, 900, 3600)
+    avisar_apos: timedelta = timedelta(seconds=30)
+    retentativas: Retentativas = field(default_factory=Retentativas)
+
+
+@dataclass(frozen=True, slots=True)
+class Andamento:
+    """Where an emission stands, and the content that the user confirmed under its stored fingerprint ``impressao``.
+
+    ``duvida``: a call of it may have been accepted, whatever later calls were answered. ``recusa`` is a refusal that
+    came meanwhile and stands once the key was seen absent often enough. ``rodadas`` counts the sendings that followed
+    two absences; ``desejado_em`` is when the person, or staff, last said that the invoice is still wanted.
+    """
+
+    id_integracao: str
+    conteudo: Conteudo
+    impressao: str
+    status: StatusEmissao
+    criado_em: datetime
+    consultas: int = 0
+    envios: int = 0
+    ausente_desde: datetime | None = None
+    avisado: bool = False
+    duvida: bool = False
+    recusa: Rejected | None = None
+    rodadas: int = 0
+    sem_conteudo_desde: datetime | None = None
+    desejado_em: datetime | None = None
+
+    @property
+    def prestador(self) -> str:
+        """The issuer's CNPJ, a part of the key."""
+        return self.conteudo.prestador
+
+
+@dataclass(frozen=True, slots=True)
+class Passo:
+    """What to store: the new standing, seconds until the next action (``None``: none), the note, news for the user."""
+
+    andamento: Andamento
+    daqui: float | None
+    nota: Nota | None = None
+    aviso: Aviso | None = None
+    motivo: str | None = None
+    recusa: Rejected | None = None
+    suspender: str | None = None
+    retida: Retida | None = None
+    outra: str | None = None  # the number of the note that an invoice repaired by this one became after all
+
+
+def deve_enviar(andamento: Andamento) -> bool:
+    """True when sending is safe now: nothing was sent yet, or its absence is certain."""
+    return andamento.status is StatusEmissao.PENDENTE
+
+
+def deve_perguntar(andamento: Andamento, agora: datetime) -> bool:
+    """True when the person must say first whether the invoice is still wanted: it is a day old and nobody took it."""
+    return _certamente_de_ninguem(andamento) and agora - _desde(andamento) > HUMAN_AFTER
+
+
+def _desde(andamento: Andamento) -> datetime:
+    """From when an emission's day is counted: its confirmation, or the later word that it is still wanted."""
+    return andamento.desejado_em or andamento.criado_em
+
+
+def _certamente_de_ninguem(andamento: Andamento) -> bool:
+    return andamento.status is StatusEmissao.PENDENTE and not andamento.duvida
+
+
+def apos_envio(andamento: Andamento, outcome: Outcome, agora: datetime, politica: Politica) -> Passo:
+    """Decide after an attempt to send."""
+    # Whatever follows, the ladder starts anew, and an absence seen before tells nothing of this sending.
+    andamento = replace(andamento, envios=andamento.envios + 1, consultas=0, ausente_desde=None)
+    match outcome:
+        case NotSent(motivo):
+            return _de_novo(andamento, _recuo(andamento, politica), motivo, agora, politica)
+        case Postponed(retry_after, motivo):
+            espera = max(_recuo(andamento, politica), retry_after or 0.0)
+            return _de_novo(andamento, espera, motivo, agora, politica)
+        case Misconfigured(motivo):
+            andamento = replace(andamento, status=StatusEmissao.PENDENTE)
+            passo = sem_chamada(andamento, SUSPENDED_PROBE, "credencial", agora, politica)
+            return replace(passo, motivo=motivo, suspender=motivo)
+        case Accepted():
+            return _espera(replace(andamento, status=StatusEmissao.ENVIADO, duvida=True), None, agora, politica)
+        case Unknown(motivo):
+            return _espera(em_duvida(andamento), motivo, agora, politica)
+        case Rejected() if andamento.duvida:
+            motivo = f"refused while an earlier call is undecided: {outcome.mensagem}"
+            return _espera(replace(em_duvida(andamento), recusa=outcome), motivo, agora, politica)
+        case Rejected():
+            return _recusada(andamento, outcome)
+        case Duplicate():
+            return _espera(em_duvida(andamento), "the authority has a note already", agora, politica, daqui=0.0)
+        case _:
+            assert_never(outcome)
+
+
+def em_duvida(andamento: Andamento) -> Andamento:
+    """Return the standing of an emission of which a call may have been accepted."""
+    return replace(andamento, status=StatusEmissao.DESCONHECIDO, duvida=True)
+
+
+def sem_chamada(andamento: Andamento, espera: float, retida: Retida, agora: datetime, politica: Politica) -> Passo:
+    """Decide when nothing may be called for ``espera`` seconds: nothing counts as an attempt, nobody is forgotten."""
+    if not andamento.avisado and (ate_avisar := (politica.avisar_apos - (agora - andamento.criado_em))) > timedelta(0):
+        espera = min(espera, ate_avisar.total_seconds())  # looking again early costs no call
+    passo = _espera(andamento, None, agora, politica, daqui=espera)
+    return replace(passo, retida=retida) if passo.daqui is not None else passo
+
+
+def apos_consulta(andamento: Andamento, finding: Finding, agora: datetime, politica: Politica) -> Passo:
+    """Decide after asking the gateway for the note under our key."""
+    andamento = replace(andamento, consultas=andamento.consultas + 1)
+    match finding:
+        case Found(nota=nota):
+            return _com_nota(replace(andamento, ausente_desde=None, recusa=None), nota, agora, politica)
+        case CannotTell(motivo, retry_after):
+            passo = _espera(andamento, motivo, agora, politica)
+            return passo if passo.daqui is None else replace(passo, daqui=max(passo.daqui, retry_after or 0.0))
+        case Absent():
+            return _ausente(andamento, agora, politica)
+        case _:
+            assert_never(finding)
+
+
+def _ausente(andamento: Andamento, agora: datetime, politica: Politica) -> Passo:
+    if andamento.status in ASSENTADOS:  # only a hint made us look, and there is nothing new
+        return _assenta(andamento, andamento.status)
+    if andamento.status is StatusEmissao.ERRO:  # with people now: nothing is sent again by itself
+        return _espera(andamento, "absent at the gateway", agora, politica)
+    if andamento.ausente_desde is None or agora < andamento.ausente_desde:
+        novo = replace(em_duvida(andamento), ausente_desde=agora)
+        degrau = politica.escada[min(andamento.rodadas, len(politica.escada) - 1)] if andamento.rodadas else 0.0
+        return _espera(novo, "absent once", agora, politica, daqui=max(ABSENT_TWICE_AFTER.total_seconds(), degrau))
+    resta = ABSENT_TWICE_AFTER - (agora - andamento.ausente_desde)
+    if resta > timedelta(0):
+        return _espera(andamento, "absent", agora, politica, daqui=resta.total_seconds())
+    if andamento.recusa is not None:
+        return _recusada(andamento, andamento.recusa)
+    novo = replace(andamento, status=StatusEmissao.PENDENTE, ausente_desde=None, rodadas=andamento.rodadas + 1)
+    return _espera(novo, "absent twice: sending the stored bytes again", agora, politica, daqui=0.0)
+
+
+def _com_nota(andamento: Andamento, nota: Nota, agora: datetime, politica: Politica) -> Passo:
+    antes = andamento.status
+    if antes is StatusEmissao.CONCLUIDO:
+        return _assenta(andamento, antes, nota)  # never backwards: an old reading may arrive after a newer one
+    outro = _divergencia(andamento, nota)
+    if outro:
+        return em_conflito(andamento, nota, f"the gateway's note under our key differs in {outro}")
+    match nota.situacao:
+        case Situacao.AUTORIZADA if nota.numero and not _conteudo_por_vir(andamento, nota, agora):
+            return _assenta(andamento, StatusEmissao.CONCLUIDO, nota, "autorizada")
+        case Situacao.AUTORIZADA if nota.numero:
+            return _sem_conteudo(andamento, nota, agora, politica)
+        case Situacao.REJEITADA if nota.ja_existe:  # there is one, so this refusal is no end
+            status = antes if antes in ASSENTADOS or antes is StatusEmissao.ERRO else StatusEmissao.DESCONHECIDO
+            motivo = "the authority has a note already"
+            return _espera(replace(andamento, status=status, duvida=True), motivo, agora, politica, nota=nota)
+        case Situacao.REJEITADA:
+            return _recusada(andamento, Rejected(nota.mensagem or "", nota.codigos), nota)
+        case Situacao.CANCELADA:
+            return em_conflito(andamento, nota, "the note was cancelled outside of Prosa")
+        case Situacao.PROCESSANDO | Situacao.AUTORIZADA:  # authorised without a number proves nothing yet
+            # What was settled, or is with people, stays so: else a later absence would send it again.
+            status = antes if antes in ASSENTADOS or antes is StatusEmissao.ERRO else StatusEmissao.ENVIADO
+            return _espera(replace(andamento, status=status), None, agora, politica, nota=nota)
+        case _:
+            assert_never(nota.situacao)
+
+
+def _conteudo_por_vir(andamento: Andamento, nota: Nota, agora: datetime) -> bool:
+    """Tell whether the note's text, competence and code are still to be seen before it is adopted."""
+    desde = andamento.sem_conteudo_desde
+    return not mostra_conteudo(nota) and (desde is None or agora - desde < CONTENT_WITHIN)
+
+
+def _sem_conteudo(andamento: Andamento, nota: Nota, agora: datetime, politica: Politica) -> Passo:
+    """Authorised, and its XML is not there yet: look again soon."""
+    desde = andamento.sem_conteudo_desde or agora
+    daqui, motivo = max(CONTENT_PAUSE, (agora - desde).total_seconds()), "authorised, its content not shown yet"
+    novo = replace(andamento, sem_conteudo_desde=desde)
+    if andamento.status in ASSENTADOS or andamento.status is StatusEmissao.ERRO:
+        return Passo(novo, daqui, nota, motivo=motivo)
+    novo = replace(novo, status=StatusEmissao.ENVIADO)
+    return _espera(novo, motivo, agora, politica, daqui=daqui, nota=nota)
+
+
+def _recusada(andamento: Andamento, recusa: Rejected, nota: Nota | None = None) -> Passo:
+    aviso: Aviso | None = None if andamento.status is StatusEmissao.REJEITADO else "rejeitada"
+    novo = replace(andamento, recusa=None)
+    return _assenta(novo, StatusEmissao.REJEITADO, nota, aviso, recusa.mensagem, recusa)
+
+
+def _assenta(
+    andamento: Andamento,
+    status: StatusEmissao,
+    nota: Nota | None = None,
+    aviso: Aviso | None = None,
+    motivo: str | None = None,
+    recusa: Rejected | None = None,
+) -> Passo:
+    """Nothing more to do until somebody hints at news; then the ladder starts anew."""
+    novo = replace(andamento, status=status, consultas=0, ausente_desde=None, sem_conteudo_desde=None)
+    return Passo(novo, None, nota, aviso, motivo, recusa)
+
+
+def em_conflito(andamento: Andamento, nota: Nota, motivo: str) -> Passo:
+    """A human decides; the user hears it once."""
+    avisar = andamento.status not in {StatusEmissao.CONFLITO, StatusEmissao.ERRO}
+    return _assenta(andamento, StatusEmissao.CONFLITO, nota, "falhou" if avisar else None, motivo)
+
+
+def registro_de_outro_conteudo(andamento: Andamento) -> Passo:
+    """Our own records know this key with other bytes: nothing is sent, a human decides."""
+    motivo = "the idempotency key was used before with other bytes"
+    return _assenta(andamento, StatusEmissao.CONFLITO, None, "falhou", motivo)
+
+
+def dispensada(andamento: Andamento, motivo: str, *, conflito: bool = False) -> Passo:
+    """An earlier attempt settled the matter: this one is never sent. A note made of it is told by its own news."""
+    if conflito:
+        return _assenta(andamento, StatusEmissao.CONFLITO, None, "falhou", motivo)
+    return _assenta(andamento, StatusEmissao.DISPENSADO, None, None, motivo)
+
+
+def _divergencia(andamento: Andamento, nota: Nota) -> str | None:
+    """Name the first field in which the gateway's note is not what the user confirmed."""
+    if nota.id_integracao != andamento.id_integracao:
+        return "id_integracao"
+    return divergencia(andamento.conteudo, andamento.impressao, nota)
+
+
+def _recuo(andamento: Andamento, politica: Politica) -> float:
+    """Seconds before send number ``envios + 1``."""
+    return politica.retentativas.espera(andamento.envios, andamento.id_integracao)
+
+
+def _de_novo(andamento: Andamento, daqui: float, motivo: str, agora: datetime, politica: Politica) -> Passo:
+    """Nothing left the house: the same bytes may go again."""
+    novo = replace(andamento, status=StatusEmissao.PENDENTE)
+    return _espera(novo, motivo, agora, politica, daqui=daqui)
+
+
+def _espera(
+    andamento: Andamento,
+    motivo: str | None,
+    agora: datetime,
+    politica: Politica,
+    *,
+    daqui: float | None = None,
+    nota: Nota | None = None,
+) -> Passo:
+    """Look again later; tell the user once when it takes long. After a day people decide: the user about what certainly
+    nobody accepted, staff about what is unknown.
+    """
+    idade = agora - _desde(andamento)
+    degrau = min(andamento.consultas + andamento.rodadas, len(politica.escada) - 1)
+    if andamento.status in ASSENTADOS:  # a hint made us look: once up the ladder, and then wait for another
+        if andamento.consultas >= len(politica.escada):
+            return _assenta(andamento, andamento.status, nota, motivo=motivo)
+        return Passo(andamento, politica.escada[degrau], nota, motivo=motivo)
+    if andamento.status is StatusEmissao.ERRO:
+        fim = idade > GIVE_UP_ASKING_AFTER
+        return Passo(andamento, None if fim else daqui or politica.escada[degrau], nota, motivo=motivo)
+    if deve_perguntar(andamento, agora):
+        novo = replace(andamento, avisado=True)
+        return Passo(novo, None, nota, "ainda_quer", motivo or "accepted by nobody for 24 h", retida="pessoa")
+    if idade > HUMAN_AFTER and not _certamente_de_ninguem(andamento):
+        # How often anything was sent is kept in ``envios``; a person decides about sending again, we only ask on.
+        novo = replace(andamento, status=StatusEmissao.ERRO, avisado=True)
+        return Passo(novo, max(daqui or 0.0, politica.escada[-1]), nota, "falhou", motivo or "no result within 24 h")
+    if idade >= politica.avisar_apos and not andamento.avisado:
+        andamento = replace(andamento, avisado=True)
+        return Passo(andamento, politica.escada[degrau] if daqui is None else daqui, nota, "demorou", motivo)
+    if daqui is None:
+        daqui = politica.escada[degrau]
+        if not andamento.avisado:  # wake up in time to tell the user
+            daqui = min(daqui, (politica.avisar_apos - idade).total_seconds())
+    return Passo(andamento, daqui, nota, motivo=motivo)

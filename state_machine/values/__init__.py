@@ -1,0 +1,1 @@
+"""Value objects and text rules that all decisions share."""

@@ -1,0 +1,1 @@
+"""Figures and logs for the operator; no personal data."""

@@ -1,0 +1,72 @@
+"""What a confirmation issues: the day that the invoice belongs to, and the content that its fingerprint covers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pytest
+
+from bot.conversation.effects import _intent
+from persistence.people.companies import Empresa
+from state_machine.invoice.draft import Rascunho, aplicar
+from state_machine.invoice.fields import Campo, Candidate
+from state_machine.machine.effects import Emitir
+from state_machine.machine.session import Sessao
+
+SHOWN = datetime(2026, 12, 1, 1, 30, tzinfo=UTC)  # in São Paulo the last half hour but one of November
+TAPPED = datetime(2026, 12, 1, 15, 0, tzinfo=UTC)
+EMPRESA = Empresa(
+    1, "44555666000181", "ANA DESIGN ME", "1", "3550308", "mei", "01.01", None, None, datetime(2026, 1, 1, tzinfo=UTC)
+)
+SAID = {Campo.DOCUMENTO: "12345678000195", Campo.VALOR: "1500.00", Campo.DESCRICAO: "consultoria"}
+
+
+def _confirmed(**more: str) -> Sessao:
+    said = {**SAID, **{Campo(name): value for name, value in more.items()}}
+    rascunho = aplicar(Rascunho(), [Candidate(campo, value, value) for campo, value in said.items()], (), ())
+    assert rascunho.completo
+    return Sessao(
+        "301126-0a1b2c3d", "1:5511", 1, "ANA DESIGN ME", rascunho=rascunho, revisao=1, mostrado_em=SHOWN, versao=1
+    )
+
+
+def _competencia(sessao: Sessao) -> date:
+    return _intent(sessao, Emitir(1), EMPRESA, TAPPED, None, None).competencia
+
+
+def test_an_invoice_belongs_to_the_day_on_which_its_summary_was_shown() -> None:
+    """In Brazil, not in UTC; a yes after midnight confirms what was seen before it, of the month before."""
+    assert _competencia(_confirmed()) == date(2026, 11, 30)
+    assert _competencia(replace(_confirmed(), mostrado_em=None)) == date(2026, 12, 1)
+
+
+@pytest.mark.parametrize(
+    ("said", "day"),
+    [
+        ({"competencia": "2026-10"}, date(2026, 10, 31)),
+        ({"competencia": "2026-02"}, date(2026, 2, 28)),
+        ({"competencia": "2026-11"}, date(2026, 11, 30)),
+        ({"competencia": "2026-12"}, date(2026, 12, 1)),
+        ({"data": "2026-11-05"}, date(2026, 11, 5)),
+    ],
+)
+def test_a_said_month_or_day_is_what_is_issued(said: dict[str, str], day: date) -> None:
+    """A month gone by is dated on its last day, one to come on its first, a day as it was said."""
+    assert _competencia(_confirmed(**said)) == day
+
+
+def test_in_the_present_month_it_is_today() -> None:
+    """Nobody dates an invoice after the day on which it was shown."""
+    middle = datetime(2026, 11, 12, 15, 0, tzinfo=UTC)
+    sessao = replace(_confirmed(competencia="2026-11"), mostrado_em=middle)
+    assert _competencia(sessao) == date(2026, 11, 12)
+
+
+def test_the_order_carries_what_was_confirmed() -> None:
+    """Issuer, customer, amount to the centavo and text come from the session; the reference from its revision."""
+    intent = _intent(_confirmed(valor="1500.37"), Emitir(1, 2), EMPRESA, TAPPED, None, None)
+    assert (intent.prestador.cnpj, intent.tomador.documento) == (EMPRESA.cnpj, SAID[Campo.DOCUMENTO])
+    assert (intent.valor, intent.descricao) == (Decimal("1500.37"), "consultoria")
+    assert intent.id_integracao == "301126-0a1b2c3d-r1-2"

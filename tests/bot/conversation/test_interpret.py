@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bot.conversation.inbound import Outro, Palavras, Toque
+from bot.conversation.interpret import RECENT, Plano, plan
+from extractor.contract import Extraction, Intent
+from state_machine.catalogue import messages
+from state_machine.invoice.fields import Campo, Candidate
+from state_machine.machine.diagram import example
+from state_machine.machine.events import (
+    Abriu,
+    Cancelou,
+    Confirmou,
+    Conversou,
+    Informou,
+    MandouArquivo,
+    Negou,
+    PediuAjuda,
+    PediuCorrecao,
+)
+from state_machine.machine.session import Sessao
+from state_machine.machine.states import Estado
+
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+OPEN = Sessao("211126-aaaaaaaa", "106:BR.77", 1, "ANA DESIGN ME", estado=Estado.AGUARDANDO_CONFIRMACAO, revisao=2)
+VALOR = Candidate(Campo.VALOR, "1800.00", "1.800")
+DOCUMENTO = Candidate(Campo.DOCUMENTO, "12345678000195", "12345678000195")
+
+
+@dataclass
+class Remembered:
+    """What a conversation remembers, said outright."""
+
+    ativa: Sessao | None = None
+    stored: dict[str, Sessao] = field(default_factory=dict)
+    last: tuple[Sessao, datetime] | None = None
+    taken_up: bool = False
+    waits: bool = False
+
+    async def load(self, sessao_id: str) -> Sessao | None:
+        """One session of this conversation."""
+        return self.stored.get(sessao_id)
+
+    async def latest(self) -> tuple[Sessao, datetime] | None:
+        """The newest."""
+        return self.last
+
+    async def repaired(self, sessao_id: str) -> bool:
+        """Whether it was taken up."""
+        return self.taken_up
+
+    async def stopped(self, sessao: Sessao) -> bool:
+        """Whether its invoice waits for a yes, having been accepted by nobody for a day."""
+        return self.waits
+
+
+def ended(estado: Estado, pendente: Campo | None = None) -> Sessao:
+    return replace(OPEN, estado=estado, pendente=pendente)
+
+
+async def words(memory: Remembered, intent: Intent, *candidates: Candidate, when: datetime | None = None) -> Plano:
+    return await plan(Palavras("…", when), Extraction(intent, candidates), memory, NOW)
+
+
+@pytest.mark.parametrize(
+    ("intent", "event"),
+    [
+        (Intent.CONFIRMAR, Confirmou(None, NOW)),
+        (Intent.NEGAR, Negou()),
+        (Intent.CANCELAR, Cancelou()),
+        (Intent.AJUDA, PediuAjuda()),
+        (Intent.CORRIGIR, PediuCorrecao()),
+        (Intent.CONVERSA, Conversou()),
+        (Intent.FORA_ESCOPO, Conversou()),
+    ],
+)
+async def test_words_speak_to_the_open_session(intent: Intent, event: object) -> None:
+    """An intent without data becomes its event; the yes carries when it was written."""
+    assert await words(Remembered(OPEN), intent, when=NOW) == Plano((event,), OPEN)
+
+
+@pytest.mark.parametrize("intent", [i for i in Intent if i is not Intent.CANCELAR])
+async def test_data_weigh_more_than_a_yes_or_no(intent: Intent) -> None:
+    """Whatever the words seem to be, a value in them is information: never a confirmation."""
+    assert await words(Remembered(OPEN), intent, VALOR) == Plano((Informou((VALOR,)),), OPEN)
+
+
+async def test_a_button_speaks_to_its_own_session() -> None:
+    """A button of another session of this conversation goes to that one, with the revision it was shown at."""
+    old = replace(OPEN, sessao_id="old")
+    memory = Remembered(OPEN, {"old": old})
+    assert await plan(Toque("confirmar", "old", 1), None, memory, NOW) == Plano((Confirmou(1),), old)
+    assert await plan(Toque("cancelar", OPEN.sessao_id, 2), None, memory, NOW) == Plano((Cancelou(),), OPEN)
+    assert await plan(Toque("corrigir", OPEN.sessao_id, 2), None, memory, NOW) == Plano((PediuCorrecao(),), OPEN)
+
+
+async def test_a_confirm_button_without_a_revision_confirms_none() -> None:
+    """It never counts as a yes in words, which would confirm whatever is shown."""
+    plano = await plan(Toque("confirmar", OPEN.sessao_id, None), None, Remembered(OPEN), NOW)
+    assert plano.eventos == (Confirmou(-1),)
+
+
+async def test_a_button_of_nobody_we_know_reaches_no_session() -> None:
+    """A forged id is small talk, or gets the answer that nothing is open."""
+    forged = Toque("confirmar", "somebody-elses", 1)
+    assert await plan(forged, None, Remembered(OPEN), NOW) == Plano((Conversou(),), OPEN)
+    assert await plan(forged, None, Remembered(), NOW) == Plano(resposta=messages.nada_a_confirmar())
+
+
+@pytest.mark.parametrize("estado", [Estado.REJEITADO, Estado.CANCELADO_USUARIO, Estado.EXPIRADO])
+async def test_an_ended_session_is_taken_up_once(estado: Estado) -> None:
+    """Its data open a new session that names its origin; the second time, or beside an open one, they don't."""
+    antiga = replace(ended(estado, Campo.DOCUMENTO), sessao_id="old")
+    press = Toque("refazer", "old", None)
+    opened = await plan(press, None, Remembered(None, {"old": antiga}), NOW)
+    assert opened == Plano((Abriu(antiga.rascunho, Campo.DOCUMENTO),), None, origem="old")
+    again = await plan(press, None, Remembered(None, {"old": antiga}, taken_up=True), NOW)
+    assert again == Plano(resposta=messages.ja_retomada())
+    busy = await plan(press, None, Remembered(OPEN, {"old": antiga}), NOW)
+    assert busy == Plano((Conversou(),), OPEN)
+
+
+@pytest.mark.parametrize("estado", [Estado.APROVADO, Estado.PROCESSANDO, Estado.ERRO])
+async def test_what_was_sent_is_not_taken_up(estado: Estado) -> None:
+    """An issued invoice, or one whose fate is open, can't be begun again by an old button."""
+    memory = Remembered(None, {"old": replace(ended(estado), sessao_id="old")})
+    assert (await plan(Toque("refazer", "old", None), None, memory, NOW)).eventos == ()
+
+
+async def test_first_words_open_a_session() -> None:
+    """Data or small talk from somebody new open one; help needs none."""
+    assert await words(Remembered(), Intent.INFORMAR, VALOR) == Plano((Abriu(), Informou((VALOR,))))
+    assert await words(Remembered(), Intent.CONVERSA) == Plano((Abriu(), Conversou()))
+    assert await words(Remembered(), Intent.AJUDA) == Plano(resposta=messages.ajuda())
+
+
+async def test_a_fix_after_a_rejection_mends_it() -> None:
+    """The refused field, or any one field where none is to blame, takes the rejected data up; once, for a day."""
+    rejected = ended(Estado.REJEITADO, Campo.DOCUMENTO)
+    memory = Remembered(last=(rejected, NOW))
+    plano = await words(memory, Intent.INFORMAR, DOCUMENTO)
+    assert plano == Plano((Abriu(rejected.rascunho, Campo.DOCUMENTO), Informou((DOCUMENTO,))), origem=OPEN.sessao_id)
+    assert (await words(memory, Intent.INFORMAR, VALOR)).origem is None
+    blameless = Remembered(last=(ended(Estado.REJEITADO), NOW))
+    assert (await words(blameless, Intent.INFORMAR, VALOR)).origem == OPEN.sessao_id
+    late = Remembered(last=(rejected, NOW - RECENT - timedelta(seconds=1)))
+    assert (await words(late, Intent.INFORMAR, DOCUMENTO)).origem is None
+    assert (await words(replace(memory, taken_up=True), Intent.INFORMAR, DOCUMENTO)).origem is None
+
+
+async def test_a_whole_invoice_after_a_rejection_is_another_one() -> None:
+    """Customer and value anew, when neither was refused: nothing is mixed in from the rejected one."""
+    memory = Remembered(last=(ended(Estado.REJEITADO), NOW))
+    assert (await words(memory, Intent.INFORMAR, DOCUMENTO, VALOR)).origem is None
+
+
+@pytest.mark.parametrize("intent", [Intent.CONFIRMAR, Intent.CONVERSA])
+async def test_a_late_word_to_an_expired_invoice_offers_it_again(intent: Intent) -> None:
+    """Who answers after the deadline is told, and may take the data up; not after somebody did, nor a day later."""
+    expired = ended(Estado.EXPIRADO)
+    offer = Plano(resposta=messages.expirada(expired.sessao_id))
+    assert await words(Remembered(last=(expired, NOW)), intent) == offer
+    assert await words(Remembered(last=(expired, NOW), taken_up=True), intent) != offer
+    assert await words(Remembered(last=(expired, NOW - RECENT - timedelta(seconds=1))), intent) != offer
+
+
+async def test_words_while_the_authority_works() -> None:
+    """Small talk hears that it is under way; a wish to cancel or correct reaches that session."""
+    processing = ended(Estado.PROCESSANDO)
+    memory = Remembered(last=(processing, NOW))
+    assert await words(memory, Intent.CONVERSA) == Plano(resposta=messages.em_andamento())
+    assert await words(memory, Intent.CANCELAR) == Plano((Cancelou(),), processing)
+    assert await words(memory, Intent.INFORMAR, VALOR) == Plano((Abriu(), Informou((VALOR,))))
+
+
+@pytest.mark.parametrize("intent", [Intent.CONFIRMAR, Intent.NEGAR, Intent.CANCELAR, Intent.CONVERSA])
+async def test_words_decide_nothing_while_an_invoice_waits_for_its_button(intent: Intent) -> None:
+    """Nobody accepted it for a day: a yes or no in words brings the question back, days later too."""
+    stopped = example(Estado.PROCESSANDO)
+    memory = Remembered(last=(stopped, NOW - timedelta(days=2)), waits=True)
+    assert await words(memory, intent) == Plano(resposta=messages.ainda_quer(stopped))
+
+
+@pytest.mark.parametrize("tipo", ["reaction", "system", "revoke", "sticker"])
+async def test_silence_is_the_answer_to_some(tipo: str) -> None:
+    """Nothing happens, with or without an open session."""
+    for memory in (Remembered(), Remembered(OPEN)):
+        assert await plan(Outro(tipo), None, memory, NOW) == Plano()
+
+
+async def test_other_types_are_answered() -> None:
+    """A file goes to the open session, or is answered without opening one."""
+    assert await plan(Outro("audio"), None, Remembered(OPEN), NOW) == Plano((MandouArquivo("audio"),), OPEN)
+    assert await plan(Outro("audio"), None, Remembered(), NOW) == Plano(resposta=messages.so_texto("audio"))

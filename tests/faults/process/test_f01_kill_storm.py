@@ -1,0 +1,45 @@
+"""A storm around the whole product, by its own command; the longest ones are in docs/reliability.md."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import children
+import pytest
+from nightly import size
+
+ROOT = Path(__file__).parents[3]
+EMISSIONS, LIMIT = size((300, 840), (2000, 7200))  # notes, seconds
+# Messages twice, of all: F18's bound, which one message more or less decides where only a thousand are sent.
+TWICE = size(0.005, 0.001)
+
+
+@pytest.mark.storm
+@pytest.mark.timeout(900)  # three hundred invoices through a storm
+def test_a_short_storm_leaves_exactly_one_invoice_each(tmp_path: Path) -> None:
+    """Through kills, frozen workers, a crashing database, flushes and a lying gateway, everybody gets one invoice."""
+    out, page = tmp_path / "storm.json", tmp_path / "storm.html"
+    command = ["storm", f"--emissions={EMISSIONS}", "--seed=1", "--kills-every=0.3-4"]
+    done = children.run(
+        [sys.executable, "-m", "bot.cli", *command, f"--json={out}", f"--report={page}"],
+        cwd=ROOT,
+        timeout=LIMIT,
+        capture_output=True,
+        text=True,
+    )
+    assert out.exists(), done.stderr
+    result: dict[str, Any] = json.loads(out.read_text())
+    verdict = result["verdict"]
+    wrong = {name: found for name, found in verdict.items() if isinstance(found, list) and found}
+    twice = wrong.pop("outbound_duplicates", [])
+    assert not wrong  # nor unusable books, nor blows that were lacking
+    assert len(twice) <= verdict["sent"] * TWICE
+    assert (result["word"], done.returncode) == ("KEPT", 0) or twice
+    assert verdict["confirmed"] == verdict["notes"] == EMISSIONS
+    assert result["drained_after"] is not None
+    assert result["kills_per_emission"] >= 0.02  # ten thousand emissions, two hundred kills
+    assert result["gateway"]["faulty"]
+    assert page.read_text().startswith("<!doctype html>")

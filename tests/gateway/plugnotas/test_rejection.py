@@ -1,0 +1,88 @@
+"""From the gateway's words to plain ones."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from gateway.plugnotas import rejection
+from gateway.plugnotas.rejection import Explicacao, explain
+from state_machine.invoice.fields import Campo
+from state_machine.protocol.emission import Nota, Rejected, Situacao
+
+ALL = [value for value in vars(rejection).values() if isinstance(value, Explicacao)]
+
+
+@pytest.mark.parametrize(
+    ("path", "campo"),
+    [
+        ("tomador.cpfCnpj", Campo.DOCUMENTO),
+        ("tomador.razaoSocial", Campo.NOME),
+        ("tomador.email", Campo.EMAIL),
+        ("tomador.endereco.cep", None),
+        ("servico[0].discriminacao", Campo.DESCRICAO),
+        ("servico.0.discriminacao", Campo.DESCRICAO),
+        ("[0].servico[0].discriminacao", Campo.DESCRICAO),
+        ("0.tomador.cpfCnpj", Campo.DOCUMENTO),
+        ("servico[0].valor.servico", Campo.VALOR),
+        ("servico.valor", Campo.VALOR),
+        ("servico[0].codigo", None),
+        ("rps.competencia", Campo.COMPETENCIA),
+        ("prestador.inscricaoMunicipal", None),
+        ("tomadores.x", None),
+    ],
+)
+def test_a_field_path_points_to_what_the_user_can_repair(path, campo):
+    """Indices in any notation are ignored; the company's own data is nobody's field."""
+    assert explain(Rejected("Falha na validação", (), ((path, "x"),))).campo is campo
+
+
+@pytest.mark.parametrize(
+    ("codigo", "campo", "suporte"),
+    [
+        ("E0188", Campo.DOCUMENTO, False),
+        ("E0207", Campo.DOCUMENTO, False),
+        ("E0202", Campo.DOCUMENTO, False),
+        ("E0015", Campo.COMPETENCIA, False),
+        ("E0314", None, True),
+        ("E1206", None, True),
+        ("E9999", None, True),
+    ],
+)
+def test_a_code_says_who_repairs_it(codigo, campo, suporte):
+    """Codes of the customer's data go to the user, those of the company's registration to support."""
+    found = explain(Nota("1", "zap-1", Situacao.REJEITADA, codigos=(codigo,)))
+    assert (found.campo, found.suporte) == (campo, suporte)
+
+
+def test_what_the_user_can_repair_comes_first():
+    """Of several reasons, the one that the user can act on is told."""
+    assert explain(Rejected("x", ("E0314", "E0188"), (("prestador.x", "y"),))).campo is Campo.DOCUMENTO
+
+
+def test_an_unknown_reason_is_admitted():
+    """Nothing is invented for codes that no table names."""
+    assert explain(Rejected("Erro")) is rejection.DESCONHECIDO
+
+
+@pytest.mark.parametrize("explicacao", ALL, ids=lambda e: e.texto[:30])
+def test_every_phrase_is_plain_and_fits_into_a_sentence(explicacao):
+    """A phrase has no codes and no jargon, starts small, ends open, and names support exactly when it must."""
+    assert not re.search(r"E\d|XML|JSON|DPS|payload|cTrib", explicacao.texto)
+    assert explicacao.texto[0].islower()
+    assert not explicacao.texto.endswith(".")
+    assert explicacao.suporte == ("suporte" in explicacao.texto) == (explicacao.campo is None)
+
+
+def test_no_code_is_listed_twice():
+    """Each code has one reading."""
+    listed = [codigo for _, lista in rejection._GRUPOS for codigo in lista.split()]
+    assert len(listed) == len(set(listed)) == len(rejection.CODIGOS)
+
+
+def test_an_unknown_reason_is_quoted_in_the_authoritys_words() -> None:
+    """A code that nobody mapped is not hidden: the user reads what the authority said."""
+    said = explain(Rejected('[{"Codigo": "E9999", "Descricao": "Competência  encerrada pelo município."}]', ("E9999",)))
+    assert said.texto == "a prefeitura respondeu “Competência encerrada pelo município.”"
+    assert said.suporte

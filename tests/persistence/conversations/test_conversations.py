@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest_asyncio
+from owner import as_owner
+
+from bot.demo.world import COMPANY
+from operations.company import add_company
+from persistence.conversations import conversations, snapshots
+from persistence.conversations.conversations import Contato
+from persistence.db.engine import Database
+from state_machine.machine.session import Sessao
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+ANA = Contato("1:ana", "1", "551140028900", "551140028900", "Ana")
+BIA = Contato("1:bia", "1", "551140028911", "551140028911", "Bia")
+# Meta hides the number of somebody with a user name; the conversation is known by what it was before.
+HIDDEN = replace(ANA, wa_id=None)
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def database(database_url: str) -> AsyncIterator[Database]:
+    database = await Database.open(database_url)
+    await as_owner(database.pool, "TRUNCATE empresa, usuario, conversas, session_snapshot CASCADE")
+    yield database
+    await database.close()
+
+
+async def test_several_who_write_are_found_in_their_order(database: Database) -> None:
+    """Each with the own company and the session that waits, whoever else is asked about in the same statement."""
+    await add_company(database, replace(COMPANY, usuarios=(ANA.endereco,)))
+    unknown, first = await conversations.find(database, [BIA, ANA])
+    assert (unknown.empresa, unknown.ativa, unknown.orientada_em) == (None, None, None)
+    assert first.empresa is not None
+    assert first.ativa is None
+    async with database.transaction() as connection:
+        await conversations.greet(connection, ANA, 1)
+        sessao = Sessao("221126-aaaaaaaa", ANA.conversa, first.empresa.id, first.empresa.razao_social)
+        sessao, _ = await snapshots.save(connection, sessao, telefone=ANA.wa_id)
+    again, unknown, hidden = await conversations.find(database, [ANA, BIA, HIDDEN])
+    assert (again.empresa, again.ativa) == (first.empresa, (sessao.sessao_id, 1))
+    assert unknown.empresa is None
+    assert hidden == replace(again, agora=hidden.agora)
+    assert not again.atendida
+    assert not again.cancelando

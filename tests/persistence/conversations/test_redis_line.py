@@ -1,0 +1,205 @@
+"""The line to Redis: every answer reaches who asked for it, whatever becomes of others, of the network, of Redis."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import MISSING, fields
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_asyncio
+from held_port import held_port
+from patience import PATIENCE
+from redis.asyncio import Redis
+from redis.exceptions import ConnectionError as AwayError
+from redis.exceptions import ResponseError
+from redis.exceptions import TimeoutError as LateError
+from tcp_proxy import TcpProxy
+
+from persistence.conversations import redis_line
+from persistence.conversations.redis_line import RedisLine
+from persistence.conversations.sessions import LiveSessions
+from state_machine.invoice.draft import Lido, Rascunho
+from state_machine.machine.session import Sessao
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+SOON = 0.2  # seconds after which a test's own line gives up
+
+
+@pytest_asyncio.fixture
+async def proxy(redis_url: str) -> AsyncIterator[TcpProxy]:
+    async with TcpProxy(redis_url) as proxy:
+        yield proxy
+
+
+@pytest_asyncio.fixture
+async def line(proxy: TcpProxy) -> AsyncIterator[RedisLine]:
+    async with Redis.from_url(proxy.url) as redis:
+        line = RedisLine(redis, PATIENCE)
+        yield line
+        await line.close()
+
+
+@pytest_asyncio.fixture
+async def opened(proxy: TcpProxy) -> AsyncIterator[RedisLine]:
+    async with Redis.from_url(proxy.url) as redis:
+        line = RedisLine(redis, PATIENCE)
+        await line.ask("PING")
+        yield line
+        await line.close()
+
+
+async def test_everybody_gets_their_own_answer(line: RedisLine) -> None:
+    """Two hundred at once, on one connection, with answers of all sizes."""
+
+    async def one(number: int) -> None:
+        said = str(number) * (number % 50 * 100 + 1)
+        await line.ask("SET", f"k{number}", said, "EX", 60)
+        assert await line.ask("GET", f"k{number}") == said.encode()
+        assert await line.ask("DEL", f"k{number}") == 1
+        assert await line.ask("GET", f"k{number}") is None
+
+    await asyncio.gather(*(one(number) for number in range(200)))
+
+
+async def test_it_logs_in_and_takes_the_database_of_the_address(line: RedisLine, redis_url: str) -> None:
+    info = dict(word.split("=", 1) for word in (await line.ask("CLIENT", "INFO")).decode().split())
+    assert info["db"] == redis_url.rpartition("/")[2]
+
+
+async def test_a_caller_that_gives_up_shifts_no_answer(line: RedisLine) -> None:
+    await line.ask("SET", "whose", "mine", "EX", 60)
+    gone = asyncio.create_task(line.ask("ECHO", "somebody else's"))
+    await asyncio.sleep(0)
+    gone.cancel()
+    assert await line.ask("GET", "whose") == b"mine"
+
+
+async def test_an_objection_is_raised_and_nothing_else_suffers(line: RedisLine) -> None:
+    objected, answered = await asyncio.gather(line.ask("NONSENSE"), line.ask("ECHO", "x"), return_exceptions=True)
+    assert isinstance(objected, ResponseError)
+    assert answered == b"x"
+
+
+async def test_what_is_late_is_given_up_with_its_connection(opened: RedisLine, proxy: TcpProxy) -> None:
+    """An answer that comes after all must not be the next question's."""
+    await opened.ask("SET", "a", "old", "EX", 60)
+    proxy.silent = True
+    opened._seconds = SOON
+    late = await asyncio.gather(*(opened.ask("GET", "a") for _ in range(3)), return_exceptions=True)
+    assert [type(error) for error in late] == [LateError] * 3
+    proxy.silent = False
+    opened._seconds = PATIENCE
+    assert await opened.ask("ECHO", "new") == b"new"
+
+
+async def test_a_greeting_is_bounded_as_a_whole(proxy: TcpProxy) -> None:
+    """Each part of it is in time; all together they are not."""
+    proxy.latency = SOON / 3
+    async with Redis.from_url(proxy.url) as redis:
+        line = RedisLine(redis, SOON)
+        with pytest.raises(LateError, match="greet"):
+            await line.ask("PING")
+        await line.close()
+
+
+async def test_answers_that_came_while_we_were_held_up_are_good(redis_url: str) -> None:
+    async with Redis.from_url(redis_url) as redis:
+        line = RedisLine(redis, PATIENCE)
+        await line.ask("PING")
+        wire = line._wire
+        assert wire is not None
+        line._seconds = SOON
+        asked = [asyncio.create_task(line.ask("ECHO", str(number))) for number in range(3)]
+        await asyncio.sleep(0)
+        time.sleep(2 * SOON)  # noqa: ASYNC251 - this very loop stands still, Redis does not
+        assert await asyncio.gather(*asked) == [b"0", b"1", b"2"]
+        assert not wire.lost
+        await line.close()
+
+
+async def test_a_cut_connection_is_told_and_opened_again(line: RedisLine, proxy: TcpProxy) -> None:
+    await line.ask("PING")
+    proxy.silent = True
+    waiting = asyncio.create_task(line.ask("PING"))
+    await asyncio.sleep(0)
+    proxy.reset()
+    with pytest.raises(AwayError):
+        await waiting
+    proxy.silent = False
+    assert await line.ask("ECHO", "again") == b"again"
+
+
+async def test_who_is_away_is_not_asked_by_everybody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first try fails for all who wait for it; for a moment nobody tries again; then it is back."""
+    monkeypatch.setattr(redis_line, "REST_SECONDS", PATIENCE)
+    with held_port() as port:
+        redis = Redis.from_url(f"redis://127.0.0.1:{port}")
+        line = RedisLine(redis, PATIENCE)
+        first = await asyncio.gather(*(line.ask("PING") for _ in range(5)), return_exceptions=True)
+        assert {type(error) for error in first} == {AwayError}
+        with pytest.raises(AwayError, match="was not asked"):
+            await line.ask("PING")
+        monkeypatch.setattr(redis_line, "REST_SECONDS", 0.0)
+        line._rests_until = 0.0
+        with pytest.raises(AwayError, match="onnect"):
+            await line.ask("PING")
+        await redis.aclose()
+
+
+async def test_an_answer_that_nobody_asked_for_ends_the_connection(line: RedisLine) -> None:
+    await line.ask("PING")
+    wire = line._wire
+    assert wire is not None
+    wire.data_received(b"+SURPRISE\r\n")
+    assert wire.lost
+    assert await line.ask("ECHO", "x") == b"x"
+    assert line._wire is not wire
+
+
+async def test_a_closed_line_leaves_nobody_waiting(line: RedisLine, proxy: TcpProxy) -> None:
+    await line.ask("PING")
+    proxy.silent = True
+    waiting = asyncio.create_task(line.ask("PING"))
+    await asyncio.sleep(0)
+    await line.close()
+    with pytest.raises(AwayError):
+        await waiting
+
+
+async def test_who_waits_for_an_opening_is_told_of_the_end_and_nothing_is_opened_after_it(proxy: TcpProxy) -> None:
+    proxy.silent = True
+    async with Redis.from_url(proxy.url) as redis:
+        line = RedisLine(redis, PATIENCE)
+        waiting = asyncio.create_task(line.ask("PING"))
+        await asyncio.sleep(0)
+        await line.close()
+        with pytest.raises(AwayError):
+            await waiting
+        proxy.silent = False
+        with pytest.raises(AwayError, match="closed"):
+            await line.ask("PING")
+
+
+def test_what_a_live_session_leaves_out_says_nothing() -> None:
+    """A default that becomes a value would be read into sessions that another version of us has stored."""
+    defaults = {
+        kind: {field.name: field.default for field in fields(kind) if field.default not in {MISSING, None, 0}}
+        for kind in (Sessao, Rascunho, Lido)
+    }
+    assert defaults[Sessao] == {"estado": "coleta", "snapshot_reason": "manual"}
+    assert set(defaults[Rascunho].values()) == {Lido()}
+    assert defaults[Lido] == {"status": "null"}
+
+
+async def test_another_persons_session_is_a_miss(line: RedisLine) -> None:
+    """However it came there, it is not used: its numbers are another's."""
+    live = LiveSessions(line, 60)
+    mine = Sessao("221126-00000001", "1:ana", 1, "Empresa")
+    await live.put(mine)
+    assert await live.get("1:ana") == mine
+    await line.ask("RENAME", "prosa:sessao:1:ana", "prosa:sessao:1:bia")
+    assert await live.get("1:bia") is None

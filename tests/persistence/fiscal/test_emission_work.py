@@ -1,0 +1,283 @@
+"""Who may work on an emission: one worker, under a lease that is renewed and an epoch that refuses late commits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import asyncpg
+import pytest
+import pytest_asyncio
+from stored_work import CONTEUDO, change, clear, emission, lease_ends, row
+
+from persistence.db.engine import Database
+from persistence.fiscal import attempts, emissions
+from persistence.fiscal.emissions import EmissionLeaseLostError, Ouvido
+from state_machine.protocol.emission import StatusEmissao
+from state_machine.protocol.reconciliation import Passo
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from persistence.fiscal.emissions import Tarefa
+
+LEASE = 60.0
+LATER = 3600.0  # seconds that the gateway's Retry-After asks for
+TABLE = "nfse_emissao"
+A_DAY_AGO = datetime.now(UTC) - timedelta(hours=25)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opened(database_url: str) -> AsyncIterator[Database]:
+    database = await Database.open(database_url, size=2)
+    yield database
+    await database.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def database(opened: Database) -> Database:
+    await clear(opened)
+    return opened
+
+
+async def claim(database: Database, **options: Any) -> list[Tarefa]:
+    async with database.transaction() as connection:
+        return await emissions.claim(connection, 10, LEASE, **options)
+
+
+async def settle(database: Database, tarefa: Tarefa, status: StatusEmissao, daqui: float | None) -> None:
+    passo = Passo(replace(tarefa.andamento, status=status), daqui)
+    async with database.transaction() as connection:
+        await emissions.settle(connection, tarefa, passo)
+
+
+async def hint(database: Database, emissao_id: int) -> int:
+    """A webhook names it by our reference."""
+    key = (await row(database, TABLE, emissao_id))["id_integracao"]
+    async with database.transaction() as connection:
+        return await emissions.hint(connection, key, None, {"de": "gateway"})
+
+
+async def due_in(database: Database, emissao_id: int) -> float:
+    found = await row(database, TABLE, emissao_id)
+    return float((found["proxima_acao_em"] - found["agora"]).total_seconds())
+
+
+async def test_what_is_ready_is_stored_as_being_sent_before_it_leaves(database: Database) -> None:
+    """A crash after the claim finds ``enviando``, which means that it may have left."""
+    stored = await emission(database)
+    [tarefa] = await claim(database)
+    assert (tarefa.id, tarefa.era, tarefa.pronta) == (stored, StatusEmissao.PENDENTE, True)
+    found = await row(database, TABLE, stored)
+    assert (found["status"], found["epoch"]) == ("enviando", 1)
+
+
+async def test_what_somebody_works_on_is_not_taken_by_another(database: Database) -> None:
+    """Two workers never hold one emission: while the lease lasts, a claim leaves it out."""
+    await emission(database)
+    assert len(await claim(database)) == 1
+    assert await claim(database) == []
+
+
+async def test_what_a_dead_worker_was_sending_is_never_made_ready_again(database: Database) -> None:
+    """Its lease over, another takes it under the next epoch, to ask; ``enviando`` is not sent by anybody."""
+    stored = await emission(database)
+    [first] = await claim(database)
+    await lease_ends(database, TABLE, stored)
+    await database.pool.execute("UPDATE idempotency_records SET lease_until = now()")  # only the row says no
+    [second] = await claim(database)
+    assert (second.epoch, second.era, second.pronta) == (first.epoch + 1, StatusEmissao.ENVIANDO, False)
+    async with database.transaction() as connection:
+        with pytest.raises(EmissionLeaseLostError):
+            await emissions.start_sending(connection, second, LEASE)
+
+
+@pytest.mark.parametrize(
+    ("columns", "quietas"),
+    [
+        ({"status": "enviado"}, ()),
+        ({"status": "desconhecido"}, ()),
+        ({"tentativa": 2}, ()),
+        ({}, (CONTEUDO.prestador,)),
+        ({"criado_em": A_DAY_AGO}, ()),
+    ],
+    ids=["with the gateway", "unknown", "another attempt", "the gateway is left alone", "of yesterday"],
+)
+async def test_nothing_else_is_ready_to_be_sent(
+    database: Database, columns: dict[str, Any], quietas: tuple[str, ...]
+) -> None:
+    """Only a first attempt of today that was never sent leaves at once; the rest is looked at first."""
+    stored = await emission(database, **columns)
+    [tarefa] = await claim(database, quietas=quietas)
+    assert not tarefa.pronta
+    assert (await row(database, TABLE, stored))["status"] == columns.get("status", "pendente")
+
+
+async def test_a_stopped_company_sends_nothing(database: Database) -> None:
+    """The gateway refuses our credentials for it: its invoices are taken only to be put off."""
+    stored = await emission(database)
+    company = (await row(database, TABLE, stored))["prestador_id"]
+    await change(database, "empresa", company, envio_suspenso="HTTP 403")
+    [tarefa] = await claim(database)
+    assert (tarefa.pronta, tarefa.suspenso) == (False, "HTTP 403")
+
+
+async def test_renewal_keeps_an_emission_while_its_call_lasts(database: Database) -> None:
+    """The lease ends so many seconds from the renewal, and the record's with it; a late renewal renews nothing."""
+    stored = await emission(database)
+    [tarefa] = await claim(database)
+    for table in (TABLE, "idempotency_records"):
+        await database.pool.execute(f"UPDATE {table} SET lease_until = now() + interval '1 s'")  # noqa: S608 - ours
+    async with database.transaction() as connection:
+        assert await emissions.renew(connection, tarefa, LEASE)
+    record = await database.pool.fetchval("SELECT extract(epoch FROM lease_until - now()) FROM idempotency_records")
+    found = await row(database, TABLE, stored)
+    assert (found["lease_until"] - found["agora"]).total_seconds() > LEASE / 2
+    assert record > LEASE / 2
+    assert await claim(database) == []
+
+    await lease_ends(database, TABLE, stored)
+    await claim(database)
+    await database.pool.execute("UPDATE nfse_emissao SET lease_until = now() + interval '1 s'")
+    async with database.transaction() as connection:
+        assert not await emissions.renew(connection, tarefa, LEASE)
+    assert (await row(database, TABLE, stored))["lease_until"] < found["lease_until"]
+
+
+async def test_what_was_settled_has_no_lease_to_renew(database: Database) -> None:
+    """A renewal that comes after its own settling must not take the emission again."""
+    stored = await emission(database)
+    [tarefa] = await claim(database)
+    await settle(database, tarefa, StatusEmissao.ENVIADO, 2.0)
+    async with database.transaction() as connection:
+        assert not await emissions.renew(connection, tarefa, LEASE)
+    assert (await row(database, TABLE, stored))["lease_until"] is None
+
+
+async def test_what_was_taken_and_not_sent_is_given_back_as_it_was(database: Database) -> None:
+    """``pendente`` and due again: kept as ``enviando`` it would be asked about for half a minute, for nothing."""
+    stored = await emission(database)
+    [tarefa] = await claim(database)
+    async with database.transaction() as connection:
+        await emissions.give_back(connection, tarefa)
+    found = await row(database, TABLE, stored)
+    assert (found["status"], found["lease_until"]) == ("pendente", None)
+    [again] = await claim(database)
+    assert (again.pronta, again.epoch) == (True, 2)
+
+
+async def test_who_lost_an_emission_changes_nothing_of_it(database: Database) -> None:
+    """Whoever was frozen past the lease may neither settle it nor give it back: it is another's now."""
+    stored = await emission(database)
+    [late] = await claim(database)
+    await lease_ends(database, TABLE, stored)
+    [present] = await claim(database)
+    with pytest.raises(EmissionLeaseLostError):
+        await settle(database, late, StatusEmissao.CONCLUIDO, None)
+    async with database.transaction() as connection:
+        await emissions.give_back(connection, late)
+    found = await row(database, TABLE, stored)
+    assert (found["status"], found["epoch"], found["lease_until"] is not None) == ("enviando", present.epoch, True)
+    await change(database, TABLE, stored, status="pendente")
+    await database.pool.execute("UPDATE idempotency_records SET lease_until = now()")  # only the row says no
+    async with database.transaction() as connection:
+        with pytest.raises(EmissionLeaseLostError):
+            await emissions.start_sending(connection, late, LEASE)
+    await settle(database, present, StatusEmissao.ENVIADO, 2.0)
+    assert (await row(database, TABLE, stored))["status"] == "enviado"
+
+
+async def test_a_hint_that_comes_while_we_work_is_not_forgotten(database: Database) -> None:
+    """The webhook came before the answer to our own call: the note is looked at at once, not at the next rung."""
+    stored = await emission(database)
+    [tarefa] = await claim(database)
+    assert await hint(database, stored) == 1
+    await settle(database, tarefa, StatusEmissao.ENVIADO, LATER)
+    assert await due_in(database, stored) <= 0
+    [again] = await claim(database)
+    await settle(database, again, StatusEmissao.ENVIADO, LATER)  # one hint is one more look
+    assert await due_in(database, stored) > LATER / 2
+
+
+async def test_no_hint_sends_before_the_gateway_lets_us(database: Database) -> None:
+    """A pause that Retry-After set is kept, whether the webhook comes while we work or while we wait."""
+    stored = await emission(database)
+    [tarefa] = await claim(database)
+    await hint(database, stored)
+    await settle(database, tarefa, StatusEmissao.PENDENTE, LATER)
+    assert await due_in(database, stored) > LATER / 2
+    await hint(database, stored)
+    assert await due_in(database, stored) > LATER / 2
+
+
+async def test_a_hint_wakes_what_waits_for_news(database: Database) -> None:
+    """What is with the gateway is looked at now, whatever its ladder says; other notes are left alone."""
+    stored, other = await emission(database, status="enviado"), await emission(database, status="enviado")
+    await database.pool.execute("UPDATE nfse_emissao SET proxima_acao_em = now() + interval '1 h'")
+    await hint(database, stored)
+    assert await due_in(database, stored) <= 0
+    assert await due_in(database, other) > LATER / 2
+
+
+async def test_the_same_attempt_is_stored_once(database: Database) -> None:
+    """The database refuses a second row of one attempt, whatever reference it carries and whatever became of it."""
+    first, second = await emission(database, status="rejeitado"), await emission(database, status="rejeitado")
+    same = (await row(database, TABLE, first))["sessao_id"]
+    with pytest.raises(asyncpg.UniqueViolationError):
+        await change(database, TABLE, second, sessao_id=same)
+    await change(database, TABLE, second, tentativa=2, sessao_id=same)
+
+
+async def test_when_it_was_processed_is_written_once(database: Database) -> None:
+    """A later webhook has it looked at again, and the moment of the authority's word stays."""
+    stored = await emission(database, status="enviado")
+    [tarefa] = await claim(database)
+    await settle(database, tarefa, StatusEmissao.CONCLUIDO, None)
+    first = (await row(database, TABLE, stored))["processado_em"]
+    assert first is not None
+    await hint(database, stored)
+    [again] = await claim(database)
+    await settle(database, again, StatusEmissao.CONCLUIDO, None)
+    assert (await row(database, TABLE, stored))["processado_em"] == first
+
+
+async def test_the_authoritys_late_word_has_a_moment_of_its_own(database: Database) -> None:
+    """What we had given up counts as processed from the word that came after all."""
+    given_up = datetime.now(UTC) - timedelta(hours=3)
+    stored = await emission(database, status="erro", processado_em=given_up)
+    [tarefa] = await claim(database)
+    await settle(database, tarefa, StatusEmissao.CONCLUIDO, None)
+    assert (await row(database, TABLE, stored))["processado_em"] > given_up
+
+
+async def test_of_two_writers_the_second_loses(database: Database) -> None:
+    """Staff send a frozen worker's emission again, which takes no epoch: what the worker then stores is refused."""
+    stored = await emission(database)
+    [frozen] = await claim(database)
+    sessao_id = (await row(database, TABLE, stored))["sessao_id"]
+    await change(database, TABLE, stored, status="pendente")
+    await lease_ends(database, TABLE, stored)
+    async with database.transaction() as connection:
+        assert await attempts.resume(connection, sessao_id, 1)
+    with pytest.raises(EmissionLeaseLostError):
+        await settle(database, frozen, StatusEmissao.ERRO, None)
+    found = await row(database, TABLE, stored)
+    assert (found["status"], found["epoch"], found["versao"]) == ("pendente", frozen.epoch, frozen.versao + 1)
+
+
+async def test_an_answer_that_tells_nothing_leaves_what_was_heard(database: Database) -> None:
+    """What we read in an earlier answer stays beside it; a JSON null would count as a reading, and hide it."""
+    stored = await emission(database)
+    [tarefa] = await claim(database)
+    passo = Passo(replace(tarefa.andamento, status=StatusEmissao.ENVIADO), 0.0)
+    async with database.transaction() as connection:
+        await emissions.settle(connection, tarefa, passo, Ouvido('{"id": 1}', {"codigos": ["E1"]}, "7"))
+    [again] = await claim(database)
+    await settle(database, again, StatusEmissao.ENVIADO, LATER)
+    found = await row(database, TABLE, stored)
+    assert (found["resposta_gateway"], found["leitura_gateway"], found["protocolo"]) == (
+        {"id": 1},
+        {"codigos": ["E1"]},
+        "7",
+    )

@@ -1,0 +1,85 @@
+"""What a restored database is brought to before the doors open: sequences past the authority's last number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_asyncio
+from stored_work import clear, emission, row
+
+from operations.protocol import CommandRefusedError
+from operations.restored import MOST_SKIPPED, restore
+from persistence.db.engine import Database
+from persistence.fiscal import numbering
+from persistence.fiscal.numbering import Sequencia
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def database(database_url: str) -> AsyncIterator[Database]:
+    opened = await Database.open(database_url, size=2)
+    await clear(opened)
+    yield opened
+    await opened.close()
+
+
+async def _sequence(database: Database) -> tuple[Sequencia, int]:
+    company = (await row(database, "nfse_emissao", await emission(database)))["prestador_id"]
+    sequencia = Sequencia(company, "3550308", "7")
+    async with database.transaction() as connection:
+        assert await numbering.allocate(connection, sequencia, primeiro=501) == 501
+        [known] = await numbering.sequences(connection)
+    return sequencia, known.id
+
+
+async def test_numbers_go_on_after_the_authoritys_last(database: Database) -> None:
+    """What was used after the copy is no number of ours any more, and an explained gap; never backwards."""
+    sequencia, number = await _sequence(database)
+    assert "Sequência" in " ".join(await restore(database, [f"{number}:520"]))
+    await restore(database, [f"{number}:510"])
+    async with database.transaction() as connection:
+        assert [gap for gap, _ in await numbering.explained(connection, sequencia)] == [range(502, 521)]
+        assert await numbering.allocate(connection, sequencia) == 521
+
+
+@pytest.mark.parametrize("words", [(), ("x:1",), ("{}",), ("{}:9", "99:1")])
+async def test_nothing_changes_before_every_sequence_is_told(database: Database, words: tuple[str, ...]) -> None:
+    """A number that nobody said could be used twice: the refusal names each sequence."""
+    _, number = await _sequence(database)
+    before = await database.pool.fetchrow("SELECT n.ultimo, e.status FROM numeracao n, nfse_emissao e")
+    with pytest.raises(CommandRefusedError, match=f"--rps {number}:"):
+        await restore(database, [word.format(number) for word in words])
+    assert await database.pool.fetchrow("SELECT n.ultimo, e.status FROM numeracao n, nfse_emissao e") == before
+
+
+async def test_a_number_that_is_no_rps_is_refused(database: Database) -> None:
+    """A note's number, with the year before it, typed in the place of the RPS would explain a trillion gaps."""
+    sequencia, number = await _sequence(database)
+    with pytest.raises(CommandRefusedError, match="não o da nota"):
+        await restore(database, [f"{number}:{502 + MOST_SKIPPED}"])
+    async with database.transaction() as connection:
+        assert await numbering.allocate(connection, sequencia) == 502
+
+
+@pytest.mark.parametrize("status", ["pendente", "enviando", "enviado", "desconhecido"])
+async def test_what_is_open_is_asked_for_first(database: Database, status: str) -> None:
+    """Whatever the copy says of it, it may have been sent since; a claim of before the copy is no claim any more."""
+    stored = await emission(database, status=status, em_duvida=False)
+    before = await row(database, "nfse_emissao", stored)
+    await restore(database, ())
+    after = await row(database, "nfse_emissao", stored)
+    assert (after["status"], after["em_duvida"], after["lease_until"]) == ("desconhecido", True, None)
+    assert after["epoch"] == before["epoch"] + 1
+
+
+async def test_what_is_settled_stays(database: Database) -> None:
+    """A note, a refusal and a conflict of the copy are what they were."""
+    ids = [
+        await emission(database, status=status, proxima_acao_em=None)
+        for status in ("concluido", "rejeitado", "conflito")
+    ]
+    await restore(database, ())
+    assert [(await row(database, "nfse_emissao", one))["proxima_acao_em"] for one in ids] == [None] * 3

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import aiohttp
+from aiohttp import web
+from patience import PATIENCE
+
+from bot.process.run import serving
+from proofs.bench.load.generator import press
+from proofs.bench.load.line import STATUSES, Line
+from proofs.bench.machine.environment import APP_SECRET
+from webhooks.security import signed_by_any
+from webhooks.whatsapp_payload import read_notification
+
+if TYPE_CHECKING:
+    from persistence.queue.arrival import Arrival
+
+
+class House:
+    """A webhook that only writes down what arrived."""
+
+    def __init__(self, refuse_every: int = 0) -> None:
+        self.arrivals: list[Arrival] = []
+        self.requests = 0
+        self._arrived = asyncio.Condition()
+        self._refuse_every = refuse_every
+
+    def app(self) -> web.Application:
+        """Listen where ours does."""
+        app = web.Application()
+        app.router.add_post("/webhooks/whatsapp", self.receive)
+        return app
+
+    async def receive(self, request: web.Request) -> web.Response:
+        """Check the signature, then take it or refuse it."""
+        self.requests += 1
+        raw = await request.read()
+        assert signed_by_any(raw, request.headers["X-Hub-Signature-256"], [APP_SECRET.encode()])
+        if self._refuse_every and self.requests % self._refuse_every == 0:
+            return web.Response(status=503)
+        self.arrivals += read_notification(raw).arrivals
+        async with self._arrived:
+            self._arrived.notify_all()
+        return web.json_response({"status": "ok"})
+
+    async def has(self, count: int) -> None:
+        """Wait for so many arrivals."""
+        async with asyncio.timeout(PATIENCE), self._arrived:
+            await self._arrived.wait_for(lambda: len(self.arrivals) >= count)
+
+
+async def test_the_load_generator_counts_what_the_server_took() -> None:
+    """Every 200 is one distinct signed message, and everything else is counted as bad."""
+    house = House(refuse_every=10)
+    async with serving(house.app(), "127.0.0.1", 0) as address:
+        seen = await press(f"{address}/webhooks/whatsapp", APP_SECRET, 8, 0.3, 0.0, people=3)
+    assert seen["answered"] + seen["bad"] == house.requests > 10
+    assert seen["bad"] == house.requests // 10
+    assert len({arrival.chave for arrival in house.arrivals}) == seen["answered"]
+    assert {arrival.tipo for arrival in house.arrivals} == {"mensagem"}
+    assert len({arrival.lane for arrival in house.arrivals}) == 3
+
+
+async def test_a_message_of_ours_is_answered_and_its_ticks_come_as_webhooks() -> None:
+    """Graph's answer names a wamid, the phone shows the message, and sent, delivered and read follow in order."""
+    house = House()
+    async with serving(house.app(), "127.0.0.1", 0) as address, Line() as line, aiohttp.ClientSession() as session:
+        await line.connect(address)
+        payload = {"to": "5511980000000", "text": {"body": "oi"}, "biz_opaque_callback_data": "7"}
+        async with session.post(f"{line.url}/v1/1/messages", json=payload) as answer:
+            wamid = (await answer.json())["messages"][0]["id"]
+        async with session.post(f"{line.url}/v1/1/messages", json={"status": "read", "message_id": "x"}) as answer:
+            assert await answer.json() == {"success": True}
+        _, shown = await line.phone("5511980000000").hear(0)
+        await line.text("5511980000000", "olá")
+        await house.has(4)
+    assert shown == payload
+    assert line.sent == 1
+    assert Counter(arrival.tipo for arrival in house.arrivals) == {"status": 3, "mensagem": 1}
+    told = [a.payload["status"] for a in house.arrivals if a.tipo == "status"]
+    assert [(status["id"], status["status"]) for status in told] == [(wamid, name) for name in STATUSES]
+    assert line.refused == 0

@@ -1,0 +1,127 @@
+"""The harness at its smallest, judged by counts; how fast anything was is not looked at."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import asyncpg
+import children
+import pytest
+
+from persistence.conversations import snapshots
+from persistence.db.engine import Database
+from proofs.bench.load.seed import TABLES, seed
+from proofs.bench.load.town import admit
+from proofs.bench.rows.conversations import _notes
+from proofs.bench.rows.month import arriving
+from proofs.bench.rows.table import ROWS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ROOT = Path(__file__).parents[3]
+pytestmark = pytest.mark.timeout(600)  # the bench starts servers and processes for each row
+LIMIT = 540.0  # seconds, on a machine that others keep busy
+
+
+def measured(rows: Iterable[str], tmp_path: Path, *more: str) -> tuple[dict[str, Any], str]:
+    """Run the command on these rows and return its JSON and its page."""
+    out, page = tmp_path / "bench.json", tmp_path / "bench.html"
+    only = [f"--only={name}" for name in rows]
+    done = children.run(
+        [sys.executable, "-m", "bot.cli", "bench", *only, "--seconds=1", "--rounds=1", *more,
+         f"--json={out}", f"--report={page}"],
+        cwd=ROOT, timeout=LIMIT, capture_output=True, text=True,
+    )  # fmt: skip
+    assert out.exists(), done.stderr
+    result: dict[str, Any] = json.loads(out.read_text())
+    assert result["broken"] == {}, done.stderr
+    assert done.returncode == 0
+    return result, page.read_text()
+
+
+def test_a_run_tells_every_figure_of_its_rows(tmp_path: Path) -> None:
+    """Rows check themselves: all 200s stored, each message answered once, each note once; then they tell figures."""
+    result, page = measured(("ack", "turns", "engine"), tmp_path)
+    assert {figure["row"] for figure in result["figures"]} == {"ack", "turns", "engine"}
+    assert all(figure["median"] > 0 for figure in result["figures"] if figure["row"] in {"ack", "engine"})
+    by_name = {figure["name"]: figure for figure in result["figures"] if figure["row"] == "turns"}
+    parts = by_name["CPU of ours per turn (web + workers)"]["parts"]
+    assert {"web", "worker 1", "worker 2", "postgres", "valkey", "load"} == parts.keys()
+    assert page.startswith("<!doctype html>")
+
+
+def test_growth_compares_a_full_database_with_an_empty_one(tmp_path: Path) -> None:
+    """Both sides answer the same kind of turns; the stored sessions are really there."""
+    result, _ = measured(("growth",), tmp_path, "--sessions=2000", "--live=500")
+    redis = next(figure for figure in result["figures"] if figure["unit"] == "bytes")
+    assert 100 < redis["median"] < 20_000
+
+
+def test_a_months_peak_is_talked_through_to_the_last_note(tmp_path: Path) -> None:
+    """People keep arriving at the rate that is told, and each of them ends with one note."""
+    result, _ = measured(("month",), tmp_path, "--seconds=4")
+    told = {figure["name"]: figure for figure in result["figures"]}
+    assert "0 duplicates" in told["conversations ended per second"]["note"]
+    assert told["of one core: web and workers"]["parts"].keys() > {"web", "worker 1", "postgres", "simulators"}
+
+
+async def test_people_arrive_whether_or_not_others_are_done() -> None:
+    """Nobody ends before the tenth has begun: a crowd that waited for its first would never see the end."""
+    enough = asyncio.Event()
+    count = 0
+
+    async def one() -> None:
+        nonlocal count
+        count += 1
+        if count == 10:
+            enough.set()
+        await enough.wait()
+
+    async with asyncio.timeout(LIMIT):
+        await arriving(200.0)(one, time.perf_counter() + 0.1)
+    assert count >= 10
+
+
+def test_a_row_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    """A typo starts nothing, and the rows are listed."""
+    done = children.run(
+        [sys.executable, "-m", "bot.cli", "bench", "--only=ackk"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert "ackk" in done.stderr
+    assert all(name in done.stderr for name in ROWS)
+
+
+async def test_seeded_sessions_are_sessions(database_url: str) -> None:
+    """What COPY stores can be loaded like any session, with its company, and all tables have their share."""
+    await admit(database_url, 1)
+    await seed(database_url, 120)
+    database = await Database.open(database_url, size=1)
+    try:
+        async with database.transaction() as connection:
+            found = await snapshots.load(connection, "106540352242922:5521970000011", "010126-00000077")
+    finally:
+        await database.close()
+    assert found is not None
+    assert found.estado == "aprovado"
+    connection = await asyncpg.connect(database_url)
+    counts = {table: await connection.fetchval(f"SELECT count(*) FROM {table}") for table in TABLES}  # noqa: S608 - ours
+    await connection.close()
+    assert counts == {name: 12 if name in {"conversas", "lanes"} else 120 for name in TABLES}
+
+
+@pytest.mark.parametrize(("numbers", "found"), [(("1",), (1, 0)), (("1", "2"), (2, 1)), ((None,), (0, 0))])
+def test_a_second_note_under_one_key_is_a_duplicate(numbers: tuple[str | None, ...], found: tuple[int, int]) -> None:
+    """The gateway's own book is counted by our key; a rejected note is none."""
+    records: list[dict[str, Any]] = []
+    for place, numero in enumerate(numbers):
+        payload = {"idIntegracao": "key"}
+        records.append({"kind": "note.created", "data": {"id": str(place), "payload": payload}})
+        records.append({"kind": "note.settled", "data": {"id": str(place), "numero": numero}})
+    assert _notes(records) == found

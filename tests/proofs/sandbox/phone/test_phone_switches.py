@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import aiohttp
+import pytest
+
+from proofs.sandbox.phone.switches import GatewaySwitches
+from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig, PlugNotasSimulator
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+ALL = ("lento", "rejeitar", "perder_resposta", "sem_webhook")
+
+
+@pytest.fixture
+async def gateway() -> AsyncIterator[PlugNotasSimulator]:
+    async with PlugNotasSimulator(PlugNotasConfig(processing=0.01)) as simulator:
+        yield simulator
+
+
+async def issue(gateway: PlugNotasSimulator, key: str) -> None:
+    note = {
+        "idIntegracao": key,
+        "prestador": {"cpfCnpj": "11222333000181"},
+        "tomador": {"cpfCnpj": "12345678000195", "razaoSocial": "PADARIA DO ZÉ LTDA"},
+        "servico": [{"codigo": "14.10", "discriminacao": "consultoria", "valor": {"servico": 1500.5}}],
+    }
+    headers = {"x-api-key": gateway.config.api_key}
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(f"{gateway.url}/nfse", json=[note], headers=headers) as answer,
+    ):
+        assert answer.status == 200, await answer.text()
+        note_id = (await answer.json())["documents"][0]["id"]
+    await gateway.ledger.wait_for(lambda record: record.kind == "note.settled" and record.data["id"] == note_id)
+
+
+async def test_every_switch_turns_on_and_off(gateway: PlugNotasSimulator) -> None:
+    """The four faults start off, and each follows its own switch only."""
+    switches = GatewaySwitches(gateway)
+    assert switches.read() == dict.fromkeys(ALL, False)
+    for name in ALL:
+        await switches.set(name, on=True)
+        assert [other for other, on in switches.read().items() if on] == [name]
+        await switches.set(name, on=False)
+    assert not any(switches.read().values())
+
+
+async def test_a_fault_that_the_page_does_not_offer_cannot_be_turned_on(gateway: PlugNotasSimulator) -> None:
+    """The page's names are the only ones."""
+    with pytest.raises(KeyError):
+        await GatewaySwitches(gateway).set("sem_unicidade", on=True)
+    with pytest.raises(ValueError, match="nada"):
+        await GatewaySwitches(gateway).set("nada", on=True)
+
+
+async def test_rejecting_the_next_note_is_for_that_one_only(gateway: PlugNotasSimulator) -> None:
+    """The switch turns itself off, and the book tells both notes apart."""
+    switches = GatewaySwitches(gateway)
+    await switches.set("rejeitar", on=True)
+    await issue(gateway, "k-1")
+    assert switches.read()["rejeitar"] is False
+    await issue(gateway, "k-2")
+    refused, issued = switches.ledger()
+    assert (refused["id_integracao"], refused["situacao"], refused["numero"]) == ("k-1", "REJEITADO", None)
+    assert (issued["id_integracao"], issued["situacao"], issued["numero"]) == ("k-2", "CONCLUIDO", "1")
+    assert (issued["valor"], issued["tomador"]) == ("1500.50", "PADARIA DO ZÉ LTDA")

@@ -1,0 +1,83 @@
+"""The storm's zygote with one thing in the product made wrong, by the name given as its argument."""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from aiohttp import web
+
+import bot.delivery.attachments
+import gateway.plugnotas.payload
+import webhooks.gateway
+from gateway.whatsapp.messages import DocumentoMidia
+from proofs.storm.zygote import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def of_the_note(change: Callable[[dict[str, Any]], None]) -> Callable[[], None]:
+    """Change every note before its bytes are stored."""
+
+    def apply() -> None:
+        build = gateway.plugnotas.payload.build
+
+        @wraps(build)
+        def built(*args: Any, **kwargs: Any) -> bytes:
+            [note] = json.loads(build(*args, **kwargs))
+            change(note)
+            return json.dumps([note]).encode()
+
+        gateway.plugnotas.payload.build = built
+
+    return apply
+
+
+def other_text(note: dict[str, Any]) -> None:
+    note["servico"][0]["discriminacao"] = "outro serviço"
+
+
+def year_1999(note: dict[str, Any]) -> None:
+    note["rps"]["competencia"] = "1999-01-01"
+
+
+def one_pdf_for_all() -> None:
+    """Everybody gets the first PDF that was ready."""
+    prepare = bot.delivery.attachments.Attachments.prepare
+    first: list[int] = []
+
+    @wraps(prepare)
+    async def prepared(self: Any, mensagem: dict[str, Any]) -> Any:
+        if mensagem["formato"] != "pdf":
+            return await prepare(self, mensagem)
+        done = await prepare(self, {**mensagem, "emissao_id": first[0] if first else mensagem["emissao_id"]})
+        if isinstance(done, DocumentoMidia) and not first:
+            first.append(mensagem["emissao_id"])
+        return done
+
+    bot.delivery.attachments.Attachments.prepare = prepared  # type: ignore[method-assign]
+
+
+def deaf_to_the_gateway() -> None:
+    """Every webhook of the gateway is answered 200 and dropped."""
+
+    async def stored(*_args: Any) -> web.Response:
+        return web.json_response({"status": "ok"})
+
+    webhooks.gateway.store = stored  # type: ignore[attr-defined]
+
+
+SABOTAGES = {
+    "none": lambda: None,
+    "text": of_the_note(other_text),
+    "competence": of_the_note(year_1999),
+    "pdf": one_pdf_for_all,
+    "webhooks": deaf_to_the_gateway,
+}
+
+if __name__ == "__main__":
+    SABOTAGES[sys.argv[1]]()
+    main()

@@ -1,0 +1,91 @@
+"""Small storms around a product with one thing made wrong: the judge finds it in what really was left behind."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import asyncpg
+import pytest
+
+from proofs.storm.judge.verdict import BROKEN, NOT_PROVEN
+from proofs.storm.plan import Plan
+from proofs.storm.run import Result, storm
+from proofs.storm.servers import open_servers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from proofs.storm.servers import Servers
+
+SABOTAGE = str(Path(__file__).with_name("sabotage.py"))
+PEOPLE = 6
+LIMIT = 240.0  # seconds, on a machine that does other things besides
+CALM = Plan(PEOPLE, 1, workers=1, webs=1, gateway_faults=0.0, kills_every=(3600.0, 3600.0))
+
+pytestmark = [
+    pytest.mark.storm,
+    pytest.mark.timeout(LIMIT + 60),  # a small storm ends itself at LIMIT; this is the net below it
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What these storms share: servers, and compiled code, which takes longer to make than a small storm lasts."""
+
+    servers: Servers
+    compiled: Path
+
+
+@pytest.fixture(scope="module")
+def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
+    with open_servers() as (servers, _):
+        yield Ground(servers, tmp_path_factory.mktemp("compiled"))
+
+
+async def run(ground: Ground, home: Path, name: str) -> Result:
+    """One small storm, with a database of its own."""
+    servers = ground.servers
+    (home / "pycache").symlink_to(ground.compiled)
+    connection = await asyncpg.connect(servers.owner_url)
+    await connection.execute(f'DROP DATABASE IF EXISTS "{name}"')
+    await connection.execute(f'CREATE DATABASE "{name}"')
+    await connection.close()
+    await servers.flush_cache()
+    addresses = servers.owner_url, servers.database_url
+    servers.owner_url, servers.database_url = (f"{url.rpartition('/')[0]}/{name}" for url in addresses)
+    try:
+        async with asyncio.timeout(LIMIT):
+            return await storm(CALM, servers, home, lambda *_: None, (SABOTAGE, name))
+    finally:
+        servers.owner_url, servers.database_url = addresses
+
+
+async def test_a_sound_product_in_calm_weather_proves_nothing(ground: Ground, tmp_path: Path) -> None:
+    """Everything is as it should be, and no blow fell: nothing is broken and nothing is proven."""
+    result = await run(ground, tmp_path, "none")
+    assert not any(result.verdict.faults.values()), result.verdict.faults
+    assert (result.verdict.confirmed, result.verdict.notes) == (PEOPLE, PEOPLE)
+    assert result.word == NOT_PROVEN
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "words", "count"),
+    [
+        ("text", "wrong", "servico.0.discriminacao is 'outro serviço'", PEOPLE),
+        ("competence", "wrong", "rps.competencia is '1999-01-01'", PEOPLE),
+        ("pdf", "misfiled", "its number is not", PEOPLE - 2),  # each company has its number 1
+        ("webhooks", "unstored", "gateway ", PEOPLE),
+    ],
+)
+async def test_a_sabotaged_product_is_found_out(
+    ground: Ground, tmp_path: Path, name: str, kind: str, words: str, count: int
+) -> None:
+    """Another text, competence 1999, one PDF for all, every webhook of the gateway dropped: each alone is BROKEN."""
+    result = await run(ground, tmp_path, name)
+    said = result.verdict.faults[kind]
+    assert len(said) >= count, result.verdict.faults
+    assert any(words in line for line in said), said
+    assert result.word == BROKEN

@@ -1,0 +1,141 @@
+"""The laws of the house that no other tool watches."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from pydantic import SecretStr
+from sqlalchemy.ext.asyncio import create_async_engine
+
+from bot.house import open_house
+from bot.settings import Settings
+from persistence.db.dsn import for_sqlalchemy
+from persistence.queue import outbox
+from persistence.queue.arrival import TIPOS
+from persistence.tables import metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Connection
+
+ROOT = Path(__file__).resolve().parents[2]
+LONGEST = 400  # lines; a module beyond it holds two nouns
+PACKAGES = (
+    "bot",
+    "console",
+    "extractor",
+    "gateway",
+    "operations",
+    "persistence",
+    "proofs",
+    "state_machine",
+    "telemetry",
+    "webhooks",
+)
+
+
+FOUND_FREE = re.compile("(free|unused|find|pick|available)_?(tcp|udp)?_?port", re.IGNORECASE)
+BINDS = re.compile(r"\.(bind|create_server)\(")
+MAY_FIND = {  # files that bind a port of the system's choice by hand, and why nobody else can be given it
+    "proofs/bench/peers/front.py": "the socket itself is handed to the server",
+    "persistence/embedded/process.py": "the server's start is tried again when its port was taken",
+    "tests/held_port.py": "the port is held for as long as it is used",
+}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_module_is_longer_than_a_newcomer_reads_at_once(package: str) -> None:
+    """Who writes line 301 splits the module by its nouns."""
+    modules = (ROOT / package).rglob("*.py")
+    assert not [f"{path.relative_to(ROOT)}" for path in modules if len(path.read_text().splitlines()) > LONGEST]
+
+
+def test_the_migrations_make_what_the_tables_say(database_url: str) -> None:
+    """A migrated database and ``persistence.tables`` are the same; whoever changes one changes the other."""
+
+    def differences(connection: Connection) -> list[object]:
+        return list(compare_metadata(MigrationContext.configure(connection, opts={"compare_type": True}), metadata))
+
+    async def compare() -> list[object]:
+        engine = create_async_engine(for_sqlalchemy(database_url))
+        try:
+            async with engine.connect() as connection:
+                return await connection.run_sync(differences)
+        finally:
+            await engine.dispose()
+
+    assert asyncio.run(compare()) == []
+
+
+def test_nobody_finds_a_free_port_and_lets_it_go() -> None:
+    """Between the look and the bind it may be given to anybody: who serves binds port 0, and says where it listens."""
+    found = []
+    for folder in (*PACKAGES, "tests", "scripts"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            name = str(path.relative_to(ROOT))
+            if name not in MAY_FIND and name != f"tests/{Path(__file__).name}":
+                found += [f"{name}:{line}" for line in _ports_found(path.read_text())]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "s.bind(('127.0.0.1', 0))",
+        "s.bind(address=('', 0))",
+        "socket.create_server(('127.0.0.1', 0))",
+        "port = _free_port()",
+        "def test(unused_tcp_port): pass",
+    ],
+)
+def test_a_port_that_is_found_free_is_seen(code: str) -> None:
+    """Each way of doing it."""
+    assert list(_ports_found(code)) == [1]
+
+
+def test_a_server_that_binds_its_own_port_is_not_one() -> None:
+    """Asyncio and aiohttp bind and listen in one step."""
+    code = "asyncio.start_server(serve, '127.0.0.1', 0)\nweb.TCPSite(runner, '127.0.0.1', 0)\ns.bind(('', 80))"
+    assert list(_ports_found(code)) == []
+
+
+def _ports_found(code: str) -> Iterator[int]:
+    if not (BINDS.search(code) or FOUND_FREE.search(code)):
+        return  # to parse all that there is takes seconds
+    for node in ast.walk(ast.parse(code)):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="bind" | "create_server"), args=args, keywords=keywords):
+                if any(_any_port(value) for value in (*args, *(keyword.value for keyword in keywords))):
+                    yield node.lineno
+            case ast.Name(id=name, lineno=line) | ast.arg(arg=name, lineno=line) if FOUND_FREE.search(name):
+                yield line
+
+
+def _any_port(value: ast.expr) -> bool:
+    return isinstance(value, ast.Tuple) and bool(value.elts) and ast.unparse(value.elts[-1]) == "0"
+
+
+async def test_every_kind_of_inbox_row_that_we_know_has_a_handler(database_url: str, redis_url: str) -> None:
+    """What has no handler counts as another version's: a forgotten name would be told as a stranger's."""
+    settings = Settings(
+        whatsapp_phone_number_id="1",
+        whatsapp_access_token=SecretStr("token-for-the-tests"),
+        plugnotas_api_key=SecretStr("key-for-the-tests"),
+        gateway_webhook_secret=SecretStr("webhook-for-the-tests"),
+    )
+    async with open_house(settings, database_url, redis_url) as house:
+        assert set(house.worker._handlers) == TIPOS
+
+
+def test_every_kind_of_message_that_is_claimed_can_be_sent() -> None:
+    """Delivery knows each kind of ``outbox.TIPOS``, and no other."""
+    source = (ROOT / "bot" / "delivery" / "sender.py").read_text(encoding="utf-8")
+    assert set(re.findall(r'case \{"tipo": "(\w+)"', source)) == outbox.TIPOS

@@ -1,0 +1,151 @@
+"""The script `prosa`: from a bare clone to the command, from anywhere, once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import children
+import pytest
+
+if TYPE_CHECKING:
+    import subprocess
+
+ROOT = Path(__file__).parents[2]
+CLI = "import bot, sys; print(bot.__file__, sys.argv[1:])\n"
+
+
+def miniature(path: Path) -> Path:
+    """A clone in miniature: the real script, a command that says where it is, and locks that ask for nothing."""
+    (path / "bot").mkdir(parents=True)
+    (path / "bot" / "__init__.py").touch()
+    (path / "bot" / "cli.py").write_text(CLI)
+    (path / "requirements.lock").write_text("# nothing\n")
+    (path / "requirements-dev.lock").write_text("# nothing either\n")
+    (path / "requirements-bench.lock").write_text("# nor this\n")
+    shutil.copy2(ROOT / "prosa", path)
+    return path
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A clone that was never started, in a path with a space."""
+    return miniature(tmp_path / "a clone")
+
+
+@pytest.fixture(scope="module")
+def started_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clone that was started before; only ever copied."""
+    path = miniature(tmp_path_factory.mktemp("started") / "a clone")
+    assert launch(path / "prosa", cwd=path).returncode == 0
+    return path
+
+
+@pytest.fixture
+def started(started_once: Path, tmp_path: Path) -> Path:
+    """A clone that was started before, and moved since."""
+    return shutil.copytree(started_once, tmp_path / "a clone", symlinks=True)
+
+
+def launch(script: Path, *arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the script as a person would, without the environment of this test run."""
+    clean = {"PATH": os.environ["PATH"], "HOME": str(cwd), "PROSA_PYTHON": sys.executable, **environment}
+    return children.run([script, *arguments], cwd=cwd, env=clean, capture_output=True, text=True)
+
+
+def test_it_makes_its_environment_once_and_starts_at_once_afterwards(clone: Path, tmp_path: Path) -> None:
+    """The first start says what it does on stderr only; the next does nothing but start, well below 2 s."""
+    first = launch(clone / "prosa", "--help", cwd=tmp_path)
+    assert first.stdout == f"{clone / 'bot' / '__init__.py'} ['--help']\n", first.stderr
+    assert "making .venv" in first.stderr
+    assert "installing requirements.lock" in first.stderr
+    took = []
+    for _ in range(3):  # the quickest of them: others may hold the cores
+        began = time.monotonic()
+        again = launch(clone / "prosa", "--help", cwd=tmp_path)
+        took.append(time.monotonic() - began)
+        assert (again.stdout, again.stderr) == (first.stdout, "")
+    assert min(took) < 2
+
+
+def test_it_installs_again_when_the_lock_changed_or_an_installation_was_interrupted(started: Path) -> None:
+    """The stamp is written last and holds the lock itself, so neither a change nor an interruption is missed."""
+    (started / "requirements.lock").write_text("# nothing, but newer\n")
+    changed = launch(started / "prosa", cwd=started)
+    assert "installing requirements.lock" in changed.stderr
+    assert "making .venv" not in changed.stderr
+    (started / ".venv" / "requirements.lock").unlink()
+    assert "installing requirements.lock" in launch(started / "prosa", cwd=started).stderr
+    assert launch(started / "prosa", cwd=started).stderr == ""
+
+
+def test_an_environment_that_was_only_half_made_is_made_again(clone: Path) -> None:
+    """Killed while venv still brought pip in, the next start begins anew instead of failing for ever."""
+    (clone / ".venv" / "bin").mkdir(parents=True)
+    (clone / ".venv" / "unfinished").touch()
+    (clone / ".venv" / "bin" / "python").symlink_to(sys.executable)
+    done = launch(clone / "prosa", cwd=clone)
+    assert "making .venv" in done.stderr
+    assert done.returncode == 0
+    assert not (clone / ".venv" / "unfinished").exists()
+
+
+def test_it_finds_its_clone_through_links_and_never_another_bot(started: Path, tmp_path: Path) -> None:
+    """Called by a link of a link, from a directory that has a `bot` of its own, it still runs its own clone."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "prosa").symlink_to("../a clone/prosa")
+    (tmp_path / "short").symlink_to("bin/prosa")
+    (tmp_path / "bot").mkdir()
+    (tmp_path / "bot" / "__init__.py").write_text("raise SystemExit('the wrong bot')\n")
+    found = launch(tmp_path / "short", "x", "y z", cwd=tmp_path)
+    assert found.stdout == f"{started / 'bot' / '__init__.py'} ['x', 'y z']\n", found.stderr
+
+
+def test_tests_get_their_tools(started: Path) -> None:
+    """`prosa test` installs the lock with the tools, once, and passes its arguments on; other commands need no more."""
+    done = launch(started / "prosa", "test", "-k", "x", cwd=started)
+    assert "installing requirements-dev.lock" in done.stderr
+    assert done.stdout.endswith("['test', '-k', 'x']\n")
+    assert launch(started / "prosa", "test", cwd=started).stderr == ""
+    assert launch(started / "prosa", "demo", cwd=started).stderr == ""
+
+
+def test_figures_get_their_peers(started: Path) -> None:
+    """`prosa bench` installs the lock with what it compares with."""
+    done = launch(started / "prosa", "bench", "--rounds", "1", cwd=started)
+    assert "installing requirements-bench.lock" in done.stderr
+    assert done.stdout.endswith("['bench', '--rounds', '1']\n")
+    assert launch(started / "prosa", "demo", cwd=started).stderr == ""
+
+
+def test_an_older_commit_is_not_tested_with_newer_packages(started: Path) -> None:
+    """After a change of versions by one lock, the other's installation counts no more, though its lock is the same."""
+    launch(started / "prosa", "test", cwd=started)
+    (started / "requirements.lock").write_text("# newer\n")
+    launch(started / "prosa", cwd=started)
+    assert "installing requirements-dev.lock" in launch(started / "prosa", "test", cwd=started).stderr
+
+
+def test_a_package_without_its_hash_is_refused_and_leaves_no_stamp(started: Path) -> None:
+    """A lock that was tampered with installs nothing, says so, and the next start tries again."""
+    (started / "requirements.lock").write_text("sniffio==1.3.1\n")
+    done = launch(started / "prosa", cwd=started)
+    assert done.returncode != 0
+    assert "could not be installed" in done.stderr
+    assert not (started / ".venv" / "requirements.lock").exists()
+
+
+def test_without_a_python_it_says_what_to_install(clone: Path, tmp_path: Path) -> None:
+    """On a machine without Python 3.11 the message names what is missing, and nothing is made."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name in ("dirname", "readlink", "cmp"):
+        (tools / name).symlink_to(shutil.which(name) or name)
+    done = launch(clone / "prosa", cwd=clone, PATH=str(tools), PROSA_PYTHON="")
+    assert done.returncode == 1
+    assert "needs Python 3.11 or newer" in done.stderr
+    assert not (clone / ".venv").exists()

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from road_people import FULL, PADARIA, Person, new_phone
+
+from bot.demo.world import COMPANY
+from operations.company import add_company
+from persistence.conversations import conversations
+
+if TYPE_CHECKING:
+    from road_people import Road
+
+
+async def test_an_unknown_number_gets_one_kind_answer(road: Road) -> None:
+    """A stranger is told how to go on, once, opens no session, and is visible to staff."""
+    carla = await road.person(known=False)
+    assert "não está ligado a nenhuma empresa" in (await carla.say(FULL)).text
+    await carla.tell("alô?")
+    await road.settled()
+    assert len(carla.answers) == 1
+    assert await road.sessions(carla) == []
+    async with road.database.transaction() as connection:
+        listed = await conversations.unknown_contacts(connection)
+    [row] = [row for row in listed if row.wa_id == carla.who]
+    assert row.mensagens == 2
+
+
+async def test_a_number_that_becomes_known_can_issue_at_once(road: Road) -> None:
+    """As soon as staff adds the number, the next message is an invoice, and staff's list no longer shows it."""
+    carla = await road.person(known=False)
+    await carla.say("oi")
+    await add_company(road.database, replace(COMPANY, usuarios=(carla.who,)))
+    await carla.issue()
+    assert len(await road.notes(carla)) == 1
+    async with road.database.transaction() as connection:
+        assert carla.who not in {row.wa_id for row in await conversations.unknown_contacts(connection)}
+
+
+async def test_who_hides_the_number_later_is_still_the_same_person(road: Road) -> None:
+    """Once known by number, a person is known by the BSUID alone, and answered there; the session goes on."""
+    ana = await road.person()
+    await ana.say("nota de 1500")
+    hidden = road.world.meta.phones.users[ana.who].user_id
+    await road.world.meta.user_text(hidden, f"pra {PADARIA}, consultoria")
+    summary = await ana.expect("R$ 1.500,00")  # the simulator knows that it is the same phone
+    confirm = summary.buttons[0]
+    await road.world.meta.user_button(hidden, confirm.id, confirm.title, summary.id)
+    pdf, _ = await ana.files()
+    assert pdf.startswith(b"%PDF")
+    assert len(await road.notes(ana)) == 1
+    sent = [message["payload"] for message in road.world.meta.outbound(ana.who)]
+    assert [(payload.get("to"), payload.get("recipient")) for payload in sent] == [
+        (f"+{ana.who}", None),
+        *[(None, hidden)] * 3,
+    ]
+
+
+async def test_a_session_keeps_the_phone_in_international_form(road: Road) -> None:
+    """With "+" and the ninth digit, also of somebody who hides a number by which they are known."""
+    ana = await road.person()
+    await ana.issue()
+    await road.world.meta.user_text(road.world.meta.phones.users[ana.who].user_id, "nota de 1700")
+    await ana.expect()
+    assert [session["telefone"] for session in await road.sessions(ana)] == [f"+{ana.who}"] * 2
+
+
+async def test_who_was_never_known_by_number_is_unknown_by_bsuid(road: Road) -> None:
+    """A BSUID alone opens no door."""
+    stranger = Person(road.world, "BR.99887766554433")
+    assert "não está ligado a nenhuma empresa" in (await stranger.say(FULL)).text
+
+
+@pytest.mark.parametrize(("registered", "writes"), [(13, 12), (12, 13)])
+async def test_the_ninth_digit_is_an_alias(road: Road, registered: int, writes: int) -> None:
+    """A mobile is known with and without its ninth digit; answers go to the address that wrote."""
+    phone = new_phone()
+    forms = {13: phone, 12: phone[:4] + phone[5:]}
+    await add_company(road.database, replace(COMPANY, usuarios=(forms[registered],)))
+    ana = Person(road.world, forms[writes])
+    await ana.issue()
+    assert {sent["payload"]["to"] for sent in road.world.meta.outbound(ana.who)} == {f"+{forms[writes]}"}
+
+
+async def test_another_persons_button_does_nothing(road: Road) -> None:
+    """A forged button id of somebody else's session confirms, changes and reveals nothing."""
+    ana, eve = await road.person(), await road.person()
+    summary = await ana.say(FULL)
+    confirm = summary.buttons[0]
+    await road.world.meta.user_button(eve.who, confirm.id, confirm.title, summary.id)
+    answer = await eve.expect()
+    assert "PADARIA" not in answer.text
+    await road.settled()
+    assert await road.notes(ana) == []
+    assert (await road.session(ana))["estado"] == "aguardando_confirmacao"
+
+
+@pytest.mark.parametrize("forged", ["confirmar:x", "confirmar:", "confirmar", "apagar:1:1", "", "confirmar:1:²"])
+async def test_a_senseless_button_is_answered_and_harmless(road: Road, forged: str) -> None:
+    """Whatever a button id holds, the person gets an answer and no invoice."""
+    eve = await road.person()
+    await eve.say(FULL)
+    await road.world.meta.user_button(eve.who, forged, "Confirmar")
+    await eve.expect()
+    await road.settled()
+    assert await road.notes(eve) == []
+
+
+async def test_two_people_of_a_company_work_side_by_side(road: Road) -> None:
+    """Each has their own conversation and session; both invoices are the company's."""
+    ana, bruno = await road.person(), await road.person()
+    await ana.say("nota de 100")
+    await bruno.say("nota de 200")
+    assert "R$ 100,00" in (await ana.say(f"{PADARIA}, consultoria da Ana")).text
+    assert "R$ 200,00" in (await bruno.say(f"{PADARIA}, consultoria do Bruno")).text
+    await ana.touch("Confirmar")
+    await bruno.touch("Confirmar")
+    await ana.files()
+    await bruno.files()
+    [one], [other] = await road.notes(ana), await road.notes(bruno)
+    assert one.prestador == other.prestador
+    assert one.numero != other.numero

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from state_machine.cancellation.reconciliation import (
+    AlreadyCancelled,
+    Andamento,
+    Cancelled,
+    Envio,
+    InProcess,
+    Refused,
+    Stands,
+    apos_consulta,
+    apos_envio,
+    deve_enviar,
+    interrompido,
+)
+from state_machine.protocol.emission import (
+    Accepted,
+    CannotTell,
+    Misconfigured,
+    Nota,
+    NotSent,
+    Postponed,
+    Rejected,
+    Situacao,
+    Unknown,
+)
+from state_machine.protocol.reconciliation import ABSENT_TWICE_AFTER, GIVE_UP_ASKING_AFTER, HUMAN_AFTER, Politica
+from state_machine.protocol.retry import Retentativas
+
+AGORA = datetime(2026, 11, 21, 12, tzinfo=UTC)
+POLITICA = Politica(retentativas=Retentativas(jitter=0.0))
+NEW = Andamento(Envio.A_ENVIAR, AGORA)
+CANCELADA = Nota("a" * 24, "k", Situacao.CANCELADA)
+OUTCOMES = st.sampled_from(
+    [
+        NotSent("x"),
+        Accepted(None, "p1"),
+        Rejected("fora do prazo"),
+        AlreadyCancelled(),
+        Postponed(7.0, "x"),
+        Postponed(None, "x"),
+        Unknown("x"),
+        Misconfigured("x"),
+    ]
+)
+FINDINGS = st.sampled_from(
+    [Cancelled(CANCELADA), Refused("não"), InProcess(), Stands(), CannotTell("x"), CannotTell("x", 99.0)]
+)
+TICKS = st.lists(st.tuples(OUTCOMES, FINDINGS, st.sampled_from([0, 1, 29, 31, 3600, 90_000])), max_size=40)
+
+
+@given(TICKS)
+def test_it_ends_only_by_the_authoritys_word_and_is_never_repeated_blind(ticks):
+    """Along any history: an end has its proof, an unknown one is asked about, and there is always a next step."""
+    andamento, agora = NEW, AGORA
+    certain = True  # what was sent last certainly did not arrive, or stood twice, half a minute apart
+    stood_at = None
+    avisos = []
+    for outcome, finding, seconds in ticks:
+        if andamento.envio is Envio.ENCERRADO:
+            break
+        agora += timedelta(seconds=seconds)
+        if deve_enviar(andamento):
+            assert certain
+            passo = apos_envio(andamento, outcome, agora, POLITICA)
+            certain = isinstance(outcome, NotSent | Postponed | Misconfigured)
+            stood_at = None
+            if isinstance(outcome, Postponed) and outcome.retry_after and passo.andamento.envio is Envio.A_ENVIAR:
+                assert passo.daqui is not None
+                assert passo.daqui >= outcome.retry_after
+            assert (passo.andamento.envio is Envio.ENCERRADO) == isinstance(outcome, AlreadyCancelled)
+        else:
+            passo = apos_consulta(andamento, finding, agora, POLITICA)
+            if isinstance(finding, Stands):
+                stood_at = stood_at or agora
+                certain = agora - stood_at >= ABSENT_TWICE_AFTER
+            elif isinstance(finding, InProcess):
+                stood_at = None
+            if passo.aviso == "cancelada":
+                assert isinstance(finding, Cancelled)
+            if passo.aviso == "negada":
+                assert isinstance(finding, Refused) or (isinstance(finding, Stands) and andamento.recusa)
+                assert passo.motivo
+        andamento = passo.andamento
+        avisos += [passo.aviso] if passo.aviso else []
+        if andamento.envio is not Envio.ENCERRADO and agora - AGORA <= GIVE_UP_ASKING_AFTER:
+            assert passo.daqui is not None
+    assert len(avisos) == len(set(avisos))  # no news twice
+
+
+@given(OUTCOMES, FINDINGS)
+def test_after_a_day_people_take_over_and_nothing_is_sent(outcome, finding):
+    """Then it is asked about only, and still ends when the authority speaks."""
+    late = AGORA + HUMAN_AFTER + timedelta(seconds=1)
+    passo = apos_envio(NEW, outcome, late, POLITICA)
+    assert not deve_enviar(passo.andamento)
+    if passo.andamento.envio is Envio.COM_GENTE:
+        assert passo.aviso == "falhou"
+        again = apos_consulta(passo.andamento, finding, late, POLITICA)
+        assert not deve_enviar(again.andamento)
+        assert (again.andamento.envio is Envio.ENCERRADO) == (
+            isinstance(finding, Cancelled | Refused)
+            or (isinstance(finding, Stands) and again.andamento.recusa is not None)
+        )
+
+
+def test_a_refused_request_reverts_only_when_the_note_is_seen_to_stand():
+    """The refusal is kept, the note is asked about at once; cancelled meanwhile counts as cancelled."""
+    passo = apos_envio(NEW, Rejected("fora do prazo"), AGORA, POLITICA)
+    assert (passo.andamento.envio, passo.daqui, passo.aviso) == (Envio.RECUSADO, 0.0, None)
+    assert apos_consulta(passo.andamento, Stands(), AGORA, POLITICA).aviso == "negada"
+    assert apos_consulta(passo.andamento, Cancelled(CANCELADA), AGORA, POLITICA).aviso == "cancelada"
+
+
+def test_a_lost_answer_is_sent_again_after_the_note_stood_twice():
+    """Not after once, and not sooner than half a minute."""
+    a = apos_envio(NEW, Unknown("reset"), AGORA, POLITICA).andamento
+    once = apos_consulta(a, Stands(), AGORA, POLITICA)
+    assert (once.andamento.envio, once.daqui) == (Envio.DESCONHECIDO, 30.0)
+    soon = apos_consulta(once.andamento, Stands(), AGORA + timedelta(seconds=29), POLITICA)
+    assert soon.andamento.envio is Envio.DESCONHECIDO
+    then = apos_consulta(soon.andamento, Stands(), AGORA + timedelta(seconds=30), POLITICA)
+    assert (then.andamento.envio, then.daqui) == (Envio.A_ENVIAR, 0.0)
+
+
+def test_found_in_a_dead_workers_hand_it_is_unknown():
+    """It may have left: ask."""
+    assert interrompido(Andamento(Envio.ENVIANDO, AGORA)).envio is Envio.DESCONHECIDO
+    assert interrompido(NEW) == NEW
+
+
+def test_the_user_is_told_once_that_it_takes_long():
+    """At the time that the policy names, and the next look is in time for it."""
+    first = apos_envio(NEW, Accepted(None, "p"), AGORA, POLITICA)
+    late = AGORA + POLITICA.avisar_apos
+    told = apos_consulta(first.andamento, InProcess(), late, POLITICA)
+    assert told.aviso == "demorou"
+    assert apos_consulta(told.andamento, InProcess(), late, POLITICA).aviso is None

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from made_sessions import CNPJ, CPF, DOC, DOCUMENTOS, OUTRO_CNPJ, PADARIA, TUDO, VALOR, candidates, doubts, lido
+
+from state_machine.invoice.draft import (
+    DESCRICAO_MAX,
+    NOME_MAX,
+    VAZIO,
+    Cadastro,
+    Rascunho,
+    StatusCampo,
+    aplicar,
+    ler,
+    mudancas,
+)
+from state_machine.invoice.fields import OBRIGATORIOS, Campo, Candidate, Confianca, Doubt, Motivo, Origem
+
+VARIOS = st.lists(candidates, max_size=6)
+
+
+def com(*ditos, doubts=(), clear=(), sobre=None):
+    return aplicar(sobre or Rascunho(), ditos, doubts, clear)
+
+
+@pytest.mark.parametrize(
+    ("campo", "lido_como", "fica"),
+    [
+        (Campo.DOCUMENTO, "12.345.678/0001-95", CNPJ),
+        (Campo.DOCUMENTO, "529.982.247-25", CPF),
+        (Campo.DOCUMENTO, "12abc34501de35", "12ABC34501DE35"),
+        (Campo.VALOR, "1500", "1500.00"),
+        (Campo.VALOR, " 0.005 ", "0.01"),
+        (Campo.DESCRICAO, "  consultoria \n de  marketing ", "consultoria de marketing"),
+        (Campo.NOME, " Padaria\tdo Zé ", "Padaria do Zé"),
+        (Campo.EMAIL, " ana@exemplo.com.br", "ana@exemplo.com.br"),
+        (Campo.COMPETENCIA, "2026-10", "2026-10"),
+        (Campo.DATA, "2026-10-31", "2026-10-31"),
+    ],
+)
+def test_what_is_well_formed_is_validated_and_normalised(campo, lido_como, fica):
+    """A field holds what will be issued, beside the words that it was read from."""
+    resultado = ler(Candidate(campo, lido_como, "como veio"))
+    assert (resultado.status, resultado.valor, resultado.escrito) == (StatusCampo.VALIDATED, fica, "como veio")
+
+
+@pytest.mark.parametrize(
+    ("campo", "lido_como", "motivo"),
+    [
+        (Campo.DOCUMENTO, "12345678000199", Motivo.DIGITO_NAO_BATE),
+        (Campo.DOCUMENTO, "11111111111", Motivo.DIGITO_NAO_BATE),
+        (Campo.DOCUMENTO, "1234567800019", Motivo.INCOMPLETO),
+        (Campo.VALOR, "0", Motivo.NAO_POSITIVO),
+        (Campo.VALOR, "-10.00", Motivo.NAO_POSITIVO),
+        (Campo.VALOR, "1.500,00", Motivo.NAO_POSITIVO),
+        (Campo.EMAIL, "ana arroba exemplo", Motivo.AMBIGUO),
+        (Campo.COMPETENCIA, "2026-13", Motivo.AMBIGUO),
+        (Campo.COMPETENCIA, "10/2026", Motivo.AMBIGUO),
+        (Campo.DATA, "2026-02-31", Motivo.AMBIGUO),
+    ],
+)
+def test_what_can_not_be_issued_is_invalid_with_its_reason(campo, lido_como, motivo):
+    """No reader is trusted about form: check digits, amounts, months and days are checked here again."""
+    resultado = ler(lido(campo, lido_como))
+    assert (resultado.status, resultado.motivo, resultado.valor) == (StatusCampo.INVALID, motivo, None)
+
+
+def test_a_doubtful_reading_is_asked_back():
+    """``duvidosa`` never fills a field, however well formed it is."""
+    resultado = ler(Candidate(Campo.VALOR, "1500.00", "uns 1500", Origem.MODELO, Confianca.DUVIDOSA))
+    assert (resultado.status, resultado.motivo) == (StatusCampo.INVALID, Motivo.AMBIGUO)
+
+
+def test_what_is_too_long_for_the_layout_is_cut_and_too_short_is_dropped():
+    """A service fits the layout's 2,000 characters and a name its 300; a slip of the finger is no service."""
+    rascunho = com(lido(Campo.DESCRICAO, "x" * 3000), lido(Campo.NOME, "y" * 400))
+    assert (len(rascunho.descricao.valor), len(rascunho.nome.valor)) == (DESCRICAO_MAX, NOME_MAX)
+    assert com(lido(Campo.DESCRICAO, " . ")) == Rascunho()
+
+
+def test_a_turn_touches_only_the_fields_that_it_speaks_of():
+    """What was validated before stays."""
+    antes = com(*TUDO)
+    depois = com(lido(Campo.VALOR, "1800"), sobre=antes)
+    assert depois.valor_servico == Decimal("1800.00")
+    assert (depois.documento, depois.descricao) == (antes.documento, antes.descricao)
+
+
+def test_a_doubt_outweighs_a_reading_and_what_stood_before():
+    """Where something about a field is in doubt, no earlier value of it may be issued."""
+    duvida = Doubt(Campo.VALOR, Motivo.PARCELADO, "3x de 500", "3 parcelas")
+    rascunho = com(VALOR, doubts=(duvida,), sobre=com(*TUDO))
+    assert rascunho.valor.motivo is Motivo.PARCELADO
+    assert rascunho.faltam == (Campo.VALOR,)
+    with pytest.raises(ValueError, match="no validated amount"):
+        _ = rascunho.valor_servico
+
+
+def test_clearing_comes_before_reading():
+    """A correction ("não é 1.500, é 1.800") takes one value back and puts the other in, in one turn."""
+    rascunho = com(lido(Campo.VALOR, "1800"), clear=(Campo.VALOR,), sobre=com(*TUDO))
+    assert rascunho.validado(Campo.VALOR) == "1800.00"
+    assert com(clear=(Campo.VALOR,), sobre=rascunho).valor == VAZIO
+
+
+def test_the_register_names_the_client_before_the_user_does():
+    """Register first, then words, then nothing; an entry without a name is no name."""
+    nome = lido(Campo.NOME, "Zé")
+    rascunho = com(DOC, nome)
+    assert rascunho.tomador_nome == "Zé"
+    assert _com_cadastro(rascunho, PADARIA).tomador_nome == "PADARIA DO ZÉ LTDA"
+    assert _com_cadastro(rascunho, Cadastro(CNPJ, "  ")).tomador_nome == "Zé"
+    assert com(DOC).tomador_nome is None
+
+
+def _com_cadastro(rascunho, cadastro):
+    return Rascunho(**{campo.value: rascunho.campo(campo) for campo in Campo}, cadastro=cadastro)
+
+
+def test_changes_are_told_from_one_value_to_another_only():
+    """A field that was empty did not change; a name that the register outranks did not either."""
+    antes = com(*TUDO, lido(Campo.NOME, "Zé"))
+    depois = com(lido(Campo.VALOR, "1800"), lido(Campo.NOME, "Zeca"), lido(Campo.EMAIL, "a@b.co"), sobre=antes)
+    assert mudancas(antes, depois) == ((Campo.VALOR, "1500.00", "1800.00"), (Campo.NOME, "Zé", "Zeca"))
+    assert mudancas(_com_cadastro(antes, PADARIA), _com_cadastro(depois, PADARIA)) == (
+        (Campo.VALOR, "1500.00", "1800.00"),
+    )
+
+
+@settings(deadline=None)
+@given(VARIOS, st.lists(doubts, max_size=3), st.sets(st.sampled_from(Campo), max_size=2), VARIOS)
+def test_a_complete_draft_holds_nothing_in_doubt(primeiros, duvidas, tirados, depois):
+    """Whatever is said in whatever order: complete means three validated fields and no invalid one."""
+    rascunho = aplicar(aplicar(Rascunho(), primeiros, duvidas, tirados), depois, (), ())
+    for campo in Campo:
+        estado = rascunho.campo(campo)
+        assert (rascunho.validado(campo) is not None) == (estado.status is StatusCampo.VALIDATED)
+        assert (estado.motivo is not None) == (estado.status is StatusCampo.INVALID)
+    assert rascunho.completo == (
+        all(rascunho.validado(c) for c in OBRIGATORIOS)
+        and not any(rascunho.campo(c).status is StatusCampo.INVALID for c in Campo)
+    )
+    assert rascunho.nome.status is not StatusCampo.INVALID
+
+
+@given(st.permutations([*TUDO, lido(Campo.NOME, "Zé")]))
+def test_the_order_of_fields_in_a_turn_makes_no_difference(ditos):
+    """Different fields of one turn commute."""
+    assert aplicar(Rascunho(), ditos, (), ()) == com(*TUDO, lido(Campo.NOME, "Zé"))
+
+
+@given(st.sampled_from(DOCUMENTOS), st.sampled_from(DOCUMENTOS))
+def test_name_and_register_entry_belong_to_one_document(primeiro, segundo):
+    """They survive the same document said again, and no other."""
+    antes = _com_cadastro(com(lido(Campo.DOCUMENTO, primeiro), lido(Campo.NOME, "Zé")), Cadastro(primeiro, "X"))
+    depois = com(lido(Campo.DOCUMENTO, segundo), sobre=antes)
+    assert (depois.cadastro is not None) == (depois.nome != VAZIO) == (primeiro == segundo)
+    assert com(lido(Campo.DOCUMENTO, OUTRO_CNPJ), lido(Campo.NOME, "Ana"), sobre=antes).nome.valor == "Ana"

@@ -1,0 +1,337 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from itertools import pairwise
+
+import pytest
+from made_emissions import DIA, POLITICA, RECUSA, S, andamento, depois, nota
+from made_sessions import AGORA, OUTRO_CNPJ
+
+from state_machine.protocol.emission import (
+    Absent,
+    Accepted,
+    CannotTell,
+    Duplicate,
+    Found,
+    Misconfigured,
+    NotSent,
+    Postponed,
+    Situacao,
+    Unknown,
+)
+from state_machine.protocol.reconciliation import (
+    ABSENT_TWICE_AFTER,
+    ASSENTADOS,
+    CONTENT_WITHIN,
+    GIVE_UP_ASKING_AFTER,
+    Politica,
+    apos_consulta,
+    apos_envio,
+    deve_enviar,
+    deve_perguntar,
+    sem_chamada,
+)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status", "daqui", "aviso"),
+    [
+        (NotSent("ConnectError"), S.PENDENTE, 1.0, None),
+        (Postponed(None, "HTTP 503"), S.PENDENTE, 1.0, None),
+        (Postponed(77.0, "HTTP 429"), S.PENDENTE, 77.0, None),
+        (Postponed(0.0, "HTTP 429"), S.PENDENTE, 1.0, None),
+        (Misconfigured("HTTP 401"), S.PENDENTE, 25.0, None),  # 300, but the user is told at 30
+        (Accepted("ext", "p"), S.ENVIADO, 2.0, None),
+        (Unknown("ReadTimeout"), S.DESCONHECIDO, 2.0, None),
+        (RECUSA, S.REJEITADO, None, "rejeitada"),
+        (Duplicate(), S.DESCONHECIDO, 0.0, None),  # a question, whatever it says stands there
+        (Duplicate(nota()), S.DESCONHECIDO, 0.0, None),
+        (Duplicate(nota(Situacao.REJEITADA)), S.DESCONHECIDO, 0.0, None),
+    ],
+    ids=lambda x: x if isinstance(x, str) else type(x).__name__,
+)
+def test_what_follows_from_an_answer_to_sending(outcome, status, daqui, aviso):
+    """The whole table of outcomes of a first attempt."""
+    passo = apos_envio(andamento(S.PENDENTE), outcome, depois(), POLITICA)
+    assert (passo.andamento.status, passo.daqui, passo.aviso) == (status, daqui, aviso)
+    assert passo.andamento.envios == 1
+    assert (passo.suspender is not None) == isinstance(outcome, Misconfigured)
+    assert deve_enviar(passo.andamento) == (status is S.PENDENTE)
+
+
+ABERTOS = (S.ENVIADO, S.DESCONHECIDO)
+NOTAS = {
+    "autorizada": nota(),
+    "processando": nota(Situacao.PROCESSANDO),
+    "sem_numero": nota(numero=None),
+    "rejeitada": nota(Situacao.REJEITADA, mensagem="E123"),
+    "ja_existe": nota(Situacao.REJEITADA, mensagem="E0014", ja_existe=True),
+    "sem_xml": nota(descricao=None, competencia=None, codigo_servico=None),
+    "cancelada": nota(Situacao.CANCELADA),
+    "outra": nota(tomador=OUTRO_CNPJ),
+}
+# After asking: what was found, the status before → the status after and the news for the user.
+ACHADOS = {
+    "autorizada": dict.fromkeys([*ABERTOS, S.ERRO, S.REJEITADO, S.CONFLITO, S.DISPENSADO], (S.CONCLUIDO, "autorizada")),
+    "processando": dict.fromkeys(ABERTOS, (S.ENVIADO, None)),
+    "ja_existe": dict.fromkeys(ABERTOS, (S.DESCONHECIDO, None)),
+    "sem_xml": dict.fromkeys(ABERTOS, (S.ENVIADO, None)),
+    "sem_numero": dict.fromkeys(ABERTOS, (S.ENVIADO, None)),
+    "rejeitada": dict.fromkeys([*ABERTOS, S.ERRO, S.CONFLITO, S.DISPENSADO], (S.REJEITADO, "rejeitada")),
+    "cancelada": {
+        **dict.fromkeys([*ABERTOS, S.REJEITADO, S.DISPENSADO], (S.CONFLITO, "falhou")),
+        S.ERRO: (S.CONFLITO, None),  # the user was told when it became an error
+    },
+    "outra": {
+        **dict.fromkeys([*ABERTOS, S.REJEITADO, S.DISPENSADO], (S.CONFLITO, "falhou")),
+        S.ERRO: (S.CONFLITO, None),
+    },
+}
+PERGUNTADOS = (*ABERTOS, S.ERRO, *sorted(ASSENTADOS))
+
+
+@pytest.mark.parametrize("achado", NOTAS)
+@pytest.mark.parametrize("antes", PERGUNTADOS)
+def test_what_follows_from_a_note_that_was_found(antes, achado):
+    """The whole table of notes; what is not in it leaves status and user as they were."""
+    passo = apos_consulta(andamento(antes), Found(NOTAS[achado]), depois(), POLITICA)
+    status, aviso = ACHADOS[achado].get(antes, (antes, None))
+    assert (passo.andamento.status, passo.aviso) == (status, aviso)
+    assert passo.nota == NOTAS[achado]
+    if status in ASSENTADOS and achado not in {"processando", "sem_numero", "ja_existe", "sem_xml"}:
+        assert passo.daqui is None
+
+
+@pytest.mark.parametrize("antes", PERGUNTADOS)
+def test_what_follows_when_the_gateway_says_it_has_none(antes):
+    """Once proves nothing; twice, half a minute apart, lets the bytes go again; settled or with people: never."""
+    uma = apos_consulta(andamento(antes), Absent(), depois(10), POLITICA)
+    if antes not in ABERTOS:
+        assert uma.andamento.status is antes
+        return
+    assert (uma.andamento.status, uma.daqui) == (S.DESCONHECIDO, ABSENT_TWICE_AFTER.total_seconds())
+    cedo = apos_consulta(uma.andamento, Absent(), depois(30), POLITICA)
+    assert (cedo.andamento.status, cedo.daqui) == (S.DESCONHECIDO, 10.0)
+    duas = apos_consulta(cedo.andamento, Absent(), depois(40), POLITICA)
+    assert (duas.andamento.status, duas.daqui) == (S.PENDENTE, 0.0)
+
+
+@pytest.mark.parametrize("antes", PERGUNTADOS)
+def test_what_follows_when_the_gateway_can_not_tell(antes):
+    """No answer changes nothing, and the next question comes on the ladder."""
+    passo = apos_consulta(andamento(antes), CannotTell("HTTP 502"), depois(), POLITICA)
+    assert (passo.andamento.status, passo.daqui, passo.aviso) == (antes, 10.0, None)
+
+
+def test_absence_seen_before_a_sighting_or_another_sending_does_not_count():
+    """Two absences are of one sending, with nothing found between them; a clock that went back starts anew."""
+    uma = apos_consulta(andamento(), Absent(), depois(10), POLITICA).andamento
+    vista = apos_consulta(uma, Found(nota(Situacao.PROCESSANDO)), depois(20), POLITICA).andamento
+    assert vista.ausente_desde is None
+    assert apos_consulta(vista, Absent(), depois(60), POLITICA).andamento.status is S.DESCONHECIDO
+    enviada = apos_envio(replace(uma, status=S.PENDENTE), Unknown("reset"), depois(50), POLITICA).andamento
+    assert enviada.ausente_desde is None
+    atras = apos_consulta(uma, Absent(), depois(-3600), POLITICA)
+    assert (atras.andamento.ausente_desde, atras.daqui) == (depois(-3600), 30.0)
+
+
+def test_the_ladder_is_climbed_rung_by_rung_and_its_last_rung_repeats():
+    """2 s after sending, then 10 s, 30 s … and every hour."""
+    agora, esperas = depois(0), []
+    atual = apos_envio(andamento(S.PENDENTE, avisado=True), Unknown("timeout"), agora, POLITICA)
+    for _ in range(9):
+        esperas.append(atual.daqui)
+        agora += timedelta(seconds=atual.daqui)
+        atual = apos_consulta(atual.andamento, CannotTell("HTTP 502"), agora, POLITICA)
+    assert esperas == [2, 10, 30, 120, 300, 900, 3600, 3600, 3600]
+
+
+def test_sending_again_doubles_its_pause_up_to_the_cap_for_ever():
+    """1, 2, 4 … 30 s; two thousand refused connections later it is still 30 s."""
+    atual, esperas = andamento(S.PENDENTE, avisado=True), []
+    for _ in range(2000):
+        passo = apos_envio(atual, NotSent("ConnectError"), depois(), POLITICA)
+        esperas.append(passo.daqui)
+        atual = passo.andamento
+    assert esperas[:7] == [1, 2, 4, 8, 16, 30, 30]
+    assert set(esperas[5:]) == {POLITICA.retentativas.teto}
+
+
+def test_the_user_is_told_once_that_it_takes_long_and_in_time():
+    """We wake up for it between two rungs; later questions say nothing."""
+    politica = Politica(avisar_apos=timedelta(seconds=25))
+    passo = apos_consulta(andamento(consultas=1), CannotTell("HTTP 502"), depois(12), politica)
+    assert (passo.daqui, passo.aviso) == (13.0, None)
+    passo = apos_consulta(passo.andamento, CannotTell("HTTP 502"), depois(25), politica)
+    assert (passo.aviso, passo.andamento.avisado) == ("demorou", True)
+    assert apos_consulta(passo.andamento, CannotTell("HTTP 502"), depois(60), politica).aviso is None
+
+
+def test_what_nobody_accepted_is_asked_about_after_a_day_and_never_dies():
+    """Nothing is sent until the person answers; their yes counts for a day, then they are asked again."""
+    agora = AGORA + DIA + timedelta(seconds=1)
+    for outcome in (NotSent("ConnectError"), Postponed(None, "HTTP 503"), Misconfigured("HTTP 403")):
+        passo = apos_envio(andamento(S.PENDENTE, envios=3, avisado=True), outcome, agora, POLITICA)
+        assert (passo.andamento.status, passo.aviso, passo.daqui) == (S.PENDENTE, "ainda_quer", None)
+        assert passo.retida == "pessoa"
+    esperou = sem_chamada(andamento(S.PENDENTE, avisado=True), 60.0, "circuito", agora, POLITICA)
+    assert (esperou.aviso, esperou.daqui, esperou.retida) == ("ainda_quer", None, "pessoa")
+    querido = andamento(S.PENDENTE, avisado=True, desejado_em=agora)
+    assert not deve_perguntar(querido, agora + timedelta(hours=23))
+    assert apos_envio(querido, NotSent("x"), agora + timedelta(hours=23), POLITICA).daqui is not None
+    assert deve_perguntar(querido, agora + timedelta(hours=25))
+    aceito = apos_envio(querido, Accepted("ext", "p"), agora + timedelta(seconds=1), POLITICA)
+    assert (aceito.andamento.status, aceito.aviso) == (S.ENVIADO, None)
+
+
+@pytest.mark.parametrize("status", [S.PENDENTE, *ABERTOS])
+@pytest.mark.parametrize("avisado", [False, True])
+@pytest.mark.parametrize("idade", [DIA + timedelta(seconds=1), 8 * DIA])
+def test_after_a_day_people_take_over_and_the_user_hears_it_once(status, avisado, idade):
+    """``erro`` and "falhou" once; nothing is sent by itself any more; the questions go on for a week."""
+    agora = AGORA + idade
+    atual = andamento(status, avisado=avisado, envios=3, duvida=True)
+    if deve_enviar(atual):
+        passo = apos_envio(atual, NotSent("ConnectError"), agora, POLITICA)
+    else:
+        passo = apos_consulta(atual, CannotTell("HTTP 502"), agora, POLITICA)
+    assert (passo.andamento.status, passo.aviso, passo.daqui) == (S.ERRO, "falhou", POLITICA.escada[-1])
+    for finding in (CannotTell("HTTP 502"), Absent(), Absent(), Found(nota(Situacao.PROCESSANDO))):
+        agora += timedelta(hours=1)
+        passo = apos_consulta(passo.andamento, finding, agora, POLITICA)
+        assert (passo.andamento.status, passo.aviso) == (S.ERRO, None)
+        assert (passo.daqui is None) == (agora - AGORA > GIVE_UP_ASKING_AFTER)
+
+
+@pytest.mark.parametrize("espera", [None, 3 * 3600.0])
+def test_an_error_that_is_authorised_after_all_is_adopted(espera):
+    """Days later, from a question or a hint: the authority's word prevails."""
+    parado = apos_consulta(andamento(avisado=True), CannotTell("HTTP 503", espera), AGORA + 2 * DIA, POLITICA)
+    assert parado.daqui == max(POLITICA.escada[-1], espera or 0)
+    passo = apos_consulta(parado.andamento, Found(nota()), AGORA + 6 * DIA, POLITICA)
+    assert (passo.andamento.status, passo.aviso, passo.daqui) == (S.CONCLUIDO, "autorizada", None)
+
+
+def test_a_hint_about_a_settled_note_is_followed_up_the_ladder_each_time():
+    """A refused note whose webhook says otherwise is asked for until the ladder ends, and anew at the next hint."""
+    settled = apos_consulta(andamento(consultas=30), Found(NOTAS["rejeitada"]), depois(), POLITICA)
+    for _ in range(2):
+        atual, esperas = settled.andamento, []
+        while True:
+            passo = apos_consulta(atual, CannotTell("HTTP 502"), depois(), POLITICA)
+            atual = passo.andamento
+            if passo.daqui is None:
+                break
+            esperas.append(passo.daqui)
+        assert esperas == list(POLITICA.escada[1:])
+        assert atual == settled.andamento
+
+
+def test_what_was_refused_is_never_sent_again_by_a_later_sighting():
+    """Refused, then "processing", then absent twice: the user may have issued a mended one meanwhile."""
+    atual = apos_envio(andamento(S.PENDENTE), RECUSA, depois(), POLITICA).andamento
+    for finding in (Found(nota(Situacao.PROCESSANDO)), Absent(), Absent(), Absent()):
+        passo = apos_consulta(atual, finding, depois(3600), POLITICA)
+        atual = passo.andamento
+        assert (atual.status, passo.aviso) == (S.REJEITADO, None)
+
+
+@pytest.mark.parametrize(
+    ("diferente", "campo"),
+    [
+        ({"id_integracao": "outra-r1-1"}, "id_integracao"),
+        ({"valor": Decimal("1500.01")}, "valor"),
+        ({"tomador": OUTRO_CNPJ}, "tomador"),
+        ({"prestador": OUTRO_CNPJ}, "prestador"),
+        ({"descricao": "Outro serviço"}, "descricao"),
+        ({"competencia": "2026-10-31"}, "competencia"),
+        ({"codigo_servico": "14.10"}, "codigo_servico"),
+    ],
+)
+def test_a_note_with_other_content_is_a_conflict_for_people(diferente, campo):
+    """Never adopted, and the record says in what it differs; where the gateway is silent there is no difference."""
+    passo = apos_consulta(andamento(), Found(nota(**diferente)), depois(), POLITICA)
+    assert passo.andamento.status is S.CONFLITO
+    assert campo in passo.motivo
+    calada = nota(valor=None, tomador=None, prestador=None)
+    assert apos_consulta(andamento(), Found(calada), depois(), POLITICA).andamento.status is S.CONCLUIDO
+
+
+@pytest.mark.parametrize(
+    "escrita",
+    [
+        {"descricao": "CONSULTORIA  DE GESTAO."},
+        {"competencia": "2026-11"},
+        {"competencia": "2026-11-01"},
+        {"codigo_servico": "17.01"},
+        {"codigo_servico": "170101"},
+    ],
+)
+def test_another_spelling_of_the_same_content_is_no_conflict(escrita):
+    """Authorities change case, accents and dots, and name a month by any of its days."""
+    assert apos_consulta(andamento(), Found(nota(**escrita)), depois(), POLITICA).andamento.status is S.CONCLUIDO
+
+
+def test_a_row_that_is_not_what_its_fingerprint_says_adopts_nothing():
+    """Whoever changed our own columns after the confirmation makes no note pass for the confirmed one."""
+    mexida = replace(andamento(), impressao="0" * 64)
+    passo = apos_consulta(mexida, Found(nota()), depois(), POLITICA)
+    assert (passo.andamento.status, "impressao" in passo.motivo) == (S.CONFLITO, True)
+
+
+def test_a_note_is_adopted_when_its_content_was_seen_or_its_xml_never_comes():
+    """Looked at again soon and less and less often; after a minute the summary is believed."""
+    sem = Found(NOTAS["sem_xml"])
+    agora, atual, pausas = depois(), andamento(), []
+    while (passo := apos_consulta(atual, sem, agora, POLITICA)).andamento.status is S.ENVIADO:
+        pausas.append(passo.daqui)
+        agora, atual = agora + timedelta(seconds=passo.daqui), passo.andamento
+    assert passo.andamento.status is S.CONCLUIDO
+    assert pausas == [0.5, 0.5, 1, 2, 4, 8, 16, 32]
+    assert agora - depois() >= CONTENT_WITHIN
+    assert apos_consulta(atual, Found(nota()), depois(9), POLITICA).andamento.status is S.CONCLUIDO
+    outra = Found(nota(descricao="Outro serviço"))
+    assert apos_consulta(atual, outra, depois(9), POLITICA).andamento.status is S.CONFLITO
+
+
+def test_a_refusal_while_an_earlier_call_is_undecided_ends_nothing():
+    """The first call's answer was lost: a refusal of the second stands, with its code, after two absences only."""
+    perdida = apos_envio(andamento(S.PENDENTE), Unknown("reset"), depois(0), POLITICA).andamento
+    uma = apos_consulta(perdida, Absent(), depois(2), POLITICA).andamento
+    duas = apos_consulta(uma, Absent(), depois(40), POLITICA).andamento
+    assert deve_enviar(duas)
+    recusada = apos_envio(duas, RECUSA, depois(41), POLITICA)
+    assert (recusada.andamento.status, recusada.aviso) == (S.DESCONHECIDO, None)
+    assert recusada.daqui is not None
+    achada = apos_consulta(recusada.andamento, Found(nota()), depois(43), POLITICA)
+    assert (achada.andamento.status, achada.aviso) == (S.CONCLUIDO, "autorizada")
+    ausente = apos_consulta(recusada.andamento, Absent(), depois(51), POLITICA)
+    assert (ausente.andamento.status, ausente.aviso) == (S.DESCONHECIDO, None)
+    firme = apos_consulta(ausente.andamento, Absent(), depois(51 + 30), POLITICA)
+    assert (firme.andamento.status, firme.aviso, firme.recusa) == (S.REJEITADO, "rejeitada", RECUSA)
+    assert not deve_enviar(firme.andamento)
+
+
+def test_a_refusal_after_calls_that_nobody_accepted_is_final():
+    """Refused connections, 503 and 403 leave nothing undecided."""
+    atual = andamento(S.PENDENTE)
+    for outcome in (NotSent("ConnectError"), Postponed(None, "HTTP 503"), Misconfigured("HTTP 403")):
+        atual = apos_envio(atual, outcome, depois(), POLITICA).andamento
+    assert apos_envio(atual, RECUSA, depois(), POLITICA).andamento.status is S.REJEITADO
+
+
+def test_after_two_absences_the_pauses_grow():
+    """A gateway that always loses the answer and never has the note gets some twenty calls a day, not thousands."""
+    agora, atual, envios = AGORA, andamento(S.PENDENTE, avisado=True), []
+    while atual.status is not S.ERRO:
+        if deve_enviar(atual):
+            envios.append(agora)
+            passo = apos_envio(atual, Unknown("ReadTimeout"), agora, POLITICA)
+        else:
+            passo = apos_consulta(atual, Absent(), agora, POLITICA)
+        agora, atual = agora + timedelta(seconds=passo.daqui), passo.andamento
+    pausas = [(depois - antes).total_seconds() for antes, depois in pairwise(envios)]
+    assert pausas == sorted(pausas)
+    assert len(envios) < 25

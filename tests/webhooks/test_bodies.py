@@ -1,0 +1,94 @@
+"""The budget of bodies: what is waited for is counted, what is not is free, and all of it comes back."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import ExitStack, asynccontextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+from patience import PATIENCE
+
+from webhooks.bodies import SMALL, Bodies, read_body
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+LIMIT = 2 * SMALL
+
+
+def test_large_bodies_keep_no_small_one_out() -> None:
+    """Each kind has its budget; beyond it 503, and what was taken is free again afterwards."""
+    bodies = Bodies(small_budget=SMALL, large_budget=LIMIT)
+    for _ in range(2):
+        with ExitStack() as taken:
+            taken.enter_context(bodies.room(LIMIT))
+            with pytest.raises(web.HTTPServiceUnavailable), bodies.room(SMALL + 1):
+                pass
+            taken.enter_context(bodies.room(SMALL))
+            with pytest.raises(web.HTTPServiceUnavailable), bodies.room(1):
+                pass
+
+
+@asynccontextmanager
+async def reading(bodies: Bodies) -> AsyncIterator[TestServer]:
+    """A server that reads bodies and tells their length."""
+
+    async def handle(request: web.Request) -> web.Response:
+        return web.Response(text=str(len(await read_body(request, bodies, LIMIT))))
+
+    app = web.Application()
+    app.router.add_post("/", handle)
+    async with TestServer(app) as server:
+        yield server
+
+
+async def answer(server: TestServer, sent: bytes) -> bytes:
+    """Send so much, and return the answer's first line."""
+    reader, writer = await asyncio.open_connection(server.host, server.port)
+    writer.write(sent)
+    try:
+        async with asyncio.timeout(PATIENCE):
+            return await reader.readline()
+    finally:
+        writer.close()
+
+
+def head(*lines: str) -> bytes:
+    """The head of a request."""
+    return "\r\n".join(["POST / HTTP/1.1", "Host: x", *lines, "", ""]).encode()
+
+
+async def test_a_whole_body_needs_no_room() -> None:
+    """With a budget of nothing, what comes with its headers is read, and what is held back is not waited for."""
+    async with reading(Bodies(small_budget=0, large_budget=0)) as server:
+        assert b" 200 " in await answer(server, head("Content-Length: 3") + b"abc")
+        assert b" 503 " in await answer(server, head("Content-Length: 3") + b"ab")
+        assert b" 503 " in await answer(server, head("Transfer-Encoding: chunked") + b"2\r\nab\r\n")
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (head(f"Content-Length: {LIMIT + 1}"), b" 413 "),
+        (head("Transfer-Encoding: chunked") + b"%x\r\n" % (LIMIT + 1) + b"x" * (LIMIT + 1), b" 413 "),
+        (head("Transfer-Encoding: chunked") + b"2\r\nab\r\nlixo\r\n", b" 400 "),
+        (head("Content-Encoding: gzip", "Content-Length: 3") + b"abc", b" 415 "),
+        (head("Content-Length: -1"), b" 400 "),
+        (head("Content-Length: 0"), b" 200 "),
+    ],
+)
+async def test_what_is_no_body_for_us_is_refused(sent: bytes, status: bytes) -> None:
+    """Too long by what it says or by what comes, compressed, or in chunks that make no sense."""
+    async with reading(Bodies()) as server:
+        assert status in await answer(server, sent)
+
+
+async def test_a_body_that_does_not_come_gives_its_room_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the deadline: 408, and the next one is waited for again."""
+    monkeypatch.setattr("webhooks.bodies.READ_SECONDS", 0.1)
+    async with reading(Bodies(small_budget=3)) as server:
+        for _ in range(2):
+            assert b" 408 " in await answer(server, head("Content-Length: 3") + b"ab")
