@@ -2,9 +2,9 @@
 FROM python:3.13-slim AS packages
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 RUN python -m venv /opt/prosa/venv
-COPY requirements.lock /opt/prosa/
+COPY requirements/base.lock /opt/prosa/
 # The same as ./prosa does: hashed wheels only, and nothing that the lock does not name.
-RUN /opt/prosa/venv/bin/pip install --require-hashes --no-deps --only-binary :all: -r /opt/prosa/requirements.lock
+RUN /opt/prosa/venv/bin/pip install --require-hashes --no-deps --only-binary :all: -r /opt/prosa/base.lock
 
 FROM python:3.13-slim
 RUN useradd --system --uid 10001 --user-group --no-create-home --home-dir /nonexistent prosa

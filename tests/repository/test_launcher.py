@@ -24,9 +24,9 @@ def miniature(path: Path) -> Path:
     (path / "bot").mkdir(parents=True)
     (path / "bot" / "__init__.py").touch()
     (path / "bot" / "cli.py").write_text(CLI)
-    (path / "requirements.lock").write_text("# nothing\n")
-    (path / "requirements-dev.lock").write_text("# nothing either\n")
-    (path / "requirements-bench.lock").write_text("# nor this\n")
+    (path / "requirements").mkdir()
+    for name in ("base", "demo", "dev", "bench"):
+        (path / "requirements" / f"{name}.lock").write_text(f"# nothing for {name}\n")
     shutil.copy2(ROOT / "prosa", path)
     return path
 
@@ -62,7 +62,7 @@ def test_it_makes_its_environment_once_and_starts_at_once_afterwards(clone: Path
     first = launch(clone / "prosa", "--help", cwd=tmp_path)
     assert first.stdout == f"{clone / 'bot' / '__init__.py'} ['--help']\n", first.stderr
     assert "making .venv" in first.stderr
-    assert "installing requirements.lock" in first.stderr
+    assert "installing requirements/demo.lock" in first.stderr
     took = []
     for _ in range(3):  # the quickest of them: others may hold the cores
         began = time.monotonic()
@@ -74,12 +74,12 @@ def test_it_makes_its_environment_once_and_starts_at_once_afterwards(clone: Path
 
 def test_it_installs_again_when_the_lock_changed_or_an_installation_was_interrupted(started: Path) -> None:
     """The stamp is written last and holds the lock itself, so neither a change nor an interruption is missed."""
-    (started / "requirements.lock").write_text("# nothing, but newer\n")
+    (started / "requirements" / "demo.lock").write_text("# nothing, but newer\n")
     changed = launch(started / "prosa", cwd=started)
-    assert "installing requirements.lock" in changed.stderr
+    assert "installing requirements/demo.lock" in changed.stderr
     assert "making .venv" not in changed.stderr
-    (started / ".venv" / "requirements.lock").unlink()
-    assert "installing requirements.lock" in launch(started / "prosa", cwd=started).stderr
+    (started / ".venv" / "demo.lock").unlink()
+    assert "installing requirements/demo.lock" in launch(started / "prosa", cwd=started).stderr
     assert launch(started / "prosa", cwd=started).stderr == ""
 
 
@@ -108,16 +108,40 @@ def test_it_finds_its_clone_through_links_and_never_another_bot(started: Path, t
 def test_tests_get_their_tools(started: Path) -> None:
     """`prosa test` installs the lock with the tools, once, and passes its arguments on; other commands need no more."""
     done = launch(started / "prosa", "test", "-k", "x", cwd=started)
-    assert "installing requirements-dev.lock" in done.stderr
+    assert "installing requirements/dev.lock" in done.stderr
     assert done.stdout.endswith("['test', '-k', 'x']\n")
     assert launch(started / "prosa", "test", cwd=started).stderr == ""
     assert launch(started / "prosa", "demo", cwd=started).stderr == ""
 
 
+SERVERS = {"PROSA_DATABASE_URL": "postgresql://of-an-operator/prosa", "PROSA_REDIS_URL": "redis://of-an-operator"}
+
+
+@pytest.mark.parametrize("missing", [None, *SERVERS])
+def test_servers_of_ours_are_installed_where_an_address_is_missing(clone: Path, missing: str | None) -> None:
+    """With both addresses the base lock is enough; without one of them the embedded servers come too."""
+    given = {name: value for name, value in SERVERS.items() if name != missing}
+    lock = "base" if missing is None else "demo"
+    assert f"installing requirements/{lock}.lock" in launch(clone / "prosa", "serve", cwd=clone, **given).stderr
+    if missing is None:
+        assert launch(clone / "prosa", "staff", cwd=clone, **given).stderr == ""
+        assert "installing requirements/demo.lock" in launch(clone / "prosa", "demo", cwd=clone, **given).stderr
+
+
+def test_addresses_are_found_where_the_settings_find_them(clone: Path) -> None:
+    """The file that the settings are read from counts as much as the environment; a line without a value does not."""
+    lines = [f"{name}={value}" for name, value in SERVERS.items()]
+    (clone / ".env").write_text("\n".join(["# of the operator", f"export {lines[0]}", "PROSA_REDIS_URL=", ""]))
+    assert "installing requirements/demo.lock" in launch(clone / "prosa", "serve", cwd=clone).stderr
+    shutil.rmtree(clone / ".venv")
+    (clone / ".env").write_text("\n".join(lines))
+    assert "installing requirements/base.lock" in launch(clone / "prosa", "serve", cwd=clone).stderr
+
+
 def test_figures_get_their_peers(started: Path) -> None:
     """`prosa bench` installs the lock with what it compares with."""
     done = launch(started / "prosa", "bench", "--rounds", "1", cwd=started)
-    assert "installing requirements-bench.lock" in done.stderr
+    assert "installing requirements/bench.lock" in done.stderr
     assert done.stdout.endswith("['bench', '--rounds', '1']\n")
     assert launch(started / "prosa", "demo", cwd=started).stderr == ""
 
@@ -125,18 +149,18 @@ def test_figures_get_their_peers(started: Path) -> None:
 def test_an_older_commit_is_not_tested_with_newer_packages(started: Path) -> None:
     """After a change of versions by one lock, the other's installation counts no more, though its lock is the same."""
     launch(started / "prosa", "test", cwd=started)
-    (started / "requirements.lock").write_text("# newer\n")
+    (started / "requirements" / "demo.lock").write_text("# newer\n")
     launch(started / "prosa", cwd=started)
-    assert "installing requirements-dev.lock" in launch(started / "prosa", "test", cwd=started).stderr
+    assert "installing requirements/dev.lock" in launch(started / "prosa", "test", cwd=started).stderr
 
 
 def test_a_package_without_its_hash_is_refused_and_leaves_no_stamp(started: Path) -> None:
     """A lock that was tampered with installs nothing, says so, and the next start tries again."""
-    (started / "requirements.lock").write_text("sniffio==1.3.1\n")
+    (started / "requirements" / "demo.lock").write_text("sniffio==1.3.1\n")
     done = launch(started / "prosa", cwd=started)
     assert done.returncode != 0
     assert "could not be installed" in done.stderr
-    assert not (started / ".venv" / "requirements.lock").exists()
+    assert not (started / ".venv" / "demo.lock").exists()
 
 
 def test_without_a_python_it_says_what_to_install(clone: Path, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ async def measure(place: Place, plan: Plan) -> list[Figure]:
         if all(importlib.util.find_spec(module) for module in modules):
             sides[name] = partial(pressed, place, name, plan.seconds, apart=apart)
         else:
-            plan.step(f"{name} left out: install requirements-bench.lock")
+            plan.step(f"{name} left out: install requirements/bench.lock")
     sides["empty"] = partial(pressed, place, "empty", min(plan.seconds, 3), apart=apart)
     sides["idle"] = partial(_idle, place, plan.seconds)
     sides["idle-empty"] = partial(pressed, place, "empty", plan.seconds, connections=1, pause=IDLE_PAUSE)

