@@ -16,6 +16,7 @@ import owner
 import pytest
 import redis
 import structlog
+from hypothesis import HealthCheck, settings
 
 from persistence.db.migrate import upgrade
 from persistence.embedded import Embedded
@@ -33,6 +34,10 @@ structlog.configure(
         structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
     ]
 )
+
+# How long an example takes says how busy the machine is; each test has a deadline of its own (tests/deadlines.py).
+settings.register_profile("prosa", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("prosa")
 
 pytest_plugins = ("children", "deadlines")
 

@@ -32,7 +32,7 @@ STUCK = {
     "the interpreter": "re.match('(a+)+$', 'a' * 64 + 'b')",
 }
 HANGS = """
-import asyncio, re, time, bot.breakers
+import asyncio, re, time, bot.orders.breakers
 async def withdraw(self):
     print("stuck now", flush=True)
     {how}
