@@ -20,6 +20,7 @@ from bot.delivery.attachments import Attachments
 from bot.delivery.sender import Delivery
 from bot.delivery.ticks import Ticks
 from bot.extractors import open_extractor
+from bot.loops.jobs import JobContext
 from bot.loops.pump import Pump
 from bot.loops.schedule import Schedule
 from bot.loops.supervision import Loop, together
@@ -275,7 +276,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             set_aside=Quarantine(database, lanes, live, conversations, ring).set_aside,
         )
         audit = Audit(database, gateway, lines, metrics, ring=ring)
-        schedule = Schedule(database, inbox, backlog, audit.daily, prazos_of(settings))
+        schedule = Schedule(JobContext(database, inbox, backlog, audit.daily, prazos_of(settings)))
         yield House(
             settings,
             database,
