@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 LEASE_SECONDS = 15.0  # renewed while a gateway call lasts; a dead worker's cancellations wait this long
 
 
-class CancellationLeaseLostError(Exception):
-    """Somebody else took this cancellation over; what we learnt is theirs to learn again."""
+class CancellationLeaseLostError(slots.OrderLeaseLostError):
+    """Somebody else took this cancellation over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,11 @@ class Tarefa:
     correlacao: str | None
     andamento: Andamento
     tomada_em: float  # our monotonic clock when we took it, to notice that we were frozen
+
+    @property
+    def prestador(self) -> str:
+        """The issuer's CNPJ."""
+        return self.key.prestador
 
 
 async def claim(connection: Connection, livres: int, lease_seconds: float, ocupadas: Mapping[int, int]) -> list[Tarefa]:

@@ -17,7 +17,7 @@ from persistence.queue import slots
 from persistence.tables import gateway_tentativas, nfse_emissao, nfse_processada
 from persistence.versions import known
 from state_machine.invoice.content import Conteudo
-from state_machine.protocol.emission import Rejected, StatusEmissao
+from state_machine.protocol.emission import NaturalKey, Rejected, StatusEmissao
 from state_machine.protocol.reconciliation import ASSENTADOS, HUMAN_AFTER, Andamento
 from state_machine.protocol.reprocessing import Anterior
 
@@ -34,8 +34,8 @@ _HELD = frozenset({StatusEmissao.ENVIANDO, StatusEmissao.ENVIADO, StatusEmissao.
 LEASE_SECONDS = 15.0  # renewed while a gateway call lasts (up to 60 s); a dead worker's emissions wait this long
 
 
-class EmissionLeaseLostError(Exception):
-    """Somebody else took this emission over; what we learnt is theirs to learn again."""
+class EmissionLeaseLostError(slots.OrderLeaseLostError):
+    """Somebody else took this emission over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,21 @@ class Tarefa:
     sonda_em: float  # seconds until one of them may try again
     tomada_em: float  # our monotonic clock when we took it, to notice that we were frozen
     clock: DatabaseClock
+
+    @property
+    def emissao_id(self) -> int:
+        """The emission itself."""
+        return self.id
+
+    @property
+    def prestador(self) -> str:
+        """The issuer's CNPJ."""
+        return self.andamento.prestador
+
+    @property
+    def key(self) -> NaturalKey:
+        """The key on which the authority is unique."""
+        return NaturalKey(self.andamento.prestador, self.andamento.id_integracao)
 
     @property
     def operation(self) -> Operation:

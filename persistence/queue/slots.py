@@ -116,6 +116,10 @@ RETURNING c.*, due.envio AS era, e.prestador_id, e.prestador_cnpj, e.id_integrac
 """)  # noqa: S608 - our own constants
 
 
+class OrderLeaseLostError(Exception):
+    """Somebody else took this order over; what we learnt is theirs to learn again."""
+
+
 def shares(livres: int, ocupadas: Mapping[int, int]) -> dict[str, Any]:
     """Return the parameters: how many slots are free, and how many each company (by id) holds."""
     return {"livres": livres, "janela": WINDOW, "empresas": list(ocupadas), "ocupadas": list(ocupadas.values())}

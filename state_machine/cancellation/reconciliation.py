@@ -106,6 +106,12 @@ class Passo:
     aviso: Aviso | None = None
     motivo: str | None = None
     suspender: str | None = None
+    retida: Literal["circuito"] | None = None  # why it waits without a call: the gateway is down
+
+    @property
+    def status(self) -> Envio:
+        """How far it has come then."""
+        return self.andamento.envio
 
 
 def deve_enviar(andamento: Andamento) -> bool:
@@ -163,7 +169,7 @@ def apos_consulta(andamento: Andamento, finding: CancelFinding, agora: datetime,
 
 def sem_chamada(andamento: Andamento, espera: float, agora: datetime, politica: Politica) -> Passo:
     """Decide when the gateway is left alone for ``espera`` seconds: nothing counts as an attempt."""
-    return _espera(andamento, agora, politica, espera)
+    return replace(_espera(andamento, agora, politica, espera), retida="circuito")
 
 
 def interrompido(andamento: Andamento) -> Andamento:

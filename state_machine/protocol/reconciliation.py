@@ -113,6 +113,11 @@ class Passo:
     retida: Retida | None = None
     outra: str | None = None  # the number of the note that an invoice repaired by this one became after all
 
+    @property
+    def status(self) -> StatusEmissao:
+        """The status that follows."""
+        return self.andamento.status
+
 
 def deve_enviar(andamento: Andamento) -> bool:
     """True when sending is safe now: nothing was sent yet, or its absence is certain."""
