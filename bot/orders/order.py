@@ -13,7 +13,7 @@ from gateway.http.recording import recording
 from gateway.lines import Kind
 from persistence.fiscal import emissions
 from persistence.fiscal.emissions import Chamada
-from persistence.queue.slots import OrderLeaseLostError
+from persistence.queue.slots import OrderLeaseLostError, Taken
 from state_machine.protocol.emission import CannotTell, Unknown
 
 if TYPE_CHECKING:
@@ -33,26 +33,6 @@ SEND_WITHIN = 1 / 3  # of the lease: a worker frozen for longer than this after 
 ASKING = "find"  # the operation of a question, in the attempts and the logs
 
 log = structlog.get_logger(__name__)
-
-
-class Taken(Protocol):
-    """An order under our lease; ``tomada_em`` is our monotonic clock when we took it, to notice that we were frozen."""
-
-    @property
-    def emissao_id(self) -> int:
-        """Which emission it is about."""
-
-    @property
-    def prestador_id(self) -> int:
-        """Whose slots it takes: the company."""
-
-    @property
-    def prestador(self) -> str:
-        """The company's CNPJ: its lines, with their breakers."""
-
-    @property
-    def tomada_em(self) -> float:
-        """Seconds."""
 
 
 class Step(Protocol):
@@ -127,59 +107,45 @@ class Order(Protocol[T, A, P]):
 
     async def claim(self, connection: Connection, free: int, held: Mapping[int, int]) -> list[T]:
         """Take what is due, each company its share of the ``free`` slots; what may be sent is stored as being sent."""
-        ...
 
     async def renew(self, connection: Connection, piece: T) -> bool:
         """Extend the lease from now; False when it was given back or is another's."""
-        ...
 
     async def give_back(self, connection: Connection, piece: T) -> None:
         """Return what was taken and not sent: it is due again as it was."""
-        ...
 
     async def hint(self, connection: Connection, id_integracao: str | None, id_externo: str | None, corpo: Any) -> int:
         """A webhook spoke of a note: its orders are looked at now; returns how many that were."""
-        ...
 
     def context(self, piece: T) -> Mapping[str, str | None]:
         """Return what every log line about it carries."""
-        ...
 
     def sends(self, piece: T) -> bool:
         """Tell whether it is to be sent; else it is asked about."""
-        ...
 
     async def prepare(self, piece: T) -> T | Instead[P]:
         """Make it ready: bytes, record and credentials committed before the first byte leaves; or say what follows."""
-        ...
 
     async def send(self, piece: T) -> A:
         """Send the stored bytes once."""
-        ...
 
     async def ask(self, piece: T) -> A:
         """Ask once what the authority has."""
-        ...
 
     async def classify(self, connection: Connection, piece: T, answer: A) -> P:
         """Decide what follows from an answer."""
-        ...
 
     async def postpone(self, connection: Connection, piece: T, seconds: float) -> P:
         """Decide what follows while the gateway is left alone for so long: nothing counts as an attempt."""
-        ...
 
     async def settle(self, connection: Connection, piece: T, passo: P, call: Call[A] | None) -> None:
         """Store what followed, and give the lease back. Raises ``OrderLeaseLostError`` for a late commit."""
-        ...
 
     async def conclude(self, connection: Connection, piece: T, passo: P, call: Call[A] | None) -> None:
         """Store what else follows: records, credentials, the news to the conversation."""
-        ...
 
     def alarms(self, passo: P, *, called: bool) -> bool:
         """Tell whether the log line about this step is an error; ``called``: the gateway was."""
-        ...
 
 
 class OrderWorker(Generic[T, A, P]):

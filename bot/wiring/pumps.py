@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from bot.delivery.attachments import Attachments
 from bot.delivery.sender import Delivery
@@ -13,11 +13,13 @@ from bot.orders.order import Hints, OrderParts, OrderWorker
 from bot.policy import politica_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from bot.orders.order import Order
     from bot.wiring.outside import Outside
     from bot.wiring.stores import Stores
+
+    Work = OrderWorker[Any, Any, Any] | Delivery
 
 # A kind of order is a module of ``bot/orders`` and a row here: the name of its pump, which logs and loops use. A note's
 # orders are hinted at in this order, which is that of the locks.
@@ -25,27 +27,6 @@ ORDERS: Mapping[str, Callable[[OrderParts], Order[Any, Any, Any]]] = {
     "emissions": Emissions,
     "cancellations": Cancellations,
 }
-
-T = TypeVar("T")
-
-
-class Work(Protocol[T]):
-    """What a pump runs; see ``bot.loops.pump.Pump``."""
-
-    lease_seconds: float
-    concurrency: int
-
-    async def claim(self, limit: int) -> Sequence[T]:
-        """Take pieces that are due."""
-        ...
-
-    async def work(self, piece: T) -> bool | None:
-        """Work on one, to its end."""
-        ...
-
-    async def renew(self, piece: T) -> bool:
-        """Keep one."""
-        ...
 
 
 class Pumps(dict[str, Pump[Any]]):
@@ -55,7 +36,7 @@ class Pumps(dict[str, Pump[Any]]):
         database, gateway, lines = stores.database, outside.gateway, outside.lines
         parts = OrderParts(database, stores.inbox, gateway, politica_of(stores.settings), lines)
         orders = {name: kind(parts) for name, kind in ORDERS.items()}
-        works: dict[str, Work[Any]] = {name: OrderWorker(order, database, lines) for name, order in orders.items()}
+        works: dict[str, Work] = {name: OrderWorker(order, database, lines) for name, order in orders.items()}
         attachments = Attachments(database, outside.whatsapp, gateway, lines)
         works["deliveries"] = Delivery(database, outside.whatsapp, attachments, stores.metrics)
         super().__init__({name: _pump(name, work) for name, work in works.items()})
@@ -67,5 +48,5 @@ class Pumps(dict[str, Pump[Any]]):
             pump.ring()
 
 
-def _pump(name: str, work: Work[T]) -> Pump[T]:
+def _pump(name: str, work: Work) -> Pump[Any]:
     return Pump(name, work.claim, work.work, work.renew, lease_seconds=work.lease_seconds, concurrency=work.concurrency)

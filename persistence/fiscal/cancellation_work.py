@@ -30,25 +30,12 @@ class CancellationLeaseLostError(slots.OrderLeaseLostError):
 
 
 @dataclass(frozen=True, slots=True)
-class Tarefa:
+class Tarefa(slots.Taken):
     """A cancellation under our lease; ``andamento`` as it was before we took it."""
 
-    id: int
-    epoch: int
-    emissao_id: int
-    prestador_id: int
-    conversa: str
-    key: NaturalKey
     id_externo: str
     motivo: Motivo
-    correlacao: str | None
     andamento: Andamento
-    tomada_em: float  # our monotonic clock when we took it, to notice that we were frozen
-
-    @property
-    def prestador(self) -> str:
-        """The issuer's CNPJ."""
-        return self.key.prestador
 
 
 async def claim(connection: Connection, livres: int, lease_seconds: float, ocupadas: Mapping[int, int]) -> list[Tarefa]:
@@ -65,11 +52,12 @@ async def claim(connection: Connection, livres: int, lease_seconds: float, ocupa
             row.epoch,
             row.emissao_id,
             row.prestador_id,
-            row.conversa,
             NaturalKey(row.prestador_cnpj, row.id_integracao),
+            row.conversa,
+            row.correlacao,
+            tomada_em,
             row.id_externo,
             Motivo(Codigo(row.codigo), row.motivo),
-            row.correlacao,
             Andamento(
                 Envio(row.era),
                 row.confirmado_em,
@@ -80,7 +68,6 @@ async def claim(connection: Connection, livres: int, lease_seconds: float, ocupa
                 row.protocolo,
                 row.recusa,
             ),
-            tomada_em,
         )
         for row in rows
     ]

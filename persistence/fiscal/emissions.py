@@ -39,45 +39,24 @@ class EmissionLeaseLostError(slots.OrderLeaseLostError):
 
 
 @dataclass(frozen=True, slots=True)
-class Tarefa:
+class Tarefa(slots.Taken):
     """An emission under our lease. ``era`` is its status before we took it: only ``pendente`` may be sent.
 
     ``pronta``: it is stored as ``enviando`` under its idempotency record, so that the bytes may leave now.
     """
 
-    id: int
-    epoch: int
     versao: int
     era: StatusEmissao
     pronta: bool
-    conversa: str
     sessao_id: str
     revisao: int
     primeira: bool  # no earlier attempt at this revision, and no session that this one repairs: nothing to ask before
-    prestador_id: int
     payload: bytes
     id_externo: str | None
-    correlacao: str | None
     andamento: Andamento
     suspenso: str | None  # why the company's submissions are stopped
     sonda_em: float  # seconds until one of them may try again
-    tomada_em: float  # our monotonic clock when we took it, to notice that we were frozen
     clock: DatabaseClock
-
-    @property
-    def emissao_id(self) -> int:
-        """The emission itself."""
-        return self.id
-
-    @property
-    def prestador(self) -> str:
-        """The issuer's CNPJ."""
-        return self.andamento.prestador
-
-    @property
-    def key(self) -> NaturalKey:
-        """The key on which the authority is unique."""
-        return NaturalKey(self.andamento.prestador, self.andamento.id_integracao)
 
     @property
     def operation(self) -> Operation:
@@ -153,6 +132,8 @@ def _tarefa(row: Any, tomada_em: float) -> Tarefa:
     return Tarefa(
         id=row.id,
         epoch=row.epoch,
+        emissao_id=row.id,
+        key=NaturalKey(row.prestador_cnpj, row.id_integracao),
         versao=row.versao,
         era=StatusEmissao(row.era),
         pronta=row.pronta,
