@@ -13,8 +13,8 @@ from bot.conversation.rps import Numbers
 from bot.conversation.turn import Conversations
 from bot.delivery.ticks import Ticks
 from bot.loops.worker import LaneWorker
-from bot.orders.cancellation_news import CancellationNews
 from bot.subjects.account_notices import Notices
+from bot.subjects.cancellation_outcomes import CancellationOutcomes
 from bot.subjects.cancellation_talk import Cancelling
 from bot.subjects.news import Outcomes
 from bot.subjects.staff_commands import StaffCommands
@@ -58,7 +58,7 @@ async def open_worker(stores: Stores, outside: Outside, pumps: Pumps) -> AsyncIt
         "prazo": outcomes.on_deadline,
         "ordem": Orders(database, lanes, conversations, ring=ring).on_order,
         "retomar": outcomes.on_resumed,
-        "cancelamento": CancellationNews(database, lanes, ring).on_news,
+        "cancelamento": CancellationOutcomes(database, lanes, ring).on_news,
         "prazo_cancelamento": cancelling.on_deadline,
         "gateway": pumps.hints.on_hint,
         "status": Ticks(database, lanes, stores.metrics).on_status,

@@ -6,9 +6,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.extractors import open_extractor
+from bot.extractors import Counted, open_extractor
 from bot.loops.worker import process_name
-from bot.model_use import Counted
 from bot.orders.breakers import Breakers
 from bot.policy import open_lines
 from gateway.plugnotas.adapter import PlugNotas
