@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bot.orders.cancellation_news import tell
+from bot.orders.order import Events
 from gateway.lines import Kind
 from persistence.db.clock import database_now
 from persistence.fiscal import cancellation_work, cancellations, issued
@@ -34,7 +35,13 @@ CONCURRENCY = 10  # slots per worker, of which one company has half at most: can
 class Cancellations:
     """Cancelling. A refused credential stops no submissions: leave to cancel is another matter."""
 
-    name = "cancellation"
+    events = Events(
+        step="cancellation_step",
+        waits="cancellation_waits",
+        given_back="cancellation_given_back",
+        lease_lost="cancellation_lease_lost",
+        failed="cancellation_failed",
+    )
     operation = "cancel"
     kind = Kind.CANCELLATION
     lease_seconds = LEASE_SECONDS

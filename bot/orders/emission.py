@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bot.orders import settlement
-from bot.orders.order import Instead
+from bot.orders.order import Events, Instead
 from bot.orders.preflight import Clearance
 from gateway.lines import Kind
 from persistence.db.clock import database_now
@@ -40,7 +40,13 @@ _UNANSWERED = frozenset({StatusEmissao.ENVIANDO, StatusEmissao.DESCONHECIDO})
 class Emissions:
     """Issuing. Its credentials are the company's: one that is refused stops the company's submissions."""
 
-    name = "emission"
+    events = Events(
+        step="emission_step",
+        waits="emission_waits",
+        given_back="emission_given_back",
+        lease_lost="emission_lease_lost",
+        failed="emission_failed",
+    )
     operation = "submit"
     kind = Kind.SUBMISSION
     lease_seconds = LEASE_SECONDS

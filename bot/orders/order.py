@@ -89,17 +89,28 @@ class OrderParts:
     lines: Lines
 
 
+@dataclass(frozen=True, slots=True)
+class Events:
+    """The names of a kind's log events, written out, so that whoever reads one in a log finds it here."""
+
+    step: str
+    waits: str
+    given_back: str
+    lease_lost: str
+    failed: str
+
+
 class Order(Protocol[T, A, P]):
     """One kind of order: claim, prepare, send or ask, classify, settle, conclude.
 
-    Its logs begin with ``name``; ``operation`` is its sending in the attempts, and ``kind`` the line (breaker, places)
-    of its sendings; ``lease_seconds`` is one lease, renewed while a call lasts; ``concurrency`` its slots per worker.
+    ``operation`` is its sending in the attempts, and ``kind`` the line (breaker, places) of its sendings;
+    ``lease_seconds`` is one lease, renewed while a call lasts; ``concurrency`` its slots per worker.
 
     ``classify``, ``settle`` and ``conclude`` run in one transaction, in this order. ``claim``, ``settle`` and
     ``prepare`` raise ``OrderLeaseLostError`` for an order that somebody else took over.
     """
 
-    name: str
+    events: Events
     operation: str
     kind: Kind
     lease_seconds: float
@@ -178,9 +189,9 @@ class OrderWorker(Generic[T, A, P]):
             try:
                 await self._advance(piece)
             except OrderLeaseLostError:
-                log.warning(self._event("lease_lost"), emissao_id=piece.emissao_id)
+                log.warning(self._order.events.lease_lost, emissao_id=piece.emissao_id)
             except Exception as error:
-                log.exception(self._event("failed"), emissao_id=piece.emissao_id, error=type(error).__name__)
+                log.exception(self._order.events.failed, emissao_id=piece.emissao_id, error=type(error).__name__)
             finally:
                 self._held -= Counter((piece.prestador_id,))  # companies without any are dropped
 
@@ -208,11 +219,11 @@ class OrderWorker(Generic[T, A, P]):
             await self._order.settle(connection, piece, passo, None)
             await self._order.conclude(connection, piece, passo, None)
         write = log.error if self._order.alarms(passo, called=False) else log.info
-        write(self._event("waits"), emissao_id=piece.emissao_id, reason=passo.retida, status=passo.status)
+        write(self._order.events.waits, emissao_id=piece.emissao_id, reason=passo.retida, status=passo.status)
 
     async def _give_back(self, piece: T) -> None:
         """We were frozen before sending: nothing left the house; the epoch tells if somebody took it over."""
-        log.warning(self._event("given_back"), emissao_id=piece.emissao_id)
+        log.warning(self._order.events.given_back, emissao_id=piece.emissao_id)
         async with self._database.transaction() as connection:
             await self._order.give_back(connection, piece)
 
@@ -233,16 +244,13 @@ class OrderWorker(Generic[T, A, P]):
             await self._order.conclude(connection, piece, passo, call)
         write = log.error if self._order.alarms(passo, called=True) else log.info
         write(
-            self._event("step"),
+            self._order.events.step,
             emissao_id=piece.emissao_id,
             operation=call.operation,
             resultado=result,
             status=passo.status,
             latency_ms=call.latency_ms,
         )
-
-    def _event(self, what: str) -> str:
-        return f"{self._order.name}_{what}"
 
 
 class Hints:

@@ -13,7 +13,7 @@ from stored_work import clear, emission
 from structlog.testing import capture_logs
 
 from bot.loops.pump import Pump
-from bot.orders.order import Instead, OrderWorker
+from bot.orders.order import Events, Instead, OrderWorker
 from gateway.lines import Kind, Lines
 from persistence.db.engine import Database
 from persistence.queue.slots import OrderLeaseLostError, Taken
@@ -66,7 +66,7 @@ class Step:
 class _Voiding:
     """A kind of order whose authority answers what the test says."""
 
-    name = "voiding"
+    events = Events("voiding_step", "voiding_waits", "voiding_given_back", "voiding_lease_lost", "voiding_failed")
     operation = "void"
     kind = Kind.CANCELLATION
     lease_seconds = 15.0
