@@ -1,19 +1,27 @@
-"""Chooses the extractor: rules, or rules with a model behind them when there is a key."""
+"""Chooses the extractor: rules, or rules with a model behind them when there is a key; counts what the model takes."""
 
 from __future__ import annotations
 
 import time
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+import structlog
+
 from extractor.rules import RulesExtractor
+from persistence.conversations import model_use
+from persistence.db.outage import is_outage
 from state_machine.protocol.breaker import Breaker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
     from bot.settings import Settings
-    from extractor.contract import Extractor
+    from extractor.contract import Context, Extraction, Extractor
+    from persistence.db.engine import Database
+
+log = structlog.get_logger(__name__)
 
 
 @asynccontextmanager
@@ -43,3 +51,23 @@ async def open_extractor(
         may_ask=may_ask,
     ) as extractor:
         yield extractor
+
+
+class Counted:
+    """An extractor that reads as the one inside it does; ``modelo`` is what its model is called."""
+
+    def __init__(self, inside: Extractor, database: Database, modelo: str) -> None:
+        self._inside = inside
+        self._database = database
+        self._modelo = modelo
+
+    async def extract(self, texto: str, contexto: Context) -> Extraction:
+        """Read one turn, and count."""
+        leitura = await self._inside.extract(texto, contexto)
+        if leitura.uso is not None:
+            try:
+                async with self._database.alone() as connection:
+                    await model_use.add(connection, self._modelo, **asdict(leitura.uso))
+            except Exception as error:  # noqa: BLE001 - the words were read: asking again would only cost more
+                log.warning("model_use_not_counted", error=type(error).__name__, outage=is_outage(error))
+        return leitura

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from persistence.audit import records as audit
 from persistence.db.clock import database_now
 from persistence.people.erase import Impedimentos, erase, obstacles
-from persistence.people.export import export
-from persistence.people.person import Pessoa, UnreadablePersonError, count, find
+from persistence.people.person import Pessoa, UnreadablePersonError, count, export, find
 
 if TYPE_CHECKING:
     from persistence.db.connection import Connection

@@ -34,7 +34,7 @@ def cancelar(
             except CancelError as error:
                 fail(str(error))
             typer.echo(feito.resposta)
-            await house.cancellations.run_once()  # at once, also where no worker runs
+            await house.pumps["cancellations"].run_once()  # at once, also where no worker runs
             typer.echo(await standing(house.database, feito.emissao_id))
 
     with_storage(chosen, work)

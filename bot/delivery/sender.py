@@ -61,6 +61,9 @@ class InDoubt:
 class Delivery:
     """Empties the outbox; any number of replicas."""
 
+    lease_seconds = outbox.LEASE_SECONDS
+    concurrency = CONCURRENCY
+
     def __init__(self, database: Database, messenger: Messenger, attachments: Attachments, metrics: Metrics) -> None:
         self._database = database
         self._messenger = messenger

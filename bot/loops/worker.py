@@ -9,15 +9,24 @@ import secrets
 import socket
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import cache
+from itertools import takewhile
 from typing import TYPE_CHECKING, TypeVar
 
 import structlog
 
-from bot.loops.claimed_rows import Round
 from bot.loops.lease_renewal import Kept
 from bot.loops.supervision import origin
 from persistence.db.outage import is_outage, ran_out_of_time
-from persistence.queue.lanes import ALONE_FROM, DIED, MAX_ATTEMPTS, MAX_DEATHS, InboxRow, Lease, LeaseLost
+from persistence.queue.lanes import (
+    ALONE_FROM,
+    DIED,
+    MAX_ATTEMPTS,
+    MAX_DEATHS,
+    ROWS_PER_CLAIM,
+    InboxRow,
+    Lease,
+    LeaseLost,
+)
 from persistence.versions import AnotherVersionError
 
 if TYPE_CHECKING:
@@ -306,3 +315,33 @@ class LaneWorker:
 def tag(lane: str) -> str:
     """Return a short name for a lane that is safe in logs: the lane itself holds a phone number."""
     return hashlib.blake2s(lane.encode(), digest_size=4).hexdigest()
+
+
+class Round:
+    """The rows of one claim that are still open."""
+
+    def __init__(self, rows: tuple[InboxRow, ...]) -> None:
+        self.open = list(rows)
+        self.completed = 0
+        self.over = False  # the lane was given back, and nothing waits in it or its workers were rung for
+        self.truncated = len(rows) >= ROWS_PER_CLAIM  # there may be more than were read
+
+    @property
+    def rest(self) -> frozenset[int]:
+        """All rows of the lane that are open, none if there may be more than were read."""
+        return frozenset() if self.truncated else frozenset(row.id for row in self.open)
+
+    def next_run(self) -> Sequence[InboxRow]:
+        """Return the rows at the head that are of one kind; a row that failed twice is alone."""
+        head = self.open[0]
+        if head.tentativas >= ALONE_FROM:
+            return (head,)
+        return tuple(takewhile(lambda row: row.tipo == head.tipo and row.tentativas < ALONE_FROM, self.open))
+
+    def complete(self, ids: Collection[int]) -> int:
+        """Take finished rows out; return how many."""
+        left = [row for row in self.open if row.id not in ids]
+        taken = len(self.open) - len(left)
+        self.open = left
+        self.completed += taken
+        return taken

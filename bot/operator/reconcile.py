@@ -48,7 +48,7 @@ async def ask_now(house: House) -> list[str]:
         )
         ids = list(opened.scalars())
     if ids:
-        await house.emissions.run_once()
+        await house.pumps["emissions"].run_once()
     async with house.database.transaction() as connection:
         rows = await connection.execute(
             sa.select(nfse_emissao.c.id_integracao, nfse_emissao.c.status, nfse_emissao.c.erro_mensagem)

@@ -1,158 +1,117 @@
-"""Carries confirmed cancellations to the gateway and asks what became of them; decides nothing by itself."""
+"""The order to cancel an issued note: what is its own in the protocol of orders."""
 
 from __future__ import annotations
 
-import time
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-import structlog
-
-from bot.conversation.effects import text_message
 from bot.orders.cancellation_news import tell
-from gateway.http.recording import recording
+from bot.orders.order import Events
 from gateway.lines import Kind
 from persistence.db.clock import database_now
-from persistence.fiscal import cancellation_work as work
-from persistence.fiscal import cancellations, emissions, issued
-from persistence.fiscal.cancellation_work import LEASE_SECONDS, CancellationLeaseLostError
-from persistence.fiscal.emissions import Chamada
-from persistence.queue import outbox
+from persistence.fiscal import cancellation_work, cancellations, issued
+from persistence.fiscal.cancellation_work import LEASE_SECONDS
 from state_machine.cancellation.machine import AutoridadeCancelou, AutoridadeManteve, decide
-from state_machine.cancellation.reconciliation import apos_consulta, apos_envio, deve_enviar, interrompido, sem_chamada
-from state_machine.catalogue import cancellation_texts as textos
-from state_machine.protocol.emission import CannotTell, Unknown
+from state_machine.cancellation.reconciliation import (
+    CancelFinding,
+    apos_consulta,
+    apos_envio,
+    deve_enviar,
+    interrompido,
+    sem_chamada,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Mapping
 
-    from bot.ports import FiscalGateway
-    from gateway.lines import Lines
+    from bot.orders.order import Call, Instead, OrderParts
     from persistence.db.connection import Connection
-    from persistence.db.engine import Database
     from persistence.fiscal.cancellation_work import Tarefa
-    from persistence.queue.inbox import Inbox
-    from persistence.queue.lanes import InboxRow, Lanes, Lease
-    from state_machine.cancellation.machine import Evento, NotaEmitida
-    from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome, Passo
-    from state_machine.machine.effects import Mensagem
-    from state_machine.protocol.reconciliation import Politica
-
-log = structlog.get_logger(__name__)
+    from state_machine.cancellation.machine import Evento
+    from state_machine.cancellation.reconciliation import CancelOutcome, Passo
 
 CONCURRENCY = 10  # slots per worker, of which one company has half at most: cancellations are rare
-SHORTEST_PAUSE = 0.1  # seconds, when the circuit is just being probed
-SEND_WITHIN = LEASE_SECONDS / 3  # a worker frozen for longer than this after claiming must not send any more
 
 
 class Cancellations:
-    """Moves confirmed cancellations on; any number of replicas, each cancellation with one of them at a time."""
+    """Cancelling. A refused credential stops no submissions: leave to cancel is another matter."""
 
-    def __init__(
-        self,
-        database: Database,
-        inbox: Inbox,
-        lanes: Lanes,
-        gateway: FiscalGateway,
-        politica: Politica,
-        lines: Lines,
-        *,
-        ring: Callable[[], None],
+    events = Events(
+        step="cancellation_step",
+        waits="cancellation_waits",
+        given_back="cancellation_given_back",
+        lease_lost="cancellation_lease_lost",
+        failed="cancellation_failed",
+    )
+    operation = "cancel"
+    kind = Kind.CANCELLATION
+    lease_seconds = LEASE_SECONDS
+    concurrency = CONCURRENCY
+
+    def __init__(self, parts: OrderParts) -> None:
+        self._inbox = parts.inbox
+        self._gateway = parts.gateway
+        self._politica = parts.politica
+
+    async def claim(self, connection: Connection, free: int, held: Mapping[int, int]) -> list[Tarefa]:
+        """Take due cancellations."""
+        return await cancellation_work.claim(connection, free, LEASE_SECONDS, held)
+
+    async def renew(self, connection: Connection, tarefa: Tarefa) -> bool:
+        """Extend the lease."""
+        return await cancellation_work.renew(connection, tarefa)
+
+    async def give_back(self, connection: Connection, tarefa: Tarefa) -> None:
+        """Return it."""
+        await cancellation_work.give_back(connection, tarefa)
+
+    async def hint(self, connection: Connection, id_integracao: str | None, id_externo: str | None, _corpo: Any) -> int:
+        """Look at the note's cancellation now."""
+        return await cancellation_work.hint(connection, id_integracao, id_externo)
+
+    def context(self, tarefa: Tarefa) -> Mapping[str, str | None]:
+        """Return correlation and reference."""
+        return {"correlacao": tarefa.correlacao, "id_integracao": tarefa.key.id_integracao}
+
+    def sends(self, tarefa: Tarefa) -> bool:
+        """Tell whether the request is to be sent."""
+        return deve_enviar(tarefa.andamento)
+
+    async def prepare(self, tarefa: Tarefa) -> Tarefa | Instead[Passo]:
+        """The claim stored it as being sent: nothing is missing."""
+        return tarefa
+
+    async def send(self, tarefa: Tarefa) -> CancelOutcome | CancelFinding:
+        """Ask for the cancellation."""
+        return await self._gateway.cancel(tarefa.prestador, tarefa.id_externo, tarefa.motivo)
+
+    async def ask(self, tarefa: Tarefa) -> CancelOutcome | CancelFinding:
+        """Ask what became of the request and of the note."""
+        return await self._gateway.cancellation(tarefa.key, tarefa.id_externo, tarefa.andamento.protocolo)
+
+    async def classify(self, connection: Connection, tarefa: Tarefa, answer: CancelOutcome | CancelFinding) -> Passo:
+        """Decide by the policy."""
+        await issued.locked(connection, tarefa.emissao_id)  # in the order in which everybody locks: the note first
+        agora = await database_now(connection)
+        if isinstance(answer, CancelFinding):
+            return apos_consulta(interrompido(tarefa.andamento), answer, agora, self._politica)
+        return apos_envio(tarefa.andamento, answer, agora, self._politica)
+
+    async def postpone(self, connection: Connection, tarefa: Tarefa, seconds: float) -> Passo:
+        """Wait for the breaker."""
+        await issued.locked(connection, tarefa.emissao_id)
+        agora = await database_now(connection)
+        return sem_chamada(interrompido(tarefa.andamento), seconds, agora, self._politica)
+
+    async def settle(
+        self, connection: Connection, tarefa: Tarefa, passo: Passo, call: Call[CancelOutcome | CancelFinding] | None
     ) -> None:
-        self._database = database
-        self._inbox = inbox
-        self._lanes = lanes
-        self._gateway = gateway
-        self._politica = politica
-        self._lines = lines
-        self._held: Counter[int] = Counter()  # slots of this worker, by company
-        self._ring = ring
+        """Store the cancellation's row."""
+        await cancellation_work.settle(connection, tarefa, passo, call.told if call else None)
 
-    async def claim(self, limit: int) -> list[Tarefa]:
-        """Take cancellations that are due, each company its share; ``limit`` slots are free."""
-        async with self._database.alone() as connection:
-            tarefas = await work.claim(connection, limit, LEASE_SECONDS, self._held)
-        self._held.update(tarefa.prestador_id for tarefa in tarefas)
-        return tarefas
-
-    async def renew(self, tarefa: Tarefa) -> bool:
-        """Keep one whose gateway call takes long."""
-        async with self._database.alone() as connection:
-            return await work.renew(connection, tarefa)
-
-    async def work(self, tarefa: Tarefa) -> None:
-        """Send or ask once, and settle what came of it; never raises."""
-        with structlog.contextvars.bound_contextvars(
-            correlacao=tarefa.correlacao, id_integracao=tarefa.key.id_integracao
-        ):
-            try:
-                await self._advance(tarefa)
-            except CancellationLeaseLostError:
-                log.warning("cancellation_lease_lost", emissao_id=tarefa.emissao_id)
-            except Exception as error:
-                log.exception("cancellation_failed", emissao_id=tarefa.emissao_id, error=type(error).__name__)
-            finally:
-                self._held -= Counter((tarefa.prestador_id,))  # companies without any are dropped
-
-    async def _advance(self, tarefa: Tarefa) -> None:
-        started = time.monotonic()
-        sending = deve_enviar(tarefa.andamento)
-        breaker = self._lines.breaker(tarefa.key.prestador, Kind.CANCELLATION if sending else Kind.QUESTION)
-        if not breaker.allows():
-            await self._put_off(tarefa, max(breaker.pause(), SHORTEST_PAUSE))
-            return
-        answer: CancelOutcome | CancelFinding
-        if sending:
-            if started - tarefa.tomada_em > SEND_WITHIN:
-                log.warning("cancellation_given_back", emissao_id=tarefa.emissao_id)
-                async with self._database.alone() as connection:
-                    await work.give_back(connection, tarefa)
-                return
-            with recording() as tape:
-                answer = outcome = await self._gateway.cancel(tarefa.key.prestador, tarefa.id_externo, tarefa.motivo)
-        else:
-            protocolo = tarefa.andamento.protocolo
-            with recording() as tape:
-                answer = finding = await self._gateway.cancellation(tarefa.key, tarefa.id_externo, protocolo)
-        latency = round((time.monotonic() - started) * 1000)
-        async with self._database.transaction() as connection:
-            await issued.locked(connection, tarefa.emissao_id)  # in the order in which everybody locks: the note first
-            agora = await database_now(connection)
-            if sending:
-                passo = apos_envio(tarefa.andamento, outcome, agora, self._politica)
-            else:
-                passo = apos_consulta(interrompido(tarefa.andamento), finding, agora, self._politica)
-            # what tells nothing does not overwrite what told something
-            told = None if isinstance(answer, Unknown | CannotTell) else tape.recebido
-            await work.settle(connection, tarefa, passo, told)
-            operacao = "cancel" if sending else "find"
-            # 401 and 403 here stop no submissions: leave to cancel is another matter, and a submission tells of itself
-            chamada = Chamada(operacao, type(answer).__name__, passo.motivo, latency, **tape.masked())
-            emissions.record_attempt(connection, tarefa.emissao_id, chamada)
-            await self._conclude(connection, tarefa, passo)
-        write = log.error if passo.suspender or passo.aviso == "falhou" else log.info
-        write(
-            "cancellation_step",
-            emissao_id=tarefa.emissao_id,
-            operation=operacao,
-            resultado=type(answer).__name__,
-            status=passo.andamento.envio,
-            latency_ms=latency,
-        )
-
-    async def _put_off(self, tarefa: Tarefa, seconds: float) -> None:
-        """The gateway is left alone for a while: nothing is called, and nothing counts as an attempt."""
-        async with self._database.transaction() as connection:
-            await issued.locked(connection, tarefa.emissao_id)
-            agora = await database_now(connection)
-            passo = sem_chamada(interrompido(tarefa.andamento), seconds, agora, self._politica)
-            await work.settle(connection, tarefa, passo, None)
-            await self._conclude(connection, tarefa, passo)
-        write = log.error if passo.aviso == "falhou" else log.info
-        write("cancellation_waits", emissao_id=tarefa.emissao_id, reason="circuito", status=passo.andamento.envio)
-
-    async def _conclude(self, connection: Connection, tarefa: Tarefa, passo: Passo) -> None:
-        """Move the cancellation and its note, and put the news into the lane, in the transaction that settles them."""
+    async def conclude(
+        self, connection: Connection, tarefa: Tarefa, passo: Passo, _call: Call[CancelOutcome | CancelFinding] | None
+    ) -> None:
+        """Move the cancellation and its note, and put the news into the lane."""
         if passo.aviso is None:
             return
         evento: Evento | None = None
@@ -163,9 +122,8 @@ class Cancellations:
         if evento is not None:
             atual = await cancellations.locked(connection, tarefa.id)
             assert atual is not None  # noqa: S101 - it was just settled under our lease
-            await cancellations.save(
-                connection, atual, decide(atual, evento, await database_now(connection)).cancelamento
-            )
+            decided = decide(atual, evento, await database_now(connection))
+            await cancellations.save(connection, atual, decided.cancelamento)
         await tell(
             connection,
             self._inbox,
@@ -177,32 +135,6 @@ class Cancellations:
             correlacao=tarefa.correlacao or tarefa.key.id_integracao,
         )
 
-    async def on_news(self, lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:
-        """Tell the user what became of a cancellation, or that a note was cancelled elsewhere."""
-        row = rows[0]
-        async with self._database.transaction() as connection:
-            nota = await issued.locked(connection, row.payload["emissao_id"])
-            if nota is not None:
-                mensagem = text_message(_news(nota, row.payload))
-                outbox.enqueue(
-                    connection, conversa=lease.lane, mensagem=mensagem, chave=row.chave, correlacao=row.correlacao
-                )
-            await self._lanes.done(connection, lease, [row.id])
-        self._ring()
-        return [row.id]
-
-
-def _news(nota: NotaEmitida, payload: dict[str, Any]) -> Mensagem:
-    match payload["aviso"]:
-        case "cancelada":
-            return textos.cancelada(nota)
-        case "por_fora":
-            return textos.cancelada_por_fora(nota)
-        case "negada":
-            return textos.negada(nota, payload.get("motivo") or "")
-        case "demorou":
-            return textos.demorou(nota)
-        case "falhou":
-            return textos.com_a_equipe(nota)
-        case _:
-            raise ValueError("news of a cancellation that nobody understands")
+    def alarms(self, passo: Passo, *, called: bool) -> bool:  # noqa: ARG002 - protocol
+        """Tell whether people or the operator must look."""
+        return passo.suspender is not None or passo.aviso == "falhou"

@@ -1,4 +1,4 @@
-"""Puts what became of a note into its conversation's lane, once, in the transaction that learnt it; says nothing."""
+"""Puts news of cancellations into the conversation's lane, in the transaction that learns it."""
 
 from __future__ import annotations
 

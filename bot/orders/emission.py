@@ -1,149 +1,158 @@
-"""Carries confirmed invoices to the gateway and asks after them, never twice blind; decides nothing by itself."""
+"""The order to issue a confirmed invoice: what is its own in the protocol of orders."""
 
 from __future__ import annotations
 
-import time
-from collections import Counter
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-import structlog
-
+from bot.orders import settlement
+from bot.orders.order import Events, Instead
 from bot.orders.preflight import Clearance
-from bot.orders.settlement import Settlement
-from gateway.http.recording import recording
 from gateway.lines import Kind
-from persistence.fiscal import cancellation_work, emissions
-from persistence.fiscal.emissions import LEASE_SECONDS, EmissionLeaseLostError
-from state_machine.protocol.emission import Found, NaturalKey, StatusEmissao
-from state_machine.protocol.reconciliation import Passo, deve_enviar
+from persistence.db.clock import database_now
+from persistence.fiscal import emissions, notes
+from persistence.fiscal.emissions import LEASE_SECONDS
+from persistence.idempotency import gateway_operations
+from state_machine.protocol.emission import Absent, Finding, Found, StatusEmissao
+from state_machine.protocol.reconciliation import (
+    Passo,
+    apos_consulta,
+    apos_envio,
+    deve_enviar,
+    em_conflito,
+    em_duvida,
+    sem_chamada,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Mapping
 
-    from bot.ports import FiscalGateway
-    from gateway.lines import Lines
-    from persistence.db.engine import Database
+    from bot.orders.order import Call, OrderParts
+    from persistence.db.connection import Connection
     from persistence.fiscal.emissions import Tarefa
-    from persistence.queue.inbox import Inbox
-    from persistence.queue.lanes import InboxRow, Lanes, Lease
-    from state_machine.protocol.reconciliation import Politica
-
-log = structlog.get_logger(__name__)
+    from state_machine.protocol.emission import Outcome
 
 CONCURRENCY = 40  # slots for emissions per worker, of which one company has half at most: gateways throttle
-SHORTEST_PAUSE = 0.1  # seconds, when the circuit is just being probed
-SEND_WITHIN = LEASE_SECONDS / 3  # a worker frozen for longer than this after claiming must not send any more
 
 _UNANSWERED = frozenset({StatusEmissao.ENVIANDO, StatusEmissao.DESCONHECIDO})
 
 
 class Emissions:
-    """Moves emissions on; any number of replicas, each emission with one of them at a time."""
+    """Issuing. Its credentials are the company's: one that is refused stops the company's submissions."""
 
-    def __init__(
-        self,
-        database: Database,
-        inbox: Inbox,
-        lanes: Lanes,
-        gateway: FiscalGateway,
-        politica: Politica,
-        lines: Lines,
-        *,
-        ring: Callable[[], None],
-    ) -> None:
-        self._ring = ring
-        self._database = database
-        self._lanes = lanes
-        self._gateway = gateway
-        self._lines = lines
-        self._held: Counter[int] = Counter()  # slots of this worker, by company
-        self._clearance = Clearance(database, gateway, politica)
-        self._settlement = Settlement(database, inbox, politica)
+    events = Events(
+        step="emission_step",
+        waits="emission_waits",
+        given_back="emission_given_back",
+        lease_lost="emission_lease_lost",
+        failed="emission_failed",
+    )
+    operation = "submit"
+    kind = Kind.SUBMISSION
+    lease_seconds = LEASE_SECONDS
+    concurrency = CONCURRENCY
 
-    async def claim(self, limit: int) -> list[Tarefa]:
-        """Take emissions that are due, each company its share; ``limit`` slots are free."""
+    def __init__(self, parts: OrderParts) -> None:
+        self._inbox = parts.inbox
+        self._gateway = parts.gateway
+        self._politica = parts.politica
+        self._lines = parts.lines
+        self._clearance = Clearance(parts.database, parts.gateway, parts.politica)
+
+    async def claim(self, connection: Connection, free: int, held: Mapping[int, int]) -> list[Tarefa]:
+        """Take due emissions; those of companies whose breaker is open are looked at first."""
         quietas = self._lines.open(Kind.SUBMISSION)
-        async with self._database.transaction() as connection:
-            tarefas = await emissions.claim(connection, limit, LEASE_SECONDS, ocupadas=self._held, quietas=quietas)
-        self._held.update(tarefa.prestador_id for tarefa in tarefas)
-        return tarefas
+        return await emissions.claim(connection, free, LEASE_SECONDS, ocupadas=held, quietas=quietas)
 
-    async def renew(self, tarefa: Tarefa) -> bool:
-        """Keep an emission whose gateway call takes long."""
-        async with self._database.alone() as connection:
-            return await emissions.renew(connection, tarefa, LEASE_SECONDS)
+    async def renew(self, connection: Connection, tarefa: Tarefa) -> bool:
+        """Extend the lease, and that of its record."""
+        return await emissions.renew(connection, tarefa, LEASE_SECONDS)
 
-    async def work(self, tarefa: Tarefa) -> None:
-        """Send or ask once, and settle what came of it; never raises."""
-        with structlog.contextvars.bound_contextvars(
-            correlacao=tarefa.correlacao, id_integracao=tarefa.andamento.id_integracao, sessao_id=tarefa.sessao_id
-        ):
-            try:
-                await self._advance(tarefa)
-            except EmissionLeaseLostError:
-                log.warning("emission_lease_lost", emissao_id=tarefa.id)
-            except Exception as error:
-                log.exception("emission_failed", emissao_id=tarefa.id, error=type(error).__name__)
-            finally:
-                self._held -= Counter((tarefa.prestador_id,))  # companies without any are dropped
+    async def give_back(self, connection: Connection, tarefa: Tarefa) -> None:
+        """Return it with its record."""
+        await emissions.give_back(connection, tarefa)
 
-    async def _advance(self, tarefa: Tarefa) -> None:
-        sending = deve_enviar(tarefa.andamento)
-        breaker = self._lines.breaker(tarefa.andamento.prestador, Kind.SUBMISSION if sending else Kind.QUESTION)
-        if not breaker.allows():
-            # Nothing is called, and nothing counts as an attempt.
-            await self._settlement.put_off(tarefa, max(breaker.pause(), SHORTEST_PAUSE))
-        elif not sending:
-            await self._ask(tarefa)
-        elif tarefa.pronta:
-            await self._send(tarefa)
-        else:
-            cleared = await self._clearance.clear(tarefa)
-            if isinstance(cleared, Passo):
-                await self._settlement.without_call(tarefa, cleared)
-            else:
-                await self._send(cleared)
+    async def hint(self, connection: Connection, id_integracao: str | None, id_externo: str | None, corpo: Any) -> int:
+        """Look at the emission now, and keep what the webhook said."""
+        return await emissions.hint(connection, id_integracao, id_externo, corpo)
 
-    async def _send(self, tarefa: Tarefa) -> None:
-        started = time.monotonic()
-        if started - tarefa.tomada_em > SEND_WITHIN:
-            await self._give_back(tarefa)
-            return
-        with recording() as tape:
-            outcome = await self._gateway.submit(tarefa.payload)
-        await self._settlement.heard(tarefa, "submit", outcome, _since(started), tape)
+    def context(self, tarefa: Tarefa) -> Mapping[str, str | None]:
+        """Return correlation, reference and session."""
+        return {
+            "correlacao": tarefa.correlacao,
+            "id_integracao": tarefa.andamento.id_integracao,
+            "sessao_id": tarefa.sessao_id,
+        }
 
-    async def _ask(self, tarefa: Tarefa) -> None:
-        started = time.monotonic()
-        with recording() as tape:
-            finding = await self._gateway.find(NaturalKey(tarefa.andamento.prestador, tarefa.andamento.id_integracao))
+    def sends(self, tarefa: Tarefa) -> bool:
+        """Tell whether sending is safe now."""
+        return deve_enviar(tarefa.andamento)
+
+    async def prepare(self, tarefa: Tarefa) -> Tarefa | Instead[Passo]:
+        """Clear the way, unless the claim found it clear."""
+        if tarefa.pronta:
+            return tarefa
+        cleared = await self._clearance.clear(tarefa)
+        return Instead(cleared) if isinstance(cleared, Passo) else cleared
+
+    async def send(self, tarefa: Tarefa) -> Outcome | Finding:
+        """Submit the stored bytes."""
+        return await self._gateway.submit(tarefa.payload)
+
+    async def ask(self, tarefa: Tarefa) -> Outcome | Finding:
+        """Look for the note under our key."""
+        finding = await self._gateway.find(tarefa.key)
         if isinstance(finding, Found) and tarefa.era in _UNANSWERED:  # it did arrive: the gateway takes our orders
-            self._lines.breaker(tarefa.andamento.prestador, Kind.SUBMISSION).succeeded()
-        await self._settlement.heard(tarefa, "find", finding, _since(started), tape)
+            self._lines.breaker(tarefa.prestador, Kind.SUBMISSION).succeeded()
+        return finding
 
-    async def _give_back(self, tarefa: Tarefa) -> None:
-        """We were frozen before sending: nothing left the house; the epoch tells if somebody took it over."""
-        log.warning("emission_given_back", emissao_id=tarefa.id)
-        async with self._database.transaction() as connection:
-            await emissions.give_back(connection, tarefa)
+    async def classify(self, connection: Connection, tarefa: Tarefa, answer: Outcome | Finding) -> Passo:
+        """Decide by the policy; a note that is another invoice's is for people."""
+        # Two absences must lie apart by the database's own clock: ours was read when the emission was taken.
+        agora = await database_now(connection) if isinstance(answer, Absent) else tarefa.clock.now()
+        if isinstance(answer, Finding):
+            passo = apos_consulta(_interrupted(tarefa).andamento, answer, agora, self._politica)
+        else:
+            passo = apos_envio(tarefa.andamento, answer, agora, self._politica)
+        if passo.nota and await notes.belongs_to_another(connection, tarefa.id, passo.nota.id_externo):
+            standing = replace(passo.andamento, status=tarefa.andamento.status)
+            return em_conflito(standing, passo.nota, "the gateway gave this note's id to another invoice")
+        return passo
 
-    async def on_hint(self, lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:
-        """A gateway webhook: a hint to look at those notes now, nothing more."""
-        ids = [row.id for row in rows]
-        concerned = 0
-        async with self._database.transaction() as connection:
-            for row in rows:
-                for hinted in row.payload.get("hints", ()):
-                    await cancellation_work.hint(connection, hinted.get("id_integracao"), hinted.get("id_externo"))
-                    concerned += await emissions.hint(
-                        connection, hinted.get("id_integracao"), hinted.get("id_externo"), row.payload.get("corpo")
-                    )
-            await self._lanes.done(connection, lease, ids)
-        self._ring()
-        log.info("gateway_hint", rows=len(rows), count=concerned)
-        return ids
+    async def postpone(self, _connection: Connection, tarefa: Tarefa, seconds: float) -> Passo:
+        """Wait for the breaker."""
+        return sem_chamada(_interrupted(tarefa).andamento, seconds, "circuito", tarefa.clock.now(), self._politica)
+
+    async def settle(
+        self, connection: Connection, tarefa: Tarefa, passo: Passo, call: Call[Outcome | Finding] | None
+    ) -> None:
+        """Store the emission's row."""
+        await emissions.settle(connection, tarefa, passo, settlement.heard(call))
+
+    async def conclude(
+        self, connection: Connection, tarefa: Tarefa, passo: Passo, call: Call[Outcome | Finding] | None
+    ) -> None:
+        """Store the idempotency record, the company's suspension, the note and its XML, and the news."""
+        if call is None:
+            if tarefa.pronta:
+                gateway_operations.leave_open(connection, tarefa.operation, passo.retida)
+        else:
+            if call.operation == self.operation or passo.status is not tarefa.era:
+                rodada = self._politica.retentativas.rodada
+                await settlement.close_record(connection, tarefa, passo, call.answer, rodada)
+            if call.operation == self.operation:
+                await settlement.stop_or_go(connection, tarefa, call.answer)
+            if passo.aviso == "autorizada" and isinstance(call.answer, Found) and call.answer.xml is not None:
+                await notes.store_document(connection, tarefa.id, "xml", call.answer.xml)
+        await settlement.tell(connection, self._inbox, tarefa, passo)
+
+    def alarms(self, passo: Passo, *, called: bool) -> bool:
+        """Tell whether an answer hands it over to people."""
+        return called and passo.aviso == "falhou"
 
 
-def _since(started: float) -> int:
-    """Milliseconds."""
-    return round((time.monotonic() - started) * 1000)
+def _interrupted(tarefa: Tarefa) -> Tarefa:
+    """One found as ``enviando`` was being sent when its worker died: whether it arrived is unknown."""
+    if tarefa.era is not StatusEmissao.ENVIANDO:
+        return tarefa
+    return replace(tarefa, andamento=em_duvida(tarefa.andamento))

@@ -95,10 +95,9 @@ class Clearance:
                         await emissions.look_at(connection, anterior.id)
                 case Parecer.ESPERA:
                     pass
-            degrau = min(tarefa.andamento.consultas, len(self._politica.escada) - 1)
             consultas = tarefa.andamento.consultas + 1
             subiu = replace(tarefa, andamento=replace(tarefa.andamento, consultas=consultas, ausente_desde=None))
-            return await self._wait(subiu, self._politica.escada[degrau], "tentativa_anterior")
+            return await self._wait(subiu, self._politica.degrau(tarefa.andamento.consultas), "tentativa_anterior")
         desde = tarefa.andamento.ausente_desde or agora
         resta = espera - (agora - desde).total_seconds()
         if resta <= 0:

@@ -25,25 +25,17 @@ if TYPE_CHECKING:
 LEASE_SECONDS = 15.0  # renewed while a gateway call lasts; a dead worker's cancellations wait this long
 
 
-class CancellationLeaseLostError(Exception):
-    """Somebody else took this cancellation over; what we learnt is theirs to learn again."""
+class CancellationLeaseLostError(slots.OrderLeaseLostError):
+    """Somebody else took this cancellation over."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tarefa:
+class Tarefa(slots.Taken):
     """A cancellation under our lease; ``andamento`` as it was before we took it."""
 
-    id: int
-    epoch: int
-    emissao_id: int
-    prestador_id: int
-    conversa: str
-    key: NaturalKey
     id_externo: str
     motivo: Motivo
-    correlacao: str | None
     andamento: Andamento
-    tomada_em: float  # our monotonic clock when we took it, to notice that we were frozen
 
 
 async def claim(connection: Connection, livres: int, lease_seconds: float, ocupadas: Mapping[int, int]) -> list[Tarefa]:
@@ -60,11 +52,12 @@ async def claim(connection: Connection, livres: int, lease_seconds: float, ocupa
             row.epoch,
             row.emissao_id,
             row.prestador_id,
-            row.conversa,
             NaturalKey(row.prestador_cnpj, row.id_integracao),
+            row.conversa,
+            row.correlacao,
+            tomada_em,
             row.id_externo,
             Motivo(Codigo(row.codigo), row.motivo),
-            row.correlacao,
             Andamento(
                 Envio(row.era),
                 row.confirmado_em,
@@ -75,7 +68,6 @@ async def claim(connection: Connection, livres: int, lease_seconds: float, ocupa
                 row.protocolo,
                 row.recusa,
             ),
-            tomada_em,
         )
         for row in rows
     ]

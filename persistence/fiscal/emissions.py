@@ -17,7 +17,7 @@ from persistence.queue import slots
 from persistence.tables import gateway_tentativas, nfse_emissao, nfse_processada
 from persistence.versions import known
 from state_machine.invoice.content import Conteudo
-from state_machine.protocol.emission import Rejected, StatusEmissao
+from state_machine.protocol.emission import NaturalKey, Rejected, StatusEmissao
 from state_machine.protocol.reconciliation import ASSENTADOS, HUMAN_AFTER, Andamento
 from state_machine.protocol.reprocessing import Anterior
 
@@ -34,34 +34,28 @@ _HELD = frozenset({StatusEmissao.ENVIANDO, StatusEmissao.ENVIADO, StatusEmissao.
 LEASE_SECONDS = 15.0  # renewed while a gateway call lasts (up to 60 s); a dead worker's emissions wait this long
 
 
-class EmissionLeaseLostError(Exception):
-    """Somebody else took this emission over; what we learnt is theirs to learn again."""
+class EmissionLeaseLostError(slots.OrderLeaseLostError):
+    """Somebody else took this emission over."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tarefa:
+class Tarefa(slots.Taken):
     """An emission under our lease. ``era`` is its status before we took it: only ``pendente`` may be sent.
 
     ``pronta``: it is stored as ``enviando`` under its idempotency record, so that the bytes may leave now.
     """
 
-    id: int
-    epoch: int
     versao: int
     era: StatusEmissao
     pronta: bool
-    conversa: str
     sessao_id: str
     revisao: int
     primeira: bool  # no earlier attempt at this revision, and no session that this one repairs: nothing to ask before
-    prestador_id: int
     payload: bytes
     id_externo: str | None
-    correlacao: str | None
     andamento: Andamento
     suspenso: str | None  # why the company's submissions are stopped
     sonda_em: float  # seconds until one of them may try again
-    tomada_em: float  # our monotonic clock when we took it, to notice that we were frozen
     clock: DatabaseClock
 
     @property
@@ -138,6 +132,8 @@ def _tarefa(row: Any, tomada_em: float) -> Tarefa:
     return Tarefa(
         id=row.id,
         epoch=row.epoch,
+        emissao_id=row.id,
+        key=NaturalKey(row.prestador_cnpj, row.id_integracao),
         versao=row.versao,
         era=StatusEmissao(row.era),
         pronta=row.pronta,

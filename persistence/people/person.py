@@ -1,4 +1,4 @@
-"""Finds everything held about one person, by phone, by conversation or by CPF; it neither shows nor erases it."""
+"""Finds everything held about one person, by phone, by conversation or by CPF, and copies it out."""
 
 # ruff: noqa: S608 - every statement is made of words of ours alone; values are bound
 
@@ -162,3 +162,20 @@ def _same(wa_id: str | None, telefone: str) -> bool:
 def _addresses(row: Any) -> list[str]:
     user = row.conversa.removeprefix(f"{row.phone_number_id}:")
     return [who for who in (user, row.wa_id) if who]
+
+
+# Bytes leave as what they are: the request as its JSON text, a file in base64.
+_ROW = {
+    "nfse_emissao": "to_jsonb(t) || jsonb_build_object('payload_enviado', convert_from(t.payload_enviado, 'UTF8'))",
+    "nfse_documento": "to_jsonb(t) || jsonb_build_object('conteudo', encode(t.conteudo, 'base64'))",
+}
+
+
+async def export(connection: Connection, pessoa: Pessoa) -> dict[str, list[Any]]:
+    """Return the rows of each part, by its name, as plain data for a JSON file; nothing is masked."""
+    copied: dict[str, list[Any]] = {}
+    for parte in pessoa.partes:
+        row = _ROW.get(parte.tabela, "to_jsonb(t)")
+        found = statement(f"SELECT {row} FROM {parte.tabela} t WHERE {parte.onde}", pessoa.valores)
+        copied[parte.nome] = list((await connection.execute(found)).scalars())
+    return copied

@@ -7,6 +7,7 @@ for longest. What another version of us wrote, and this one does not know, takes
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -18,6 +19,8 @@ from state_machine.protocol.emission import StatusEmissao
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from state_machine.protocol.emission import NaturalKey
 
 # Of another version: its own status, or that of an attempt before it, which is asked before this one is sent. The
 # latter is only looked at in what would be taken: PostgreSQL can't guess how rare it is, and would read whole queues.
@@ -114,6 +117,29 @@ FROM due, nfse_emissao e, nfse_processada p
 WHERE c.id = due.id AND e.id = c.emissao_id AND p.emissao_id = e.id
 RETURNING c.*, due.envio AS era, e.prestador_id, e.prestador_cnpj, e.id_integracao, p.id_externo
 """)  # noqa: S608 - our own constants
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """An order under our lease: ``epoch`` is its fence, ``emissao_id`` the emission that it is about."""
+
+    id: int
+    epoch: int
+    emissao_id: int
+    prestador_id: int
+    key: NaturalKey
+    conversa: str
+    correlacao: str | None
+    tomada_em: float  # our monotonic clock when we took it, to notice that we were frozen
+
+    @property
+    def prestador(self) -> str:
+        """The issuer's CNPJ."""
+        return self.key.prestador
+
+
+class OrderLeaseLostError(Exception):
+    """Somebody else took this order over; what we learnt is theirs to learn again."""
 
 
 def shares(livres: int, ocupadas: Mapping[int, int]) -> dict[str, Any]:

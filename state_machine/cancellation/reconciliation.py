@@ -106,6 +106,12 @@ class Passo:
     aviso: Aviso | None = None
     motivo: str | None = None
     suspender: str | None = None
+    retida: Literal["circuito"] | None = None  # why it waits without a call: the gateway is down
+
+    @property
+    def status(self) -> Envio:
+        """How far it has come then."""
+        return self.andamento.envio
 
 
 def deve_enviar(andamento: Andamento) -> bool:
@@ -163,7 +169,7 @@ def apos_consulta(andamento: Andamento, finding: CancelFinding, agora: datetime,
 
 def sem_chamada(andamento: Andamento, espera: float, agora: datetime, politica: Politica) -> Passo:
     """Decide when the gateway is left alone for ``espera`` seconds: nothing counts as an attempt."""
-    return _espera(andamento, agora, politica, espera)
+    return replace(_espera(andamento, agora, politica, espera), retida="circuito")
 
 
 def interrompido(andamento: Andamento) -> Andamento:
@@ -201,16 +207,11 @@ def _espera(
 ) -> Passo:
     """Look again later; tell the user once when it takes long, and people when it takes a day."""
     idade: timedelta = agora - andamento.confirmado_em
-    degrau = politica.escada[min(andamento.consultas, len(politica.escada) - 1)]
+    degrau = politica.degrau(andamento.consultas)
     if andamento.envio is Envio.COM_GENTE:
         return Passo(andamento, None if idade > GIVE_UP_ASKING_AFTER else degrau, motivo=motivo)
     if idade > HUMAN_AFTER:
         novo = replace(andamento, envio=Envio.COM_GENTE, avisado=True)
         return Passo(novo, max(daqui or 0.0, politica.escada[-1]), "falhou", motivo or "no answer within 24 h")
-    if idade >= politica.avisar_apos and not andamento.avisado:
-        return Passo(replace(andamento, avisado=True), degrau if daqui is None else daqui, "demorou", motivo)
-    if daqui is None:
-        daqui = degrau
-        if not andamento.avisado:  # wake up in time to tell the user
-            daqui = min(daqui, (politica.avisar_apos - idade).total_seconds())
-    return Passo(andamento, daqui, motivo=motivo)
+    daqui, aviso = politica.proxima(idade, degrau, daqui, avisado=andamento.avisado)
+    return Passo(replace(andamento, avisado=andamento.avisado or aviso is not None), daqui, aviso, motivo)

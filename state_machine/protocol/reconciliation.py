@@ -68,6 +68,24 @@ class Politica:
     avisar_apos: timedelta = timedelta(seconds=30)
     retentativas: Retentativas = field(default_factory=Retentativas)
 
+    def degrau(self, subidos: int) -> float:
+        """Return the seconds of the rung after ``subidos`` rungs."""
+        return self.escada[min(subidos, len(self.escada) - 1)]
+
+    def proxima(
+        self, idade: timedelta, degrau: float, daqui: float | None, *, avisado: bool
+    ) -> tuple[float, Literal["demorou"] | None]:
+        """Return the seconds until the next look, and the news where the user is to hear now that it takes long.
+
+        ``daqui`` is when it must be; else it is the rung ``degrau``, or earlier to tell the user in time.
+        """
+        if avisado:
+            return degrau if daqui is None else daqui, None
+        ate_avisar = (self.avisar_apos - idade).total_seconds()
+        if ate_avisar <= 0:
+            return degrau if daqui is None else daqui, "demorou"
+        return min(degrau, ate_avisar) if daqui is None else daqui, None
+
 
 @dataclass(frozen=True, slots=True)
 class Andamento:
@@ -112,6 +130,11 @@ class Passo:
     suspender: str | None = None
     retida: Retida | None = None
     outra: str | None = None  # the number of the note that an invoice repaired by this one became after all
+
+    @property
+    def status(self) -> StatusEmissao:
+        """The status that follows."""
+        return self.andamento.status
 
 
 def deve_enviar(andamento: Andamento) -> bool:
@@ -197,7 +220,7 @@ def _ausente(andamento: Andamento, agora: datetime, politica: Politica) -> Passo
         return _espera(andamento, "absent at the gateway", agora, politica)
     if andamento.ausente_desde is None or agora < andamento.ausente_desde:
         novo = replace(em_duvida(andamento), ausente_desde=agora)
-        degrau = politica.escada[min(andamento.rodadas, len(politica.escada) - 1)] if andamento.rodadas else 0.0
+        degrau = politica.degrau(andamento.rodadas) if andamento.rodadas else 0.0
         return _espera(novo, "absent once", agora, politica, daqui=max(ABSENT_TWICE_AFTER.total_seconds(), degrau))
     resta = ABSENT_TWICE_AFTER - (agora - andamento.ausente_desde)
     if resta > timedelta(0):
@@ -322,14 +345,14 @@ def _espera(
     nobody accepted, staff about what is unknown.
     """
     idade = agora - _desde(andamento)
-    degrau = min(andamento.consultas + andamento.rodadas, len(politica.escada) - 1)
+    degrau = politica.degrau(andamento.consultas + andamento.rodadas)
     if andamento.status in ASSENTADOS:  # a hint made us look: once up the ladder, and then wait for another
         if andamento.consultas >= len(politica.escada):
             return _assenta(andamento, andamento.status, nota, motivo=motivo)
-        return Passo(andamento, politica.escada[degrau], nota, motivo=motivo)
+        return Passo(andamento, degrau, nota, motivo=motivo)
     if andamento.status is StatusEmissao.ERRO:
         fim = idade > GIVE_UP_ASKING_AFTER
-        return Passo(andamento, None if fim else daqui or politica.escada[degrau], nota, motivo=motivo)
+        return Passo(andamento, None if fim else daqui or degrau, nota, motivo=motivo)
     if deve_perguntar(andamento, agora):
         novo = replace(andamento, avisado=True)
         return Passo(novo, None, nota, "ainda_quer", motivo or "accepted by nobody for 24 h", retida="pessoa")
@@ -337,11 +360,5 @@ def _espera(
         # How often anything was sent is kept in ``envios``; a person decides about sending again, we only ask on.
         novo = replace(andamento, status=StatusEmissao.ERRO, avisado=True)
         return Passo(novo, max(daqui or 0.0, politica.escada[-1]), nota, "falhou", motivo or "no result within 24 h")
-    if idade >= politica.avisar_apos and not andamento.avisado:
-        andamento = replace(andamento, avisado=True)
-        return Passo(andamento, politica.escada[degrau] if daqui is None else daqui, nota, "demorou", motivo)
-    if daqui is None:
-        daqui = politica.escada[degrau]
-        if not andamento.avisado:  # wake up in time to tell the user
-            daqui = min(daqui, (politica.avisar_apos - idade).total_seconds())
-    return Passo(andamento, daqui, nota, motivo=motivo)
+    daqui, aviso = politica.proxima(idade, degrau, daqui, avisado=andamento.avisado)
+    return Passo(replace(andamento, avisado=andamento.avisado or aviso is not None), daqui, nota, aviso, motivo)

@@ -2,20 +2,24 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from owner import as_owner
 from patience import PATIENCE
+from structlog.testing import capture_logs
 
 import bot.loops.schedule
+from bot.loops.jobs import JOBS, Job, JobContext
 from bot.loops.schedule import Schedule, ScheduleSilentError
 from persistence.db.engine import Database
+from persistence.people.retention import Prazos
 from persistence.queue.backlog import Backlog
 from persistence.queue.inbox import Inbox
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
 SLOT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -27,8 +31,13 @@ async def database(database_url: str) -> AsyncIterator[Database]:
     await database.close()
 
 
-def scheduler(database: Database) -> Schedule:
-    return Schedule(database, Inbox(database, 0), Backlog(database))
+async def no_audit() -> int:
+    return 0
+
+
+def scheduler(database: Database, jobs: Sequence[Job] = JOBS) -> Schedule:
+    context = JobContext(database, Inbox(database, 0), Backlog(database), no_audit, Prazos(0, 0, 0, 0, 0))
+    return Schedule(context, jobs)
 
 
 async def test_three_schedulers_run_a_slot_once(database: Database) -> None:
@@ -46,7 +55,7 @@ async def test_old_slots_are_forgotten(database: Database) -> None:
     now = datetime.now(UTC)
     await replica._take_slot("expiry", datetime(2020, 1, 1, tzinfo=UTC))
     await replica._take_slot("expiry", now)
-    assert await replica._forget_slots() == 1
+    assert await replica.run_job("slots") == 1
     assert await database.pool.fetchval("SELECT slot FROM job_slots") == now
 
 
@@ -81,17 +90,54 @@ async def test_a_scheduler_that_falls_silent_is_a_failure(database: Database, mo
 
 async def test_nothing_overdue_is_no_work(database: Database) -> None:
     """A sweep over an empty house puts nothing into the inbox."""
-    assert await scheduler(database).expire() == 0
+    assert await scheduler(database).run_job("expiry") == 0
     assert await database.pool.fetchval("SELECT count(*) FROM inbox") == 0
 
 
-async def test_the_audit_is_one_of_the_jobs(database: Database) -> None:
-    """A house with an audit has it looked at hourly; one without has no such job."""
-
-    async def audit() -> int:
-        return 0
-
-    audited = Schedule(database, Inbox(database, 0), Backlog(database), audit)
-    for replica, there in ((audited, True), (scheduler(database), False)):
+async def test_every_row_of_the_table_is_a_job(database: Database) -> None:
+    """A job is looked at as often as its row says, the audit hourly; what has no row is no job."""
+    without = [job for job in JOBS if job.name != "audit"]
+    for jobs, there in ((JOBS, True), (without, False)):
+        replica = scheduler(database, jobs)
         replica._add_jobs()
         assert (replica._scheduler.get_job("audit") is not None) is there
+        planned = {job.id: job.trigger.interval.total_seconds() for job in replica._scheduler.get_jobs()}
+        del planned["beat"]
+        assert planned == {job.name: job.every for job in jobs}
+
+
+async def test_a_job_runs_in_one_slot_once(database: Database) -> None:
+    """A slot that is longer than the time between two looks is taken by the first of them, on whichever replica."""
+    ran = []
+
+    async def work(_: JobContext) -> int:
+        ran.append(1)
+        return 1
+
+    job = Job("long", 1, work, "it only counts", slot=100 * 365 * 86_400)
+    for replica in [scheduler(database, [job]) for _ in range(3)]:
+        await replica._look(job)
+    assert len(ran) == 1
+    slot = await database.pool.fetchval("SELECT slot FROM job_slots WHERE job = 'long'")
+    assert slot == datetime(1970, 1, 1, tzinfo=UTC)
+
+
+async def test_a_failed_job_stops_no_other(database: Database) -> None:
+    """Its next slot comes; the scheduler goes on."""
+
+    async def fail(_: JobContext) -> int:
+        raise ConnectionError
+
+    with capture_logs() as logs:
+        await scheduler(database)._look(Job("fails", 1, fail, "it does nothing"))
+    assert [(line["event"], line["job"], line["error"]) for line in logs] == [
+        ("job_failed", "fails", "ConnectionError")
+    ]
+
+
+def test_the_operators_page_lists_the_jobs() -> None:
+    """``docs/operators.md`` has each row of the table: name, seconds between two looks, what one run does."""
+    page = (Path(__file__).parents[3] / "docs" / "operators.md").read_text()
+    rows = [f"| `{job.name}` | {job.every} | {(job.run.__doc__ or '').strip().removesuffix('.')} |" for job in JOBS]
+    assert [row for row in rows if row not in page] == []
+    assert len({job.name for job in JOBS}) == len(JOBS)

@@ -15,8 +15,7 @@ from stored_work import cancellation, clear, emission, lease_ends, message, note
 from bot.delivery.sender import AMBIGUOUS_WAIT
 from bot.demo.world import demo_settings
 from bot.house import open_house
-from bot.orders.cancellation import SEND_WITHIN as CANCEL_WITHIN
-from bot.orders.emission import SEND_WITHIN
+from bot.orders.order import Call
 from bot.settings import Settings
 from gateway.http.recording import Recorded
 from persistence.db.clock import DatabaseClock
@@ -29,8 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from bot.house import House
-    from bot.orders.cancellation import Cancellations
-    from bot.orders.emission import Emissions
+    from bot.orders.order import OrderWorker
     from persistence.fiscal.cancellation_work import Tarefa as TarefaDeCancelamento
     from persistence.fiscal.emissions import Tarefa
 
@@ -43,15 +41,15 @@ class Standstill(Scene):
     house: House
 
     @property
-    def issuing(self) -> Emissions:
+    def issuing(self) -> OrderWorker[Any, Any, Any]:
         """Who sends invoices."""
-        worker: Emissions = self.house.emissions._work.__self__
+        worker: OrderWorker[Any, Any, Any] = self.house.pumps["emissions"]._work.__self__
         return worker
 
     @property
-    def cancelling(self) -> Cancellations:
+    def cancelling(self) -> OrderWorker[Any, Any, Any]:
         """Who sends cancellations."""
-        worker: Cancellations = self.house.cancellations._work.__self__
+        worker: OrderWorker[Any, Any, Any] = self.house.pumps["cancellations"]._work.__self__
         return worker
 
     def calls(self) -> list[str]:
@@ -77,7 +75,7 @@ class Standstill(Scene):
 
     async def heard(self, tarefa: Tarefa, answer: Found | Absent | CannotTell) -> Any:
         """Settle an answer to a question, and return the row."""
-        await self.issuing._settlement.heard(tarefa, "find", answer, 1, Recorded())
+        await self.issuing.heard(tarefa, Call("find", answer, 1, Recorded()))
         return await row(self.database, "nfse_emissao", tarefa.id)
 
 
@@ -104,7 +102,7 @@ async def test_a_worker_frozen_before_sending_sends_nothing(still: Standstill) -
     stored, before = await emission(still.database), still.calls()
     tarefa = await still.taken()
     assert tarefa.pronta
-    await still.issuing.work(replace(tarefa, tomada_em=tarefa.tomada_em - SEND_WITHIN - 1))
+    await still.issuing.work(replace(tarefa, tomada_em=tarefa.tomada_em - still.issuing.send_within - 1))
     assert still.calls() == before
     found = await row(still.database, "nfse_emissao", stored)
     assert (found["status"], found["lease_until"], found["envios"]) == ("pendente", None, 0)
@@ -115,16 +113,16 @@ async def test_a_worker_frozen_before_cancelling_sends_nothing(still: Standstill
     """The same of a cancellation: another worker may have sent it meanwhile."""
     stored, before = await cancellation(still.database), still.calls()
     tarefa = await still.taken_cancellation()
-    await still.cancelling.work(replace(tarefa, tomada_em=tarefa.tomada_em - CANCEL_WITHIN - 1))
+    await still.cancelling.work(replace(tarefa, tomada_em=tarefa.tomada_em - still.cancelling.send_within - 1))
     assert still.calls() == before
     found = await row(still.database, "cancelamento", stored)
     assert (found["envio"], found["lease_until"], found["envios"]) == ("a_enviar", None, 0)
 
 
-def test_who_was_frozen_stops_before_the_lease_is_over() -> None:
+async def test_who_was_frozen_stops_before_the_lease_is_over(still: Standstill) -> None:
     """Later than that somebody else may have the work in hand."""
-    assert 0 < SEND_WITHIN <= emissions.LEASE_SECONDS / 2
-    assert 0 < CANCEL_WITHIN <= cancellation_work.LEASE_SECONDS / 2
+    assert 0 < still.issuing.send_within <= emissions.LEASE_SECONDS / 2
+    assert 0 < still.cancelling.send_within <= cancellation_work.LEASE_SECONDS / 2
 
 
 async def test_what_a_dead_worker_was_sending_is_asked_about(still: Standstill) -> None:
@@ -154,7 +152,7 @@ async def test_a_message_that_a_dead_worker_was_sending_waits_for_its_tick(still
     await outbox.claim(still.database, 10)
     await lease_ends(still.database, "outbox", stored)
     [saida] = await outbox.claim(still.database, 10)
-    await still.house.deliveries._work(saida)
+    await still.house.pumps["deliveries"]._work(saida)
     assert len(still.to_meta()) == before
     found = await row(still.database, "outbox", stored)
     assert found["status"] == "incerto"
@@ -204,8 +202,8 @@ async def test_the_pumps_keep_what_they_work_on(still: Standstill) -> None:
     asked = await cancellation(still.database)
     cancelamento = await still.taken_cancellation()
     for table, pump, piece in (
-        ("nfse_emissao", still.house.emissions, tarefa),
-        ("cancelamento", still.house.cancellations, cancelamento),
+        ("nfse_emissao", still.house.pumps["emissions"], tarefa),
+        ("cancelamento", still.house.pumps["cancellations"], cancelamento),
     ):
         row_id = stored if table == "nfse_emissao" else asked
         await still.database.pool.execute(f"UPDATE {table} SET lease_until = now() + interval '1 s'")  # noqa: S608 - ours

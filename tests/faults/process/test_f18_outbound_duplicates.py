@@ -71,7 +71,7 @@ async def somebody(road: Road) -> Person:
 async def hand_over(road: Road, ana: Person) -> None:
     """Put a message into the outbox; a conversation would mark as read too, and meet the fault with that."""
     await road.database.pool.execute(HI, road.conversation(ana))
-    road.house.deliveries.ring()
+    road.house.pumps["deliveries"].ring()
 
 
 async def looked_again(road: Road, outbox_id: int, motivo: str) -> None:
@@ -164,13 +164,13 @@ async def test_a_sender_frozen_before_sending_sends_nothing(road: Road) -> None:
     ana = await somebody(road)
     house: House = road.house
     pool = road.database.pool
-    sending = house.deliveries._work.__self__
+    sending = house.pumps["deliveries"]._work.__self__
     await pool.execute(HI, road.conversation(ana))
     [mine] = await outbox.claim(road.database, 1)
     await pool.execute(
         "UPDATE outbox SET lease_until = now() - interval '1 s', status = 'pendente' WHERE id = $1", mine.id
     )
-    house.deliveries.ring()
+    house.pumps["deliveries"].ring()
     await until(lambda: pool.fetchval("SELECT run_at IS NULL FROM outbox WHERE id = $1", mine.id))
     await sending.work(replace(mine, tomada_em=mine.tomada_em - SEND_WITHIN - 1))
     assert copies(road, ana) == 1

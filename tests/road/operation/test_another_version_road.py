@@ -79,7 +79,7 @@ async def test_an_unknown_status_stops_no_other_emission(road: Road) -> None:
     assert (row["status"], row["lease_until"]) == ("novo", None)
     assert await _unknown(road) == {"nfse_emissao": 1}
     with capture_logs() as logs:
-        await road.house.schedule._watch()
+        await road.house.schedule.run_job("watch")
     told = [
         (line["log_level"], line["kind"], line["count"]) for line in logs if line["event"] == "rows_of_another_version"
     ]

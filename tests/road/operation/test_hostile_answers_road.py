@@ -157,7 +157,7 @@ async def test_an_invoice_that_a_release_before_could_not_settle_is_settled(ways
         key,
     )
     ways.road.world.plugnotas.faults.clear()
-    ways.road.house.emissions.ring()
+    ways.road.house.pumps["emissions"].ring()
     await ana.files()
     await _one_note(ways.road, ana)
 

@@ -307,7 +307,7 @@ async def test_a_cancellation_that_nobody_confirms_expires(road: Road) -> None:
     await road.database.pool.execute(
         "UPDATE cancelamento SET expira_em = now() WHERE estado = 'aguardando_confirmacao'"
     )
-    await road.house.schedule.expire_cancellations()
+    await road.house.schedule.run_job("cancellation_expiry")
     await road.settled()
     assert (await _status(road, note))["estado"] == "expirado"
     assert "encerrado" in (await ana.press("Cancelar a nota", of=summary)).text

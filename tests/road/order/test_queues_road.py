@@ -188,7 +188,7 @@ async def test_a_retry_after_of_a_day_leaves_nobody_in_silence(database_url: str
 
         road.world.plugnotas.faults.clear()
         await road.database.pool.execute("UPDATE nfse_emissao SET proxima_acao_em = now() WHERE id = $1", waiting["id"])
-        road.house.emissions.ring()
+        road.house.pumps["emissions"].ring()
         await road.reached(ana, "aprovado")
         assert sum(TOLD in answer for answer in ana.answers) == 1
         assert len(await road.notes(ana)) == 1

@@ -89,7 +89,7 @@ async def test_one_probe_at_a_time_looks_whether_we_are_still_refused(road: Road
     async def probe() -> None:
         await road.database.pool.execute("UPDATE empresa SET sonda_em = now()")
         await road.database.pool.execute("UPDATE nfse_emissao SET proxima_acao_em = now() WHERE retida IS NOT NULL")
-        road.house.emissions.ring()
+        road.house.pumps["emissions"].ring()
 
     async def refusals() -> int:
         return sum([await _calls(road, key) for key in keys])

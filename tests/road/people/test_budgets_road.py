@@ -162,7 +162,7 @@ async def test_an_old_button_is_answered_beyond_the_bucket(road: Road) -> None:
     await road.database.pool.execute(
         "UPDATE session_snapshot SET expira_em = now() WHERE conversa = $1", road.conversation(ana)
     )
-    await road.house.schedule.expire()
+    await road.house.schedule.run_job("expiry")
     await road.reached(ana, "expirado")
     await road.house.redis.flushall()
     asked = await ana.say("sim")

@@ -20,7 +20,7 @@ async def open_for_module(database_url: str, redis_url: str) -> AsyncIterator[Ro
 
 async def _expired(road: Road, person: Person) -> None:
     async def swept() -> bool:
-        await road.house.schedule.expire()
+        await road.house.schedule.run_job("expiry")
         return bool((await road.session(person))["estado"] == "expirado")
 
     await until(swept)
@@ -62,7 +62,7 @@ async def test_every_word_moves_the_deadline(road: Road) -> None:
     await road.database.pool.execute(
         "UPDATE session_snapshot SET expira_em = now() + interval '1 h' WHERE conversa = $1", road.conversation(ana)
     )
-    assert await road.house.schedule.expire() == 0
+    assert await road.house.schedule.run_job("expiry") == 0
     assert (await road.session(ana))["estado"] == "dados_incompletos"
 
 
@@ -73,7 +73,7 @@ async def test_an_invoice_at_the_authority_never_expires(road: Road) -> None:
     await ana.say(FULL)
     await ana.touch("Confirmar")
     assert (await road.reached(ana, "processando"))["expira_em"] is None
-    await road.house.schedule.expire()
+    await road.house.schedule.run_job("expiry")
     road.world.plugnotas.faults.clear()
     await ana.files()
     assert (await road.session(ana))["estado"] == "aprovado"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest_asyncio
 from owner import as_owner
 
-from bot.model_use import Counted
+from bot.extractors import Counted
 from extractor.contract import Context
 from extractor.hybrid import HybridExtractor
 from persistence.conversations import model_use

@@ -1,0 +1,163 @@
+"""Periodic jobs: the table of them, and the work of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+import structlog
+
+from persistence.conversations import register_cache, snapshots
+from persistence.fiscal import cancellations
+from persistence.idempotency import records as idempotency
+from persistence.people import retention
+from persistence.queue.arrival import Arrival
+from persistence.staff import dashboard
+from persistence.tables import job_slots
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from persistence.db.engine import Database
+    from persistence.people.retention import Prazos
+    from persistence.queue.backlog import Backlog
+    from persistence.queue.inbox import Inbox
+
+HOUR, DAY = 3600, 86_400
+OPERATOR_AFTER_SECONDS = 3600.0  # an hour without an answer is no longer the city being slow
+SLOTS_KEPT = timedelta(days=1)
+EXPIRY_BATCH = 500
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class JobContext:
+    """What the jobs work with; ``audit`` is the daily audit of all companies."""
+
+    database: Database
+    inbox: Inbox
+    backlog: Backlog
+    audit: Callable[[], Awaitable[int]]
+    prazos: Prazos
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One row of ``JOBS``.
+
+    ``every``: seconds between two looks of a replica. ``slot``: seconds of one slot, which one replica takes; longer
+    than ``every``, the first look in it does the work. ``repeat``: why a second run of one slot does no harm (its
+    replica may die after the work, or a clock be wrong). ``run`` returns how many pieces it did.
+    """
+
+    name: str  # in ``job_slots.job`` and in the logs
+    every: int
+    run: Callable[[JobContext], Awaitable[int]]
+    repeat: str
+    slot: int = 0
+
+    @property
+    def slot_seconds(self) -> int:
+        """Seconds of one slot."""
+        return self.slot or self.every
+
+
+async def expire_sessions(context: JobContext) -> int:
+    """Put an event into the lane of every session whose deadline passed."""
+    async with context.database.transaction() as connection:
+        overdue = await snapshots.overdue(connection, EXPIRY_BATCH)
+        return await context.inbox.put_in(connection, [_deadline("prazo", "sessao", *each) for each in overdue])
+
+
+async def expire_cancellations(context: JobContext) -> int:
+    """Put an event into the lane of every cancellation whose deadline for the user's word passed."""
+    async with context.database.transaction() as connection:
+        overdue = await cancellations.overdue(connection, EXPIRY_BATCH)
+        arrivals = [_deadline("prazo_cancelamento", "cancelamento", *each) for each in overdue]
+        return await context.inbox.put_in(connection, arrivals)
+
+
+def _deadline(tipo: str, what: str, which: str | int, conversa: str, versao: int) -> Arrival:
+    """One row per version: what spoke after this sweep gets a new deadline and a new row."""
+    return Arrival(
+        chave=f"{tipo}:{which}:{versao}",
+        lane=conversa,
+        tipo=tipo,
+        payload={f"{what}_id": which},
+        correlacao=f"{tipo.replace('_', '-')}-{which}",
+        imediato=True,
+    )
+
+
+async def wake_sleepers(context: JobContext) -> int:
+    """Wake the lanes that hold open rows and wait for nothing."""
+    return await context.backlog.wake_sleepers()
+
+
+async def watch(context: JobContext) -> int:
+    """Log as errors what waits: rows of another version of us, and emissions without an answer for an hour."""
+    for tabela, count in (await context.backlog.unknown()).items():
+        if count:
+            log.error("rows_of_another_version", kind=tabela, count=count)
+    late = [g for g in await context.backlog.emissions() if g.oldest_seconds > OPERATOR_AFTER_SECONDS]
+    for group in late:
+        log.error("emissions_overdue", status=group.status, count=group.count, seconds=round(group.oldest_seconds))
+    return 0
+
+
+async def forget_slots(context: JobContext) -> int:
+    """Delete the slots that are older than a day."""
+    async with context.database.transaction() as connection:
+        old = job_slots.delete().where(job_slots.c.slot < sa.func.now() - SLOTS_KEPT)
+        return (await connection.execute(old)).rowcount
+
+
+async def prune_backlog(context: JobContext) -> int:
+    """Delete ticks and hints older than Meta's redelivery, and their idle lanes."""
+    return await context.backlog.prune()
+
+
+async def forget_idempotency(context: JobContext) -> int:
+    """Delete the idempotency records that have expired."""
+    async with context.database.transaction() as connection:
+        return await idempotency.cleanup(connection)
+
+
+async def forget_register(context: JobContext) -> int:
+    """Delete the old answers of the CNPJ register."""
+    async with context.database.transaction() as connection:
+        return await register_cache.prune(connection)
+
+
+async def count_dashboard(context: JobContext) -> int:
+    """Count the sums of the dashboard."""
+    return await dashboard.refresh(context.database)
+
+
+async def audit(context: JobContext) -> int:
+    """Compare the notes of every company whose audit of the day is missing."""
+    return await context.audit()
+
+
+async def forget_people(context: JobContext) -> int:
+    """Delete the personal data whose retention period has ended."""
+    return await retention.sweep(context.database, context.prazos)
+
+
+_DELETES = "what is deleted is not there a second time"
+JOBS: Sequence[Job] = (
+    Job("expiry", 5, expire_sessions, "the key of the row holds the session's version"),
+    Job("cancellation_expiry", 5, expire_cancellations, "the key of the row holds the cancellation's version"),
+    Job("sleepers", 60, wake_sleepers, "a lane that is due already stays so"),  # safety net
+    Job("watch", 300, watch, "it only logs"),
+    Job("slots", HOUR, forget_slots, _DELETES),
+    Job("prune", HOUR, prune_backlog, _DELETES),
+    Job("idempotency", HOUR, forget_idempotency, _DELETES),
+    Job("register_cache", HOUR, forget_register, _DELETES),
+    Job("dashboard", 600, count_dashboard, "the sums are replaced"),  # some seconds at a million journal rows
+    Job("audit", HOUR, audit, "each company's audit of a day is taken by a slot of its own"),  # a gateway may be away
+    Job("retention", HOUR, forget_people, _DELETES, slot=DAY),
+)

@@ -1,0 +1,280 @@
+"""Carries orders to the authority: the protocol of one kind of order, and the engine that runs every kind."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+import structlog
+
+from gateway.http.recording import recording
+from gateway.lines import Kind
+from persistence.fiscal import emissions
+from persistence.fiscal.emissions import Chamada
+from persistence.queue.slots import OrderLeaseLostError, Taken
+from state_machine.protocol.emission import CannotTell, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+
+    from bot.ports import FiscalGateway
+    from gateway.http.recording import Recorded
+    from gateway.lines import Lines
+    from persistence.db.connection import Connection
+    from persistence.db.engine import Database
+    from persistence.queue.inbox import Inbox
+    from persistence.queue.lanes import InboxRow, Lanes, Lease
+    from state_machine.protocol.reconciliation import Politica
+
+SHORTEST_PAUSE = 0.1  # seconds, when the circuit is just being probed
+SEND_WITHIN = 1 / 3  # of the lease: a worker frozen for longer than this after claiming must not send any more
+ASKING = "find"  # the operation of a question, in the attempts and the logs
+
+log = structlog.get_logger(__name__)
+
+
+class Step(Protocol):
+    """What follows: a decision of ``state_machine``."""
+
+    @property
+    def status(self) -> str:
+        """Where the order stands then."""
+
+    @property
+    def motivo(self) -> str | None:
+        """Why, for the record."""
+
+    @property
+    def retida(self) -> str | None:
+        """Why it waits without a call."""
+
+
+T = TypeVar("T", bound=Taken)
+A = TypeVar("A")
+P = TypeVar("P", bound=Step)
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[A]):
+    """One call to the gateway: what was asked, its answer, milliseconds, and what was recorded of it."""
+
+    operation: str
+    answer: A
+    latency_ms: int
+    tape: Recorded
+
+    @property
+    def told(self) -> str | None:
+        """The JSON received; ``None`` where the answer tells nothing, so that it does not overwrite what told more."""
+        return None if isinstance(self.answer, Unknown | CannotTell) else self.tape.recebido
+
+
+@dataclass(frozen=True, slots=True)
+class Instead(Generic[P]):
+    """What follows for an order that may not be sent now."""
+
+    passo: P
+
+
+@dataclass(frozen=True, slots=True)
+class OrderParts:
+    """What every kind of order is made with."""
+
+    database: Database
+    inbox: Inbox
+    gateway: FiscalGateway
+    politica: Politica
+    lines: Lines
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """The names of a kind's log events, written out, so that whoever reads one in a log finds it here."""
+
+    step: str
+    waits: str
+    given_back: str
+    lease_lost: str
+    failed: str
+
+
+class Order(Protocol[T, A, P]):
+    """One kind of order: claim, prepare, send or ask, classify, settle, conclude.
+
+    ``operation`` is its sending in the attempts, and ``kind`` the line (breaker, places) of its sendings;
+    ``lease_seconds`` is one lease, renewed while a call lasts; ``concurrency`` its slots per worker.
+
+    ``classify``, ``settle`` and ``conclude`` run in one transaction, in this order. ``claim``, ``settle`` and
+    ``prepare`` raise ``OrderLeaseLostError`` for an order that somebody else took over.
+    """
+
+    events: Events
+    operation: str
+    kind: Kind
+    lease_seconds: float
+    concurrency: int
+
+    async def claim(self, connection: Connection, free: int, held: Mapping[int, int]) -> list[T]:
+        """Take what is due, each company its share of the ``free`` slots; what may be sent is stored as being sent."""
+
+    async def renew(self, connection: Connection, piece: T) -> bool:
+        """Extend the lease from now; False when it was given back or is another's."""
+
+    async def give_back(self, connection: Connection, piece: T) -> None:
+        """Return what was taken and not sent: it is due again as it was."""
+
+    async def hint(self, connection: Connection, id_integracao: str | None, id_externo: str | None, corpo: Any) -> int:
+        """A webhook spoke of a note: its orders are looked at now; returns how many that were."""
+
+    def context(self, piece: T) -> Mapping[str, str | None]:
+        """Return what every log line about it carries."""
+
+    def sends(self, piece: T) -> bool:
+        """Tell whether it is to be sent; else it is asked about."""
+
+    async def prepare(self, piece: T) -> T | Instead[P]:
+        """Make it ready: bytes, record and credentials committed before the first byte leaves; or say what follows."""
+
+    async def send(self, piece: T) -> A:
+        """Send the stored bytes once."""
+
+    async def ask(self, piece: T) -> A:
+        """Ask once what the authority has."""
+
+    async def classify(self, connection: Connection, piece: T, answer: A) -> P:
+        """Decide what follows from an answer."""
+
+    async def postpone(self, connection: Connection, piece: T, seconds: float) -> P:
+        """Decide what follows while the gateway is left alone for so long: nothing counts as an attempt."""
+
+    async def settle(self, connection: Connection, piece: T, passo: P, call: Call[A] | None) -> None:
+        """Store what followed, and give the lease back. Raises ``OrderLeaseLostError`` for a late commit."""
+
+    async def conclude(self, connection: Connection, piece: T, passo: P, call: Call[A] | None) -> None:
+        """Store what else follows: records, credentials, the news to the conversation."""
+
+    def alarms(self, passo: P, *, called: bool) -> bool:
+        """Tell whether the log line about this step is an error; ``called``: the gateway was."""
+
+
+class OrderWorker(Generic[T, A, P]):
+    """Moves the orders of one kind on; any number of replicas, each order with one of them at a time."""
+
+    def __init__(self, order: Order[T, A, P], database: Database, lines: Lines) -> None:
+        self._order = order
+        self._database = database
+        self._lines = lines
+        self._held: Counter[int] = Counter()  # slots of this worker, by company
+        self.lease_seconds = order.lease_seconds
+        self.send_within = order.lease_seconds * SEND_WITHIN
+        self.concurrency = order.concurrency
+
+    async def claim(self, limit: int) -> list[T]:
+        """Take orders that are due, each company its share; ``limit`` slots are free."""
+        async with self._database.transaction() as connection:
+            taken = await self._order.claim(connection, limit, self._held)
+        self._held.update(piece.prestador_id for piece in taken)
+        return taken
+
+    async def renew(self, piece: T) -> bool:
+        """Keep an order whose gateway call takes long."""
+        async with self._database.alone() as connection:
+            return await self._order.renew(connection, piece)
+
+    async def work(self, piece: T) -> None:
+        """Send or ask once, and settle what came of it; never raises."""
+        with structlog.contextvars.bound_contextvars(**self._order.context(piece)):
+            try:
+                await self._advance(piece)
+            except OrderLeaseLostError:
+                log.warning(self._order.events.lease_lost, emissao_id=piece.emissao_id)
+            except Exception as error:
+                log.exception(self._order.events.failed, emissao_id=piece.emissao_id, error=type(error).__name__)
+            finally:
+                self._held -= Counter((piece.prestador_id,))  # companies without any are dropped
+
+    async def _advance(self, piece: T) -> None:
+        order, sending = self._order, self._order.sends(piece)
+        breaker = self._lines.breaker(piece.prestador, order.kind if sending else Kind.QUESTION)
+        if not breaker.allows():
+            await self._wait(piece, max(breaker.pause(), SHORTEST_PAUSE))
+        elif not sending:
+            await self._call(piece, ASKING, order.ask)
+        elif isinstance(ready := await order.prepare(piece), Instead):
+            await self._wait(piece, ready)
+        elif time.monotonic() - ready.tomada_em > self.send_within:
+            await self._give_back(ready)
+        else:
+            await self._call(ready, order.operation, order.send)
+
+    async def _wait(self, piece: T, why: float | Instead[P]) -> None:
+        """Store what follows where nothing was called: ``why`` is a decision, or for how long nobody may call."""
+        async with self._database.transaction() as connection:
+            if isinstance(why, Instead):
+                passo = why.passo
+            else:
+                passo = await self._order.postpone(connection, piece, why)
+            await self._order.settle(connection, piece, passo, None)
+            await self._order.conclude(connection, piece, passo, None)
+        write = log.error if self._order.alarms(passo, called=False) else log.info
+        write(self._order.events.waits, emissao_id=piece.emissao_id, reason=passo.retida, status=passo.status)
+
+    async def _give_back(self, piece: T) -> None:
+        """We were frozen before sending: nothing left the house; the epoch tells if somebody took it over."""
+        log.warning(self._order.events.given_back, emissao_id=piece.emissao_id)
+        async with self._database.transaction() as connection:
+            await self._order.give_back(connection, piece)
+
+    async def _call(self, piece: T, operation: str, call: Callable[[T], Awaitable[A]]) -> None:
+        started = time.monotonic()
+        with recording() as tape:
+            answer = await call(piece)
+        await self.heard(piece, Call(operation, answer, round((time.monotonic() - started) * 1000), tape))
+
+    async def heard(self, piece: T, call: Call[A]) -> None:
+        """Store what an answer means and what follows from it. Raises ``OrderLeaseLostError``."""
+        result = type(call.answer).__name__
+        async with self._database.transaction() as connection:
+            passo = await self._order.classify(connection, piece, call.answer)
+            await self._order.settle(connection, piece, passo, call)
+            chamada = Chamada(call.operation, result, passo.motivo, call.latency_ms, **call.tape.masked())
+            emissions.record_attempt(connection, piece.emissao_id, chamada)
+            await self._order.conclude(connection, piece, passo, call)
+        write = log.error if self._order.alarms(passo, called=True) else log.info
+        write(
+            self._order.events.step,
+            emissao_id=piece.emissao_id,
+            operation=call.operation,
+            resultado=result,
+            status=passo.status,
+            latency_ms=call.latency_ms,
+        )
+
+
+class Hints:
+    """Takes a gateway's webhook: a hint to look at the orders of those notes now, nothing more."""
+
+    def __init__(
+        self, database: Database, lanes: Lanes, orders: Collection[Order[Any, Any, Any]], ring: Callable[[], None]
+    ) -> None:
+        self._database = database
+        self._lanes = lanes
+        self._orders = orders
+        self._ring = ring
+
+    async def on_hint(self, lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:
+        """Make the orders due that the rows speak of."""
+        ids = [row.id for row in rows]
+        concerned = 0
+        async with self._database.transaction() as connection:
+            for row in rows:
+                for hinted in row.payload.get("hints", ()):
+                    note = hinted.get("id_integracao"), hinted.get("id_externo"), row.payload.get("corpo")
+                    # the orders of a note have one emission
+                    concerned += max([await order.hint(connection, *note) for order in self._orders])
+            await self._lanes.done(connection, lease, ids)
+        self._ring()
+        log.info("gateway_hint", rows=len(rows), count=concerned)
+        return ids

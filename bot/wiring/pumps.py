@@ -1,0 +1,52 @@
+"""The pumps: one for each kind of order, from a table, and one for the messages to people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bot.delivery.attachments import Attachments
+from bot.delivery.sender import Delivery
+from bot.loops.pump import Pump
+from bot.orders.cancellation import Cancellations
+from bot.orders.emission import Emissions
+from bot.orders.order import Hints, OrderParts, OrderWorker
+from bot.policy import politica_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bot.orders.order import Order
+    from bot.wiring.outside import Outside
+    from bot.wiring.stores import Stores
+
+    Work = OrderWorker[Any, Any, Any] | Delivery
+
+# A kind of order is a module of ``bot/orders`` and a row here: the name of its pump, which logs and loops use. A note's
+# orders are hinted at in this order, which is that of the locks.
+ORDERS: Mapping[str, Callable[[OrderParts], Order[Any, Any, Any]]] = {
+    "emissions": Emissions,
+    "cancellations": Cancellations,
+}
+
+
+class Pumps(dict[str, Pump[Any]]):
+    """The pumps by name, and who hears the gateway's hints about their orders."""
+
+    def __init__(self, stores: Stores, outside: Outside) -> None:
+        database, gateway, lines = stores.database, outside.gateway, outside.lines
+        parts = OrderParts(database, stores.inbox, gateway, politica_of(stores.settings), lines)
+        orders = {name: kind(parts) for name, kind in ORDERS.items()}
+        works: dict[str, Work] = {name: OrderWorker(order, database, lines) for name, order in orders.items()}
+        attachments = Attachments(database, outside.whatsapp, gateway, lines)
+        works["deliveries"] = Delivery(database, outside.whatsapp, attachments, stores.metrics)
+        super().__init__({name: _pump(name, work) for name, work in works.items()})
+        self.hints = Hints(database, stores.lanes, orders.values(), self.ring)
+
+    def ring(self) -> None:
+        """Have all of them look for work now."""
+        for pump in self.values():
+            pump.ring()
+
+
+def _pump(name: str, work: Work) -> Pump[Any]:
+    return Pump(name, work.claim, work.work, work.renew, lease_seconds=work.lease_seconds, concurrency=work.concurrency)

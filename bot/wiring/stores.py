@@ -1,0 +1,62 @@
+"""What the house keeps its state in: PostgreSQL, Redis, and what stands on them."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from redis.asyncio import Redis
+
+from bot.budgets import Budgets
+from bot.policy import limits_of
+from persistence.conversations.redis_line import RedisLine
+from persistence.conversations.sessions import LiveSessions
+from persistence.db.engine import Database
+from persistence.queue.backlog import Backlog
+from persistence.queue.inbox import Inbox
+from persistence.queue.lanes import Lanes
+from telemetry.metrics import Metrics
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from bot.settings import Settings
+
+LANE_LEASE_SECONDS = 10.0  # renewed while a turn lasts; a dead worker's conversations wait this long
+REDIS_TIMEOUT = 2.0  # seconds; a live session that takes longer is read from its snapshot
+
+
+@dataclass(frozen=True)
+class Stores:
+    """The open stores, the settings that they were opened with, and the process's figures."""
+
+    settings: Settings
+    metrics: Metrics
+    database: Database
+    redis: Redis
+    inbox: Inbox
+    lanes: Lanes
+    backlog: Backlog
+    live: LiveSessions
+    budgets: Budgets
+
+
+@asynccontextmanager
+async def open_stores(settings: Settings, database_url: str, redis_url: str) -> AsyncIterator[Stores]:
+    """Open them on these servers; they are closed again in reverse order."""
+    async with AsyncExitStack() as stack:
+        metrics = Metrics()
+        database = await Database.open(database_url)
+        stack.push_async_callback(database.close)
+        redis = Redis.from_url(redis_url, socket_timeout=REDIS_TIMEOUT, socket_connect_timeout=REDIS_TIMEOUT)
+        stack.push_async_callback(redis.aclose)
+        line = RedisLine(redis, REDIS_TIMEOUT)
+        stack.push_async_callback(line.close)
+        inbox = Inbox(database, settings.debounce_seconds)
+        stack.push_async_callback(inbox.close)
+        lanes = Lanes(database, LANE_LEASE_SECONDS)
+        stack.push_async_callback(lanes.close)
+        budgets = Budgets(line, limits_of(settings), lambda budget: metrics.budget_refusals.labels(budget).inc())
+        live = LiveSessions(line, settings.session_ttl_seconds)
+        yield Stores(settings, metrics, database, redis, inbox, lanes, Backlog(database), live, budgets)

@@ -1,0 +1,59 @@
+"""What the house answers by HTTP: webhooks and console, or only health and figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.master_key import vault_of
+from console.app import create_console, mount
+from console.render.model_spend import Preco
+from gateway.plugnotas.hint import hinted_keys
+from webhooks.app import create_app, create_probe_app
+from webhooks.deps import WebhookDeps
+
+if TYPE_CHECKING:
+    from aiohttp import web
+
+    from bot.wiring.stores import Stores
+
+
+def web_app(stores: Stores, *, https: bool) -> web.Application:
+    """Return the machines' entrance and the console; ``https``: the console's cookies are for it only."""
+    deps, settings = _deps(stores), stores.settings
+    app = create_app(deps)
+    price = Preco(settings.openai_model, *settings.openai_price) if settings.openai_price else None
+    console = create_console(
+        stores.database,
+        stores.inbox,
+        stores.backlog,
+        vault_of(settings),
+        secure=https,
+        preco=price,
+        vivas=stores.live,
+        proxies=settings.trusted_proxies,
+        bodies=deps.bodies,
+    )
+    mount(app, console)
+    return app
+
+
+def probe_app(stores: Stores) -> web.Application:
+    """Return what a process without webhooks answers."""
+    return create_probe_app(_deps(stores))
+
+
+def _deps(stores: Stores) -> WebhookDeps:
+    settings = stores.settings
+    return WebhookDeps(
+        inbox=stores.inbox,
+        backlog=stores.backlog,
+        database=stores.database,
+        metrics=stores.metrics,
+        whatsapp_secrets=settings.app_secrets,
+        whatsapp_verify_token=settings.whatsapp_verify_token.get_secret_value().encode(),
+        gateway_paths=settings.gateway_paths,
+        gateway_headers=settings.gateway_headers,
+        read_hints=hinted_keys,
+        ping_redis=stores.redis.ping,
+        metrics_token=settings.metrics_token.get_secret_value().encode() or None,
+    )
