@@ -14,6 +14,8 @@ from bot.conversation.customers import Customers
 from bot.conversation.effects import Hands
 from bot.conversation.quarantine import Quarantine
 from bot.conversation.rps import Numbers
+from bot.conversation.session_events import SessionEvents
+from bot.conversation.subject import Resources, RowHandler
 from bot.conversation.turn import Conversations
 from bot.delivery import sender as delivery
 from bot.delivery.attachments import Attachments
@@ -34,10 +36,7 @@ from bot.orders.emission import Emissions
 from bot.orders.slow_notice import SlowNotices
 from bot.policy import limits_of, open_lines, politica_of, prazos_of
 from bot.subjects.account_notices import Notices
-from bot.subjects.cancellation_talk import Cancelling
-from bot.subjects.news import Outcomes
-from bot.subjects.staff_commands import StaffCommands
-from bot.subjects.staff_orders import Orders
+from bot.subjects.table import handlers_of, open_subjects
 from console.app import create_console, mount
 from console.render.model_spend import Preco
 from gateway.plugnotas.adapter import PlugNotas
@@ -54,6 +53,7 @@ from persistence.queue.backlog import Backlog
 from persistence.queue.inbox import Inbox
 from persistence.queue.lanes import Lanes
 from persistence.queue.outbox import LEASE_SECONDS as OUTBOX_LEASE_SECONDS
+from persistence.rows.inbox_rows import GatewayRow, MessageRow, MetaNoticeRow, StatusRow, UnreadableRow
 from telemetry.metrics import Metrics
 from webhooks.app import create_app, create_probe_app
 from webhooks.deps import WebhookDeps
@@ -236,43 +236,45 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             open_extractor(settings, refuse_in_transaction, breakers.watch, budgets.model)
         )
         live = LiveSessions(line, settings.session_ttl_seconds)
-        desk = Cancelling(database, inbox, lanes, ring=ring, prazo=timedelta(hours=settings.plugnotas_cancel_hours))
-        conversations = Conversations(
-            database,
-            lanes,
-            live,
-            Counted(extractor, database, settings.openai_model),
-            Customers(database, register),
-            whatsapp,
-            Hands(gateway, Numbers(Ambiente(settings.fiscal_environment))),
-            desk,
-            budgets,
-            ttl_seconds=settings.session_ttl_seconds,
-            repeat_seconds=settings.repeat_window_seconds,
-            ring=ring,
-            ring_delivery=deliveries.ring,
+        hands = Hands(gateway, Numbers(Ambiente(settings.fiscal_environment)))
+        sessions = SessionEvents(database, lanes, live, hands, ttl_seconds=settings.session_ttl_seconds, ring=ring)
+        subjects = open_subjects(
+            Resources(
+                database=database,
+                inbox=inbox,
+                lanes=lanes,
+                live=live,
+                sessions=sessions,
+                extractor=Counted(extractor, database, settings.openai_model),
+                customers=Customers(database, register),
+                hands=hands,
+                budgets=budgets,
+                repeat=timedelta(seconds=settings.repeat_window_seconds),
+                cancellation_wait=timedelta(hours=settings.plugnotas_cancel_hours),
+                ring=ring,
+                ring_delivery=deliveries.ring,
+            )
         )
+        conversations = Conversations(database, whatsapp, budgets, subjects)
         stack.push_async_callback(conversations.close)
-        outcomes = Outcomes(conversations)
         notices = Notices(database, lanes, metrics)
         worker = LaneWorker(
             lanes,
-            {
-                "mensagem": notices.unless_foreign(settings.whatsapp_phone_number_id, conversations.on_messages),
-                "emissao": outcomes.on_emission,
-                "prazo": outcomes.on_deadline,
-                "ordem": Orders(database, lanes, conversations, ring=ring).on_order,
-                "retomar": outcomes.on_resumed,
-                "cancelamento": cancelling.on_news,
-                "prazo_cancelamento": desk.on_deadline,
-                "gateway": issuing.on_hint,
-                "status": Ticks(database, lanes, metrics).on_status,
-                "aviso_meta": notices.on_notice,
-                "ilegivel": notices.on_notice,
-                "equipe": StaffCommands(database, lanes, live, conversations, ring).on_command,
-            },
+            handlers_of(
+                subjects,
+                (
+                    RowHandler(
+                        MessageRow,
+                        notices.unless_foreign(settings.whatsapp_phone_number_id, conversations.on_messages),
+                    ),
+                    RowHandler(GatewayRow, issuing.on_hint),
+                    RowHandler(StatusRow, Ticks(database, lanes, metrics).on_status),
+                    RowHandler(MetaNoticeRow, notices.on_notice),
+                    RowHandler(UnreadableRow, notices.on_notice),
+                ),
+            ),
             metrics,
-            set_aside=Quarantine(database, lanes, live, conversations, ring).set_aside,
+            set_aside=Quarantine(database, lanes, live, sessions, ring).set_aside,
         )
         audit = Audit(database, gateway, lines, metrics, ring=ring)
         schedule = Schedule(database, inbox, backlog, audit.daily, prazos_of(settings))

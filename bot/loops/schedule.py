@@ -18,6 +18,7 @@ from persistence.fiscal import cancellations
 from persistence.idempotency import records as idempotency
 from persistence.people import retention
 from persistence.queue.arrival import Arrival
+from persistence.rows.inbox_rows import CancellationDeadlineRow, DeadlineRow
 from persistence.staff import dashboard
 from persistence.tables import job_slots
 
@@ -110,14 +111,12 @@ class Schedule:
         async with self._database.transaction() as connection:
             overdue = await snapshots.overdue(connection, EXPIRY_BATCH)
             arrivals = [
-                Arrival(
+                Arrival.of(
+                    DeadlineRow(sessao_id),
                     # one per version: a session that spoke after this sweep gets a new deadline and a new event
                     chave=f"prazo:{sessao_id}:{versao}",
                     lane=conversa,
-                    tipo="prazo",
-                    payload={"sessao_id": sessao_id},
                     correlacao=f"prazo-{sessao_id}",
-                    imediato=True,
                 )
                 for sessao_id, conversa, versao in overdue
             ]
@@ -127,13 +126,11 @@ class Schedule:
         """Do the same for every cancellation that waits for the user's word."""
         async with self._database.transaction() as connection:
             arrivals = [
-                Arrival(
+                Arrival.of(
+                    CancellationDeadlineRow(cancelamento_id),
                     chave=f"prazo_cancelamento:{cancelamento_id}:{versao}",
                     lane=conversa,
-                    tipo="prazo_cancelamento",
-                    payload={"cancelamento_id": cancelamento_id},
                     correlacao=f"prazo-cancelamento-{cancelamento_id}",
-                    imediato=True,
                 )
                 for cancelamento_id, conversa, versao in await cancellations.overdue(connection, EXPIRY_BATCH)
             ]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import structlog
 
-from bot.conversation.effects import text_message
 from bot.orders.cancellation_news import tell
 from gateway.http.recording import recording
 from gateway.lines import Kind
@@ -17,14 +16,12 @@ from persistence.fiscal import cancellation_work as work
 from persistence.fiscal import cancellations, emissions, issued
 from persistence.fiscal.cancellation_work import LEASE_SECONDS, CancellationLeaseLostError
 from persistence.fiscal.emissions import Chamada
-from persistence.queue import outbox
 from state_machine.cancellation.machine import AutoridadeCancelou, AutoridadeManteve, decide
 from state_machine.cancellation.reconciliation import apos_consulta, apos_envio, deve_enviar, interrompido, sem_chamada
-from state_machine.catalogue import cancellation_texts as textos
 from state_machine.protocol.emission import CannotTell, Unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable
 
     from bot.ports import FiscalGateway
     from gateway.lines import Lines
@@ -32,10 +29,9 @@ if TYPE_CHECKING:
     from persistence.db.engine import Database
     from persistence.fiscal.cancellation_work import Tarefa
     from persistence.queue.inbox import Inbox
-    from persistence.queue.lanes import InboxRow, Lanes, Lease
-    from state_machine.cancellation.machine import Evento, NotaEmitida
+    from persistence.queue.lanes import Lanes
+    from state_machine.cancellation.machine import Evento
     from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome, Passo
-    from state_machine.machine.effects import Mensagem
     from state_machine.protocol.reconciliation import Politica
 
 log = structlog.get_logger(__name__)
@@ -176,33 +172,3 @@ class Cancellations:
             motivo=passo.motivo,
             correlacao=tarefa.correlacao or tarefa.key.id_integracao,
         )
-
-    async def on_news(self, lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:
-        """Tell the user what became of a cancellation, or that a note was cancelled elsewhere."""
-        row = rows[0]
-        async with self._database.transaction() as connection:
-            nota = await issued.locked(connection, row.payload["emissao_id"])
-            if nota is not None:
-                mensagem = text_message(_news(nota, row.payload))
-                outbox.enqueue(
-                    connection, conversa=lease.lane, mensagem=mensagem, chave=row.chave, correlacao=row.correlacao
-                )
-            await self._lanes.done(connection, lease, [row.id])
-        self._ring()
-        return [row.id]
-
-
-def _news(nota: NotaEmitida, payload: dict[str, Any]) -> Mensagem:
-    match payload["aviso"]:
-        case "cancelada":
-            return textos.cancelada(nota)
-        case "por_fora":
-            return textos.cancelada_por_fora(nota)
-        case "negada":
-            return textos.negada(nota, payload.get("motivo") or "")
-        case "demorou":
-            return textos.demorou(nota)
-        case "falhou":
-            return textos.com_a_equipe(nota)
-        case _:
-            raise ValueError("news of a cancellation that nobody understands")

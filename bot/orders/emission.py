@@ -14,6 +14,7 @@ from gateway.http.recording import recording
 from gateway.lines import Kind
 from persistence.fiscal import cancellation_work, emissions
 from persistence.fiscal.emissions import LEASE_SECONDS, EmissionLeaseLostError
+from persistence.rows.inbox_rows import GatewayRow
 from state_machine.protocol.emission import Found, NaturalKey, StatusEmissao
 from state_machine.protocol.reconciliation import Passo, deve_enviar
 
@@ -133,11 +134,10 @@ class Emissions:
         concerned = 0
         async with self._database.transaction() as connection:
             for row in rows:
-                for hinted in row.payload.get("hints", ()):
-                    await cancellation_work.hint(connection, hinted.get("id_integracao"), hinted.get("id_externo"))
-                    concerned += await emissions.hint(
-                        connection, hinted.get("id_integracao"), hinted.get("id_externo"), row.payload.get("corpo")
-                    )
+                told = GatewayRow.of(row.payload)
+                for hint in told.hints:
+                    await cancellation_work.hint(connection, hint.id_integracao, hint.id_externo)
+                    concerned += await emissions.hint(connection, hint.id_integracao, hint.id_externo, told.corpo)
             await self._lanes.done(connection, lease, ids)
         self._ring()
         log.info("gateway_hint", rows=len(rows), count=concerned)
