@@ -10,6 +10,7 @@ from persistence.conversations import snapshots
 from persistence.fiscal import attempts, suspension
 from persistence.queue.arrival import Arrival
 from persistence.queue.inbox import Inbox
+from persistence.rows.inbox_rows import OrderRow
 from persistence.tables import empresa
 from state_machine.machine.states import Estado
 from state_machine.protocol.emission import StatusEmissao
@@ -65,13 +66,11 @@ async def reprocess(database: Database, id_integracao: str) -> list[str]:
         refusal = _refusal(row, repaired=await snapshots.repaired(connection, row.sessao_id))
         if refusal:
             raise CommandRefusedError(f"{id_integracao}: {refusal}; nada mudou.")
-        order = Arrival(
+        order = Arrival.of(
+            OrderRow("reprocessar", row.sessao_id, id_integracao),
             chave=f"reprocessar:{id_integracao}",
             lane=row.conversa,
-            tipo="ordem",
-            payload={"ordem": "reprocessar", "sessao_id": row.sessao_id, "id_integracao": id_integracao},
             correlacao=row.correlacao or id_integracao,
-            imediato=True,
         )
         new = await inbox.put_in(connection, [order])
     if not new:
@@ -93,13 +92,11 @@ async def send_stored(database: Database, id_integracao: str) -> list[str]:
             raise CommandRefusedError(
                 f"{id_integracao}: {why}; só se envia o que certamente ninguém aceitou. Nada mudou."
             )
-        order = Arrival(
+        order = Arrival.of(
+            OrderRow("enviar", row.sessao_id, id_integracao),
             chave=f"enviar:{id_integracao}:{row.versao}",
             lane=row.conversa,
-            tipo="ordem",
-            payload={"ordem": "enviar", "sessao_id": row.sessao_id, "id_integracao": id_integracao},
             correlacao=row.correlacao or id_integracao,
-            imediato=True,
         )
         new = await inbox.put_in(connection, [order])
     if not new:

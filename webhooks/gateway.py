@@ -9,6 +9,7 @@ from aiohttp import web
 
 from persistence.db import jsontext
 from persistence.queue.arrival import Arrival
+from persistence.rows.inbox_rows import GatewayRow, HintedNote
 from webhooks.bodies import read_body
 from webhooks.deps import DEPS
 from webhooks.security import is_any
@@ -60,11 +61,8 @@ def arrivals(raw: bytes, hints: list[Hint]) -> list[Arrival]:
 
 
 def _arrival(chave: str, lane: str, corpo: Any, hints: list[Hint]) -> Arrival:
-    named = [
-        {"id_externo": hint.id_externo, "id_integracao": hint.id_integracao, "protocolo": hint.protocolo}
-        for hint in hints
-    ]
-    return Arrival(chave, lane, "gateway", {"corpo": corpo, "hints": named}, correlation(), imediato=True)
+    named = tuple(HintedNote(hint.id_externo, hint.id_integracao, hint.protocolo) for hint in hints)
+    return Arrival.of(GatewayRow(corpo, named), chave=chave, lane=lane, correlacao=correlation())
 
 
 def _corpo(raw: bytes) -> Any:

@@ -13,6 +13,7 @@ import orjson
 from persistence.db import jsontext
 from persistence.queue.arrival import Arrival
 from persistence.queue.tick import Tick
+from persistence.rows.inbox_rows import MessageRow, MetaNoticeRow, StatusRow, UnreadableRow
 from state_machine.values.untrusted import legible_values
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Notification:
     def message_types(self) -> Iterator[str]:
         """Return Meta's type of each message, for the figures; ``outro`` where we don't know it."""
         for arrival in self.arrivals:
-            if arrival.tipo == "mensagem":
+            if arrival.tipo == MessageRow.tipo:
                 name = arrival.payload["mensagem"].get("type")
                 yield name if isinstance(name, str) and name in KNOWN_TYPES else "outro"
 
@@ -120,16 +121,10 @@ def _message(value: dict[str, Any], received: Any) -> Arrival:
     user = bsuid or _text(contact.get("user_id")) or sender or _text(contact.get("wa_id"))
     if not user:
         raise _NobodyError
-    return Arrival(
+    return Arrival.of(
+        MessageRow(number, legible_values(received), legible_values(contact), shown),
         chave=_bounded(wamid, _LONGEST_KEY),
         lane=f"{_bounded(number, _LONGEST_ID)}:{_bounded(user, _LONGEST_ID)}",
-        tipo="mensagem",
-        payload={
-            "phone_number_id": number,
-            "display_phone_number": shown,
-            "contato": legible_values(contact),
-            "mensagem": legible_values(received),
-        },
         correlacao=correlation(),
         imediato=_given(received, "type") != "text",  # only who writes text may still be writing
     )
@@ -140,17 +135,11 @@ def _status(value: dict[str, Any], received: Any) -> Arrival:
     bsuid, phone = _given(received, "recipient_user_id"), _given(received, "recipient_id")
     number, shown = _metadata(value)
     recipient = bsuid or phone or "desconhecido"
-    return Arrival(
+    return Arrival.of(
+        StatusRow(received, number, shown),
         chave=_bounded(f"status:{wamid}:{step}", _LONGEST_KEY),
         lane=f"entrega:{_bounded(number, _LONGEST_ID)}:{crc32(recipient.encode()) % TICK_LANES}",
-        tipo="status",
-        payload={
-            "phone_number_id": number,
-            "display_phone_number": shown,
-            "status": received,
-        },
         correlacao=correlation(),
-        imediato=True,
         tick=Tick.of(received),
     )
 
@@ -162,18 +151,16 @@ def _metadata(value: dict[str, Any]) -> tuple[str, str | None]:
 
 def _notice(entry: dict[str, Any], change: dict[str, Any]) -> Arrival:
     about = {"entry_id": entry.get("id"), "time": entry.get("time"), **change}
-    return Arrival(f"meta:{_digest(about)}", "meta", "aviso_meta", about, correlation(), imediato=True)
+    return Arrival.of(MetaNoticeRow(about), chave=f"meta:{_digest(about)}", lane="meta", correlacao=correlation())
 
 
 def _illegible(received: Any, motivo: str, digest: str | None = None) -> Arrival:
     digest = digest or _digest(received)
-    return Arrival(
+    return Arrival.of(
+        UnreadableRow("whatsapp", motivo, received),
         chave=f"ilegivel:{digest}",
         lane=f"ilegivel:{digest[:16]}",  # its own, so that it waits for nobody and nobody for it
-        tipo="ilegivel",
-        payload={"origem": "whatsapp", "motivo": motivo, "bruto": received},
         correlacao=correlation(),
-        imediato=True,
     )
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from gateway.register.cnpj import Empresa as CompanyEntry
     from persistence.db.connection import Connection
     from persistence.people.companies import Empresa
+    from persistence.rows.outbox_messages import OutboxMessage
     from state_machine.invoice.draft import Rascunho
     from state_machine.machine.session import Sessao
 
@@ -44,26 +45,6 @@ def one_reply(efeitos: Iterable[Efeito]) -> tuple[Efeito, ...]:
     todos = list(efeitos)
     respostas = [efeito for efeito in todos if isinstance(efeito, Responder)]
     return tuple(e for e in todos if not isinstance(e, Responder) or e is respostas[-1])
-
-
-def text_message(mensagem: Mensagem) -> dict[str, object]:
-    """Return the outbox's JSON for a text with or without buttons."""
-    return {
-        "tipo": "texto",
-        "texto": mensagem.texto,
-        "botoes": [{"id": botao.id, "titulo": botao.titulo} for botao in mensagem.botoes],
-    }
-
-
-def file_message(arquivo: EnviarArquivo) -> dict[str, object]:
-    """Return the outbox's JSON for an invoice's PDF or XML."""
-    return {
-        "tipo": "arquivo",
-        "emissao_id": arquivo.emissao_id,
-        "formato": arquivo.formato,
-        "nome": arquivo.nome,
-        "legenda": arquivo.legenda,
-    }
 
 
 class Hands:
@@ -94,12 +75,10 @@ class Hands:
                     pass  # the turn saves the session whenever it changed
                 case Responder(mensagem, unica):
                     resumo_de = sessao.revisao if _is_summary(mensagem) else None
-                    texto = text_message(mensagem)
-                    await self._say(connection, sessao, texto, correlacao, chave=unica, resumo_de=resumo_de)
+                    await self._say(connection, sessao, mensagem, correlacao, chave=unica, resumo_de=resumo_de)
                 case EnviarArquivo():
-                    arquivo = file_message(efeito)
                     chave = f"arquivo:{efeito.emissao_id}:{efeito.formato}"
-                    await self._say(connection, sessao, arquivo, correlacao, chave=chave, bloqueia=False)
+                    await self._say(connection, sessao, efeito, correlacao, chave=chave, bloqueia=False)
                 case RetomarEnvio(revisao):
                     await self._must(attempts.resume(connection, sessao.sessao_id, revisao), sessao)
                 case Dispensar(revisao):
@@ -115,7 +94,7 @@ class Hands:
         self,
         connection: Connection,
         sessao: Sessao,
-        mensagem: dict[str, object],
+        mensagem: OutboxMessage,
         correlacao: str,
         *,
         chave: str | None,

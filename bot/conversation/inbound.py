@@ -8,6 +8,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from persistence.conversations.conversations import Contato
+from persistence.rows.inbox_rows import MessageRow
 from state_machine.values.message_spans import Escrita
 
 if TYPE_CHECKING:
@@ -82,6 +83,36 @@ class Chegada:
     entrada: Entrada
     wamid: str
 
+    @property
+    def ids(self) -> list[int]:
+        """The rows that the turn consumes."""
+        return [row.id for row in self.rows]
+
+    @property
+    def correlacao(self) -> str:
+        """The newest row's: it follows the turn from here."""
+        return self.rows[-1].correlacao
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """A row, read."""
+
+    row: InboxRow
+    of: MessageRow
+
+    @property
+    def id(self) -> int:
+        return self.row.id
+
+    @property
+    def chave(self) -> str:
+        return self.row.chave
+
+    @property
+    def message(self) -> dict[str, Any]:
+        return self.of.mensagem
+
 
 def next_arrival(lane: str, rows: Sequence[InboxRow]) -> Chegada:
     """Take what belongs to one turn: messages in words from the head of ``rows`` together, else one message.
@@ -89,11 +120,12 @@ def next_arrival(lane: str, rows: Sequence[InboxRow]) -> Chegada:
     A message that was edited or deleted before anybody read it is taken as it is now. The notice of such a change to
     one that was read goes before everything else: whatever is confirmed must have seen it.
     """
-    unread = {row.chave for row in rows if _text(_message(row)) is not None}
-    others: list[InboxRow] = []
-    changed: dict[str, list[InboxRow]] = {}
-    for row in rows:
-        change = _change(_message(row))
+    heard = [_Heard(row, MessageRow.of(row.payload)) for row in rows]
+    unread = {row.chave for row in heard if _text(row.message) is not None}
+    others: list[_Heard] = []
+    changed: dict[str, list[_Heard]] = {}
+    for row in heard:
+        change = _change(row.message)
         if change is None:
             others.append(row)
         elif change.original is None or change.original not in unread:
@@ -104,13 +136,13 @@ def next_arrival(lane: str, rows: Sequence[InboxRow]) -> Chegada:
     return _words(lane, others, changed) or _one(lane, others[0])
 
 
-def _words(lane: str, rows: Sequence[InboxRow], changed: dict[str, list[InboxRow]]) -> Chegada | None:
+def _words(lane: str, rows: Sequence[_Heard], changed: dict[str, list[_Heard]]) -> Chegada | None:
     """Take the messages in words at the head of ``rows``, together with the notices that change them."""
-    taken = list(takewhile(lambda row: _text(_message(row)) is not None, rows))
+    taken = list(takewhile(lambda row: _text(row.message) is not None, rows))
     if not taken:
         return None
-    if all(_time(_message(row)) for row in taken):  # as they were written: Meta promises no order
-        taken.sort(key=lambda row: _time(_message(row)) or datetime.max.replace(tzinfo=UTC))
+    if all(_time(row.message) for row in taken):  # as they were written: Meta promises no order
+        taken.sort(key=lambda row: _time(row.message) or datetime.max.replace(tzinfo=UTC))
     said = [escrita for row in taken if (escrita := _written(row, changed.get(row.chave, ()))) is not None]
     consumed = (*(notice for row in taken for notice in changed.get(row.chave, ())), *taken)
     return _chegada(lane, consumed, joined(said) if said else Outro("revoke"))
@@ -127,12 +159,12 @@ def joined(escritas: Sequence[Escrita]) -> Palavras:
     )
 
 
-def _written(row: InboxRow, notices: Iterable[InboxRow]) -> Escrita | None:
+def _written(row: _Heard, notices: Iterable[_Heard]) -> Escrita | None:
     """Return a message as it is now, ``None`` when it was deleted; an edited one may not confirm."""
-    message = _message(row)
+    message = row.message
     written = Escrita(row.chave, _text(message) or "", _time(message), _is_forwarded(message))
-    for notice in sorted(notices, key=lambda row: (_seconds(_message(row)), row.id)):
-        change = _change(_message(notice))
+    for notice in sorted(notices, key=lambda row: (_seconds(row.message), row.id)):
+        change = _change(notice.message)
         if isinstance(change, Apagada):
             return None
         if isinstance(change, Edicao) and change.texto is not None:
@@ -140,18 +172,13 @@ def _written(row: InboxRow, notices: Iterable[InboxRow]) -> Escrita | None:
     return written
 
 
-def _one(lane: str, row: InboxRow) -> Chegada:
-    message = _message(row)
+def _one(lane: str, row: _Heard) -> Chegada:
+    message = row.message
     return _chegada(lane, (row,), _button(message) or Outro(str(message.get("type"))))
 
 
-def _chegada(lane: str, rows: tuple[InboxRow, ...], entrada: Entrada) -> Chegada:
-    return Chegada(rows, _contact(lane, rows[-1]), entrada, _message(rows[-1])["id"])
-
-
-def _message(row: InboxRow) -> dict[str, Any]:
-    message: dict[str, Any] = row.payload["mensagem"]
-    return message
+def _chegada(lane: str, rows: tuple[_Heard, ...], entrada: Entrada) -> Chegada:
+    return Chegada(tuple(heard.row for heard in rows), _contact(lane, rows[-1].of), entrada, rows[-1].message["id"])
 
 
 def _text(message: dict[str, Any]) -> str | None:
@@ -214,10 +241,8 @@ def _seconds(message: dict[str, Any]) -> float:
     return when.timestamp() if when else 0.0
 
 
-def _contact(lane: str, row: InboxRow) -> Contato:
-    payload, message = row.payload, _message(row)
-    contact = payload.get("contato") or {}
-    phone_number_id = str(payload["phone_number_id"])
+def _contact(lane: str, row: MessageRow) -> Contato:
+    message, contact, phone_number_id = row.mensagem, row.contato or {}, row.phone_number_id
     wa_id = _id(message.get("from")) or _id(contact.get("wa_id"))
     user_id = _id(message.get("from_user_id")) or _id(contact.get("user_id"))
     name = (contact.get("profile") or {}).get("name")

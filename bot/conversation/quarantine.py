@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.conversation.effects import text_message
 from bot.conversation.inbound import next_arrival
 from persistence.conversations import conversations, snapshots
-from persistence.people import companies as people
 from persistence.queue import outbox
+from persistence.rows.inbox_rows import MessageRow
 from state_machine.catalogue import messages
 from state_machine.machine.events import PerdeuMensagem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bot.conversation.turn import Conversations
+    from bot.conversation.session_events import SessionEvents
     from persistence.conversations.sessions import LiveSessions
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
@@ -31,20 +30,20 @@ class Quarantine:
         database: Database,
         lanes: Lanes,
         live: LiveSessions,
-        conversations: Conversations,
+        sessions: SessionEvents,
         ring: Callable[[], None],
     ) -> None:
         self._database = database
         self._lanes = lanes
         self._live = live
-        self._conversations = conversations
+        self._sessions = sessions
         self._ring = ring
 
     async def set_aside(self, lease: Lease, row: InboxRow, error: BaseException) -> None:
         """Quarantine the row and, for a message, tell its sender and void the summary, in one transaction."""
         sessao = None
         async with self._database.transaction() as connection:
-            if row.tipo == "mensagem":
+            if row.tipo == MessageRow.tipo:
                 sessao = await self._tell(connection, lease, row)
             await self._lanes.set_aside(connection, lease, row.id, error)
         self._ring()
@@ -55,10 +54,7 @@ class Quarantine:
         await conversations.greet(connection, next_arrival(lease.lane, (row,)).contato, 0)
         ativa = await snapshots.active(connection, lease.lane)
         if ativa is None:
-            mensagem = text_message(messages.quarentena())
+            mensagem = messages.quarentena()
             outbox.enqueue(connection, conversa=lease.lane, mensagem=mensagem, correlacao=row.correlacao)
             return None
-        empresa, agora = await people.get_company(connection, ativa.empresa_id)
-        return await self._conversations.apply(
-            connection, ativa, (PerdeuMensagem(),), empresa, agora, row.correlacao, telefone=None
-        )
+        return await self._sessions.apply_one(connection, ativa, PerdeuMensagem(), row.correlacao)

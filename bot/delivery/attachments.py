@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from gateway.lines import Kind
 from gateway.whatsapp.media import Uploaded
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gateway.lines import Lines
     from gateway.whatsapp.errors import Failure
     from persistence.db.engine import Database
+    from state_machine.machine.effects import EnviarArquivo
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +35,17 @@ class Attachments:
         self._gateway = gateway
         self._lines = lines
 
-    async def prepare(self, mensagem: dict[str, Any]) -> DocumentoMidia | NotYet | Failure:
+    async def prepare(self, arquivo: EnviarArquivo) -> DocumentoMidia | NotYet | Failure:
         """Return the message to send, or why it can't be made now."""
-        documento = await self._fetch(mensagem["emissao_id"], mensagem["formato"])
+        documento = await self._fetch(arquivo.emissao_id, arquivo.formato)
         if isinstance(documento, NotYet):
             return documento
-        uploaded = await self._messenger.upload_media(documento.conteudo, documento.mime, mensagem["nome"])
+        uploaded = await self._messenger.upload_media(documento.conteudo, documento.mime, arquivo.nome)
         if not isinstance(uploaded, Uploaded):
             return uploaded
-        return DocumentoMidia(uploaded.media_id, mensagem["nome"], mensagem.get("legenda"))
+        return DocumentoMidia(uploaded.media_id, arquivo.nome, arquivo.legenda)
 
-    async def _fetch(self, emissao_id: int, formato: Any) -> Documento | NotYet:
+    async def _fetch(self, emissao_id: int, formato: Literal["pdf", "xml"]) -> Documento | NotYet:
         async with self._database.alone() as connection:
             kept = await notes.document(connection, emissao_id, formato)
         if kept.documento is not None:

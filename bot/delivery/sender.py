@@ -6,7 +6,7 @@ import random
 import time
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, assert_never
 
 import structlog
 
@@ -27,6 +27,9 @@ from gateway.whatsapp.limits import MensagemInvalida
 from gateway.whatsapp.messages import Botao, ComBotoes, Mensagem, Texto
 from persistence.queue import doubts, outbox
 from persistence.queue.doubts import Doubt
+from persistence.rows.outbox_messages import MisshapenMessageError, parse
+from state_machine.machine.effects import EnviarArquivo
+from state_machine.machine.effects import Mensagem as Resposta
 
 if TYPE_CHECKING:
     from bot.delivery.attachments import Attachments
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
     from persistence.queue.outbox import Saida
+    from persistence.rows.outbox_messages import OutboxMessage
     from telemetry.metrics import Metrics
 
 log = structlog.get_logger(__name__)
@@ -101,8 +105,8 @@ class Delivery:
         if saida.era == "incerto" and (doubt := await self._doubt(saida)):
             return doubt
         try:
-            content = await self._content(saida.mensagem)
-        except MensagemInvalida as error:
+            content = await self._content(parse(saida.mensagem))
+        except (MensagemInvalida, MisshapenMessageError) as error:
             return Broken(0, str(error))
         except Exception as error:
             log.exception("delivery_failed", error=type(error).__name__)
@@ -134,16 +138,12 @@ class Delivery:
             case _:
                 return None
 
-    async def _content(self, mensagem: dict[str, Any]) -> Mensagem | NotYet | Failure:
-        match mensagem:
-            case {"tipo": "texto", "texto": str(texto), "botoes": []}:
-                return Texto(texto)
-            case {"tipo": "texto", "texto": str(texto), "botoes": list(botoes)}:
-                return ComBotoes(texto, tuple(Botao(b["id"], b["titulo"]) for b in botoes))
-            case {"tipo": "arquivo"}:
-                return await self._attachments.prepare(mensagem)
-            case _:
-                raise MensagemInvalida("an outbox row of an unknown kind")
+    async def _content(self, mensagem: OutboxMessage) -> Mensagem | NotYet | Failure:
+        if isinstance(mensagem, EnviarArquivo):
+            return await self._attachments.prepare(mensagem)
+        if not mensagem.botoes:
+            return Texto(mensagem.texto)
+        return ComBotoes(mensagem.texto, tuple(Botao(botao.id, botao.titulo) for botao in mensagem.botoes))
 
     async def _postpone(self, saida: Saida, later: NotYet) -> None:
         idade = saida.agora - saida.criado_em
@@ -153,11 +153,10 @@ class Delivery:
                 return
             legenda = saida.mensagem.get("legenda")
             if idade > CAPTION_AFTER and legenda:
-                texto = {"tipo": "texto", "texto": f"{legenda}\nO PDF chega em seguida.", "botoes": []}
                 outbox.enqueue(
                     connection,
                     conversa=saida.conversa,
-                    mensagem=texto,
+                    mensagem=Resposta(f"{legenda}\nO PDF chega em seguida."),
                     sessao_id=saida.sessao_id,
                     chave=f"legenda:{saida.id}",
                     correlacao=saida.correlacao,

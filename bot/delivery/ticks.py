@@ -11,6 +11,7 @@ from gateway.whatsapp.errors import RetryLater, RetryPair, classify, code_of
 from persistence.queue import outbox
 from persistence.queue.tick import Tick, number_of
 from persistence.queue.ticks import apply
+from persistence.rows.inbox_rows import StatusRow
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -37,7 +38,7 @@ class Ticks:
     async def on_status(self, lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:
         """Apply them in order; what a later one already said stays."""
         ids = [row.id for row in rows]
-        told = [row.payload["status"] for row in rows]
+        told = [StatusRow.of(row.payload).status for row in rows]
         if any(status.get("status") == FAILED for status in told):
             async with self._database.transaction() as connection:
                 for status in told:

@@ -14,6 +14,7 @@ from persistence.fiscal import cancellations
 from persistence.idempotency import records as idempotency
 from persistence.people import retention
 from persistence.queue.arrival import Arrival
+from persistence.rows.inbox_rows import CancellationDeadlineRow, DeadlineRow
 from persistence.staff import dashboard
 from persistence.tables import job_slots
 
@@ -69,27 +70,22 @@ async def expire_sessions(context: JobContext) -> int:
     """Put an event into the lane of every session whose deadline passed."""
     async with context.database.transaction() as connection:
         overdue = await snapshots.overdue(connection, EXPIRY_BATCH)
-        return await context.inbox.put_in(connection, [_deadline("prazo", "sessao", *each) for each in overdue])
+        rows = [_deadline(DeadlineRow(sessao_id), sessao_id, lane, versao) for sessao_id, lane, versao in overdue]
+        return await context.inbox.put_in(connection, rows)
 
 
 async def expire_cancellations(context: JobContext) -> int:
     """Put an event into the lane of every cancellation whose deadline for the user's word passed."""
     async with context.database.transaction() as connection:
         overdue = await cancellations.overdue(connection, EXPIRY_BATCH)
-        arrivals = [_deadline("prazo_cancelamento", "cancelamento", *each) for each in overdue]
-        return await context.inbox.put_in(connection, arrivals)
+        rows = [_deadline(CancellationDeadlineRow(which), which, lane, versao) for which, lane, versao in overdue]
+        return await context.inbox.put_in(connection, rows)
 
 
-def _deadline(tipo: str, what: str, which: str | int, conversa: str, versao: int) -> Arrival:
+def _deadline(row: DeadlineRow | CancellationDeadlineRow, which: str | int, lane: str, versao: int) -> Arrival:
     """One row per version: what spoke after this sweep gets a new deadline and a new row."""
-    return Arrival(
-        chave=f"{tipo}:{which}:{versao}",
-        lane=conversa,
-        tipo=tipo,
-        payload={f"{what}_id": which},
-        correlacao=f"{tipo.replace('_', '-')}-{which}",
-        imediato=True,
-    )
+    correlacao = f"{row.tipo.replace('_', '-')}-{which}"
+    return Arrival.of(row, chave=f"{row.tipo}:{which}:{versao}", lane=lane, correlacao=correlacao)
 
 
 async def wake_sleepers(context: JobContext) -> int:

@@ -8,11 +8,13 @@ import structlog
 
 from persistence.fiscal import cancellation_work, issued
 from persistence.queue.arrival import Arrival
+from persistence.rows.inbox_rows import CancellationRow
 from state_machine.cancellation.machine import StatusNota
 
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
     from persistence.queue.inbox import Inbox
+    from persistence.rows.inbox_rows import AvisoCancelamento
     from state_machine.protocol.emission import NaturalKey
 
 log = structlog.get_logger(__name__)
@@ -25,13 +27,13 @@ async def tell(
     chave: str,
     conversa: str,
     emissao_id: int,
-    aviso: str,
+    aviso: AvisoCancelamento,
     motivo: str | None,
     correlacao: str,
 ) -> None:
     """Store one piece of news; ``chave`` keeps it from being told twice."""
-    payload = {"emissao_id": emissao_id, "aviso": aviso, "motivo": motivo}
-    arrival = Arrival(chave, conversa, "cancelamento", payload, correlacao, imediato=True)
+    row = CancellationRow(emissao_id, aviso, motivo)
+    arrival = Arrival.of(row, chave=chave, lane=conversa, correlacao=correlacao)
     await inbox.put_in(connection, [arrival])
 
 

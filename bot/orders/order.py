@@ -14,6 +14,7 @@ from gateway.lines import Kind
 from persistence.fiscal import emissions
 from persistence.fiscal.emissions import Chamada
 from persistence.queue.slots import OrderLeaseLostError, Taken
+from persistence.rows.inbox_rows import GatewayRow
 from state_machine.protocol.emission import CannotTell, Unknown
 
 if TYPE_CHECKING:
@@ -270,8 +271,9 @@ class Hints:
         concerned = 0
         async with self._database.transaction() as connection:
             for row in rows:
-                for hinted in row.payload.get("hints", ()):
-                    note = hinted.get("id_integracao"), hinted.get("id_externo"), row.payload.get("corpo")
+                told = GatewayRow.of(row.payload)
+                for hint in told.hints:
+                    note = hint.id_integracao, hint.id_externo, told.corpo
                     # the orders of a note have one emission
                     concerned += max([await order.hint(connection, *note) for order in self._orders])
             await self._lanes.done(connection, lease, ids)

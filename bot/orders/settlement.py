@@ -13,6 +13,7 @@ from persistence.fiscal import attempts, notes, suspension
 from persistence.fiscal.emissions import NADA_OUVIDO, Ouvido
 from persistence.idempotency import gateway_operations
 from persistence.queue.arrival import Arrival
+from persistence.rows.inbox_rows import EmissionRow
 from state_machine.invoice.content import mostra_conteudo
 from state_machine.protocol.emission import (
     Accepted,
@@ -88,25 +89,22 @@ async def tell(connection: Connection, inbox: Inbox, tarefa: Tarefa, passo: Pass
         )
     if passo.aviso is None:
         return
-    payload: dict[str, Any] = {
-        "sessao_id": tarefa.sessao_id,
-        "emissao_id": tarefa.id,
-        "aviso": passo.aviso,
-        "numero": passo.nota.numero if passo.nota else None,
-        "motivo": passo.motivo,
-        "outras": [passo.outra] if passo.outra else outras,
-    }
-    if passo.recusa is not None:
-        explicacao = explain(passo.recusa)
-        payload |= {"motivo": explicacao.texto, "campo": explicacao.campo}
+    explicacao = explain(passo.recusa) if passo.recusa is not None else None
+    row = EmissionRow(
+        tarefa.sessao_id,
+        tarefa.id,
+        passo.aviso,
+        passo.nota.numero if passo.nota else None,
+        explicacao.texto if explicacao else passo.motivo,
+        (passo.outra,) if passo.outra else tuple(outras),
+        explicacao.campo if explicacao else None,
+    )
     again = f":{tarefa.epoch}" if passo.aviso == "ainda_quer" else ""  # asked anew each day that it waits
-    arrival = Arrival(
+    arrival = Arrival.of(
+        row,
         chave=f"emissao:{tarefa.id}:{passo.aviso}{again}",
         lane=tarefa.conversa,
-        tipo="emissao",
-        payload=payload,
         correlacao=tarefa.correlacao or tarefa.andamento.id_integracao,
-        imediato=True,
     )
     await inbox.put_in(connection, [arrival])
 

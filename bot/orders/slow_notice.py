@@ -11,6 +11,7 @@ from bot.orders.cancellation_news import tell
 from persistence.db.outage import is_outage
 from persistence.queue import slow_notice
 from persistence.queue.arrival import Arrival
+from persistence.rows.inbox_rows import EmissionRow
 from state_machine.protocol.reconciliation import HUMAN_AFTER
 
 if TYPE_CHECKING:
@@ -46,13 +47,11 @@ class SlowNotices:
             await self._inbox.put_in(
                 connection,
                 [
-                    Arrival(
+                    Arrival.of(
+                        EmissionRow(each.sessao_id, each.id, "demorou"),
                         chave=f"emissao:{each.id}:demorou",
                         lane=each.conversa,
-                        tipo="emissao",
-                        payload={"sessao_id": each.sessao_id, "emissao_id": each.id, "aviso": "demorou"},
                         correlacao=each.correlacao,
-                        imediato=True,
                     )
                     for each in slow
                 ],

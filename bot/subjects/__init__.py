@@ -1,1 +1,1 @@
-"""What a conversation can be about, beside the invoice under construction."""
+"""What a conversation can be about: one module or folder for each subject, and the table of them."""

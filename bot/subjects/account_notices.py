@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from persistence.rows.inbox_rows import MessageRow
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
@@ -40,7 +42,7 @@ class Notices:
         """
 
         async def handle(lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:
-            if str(rows[0].payload["phone_number_id"]) == phone_number_id:
+            if MessageRow.of(rows[0].payload).phone_number_id == phone_number_id:
                 return await handler(lease, rows)
             ids = await self._keep(lease, rows)
             self._metrics.messages_foreign.inc(len(ids))

@@ -7,43 +7,44 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from bot.conversation.effects import text_message
 from persistence.conversations import conversations
 from persistence.queue import outbox
 from state_machine.catalogue import messages
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection
+    from collections.abc import Collection
 
-    from bot.conversation.inbound import Chegada
-    from persistence.conversations.conversations import Conversa
-    from persistence.db.engine import Database
-    from persistence.queue.lanes import Lanes, Lease
+    from bot.conversation.subject import Resources, Turn
 
 log = structlog.get_logger(__name__)
 
 AGAIN = timedelta(hours=24)
 
 
-async def orient(
-    database: Database,
-    lanes: Lanes,
-    lease: Lease,
-    chegada: Chegada,
-    conversa: Conversa,
-    may_answer: Callable[[], Awaitable[bool]],
-) -> Collection[int]:
-    """Say what Prosa is, unless that was said within a day, or to too many (``may_answer``); the messages are kept."""
-    ids = [row.id for row in chegada.rows]
-    due = conversa.orientada_em is None or conversa.agora - conversa.orientada_em > AGAIN
-    answers = due and await may_answer()
-    async with database.transaction() as connection:
-        await conversations.greet(connection, chegada.contato, len(ids))
-        if answers:
-            mensagem = text_message(messages.desconhecido())
-            correlacao = chegada.rows[-1].correlacao
-            outbox.enqueue(connection, conversa=lease.lane, mensagem=mensagem, correlacao=correlacao)
-            conversations.mark_oriented(connection, lease.lane)
-        await lanes.done(connection, lease, ids)
-    log.info("unknown_number", rows=len(ids))
-    return ids
+class Strangers:
+    """Turns of who may issue for no company, and has no session open from when they might."""
+
+    shows_reading = False
+
+    def __init__(self, resources: Resources) -> None:
+        self._r = resources
+
+    def handlers(self) -> tuple[()]:
+        """None: nothing but messages comes from strangers."""
+        return ()
+
+    async def take(self, turn: Turn) -> Collection[int] | None:
+        """Say what Prosa is, unless that was said within a day, or to too many; the messages are kept."""
+        conversa, chegada = turn.conversa, turn.chegada
+        if conversa.empresa is not None or conversa.ativa is not None:
+            return None
+        due = conversa.orientada_em is None or conversa.agora - conversa.orientada_em > AGAIN
+        answers = due and await self._r.budgets.stranger()
+        async with self._r.committing(turn) as connection:
+            if answers:
+                mensagem, lane = messages.desconhecido(), turn.lease.lane
+                outbox.enqueue(connection, conversa=lane, mensagem=mensagem, correlacao=chegada.correlacao)
+                conversations.mark_oriented(connection, lane)
+        self._r.ring_delivery()
+        log.info("unknown_number", rows=len(chegada.rows))
+        return chegada.ids

@@ -10,16 +10,15 @@ from bot.conversation.customers import Customers
 from bot.conversation.effects import Hands
 from bot.conversation.quarantine import Quarantine
 from bot.conversation.rps import Numbers
+from bot.conversation.session_events import SessionEvents
+from bot.conversation.subject import Resources, RowHandler
 from bot.conversation.turn import Conversations
 from bot.delivery.ticks import Ticks
 from bot.loops.worker import LaneWorker
 from bot.subjects.account_notices import Notices
-from bot.subjects.cancellation_outcomes import CancellationOutcomes
-from bot.subjects.cancellation_talk import Cancelling
-from bot.subjects.news import Outcomes
-from bot.subjects.staff_commands import StaffCommands
-from bot.subjects.staff_orders import Orders
+from bot.subjects.table import handlers_of, open_subjects
 from persistence.fiscal.numbering import Ambiente
+from persistence.rows.inbox_rows import GatewayRow, MessageRow, MetaNoticeRow, StatusRow, UnreadableRow
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -33,41 +32,36 @@ if TYPE_CHECKING:
 async def open_worker(stores: Stores, outside: Outside, pumps: Pumps) -> AsyncIterator[LaneWorker]:
     """Open the worker; at the end its conversations are closed."""
     settings, database, lanes, live, ring = stores.settings, stores.database, stores.lanes, stores.live, pumps.ring
-    prazo = timedelta(hours=settings.plugnotas_cancel_hours)
-    cancelling = Cancelling(database, stores.inbox, lanes, ring=ring, prazo=prazo)
-    conversations = Conversations(
-        database,
-        lanes,
-        live,
-        outside.extractor,
-        Customers(database, outside.register),
-        outside.whatsapp,
-        Hands(outside.gateway, Numbers(Ambiente(settings.fiscal_environment))),
-        cancelling,
-        stores.budgets,
-        ttl_seconds=settings.session_ttl_seconds,
-        repeat_seconds=settings.repeat_window_seconds,
-        ring=ring,
-        ring_delivery=pumps["deliveries"].ring,
+    hands = Hands(outside.gateway, Numbers(Ambiente(settings.fiscal_environment)))
+    sessions = SessionEvents(database, lanes, live, hands, ttl_seconds=settings.session_ttl_seconds, ring=ring)
+    subjects = open_subjects(
+        Resources(
+            database=database,
+            inbox=stores.inbox,
+            lanes=lanes,
+            live=live,
+            sessions=sessions,
+            extractor=outside.extractor,
+            customers=Customers(database, outside.register),
+            hands=hands,
+            budgets=stores.budgets,
+            repeat=timedelta(seconds=settings.repeat_window_seconds),
+            cancellation_wait=timedelta(hours=settings.plugnotas_cancel_hours),
+            ring=ring,
+            ring_delivery=pumps["deliveries"].ring,
+        )
     )
-    outcomes = Outcomes(conversations)
+    conversations = Conversations(database, outside.whatsapp, stores.budgets, subjects)
     notices = Notices(database, lanes, stores.metrics)
-    handlers = {
-        "mensagem": notices.unless_foreign(settings.whatsapp_phone_number_id, conversations.on_messages),
-        "emissao": outcomes.on_emission,
-        "prazo": outcomes.on_deadline,
-        "ordem": Orders(database, lanes, conversations, ring=ring).on_order,
-        "retomar": outcomes.on_resumed,
-        "cancelamento": CancellationOutcomes(database, lanes, ring).on_news,
-        "prazo_cancelamento": cancelling.on_deadline,
-        "gateway": pumps.hints.on_hint,
-        "status": Ticks(database, lanes, stores.metrics).on_status,
-        "aviso_meta": notices.on_notice,
-        "ilegivel": notices.on_notice,
-        "equipe": StaffCommands(database, lanes, live, conversations, ring).on_command,
-    }
-    set_aside = Quarantine(database, lanes, live, conversations, ring).set_aside
+    no_subjects = (
+        RowHandler(MessageRow, notices.unless_foreign(settings.whatsapp_phone_number_id, conversations.on_messages)),
+        RowHandler(GatewayRow, pumps.hints.on_hint),
+        RowHandler(StatusRow, Ticks(database, lanes, stores.metrics).on_status),
+        RowHandler(MetaNoticeRow, notices.on_notice),
+        RowHandler(UnreadableRow, notices.on_notice),
+    )
+    set_aside = Quarantine(database, lanes, live, sessions, ring).set_aside
     try:
-        yield LaneWorker(lanes, handlers, stores.metrics, set_aside=set_aside)
+        yield LaneWorker(lanes, handlers_of(subjects, no_subjects), stores.metrics, set_aside=set_aside)
     finally:
         await conversations.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from console.actions.documents import issued
 from persistence.access.accounts import Papel
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from persistence.access.accounts import Staff
+    from persistence.rows.inbox_rows import Comando, Ordem
     from persistence.staff.case import Caso
 
 TEXTO_MAX: Final = 3500  # characters; with the name in front it stays below WhatsApp's 4,096
@@ -38,7 +39,7 @@ class Acao:
     feito: str
     papel: Papel
     cabe: Callable[[Caso, Staff], bool]
-    comando: str | None = None
+    comando: Comando | Ordem | Literal["cancelar"] | None = None
     texto: str | None = None  # the label of a text to write, where there is one
     motivo: bool = True  # asked for; what belongs to a take-over goes by the reason of that
     no_menu: bool = True
@@ -202,16 +203,3 @@ POR_NOME: Final = {acao.nome: acao for acao in ACOES}
 def available(caso: Caso, quem: Staff) -> list[Acao]:
     """Return what this person can do to this case now."""
     return [acao for acao in ACOES if quem.papel.alcanca(acao.papel) and acao.cabe(caso, quem)]
-
-
-def payload(acao: Acao, quem: Staff, sessao_id: str, motivo: str, campos: dict[str, Any]) -> dict[str, Any]:
-    """Return the inbox row's content; see ``bot.subjects.staff_commands``."""
-    return {
-        "comando": acao.comando,
-        "staff_id": quem.id,
-        "quem": quem.nome,
-        "exibicao": quem.exibicao,
-        "sessao_id": sessao_id,
-        "motivo": motivo,
-        **campos,
-    }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from aiohttp import web
 
 from console.access.locks import see_other
-from console.actions.commands import POR_NOME, TEXTO_MAX, Acao, payload
+from console.actions.commands import POR_NOME, TEXTO_MAX, Acao
 from console.actions.documents import issued as issued_of
 from console.render.format import Olhar
 from operations.cancel_order import order
@@ -20,6 +20,7 @@ from persistence.idempotency import records as idempotency
 from persistence.idempotency.key import Operation
 from persistence.idempotency.records import Replay, Started
 from persistence.queue.arrival import Arrival
+from persistence.rows.inbox_rows import OrderRow, StaffRow
 from persistence.staff import case as staff_case
 from state_machine.cancellation.machine import MOTIVO_MIN, Codigo, StatusNota, motivo_de
 
@@ -145,15 +146,15 @@ async def _store(
         case "reprocessar" | "enviar" as ordenado:  # the same row as the commands put: an attempt is made anew once
             emissao = caso.emissoes[0]
             key, vez = emissao.id_integracao, f":{emissao.versao}" if ordenado == "enviar" else ""
-            ordem = {"ordem": ordenado, "sessao_id": s.sessao_id, "id_integracao": key}
-            arrival = Arrival(f"{ordenado}:{key}{vez}", s.conversa, "ordem", ordem, correlacao, imediato=True)
+            ordem = OrderRow(ordenado, s.sessao_id, key)
+            arrival = Arrival.of(ordem, chave=f"{ordenado}:{key}{vez}", lane=s.conversa, correlacao=correlacao)
             await visita.deps.inbox.put_in(connection, [arrival])
             return arrival.chave
-        case _:
-            if acao.nome == "reenviar_nota":
+        case comando:
+            if comando == "reenviar_nota":
                 campos = {**campos, "emissao_id": nota.id if (nota := issued_of(caso)) else 0}
-            pedido = payload(acao, quem, s.sessao_id, motivo, campos)
-            arrival = Arrival(f"equipe:{chave}", s.conversa, "equipe", pedido, correlacao, imediato=True)
+            pedido = StaffRow(comando, quem.id, quem.nome, quem.exibicao, s.sessao_id, motivo, **campos)
+            arrival = Arrival.of(pedido, chave=f"equipe:{chave}", lane=s.conversa, correlacao=correlacao)
             await visita.deps.inbox.put_in(connection, [arrival])
             return arrival.chave
     return None

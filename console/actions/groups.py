@@ -21,6 +21,7 @@ from persistence.idempotency import records as idempotency
 from persistence.idempotency.key import Operation
 from persistence.idempotency.records import Replay, Started
 from persistence.queue.arrival import Arrival
+from persistence.rows.inbox_rows import OrderRow, StaffRow
 from persistence.staff.dashboard import DAYS
 from persistence.staff.groups import Grupo, members, resolution
 from state_machine.machine.states import Estado
@@ -175,16 +176,10 @@ def _arrival(plano: Plano, quem: Staff, motivo: str, chave: str, correlacao: str
     """Return the very row that the single action would put: an attempt is made anew once, whoever asks."""
     e = plano.emissao
     if plano.faz == "reprocessar":
-        ordem = {"ordem": "reprocessar", "sessao_id": e.sessao_id, "id_integracao": e.id_integracao}
-        return Arrival(f"reprocessar:{e.id_integracao}", e.conversa, "ordem", ordem, correlacao, imediato=True)
-    pedido = {
-        "comando": "consultar",
-        "staff_id": quem.id,
-        "quem": quem.nome,
-        "sessao_id": e.sessao_id,
-        "motivo": motivo,
-    }
-    return Arrival(f"equipe:{chave}:{e.id}", e.conversa, "equipe", pedido, correlacao, imediato=True)
+        ordem, key = OrderRow("reprocessar", e.sessao_id, e.id_integracao), f"reprocessar:{e.id_integracao}"
+        return Arrival.of(ordem, chave=key, lane=e.conversa, correlacao=correlacao)
+    pedido = StaffRow("consultar", quem.id, quem.nome, sessao_id=e.sessao_id, motivo=motivo)
+    return Arrival.of(pedido, chave=f"equipe:{chave}:{e.id}", lane=e.conversa, correlacao=correlacao)
 
 
 def address(fields: Mapping[str, object]) -> str:

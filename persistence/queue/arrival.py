@@ -7,16 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Self
 
     from persistence.queue.tick import Tick
-
-# Every kind of inbox row that this version knows; ``bot.house`` has a handler for each.
-TIPOS = frozenset(
-    {
-        "mensagem", "emissao", "prazo", "ordem", "retomar", "cancelamento", "prazo_cancelamento", "gateway", "status",
-        "aviso_meta", "ilegivel", "equipe",
-    }
-)  # fmt: skip
+    from persistence.rows.inbox_rows import RowKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +28,10 @@ class Arrival:
     correlacao: str
     imediato: bool
     tick: Tick | None = None
+
+    @classmethod
+    def of(
+        cls, row: RowKind, *, chave: str, lane: str, correlacao: str, imediato: bool = True, tick: Tick | None = None
+    ) -> Self:
+        """Return the arrival of a row; producers make it in no other way."""
+        return cls(chave, lane, row.tipo, row.to_payload(), correlacao, imediato, tick)

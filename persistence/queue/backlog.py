@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from persistence.queue import outbox, slots
-from persistence.queue.arrival import TIPOS
 from persistence.queue.entrance import CHANNEL
+from persistence.rows.inbox_rows import TIPOS
 from persistence.versions import literals
 
 if TYPE_CHECKING:

@@ -12,12 +12,14 @@ from sqlalchemy.dialects.postgresql import insert
 
 from persistence.db.moments import in_seconds
 from persistence.people.parts import APAGADA
+from persistence.rows.outbox_messages import TIPOS, to_payload
 from persistence.tables import outbox
 from persistence.versions import literals
 
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
+    from persistence.rows.outbox_messages import OutboxMessage
     from state_machine.machine.session import Sessao
 
 LEASE_SECONDS = 15.0  # renewed while a file is fetched, uploaded and sent; a dead worker's messages wait this long
@@ -25,13 +27,12 @@ FILES_IN_ORDER = 60.0  # an XML comes after its PDF; but a PDF that is never ren
 
 # Ticks only ever grow: WhatsApp may tell them late or out of order. A failure may follow "sent", not "delivered".
 ORDEM = {"pendente": 0, "enviando": 1, "incerto": 2, "enviado": 3, "falhou": 4, "entregue": 5, "lido": 6}
-TIPOS = frozenset({"texto", "arquivo"})  # kinds of messages that ``bot.delivery.sender`` can send
 UNEXPLAINED = "no reason given"  # what failed has an error always: by that it is found
 
 
 @dataclass(frozen=True, slots=True)
 class Saida:
-    """A message to be sent, under our lease; ``mensagem`` is the JSON that ``enqueue`` stored.
+    """A message to be sent, under our lease; ``mensagem`` is as stored (see ``persistence.rows.outbox_messages``).
 
     ``era`` is its status before we took it: ``enviando`` means that a worker died with it in hand, perhaps sent;
     ``incerto``, that an earlier copy may have left.
@@ -59,7 +60,8 @@ def enqueue(
     connection: Connection,
     *,
     conversa: str,
-    mensagem: dict[str, Any],
+    mensagem: OutboxMessage,
+    de: str | None = None,
     sessao_id: str | None = None,
     chave: str | None = None,
     resumo_de: int | None = None,
@@ -68,13 +70,14 @@ def enqueue(
 ) -> None:
     """Put one message into the transaction that decided it; with ``chave`` a second of the same key is dropped.
 
-    ``resumo_de`` is the revision whose summary this message shows; ``bloqueia``: later ones wait until it has left.
+    ``de`` is who of the staff wrote it, ``resumo_de`` the revision whose summary it shows; ``bloqueia``: later messages
+    wait until it has left.
     """
     if conversa.startswith(APAGADA):  # late news of an invoice whose person was erased: there is nobody to tell
         return
     values = {
         "conversa": conversa,
-        "mensagem": mensagem,
+        "mensagem": to_payload(mensagem, de),
         "sessao_id": sessao_id,
         "chave": chave,
         "resumo_de": resumo_de,

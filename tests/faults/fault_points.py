@@ -18,8 +18,8 @@ from datetime import datetime, timedelta
 from functools import wraps
 from typing import Any
 
-import bot.conversation.turn
 import bot.loops.schedule
+import bot.subjects.invoice.reading
 import gateway.plugnotas.outcome
 from gateway.http.client import Destination
 from persistence.conversations.sessions import LiveSessions
@@ -97,7 +97,7 @@ def install() -> None:
     around(Connection, "execute", "finish")
     around(Pool, "fetch", "fetchrow", "fetchval", "execute")
 
-    read = bot.conversation.turn.read
+    read = bot.subjects.invoice.reading.read
 
     async def dangerous(text: str, *rest: Any) -> Any:
         word = os.environ.get("FAULT_WORD")
@@ -105,7 +105,7 @@ def install() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return await read(text, *rest)
 
-    bot.conversation.turn.read = dangerous
+    bot.subjects.invoice.reading.read = dangerous
     time.time = lambda: _instant() + _shift()
     time.time_ns = lambda: _nanoseconds() + int(_shift() * 1e9)
 

@@ -17,8 +17,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from bot.house import open_house
 from bot.settings import Settings
 from persistence.db.dsn import for_sqlalchemy
-from persistence.queue import outbox
-from persistence.queue.arrival import TIPOS
+from persistence.rows.inbox_rows import TIPOS
 from persistence.tables import metadata
 
 if TYPE_CHECKING:
@@ -135,7 +134,24 @@ async def test_every_kind_of_inbox_row_that_we_know_has_a_handler(database_url: 
         assert set(house.worker._handlers) == TIPOS
 
 
-def test_every_kind_of_message_that_is_claimed_can_be_sent() -> None:
-    """Delivery knows each kind of ``outbox.TIPOS``, and no other."""
-    source = (ROOT / "bot" / "delivery" / "sender.py").read_text(encoding="utf-8")
-    assert set(re.findall(r'case \{"tipo": "(\w+)"', source)) == outbox.TIPOS
+def test_an_arrival_is_made_of_a_typed_row() -> None:
+    """Whoever puts a row into the inbox says its kind by its type: no words of ``tipo``, no dictionaries."""
+    found = []
+    for folder in set(PACKAGES) - {"proofs"}:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            found += [f"{path.relative_to(ROOT)}:{line}" for line in _untyped_arrivals(path.read_text())]
+    assert found == []
+
+
+def test_an_arrival_made_by_hand_is_seen() -> None:
+    """The scan finds the constructor, and lets ``Arrival.of`` through."""
+    assert list(_untyped_arrivals("Arrival('k', 'l', 'prazo', {}, 'c', True)\nArrival.of(row, chave='k')")) == [1]
+
+
+def _untyped_arrivals(code: str) -> Iterator[int]:
+    if "Arrival(" not in code:
+        return
+    for node in ast.walk(ast.parse(code)):
+        match node:
+            case ast.Call(func=ast.Name(id="Arrival"), lineno=line):
+                yield line

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import uvloop
 
-from bot.house import LANE_LEASE_SECONDS
+from bot.wiring.stores import LANE_LEASE_SECONDS
 from bot.loops.worker import LaneWorker
 from bot.process.shutdown import Ending
 from persistence.db.engine import Database

@@ -10,6 +10,7 @@ from road_people import FULL, until
 from operations.person import Pedinte, PersonError, copy, rehearse, remove
 from persistence.access.accounts import Papel
 from persistence.tables import metadata
+from state_machine.machine.effects import Mensagem
 from state_machine.machine.events import NotaAutorizada
 from state_machine.machine.transition import transition
 
@@ -169,7 +170,7 @@ async def test_late_truth_about_an_erased_persons_invoice_is_stored_and_told_to_
         sessao = await snapshots.load(connection, key, sessao_id)
         assert sessao is not None
         transition(sessao, NotaAutorizada("9", 1), sessao.mostrado_em)
-        outbox.enqueue(connection, conversa=key, mensagem={"tipo": "texto", "texto": "x", "botoes": []})
+        outbox.enqueue(connection, conversa=key, mensagem=Mensagem("x"))
     assert await desk.office.database.pool.fetchval("SELECT count(*) FROM outbox WHERE conversa = $1", key) == 0
 
 

@@ -10,6 +10,7 @@ from stored_work import clear, lease_ends, message, row
 
 from persistence.db.engine import Database
 from persistence.queue import outbox
+from state_machine.machine.effects import Mensagem
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -77,7 +78,7 @@ async def test_a_key_puts_one_message_on_its_way(database: Database) -> None:
     conversa = (await row(database, TABLE, stored))["conversa"]
     for chave in ("legenda:1", "legenda:1", None, None):
         async with database.transaction() as connection:
-            outbox.enqueue(connection, conversa=conversa, mensagem={"tipo": "texto"}, chave=chave)
+            outbox.enqueue(connection, conversa=conversa, mensagem=Mensagem("oi"), chave=chave)
     assert await database.pool.fetchval("SELECT count(*) FROM outbox") == 4
 
 
@@ -86,7 +87,7 @@ async def test_messages_of_one_conversation_leave_in_their_order(database: Datab
     stored = await message(database)
     conversa = (await row(database, TABLE, stored))["conversa"]
     async with database.transaction() as connection:
-        outbox.enqueue(connection, conversa=conversa, mensagem={"tipo": "texto"})
+        outbox.enqueue(connection, conversa=conversa, mensagem=Mensagem("oi"))
     [first] = await outbox.claim(database, 10)
     assert first.id == stored
     async with database.transaction() as connection:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 from road_people import FULL, PADARIA
 
-import bot.conversation.turn
+import bot.conversation.session_events
 
 if TYPE_CHECKING:
     from road_people import Person, Road
@@ -66,7 +66,7 @@ async def test_a_stale_copy_never_decides(road: Road) -> None:
 
 async def test_a_stale_copy_is_seen_before_anything_is_decided(road: Road, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever should have renewed the copy died before, or is at it: the turn is planned once, from the snapshot."""
-    monkeypatch.setattr(bot.conversation.turn, "REPLANS", 1)
+    monkeypatch.setattr(bot.conversation.session_events, "REPLANS", 1)
     ana = await road.person()
     await ana.say("nota de 1500")
     await road.settled()

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from road_people import FULL, until
 
+from bot.conversation.session_events import SessionEvents
 from bot.demo.world import COMPANY
+from bot.subjects.invoice.subject import Invoice
 from operations.company import add_company
 from persistence.conversations import snapshots
 from persistence.people import companies as people
@@ -97,15 +99,14 @@ async def test_a_move_while_the_yes_is_being_read_counts(road: Road, monkeypatch
     ana = await road.person()
     summary = await ana.say(FULL)
     await road.settled()
-    conversations: Any = road.house.worker._handlers["emissao"].__self__._conversations  # type: ignore[attr-defined]
-    planned = conversations._planned
+    planned = Invoice._planned
 
     async def moved_meanwhile(*arguments: Any) -> Any:
         plan = await planned(*arguments)
         await _moves(road, ana)
         return plan
 
-    monkeypatch.setattr(conversations, "_planned", moved_meanwhile)
+    monkeypatch.setattr(Invoice, "_planned", moved_meanwhile)
     again = await ana.press("Confirmar", of=summary)
     assert "Emitente: OUTRA EMPRESA LTDA" in again.text
     assert await road.notes(ana) == []
@@ -188,12 +189,22 @@ async def _command(road: Road, person: Person, comando: str, staff: int) -> None
     await until(lambda: pool.fetchval("SELECT estado = 1 FROM inbox WHERE chave = $1", key))
 
 
-async def test_another_company_s_data_never_issue_a_session_s_invoice(road: Road) -> None:
+async def test_another_company_s_data_never_issue_a_session_s_invoice(
+    road: Road, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whoever hands the wrong company to the last step is refused, and nothing is stored."""
     ana = await road.person()
-    await ana.say(FULL)
-    await road.settled()
-    conversations: Any = road.house.worker._handlers["emissao"].__self__._conversations  # type: ignore[attr-defined]
+    used: list[SessionEvents] = []
+    apply = SessionEvents.apply
+
+    async def noted(self: SessionEvents, *arguments: Any, **more: Any) -> Any:
+        used.append(self)
+        return await apply(self, *arguments, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SessionEvents, "apply", noted)
+        await ana.say(FULL)
+        await road.settled()
     other = await add_company(road.database, OTHER)
 
     async def issue() -> None:
@@ -201,7 +212,7 @@ async def test_another_company_s_data_never_issue_a_session_s_invoice(road: Road
             sessao = await snapshots.active(connection, road.conversation(ana))
             empresa, agora = await people.get_company(connection, other)
             yes = Confirmou(sessao.revisao if sessao else None)
-            await conversations.apply(connection, sessao, (yes,), empresa, agora, "c", telefone=None)
+            await used[0].apply(connection, sessao, (yes,), empresa, agora, "c", telefone=None)
 
     with pytest.raises(ValueError, match="for another"):
         await issue()

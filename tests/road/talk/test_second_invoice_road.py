@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from road_people import Road, open_road
+
+from bot.subjects.invoice import facts, subject
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -150,8 +152,11 @@ async def test_without_a_window_an_open_equal_invoice_is_still_asked_about(
     road: Road, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The setting 0 switches off the time after an invoice's end, and nothing else."""
-    conversations = road.house.worker._handlers["emissao"].__self__._conversations  # type: ignore[attr-defined]
-    monkeypatch.setattr(conversations, "_repeat", timedelta(0))
+
+    async def as_seen(connection: Any, sessao: Any, evento: Any, _: timedelta) -> Any:
+        return await facts.as_seen(connection, sessao, evento, timedelta(0))
+
+    monkeypatch.setattr(subject, "as_seen", as_seen)
     ana, bruno, clara = [await road.person() for _ in range(3)]
     await ana.issue(words(15))
     await ages(road, ana, "erro", hours=48, ended=None)

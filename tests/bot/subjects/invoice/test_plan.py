@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.conversation.inbound import Outro, Palavras, Toque
-from bot.conversation.interpret import RECENT, Plano, plan
+from bot.subjects.invoice.plan import RECENT, Plano, plan
 from extractor.contract import Extraction, Intent
 from state_machine.catalogue import messages
 from state_machine.invoice.fields import Campo, Candidate

@@ -1,4 +1,4 @@
-"""Turns one arrival into events for one session: buttons first, then words; it decides nothing and stores nothing."""
+"""Turns one arrival into events for one session of an invoice: buttons first, then words."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from bot.conversation.inbound import SILENT, Apagada, Edicao, Outro, Palavras, Toque
-from bot.subjects.requests import answer
-from extractor.contract import Context, Extraction, Intent
-from extractor.requests.requests import Pedido, Tipo, read_request
+from bot.subjects.invoice.requests import answer
+from bot.subjects.invoice.words import asked, informs, said
+from extractor.contract import Extraction, Intent
+from extractor.requests.requests import Pedido, Tipo
 from extractor.requests.unserved import instruction
-from extractor.requests.unserved import without as without_unserved
 from state_machine.catalogue import messages
 from state_machine.catalogue import requests as pedidos
-from state_machine.invoice.draft import sem_editada
 from state_machine.invoice.fields import Campo
 from state_machine.machine.effects import EnviarArquivo, Mensagem
 from state_machine.machine.events import (
@@ -35,7 +34,6 @@ from state_machine.machine.events import (
     QuisAinda,
 )
 from state_machine.machine.states import Estado
-from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.message_spans import Escrita
 
 if TYPE_CHECKING:
@@ -43,10 +41,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from bot.conversation.inbound import Entrada
-    from bot.ports import Extractor
     from extractor.requests.unserved import Instrucao
     from persistence.conversations.edits import Mudanca, Ouvida
-    from persistence.people.companies import Empresa
     from state_machine.catalogue.requests import NotaListada
     from state_machine.machine.session import Sessao
 
@@ -85,7 +81,7 @@ def _is_decision(evento: Evento) -> bool:
 
 
 class Memory(Protocol):
-    """What the conversation remembers, read as needed; see ``bot.conversation.turn``."""
+    """What the conversation remembers, read as needed; see ``bot.conversation.memory``."""
 
     @property
     def ativa(self) -> Sessao | None:
@@ -121,35 +117,6 @@ class Memory(Protocol):
         ...
 
 
-async def read(
-    texto: str, sessao: Sessao | None, empresa: Empresa, agora: datetime, extractor: Extractor, conversa: str = ""
-) -> Extraction:
-    """Ask the extractor what the words say, in the light of what the conversation knows."""
-    rascunho = sessao.rascunho if sessao else None
-    conhecidos = {c: v for c in Campo if (v := rascunho.validado(c))} if rascunho else {}
-    contexto = Context(
-        hoje=agora.astimezone(SAO_PAULO).date(),
-        pendente=sessao.pendente if sessao else None,
-        resumo_mostrado=bool(sessao and sessao.estado is Estado.AGUARDANDO_CONFIRMACAO),
-        conhecidos=conhecidos,
-        proprios=frozenset({empresa.cnpj}),
-        conversa=conversa,
-    )
-    return await extractor.extract(without_unserved(texto), contexto)
-
-
-def without(sessao: Sessao | None, mensagem: str | None) -> Sessao | None:
-    """Return the session as it was before a message: the light in which that one is read again."""
-    if sessao is None or mensagem is None:
-        return sessao
-    ditos = [campo for campo in Campo if sessao.rascunho.campo(campo).mensagem == mensagem]
-    if not ditos:
-        return sessao
-    rascunho = sem_editada(sessao.rascunho, mensagem, ())
-    pendente = ditos[0] if len(ditos) == 1 else None
-    return replace(sessao, rascunho=rascunho, estado=Estado.DADOS_INCOMPLETOS, pendente=pendente)
-
-
 async def plan(
     entrada: Entrada, leitura: Extraction | None, memory: Memory, agora: datetime, proprias: Extraction | None = None
 ) -> Plano:
@@ -165,11 +132,11 @@ async def plan(
         case Apagada(original):
             return await _deleted(original, memory)
         case Palavras(texto) if leitura is not None and (instrucao := instruction(texto)):
-            return await _instructed(instrucao, _said(entrada, leitura, proprias), memory, agora)
-        case Palavras() if leitura is not None and (pedido := _asked(entrada, leitura, proprias, memory.ativa)):
+            return await _instructed(instrucao, said(entrada, leitura, proprias), memory, agora)
+        case Palavras() if leitura is not None and (pedido := asked(entrada, leitura, proprias, memory.ativa)):
             return await _requested(pedido, memory, agora)
         case Palavras() if leitura is not None:
-            evento = _said(entrada, leitura, proprias)
+            evento = said(entrada, leitura, proprias)
             return Plano((evento,), memory.ativa) if memory.ativa else await _out_of_the_blue(evento, memory, agora)
         case Outro(tipo) if tipo in SILENT:
             return Plano()
@@ -193,56 +160,6 @@ async def _instructed(instrucao: Instrucao, evento: Evento, memory: Memory, agor
         return Plano(resposta=dito)
     plano = await _out_of_the_blue(evento, memory, agora)
     return replace(plano, eventos=(*plano.eventos, aviso)) if plano.eventos else plano
-
-
-def _said(entrada: Palavras, leitura: Extraction, proprias: Extraction | None) -> Evento:
-    """Return what the words say; those of a forwarded message give data, and decide nothing."""
-    if entrada.proprias is None:
-        return _event(leitura, entrada)
-    if _informs(leitura):
-        return Informou(leitura.candidates, leitura.doubts, leitura.clear, escritas=entrada.escritas)
-    evento = _event(proprias, entrada) if proprias else Conversou()
-    return Encaminhou() if isinstance(evento, Conversou) else evento
-
-
-def _informs(leitura: Extraction) -> bool:
-    return bool(leitura.candidates or leitura.doubts or leitura.clear)
-
-
-def _event(leitura: Extraction, entrada: Palavras) -> Evento:
-    said = _informs(leitura)
-    match leitura.intent:
-        case Intent.CONFIRMAR if not said:
-            return Confirmou(None, entrada.escrita_em)
-        case Intent.NEGAR if not said:
-            return Negou()
-        case Intent.CANCELAR:
-            return Cancelou()
-        case Intent.AJUDA if not said:
-            return PediuAjuda()
-        case Intent.CORRIGIR if not said:
-            return PediuCorrecao()
-        case _ if said:
-            return Informou(leitura.candidates, leitura.doubts, leitura.clear, escritas=entrada.escritas)
-        case _:
-            return Conversou()
-
-
-def _asked(entrada: Palavras, leitura: Extraction, proprias: Extraction | None, ativa: Sessao | None) -> Pedido | None:
-    """Return what the user asks for in words of their own."""
-    if entrada.proprias is None:
-        return _request(entrada.texto, leitura, ativa)
-    return None if proprias is None or _informs(leitura) else _request(entrada.proprias, proprias, ativa)
-
-
-def _request(texto: str, leitura: Extraction, ativa: Sessao | None) -> Pedido | None:
-    """Return what the words ask for when they carry no data of an invoice; "cancela" alone is about the open one."""
-    if _informs(leitura) or (ativa and leitura.intent in FINAL_WORDS):
-        return None
-    pedido = read_request(texto)
-    if leitura.intent is Intent.CANCELAR:
-        return pedido if pedido and pedido.tipo in {Tipo.CANCELAR_NOTA, Tipo.PARAR} else None
-    return Pedido(Tipo.REPETIR) if pedido is None and leitura.intent is Intent.REPETIR else pedido
 
 
 async def _requested(pedido: Pedido, memory: Memory, agora: datetime) -> Plano:
@@ -281,7 +198,7 @@ async def _edited(edicao: Edicao, leitura: Extraction | None, memory: Memory, ag
     dito = Informou(leitura.candidates, leitura.doubts, leitura.clear, escritas=escritas)
     if ativa:
         return Plano((Editou(original, dito),), ativa)
-    evento: Evento = dito if _informs(leitura) else Encaminhou()
+    evento: Evento = dito if informs(leitura) else Encaminhou()
     return await _out_of_the_blue(evento, memory, agora)
 
 

@@ -8,54 +8,39 @@ import structlog
 
 from persistence.conversations import snapshots
 from persistence.fiscal import attempts
-from persistence.people import companies as people
-from persistence.versions import AnotherVersionError
 from state_machine.machine.events import Evento, QuisAinda, Reprocessou
 from state_machine.machine.states import Estado
 from state_machine.protocol.emission import StatusEmissao
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Sequence
+    from collections.abc import Awaitable, Callable
 
-    from bot.conversation.turn import Conversations
+    from bot.conversation.subject import Resources
     from persistence.db.connection import Connection
-    from persistence.db.engine import Database
-    from persistence.queue.lanes import InboxRow, Lanes, Lease
+    from persistence.queue.lanes import InboxRow, Lease
+    from persistence.rows.inbox_rows import Ordem, OrderRow
     from state_machine.machine.session import Sessao
 
 log = structlog.get_logger(__name__)
 
 
-class Orders:
-    """Handler of the inbox rows that staff put into a conversation's lane."""
+class StaffOrders:
+    """Handler of staff's orders for an invoice; a new one is a row of ``_EVENTS``."""
 
-    def __init__(
-        self, database: Database, lanes: Lanes, conversations: Conversations, *, ring: Callable[[], None]
-    ) -> None:
-        self._database = database
-        self._lanes = lanes
-        self._conversations = conversations
-        self._ring = ring
+    def __init__(self, resources: Resources) -> None:
+        self._r = resources
 
-    async def on_order(self, lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:
-        """Carry out ``{"ordem": "reprocessar" or "enviar", "sessao_id": …, "id_integracao": …}``."""
-        row = rows[0]
-        event_of = _EVENTS.get(row.payload["ordem"])
-        if event_of is None:
-            raise AnotherVersionError(f"an order: {row.payload['ordem']}")
-        async with self._database.transaction() as connection:
-            sessao = await snapshots.load(connection, lease.lane, row.payload["sessao_id"])
-            evento = await event_of(connection, sessao, row.payload["id_integracao"]) if sessao else None
+    async def on_order(self, lease: Lease, row: InboxRow, order: OrderRow) -> None:
+        """Apply the event that the order is for its session, unless it no longer makes sense."""
+        async with self._r.database.transaction() as connection:
+            sessao = await snapshots.load(connection, lease.lane, order.sessao_id)
+            evento = await _EVENTS[order.ordem](connection, sessao, order.id_integracao) if sessao else None
             if sessao is None or evento is None:
-                log.warning("order_refused", sessao_id=row.payload["sessao_id"])
+                log.warning("order_refused", sessao_id=order.sessao_id)
             else:
-                empresa, agora = await people.get_company(connection, sessao.empresa_id)
-                await self._conversations.apply(
-                    connection, sessao, (evento,), empresa, agora, row.correlacao, telefone=None
-                )
-            await self._lanes.done(connection, lease, [row.id])
-        self._ring()
-        return [row.id]
+                await self._r.sessions.apply_one(connection, sessao, evento, row.correlacao)
+            await self._r.lanes.done(connection, lease, [row.id])
+        self._r.ring()
 
 
 async def _try_again(connection: Connection, sessao: Sessao, id_integracao: str) -> Reprocessou | None:
@@ -79,7 +64,7 @@ async def _send_stored(connection: Connection, sessao: Sessao, id_integracao: st
     return QuisAinda()
 
 
-_EVENTS: dict[str, Callable[[Connection, Sessao, str], Awaitable[Evento | None]]] = {
+_EVENTS: dict[Ordem, Callable[[Connection, Sessao, str], Awaitable[Evento | None]]] = {
     "reprocessar": _try_again,
     "enviar": _send_stored,
 }

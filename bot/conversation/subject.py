@@ -1,0 +1,113 @@
+"""What a subject of conversation is, what it gets for a turn, and how it names the inbox rows that are its own."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from persistence.conversations import conversations
+from persistence.rows.inbox_rows import RowKind
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+    from datetime import timedelta
+
+    from bot.budgets import Budgets, Voice
+    from bot.conversation.customers import Customers
+    from bot.conversation.effects import Hands
+    from bot.conversation.inbound import Chegada
+    from bot.conversation.session_events import SessionEvents
+    from bot.loops.worker import Handler
+    from bot.ports import Extractor
+    from persistence.conversations.conversations import Conversa
+    from persistence.conversations.sessions import LiveSessions
+    from persistence.db.clock import DatabaseClock
+    from persistence.db.connection import Connection
+    from persistence.db.engine import Database
+    from persistence.queue.inbox import Inbox
+    from persistence.queue.lanes import InboxRow, Lanes, Lease
+
+Kind = TypeVar("Kind", bound=RowKind)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn's worth of a person's messages, and what was known of the conversation when it began.
+
+    ``voice`` says how talk may be answered, and counts as an answer; what decides is always answered.
+    """
+
+    lease: Lease
+    chegada: Chegada
+    conversa: Conversa
+    clock: DatabaseClock
+    voice: Callable[[], Awaitable[Voice]]
+
+
+@dataclass(frozen=True, slots=True)
+class RowHandler:
+    """Which kind of inbox row goes to whom; each kind to exactly one handler."""
+
+    kind: type[RowKind]
+    handle: Handler
+
+
+class Subject(Protocol):
+    """What a conversation can be about; one for all conversations."""
+
+    shows_reading: bool  # the person sees read marks and "typing…" as soon as the turn comes to it
+
+    async def take(self, turn: Turn) -> Collection[int] | None:
+        """Take the turn if it is about this subject, in one commit, and return the rows consumed; ``None``: it is not.
+
+        A subject that declines has changed nothing that the next one relies on.
+        """
+        ...
+
+    def handlers(self) -> Sequence[RowHandler]:
+        """Return the handlers of the inbox rows that are this subject's alone: news, deadlines, orders of staff."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What subjects are made with.
+
+    ``repeat``: for so long after its end an invoice of the same content makes us ask before a second one;
+    ``cancellation_wait``: for so long a cancellation waits for its person's next word. ``ring`` wakes all that sends,
+    ``ring_delivery`` only who sends messages.
+    """
+
+    database: Database
+    inbox: Inbox
+    lanes: Lanes
+    live: LiveSessions
+    sessions: SessionEvents
+    extractor: Extractor
+    customers: Customers
+    hands: Hands
+    budgets: Budgets
+    repeat: timedelta
+    cancellation_wait: timedelta
+    ring: Callable[[], None]
+    ring_delivery: Callable[[], None]
+
+    @asynccontextmanager
+    async def committing(self, turn: Turn) -> AsyncIterator[Connection]:
+        """Open the one transaction of a turn: the conversation is noted first, its rows are done last."""
+        async with self.database.transaction() as connection:
+            conversations.greet_later(connection, turn.chegada.contato, len(turn.chegada.rows))
+            yield connection
+            await self.lanes.done(connection, turn.lease, turn.chegada.ids)
+
+
+def one_row(kind: type[Kind], work: Callable[[Lease, InboxRow, Kind], Awaitable[None]]) -> RowHandler:
+    """Return a handler that hands the first row, read as its kind, to ``work``, which marks it done in its commit."""
+
+    async def handle(lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:
+        row = rows[0]
+        await work(lease, row, kind.of(row.payload))
+        return [row.id]
+
+    return RowHandler(kind, handle)

@@ -1,0 +1,1 @@
+"""Cancelling an issued note by conversation."""

@@ -1,0 +1,120 @@
+"""Asks the extractor what a turn's words say, and keeps a model's reading, so that a retried turn replays it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from bot.conversation.inbound import Edicao, Outro, Palavras, joined
+from bot.subjects.invoice.facts import CLOCKS_APART
+from extractor.contract import Context, Extraction
+from extractor.requests.unserved import without as without_unserved
+from state_machine.invoice.draft import sem_editada
+from state_machine.invoice.fields import Campo
+from state_machine.machine.states import Estado
+from state_machine.values.local_time import SAO_PAULO
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from bot.conversation.inbound import Chegada
+    from bot.conversation.memory import ConversationMemory
+    from bot.ports import Extractor
+    from persistence.people.companies import Empresa
+    from persistence.queue.lanes import Lanes
+    from state_machine.machine.session import Sessao
+
+_EXTRACTION = TypeAdapter(Extraction)
+
+
+class Reader:
+    """Reads for one company what the people of a conversation write."""
+
+    def __init__(self, extractor: Extractor, lanes: Lanes) -> None:
+        self._extractor = extractor
+        self._lanes = lanes
+
+    async def all_words(
+        self, chegada: Chegada, sessao: Sessao | None, empresa: Empresa, agora: datetime
+    ) -> Extraction | None:
+        """Return what the arrival's words say, ``None`` if it has none."""
+        match chegada.entrada:
+            case Palavras(texto):
+                pass
+            case Edicao(original, str(texto)):
+                sessao = without(sessao, original)
+            case _:
+                return None
+        key = [row.id for row in chegada.rows]
+        kept = _load(chegada.rows[-1].interpretacao, key)
+        if kept:
+            return kept
+        leitura = await read(texto, sessao, empresa, agora, self._extractor, chegada.contato.conversa)
+        if leitura.modelo_usado:
+            stored = {"rows": key, "leitura": _EXTRACTION.dump_python(leitura, mode="json")}
+            await self._lanes.store_interpretation(chegada.rows[-1].id, stored)
+        return leitura
+
+    async def own_words(
+        self, chegada: Chegada, sessao: Sessao | None, empresa: Empresa, agora: datetime
+    ) -> Extraction | None:
+        """Return what those words say that may decide, ``None`` where that is all of them, or none."""
+        proprias = chegada.entrada.proprias if isinstance(chegada.entrada, Palavras) else None
+        if not proprias:
+            return None
+        return await read(proprias, sessao, empresa, agora, self._extractor, chegada.contato.conversa)
+
+
+async def as_it_stands(chegada: Chegada, memory: ConversationMemory) -> Chegada:
+    """Leave out what arrived late and has been edited or deleted meanwhile: the notice of that overtook it."""
+    if not isinstance(chegada.entrada, Palavras):
+        return chegada
+    arrived = {row.chave: row.recebido_em for row in chegada.rows}
+    late = {e.mensagem for e in chegada.entrada.escritas if e.em and arrived[e.mensagem] - e.em > CLOCKS_APART}
+    gone = {change.original for change in await memory.changes(late)} if late else set()
+    left = [escrita for escrita in chegada.entrada.escritas if escrita.mensagem not in gone]
+    if len(left) == len(chegada.entrada.escritas):
+        return chegada
+    return replace(chegada, entrada=joined(left) if left else Outro("revoke"))
+
+
+async def read(
+    texto: str, sessao: Sessao | None, empresa: Empresa, agora: datetime, extractor: Extractor, conversa: str = ""
+) -> Extraction:
+    """Ask the extractor what the words say, in the light of what the conversation knows."""
+    rascunho = sessao.rascunho if sessao else None
+    conhecidos = {c: v for c in Campo if (v := rascunho.validado(c))} if rascunho else {}
+    contexto = Context(
+        hoje=agora.astimezone(SAO_PAULO).date(),
+        pendente=sessao.pendente if sessao else None,
+        resumo_mostrado=bool(sessao and sessao.estado is Estado.AGUARDANDO_CONFIRMACAO),
+        conhecidos=conhecidos,
+        proprios=frozenset({empresa.cnpj}),
+        conversa=conversa,
+    )
+    return await extractor.extract(without_unserved(texto), contexto)
+
+
+def without(sessao: Sessao | None, mensagem: str | None) -> Sessao | None:
+    """Return the session as it was before a message: the light in which that one is read again."""
+    if sessao is None or mensagem is None:
+        return sessao
+    ditos = [campo for campo in Campo if sessao.rascunho.campo(campo).mensagem == mensagem]
+    if not ditos:
+        return sessao
+    rascunho = sem_editada(sessao.rascunho, mensagem, ())
+    pendente = ditos[0] if len(ditos) == 1 else None
+    return replace(sessao, rascunho=rascunho, estado=Estado.DADOS_INCOMPLETOS, pendente=pendente)
+
+
+def _load(kept: Any, rows: Sequence[int]) -> Extraction | None:
+    """Return the kept reading if it is of exactly these rows; more may have arrived since."""
+    if not isinstance(kept, dict) or kept.get("rows") != list(rows):
+        return None
+    try:
+        return _EXTRACTION.validate_python(kept.get("leitura"))
+    except ValidationError:  # kept by another version of us
+        return None

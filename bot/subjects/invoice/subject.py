@@ -1,0 +1,213 @@
+"""The invoice under construction: takes every turn that no other subject took, and what becomes of what it issued."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import structlog
+
+from bot.budgets import Voice
+from bot.conversation.customers import as_cadastro
+from bot.conversation.memory import ConversationMemory
+from bot.conversation.session_events import replanned
+from bot.conversation.subject import one_row
+from bot.subjects.invoice.facts import as_issued_by, as_seen, as_stopped, as_unnumbered, is_yes, needs_right
+from bot.subjects.invoice.plan import Plano, decides, plan
+from bot.subjects.invoice.reading import Reader, as_it_stands
+from bot.subjects.invoice.staff_orders import StaffOrders
+from persistence.conversations import conversations, snapshots
+from persistence.queue import outbox
+from persistence.rows.inbox_rows import DeadlineRow, EmissionRow, OrderRow, ResumeRow
+from persistence.versions import AnotherVersionError, known
+from state_machine.catalogue import messages
+from state_machine.invoice.fields import Campo
+from state_machine.machine.events import (
+    Conversou,
+    Editou,
+    EmissaoDemorou,
+    EmissaoFalhou,
+    EmissaoParada,
+    Informou,
+    MudouEmissor,
+    NotaAutorizada,
+    NotaRejeitada,
+    PrazoVencido,
+)
+from state_machine.machine.session import Sessao
+from state_machine.values.local_time import SAO_PAULO
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from datetime import datetime
+
+    from bot.conversation.subject import Resources, RowHandler, Turn
+    from persistence.db.connection import Connection
+    from persistence.people.companies import Empresa
+    from persistence.queue.lanes import InboxRow, Lease
+    from state_machine.machine.events import Evento
+
+log = structlog.get_logger(__name__)
+
+
+class Invoice:
+    """The last subject: whatever is said is about the invoice at hand, or about a new one."""
+
+    shows_reading = True
+
+    def __init__(self, resources: Resources) -> None:
+        self._r = resources
+        self._reader = Reader(resources.extractor, resources.lanes)
+
+    def handlers(self) -> Sequence[RowHandler]:
+        """News of its emission, its deadline, another subject's end, and what staff order for it."""
+        return (
+            one_row(EmissionRow, self._on_emission),
+            one_row(DeadlineRow, self._on_deadline),
+            one_row(ResumeRow, self._on_resumed),
+            one_row(OrderRow, StaffOrders(self._r).on_order),
+        )
+
+    async def take(self, turn: Turn) -> Collection[int]:
+        """Read, plan, decide, and commit all that follows at once; then remember the session in Redis."""
+        return await replanned(turn.lease, partial(self._take, turn))
+
+    async def _take(self, turn: Turn, attempt: int) -> Collection[int]:
+        ativa = await self._active(turn, stored=attempt > 1)
+        plano = await self._planned(turn, ativa)
+        voz = Voice.SPEAK if decides(turn.chegada.entrada, plano) else await turn.voice()
+        eventos = [await self._with_register(evento) for evento in plano.eventos]
+        agora = turn.clock.now()  # a model or the register may have taken their time
+        sessao = None
+        async with self._r.committing(turn) as connection:
+            if eventos:
+                alvo = plano.alvo or await _new_session(connection, turn, plano, agora)
+                eventos, empresa = await self._with_records(connection, turn, alvo, eventos)
+                correlacao, telefone = turn.chegada.correlacao, turn.conversa.telefone
+                sessao = await self._r.sessions.apply(
+                    connection, alvo, eventos, empresa, agora, correlacao, telefone=telefone, voz=voz
+                )
+            self._answer(connection, turn, plano, voz, beside=sessao is not None)
+        if sessao is None or sessao.espera_usuario:  # nothing is to be issued
+            self._r.ring_delivery()
+        else:
+            self._r.ring()
+        if sessao is not None:
+            await self._remember(sessao, plano)
+        return turn.chegada.ids
+
+    async def _active(self, turn: Turn, *, stored: bool) -> Sessao | None:
+        """Return the session that waits for the user, from Redis if that has this very version of it.
+
+        ``stored``: the snapshot is the truth, also while Redis can't be written.
+        """
+        conversa, ativa = turn.lease.lane, turn.conversa.ativa
+        if not stored:
+            if ativa is None:
+                return None
+            viva = await self._r.live.get(conversa)
+            if viva and (viva.sessao_id, viva.versao) == ativa:
+                return viva
+        async with self._r.database.alone() as connection:
+            return await snapshots.active(connection, conversa)
+
+    async def _planned(self, turn: Turn, ativa: Sessao | None) -> Plano:
+        """Return what the messages mean; nothing, to an open invoice whose user may issue for nobody any more."""
+        empresa, agora = turn.conversa.empresa, turn.clock.now()
+        if empresa is None:
+            return Plano((MudouEmissor(None),) if ativa else (), ativa)
+        memory = ConversationMemory(self._r.database, turn.lease.lane, empresa.id, ativa)
+        chegada = await as_it_stands(turn.chegada, memory)
+        leitura = await self._reader.all_words(chegada, ativa, empresa, agora)
+        proprias = await self._reader.own_words(chegada, ativa, empresa, agora)
+        return await plan(chegada.entrada, leitura, memory, agora, proprias)
+
+    async def _with_register(self, evento: Evento) -> Evento:
+        match evento:
+            case Informou():
+                return await self._looked_up(evento)
+            case Editou(dito=Informou() as dito):
+                return replace(evento, dito=await self._looked_up(dito))
+            case _:
+                return evento
+
+    async def _looked_up(self, dito: Informou) -> Informou:
+        documentos = [c.valor for c in dito.candidates if c.campo is Campo.DOCUMENTO]
+        found = await self._r.customers.find(documentos[-1]) if documentos else None
+        return replace(dito, cadastro=as_cadastro(found)) if found else dito
+
+    async def _with_records(
+        self, connection: Connection, turn: Turn, alvo: Sessao, eventos: list[Evento]
+    ) -> tuple[list[Evento], Empresa | None]:
+        """Return the events with what only the records know, and the company for which the person may issue now."""
+        empresa = turn.conversa.empresa
+        if needs_right(alvo, eventos):
+            empresa = await conversations.issuer(connection, turn.chegada.contato)
+        eventos = as_issued_by(alvo, empresa, eventos)
+        eventos = [await as_seen(connection, alvo, evento, self._r.repeat) for evento in eventos]
+        if empresa and is_yes(alvo, eventos) and not await self._r.hands.may_number(connection, empresa):
+            log.error("numbering_blocked", sessao_id=alvo.sessao_id)
+            eventos = as_unnumbered(eventos)
+        return [await as_stopped(connection, alvo, empresa, evento) for evento in eventos], empresa
+
+    def _answer(self, connection: Connection, turn: Turn, plano: Plano, voz: Voice, *, beside: bool) -> None:
+        """Say what the plan says, unless a session's decision has (``beside``), and send the document asked for."""
+        conversa, correlacao = turn.lease.lane, turn.chegada.correlacao
+        if plano.resposta and not beside and voz is not Voice.SILENT:
+            mensagem = plano.resposta if voz is Voice.SPEAK else messages.devagar()
+            outbox.enqueue(connection, conversa=conversa, mensagem=mensagem, correlacao=correlacao)
+        if plano.arquivo and voz is Voice.SPEAK:  # a key of this very request: asked again, it is sent again
+            key = f"pedido:{turn.chegada.ids[-1]}"
+            outbox.enqueue(
+                connection, conversa=conversa, mensagem=plano.arquivo, chave=key, bloqueia=False, correlacao=correlacao
+            )
+
+    async def _remember(self, sessao: Sessao, plano: Plano) -> None:
+        if sessao.espera_usuario:
+            await self._r.live.put(sessao)
+        elif plano.alvo is None or plano.alvo.espera_usuario:
+            await self._r.live.drop(sessao.conversa)
+
+    async def _on_emission(self, lease: Lease, row: InboxRow, news: EmissionRow) -> None:
+        await self._r.sessions.on_row(lease, row, news.sessao_id, _event(news))
+
+    async def _on_deadline(self, lease: Lease, row: InboxRow, prazo: DeadlineRow) -> None:
+        await self._r.sessions.on_row(lease, row, prazo.sessao_id, PrazoVencido())
+
+    async def _on_resumed(self, lease: Lease, row: InboxRow, resumed: ResumeRow) -> None:
+        await self._r.sessions.on_row(lease, row, resumed.sessao_id, Conversou())
+
+
+async def _new_session(connection: Connection, turn: Turn, plano: Plano, agora: datetime) -> Sessao:
+    """A session of today; its id is ``ddmmaa-`` and 8 random hex digits, unique in the database.
+
+    One that takes up another's data begins as that one's company's, so that a change of company is seen.
+    """
+    conversa, empresa = turn.lease.lane, turn.conversa.empresa
+    assert empresa is not None  # noqa: S101 - ``_planned`` opens none for nobody
+    sessao_id = f"{agora.astimezone(SAO_PAULO):%d%m%y}-{secrets.token_hex(4)}"
+    nova = Sessao(
+        sessao_id, conversa, empresa.id, empresa.razao_social, origem=plano.origem, empresa_versao=empresa.versao
+    )
+    antiga = await snapshots.load(connection, conversa, plano.origem) if plano.origem else None
+    if antiga is None or antiga.empresa_id == empresa.id:
+        return nova
+    return replace(nova, empresa_id=antiga.empresa_id, emitente=antiga.emitente)
+
+
+def _event(news: EmissionRow) -> Evento:
+    match news:
+        case EmissionRow(aviso="autorizada", numero=str(numero)):
+            return NotaAutorizada(numero, news.emissao_id, news.outras)
+        case EmissionRow(aviso="rejeitada", motivo=motivo, campo=campo):
+            return NotaRejeitada(motivo or "a prefeitura não explicou", known(Campo, campo) if campo else None)
+        case EmissionRow(aviso="falhou", motivo=motivo):
+            return EmissaoFalhou(motivo or "")
+        case EmissionRow(aviso="demorou"):
+            return EmissaoDemorou()
+        case EmissionRow(aviso="ainda_quer", outras=outras):
+            return EmissaoParada(next(iter(outras), None))
+        case _:
+            raise AnotherVersionError(f"news of an emission: {news.aviso}")

@@ -1,0 +1,77 @@
+"""What the words of a turn say to an invoice: one event, or a request that is about something else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from extractor.contract import Intent
+from extractor.requests.requests import Pedido, Tipo, read_request
+from state_machine.machine.events import (
+    Cancelou,
+    Confirmou,
+    Conversou,
+    Encaminhou,
+    Evento,
+    Informou,
+    Negou,
+    PediuAjuda,
+    PediuCorrecao,
+)
+
+if TYPE_CHECKING:
+    from bot.conversation.inbound import Palavras
+    from extractor.contract import Extraction
+    from state_machine.machine.session import Sessao
+
+FINAL_WORDS = frozenset({Intent.CONFIRMAR, Intent.NEGAR})  # they answer us; they ask for nothing
+
+
+def said(entrada: Palavras, leitura: Extraction, proprias: Extraction | None) -> Evento:
+    """Return what the words say; those of a forwarded message give data, and decide nothing."""
+    if entrada.proprias is None:
+        return _event(leitura, entrada)
+    if informs(leitura):
+        return Informou(leitura.candidates, leitura.doubts, leitura.clear, escritas=entrada.escritas)
+    evento = _event(proprias, entrada) if proprias else Conversou()
+    return Encaminhou() if isinstance(evento, Conversou) else evento
+
+
+def informs(leitura: Extraction) -> bool:
+    """Tell whether the words carry data of an invoice, or take some back."""
+    return bool(leitura.candidates or leitura.doubts or leitura.clear)
+
+
+def _event(leitura: Extraction, entrada: Palavras) -> Evento:
+    informing = informs(leitura)
+    match leitura.intent:
+        case Intent.CONFIRMAR if not informing:
+            return Confirmou(None, entrada.escrita_em)
+        case Intent.NEGAR if not informing:
+            return Negou()
+        case Intent.CANCELAR:
+            return Cancelou()
+        case Intent.AJUDA if not informing:
+            return PediuAjuda()
+        case Intent.CORRIGIR if not informing:
+            return PediuCorrecao()
+        case _ if informing:
+            return Informou(leitura.candidates, leitura.doubts, leitura.clear, escritas=entrada.escritas)
+        case _:
+            return Conversou()
+
+
+def asked(entrada: Palavras, leitura: Extraction, proprias: Extraction | None, ativa: Sessao | None) -> Pedido | None:
+    """Return what the user asks for in words of their own."""
+    if entrada.proprias is None:
+        return _request(entrada.texto, leitura, ativa)
+    return None if proprias is None or informs(leitura) else _request(entrada.proprias, proprias, ativa)
+
+
+def _request(texto: str, leitura: Extraction, ativa: Sessao | None) -> Pedido | None:
+    """Return what the words ask for when they carry no data of an invoice; "cancela" alone is about the open one."""
+    if informs(leitura) or (ativa and leitura.intent in FINAL_WORDS):
+        return None
+    pedido = read_request(texto)
+    if leitura.intent is Intent.CANCELAR:
+        return pedido if pedido and pedido.tipo in {Tipo.CANCELAR_NOTA, Tipo.PARAR} else None
+    return Pedido(Tipo.REPETIR) if pedido is None and leitura.intent is Intent.REPETIR else pedido
