@@ -31,11 +31,15 @@ MOST = 3  # fields that a collection of its own may name: the whole of them belo
 
 
 class Obra(StrEnum):
+    """A field that the product does not have."""
+
     OBRA = "obra"
 
 
 @dataclass(frozen=True, slots=True)
 class RascunhoDeObra(Rascunho):
+    """A draft with a place for it."""
+
     obra: Lido = VAZIO
 
 
