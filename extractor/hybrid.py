@@ -12,7 +12,7 @@ from extractor.model.meter import Meter
 from extractor.model.openai_client import ModelClient
 from extractor.model.prompt import ask
 from extractor.rules import read_turn
-from state_machine.invoice.fields import OBRIGATORIOS
+from state_machine.invoice.field_table import obrigatorios
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -98,4 +98,4 @@ def needs_model(reading: RulesReading, contexto: Context) -> bool:
     if extraction.intent not in {Intent.INFORMAR, Intent.CORRIGIR}:
         return False
     settled = {c.campo for c in extraction.candidates} | {d.campo for d in extraction.doubts} | set(contexto.conhecidos)
-    return reading.unread and any(c not in settled for c in OBRIGATORIOS)
+    return reading.unread and any(c not in settled for c in obrigatorios())

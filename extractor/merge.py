@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from extractor.contract import Extraction, Intent
-from state_machine.invoice.fields import Campo, Doubt, Motivo
+from state_machine.invoice.field_table import FIELDS
+from state_machine.invoice.fields import Doubt, Motivo
 
 if TYPE_CHECKING:
     from extractor.contract import Context
     from extractor.rules import RulesReading
     from state_machine.invoice.fields import Candidate
-
-ASKED_ON_QUARREL: Final = frozenset({Campo.DOCUMENTO, Campo.VALOR})
 
 
 def merge(
@@ -31,7 +30,7 @@ def merge(
         if campo not in mine:
             if campo not in contexto.conhecidos:  # what was validated is replaced by the user's clear words only
                 candidates[campo] = candidate
-        elif campo in ASKED_ON_QUARREL and mine[campo].valor != candidate.valor:
+        elif FIELDS[campo].critical and mine[campo].valor != candidate.valor:
             del candidates[campo]
             doubts.append(Doubt(campo, Motivo.DISCORDANCIA, f"{mine[campo].trecho}, {candidate.trecho}"))
     named = bool(set(candidates) - set(mine)) or len(doubts) > len(rules.doubts)

@@ -13,15 +13,14 @@ from persistence.queue.inbox import Inbox
 from persistence.rows.inbox_rows import OrderRow
 from persistence.tables import empresa
 from state_machine.machine.states import Estado
-from state_machine.protocol.emission import StatusEmissao
+from state_machine.protocol.emission import EM_CURSO, StatusEmissao
 from state_machine.values.documents import CNPJ, DocumentoInvalido
 
 if TYPE_CHECKING:
     from persistence.db.engine import Database
 
 
-_ABERTAS = frozenset({StatusEmissao.PENDENTE, StatusEmissao.ENVIANDO, StatusEmissao.ENVIADO})
-_ABERTAS |= {StatusEmissao.DESCONHECIDO, StatusEmissao.ERRO}
+_ABERTAS = EM_CURSO | {StatusEmissao.ERRO}
 
 
 class CommandRefusedError(ValueError):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from state_machine.protocol.emission import COM_PESSOAS
 from webhooks.addresses import FORWARDED, is_internal
 from webhooks.deps import DEPS, WebhookDeps
 from webhooks.security import is_any
@@ -17,7 +18,6 @@ from webhooks.security import is_any
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-_FOR_PEOPLE = frozenset({"conflito", "erro"})
 INSIDE = web.AppKey("INSIDE", bool)  # of an application that answers only the operator's machines
 _UNSET = (
     "As métricas pedem um token. Defina PROSA_METRICS_TOKEN, reinicie e envie Authorization: Bearer com ele, "
@@ -80,7 +80,7 @@ async def _count(deps: WebhookDeps) -> None:
     deps.metrics.emissions_held.clear()
     for why, count in held.items():
         deps.metrics.emissions_held.labels(why).set(count)
-    waiting = [group.oldest_seconds for group in emissions if group.status not in _FOR_PEOPLE]
+    waiting = [group.oldest_seconds for group in emissions if group.status not in COM_PESSOAS]
     deps.metrics.emission_age_seconds.set(max(waiting, default=0.0))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from persistence.conversations.snapshots import dump_rascunho
-from state_machine.invoice.fields import Campo
+from state_machine.invoice.field_table import FIELDS
 from state_machine.machine.events import Apagou, Confirmou, Editou, Informou, MudouEmissor, NotaRejeitada
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def evidence(antes: Rascunho, depois: Rascunho) -> dict[str, Any]:
     The evidence has ``valor`` (normalised) and ``escrito`` (as typed), who read it (``origem``), how sure
     (``confianca``, ``status``), and ``mensagem``: the wamid of the message, which is its inbox row's ``chave``.
     """
-    lidos = zip(Campo, antes.lidos, depois.lidos, strict=True)
+    lidos = zip(FIELDS, antes.lidos, depois.lidos, strict=True)
     mudados = [(campo, novo) for campo, velho, novo in lidos if novo is not velho and novo != velho]
     campos = {
         campo.value: {

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from persistence.fiscal import notes
 from persistence.tables import conversas, gateway_tentativas, session_snapshot, transicoes
 from proofs.history import INVENTED
-from state_machine.invoice.fields import Campo
+from state_machine.invoice.field_table import FIELDS
 from state_machine.machine.diagram import arcs
 from state_machine.machine.states import Estado, SnapshotReason
 
@@ -108,5 +108,5 @@ async def _calls(connection: Connection, emissoes: list[int]) -> dict[int, list[
 
 def _fields(rascunho: dict[str, Any]) -> list[dict[str, Any]]:
     names = ("status", "valor", "escrito", "origem", "confianca", "mensagem")
-    lidos = ((campo.value, rascunho[campo.value]) for campo in Campo)
+    lidos = ((campo.value, rascunho[campo.value]) for campo in FIELDS)
     return [{"campo": campo, **{name: lido.get(name) for name in names}} for campo, lido in lidos]

@@ -10,6 +10,7 @@ from aiohttp import web
 from persistence.audit import records as audit
 from persistence.fiscal import notes
 from persistence.staff import case as staff_case
+from state_machine.cancellation.machine import StatusNota
 
 if TYPE_CHECKING:
     from console.access.visit import Visita
@@ -22,7 +23,7 @@ _PLAIN: Final = re.compile(r"[^0-9A-Za-z-]+")  # of a number that an authority m
 def issued(caso: Caso) -> Any | None:
     """Return the case's emission with a note; of two, the one whose note is still worth something."""
     with_note = [emissao for emissao in caso.emissoes if emissao.numero]
-    return min(with_note, key=lambda e: (e.nota_status == "cancelado", e.nota_status), default=None)
+    return min(with_note, key=lambda e: (e.nota_status == StatusNota.CANCELADO, e.nota_status), default=None)
 
 
 async def download(visita: Visita) -> web.StreamResponse:

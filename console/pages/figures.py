@@ -17,6 +17,7 @@ from persistence.staff import dashboard as kept
 from persistence.staff import figures as staff_figures
 from persistence.staff.dashboard import DAYS
 from persistence.staff.pulse import pulse
+from state_machine.protocol.emission import StatusEmissao
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -96,7 +97,7 @@ async def health(visita: Visita) -> web.StreamResponse:
         certificados=[(row.razao_social, row.certificado_vence, labels.certificado(row.dias)) for row in ending],
         sem_data=undated,
         resposta=answered,
-        desconhecida=max((row.idade for row in waiting if row.status == "desconhecido"), default=None),
+        desconhecida=max((row.idade for row in waiting if row.status == StatusEmissao.DESCONHECIDO), default=None),
         retencao=labels.RETIDAS,
         destinos=labels.DESTINOS,
         operacao=labels.operacao,

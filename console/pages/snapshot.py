@@ -12,10 +12,11 @@ from console.pages.timeline import shown
 from console.pages.why import MOTIVOS, nome_do_campo
 from console.render.format import Olhar
 from persistence.staff import case as staff_case
-from state_machine.invoice.fields import Campo
+from state_machine.invoice.field_table import FIELDS
 
 if TYPE_CHECKING:
     from console.access.visit import Visita
+    from state_machine.invoice.fields import Campo
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ async def show(visita: Visita) -> web.StreamResponse:
 
 def compare(antes: dict[str, Any], depois: dict[str, Any], olhar: Olhar) -> list[Linha]:
     """Return every field that either draft says something of, in the order in which fields are asked."""
-    rows = [Linha(nome_do_campo(campo), _side(antes, campo, olhar), _side(depois, campo, olhar)) for campo in Campo]
+    rows = [Linha(nome_do_campo(campo), _side(antes, campo, olhar), _side(depois, campo, olhar)) for campo in FIELDS]
     return [row for row in rows if row.antes.status != "vazio" or row.depois.status != "vazio"]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from console.pages.why import MOTIVOS, nome_do_campo
 from console.render import labels
 from console.render.format import SAO_PAULO, brl
-from state_machine.invoice.fields import Campo
+from state_machine.invoice.field_table import FieldKind, field_named
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -146,12 +146,13 @@ def readings(detalhe: dict[str, Any], olhar: Olhar) -> tuple[Leitura, ...]:
 
 def shown(campo: str, valor: str | None, olhar: Olhar) -> str:
     """Return a normalised value as people write it."""
-    match campo:
+    row = field_named(campo)
+    match row and row.kind:
         case _ if not valor:
             return ""
-        case Campo.DOCUMENTO:
+        case FieldKind.DOCUMENTO:
             return olhar.documento(valor)
-        case Campo.VALOR:
+        case FieldKind.DINHEIRO:
             return brl(valor)
         case _:
             return olhar.texto(valor)

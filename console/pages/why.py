@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, assert_never
 
 from console.render.format import duration
 from state_machine.cancellation.machine import StatusNota
+from state_machine.invoice.field_table import field_named
 from state_machine.machine.states import Estado
 from state_machine.protocol.emission import StatusEmissao
 
@@ -15,16 +16,6 @@ if TYPE_CHECKING:
 
 Tom = Literal["good", "busy", "bad", "off"]
 
-CAMPOS: Final[Mapping[str, str]] = {
-    "cnpj": "o CNPJ ou CPF do cliente",
-    "documento": "o CNPJ ou CPF do cliente",
-    "valor": "o valor",
-    "descricao": "o serviço",
-    "nome": "o nome do cliente",
-    "email": "o e-mail",
-    "competencia": "a competência",
-    "data": "a data",
-}
 MOTIVOS: Final[Mapping[str, str]] = {
     "digito_nao_bate": "o dígito verificador não bate",
     "incompleto": "está incompleto",
@@ -178,7 +169,7 @@ def _com_gente(s: Situacao) -> Frase:
 def _o_que_falta(s: Situacao) -> str:
     duvidosos = {campo for campo, _ in s.duvidas}
     partes = [f"{nome_do_campo(campo)}: {MOTIVOS.get(motivo, motivo)}" for campo, motivo in s.duvidas]
-    faltam = [CAMPOS.get(campo, campo) for campo in s.faltam if {campo, _OTHER.get(campo, campo)}.isdisjoint(duvidosos)]
+    faltam = [_com_artigo(campo) for campo in s.faltam if _chave(campo) not in duvidosos]
     if faltam:
         partes.append(f"falta {' e '.join(faltam)}")
     return "; ".join(partes) or "falta um dado"
@@ -186,10 +177,17 @@ def _o_que_falta(s: Situacao) -> str:
 
 def nome_do_campo(campo: str) -> str:
     """Return what a field is called, without its article."""
-    return CAMPOS.get(campo, campo).removeprefix("o ").removeprefix("a ")
+    return _com_artigo(campo).removeprefix("o ").removeprefix("a ")
 
 
-_OTHER: Final = {"cnpj": "documento"}
+def _com_artigo(campo: str) -> str:
+    row = field_named(campo)
+    return row.staff_name if row else campo
+
+
+def _chave(campo: str) -> str:
+    row = field_named(campo)
+    return row.campo.value if row else campo
 
 
 def _ha(s: Situacao) -> str:

@@ -17,7 +17,8 @@ from extractor.evaluation.report import JUDGED, Failure, Report, Turn, render
 from extractor.evaluation.scoring import is_critical, matches
 from extractor.hybrid import HybridExtractor, ModelExtractor
 from extractor.rules import RulesExtractor
-from state_machine.invoice.fields import OBRIGATORIOS, Campo, Confianca
+from state_machine.invoice.field_table import obrigatorios
+from state_machine.invoice.fields import Campo, Confianca
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -47,7 +48,7 @@ def initial(case: Mapping[str, Any]) -> Context:
     """Build the context in which a case begins, from its state and the bot's last words."""
     state = {STATE_KEYS[k]: str(v) for k, v in (case.get("state") or {}).items() if k in STATE_KEYS and v is not None}
     said = [h["text"] for h in case.get("history") or [] if h.get("role") == "bot"]
-    complete = all(c in state for c in OBRIGATORIOS)
+    complete = all(c in state for c in obrigatorios())
     pendente = None if complete or not said else _asked_in(said[-1])
     proprios = frozenset(str(p) for p in case.get("own") or [])
     hoje = date.fromisoformat(case.get("today") or "2026-11-21")
@@ -57,7 +58,7 @@ def initial(case: Mapping[str, Any]) -> Context:
 def following(before: Context, standing: Mapping[Campo, str], extraction: Extraction) -> Context:
     """Build the context of the next turn: the bot asks what is in doubt or missing, or shows the summary."""
     doubtful = [d.campo for d in extraction.doubts]
-    missing = [c for c in OBRIGATORIOS if c not in standing]
+    missing = [c for c in obrigatorios() if c not in standing]
     pendente = next((c for c in (*doubtful, *missing) if c not in standing), None)
     return Context(
         hoje=before.hoje,
@@ -117,7 +118,7 @@ def _judge(case: str, number: int, turn: dict[str, Any], got: Turn, report: Repo
             report.correct[campo] += 1
         else:
             report.failures.append(Failure(case, number + 1, campo, turn["user"], expect[campo], value))
-        if campo in OBRIGATORIOS and expect[campo] is not None:
+        if campo in obrigatorios() and expect[campo] is not None:
             report.answerable += 1
             report.asked += campo in got.ask
     asked = set(expect.get("ask") or ()) - set(got.ask)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.table import Table
 
+from state_machine.invoice.field_table import FIELDS
+
 if TYPE_CHECKING:
     from rich.console import Console
 
-JUDGED: Final = ("documento", "valor", "descricao", "nome", "email", "competencia", "data", "intent")
+JUDGED: Final = (*(campo.value for campo in FIELDS), "intent")
 
 
 @dataclass(frozen=True, slots=True)

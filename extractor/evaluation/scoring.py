@@ -7,16 +7,16 @@ import unicodedata
 from collections import Counter
 from typing import Any, Final
 
+from state_machine.invoice.field_table import FIELDS
 from state_machine.values.documents import DocumentoInvalido, parse_documento
 
-CRITICAL: Final = ("documento", "valor")  # a wrong one is worse than a question
 TOKEN_F1: Final = 0.8  # the corpus format's threshold for "the same description"
 
 
 def is_critical(expect: dict[str, Any], standing: dict[str, str | None]) -> bool:
     """Say whether a value or document stands that is not the label's, or that the label forbids."""
     forbidden = {str(v) for v in (expect.get("must_not") or {}).values()}
-    for campo in CRITICAL:
+    for campo in (row.campo.value for row in FIELDS.values() if row.critical):
         value = standing.get(campo)
         if value is not None and (value in forbidden or (campo in expect and not matches(campo, expect[campo], value))):
             return True

@@ -5,21 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from extractor.text.cues import Cued
-from state_machine.invoice.fields import Campo
+from state_machine.invoice.field_table import FIELDS
 
 if TYPE_CHECKING:
     from extractor.text.marks import Skeleton
+    from state_machine.invoice.fields import Campo
 
-# What a field is called, and how those names begin.
-NAMES: Final = (
-    (Campo.DOCUMENTO, r"cnpj|cpf|documento|cliente|tomador|destinatari[oa]", "cnp cpf doc cli tom des"),
-    (Campo.VALOR, r"valor|preco|quantia|total|amount|value|price", "val pre qua tot amo pri"),
-    (Campo.DESCRICAO, r"descricao|servico|discriminacao|texto|description", "des ser dis tex"),
-    (Campo.EMAIL, r"e-?mail", "e ema"),
-    (Campo.NOME, r"nome|razao social|name", "nom raz nam"),
-    (Campo.COMPETENCIA, r"competencia|mes", "com mes"),
-    (Campo.DATA, r"data|dia|date", "dat dia"),
-)
 WRONG: Final = (
     r"(?:errad[oa]s?|incorret[oa]s?|trocad[oa]s?|invalid[oa]s?|diferente|equivocad[oa]|nao (?:ta|"
     r"esta|eh|era|foi|bate|confere)|veio errad[oa]|saiu errad[oa]|nao existe|wrong|incorrect|"
@@ -63,4 +54,4 @@ def _pattern(names: str, cues: str) -> Cued:
     )
 
 
-_PATTERNS: Final = tuple((campo, _pattern(names, cues)) for campo, names, cues in NAMES)
+_PATTERNS: Final = tuple((campo, _pattern(row.words, row.stems)) for campo, row in FIELDS.items())

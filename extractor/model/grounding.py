@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, assert_never
 
 from extractor.amounts.role import Role
 from extractor.amounts.roles import roles_of
@@ -12,7 +12,8 @@ from extractor.fields.dates import mark_dates
 from extractor.text.folding import read
 from extractor.text.marks import Canvas, Kind
 from extractor.text.vocabulary import NOISE
-from state_machine.invoice.fields import Campo, Candidate, Confianca, Origem
+from state_machine.invoice.field_table import FIELDS, FieldKind
+from state_machine.invoice.fields import Candidate, Confianca, Origem
 from state_machine.values.money import ValorInvalido, centavos
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from extractor.model.prompt import Question, Resposta
     from extractor.rules import RulesReading
     from extractor.text.marks import Mark
+    from state_machine.invoice.field_table import Field
+    from state_machine.invoice.fields import Campo
 
 ALIAS: Final = re.compile(r"\[(?:DOC|FONE|EMAIL)\d+\]")
 # Roles under which a number is not what the invoice costs, whatever a model says.
@@ -36,16 +39,29 @@ MAX_DESCRIPTION: Final = 200  # longer "spans" are the message itself
 
 def ground(resposta: Resposta, question: Question, reading: RulesReading, contexto: Context) -> tuple[Candidate, ...]:
     """Return the candidates of an answer whose spans stand in the question and parse; ``confianca`` is ``PROVAVEL``."""
-    found = [
-        _document(resposta.documento, question, reading, contexto),
-        _value(resposta.valor, reading),
-        _text(Campo.DESCRICAO, resposta.descricao, reading),
-        _text(Campo.NOME, resposta.nome, reading),
-        _email(resposta.email, question),
-        _month_or_day(Campo.COMPETENCIA, resposta.competencia, question, contexto),
-        _month_or_day(Campo.DATA, resposta.data, question, contexto),
-    ]
+    spans = ((row, getattr(resposta, campo.value)) for campo, row in FIELDS.items())
+    found = [_grounded(row, span, question, reading, contexto) for row, span in spans]
     return tuple(c for c in found if c is not None)
+
+
+def _grounded(
+    row: Field, span: str | None, question: Question, reading: RulesReading, contexto: Context
+) -> Candidate | None:
+    match row.kind:
+        case FieldKind.DOCUMENTO:
+            return _document(row.campo, span, question, reading, contexto)
+        case FieldKind.DINHEIRO:
+            return _value(row.campo, span, reading)
+        case FieldKind.PROSA | FieldKind.TEXTO:
+            return _text(row.campo, span, reading)
+        case FieldKind.EMAIL:
+            return _email(row.campo, span, question)
+        case FieldKind.MES:
+            return _date(row.campo, Kind.MONTH, span, question, contexto)
+        case FieldKind.DIA:
+            return _date(row.campo, Kind.DAY, span, question, contexto)
+        case kind:
+            assert_never(kind)
 
 
 def intent_of(resposta: Resposta) -> Intent | None:
@@ -54,17 +70,19 @@ def intent_of(resposta: Resposta) -> Intent | None:
     return intent if intent in PROPOSABLE else None
 
 
-def _document(span: str | None, question: Question, reading: RulesReading, contexto: Context) -> Candidate | None:
+def _document(
+    campo: Campo, span: str | None, question: Question, reading: RulesReading, contexto: Context
+) -> Candidate | None:
     """Accept only an alias of a whole document that is the user's word and not our own."""
     mark = _aliased(span, question)
     if mark is None or mark.kind is not Kind.DOCUMENT or mark.motivo is not None or mark.start >= reading.limit:
         return None
     if mark.value in contexto.proprios:
         return None
-    return _candidate(Campo.DOCUMENTO, mark.value, reading.skeleton.text.verbatim(mark.start, mark.end))
+    return _candidate(campo, mark.value, reading.skeleton.text.verbatim(mark.start, mark.end))
 
 
-def _value(span: str | None, reading: RulesReading) -> Candidate | None:
+def _value(campo: Campo, span: str | None, reading: RulesReading) -> Candidate | None:
     """Accept an amount that the rules also see at that place and that plays no part but the price."""
     if not span:
         return None
@@ -82,7 +100,7 @@ def _value(span: str | None, reading: RulesReading) -> Candidate | None:
         valor = centavos(fits[0].amount)
     except ValorInvalido:
         return None
-    return _candidate(Campo.VALOR, str(valor), text.verbatim(fits[0].start, fits[0].end))
+    return _candidate(campo, str(valor), text.verbatim(fits[0].start, fits[0].end))
 
 
 def _same_amount(plain: str, mark: Mark) -> bool:
@@ -104,21 +122,16 @@ def _text(campo: Campo, span: str | None, reading: RulesReading) -> Candidate | 
     return _candidate(campo, " ".join(typed.split()), typed)
 
 
-def _email(span: str | None, question: Question) -> Candidate | None:
+def _email(campo: Campo, span: str | None, question: Question) -> Candidate | None:
     mark = _aliased(span, question)
-    return (
-        _candidate(Campo.EMAIL, mark.value.lower(), mark.value)
-        if mark is not None and mark.kind is Kind.EMAIL
-        else None
-    )
+    return _candidate(campo, mark.value.lower(), mark.value) if mark is not None and mark.kind is Kind.EMAIL else None
 
 
-def _month_or_day(campo: Campo, span: str | None, question: Question, contexto: Context) -> Candidate | None:
+def _date(campo: Campo, kind: Kind, span: str | None, question: Question, contexto: Context) -> Candidate | None:
     if not span or read(span).plain.strip() not in read(question.text).plain:
         return None
     canvas = Canvas(read(span))
     mark_dates(canvas, contexto.hoje)
-    kind = Kind.MONTH if campo is Campo.COMPETENCIA else Kind.DAY
     values = {m.value for m in canvas.marks if m.kind is kind and m.value}
     return _candidate(campo, values.pop(), span) if len(values) == 1 else None
 

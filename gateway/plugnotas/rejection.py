@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo
 from state_machine.protocol.emission import Rejected
 
@@ -34,26 +35,21 @@ CERTIFICADO = Explicacao(f"o certificado digital da sua empresa não foi aceito;
 ENDERECO = Explicacao(f"o endereço do cliente falta ou não foi aceito; {_SUPORTE}", None, suporte=True)
 TECNICO = Explicacao(f"a nota saiu num formato que a prefeitura não aceitou; {_SUPORTE}", None, suporte=True)
 DESCONHECIDO = Explicacao(f"a prefeitura não aceitou a nota e o motivo não veio claro; {_SUPORTE}", None, suporte=True)
-DOCUMENTO = Explicacao("o CNPJ ou CPF do cliente não foi aceito", Campo.DOCUMENTO)
+_REFUSED = {campo: Explicacao(row.refused, campo) for campo, row in FIELDS.items() if row.refused}
 DOCUMENTO_AUSENTE = Explicacao("o CNPJ ou CPF do cliente não consta no cadastro da Receita", Campo.DOCUMENTO)
 DOCUMENTO_PROPRIO = Explicacao("o cliente é a própria empresa que emite a nota", Campo.DOCUMENTO)
-NOME = Explicacao("o nome do cliente não foi aceito", Campo.NOME)
-EMAIL = Explicacao("o e-mail do cliente não foi aceito", Campo.EMAIL)
-DESCRICAO = Explicacao("a descrição do serviço não foi aceita", Campo.DESCRICAO)
-VALOR = Explicacao("o valor do serviço não foi aceito", Campo.VALOR)
-COMPETENCIA = Explicacao("o mês da prestação não foi aceito", Campo.COMPETENCIA)
 
 # Paths of the gateway's validation answer, array indices removed; the first that is a prefix decides.
 CAMPOS: tuple[tuple[str, Explicacao], ...] = (
     ("tomador.endereco", ENDERECO),
-    ("tomador.razaoSocial", NOME),
-    ("tomador.email", EMAIL),
-    ("tomador", DOCUMENTO),
-    ("servico.discriminacao", DESCRICAO),
-    ("servico.valor", VALOR),
+    ("tomador.razaoSocial", _REFUSED[Campo.NOME]),
+    ("tomador.email", _REFUSED[Campo.EMAIL]),
+    ("tomador", _REFUSED[Campo.DOCUMENTO]),
+    ("servico.discriminacao", _REFUSED[Campo.DESCRICAO]),
+    ("servico.valor", _REFUSED[Campo.VALOR]),
     ("servico.iss", ALIQUOTA),
     ("servico", SERVICO),
-    ("rps.competencia", COMPETENCIA),
+    ("rps.competencia", _REFUSED[Campo.COMPETENCIA]),
     ("rps", TECNICO),
     ("prestador.certificado", CERTIFICADO),
     ("prestador", EMPRESA),
@@ -62,12 +58,12 @@ CAMPOS: tuple[tuple[str, Explicacao], ...] = (
 
 # Codes of the national layout (Anexo I of the SEFIN manual, version 1.01), grouped by who can repair them.
 _GRUPOS: tuple[tuple[Explicacao, str], ...] = (
-    (DOCUMENTO, "E0188 E0206"),
+    (_REFUSED[Campo.DOCUMENTO], "E0188 E0206"),
     (DOCUMENTO_AUSENTE, "E0190 E0207"),
     (DOCUMENTO_PROPRIO, "E0202"),
-    (COMPETENCIA, "E0015 E0016 E0018 E0020 E0023 E0025"),
-    (VALOR, "E0427 E0428"),
-    (NOME, "E0233"),
+    (_REFUSED[Campo.COMPETENCIA], "E0015 E0016 E0018 E0020 E0023 E0025"),
+    (_REFUSED[Campo.VALOR], "E0427 E0428"),
+    (_REFUSED[Campo.NOME], "E0233"),
     (ENDERECO, "E0234 E0235 E0237 E0238 E0240"),
     (SERVICO, "E0312 E0314 E0315 E0322"),
     (ALIQUOTA, "E0604 E0617 E0619 E0621 E0628 E0710 E0712 E0713"),

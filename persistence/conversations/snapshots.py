@@ -12,8 +12,9 @@ from sqlalchemy.dialects.postgresql import insert
 
 from persistence.tables import empresa, inbox, session_snapshot, transicoes
 from persistence.versions import Strict, known
-from state_machine.invoice.draft import Lido, Rascunho
+from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.equal_invoice import NotaIgual
+from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo
 from state_machine.machine.session import Sessao
 from state_machine.machine.states import ESPERAM_USUARIO, Estado, SnapshotReason
@@ -30,7 +31,6 @@ _STORED_RASCUNHO, _STORED_IGUAL = Strict(Rascunho), Strict(NotaIgual | None)
 STEP = frozenset(
     {"sessao_id", "de", "para", "evento", "snapshot_reason", "revisao", "detalhe", "correlacao"}
 )  # the columns of ``transicoes`` that its writer gives
-SPEC_NAME = {Campo.DOCUMENTO: "cnpj"}  # the specification calls the document by its commonest kind
 
 
 @lru_cache(8)  # a turn's journal and its snapshot hold the same draft, and every session begins with the same
@@ -49,12 +49,10 @@ def _columns(sessao: Sessao) -> dict[str, Any]:
     return {
         "estado": sessao.estado,
         "snapshot_reason": sessao.snapshot_reason,
-        **_field_columns("cnpj", rascunho.documento),
+        **_field_columns(rascunho),
         "cnpj_razao_social": rascunho.tomador_nome,
-        **_field_columns("valor", rascunho.valor),
-        **_field_columns("descricao", rascunho.descricao),
         "data_complete": rascunho.completo,
-        "missing_fields": [SPEC_NAME.get(campo, campo.value) for campo in rascunho.faltam],
+        "missing_fields": [FIELDS[campo].stored_as for campo in rascunho.faltam],
         "rascunho": dump_rascunho(rascunho),
         "pendente": sessao.pendente,
         "revisao": sessao.revisao,
@@ -69,8 +67,15 @@ def _columns(sessao: Sessao) -> dict[str, Any]:
     }
 
 
-def _field_columns(nome: str, lido: Lido) -> dict[str, Any]:
-    return {f"{nome}_status": lido.status, f"{nome}_extracted": lido.escrito, nome: lido.valor}
+def _field_columns(rascunho: Rascunho) -> dict[str, Any]:
+    columns: dict[str, Any] = {}
+    for row in FIELDS.values():
+        if row.column:
+            lido = row.of(rascunho)
+            columns[f"{row.column}_status"] = lido.status
+            columns[f"{row.column}_extracted"] = lido.escrito
+            columns[row.column] = lido.valor
+    return columns
 
 
 # Made once: composing a statement costs more than running it.

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from persistence.tables import nfse_emissao, session_snapshot
+from persistence.versions import literals
+from state_machine.cancellation.machine import StatusNota
 from state_machine.protocol.emission import StatusEmissao
 
 if TYPE_CHECKING:
@@ -27,30 +29,32 @@ _NAMED = (
 )
 
 
+RETOMAVEIS = frozenset({StatusEmissao.PENDENTE, StatusEmissao.ERRO})  # their stored bytes may be sent once more
 # Certain: no call is under way, and none has ever been answered so that it may have been accepted.
 _LAST = """SELECT id FROM nfse_emissao WHERE sessao_id = :sessao_id AND revisao = :revisao
     ORDER BY tentativa DESC LIMIT 1"""
 _RESUME = sa.text(f"""
-UPDATE nfse_emissao SET status = 'pendente', retida = NULL, desejado_em = now(), proxima_acao_em = now(),
-    processado_em = NULL, versao = versao + 1
-WHERE id = ({_LAST}) AND status IN ('pendente', 'erro') AND em_duvida IS FALSE AND recusa IS NULL
+UPDATE nfse_emissao SET status = '{StatusEmissao.PENDENTE}', retida = NULL, desejado_em = now(),
+    proxima_acao_em = now(), processado_em = NULL, versao = versao + 1
+WHERE id = ({_LAST}) AND status IN ({literals(RETOMAVEIS)}) AND em_duvida IS FALSE AND recusa IS NULL
     AND (lease_until IS NULL OR lease_until < now())
 """)  # noqa: S608 - our own constant
 _WITHDRAW = sa.text(f"""
-UPDATE nfse_emissao SET status = 'dispensado', retida = NULL, proxima_acao_em = NULL, processado_em = now(),
-    erro_mensagem = 'no longer wanted; accepted by nobody', versao = versao + 1
-WHERE id = ({_LAST}) AND status = 'pendente' AND retida = 'pessoa' AND em_duvida IS FALSE
+UPDATE nfse_emissao SET status = '{StatusEmissao.DISPENSADO}', retida = NULL, proxima_acao_em = NULL,
+    processado_em = now(), erro_mensagem = 'no longer wanted; accepted by nobody', versao = versao + 1
+WHERE id = ({_LAST}) AND status = '{StatusEmissao.PENDENTE}' AND retida = 'pessoa' AND em_duvida IS FALSE
 """)  # noqa: S608 - our own constant
 _WAITS = sa.text(f"""
-SELECT status = 'pendente' AND coalesce(retida = 'pessoa', FALSE) AND em_duvida IS FALSE FROM nfse_emissao
-WHERE id = ({_LAST}) FOR UPDATE
+SELECT status = '{StatusEmissao.PENDENTE}' AND coalesce(retida = 'pessoa', FALSE) AND em_duvida IS FALSE
+FROM nfse_emissao WHERE id = ({_LAST}) FOR UPDATE
 """)  # noqa: S608 - our own constant
 # All that became notes, however the others ended; whoever settles one waits for who settles another.
-_ISSUED = sa.text("""
+_ISSUED = sa.text(f"""
 SELECT e.id, p.numero FROM nfse_emissao e JOIN nfse_processada p ON p.emissao_id = e.id
-WHERE e.sessao_id = :sessao_id AND e.revisao = :revisao AND e.id <> :emissao_id AND p.status <> 'cancelado'
+WHERE e.sessao_id = :sessao_id AND e.revisao = :revisao AND e.id <> :emissao_id
+    AND p.status <> '{StatusNota.CANCELADO}'
 ORDER BY e.tentativa
-""")
+""")  # noqa: S608 - our own constants
 _LOCK = sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(sa.bindparam("b_intent", type_=sa.Text), 0)))
 
 
@@ -62,7 +66,7 @@ async def newest(connection: Connection, sessao_id: str, revisao: int) -> Any | 
 def is_certainly_nobodys(row: Any) -> bool:
     """Tell whether an attempt's row says that nobody accepted any call of it, and that none is under way."""
     certain = row.em_duvida is False and row.recusa is None
-    return certain and row.status in {StatusEmissao.PENDENTE, StatusEmissao.ERRO}
+    return certain and row.status in RETOMAVEIS
 
 
 async def named(connection: Connection, id_integracao: str) -> Any | None:

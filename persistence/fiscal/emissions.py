@@ -16,8 +16,9 @@ from persistence.idempotency import gateway_operations
 from persistence.queue import slots
 from persistence.tables import gateway_tentativas, nfse_emissao, nfse_processada
 from persistence.versions import known
+from state_machine.cancellation.machine import StatusNota
 from state_machine.invoice.content import Conteudo
-from state_machine.protocol.emission import NaturalKey, Rejected, StatusEmissao
+from state_machine.protocol.emission import EM_CURSO, NaturalKey, Rejected, StatusEmissao
 from state_machine.protocol.reconciliation import ASSENTADOS, HUMAN_AFTER, Andamento
 from state_machine.protocol.reprocessing import Anterior
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 # What the gateway may have: an older release that moved the row to one of these did not keep that it is in doubt.
-_HELD = frozenset({StatusEmissao.ENVIANDO, StatusEmissao.ENVIADO, StatusEmissao.DESCONHECIDO})
+_HELD = EM_CURSO - {StatusEmissao.PENDENTE}
 LEASE_SECONDS = 15.0  # renewed while a gateway call lasts (up to 60 s); a dead worker's emissions wait this long
 
 
@@ -93,11 +94,11 @@ class Ouvido:
 
 NADA_OUVIDO = Ouvido()
 
-_START = sa.text("""
-UPDATE nfse_emissao SET status = 'enviando', enviado_em = coalesce(enviado_em, now()),
+_START = sa.text(f"""
+UPDATE nfse_emissao SET status = '{StatusEmissao.ENVIANDO}', enviado_em = coalesce(enviado_em, now()),
     lease_until = now() + make_interval(secs => :lease)
-WHERE id = :id AND epoch = :epoch AND status = 'pendente'
-""")
+WHERE id = :id AND epoch = :epoch AND status = '{StatusEmissao.PENDENTE}'
+""")  # noqa: S608 - our own constants
 
 
 async def claim(
@@ -330,18 +331,18 @@ _LOOK_AT = (
     .where(_E.id == sa.bindparam("b_id"))
     .values(dica_em=sa.func.now(), proxima_acao_em=sa.func.now())
 )
-_EARLIER = sa.text("""
+_EARLIER = sa.text(f"""
 WITH RECURSIVE reparadas AS (
     SELECT origem FROM session_snapshot WHERE sessao_id = :sessao_id AND origem IS NOT NULL
     UNION
     SELECT s.origem FROM session_snapshot s JOIN reparadas r ON s.sessao_id = r.origem WHERE s.origem IS NOT NULL
 )
-SELECT e.*, CASE WHEN p.status <> 'cancelado' THEN p.numero END AS numero
+SELECT e.*, CASE WHEN p.status <> '{StatusNota.CANCELADO}' THEN p.numero END AS numero
 FROM nfse_emissao e LEFT JOIN nfse_processada p ON p.emissao_id = e.id
 WHERE e.id < :id AND (e.sessao_id IN (SELECT origem FROM reparadas)
     OR (e.sessao_id = :sessao_id AND e.revisao = :revisao))
 ORDER BY e.id
-""")
+""")  # noqa: S608 - our own constants
 # Changes the emission only while nobody else took it over since (the epoch) and nobody else changed it (the version):
 # whoever sends it again or gives it up needs no epoch.
 _OURS = nfse_emissao.update().where(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from persistence.tables import nfse_emissao, nfse_processada
+from state_machine.cancellation.machine import StatusNota
 from state_machine.invoice.equal_invoice import NotaIgual, mesmo_texto
 from state_machine.protocol.emission import StatusEmissao
 
@@ -39,7 +40,7 @@ _CANDIDATES = (
         sa.or_(_UNDECIDED, sa.func.now() - _ENDED < sa.bindparam("b_window", type_=sa.Interval)),
         nfse_emissao.c.sessao_id != sa.bindparam("b_sessao"),
         nfse_emissao.c.status.not_in(NEVER),
-        sa.func.coalesce(nfse_processada.c.status, "autorizado") != "cancelado",
+        sa.func.coalesce(nfse_processada.c.status, StatusNota.AUTORIZADO) != StatusNota.CANCELADO,
     )
     .order_by(_UNDECIDED.desc(), nfse_emissao.c.id.desc())
     .limit(CANDIDATES)

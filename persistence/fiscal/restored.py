@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from state_machine.protocol.emission import StatusEmissao
+from state_machine.protocol.emission import EM_CURSO, StatusEmissao
 
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
@@ -31,12 +31,11 @@ INSERT INTO numeracao_uso (numeracao_id, numero, inutilizado_em, motivo)
 SELECT antes.id, numero, now(), :motivo FROM antes JOIN movida USING (id),
     generate_series(antes.ultimo + 1, :ultimo) AS numero
 """)
-_OPEN = (StatusEmissao.PENDENTE, StatusEmissao.ENVIANDO, StatusEmissao.ENVIADO, StatusEmissao.DESCONHECIDO)
 
 
 async def ask_for_open(connection: Connection) -> list[str]:
     """Have every open emission asked for before anything of it is sent; returns their references."""
-    values = {"desconhecido": StatusEmissao.DESCONHECIDO, "abertas": list(_OPEN)}
+    values = {"desconhecido": StatusEmissao.DESCONHECIDO, "abertas": list(EM_CURSO)}
     rows = await connection.execute(_ASK, values)
     await connection.execute(_LOOK_AGAIN, {"erro": StatusEmissao.ERRO})
     return list(rows.scalars())

@@ -9,26 +9,31 @@ import sqlalchemy as sa
 
 from persistence.people.parts import APAGADA
 from persistence.people.person import statement
+from persistence.versions import literals
+from state_machine.cancellation.machine import VIVOS
+from state_machine.machine.states import COM_AUTORIDADE, ESPERAM_USUARIO
+from state_machine.protocol.emission import COM_PESSOAS, ENCERRADAS
 
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
     from persistence.people.person import Pessoa
 
-_IN_PROCESS = """
+_IN_PROCESS = f"""
 SELECT DISTINCT e.sessao_id FROM nfse_emissao e LEFT JOIN resolvida r ON r.sessao_id = e.sessao_id
 WHERE e.sessao_id = ANY(:sessoes) AND (e.proxima_acao_em IS NOT NULL
-    OR e.status NOT IN ('concluido', 'rejeitado', 'dispensado', 'conflito', 'erro')
-    OR (e.status IN ('conflito', 'erro') AND r.em IS NULL))
-UNION SELECT sessao_id FROM session_snapshot WHERE sessao_id = ANY(:sessoes) AND estado = 'processando'
-"""
-_CANCELLING = """
+    OR e.status NOT IN ({literals(ENCERRADAS | COM_PESSOAS)})
+    OR (e.status IN ({literals(COM_PESSOAS)}) AND r.em IS NULL))
+UNION SELECT sessao_id FROM session_snapshot WHERE sessao_id = ANY(:sessoes)
+    AND estado IN ({literals(COM_AUTORIDADE)})
+"""  # noqa: S608 - our own constants
+_CANCELLING = f"""
 SELECT DISTINCT e.sessao_id FROM cancelamento c JOIN nfse_emissao e ON e.id = c.emissao_id
-WHERE e.sessao_id = ANY(:sessoes) AND c.estado IN ('aguardando_motivo', 'aguardando_confirmacao', 'pendente')
-"""
-_OPEN = """
+WHERE e.sessao_id = ANY(:sessoes) AND c.estado IN ({literals(VIVOS)})
+"""  # noqa: S608 - our own constants
+_OPEN = f"""
 SELECT sessao_id FROM session_snapshot WHERE sessao_id = ANY(:sessoes)
-    AND estado IN ('coleta', 'dados_incompletos', 'aguardando_confirmacao')
-"""
+    AND estado IN ({literals(ESPERAM_USUARIO)})
+"""  # noqa: S608 - our own constants
 _BUSY = """
 SELECT lane FROM lanes WHERE lane = ANY(:conversas) AND lease_until > now()
 UNION SELECT lane FROM inbox WHERE lane = ANY(:conversas) AND estado = 0

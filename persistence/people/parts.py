@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from persistence.tables import MENSAGENS
+from persistence.versions import literals
+from state_machine.invoice.field_table import FIELDS
 
 APAGADA: Final = "apagada:"  # begins the key of a conversation whose person was erased
 
@@ -26,17 +28,17 @@ class Parte:
     destino: str  # for people: what becomes of them
 
 
-# The draft keeps the bare values where an emission was made of them (they stand on it), and no word of anybody. An
-# e-mail stands on no invoice: it only says where the gateway sends it.
+# The draft keeps the bare values where an emission was made of them (they stand on it), and no word of anybody.
 _KEPT = "EXISTS (SELECT FROM nfse_emissao e WHERE e.session_id = t.id)"
+_COLUMNS = tuple(row.column for row in FIELDS.values() if row.column)
+_NOT_INVOICED = literals(campo for campo, row in FIELDS.items() if not row.on_invoice)
 _DRAFT = f"""(SELECT jsonb_object_agg(k, CASE WHEN k = 'cadastro' THEN 'null'::jsonb
-    WHEN {_KEPT} AND k <> 'email' THEN jsonb_build_object('status', v -> 'status', 'valor', v -> 'valor')
+    WHEN {_KEPT} AND k NOT IN ({_NOT_INVOICED}) THEN jsonb_build_object('status', v -> 'status', 'valor', v -> 'valor')
     ELSE '{{"status": "null"}}'::jsonb END) FROM jsonb_each(t.rascunho) AS f(k, v))"""
 SEM_PALAVRAS: Final = f"""
-    rascunho = coalesce({_DRAFT}, '{{}}'::jsonb), cnpj_extracted = NULL, valor_extracted = NULL,
-    descricao_extracted = NULL, igual = NULL, versao = t.versao + 1,
-    cnpj = CASE WHEN {_KEPT} THEN t.cnpj END, cnpj_razao_social = CASE WHEN {_KEPT} THEN t.cnpj_razao_social END,
-    valor = CASE WHEN {_KEPT} THEN t.valor END, descricao = CASE WHEN {_KEPT} THEN t.descricao END
+    rascunho = coalesce({_DRAFT}, '{{}}'::jsonb), {", ".join(f"{column}_extracted = NULL" for column in _COLUMNS)},
+    igual = NULL, versao = t.versao + 1,
+    {", ".join(f"{column} = CASE WHEN {_KEPT} THEN t.{column} END" for column in (*_COLUMNS, "cnpj_razao_social"))}
 """
 _SESSIONS = "t.sessao_id = ANY(:sessoes)"
 _EMISSIONS = "SELECT id FROM nfse_emissao WHERE session_id IN (SELECT id FROM session_snapshot s WHERE {})"

@@ -11,7 +11,9 @@ import sqlalchemy as sa
 
 from persistence.people.parts import SEM_PALAVRAS
 from persistence.versions import literals
+from state_machine.invoice.field_table import FIELDS
 from state_machine.machine.states import FINAIS
+from state_machine.protocol.emission import ENCERRADAS
 
 if TYPE_CHECKING:
     from persistence.db.engine import Database
@@ -32,11 +34,11 @@ class Prazos:
 
 
 _FINAL = f"t.estado IN ({literals(FINAIS)})"
-_WORDS = """(t.telefone IS NOT NULL OR t.cnpj_extracted IS NOT NULL OR t.valor_extracted IS NOT NULL
-    OR t.descricao_extracted IS NOT NULL OR t.rascunho::text LIKE '%"escrito": "%')"""
+_TYPED = " OR ".join(f"t.{row.column}_extracted IS NOT NULL" for row in FIELDS.values() if row.column)
+_WORDS = f"""(t.telefone IS NOT NULL OR {_TYPED} OR t.rascunho::text LIKE '%"escrito": "%')"""
 _EMITTED = "EXISTS (SELECT FROM nfse_emissao x WHERE x.session_id = t.id)"
-_UNDER_WAY = """EXISTS (SELECT FROM nfse_emissao x WHERE x.session_id = t.id AND (x.proxima_acao_em IS NOT NULL
-    OR x.status NOT IN ('concluido', 'rejeitado', 'dispensado')))"""
+_UNDER_WAY = f"""EXISTS (SELECT FROM nfse_emissao x WHERE x.session_id = t.id AND (x.proxima_acao_em IS NOT NULL
+    OR x.status NOT IN ({literals(ENCERRADAS)})))"""
 
 
 def _old(moment: str) -> str:

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 from persistence.queue import outbox, slots
 from persistence.queue.entrance import CHANNEL
 from persistence.rows.inbox_rows import TIPOS
+from persistence.tables import StatusSaida
 from persistence.versions import literals
+from state_machine.protocol.emission import COM_PESSOAS
 
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
 
-_COUNTS = """
+_COUNTS = f"""
 SELECT
     (SELECT count(*) FROM inbox WHERE estado = 0) AS open,
     (SELECT count(*) FROM inbox WHERE estado = 2) AS quarantined,
@@ -24,15 +26,16 @@ SELECT
         WHERE ready_at <= now() AND lease_until IS NULL) AS lag_seconds,
     (SELECT count(*) FROM outbox WHERE run_at IS NOT NULL) AS outbox_open,
     (SELECT count(*) FROM outbox
-        WHERE erro IS NOT NULL AND status = 'falhou' AND criado_em > now() - interval '1 day') AS outbox_failed,
+        WHERE erro IS NOT NULL AND status = '{StatusSaida.FALHOU}'
+            AND criado_em > now() - interval '1 day') AS outbox_failed,
     (SELECT count(*) FROM empresa WHERE envio_suspenso IS NOT NULL) AS suspended
-"""
-_EMISSIONS = """
+"""  # noqa: S608 - our own constants
+_EMISSIONS = f"""
 SELECT status, count(*) AS count, extract(epoch FROM now() - min(criado_em))::float8 AS oldest_seconds
 FROM nfse_emissao
-WHERE proxima_acao_em IS NOT NULL OR (status IN ('conflito', 'erro') AND criado_em > now() - interval '30 days')
+WHERE proxima_acao_em IS NOT NULL OR (status IN ({literals(COM_PESSOAS)}) AND criado_em > now() - interval '30 days')
 GROUP BY status
-"""
+"""  # noqa: S608 - our own constants
 _WAKE = """
 INSERT INTO lanes AS l (lane, ready_at, pending_since) VALUES ($1, now(), now())
 ON CONFLICT (lane) DO UPDATE SET ready_at = now(), pending_since = now(), backoff_until = NULL

@@ -8,6 +8,8 @@ import orjson
 
 from persistence.db.jsontext import clean, storable
 from persistence.queue.tick import RANK
+from persistence.tables import TALVEZ_SAIU
+from persistence.versions import literals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +32,7 @@ ineditos AS MATERIALIZED (
     FOR NO KEY UPDATE OF o SKIP LOCKED
 ), pelo_numero AS MATERIALIZED (
     SELECT o.id, e.chave, e.wamid, e.tick, e.posto FROM ineditos e JOIN outbox o ON o.id = e.numero
-    WHERE o.wamid IS NULL AND o.status IN ('enviando', 'incerto')
+    WHERE o.wamid IS NULL AND o.status IN ({literals(TALVEZ_SAIU)})
     FOR NO KEY UPDATE OF o SKIP LOCKED
 ), aplicadas AS MATERIALIZED (
     SELECT * FROM pelo_wamid UNION ALL SELECT * FROM pelo_numero

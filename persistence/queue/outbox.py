@@ -13,7 +13,7 @@ from sqlalchemy.dialects.postgresql import insert
 from persistence.db.moments import in_seconds
 from persistence.people.parts import APAGADA
 from persistence.rows.outbox_messages import TIPOS, to_payload
-from persistence.tables import outbox
+from persistence.tables import TALVEZ_SAIU, StatusSaida, outbox
 from persistence.versions import literals
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ LEASE_SECONDS = 15.0  # renewed while a file is fetched, uploaded and sent; a de
 FILES_IN_ORDER = 60.0  # an XML comes after its PDF; but a PDF that is never rendered must not keep other files back
 
 # Ticks only ever grow: WhatsApp may tell them late or out of order. A failure may follow "sent", not "delivered".
-ORDEM = {"pendente": 0, "enviando": 1, "incerto": 2, "enviado": 3, "falhou": 4, "entregue": 5, "lido": 6}
+ORDEM: dict[str, int] = {status: posto for posto, status in enumerate(StatusSaida)}
 UNEXPLAINED = "no reason given"  # what failed has an error always: by that it is found
 
 
@@ -101,7 +101,7 @@ WITH due AS (
     ORDER BY o.run_at LIMIT $1 FOR UPDATE OF o SKIP LOCKED
 )
 UPDATE outbox o SET lease_until = now() + make_interval(secs => $2), epoch = o.epoch + 1,
-    status = 'enviando'
+    status = '{StatusSaida.ENVIANDO}'
 FROM due, conversas c
 WHERE o.id = due.id AND c.conversa = o.conversa AND o.run_at IS NOT NULL
 RETURNING o.id, o.epoch, due.status AS era, o.mensagem, o.tentativas, o.criado_em, o.conversa, o.sessao_id,
@@ -152,7 +152,7 @@ async def again(
         "_epoch": saida.epoch,
         "_seconds": seconds,
         "_conta": int(conta),
-        "status": "incerto" if incerto or saida.era == "incerto" else "pendente",
+        "status": StatusSaida.INCERTO if incerto or saida.era == StatusSaida.INCERTO else StatusSaida.PENDENTE,
         "erro": erro,
         "erro_codigo": codigo,
     }
@@ -231,17 +231,19 @@ _FOLLOWERS = (
     .where(outbox.c.run_at < in_seconds("_seconds"), sa.select(outbox.c.bloqueia).where(_THIS).scalar_subquery())
     .values(run_at=in_seconds("_seconds"))
 )
-_GIVE_UP = _IN_HAND.values(status="falhou", run_at=None, lease_until=None)
+_GIVE_UP = _IN_HAND.values(status=StatusSaida.FALHOU, run_at=None, lease_until=None)
 _REWORD = outbox.update().where(_THIS)
 _RETRY = (
     outbox.update()
-    .where(outbox.c.wamid == _WAMID, outbox.c.status == "falhou", outbox.c.tentativas < sa.bindparam("_tries"))
-    .values(status="pendente", wamid=None, run_at=in_seconds("_seconds"), lease_until=None)
+    .where(
+        outbox.c.wamid == _WAMID, outbox.c.status == StatusSaida.FALHOU, outbox.c.tentativas < sa.bindparam("_tries")
+    )
+    .values(status=StatusSaida.PENDENTE, wamid=None, run_at=in_seconds("_seconds"), lease_until=None)
 )
 _LEFT_AT = sa.select(sa.func.min(outbox.c.enviado_em)).where(
     outbox.c.sessao_id == sa.bindparam("_sessao"),
     outbox.c.resumo_de == sa.bindparam("_revisao"),
-    outbox.c.status != "falhou",
+    outbox.c.status != StatusSaida.FALHOU,
 )
 _ASIDE = (
     sa.exists()
@@ -255,7 +257,7 @@ _SENT = (
     .where(_THIS)
     .values(
         wamid=_WAMID,
-        status=_forward("enviado"),
+        status=_forward(StatusSaida.ENVIADO),
         enviado_em=sa.func.coalesce(outbox.c.enviado_em, sa.func.now()),
         run_at=sa.null(),
         lease_until=sa.null(),
@@ -265,7 +267,7 @@ _SENT = (
         sa.exists().where(_NEXT.c.conversa == outbox.c.conversa, _NEXT.c.id > outbox.c.id, _NEXT.c.run_at.is_not(None))
     )
 )
-_LOST_ANSWER = sa.and_(_THIS, outbox.c.wamid.is_(None), outbox.c.status.in_(("enviando", "incerto")))
+_LOST_ANSWER = sa.and_(_THIS, outbox.c.wamid.is_(None), outbox.c.status.in_(TALVEZ_SAIU))
 _TICK = {
     status: outbox.update()
     .where(sa.or_(outbox.c.wamid == _WAMID, _LOST_ANSWER))
@@ -276,7 +278,7 @@ _TICK = {
         run_at=None,
         erro_codigo=sa.func.coalesce(sa.bindparam("_codigo", type_=sa.Integer), outbox.c.erro_codigo),
         erro=sa.func.coalesce(
-            sa.bindparam("_erro", type_=sa.Text), outbox.c.erro, UNEXPLAINED if status == "falhou" else None
+            sa.bindparam("_erro", type_=sa.Text), outbox.c.erro, UNEXPLAINED if status == StatusSaida.FALHOU else None
         ),
     )
     for status in ORDEM

@@ -80,7 +80,7 @@ WITH RECURSIVE janela AS MATERIALIZED (
 ), prontas AS (
     SELECT due.id, due.status AS era, s.conversa, p.envio_suspenso, e.tentativa = 1 AND s.origem IS NULL AS primeira,
         greatest(coalesce(extract(epoch FROM p.sonda_em - now()), 0), 0)::float8 AS sonda_em,
-        due.status = 'pendente' AND e.prestador_cnpj <> ALL(CAST(:quietas AS text[]))
+        due.status = '{StatusEmissao.PENDENTE}' AND e.prestador_cnpj <> ALL(CAST(:quietas AS text[]))
             AND p.envio_suspenso IS NULL AND e.tentativa = 1 AND s.origem IS NULL
             AND coalesce(e.desejado_em, e.criado_em) > now() - make_interval(secs => :recente) AS pronta
     FROM due JOIN nfse_emissao e ON e.id = due.id
@@ -88,7 +88,7 @@ WITH RECURSIVE janela AS MATERIALIZED (
 )
 UPDATE nfse_emissao e
 SET lease_until = now() + make_interval(secs => :lease), epoch = e.epoch + 1, dica_em = NULL,
-    status = CASE WHEN prontas.pronta THEN 'enviando' ELSE e.status END,
+    status = CASE WHEN prontas.pronta THEN '{StatusEmissao.ENVIANDO}' ELSE e.status END,
     enviado_em = CASE WHEN prontas.pronta THEN coalesce(e.enviado_em, now()) ELSE e.enviado_em END
 FROM prontas WHERE e.id = prontas.id
 RETURNING e.*, prontas.era, prontas.conversa, prontas.pronta, prontas.primeira, prontas.envio_suspenso,
@@ -112,7 +112,7 @@ WITH esperam AS (
 )
 UPDATE cancelamento c
 SET lease_until = now() + make_interval(secs => :lease), epoch = c.epoch + 1, dica_em = NULL,
-    envio = CASE WHEN c.envio = 'a_enviar' THEN 'enviando' ELSE c.envio END
+    envio = CASE WHEN c.envio = '{Envio.A_ENVIAR}' THEN '{Envio.ENVIANDO}' ELSE c.envio END
 FROM due, nfse_emissao e, nfse_processada p
 WHERE c.id = due.id AND e.id = c.emissao_id AND p.emissao_id = e.id
 RETURNING c.*, due.envio AS era, e.prestador_id, e.prestador_cnpj, e.id_integracao, p.id_externo

@@ -7,41 +7,48 @@ from typing import TYPE_CHECKING, Final
 
 import sqlalchemy as sa
 
+from persistence.versions import literals
+from state_machine.cancellation.machine import EstadoCancelamento
+from state_machine.cancellation.reconciliation import Envio
+from state_machine.protocol.emission import EM_CURSO, StatusEmissao
+
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
 
 BATCH: Final = 200  # of each kind at once: the next look is a second later
 
 # Whoever works on one right now tells by itself; the key of the news keeps it from being told twice.
-_EMISSIONS = sa.text("""
+_EMISSIONS = sa.text(f"""
 WITH demoradas AS (
     SELECT id FROM nfse_emissao
-    WHERE avisado_em IS NULL AND status IN ('pendente', 'enviando', 'enviado', 'desconhecido')
+    WHERE avisado_em IS NULL AND status IN ({literals(EM_CURSO)})
       AND criado_em <= now() - make_interval(secs => :seconds)
-      AND NOT (status = 'pendente' AND em_duvida IS FALSE AND criado_em <= now() - make_interval(secs => :asked))
+      AND NOT (status = '{StatusEmissao.PENDENTE}' AND em_duvida IS FALSE
+        AND criado_em <= now() - make_interval(secs => :asked))
     ORDER BY criado_em LIMIT :batch FOR NO KEY UPDATE SKIP LOCKED
 )
 UPDATE nfse_emissao e SET avisado_em = now()
 FROM demoradas, session_snapshot s WHERE e.id = demoradas.id AND s.id = e.session_id
 RETURNING e.id, s.conversa, e.sessao_id, e.correlacao, e.id_integracao
-""")
+""")  # noqa: S608 - our own constants
 # A Retry-After of hours must not keep back the question to the person; looking at it calls nobody.
-_FORWARD = sa.text("""
+_FORWARD = sa.text(f"""
 UPDATE nfse_emissao SET proxima_acao_em = now()
-WHERE proxima_acao_em > now() AND status = 'pendente' AND em_duvida IS FALSE
+WHERE proxima_acao_em > now() AND status = '{StatusEmissao.PENDENTE}' AND em_duvida IS FALSE
   AND coalesce(desejado_em, criado_em) <= now() - make_interval(secs => :seconds)
-""")
-_CANCELLATIONS = sa.text("""
+""")  # noqa: S608 - our own constants
+_CANCELLATIONS = sa.text(f"""
 WITH demorados AS (
     SELECT id FROM cancelamento
-    WHERE proxima_acao_em IS NOT NULL AND estado = 'pendente' AND envio <> 'com_gente' AND avisado_em IS NULL
+    WHERE proxima_acao_em IS NOT NULL AND estado = '{EstadoCancelamento.PENDENTE}'
+      AND envio <> '{Envio.COM_GENTE}' AND avisado_em IS NULL
       AND confirmado_em <= now() - make_interval(secs => :seconds)
     ORDER BY confirmado_em LIMIT :batch FOR NO KEY UPDATE SKIP LOCKED
 )
 UPDATE cancelamento c SET avisado_em = now()
 FROM demorados, nfse_emissao e WHERE c.id = demorados.id AND e.id = c.emissao_id
 RETURNING c.id, c.conversa, c.emissao_id, c.correlacao, e.id_integracao
-""")
+""")  # noqa: S608 - our own constants
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from persistence.db.jsontext import clean
 from persistence.queue.outbox import ORDEM, rank
+from persistence.tables import StatusSaida
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 RANK = rank("o.status")  # in SQL: how far the message ``o`` has come
-_STEPS = {"sent": "enviado", "delivered": "entregue", "read": "lido", "played": "lido"}  # Meta's words and ours
+# Meta's words and ours.
+_STEPS = {
+    "sent": StatusSaida.ENVIADO,
+    "delivered": StatusSaida.ENTREGUE,
+    "read": StatusSaida.LIDO,
+    "played": StatusSaida.LIDO,
+}
 DIGITS = 18  # of a number of ours; longer ones don't fit into the database's
 
 

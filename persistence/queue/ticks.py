@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from persistence.queue.lanes import LeaseLost
 from persistence.queue.outbox import ORDEM
 from persistence.queue.tick import RANK
+from persistence.tables import TALVEZ_SAIU
+from persistence.versions import literals
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -28,7 +30,7 @@ WITH entrada AS MATERIALIZED (
         SELECT o.id, e.* FROM entrada e JOIN outbox o ON o.wamid = e.wamid
         UNION ALL
         SELECT o.id, e.* FROM entrada e JOIN outbox o ON o.id = e.outbox_id
-        WHERE o.wamid IS NULL AND o.status IN ('enviando', 'incerto')
+        WHERE o.wamid IS NULL AND o.status IN ({literals(TALVEZ_SAIU)})
     ) t ORDER BY id, posto DESC
 ), presas AS MATERIALIZED (
     SELECT o.id FROM outbox o WHERE o.id IN (SELECT id FROM alvo) ORDER BY o.id FOR NO KEY UPDATE

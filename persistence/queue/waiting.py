@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from persistence.versions import literals
+from state_machine.protocol.emission import EM_CURSO
+
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
 
 # What is under way is found by the index over it. After a 429 or 503 the next call keeps to their Retry-After.
-_WAITING = sa.text("""
+_WAITING = sa.text(f"""
 SELECT p.razao_social, p.cnpj, e.id_integracao, e.status, e.retida, e.criado_em, e.proxima_acao_em,
     extract(epoch FROM now() - e.criado_em)::float8 AS idade,
     coalesce(e.lease_until > now(), false) AS em_maos,
@@ -22,9 +25,9 @@ FROM nfse_emissao e JOIN empresa p ON p.id = e.prestador_id
 LEFT JOIN LATERAL (
     SELECT t.http_status FROM gateway_tentativas t WHERE t.emissao_id = e.id ORDER BY t.id DESC LIMIT 1
 ) u ON true
-WHERE e.status IN ('pendente', 'enviando', 'enviado', 'desconhecido')
+WHERE e.status IN ({literals(EM_CURSO)})
 ORDER BY p.razao_social, p.id, e.criado_em
-""")
+""")  # noqa: S608 - our own constants
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,8 @@ from persistence.tables import (
     transicoes,
     usuario,
 )
+from state_machine.cancellation.machine import StatusNota
+from state_machine.machine.states import COM_AUTORIDADE
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -65,7 +67,7 @@ NOTA: sa.Label[str | None] = (
     sa.select(nfse_processada.c.status)
     .join(nfse_emissao, nfse_emissao.c.id == nfse_processada.c.emissao_id)
     .where(nfse_emissao.c.session_id == _S.id)
-    .order_by(nfse_processada.c.status == "cancelado", nfse_processada.c.status, nfse_processada.c.id.desc())
+    .order_by(nfse_processada.c.status == StatusNota.CANCELADO, nfse_processada.c.status, nfse_processada.c.id.desc())
     .limit(1)
     .correlate(session_snapshot)
     .scalar_subquery()
@@ -77,11 +79,11 @@ CANCELADAS: sa.Select[int] = (
     sa.select(nfse_emissao.c.session_id)
     .join(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
     .where(
-        nfse_processada.c.status == "cancelado",
+        nfse_processada.c.status == StatusNota.CANCELADO,
         ~sa.exists(
             sa.select(_other.c.id)
             .join(_of_it, _of_it.c.id == _other.c.emissao_id)
-            .where(_of_it.c.session_id == nfse_emissao.c.session_id, _other.c.status != "cancelado")
+            .where(_of_it.c.session_id == nfse_emissao.c.session_id, _other.c.status != StatusNota.CANCELADO)
         ),
     )
 )
@@ -269,5 +271,5 @@ async def summaries(connection: Connection, sessao_id: str) -> list[Any]:
 async def confirmation(connection: Connection, sessao_id: str) -> Any | None:
     """Return the journal's row of the yes that started an emission."""
     t = transicoes.c
-    statement = transicoes.select().where(t.sessao_id == sessao_id, t.evento == "Confirmou", t.para == "processando")
+    statement = transicoes.select().where(t.sessao_id == sessao_id, t.evento == "Confirmou", t.para.in_(COM_AUTORIDADE))
     return (await connection.execute(statement.order_by(t.id.desc()).limit(1))).one_or_none()

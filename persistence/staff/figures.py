@@ -20,6 +20,9 @@ from persistence.tables import (
     resolvida,
 )
 from persistence.tables import session_snapshot as snapshot
+from state_machine.cancellation.machine import StatusNota
+from state_machine.machine.states import Estado
+from state_machine.protocol.emission import COM_PESSOAS, PEDEM_OLHOS, StatusEmissao
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -74,7 +77,7 @@ async def failure_groups(connection: Connection, alcance: Alcance, since: timede
             sa.func.coalesce(solved < sa.func.max(WHEN), sa.false()).label("voltou"),
         )
         .select_from(joined)
-        .where(_E.status.in_(("rejeitado", "conflito", "erro", "desconhecido")), alcance.em(_E.prestador_id))
+        .where(_E.status.in_(PEDEM_OLHOS | {StatusEmissao.REJEITADO}), alcance.em(_E.prestador_id))
         .where(_E.criado_em > sa.func.now() - since)
         .group_by(CODE, _E.status, empresa.c.municipio_ibge)
         .order_by((opened > 0).desc(), last.desc())
@@ -96,8 +99,8 @@ async def way(connection: Connection, alcance: Alcance, since: timedelta) -> Cam
         sa.func.count().label("abertas"),
         sa.func.count().filter(s.resumos > 0).label("completas"),
         sa.func.count().filter(s.id_integracao.is_not(None)).label("confirmadas"),
-        sa.func.count().filter(s.estado == "aprovado", ~cancelled).label("autorizadas"),
-        sa.func.count().filter(s.estado == "aprovado", cancelled).label("canceladas"),
+        sa.func.count().filter(s.estado == Estado.APROVADO, ~cancelled).label("autorizadas"),
+        sa.func.count().filter(s.estado == Estado.APROVADO, cancelled).label("canceladas"),
     ).where(recent)
     took = sa.func.extract("epoch", nfse_processada.c.criado_em - s.created_at)
     times = sa.select(
@@ -130,14 +133,16 @@ async def per_day(connection: Connection, alcance: Alcance, since: timedelta) ->
     joined = nfse_processada.join(nfse_emissao, _E.id == nfse_processada.c.emissao_id)
     statement = sa.select(day, sa.func.count()).select_from(joined)
     statement = statement.where(nfse_processada.c.criado_em > sa.func.now() - since, alcance.em(_E.prestador_id))
-    statement = statement.where(nfse_processada.c.status != "cancelado")
+    statement = statement.where(nfse_processada.c.status != StatusNota.CANCELADO)
     rows = await connection.execute(statement.group_by(day).order_by(day))
     return [(str(row[0]), int(row[1])) for row in rows]
 
 
 async def refusals(connection: Connection, alcance: Alcance, since: timedelta) -> list[tuple[str, int]]:
     """Count what the authority refused, by its code, the commonest first."""
-    statement = sa.select(CODE, sa.func.count()).where(_E.status == "rejeitado", alcance.em(_E.prestador_id))
+    statement = sa.select(CODE, sa.func.count()).where(
+        _E.status == StatusEmissao.REJEITADO, alcance.em(_E.prestador_id)
+    )
     statement = statement.where(_E.criado_em > sa.func.now() - since)
     rows = await connection.execute(statement.group_by(CODE).order_by(sa.func.count().desc()).limit(8))
     return [(str(row[0]), int(row[1])) for row in rows]
@@ -147,7 +152,7 @@ async def emissions_waiting(connection: Connection, alcance: Alcance) -> list[An
     """Count emissions without an end, by status, with the oldest one's age in seconds."""
     oldest = sa.func.extract("epoch", sa.func.now() - sa.func.min(_E.criado_em))
     statement = sa.select(_E.status, sa.func.count().label("quantas"), oldest.label("idade"))
-    waits = sa.or_(_E.proxima_acao_em.is_not(None), _E.status.in_(("conflito", "erro")))
+    waits = sa.or_(_E.proxima_acao_em.is_not(None), _E.status.in_(COM_PESSOAS))
     return list(await connection.execute(statement.where(waits, alcance.em(_E.prestador_id)).group_by(_E.status)))
 
 

@@ -12,6 +12,7 @@ from persistence.access.accounts import SHOWN
 from persistence.conversations.conversations import APAGADO
 from persistence.staff.case import CANCELADAS, NOTA, may_see
 from persistence.tables import (
+    StatusSaida,
     conversas,
     empresa,
     inbox,
@@ -19,6 +20,10 @@ from persistence.tables import (
     staff,
     usuario,
 )
+from persistence.versions import literals
+from state_machine.cancellation.machine import StatusNota
+from state_machine.machine.states import COM_AUTORIDADE, Estado
+from state_machine.protocol.emission import PEDEM_OLHOS, StatusEmissao
 
 if TYPE_CHECKING:
     from persistence.access.accounts import Alcance
@@ -44,29 +49,31 @@ class Filtros:
 CANCELADA = "cancelada"  # authorised, then cancelled: no state of a session, what became of its note
 COUNTED = 1000  # rows of a tab; a page that says "999+" is opened as often as one that says 4,812
 # Each source has an index of its own, so that the list costs what needs eyes, not what was ever done.
-_EYES = """
+_EYES = f"""
 WITH olhos AS (
-    SELECT id, 'erro' AS causa FROM session_snapshot WHERE estado = 'erro'
+    SELECT id, 'erro' AS causa FROM session_snapshot WHERE estado = '{Estado.ERRO}'
     UNION ALL
-    SELECT r.id, 'recusa_nossa' FROM session_snapshot r WHERE r.estado = 'rejeitado' AND r.pendente IS NULL
+    SELECT r.id, 'recusa_nossa' FROM session_snapshot r WHERE r.estado = '{Estado.REJEITADO}' AND r.pendente IS NULL
         AND r.updated_at > now() - interval '30 days'
         AND NOT EXISTS (SELECT FROM session_snapshot d WHERE d.origem = r.sessao_id)
     UNION ALL
-    SELECT session_id, status FROM nfse_emissao WHERE status IN ('desconhecido', 'conflito', 'erro')
-        AND (status <> 'desconhecido' OR criado_em < now() - interval '2 minutes')
+    SELECT session_id, status FROM nfse_emissao WHERE status IN ({literals(PEDEM_OLHOS)})
+        AND (status <> '{StatusEmissao.DESCONHECIDO}' OR criado_em < now() - interval '2 minutes')
     UNION ALL
     SELECT session_id, 'espera_pessoa' FROM nfse_emissao WHERE retida = 'pessoa'
     UNION ALL
     SELECT e.session_id, 'duas_notas' FROM nfse_emissao e JOIN nfse_processada p ON p.emissao_id = e.id
-        WHERE e.status = 'concluido' AND e.tentativa > 1 AND p.status <> 'cancelado' AND EXISTS (
+        WHERE e.status = '{StatusEmissao.CONCLUIDO}' AND e.tentativa > 1
+        AND p.status <> '{StatusNota.CANCELADO}' AND EXISTS (
             SELECT FROM nfse_emissao a JOIN nfse_processada n ON n.emissao_id = a.id
-            WHERE a.sessao_id = e.sessao_id AND a.revisao = e.revisao AND a.id <> e.id AND n.status <> 'cancelado')
+            WHERE a.sessao_id = e.sessao_id AND a.revisao = e.revisao AND a.id <> e.id
+                AND n.status <> '{StatusNota.CANCELADO}')
     UNION ALL
     SELECT id, 'demora' FROM session_snapshot
-        WHERE estado = 'processando' AND updated_at < now() - interval '10 minutes'
+        WHERE estado IN ({literals(COM_AUTORIDADE)}) AND updated_at < now() - interval '10 minutes'
     UNION ALL
     SELECT s.id, 'nao_entregue' FROM outbox o JOIN session_snapshot s ON s.sessao_id = o.sessao_id
-        WHERE o.erro IS NOT NULL AND o.status = 'falhou' AND o.criado_em > now() - interval '7 days'
+        WHERE o.erro IS NOT NULL AND o.status = '{StatusSaida.FALHOU}' AND o.criado_em > now() - interval '7 days'
     UNION ALL
     SELECT s.id, 'assumida' FROM conversas c CROSS JOIN LATERAL (
         SELECT id FROM session_snapshot WHERE conversa = c.conversa ORDER BY id DESC LIMIT 1) s
@@ -76,7 +83,7 @@ SELECT o.id, array_agg(DISTINCT o.causa) AS causas FROM olhos o JOIN session_sna
     LEFT JOIN resolvida r ON r.sessao_id = s.sessao_id
 WHERE r.em IS NULL OR r.em < s.updated_at OR o.causa = 'assumida'
 GROUP BY o.id
-"""
+"""  # noqa: S608 - our own constants
 _S = session_snapshot.c
 _eyes = sa.text(_EYES).columns(sa.column("id", sa.BigInteger), sa.column("causas", sa.ARRAY(sa.Text))).cte("olhos")
 _COLUMNS = (
@@ -134,8 +141,8 @@ def narrowed(alcance: Alcance, filtros: Filtros, *more: Any, atencao: bool) -> s
 
 def _narrowed(statement: sa.Select[Any], alcance: Alcance, filtros: Filtros) -> sa.Select[Any]:
     statement = statement.where(alcance.em(_S.empresa_id))
-    estado = "aprovado" if filtros.estado == CANCELADA else filtros.estado
-    if estado == "aprovado":
+    estado = Estado.APROVADO if filtros.estado == CANCELADA else filtros.estado
+    if estado == Estado.APROVADO:
         cancelled = _S.id.in_(CANCELADAS)
         statement = statement.where(cancelled if filtros.estado == CANCELADA else ~cancelled)
     for column, wanted in (

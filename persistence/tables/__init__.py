@@ -3,7 +3,7 @@
 from persistence.tables.arrival import MENSAGENS, MENSAGENS_ABERTAS, MENSAGENS_LIDAS, inbox, lanes
 from persistence.tables.base import metadata
 from persistence.tables.cancellations import cancelamento
-from persistence.tables.departure import outbox
+from persistence.tables.departure import TALVEZ_SAIU, StatusSaida, outbox
 from persistence.tables.emissions import gateway_tentativas, nfse_documento, nfse_emissao, nfse_processada
 from persistence.tables.idempotency import idempotency_records
 from persistence.tables.numbering import numeracao, numeracao_uso
@@ -29,6 +29,8 @@ __all__ = [
     "MENSAGENS",
     "MENSAGENS_ABERTAS",
     "MENSAGENS_LIDAS",
+    "TALVEZ_SAIU",
+    "StatusSaida",
     "anotacao",
     "auditoria",
     "auditoria_elo",

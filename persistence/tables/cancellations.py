@@ -6,10 +6,13 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
 from persistence.tables.base import MOMENT, id_, metadata, now
+from persistence.versions import literals
+from state_machine.cancellation.machine import CONVERSANDO, VIVOS, EstadoCancelamento
 
-_TALKING = "estado IN ('aguardando_motivo', 'aguardando_confirmacao')"
+_TALKING = f"estado IN ({literals(CONVERSANDO)})"
 _IN_CHAT = f"{_TALKING} AND pedido_por = 'conversa'"  # a command asks nothing
-_LIVE = "estado IN ('aguardando_motivo', 'aguardando_confirmacao', 'pendente')"
+_LIVE = f"estado IN ({literals(VIVOS)})"
+_PENDING = EstadoCancelamento.PENDENTE
 
 cancelamento = sa.Table(
     "cancelamento",
@@ -40,8 +43,8 @@ cancelamento = sa.Table(
     sa.Column("correlacao", sa.Text),
     now("criado_em"),
     sa.Column("encerrado_em", MOMENT),
-    sa.CheckConstraint("estado <> 'pendente' OR (motivo IS NOT NULL AND codigo IS NOT NULL)", name="motivo"),
-    sa.CheckConstraint("proxima_acao_em IS NULL OR estado = 'pendente'", name="acao"),
+    sa.CheckConstraint(f"estado <> '{_PENDING}' OR (motivo IS NOT NULL AND codigo IS NOT NULL)", name="motivo"),
+    sa.CheckConstraint(f"proxima_acao_em IS NULL OR estado = '{_PENDING}'", name="acao"),
     sa.Index("uq_cancelamento_vivo", "emissao_id", unique=True, postgresql_where=sa.text(_LIVE)),
     sa.Index("uq_cancelamento_conversando", "conversa", unique=True, postgresql_where=sa.text(_IN_CHAT)),
     sa.Index("ix_cancelamento_conversa", "conversa", sa.text("id DESC")),

@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
 from persistence.tables.base import MOMENT, id_, metadata, now
+
+
+class StatusSaida(StrEnum):
+    """How far a message has come, in the order in which it may: a tick that comes late or out of order changes nothing.
+
+    A failure may follow "sent", not "delivered".
+    """
+
+    PENDENTE = "pendente"
+    ENVIANDO = "enviando"  # claimed; found so after a crash it may have left
+    INCERTO = "incerto"  # the answer was lost, or an earlier copy may have left
+    ENVIADO = "enviado"
+    FALHOU = "falhou"
+    ENTREGUE = "entregue"
+    LIDO = "lido"
+
+
+TALVEZ_SAIU = frozenset({StatusSaida.ENVIANDO, StatusSaida.INCERTO})  # a tick may tell its wamid
 
 outbox = sa.Table(
     "outbox",
@@ -18,7 +38,7 @@ outbox = sa.Table(
     sa.Column("resumo_de", sa.Integer),  # the revision whose summary this message shows
     sa.Column("bloqueia", sa.Boolean, nullable=False, server_default="true"),  # false: later ones may overtake it
     sa.Column("resposta_a", sa.Text),  # wamid that we answer: read mark and typing
-    sa.Column("status", sa.Text, nullable=False, server_default="pendente"),
+    sa.Column("status", sa.Text, nullable=False, server_default=StatusSaida.PENDENTE.value),
     sa.Column("wamid", sa.Text, unique=True),
     sa.Column("tentativas", sa.SmallInteger, nullable=False, server_default="0"),
     sa.Column("run_at", MOMENT, server_default=sa.func.now()),  # null: nothing to do

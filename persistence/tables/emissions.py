@@ -6,9 +6,11 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
 from persistence.tables.base import MOMENT, MONEY, id_, metadata, now
+from persistence.versions import literals
+from state_machine.protocol.emission import EM_CURSO, PEDEM_OLHOS, StatusEmissao
 
-_UNDER_WAY = "status IN ('pendente', 'enviando', 'enviado', 'desconhecido')"
-_NEEDS_EYES = sa.text("status IN ('desconhecido', 'conflito', 'erro')")
+_UNDER_WAY = f"status IN ({literals(EM_CURSO)})"
+_NEEDS_EYES = sa.text(f"status IN ({literals(PEDEM_OLHOS)})")
 
 nfse_emissao = sa.Table(
     "nfse_emissao",
@@ -94,7 +96,7 @@ nfse_emissao = sa.Table(
         "ix_nfse_emissao_concluida_de_novo",
         "sessao_id",
         "revisao",
-        postgresql_where=sa.text("status = 'concluido' AND tentativa > 1"),
+        postgresql_where=sa.text(f"status = '{StatusEmissao.CONCLUIDO}' AND tentativa > 1"),
     ),
     sa.Index("ix_nfse_emissao_externo", "id_externo", postgresql_where=sa.text("id_externo IS NOT NULL")),
 )

@@ -6,8 +6,10 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
 from persistence.tables.base import MOMENT, MONEY, id_, metadata, now
+from persistence.versions import literals
+from state_machine.machine.states import ESPERAM_USUARIO, Estado
 
-_WAITS_FOR_USER = sa.text("estado IN ('coleta', 'dados_incompletos', 'aguardando_confirmacao')")
+_WAITS_FOR_USER = sa.text(f"estado IN ({literals(ESPERAM_USUARIO)})")
 
 session_snapshot = sa.Table(
     "session_snapshot",
@@ -55,7 +57,7 @@ session_snapshot = sa.Table(
     sa.Index(
         "ix_session_snapshot_recusa_nossa",
         "updated_at",
-        postgresql_where=sa.text("estado = 'rejeitado' AND pendente IS NULL"),
+        postgresql_where=sa.text(f"estado = '{Estado.REJEITADO}' AND pendente IS NULL"),
     ),
     sa.Index("ix_session_snapshot_deadline", "expira_em", postgresql_where=_WAITS_FOR_USER),
 )

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from state_machine.invoice.draft import difere, mudancas
+from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo
 from state_machine.invoice.summary import CONFERE, NOME_DO_CADASTRO, TITULO_MAX, legivel, titulo_da_mudanca
 from state_machine.values.local_time import SAO_PAULO
@@ -17,15 +18,6 @@ if TYPE_CHECKING:
 
 _TRECHO_MAX = 40  # UTF-16 units of what was not taken
 _VALOR_MAX = 60  # UTF-16 units of a value that is repeated
-_ROTULO = {
-    Campo.DOCUMENTO: "cliente",
-    Campo.VALOR: "valor",
-    Campo.DESCRICAO: "serviço",
-    Campo.NOME: "nome do cliente",
-    Campo.EMAIL: "e-mail",
-    Campo.COMPETENCIA: "competência",
-    Campo.DATA: "data",
-}
 
 
 def titulo(antes: Rascunho, depois: Rascunho) -> str | None:
@@ -44,7 +36,7 @@ def titulo(antes: Rascunho, depois: Rascunho) -> str | None:
 def anotado(antes: Rascunho, depois: Rascunho) -> str:
     """Return what stands before the next question: corrections of known fields, and what was not taken; often none."""
     mudou = [(campo, apara(legivel(campo, novo) or "", _VALOR_MAX)) for campo, _, novo in mudancas(antes, depois)]
-    novos = [f"{_ROTULO[campo]} {novo}" for campo, novo in mudou]
+    novos = [f"{FIELDS[campo].label} {novo}" for campo, novo in mudou]
     partes = [f"Anotei: {', '.join(novos)}."] if novos else []
     recusa = _nao_tomado(antes, depois)
     return "".join(f"{parte}\n\n" for parte in (*partes, recusa) if parte)
@@ -56,7 +48,7 @@ def _nao_tomado(antes: Rascunho, depois: Rascunho) -> str | None:
 
 def _mais_antiga(antes: Rascunho, depois: Rascunho) -> str | None:
     """Name the first value that was not taken for being older than what stands."""
-    for campo, velho, novo in zip(Campo, antes.lidos, depois.lidos, strict=True):
+    for campo, velho, novo in zip(FIELDS, antes.lidos, depois.lidos, strict=True):
         recusa = novo.recusa
         if recusa is None or recusa == velho.recusa or recusa.antiga is None:
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from state_machine.catalogue.questions import NOME_DO_CAMPO
+from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo
 from state_machine.invoice.summary import botao_cancelar, resumo
 from state_machine.machine.effects import Botao, Mensagem
@@ -189,7 +189,7 @@ def rejeitada(sessao: Sessao, motivo: str, campo: Campo | None) -> Mensagem:
             "quando ela tentar de novo, eu te aviso aqui."
         )
     return Mensagem(
-        f"{inicio} Toca em *Corrigir nota* e me manda {NOME_DO_CAMPO[campo]} de novo.",
+        f"{inicio} Toca em *Corrigir nota* e me manda {FIELDS[campo].name} de novo.",
         (Botao(f"refazer:{sessao.sessao_id}", "Corrigir nota"),),
     )
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from state_machine.catalogue.announcement import anotado
 from state_machine.invoice.draft import Rascunho, StatusCampo
-from state_machine.invoice.fields import Campo, Motivo
+from state_machine.invoice.field_table import FIELDS, obrigatorios
+from state_machine.invoice.fields import Motivo
 from state_machine.invoice.summary import legivel
 from state_machine.machine.effects import Mensagem
 from state_machine.values.text_length import apara
@@ -15,37 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from state_machine.invoice.draft import Lido
+    from state_machine.invoice.fields import Campo
 
 DETALHE_MAX = 200  # UTF-16 units; a detail is a hint, not a quotation
 TRECHO_MAX = 80  # UTF-16 units of what is quoted back
 
-NOME_DO_CAMPO = {
-    Campo.DOCUMENTO: "o CNPJ ou CPF do cliente",
-    Campo.VALOR: "o valor",
-    Campo.DESCRICAO: "o serviço prestado",
-    Campo.NOME: "o nome do cliente",
-    Campo.EMAIL: "o e-mail do cliente",
-    Campo.COMPETENCIA: "o mês de competência",
-    Campo.DATA: "a data do serviço",
-}
-_PERGUNTA = {
-    Campo.DOCUMENTO: "Qual é o CNPJ ou CPF do cliente?",
-    Campo.VALOR: "Qual é o valor da nota?",
-    Campo.DESCRICAO: "Qual serviço foi prestado? Escreve como deve sair na nota.",
-    Campo.NOME: "Qual é o nome do cliente?",
-    Campo.EMAIL: "Qual é o e-mail do cliente?",
-    Campo.COMPETENCIA: "Qual é o mês de competência? Por exemplo: 10/2026.",
-    Campo.DATA: "Qual é a data do serviço? Por exemplo: 15/10/2026.",
-}
-_EXEMPLO = {
-    Campo.DOCUMENTO: "Pode copiar e colar o CNPJ ou CPF, com ou sem pontos.",
-    Campo.VALOR: "Por exemplo: _valor R$ 1.500,00_.",
-    Campo.DESCRICAO: "Por exemplo: _serviço: consultoria de marketing_.",
-    Campo.NOME: "Por exemplo: _o nome é Maria Souza_.",
-    Campo.EMAIL: "Por exemplo: _financeiro@cliente.com.br_.",
-    Campo.COMPETENCIA: "Por exemplo: _competência 10/2026_.",
-    Campo.DATA: "Por exemplo: _15/10/2026_.",
-}
 # What is asked first, and what when the same doubt still stands: nobody reads the same words twice.
 _DUVIDA = {
     Motivo.DIGITO_NAO_BATE: (
@@ -130,8 +105,8 @@ def _lista(partes: Iterable[str]) -> str:
 
 def _guardados(rascunho: Rascunho) -> str:
     """Say what is kept, so that nobody types it twice."""
-    tem = [c for c in (Campo.DOCUMENTO, Campo.VALOR, Campo.DESCRICAO) if rascunho.validado(c)]
-    ditos = (f"{NOME_DO_CAMPO[c]} ({apara(legivel(c, rascunho.validado(c)) or '', TRECHO_MAX)})" for c in tem)
+    tem = [c for c in obrigatorios() if rascunho.validado(c)]
+    ditos = (f"{FIELDS[c].name} ({apara(legivel(c, rascunho.validado(c)) or '', TRECHO_MAX)})" for c in tem)
     return f"\n\nJá guardei {_lista(ditos)}." if tem else ""
 
 
@@ -141,17 +116,17 @@ def _duvida(campo: Campo, lido: Lido, *, de_novo: bool) -> str:
     detalhe = f" {detalhe[0].upper()}{detalhe[1:]}." if detalhe else ""
     escrito = apara(lido.escrito or "", TRECHO_MAX)
     return _DUVIDA[motivo][de_novo].format(
-        campo=NOME_DO_CAMPO[campo],
+        campo=FIELDS[campo].name,
         detalhe=detalhe,
         li=f" Li “{escrito}”." if escrito else "",
         confere=_CONFERE.get(sum(map(str.isalnum, escrito)), "Confere o CNPJ ou CPF com o cliente"),
-        exemplo=_EXEMPLO[campo],
+        exemplo=FIELDS[campo].example,
     )
 
 
 def duvidosos(rascunho: Rascunho) -> tuple[Campo, ...]:
     """Fields about which something was said that can't be taken as it stands."""
-    lidos = zip(Campo, rascunho.lidos, strict=True)
+    lidos = zip(FIELDS, rascunho.lidos, strict=True)
     return tuple(campo for campo, lido in lidos if lido.status is StatusCampo.INVALID)
 
 
@@ -174,7 +149,7 @@ def pergunta(rascunho: Rascunho, antes: Rascunho | None = None) -> Mensagem:
 def insiste(rascunho: Rascunho, *, negou: bool = False) -> Mensagem:
     """Ask once more after words that told nothing; ``negou``: they were a no, which may mean that no answer comes."""
     if negou:
-        pede = _lista(NOME_DO_CAMPO[c] for c in dict.fromkeys((*duvidosos(rascunho), *rascunho.faltam)))
+        pede = _lista(FIELDS[c].name for c in dict.fromkeys((*duvidosos(rascunho), *rascunho.faltam)))
         texto = f"Tudo bem. Quando tiver, me manda {pede}. Para desistir desta nota, escreve _cancela_."
         return Mensagem(texto + _guardados(rascunho))
     if duvidosos(rascunho):
@@ -187,13 +162,14 @@ def _resto(rascunho: Rascunho, campo: Campo) -> str:
     if not outros or rascunho.campo(campo).motivo is Motivo.DUAS_NOTAS:  # that question names all that is needed
         return _guardados(rascunho)
     falta = "faltam" if len(outros) > 1 else "falta"
-    return f"\n\nDepois disso {falta} {_lista(NOME_DO_CAMPO[c] for c in outros)}.{_guardados(rascunho)}"
+    return f"\n\nDepois disso {falta} {_lista(FIELDS[c].name for c in outros)}.{_guardados(rascunho)}"
 
 
 def _falta(rascunho: Rascunho, *, de_novo: bool) -> str:
     faltam = rascunho.faltam
-    faltando = _lista(NOME_DO_CAMPO[c] for c in faltam)
+    faltando = _lista(FIELDS[c].name for c in faltam)
     if len(faltam) == 1:
-        return f"Ainda falta {faltando}. {_EXEMPLO[faltam[0]]}" if de_novo else _PERGUNTA[faltam[0]]
+        so = FIELDS[faltam[0]]
+        return f"Ainda falta {faltando}. {so.example}" if de_novo else so.question
     inicio = "Ainda faltam" if de_novo else "Faltam"
     return f"{inicio} {faltando}. Pode mandar tudo junto ou um de cada vez."

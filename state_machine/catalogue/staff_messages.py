@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from state_machine.catalogue import messages, questions
+from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.summary import resumo
 from state_machine.machine.effects import Botao, EnviarArquivo, Mensagem
 from state_machine.values.text_length import apara
@@ -30,7 +31,7 @@ def devolveu(sessao: Sessao | None) -> Mensagem:
         return Mensagem(f"{_VOLTEI} Para uma nota, me manda o CNPJ ou CPF do cliente, o valor e o serviço.")
     if sessao.rascunho.completo:
         return resumo(sessao, f"{_VOLTEI}\nO que você combinou com a equipe eu não li. Confere?")
-    if sessao.rascunho.faltam and any(sessao.rascunho.validado(c) for c in questions.NOME_DO_CAMPO):
+    if sessao.rascunho.faltam and any(sessao.rascunho.validado(c) for c in FIELDS):
         pergunta = questions.pergunta(sessao.rascunho)
         return Mensagem(f"{_VOLTEI}\n\n{pergunta.texto}", pergunta.botoes)
     return Mensagem(f"{_VOLTEI}\n\n{messages.saudacao().texto}")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, fields, replace
-from datetime import date, datetime
+from datetime import datetime  # noqa: TC003 - a draft is rebuilt from JSON at run time
 from enum import StrEnum
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, Any
 
-from state_machine.invoice.fields import OBRIGATORIOS, Campo, Candidate, Confianca, Doubt, Motivo, Origem
-from state_machine.values.documents import DocumentoInvalido, parse_documento
+from state_machine.invoice.field_table import FIELDS, nome_limpo
+from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
+from state_machine.values.documents import DocumentoInvalido
 from state_machine.values.message_spans import escrita_de
 from state_machine.values.money import ValorInvalido, centavos
 
@@ -20,14 +20,7 @@ if TYPE_CHECKING:
 
     from state_machine.values.message_spans import Escrita
 
-DESCRICAO_MAX = 2000  # characters; xDescServ of the national layout
-NOME_MAX = 300  # characters; xNome of the national layout
-DESCRICAO_MIN = 3  # characters; less than a word is a slip of the finger
 APAGADA = "você apagou a mensagem em que isso estava"  # said with the question about it
-EMAIL_MAX = 80  # characters; the longest e-mail of the national layout
-_EMAIL = re.compile(
-    r"[^@\s]{1,64}@[^@\s]{1,255}\.[^@\s.]{1,63}"
-)  # shape only: whether somebody reads there, nobody can tell
 
 
 class StatusCampo(StrEnum):
@@ -72,9 +65,6 @@ class Lido:
 
 
 VAZIO = Lido()
-# Each field's value by its name, which is known: looking a name up in an enum costs more than the value.
-_UM = {campo: attrgetter(campo.value) for campo in Campo}
-_LIDOS = attrgetter(*(campo.value for campo in Campo))
 _DITO = attrgetter(*(f.name for f in fields(Lido) if f.name not in {"mensagem", "recusa", "escrita_em"}))  # wherever
 _SEM_HORA = attrgetter(*(f.name for f in fields(Lido) if f.name != "escrita_em"))
 
@@ -103,14 +93,13 @@ class Rascunho:
 
     def campo(self, campo: Campo) -> Lido:
         """Return what is known of ``campo``."""
-        lido: Lido = _UM[campo](self)
+        lido: Lido = FIELDS[campo].of(self)
         return lido
 
     @property
     def lidos(self) -> tuple[Lido, ...]:
-        """What is known of every field, in the order of ``Campo``."""
-        lidos: tuple[Lido, ...] = _LIDOS(self)
-        return lidos
+        """What is known of every field, in the order of ``FIELDS``."""
+        return tuple([row.of(self) for row in FIELDS.values()])
 
     def com(self, campo: Campo, lido: Lido) -> Rascunho:
         """Return a copy in which ``campo`` reads ``lido``; another document forgets the old one's name and entry."""
@@ -135,7 +124,9 @@ class Rascunho:
     @property
     def faltam(self) -> tuple[Campo, ...]:
         """Required fields that are not validated yet, in the order in which they are asked."""
-        return tuple(c for c in OBRIGATORIOS if self.campo(c).status is not StatusCampo.VALIDATED)
+        return tuple(
+            [c for c, row in FIELDS.items() if row.required and row.of(self).status is not StatusCampo.VALIDATED]
+        )
 
     @property
     def completo(self) -> bool:
@@ -153,12 +144,8 @@ class Rascunho:
     @property
     def tomador_nome(self) -> str | None:
         """The tomador's name: what the register says, else what the user said."""
-        do_cadastro = _nome(self.cadastro.razao_social) if self.cadastro else ""
+        do_cadastro = nome_limpo(self.cadastro.razao_social) if self.cadastro else ""
         return do_cadastro or self.validado(Campo.NOME)
-
-
-def _nome(texto: str) -> str:
-    return " ".join(texto.split())[:NOME_MAX].rstrip()
 
 
 def ler(candidate: Candidate, escrita: Escrita | None = None) -> Lido:
@@ -180,7 +167,7 @@ def _conferido(candidate: Candidate) -> tuple[StatusCampo, str | None, Motivo | 
     if candidate.confianca is Confianca.DUVIDOSA:
         return StatusCampo.INVALID, candidate.valor, Motivo.AMBIGUO
     try:
-        return StatusCampo.VALIDATED, _normalizado(candidate), None
+        return StatusCampo.VALIDATED, FIELDS[candidate.campo].check(candidate.valor.strip()), None
     except DocumentoInvalido as erro:
         return StatusCampo.INVALID, None, erro.motivo
     except ValorInvalido:
@@ -189,35 +176,11 @@ def _conferido(candidate: Candidate) -> tuple[StatusCampo, str | None, Motivo | 
         return StatusCampo.INVALID, None, Motivo.AMBIGUO
 
 
-def _normalizado(candidate: Candidate) -> str:
-    """Return the value as it will be issued; raises ``ValueError`` for what can't be issued."""
-    valor = candidate.valor.strip()
-    match candidate.campo:
-        case Campo.DOCUMENTO:
-            return parse_documento(valor).numero
-        case Campo.VALOR:
-            return str(centavos(valor))
-        case Campo.DESCRICAO:
-            return " ".join(valor.split())[:DESCRICAO_MAX].rstrip()
-        case Campo.NOME:
-            return _nome(valor)
-        case Campo.COMPETENCIA:
-            return date.fromisoformat(f"{valor}-01").isoformat()[:7]
-        case Campo.DATA:
-            return date.fromisoformat(valor).isoformat()
-        case Campo.EMAIL:
-            if len(valor) > EMAIL_MAX or not _EMAIL.fullmatch(valor):
-                raise ValueError("no e-mail address")
-            return valor
-        case _:
-            assert_never(candidate.campo)
-
-
 def _nada_diz(candidate: Candidate) -> bool:
     """True for what is dropped without a word: a slip of the finger, or a name that is only a guess."""
-    if candidate.campo is Campo.NOME:  # never asked back: the summary says when there is none, and blocks nothing
-        return candidate.confianca is Confianca.DUVIDOSA or not candidate.valor.strip()
-    return candidate.campo is Campo.DESCRICAO and len(candidate.valor.strip()) < DESCRICAO_MIN
+    row = FIELDS[candidate.campo]
+    guess = not row.asked_back and candidate.confianca is Confianca.DUVIDOSA
+    return guess or len(candidate.valor.strip()) < row.shortest
 
 
 def aplicar(
@@ -235,7 +198,7 @@ def aplicar(
     antes = rascunho
     ditos = [candidate for candidate in candidates if not _nada_diz(candidate)]
     lidos = [(dito.campo, ler(dito, escrita_de(dito.trecho, escritas))) for dito in ditos]
-    duvidas = [doubt for doubt in doubts if doubt.campo is not Campo.NOME]
+    duvidas = [doubt for doubt in doubts if FIELDS[doubt.campo].asked_back]
     lidos += [(duvida.campo, _duvidoso(duvida, escrita_de(duvida.trecho, escritas))) for duvida in duvidas]
     ultima = escritas[-1] if escritas else None
     for campo in clear:  # in which of the messages it was taken back, nobody can tell: at the latest in the last one
@@ -279,7 +242,7 @@ def _no_lugar(antigo: Lido, lido: Lido) -> Lido:
 
 def sem_editada(rascunho: Rascunho, mensagem: str, ditos: Collection[Campo]) -> Rascunho:
     """Return the draft without what the message ``mensagem`` said before, other than the fields that it still says."""
-    for campo in Campo:
+    for campo in FIELDS:
         lido = rascunho.campo(campo)
         if lido.recusa and lido.recusa.mensagem == mensagem:
             lido = replace(lido, recusa=None)
@@ -294,14 +257,14 @@ def sem_apagada(rascunho: Rascunho, mensagem: str) -> Rascunho:
 
     What is needed and stood in it is in doubt; anything else that it said is forgotten.
     """
-    for campo in Campo:
+    for campo, row in FIELDS.items():
         lido = rascunho.campo(campo)
         if lido.mensagem != mensagem:
             continue
-        if campo in OBRIGATORIOS and lido.status is StatusCampo.VALIDATED:
+        if row.required and lido.status is StatusCampo.VALIDATED:
             duvida = replace(lido, status=StatusCampo.INVALID, motivo=Motivo.AMBIGUO, detalhe=APAGADA)
             rascunho = rascunho.com(campo, duvida)
-        elif campo not in OBRIGATORIOS:
+        elif not row.required:
             rascunho = rascunho.com(campo, VAZIO)
     return rascunho
 
@@ -334,7 +297,7 @@ def mudancas(antes: Rascunho, depois: Rascunho) -> tuple[tuple[Campo, str, str],
     Where the register names the client, what the user calls it is not shown, so that its change is none.
     """
     do_cadastro = {Campo.NOME} if antes.cadastro or depois.cadastro else set()
-    lidos = zip(Campo, antes.lidos, depois.lidos, strict=True)
+    lidos = zip(FIELDS, antes.lidos, depois.lidos, strict=True)
     outros = [c for c, velho, novo in lidos if velho is not novo and c not in do_cadastro]
     pares = ((c, antes.validado(c), depois.validado(c)) for c in outros)
     return tuple((c, velho, novo) for c, velho, novo in pares if velho and novo and velho != novo)

@@ -18,9 +18,6 @@ class Campo(StrEnum):
     DATA = "data"  # "AAAA-MM-DD"
 
 
-OBRIGATORIOS = (Campo.DOCUMENTO, Campo.VALOR, Campo.DESCRICAO)
-
-
 class Origem(StrEnum):
     """Who read the value."""
 

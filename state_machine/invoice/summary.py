@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
+from state_machine.invoice.field_table import FIELDS, FieldKind
 from state_machine.invoice.fields import Campo
 from state_machine.machine.effects import Botao, Mensagem
 from state_machine.values.documents import formata_documento
@@ -35,13 +36,9 @@ def resumo(sessao: Sessao, titulo: str = CONFERE) -> Mensagem:
     rascunho = sessao.rascunho
     valor = rascunho.valor_servico
     opcionais = [
-        f"{rotulo}: {texto}"
-        for campo, rotulo in (
-            (Campo.EMAIL, "E-mail"),
-            (Campo.COMPETENCIA, "Competência"),
-            (Campo.DATA, "Data do serviço"),
-        )
-        if (texto := legivel(campo, rascunho.validado(campo)))
+        f"{row.summary}: {texto}"
+        for campo, row in FIELDS.items()
+        if row.summary and (texto := legivel(campo, rascunho.validado(campo)))
     ]
     antes = [titulo, "", *_igual(sessao), *_cliente(rascunho), f"Valor: *{formata_brl(valor)}* ({por_extenso(valor)})"]
     depois = [*opcionais, f"Emitente: {apara(sessao.emitente, _EMITENTE_MAX)}"]
@@ -95,28 +92,19 @@ def _servico(texto: str, limite: int) -> str:
 
 def legivel(campo: Campo, valor: str | None) -> str | None:
     """Return a validated value as people write it."""
-    match campo:
-        case _ if valor is None:
-            return None
-        case Campo.VALOR:
+    if valor is None:
+        return None
+    match FIELDS[campo].kind:
+        case FieldKind.DINHEIRO:
             return formata_brl(valor)
-        case Campo.DOCUMENTO:
+        case FieldKind.DOCUMENTO:
             return formata_documento(valor)
-        case Campo.COMPETENCIA | Campo.DATA:
+        case FieldKind.MES | FieldKind.DIA:
             return "/".join(reversed(valor.split("-")))
-        case _:
+        case FieldKind.PROSA | FieldKind.TEXTO | FieldKind.EMAIL:
             return apara(valor, 2 * _MUDADO_MAX)
-
-
-_MUDEI = {
-    Campo.DOCUMENTO: "o cliente",
-    Campo.VALOR: "o valor",
-    Campo.DESCRICAO: "o serviço",
-    Campo.NOME: "o nome do cliente",
-    Campo.EMAIL: "o e-mail",
-    Campo.COMPETENCIA: "a competência",
-    Campo.DATA: "a data",
-}
+        case kind:
+            assert_never(kind)
 
 
 def titulo_da_mudanca(mudancas: Sequence[tuple[Campo, str, str]]) -> str:
@@ -125,11 +113,11 @@ def titulo_da_mudanca(mudancas: Sequence[tuple[Campo, str, str]]) -> str:
     titulo = f"*{' '.join(frases)}*\nConfere?"
     if tamanho(titulo) <= TITULO_MAX:
         return titulo
-    return f"*Mudei {', '.join(_MUDEI[campo] for campo, _, _ in mudancas)}.*\nConfere?"
+    return f"*Mudei {', '.join(FIELDS[campo].short for campo, _, _ in mudancas)}.*\nConfere?"
 
 
 def _mudei(campo: Campo, velho: str, novo: str) -> str:
-    if campo is Campo.DESCRICAO:
-        return f"Troquei o serviço para {apara(novo, _MUDADO_MAX)}."
+    if FIELDS[campo].kind is FieldKind.PROSA:
+        return f"Troquei {FIELDS[campo].short} para {apara(novo, _MUDADO_MAX)}."
     de, para = (apara(legivel(campo, valor) or "", _MUDADO_MAX) for valor in (velho, novo))
-    return f"Mudei {_MUDEI[campo]} de {de} para {para}."
+    return f"Mudei {FIELDS[campo].short} de {de} para {para}."

@@ -19,7 +19,9 @@ class Estado(StrEnum):
     EXPIRADO = "expirado"
 
 
+# Every state is in one of these three.
 ESPERAM_USUARIO = frozenset({Estado.COLETA, Estado.DADOS_INCOMPLETOS, Estado.AGUARDANDO_CONFIRMACAO})
+COM_AUTORIDADE = frozenset({Estado.PROCESSANDO})  # confirmed, and not decided yet
 FINAIS = frozenset(
     {Estado.APROVADO, Estado.REJEITADO, Estado.ERRO, Estado.CANCELADO_USUARIO, Estado.EXPIRADO},
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from state_machine.cancellation.machine import StatusNota
 from state_machine.invoice.content import divergencia
-from state_machine.protocol.emission import CannotTell, Nota, Situacao, StatusEmissao
+from state_machine.protocol.emission import EM_CURSO, CannotTell, Nota, Situacao, StatusEmissao
 from state_machine.values.local_time import SAO_PAULO
 
 if TYPE_CHECKING:
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 LAG = timedelta(hours=1)  # a listing may be older than what the gateway told us of one note; a day's audit can wait
 
-_EM_CURSO = frozenset(
-    {StatusEmissao.PENDENTE, StatusEmissao.ENVIANDO, StatusEmissao.ENVIADO, StatusEmissao.DESCONHECIDO}
-)
 # Reading these again may teach us something. What is pending goes out in its own time; a conflict is for people.
 _RELIDAS = frozenset(
     {StatusEmissao.ENVIANDO, StatusEmissao.ENVIADO, StatusEmissao.DESCONHECIDO, StatusEmissao.ERRO}
@@ -176,7 +173,7 @@ def compara(nossas: Sequence[Nossa], listadas: Iterable[Nota], periodo: Periodo)
     diferencas += _duas_notas(nossas)
     for nossa in nossas:
         falta = nossa.id_integracao not in por_chave and nossa.id_externo not in unicas
-        if nossa.status in _EM_CURSO or (falta and _recente(nossa, periodo)):
+        if nossa.status in EM_CURSO or (falta and _recente(nossa, periodo)):
             em_curso += 1
         elif falta and _devia_estar(nossa, periodo):
             diferencas.append(Diferenca(Tipo.SO_NOSSAS, "autorizada aqui, não aparece na lista deles", nossa, None))
@@ -217,7 +214,7 @@ def _da_chave(nossa: Nossa, notas: list[Nota], periodo: Periodo) -> Diferenca | 
     if len(emitidas) > 1:
         return Diferenca(Tipo.DIVERGEM, f"{len(emitidas)} notas sob a mesma referência", nossa, emitidas[-1])
     nota = emitidas[0] if emitidas else notas[-1]
-    if nossa.status in _EM_CURSO:
+    if nossa.status in EM_CURSO:
         return None  # reconciliation is asking anyway, and compares before it adopts
     if emitidas and nossa.nota is None:
         return Diferenca(Tipo.SO_DELES, f"{nota.situacao} lá, {nossa.status} aqui", nossa, nota)

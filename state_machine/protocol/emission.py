@@ -24,6 +24,15 @@ class StatusEmissao(StrEnum):
     DISPENSADO = "dispensado"  # accepted by nobody and never will be: an earlier attempt became it, or it is unwanted
 
 
+# Every status is in one of these three.
+EM_CURSO = frozenset(
+    {StatusEmissao.PENDENTE, StatusEmissao.ENVIANDO, StatusEmissao.ENVIADO, StatusEmissao.DESCONHECIDO}
+)
+COM_PESSOAS = frozenset({StatusEmissao.CONFLITO, StatusEmissao.ERRO})  # nothing is sent by itself any more
+ENCERRADAS = frozenset({StatusEmissao.CONCLUIDO, StatusEmissao.REJEITADO, StatusEmissao.DISPENSADO})
+PEDEM_OLHOS = COM_PESSOAS | {StatusEmissao.DESCONHECIDO}  # staff see them in their queue
+
+
 class Situacao(StrEnum):
     """What the gateway says of a note, in our words."""
 

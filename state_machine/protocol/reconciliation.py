@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Literal, assert_never
 
 from state_machine.invoice.content import divergencia, mostra_conteudo
 from state_machine.protocol.emission import (
+    COM_PESSOAS,
+    ENCERRADAS,
     Absent,
     Accepted,
     CannotTell,
@@ -47,9 +49,7 @@ CONTENT_WITHIN = timedelta(seconds=60)  # a city that shows no XML by then is be
 CONTENT_PAUSE = 0.5  # seconds until the XML of an authorised note is looked for again, doubling
 GIVE_UP_ASKING_AFTER = timedelta(days=7)  # after this only a webhook or a person asks again
 
-ASSENTADOS = frozenset(
-    {StatusEmissao.CONCLUIDO, StatusEmissao.REJEITADO, StatusEmissao.CONFLITO, StatusEmissao.DISPENSADO}
-)
+ASSENTADOS = ENCERRADAS | {StatusEmissao.CONFLITO}
 
 Aviso = Literal["autorizada", "rejeitada", "falhou", "demorou", "ainda_quer"]
 Retida = Literal["circuito", "credencial", "tentativa_anterior", "registro", "pessoa"]
@@ -297,7 +297,7 @@ def _assenta(
 
 def em_conflito(andamento: Andamento, nota: Nota, motivo: str) -> Passo:
     """A human decides; the user hears it once."""
-    avisar = andamento.status not in {StatusEmissao.CONFLITO, StatusEmissao.ERRO}
+    avisar = andamento.status not in COM_PESSOAS
     return _assenta(andamento, StatusEmissao.CONFLITO, nota, "falhou" if avisar else None, motivo)
 
 

@@ -12,7 +12,7 @@ from bot.subjects.invoice.facts import CLOCKS_APART
 from extractor.contract import Context, Extraction
 from extractor.requests.unserved import without as without_unserved
 from state_machine.invoice.draft import sem_editada
-from state_machine.invoice.fields import Campo
+from state_machine.invoice.field_table import FIELDS
 from state_machine.machine.states import Estado
 from state_machine.values.local_time import SAO_PAULO
 
@@ -86,7 +86,7 @@ async def read(
 ) -> Extraction:
     """Ask the extractor what the words say, in the light of what the conversation knows."""
     rascunho = sessao.rascunho if sessao else None
-    conhecidos = {c: v for c in Campo if (v := rascunho.validado(c))} if rascunho else {}
+    conhecidos = {c: v for c in FIELDS if (v := rascunho.validado(c))} if rascunho else {}
     contexto = Context(
         hoje=agora.astimezone(SAO_PAULO).date(),
         pendente=sessao.pendente if sessao else None,
@@ -102,7 +102,7 @@ def without(sessao: Sessao | None, mensagem: str | None) -> Sessao | None:
     """Return the session as it was before a message: the light in which that one is read again."""
     if sessao is None or mensagem is None:
         return sessao
-    ditos = [campo for campo in Campo if sessao.rascunho.campo(campo).mensagem == mensagem]
+    ditos = [campo for campo in FIELDS if sessao.rascunho.campo(campo).mensagem == mensagem]
     if not ditos:
         return sessao
     rascunho = sem_editada(sessao.rascunho, mensagem, ())

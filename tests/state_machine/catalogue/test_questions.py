@@ -5,9 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_sessions import TUDO, fits, lido, rascunhos, textos
 
-from state_machine.catalogue.questions import NOME_DO_CAMPO, duvidosos, insiste, pergunta
+from state_machine.catalogue.questions import duvidosos, insiste, pergunta
 from state_machine.invoice.draft import Rascunho, aplicar
-from state_machine.invoice.fields import OBRIGATORIOS, Campo, Doubt, Motivo
+from state_machine.invoice.field_table import FIELDS, obrigatorios
+from state_machine.invoice.fields import Campo, Doubt, Motivo
 
 # Which fields a reason can hit: from the extractor's rules, from the checks of ``rascunho``, from the authority.
 ALCANCE = {
@@ -21,7 +22,7 @@ ALCANCE = {
     Motivo.DESCONTO: {Campo.VALOR},
     Motivo.MOEDA_ESTRANGEIRA: {Campo.VALOR},
     Motivo.NAO_POSITIVO: {Campo.VALOR},
-    Motivo.DUAS_NOTAS: set(OBRIGATORIOS),
+    Motivo.DUAS_NOTAS: set(obrigatorios()),
     Motivo.AMBIGUO: set(Campo) - {Campo.NOME},
     Motivo.DISCORDANCIA: set(Campo) - {Campo.NOME},
     Motivo.RECUSADO: set(Campo),
@@ -121,7 +122,7 @@ def test_any_incomplete_draft_gets_a_question(rascunho):
     assert mensagem.botoes == ()
     assert (
         duvidosos(rascunho)
-        or any(NOME_DO_CAMPO[c] in mensagem.texto for c in rascunho.faltam)
+        or any(FIELDS[c].name in mensagem.texto for c in rascunho.faltam)
         or (len(rascunho.faltam) == 1 and any(p in mensagem.texto for p in PALAVRA[rascunho.faltam[0]]))
     )
 

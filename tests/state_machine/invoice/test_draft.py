@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 from made_sessions import CNPJ, CPF, DOC, DOCUMENTOS, OUTRO_CNPJ, PADARIA, TUDO, VALOR, candidates, doubts, lido
 
 from state_machine.invoice.draft import (
-    DESCRICAO_MAX,
-    NOME_MAX,
     VAZIO,
     Cadastro,
     Rascunho,
@@ -18,7 +16,8 @@ from state_machine.invoice.draft import (
     ler,
     mudancas,
 )
-from state_machine.invoice.fields import OBRIGATORIOS, Campo, Candidate, Confianca, Doubt, Motivo, Origem
+from state_machine.invoice.field_table import DESCRICAO_MAX, NOME_MAX, obrigatorios
+from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
 
 VARIOS = st.lists(candidates, max_size=6)
 
@@ -141,7 +140,7 @@ def test_a_complete_draft_holds_nothing_in_doubt(primeiros, duvidas, tirados, de
         assert (rascunho.validado(campo) is not None) == (estado.status is StatusCampo.VALIDATED)
         assert (estado.motivo is not None) == (estado.status is StatusCampo.INVALID)
     assert rascunho.completo == (
-        all(rascunho.validado(c) for c in OBRIGATORIOS)
+        all(rascunho.validado(c) for c in obrigatorios())
         and not any(rascunho.campo(c).status is StatusCampo.INVALID for c in Campo)
     )
     assert rascunho.nome.status is not StatusCampo.INVALID

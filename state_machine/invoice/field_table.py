@@ -1,0 +1,252 @@
+"""One row for each field of an invoice: how it is called, asked, checked, shown, read and stored."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from state_machine.invoice.fields import Campo
+from state_machine.values.documents import parse_documento
+from state_machine.values.money import centavos
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+DESCRICAO_MAX = 2000  # characters; xDescServ of the national layout
+NOME_MAX = 300  # characters; xNome of the national layout
+DESCRICAO_MIN = 3  # characters; less than a word is a slip of the finger
+EMAIL_MAX = 80  # characters; the longest e-mail of the national layout
+_EMAIL = re.compile(
+    r"[^@\s]{1,64}@[^@\s]{1,255}\.[^@\s.]{1,63}"
+)  # shape only: whether somebody reads there, nobody can tell
+
+
+class FieldKind(StrEnum):
+    """What a value is: it decides how the value is written for people, masked for staff and grounded."""
+
+    DOCUMENTO = "documento"
+    DINHEIRO = "dinheiro"
+    PROSA = "prosa"  # a text too long to be told twice in one sentence
+    TEXTO = "texto"
+    EMAIL = "email"
+    MES = "mes"
+    DIA = "dia"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One field of the invoice; its order in ``FIELDS`` is the order of asking.
+
+    ``check`` returns a normalised value (see ``Candidate``) as it will be issued and raises ``ValueError`` for what
+    cannot be issued. All texts are pt-BR; ``words`` is a regular expression over folded text (no accents, lower case).
+    """
+
+    campo: Campo
+    kind: FieldKind
+    check: Callable[[str], str]
+    required: bool = False
+    critical: bool = False  # a wrong value is worse than a question: rules and model must agree on it
+    asked_back: bool = True  # a doubt about it is asked; else a doubtful value is dropped
+    shortest: int = 0  # characters; a shorter value is no answer
+    article: str
+    label: str  # in a list of changes
+    name: str  # in a sentence, with its article
+    staff_name: str  # on the staff's pages, with its article
+    question: str
+    example: str
+    summary: str | None = None  # begins its line; ``None``: the summary composes it with others
+    refused: str | None = None  # the reason when an authority does not accept it; ``None``: none speaks of it
+    prompt: str  # what a model is told to look for
+    sample: str | None = None  # what stands for it in the prompt's first example
+    words: str  # what people call it
+    stems: str  # how those words begin, for a cheap first look
+    column: str | None = None  # of ``session_snapshot``, by the specification's name; ``None``: only in the draft
+    on_invoice: bool = True  # it stands on the invoice itself, which the law keeps
+    of: Callable[[Any], Any] = field(init=False, repr=False, compare=False)  # what a draft holds of it
+
+    def __post_init__(self) -> None:
+        """Prepare the getter: looking a name up in an enum costs more than the value."""
+        object.__setattr__(self, "of", attrgetter(self.campo.value))
+
+    @property
+    def short(self) -> str:
+        """The label with its article: "o valor"."""
+        return f"{self.article} {self.label}"
+
+    @property
+    def stored_as(self) -> str:
+        """Its name in ``missing_fields`` and in the columns: the specification's."""
+        return self.column or self.campo.value
+
+
+def nome_limpo(texto: str) -> str:
+    """Return a name with single spaces, as long as the national layout takes."""
+    return " ".join(texto.split())[:NOME_MAX].rstrip()
+
+
+def _documento(texto: str) -> str:
+    return parse_documento(texto).numero
+
+
+def _valor(texto: str) -> str:
+    return str(centavos(texto))
+
+
+def _descricao(texto: str) -> str:
+    return " ".join(texto.split())[:DESCRICAO_MAX].rstrip()
+
+
+def _email(texto: str) -> str:
+    if len(texto) > EMAIL_MAX or not _EMAIL.fullmatch(texto):
+        raise ValueError("no e-mail address")
+    return texto
+
+
+def _mes(texto: str) -> str:
+    return date.fromisoformat(f"{texto}-01").isoformat()[:7]
+
+
+def _dia(texto: str) -> str:
+    return date.fromisoformat(texto).isoformat()
+
+
+_ROWS: Final = (
+    Field(
+        campo=Campo.DOCUMENTO,
+        kind=FieldKind.DOCUMENTO,
+        check=_documento,
+        required=True,
+        critical=True,
+        article="o",
+        label="cliente",
+        name="o CNPJ ou CPF do cliente",
+        staff_name="o CNPJ ou CPF do cliente",
+        question="Qual é o CNPJ ou CPF do cliente?",
+        example="Pode copiar e colar o CNPJ ou CPF, com ou sem pontos.",
+        refused="o CNPJ ou CPF do cliente não foi aceito",
+        prompt="CNPJ ou CPF do cliente, nunca o de quem emite, nem chave Pix. Documentos aparecem como [DOC1], [DOC2].",
+        sample="[DOC1]",
+        words=r"cnpj|cpf|documento|cliente|tomador|destinatari[oa]",
+        stems="cnp cpf doc cli tom des",
+        column="cnpj",  # the specification calls the document by its commonest kind
+    ),
+    Field(
+        campo=Campo.VALOR,
+        kind=FieldKind.DINHEIRO,
+        check=_valor,
+        required=True,
+        critical=True,
+        article="o",
+        label="valor",
+        name="o valor",
+        staff_name="o valor",
+        question="Qual é o valor da nota?",
+        example="Por exemplo: _valor R$ 1.500,00_.",
+        refused="o valor do serviço não foi aceito",
+        prompt="preço total do serviço. null se for parcela, preço por hora ou unidade, desconto ou moeda estrangeira.",
+        sample="<VALOR>",
+        words=r"valor|preco|quantia|total|amount|value|price",
+        stems="val pre qua tot amo pri",
+        column="valor",
+    ),
+    Field(
+        campo=Campo.DESCRICAO,
+        kind=FieldKind.PROSA,
+        check=_descricao,
+        required=True,
+        shortest=DESCRICAO_MIN,
+        article="o",
+        label="serviço",
+        name="o serviço prestado",
+        staff_name="o serviço",
+        question="Qual serviço foi prestado? Escreve como deve sair na nota.",
+        example="Por exemplo: _serviço: consultoria de marketing_.",
+        refused="a descrição do serviço não foi aceita",
+        prompt="o que foi feito, sem saudação, valor, documento ou nome do cliente.",
+        sample="<SERVIÇO>",
+        words=r"descricao|servico|discriminacao|texto|description",
+        stems="des ser dis tex",
+        column="descricao",
+    ),
+    Field(
+        campo=Campo.NOME,
+        kind=FieldKind.TEXTO,
+        check=nome_limpo,
+        asked_back=False,  # the summary says when there is none, and blocks nothing
+        shortest=1,
+        article="o",
+        label="nome do cliente",
+        name="o nome do cliente",
+        staff_name="o nome do cliente",
+        question="Qual é o nome do cliente?",
+        example="Por exemplo: _o nome é Maria Souza_.",
+        refused="o nome do cliente não foi aceito",
+        prompt="nome ou razão social do cliente.",
+        sample="<NOME>",
+        words=r"nome|razao social|name",
+        stems="nom raz nam",
+    ),
+    Field(
+        campo=Campo.EMAIL,
+        kind=FieldKind.EMAIL,
+        check=_email,
+        article="o",
+        label="e-mail",
+        name="o e-mail do cliente",
+        staff_name="o e-mail",
+        question="Qual é o e-mail do cliente?",
+        example="Por exemplo: _financeiro@cliente.com.br_.",
+        summary="E-mail",
+        refused="o e-mail do cliente não foi aceito",
+        prompt="e-mail do cliente, como [EMAIL1].",
+        words=r"e-?mail",
+        stems="e ema",
+        on_invoice=False,  # it only says where the gateway sends the note
+    ),
+    Field(
+        campo=Campo.COMPETENCIA,
+        kind=FieldKind.MES,
+        check=_mes,
+        article="a",
+        label="competência",
+        name="o mês de competência",
+        staff_name="a competência",
+        question="Qual é o mês de competência? Por exemplo: 10/2026.",
+        example="Por exemplo: _competência 10/2026_.",
+        summary="Competência",
+        refused="o mês da prestação não foi aceito",
+        prompt="o mês.",
+        words=r"competencia|mes",
+        stems="com mes",
+    ),
+    Field(
+        campo=Campo.DATA,
+        kind=FieldKind.DIA,
+        check=_dia,
+        article="a",
+        label="data",
+        name="a data do serviço",
+        staff_name="a data",
+        question="Qual é a data do serviço? Por exemplo: 15/10/2026.",
+        example="Por exemplo: _15/10/2026_.",
+        summary="Data do serviço",
+        prompt="o dia do serviço.",
+        words=r"data|dia|date",
+        stems="dat dia",
+    ),
+)
+FIELDS: Final[dict[Campo, Field]] = {row.campo: row for row in _ROWS}
+
+
+def obrigatorios() -> tuple[Campo, ...]:
+    """Return the fields without which nothing is issued, in the order in which they are asked."""
+    return tuple(campo for campo, row in FIELDS.items() if row.required)
+
+
+def field_named(name: str) -> Field | None:
+    """Return the field of this name, ours or the specification's; ``None`` when another version named it."""
+    return next((row for row in FIELDS.values() if name in {row.campo.value, row.stored_as}), None)
