@@ -24,9 +24,9 @@ from gateway.whatsapp.errors import (
     WindowClosed,
 )
 from gateway.whatsapp.limits import MensagemInvalida
-from gateway.whatsapp.messages import Botao, ComBotoes, Mensagem, Texto
+from gateway.whatsapp.messages import ComBotoes, Mensagem, ReplyButton, Texto
 from persistence.queue import doubts, outbox
-from persistence.queue.doubts import Doubt
+from persistence.queue.doubts import LostAnswer
 from persistence.rows.outbox_messages import MisshapenMessageError, parse
 from state_machine.machine.effects import EnviarArquivo
 from state_machine.machine.effects import Mensagem as Resposta
@@ -131,9 +131,9 @@ class Delivery:
         async with self._database.alone() as connection:
             found = await doubts.ask(connection, saida.id)
         match found:
-            case Doubt.TICK_WAITS:
+            case LostAnswer.TICK_WAITS:
                 return InDoubt(found)
-            case Doubt.NO_TICKS if saida.agora - saida.criado_em < DEAF_AT_MOST:
+            case LostAnswer.NO_TICKS if saida.agora - saida.criado_em < DEAF_AT_MOST:
                 return InDoubt(found)
             case _:
                 return None
@@ -143,7 +143,7 @@ class Delivery:
             return await self._attachments.prepare(mensagem)
         if not mensagem.botoes:
             return Texto(mensagem.texto)
-        return ComBotoes(mensagem.texto, tuple(Botao(botao.id, botao.titulo) for botao in mensagem.botoes))
+        return ComBotoes(mensagem.texto, tuple(ReplyButton(botao.id, botao.titulo) for botao in mensagem.botoes))
 
     async def _postpone(self, saida: Saida, later: NotYet) -> None:
         idade = saida.agora - saida.criado_em

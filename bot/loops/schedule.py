@@ -14,6 +14,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from bot.loops.jobs import JOBS
 from persistence.tables import job_slots
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,8 +28,10 @@ _TAKE = insert(job_slots).on_conflict_do_nothing()
 log = structlog.get_logger(__name__)
 
 
-class ScheduleSilentError(RuntimeError):
+class ScheduleSilentError(ProsaError, RuntimeError):
     """The scheduler starts nothing any more."""
+
+    code = "schedule_silent"
 
 
 class Schedule:

@@ -28,6 +28,7 @@ from persistence.queue.lanes import (
     LeaseLost,
 )
 from persistence.versions import AnotherVersionError
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from persistence.queue.lanes import Lanes
@@ -53,12 +54,16 @@ T = TypeVar("T")
 log = structlog.get_logger()
 
 
-class NoProgressError(RuntimeError):
+class NoProgressError(ProsaError, RuntimeError):
     """A handler returned without having taken any row."""
 
+    code = "no_progress"
 
-class DeadlyRowError(RuntimeError):
+
+class DeadlyRowError(ProsaError, RuntimeError):
     """Worker after worker ended with this row in hand."""
+
+    code = "deadly_row"
 
 
 def process_name() -> str:

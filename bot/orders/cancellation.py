@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.orders.cancellation_news import tell
 from bot.orders.order import Events
-from gateway.lines import Kind
+from gateway.lines import CallKind
 from persistence.db.clock import database_now
 from persistence.fiscal import cancellation_work, cancellations, issued
 from persistence.fiscal.cancellation_work import LEASE_SECONDS
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from bot.orders.order import Call, Instead, OrderParts
     from persistence.db.connection import Connection
-    from persistence.fiscal.cancellation_work import Tarefa
+    from persistence.fiscal.cancellation_work import TarefaCancelamento
     from state_machine.cancellation.machine import Evento
-    from state_machine.cancellation.reconciliation import CancelOutcome, Passo
+    from state_machine.cancellation.reconciliation import CancelOutcome, PassoCancelamento
 
 CONCURRENCY = 10  # slots per worker, of which one company has half at most: cancellations are rare
 
@@ -43,7 +43,7 @@ class Cancellations:
         failed="cancellation_failed",
     )
     operation = "cancel"
-    kind = Kind.CANCELLATION
+    kind = CallKind.CANCELLATION
     lease_seconds = LEASE_SECONDS
     concurrency = CONCURRENCY
 
@@ -52,15 +52,15 @@ class Cancellations:
         self._gateway = parts.gateway
         self._politica = parts.politica
 
-    async def claim(self, connection: Connection, free: int, held: Mapping[int, int]) -> list[Tarefa]:
+    async def claim(self, connection: Connection, free: int, held: Mapping[int, int]) -> list[TarefaCancelamento]:
         """Take due cancellations."""
         return await cancellation_work.claim(connection, free, LEASE_SECONDS, held)
 
-    async def renew(self, connection: Connection, tarefa: Tarefa) -> bool:
+    async def renew(self, connection: Connection, tarefa: TarefaCancelamento) -> bool:
         """Extend the lease."""
         return await cancellation_work.renew(connection, tarefa)
 
-    async def give_back(self, connection: Connection, tarefa: Tarefa) -> None:
+    async def give_back(self, connection: Connection, tarefa: TarefaCancelamento) -> None:
         """Return it."""
         await cancellation_work.give_back(connection, tarefa)
 
@@ -68,27 +68,29 @@ class Cancellations:
         """Look at the note's cancellation now."""
         return await cancellation_work.hint(connection, id_integracao, id_externo)
 
-    def context(self, tarefa: Tarefa) -> Mapping[str, str | None]:
+    def context(self, tarefa: TarefaCancelamento) -> Mapping[str, str | None]:
         """Return correlation and reference."""
         return {"correlacao": tarefa.correlacao, "id_integracao": tarefa.key.id_integracao}
 
-    def sends(self, tarefa: Tarefa) -> bool:
+    def sends(self, tarefa: TarefaCancelamento) -> bool:
         """Tell whether the request is to be sent."""
         return deve_enviar(tarefa.andamento)
 
-    async def prepare(self, tarefa: Tarefa) -> Tarefa | Instead[Passo]:
+    async def prepare(self, tarefa: TarefaCancelamento) -> TarefaCancelamento | Instead[PassoCancelamento]:
         """The claim stored it as being sent: nothing is missing."""
         return tarefa
 
-    async def send(self, tarefa: Tarefa) -> CancelOutcome | CancelFinding:
+    async def send(self, tarefa: TarefaCancelamento) -> CancelOutcome | CancelFinding:
         """Ask for the cancellation."""
         return await self._gateway.cancel(tarefa.prestador, tarefa.id_externo, tarefa.motivo)
 
-    async def ask(self, tarefa: Tarefa) -> CancelOutcome | CancelFinding:
+    async def ask(self, tarefa: TarefaCancelamento) -> CancelOutcome | CancelFinding:
         """Ask what became of the request and of the note."""
         return await self._gateway.cancellation(tarefa.key, tarefa.id_externo, tarefa.andamento.protocolo)
 
-    async def classify(self, connection: Connection, tarefa: Tarefa, answer: CancelOutcome | CancelFinding) -> Passo:
+    async def classify(
+        self, connection: Connection, tarefa: TarefaCancelamento, answer: CancelOutcome | CancelFinding
+    ) -> PassoCancelamento:
         """Decide by the policy."""
         await issued.locked(connection, tarefa.emissao_id)  # in the order in which everybody locks: the note first
         agora = await database_now(connection)
@@ -96,20 +98,28 @@ class Cancellations:
             return apos_consulta(interrompido(tarefa.andamento), answer, agora, self._politica)
         return apos_envio(tarefa.andamento, answer, agora, self._politica)
 
-    async def postpone(self, connection: Connection, tarefa: Tarefa, seconds: float) -> Passo:
+    async def postpone(self, connection: Connection, tarefa: TarefaCancelamento, seconds: float) -> PassoCancelamento:
         """Wait for the breaker."""
         await issued.locked(connection, tarefa.emissao_id)
         agora = await database_now(connection)
         return sem_chamada(interrompido(tarefa.andamento), seconds, agora, self._politica)
 
     async def settle(
-        self, connection: Connection, tarefa: Tarefa, passo: Passo, call: Call[CancelOutcome | CancelFinding] | None
+        self,
+        connection: Connection,
+        tarefa: TarefaCancelamento,
+        passo: PassoCancelamento,
+        call: Call[CancelOutcome | CancelFinding] | None,
     ) -> None:
         """Store the cancellation's row."""
         await cancellation_work.settle(connection, tarefa, passo, call.told if call else None)
 
     async def conclude(
-        self, connection: Connection, tarefa: Tarefa, passo: Passo, _call: Call[CancelOutcome | CancelFinding] | None
+        self,
+        connection: Connection,
+        tarefa: TarefaCancelamento,
+        passo: PassoCancelamento,
+        _call: Call[CancelOutcome | CancelFinding] | None,
     ) -> None:
         """Move the cancellation and its note, and put the news into the lane."""
         if passo.aviso is None:
@@ -135,6 +145,6 @@ class Cancellations:
             correlacao=tarefa.correlacao or tarefa.key.id_integracao,
         )
 
-    def alarms(self, passo: Passo, *, called: bool) -> bool:  # noqa: ARG002 - protocol
+    def alarms(self, passo: PassoCancelamento, *, called: bool) -> bool:  # noqa: ARG002 - protocol
         """Tell whether people or the operator must look."""
         return passo.suspender is not None or passo.aviso == "falhou"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bot.orders import settlement
 from bot.orders.order import Events, Instead
 from bot.orders.preflight import Clearance
-from gateway.lines import Kind
+from gateway.lines import CallKind
 from persistence.db.clock import database_now
 from persistence.fiscal import emissions, notes
 from persistence.fiscal.emissions import LEASE_SECONDS
@@ -48,7 +48,7 @@ class Emissions:
         failed="emission_failed",
     )
     operation = "submit"
-    kind = Kind.SUBMISSION
+    kind = CallKind.SUBMISSION
     lease_seconds = LEASE_SECONDS
     concurrency = CONCURRENCY
 
@@ -61,7 +61,7 @@ class Emissions:
 
     async def claim(self, connection: Connection, free: int, held: Mapping[int, int]) -> list[Tarefa]:
         """Take due emissions; those of companies whose breaker is open are looked at first."""
-        quietas = self._lines.open(Kind.SUBMISSION)
+        quietas = self._lines.open(CallKind.SUBMISSION)
         return await emissions.claim(connection, free, LEASE_SECONDS, ocupadas=held, quietas=quietas)
 
     async def renew(self, connection: Connection, tarefa: Tarefa) -> bool:
@@ -103,7 +103,7 @@ class Emissions:
         """Look for the note under our key."""
         finding = await self._gateway.find(tarefa.key)
         if isinstance(finding, Found) and tarefa.era in _UNANSWERED:  # it did arrive: the gateway takes our orders
-            self._lines.breaker(tarefa.prestador, Kind.SUBMISSION).succeeded()
+            self._lines.breaker(tarefa.prestador, CallKind.SUBMISSION).succeeded()
         return finding
 
     async def classify(self, connection: Connection, tarefa: Tarefa, answer: Outcome | Finding) -> Passo:

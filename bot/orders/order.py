@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 import structlog
 
 from gateway.http.recording import recording
-from gateway.lines import Kind
+from gateway.lines import CallKind
 from persistence.fiscal import emissions
 from persistence.fiscal.emissions import Chamada
 from persistence.queue.slots import OrderLeaseLostError, Taken
@@ -113,7 +113,7 @@ class Order(Protocol[T, A, P]):
 
     events: Events
     operation: str
-    kind: Kind
+    kind: CallKind
     lease_seconds: float
     concurrency: int
 
@@ -198,7 +198,7 @@ class OrderWorker(Generic[T, A, P]):
 
     async def _advance(self, piece: T) -> None:
         order, sending = self._order, self._order.sends(piece)
-        breaker = self._lines.breaker(piece.prestador, order.kind if sending else Kind.QUESTION)
+        breaker = self._lines.breaker(piece.prestador, order.kind if sending else CallKind.QUESTION)
         if not breaker.allows():
             await self._wait(piece, max(breaker.pause(), SHORTEST_PAUSE))
         elif not sending:

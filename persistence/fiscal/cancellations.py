@@ -15,11 +15,12 @@ from state_machine.cancellation.machine import (
     Cancelamento,
     Codigo,
     EstadoCancelamento,
-    Motivo,
+    MotivoCancelamento,
     NotaEmitida,
     StatusNota,
 )
 from state_machine.cancellation.reconciliation import Envio
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -27,12 +28,14 @@ if TYPE_CHECKING:
     from persistence.db.connection import Connection
 
 
-class StaleCancellationError(Exception):
+class StaleCancellationError(ProsaError):
     """Somebody else moved this cancellation meanwhile: load it again and decide again."""
+
+    code = "stale_cancellation"
 
 
 def _cancelamento(row: Any, nota: NotaEmitida) -> Cancelamento:
-    motivo = Motivo(known(Codigo, row.codigo), row.motivo) if row.codigo and row.motivo else None
+    motivo = MotivoCancelamento(known(Codigo, row.codigo), row.motivo) if row.codigo and row.motivo else None
     return Cancelamento(row.id, nota, known(EstadoCancelamento, row.estado), row.versao, motivo, row.expira_em)
 
 

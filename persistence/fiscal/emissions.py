@@ -38,6 +38,8 @@ LEASE_SECONDS = 15.0  # renewed while a gateway call lasts (up to 60 s); a dead 
 class EmissionLeaseLostError(slots.OrderLeaseLostError):
     """Somebody else took this emission over."""
 
+    code = "emission_lease_lost"
+
 
 @dataclass(frozen=True, slots=True)
 class Tarefa(slots.Taken):

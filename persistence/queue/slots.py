@@ -16,6 +16,7 @@ from persistence.versions import literals
 from state_machine.cancellation.machine import Codigo, EstadoCancelamento
 from state_machine.cancellation.reconciliation import Envio
 from state_machine.protocol.emission import StatusEmissao
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -138,8 +139,10 @@ class Taken:
         return self.key.prestador
 
 
-class OrderLeaseLostError(Exception):
+class OrderLeaseLostError(ProsaError):
     """Somebody else took this order over; what we learnt is theirs to learn again."""
+
+    code = "order_lease_lost"
 
 
 def shares(livres: int, ocupadas: Mapping[int, int]) -> dict[str, Any]:

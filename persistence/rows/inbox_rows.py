@@ -16,14 +16,17 @@ from pydantic import TypeAdapter, ValidationError
 from persistence.versions import AnotherVersionError
 from state_machine.cancellation.reconciliation import Aviso as AvisoDaAutoridade
 from state_machine.protocol.reconciliation import Aviso as AvisoEmissao  # noqa: TC001 - read at run time
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
 
 
-class MisshapenRowError(ValueError):
+class MisshapenRowError(ProsaError, ValueError):
     """A row lacks what its kind needs, or has something else in that place."""
+
+    code = "misshapen_row"
 
 
 AvisoCancelamento = AvisoDaAutoridade | Literal["por_fora"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from state_machine.machine.effects import Botao, EnviarArquivo, Mensagem
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,8 +18,10 @@ KINDS: dict[type[OutboxMessage], str] = {Mensagem: "texto", EnviarArquivo: "arqu
 TIPOS = frozenset(KINDS.values())  # another release's messages are those of other kinds
 
 
-class MisshapenMessageError(ValueError):
+class MisshapenMessageError(ProsaError, ValueError):
     """An outbox row lacks what its kind needs, or has something else in that place."""
+
+    code = "misshapen_message"
 
 
 def to_payload(mensagem: OutboxMessage, de: str | None = None) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from persistence.db.clock import database_now
 from persistence.fiscal import cancellations, issued
 from persistence.queue import outbox
 from persistence.rows.inbox_rows import CancellationDeadlineRow, CancellationRow
-from state_machine.cancellation.machine import CONVERSANDO, PrazoVencido, Substituiu, decide
+from state_machine.cancellation.machine import CONVERSANDO, PrazoCancelamentoVencido, Substituiu, decide
 from state_machine.catalogue import cancellation_texts as textos
 from state_machine.catalogue import messages
 
@@ -100,7 +100,7 @@ class Cancellation:
         async with self._r.database.transaction() as connection:
             atual = await cancellations.locked(connection, prazo.cancelamento_id, lease.lane)
             if atual is not None:
-                decisao = decide(atual, PrazoVencido(), await database_now(connection))
+                decisao = decide(atual, PrazoCancelamentoVencido(), await database_now(connection))
                 if decisao.aplicado:
                     await cancellations.save(connection, atual, decisao.cancelamento)
             await self._r.lanes.done(connection, lease, [row.id])

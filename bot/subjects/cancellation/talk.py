@@ -19,8 +19,8 @@ from persistence.rows.inbox_rows import ResumeRow
 from state_machine.cancellation.machine import (
     CONVERSANDO,
     Codigo,
-    Confirmou,
-    Conversou,
+    ConfirmouCancelamento,
+    ConversouNoCancelamento,
     EstadoCancelamento,
     Manteve,
     Motivou,
@@ -90,7 +90,7 @@ class Talk:
         evento: Evento
         match toque.acao:
             case "cancelar_sim":
-                evento = Confirmou(versao)
+                evento = ConfirmouCancelamento(versao)
             case "cancelar_erro":
                 evento = _motivo(Codigo.ERRO_NA_EMISSAO, versao)
             case "cancelar_nao_prestado":
@@ -166,7 +166,7 @@ def _event(entrada: Palavras) -> Evento:
     if keeps(entrada.texto if entrada.proprias is None else entrada.proprias):
         return Manteve()
     if too_vague(entrada.texto) or keeps(entrada.texto):
-        return Conversou()
+        return ConversouNoCancelamento()
     return Motivou(Codigo.OUTROS, entrada.texto)
 
 

@@ -10,7 +10,7 @@ from bot.conversation.inbound import SILENT, Apagada, Edicao, Outro, Palavras, T
 from bot.subjects.invoice.requests import answer
 from bot.subjects.invoice.words import asked, informs, said
 from extractor.contract import Extraction, Intent
-from extractor.requests.requests import Pedido, Tipo
+from extractor.requests.requests import Pedido, RequestKind
 from extractor.requests.unserved import instruction
 from state_machine.catalogue import messages
 from state_machine.catalogue import requests as pedidos
@@ -164,7 +164,7 @@ async def _instructed(instrucao: Instrucao, evento: Evento, memory: Memory, agor
 
 async def _requested(pedido: Pedido, memory: Memory, agora: datetime) -> Plano:
     """Answer a request beside whatever is open: the draft stays, and a later yes answers no summary any more."""
-    if pedido.tipo is Tipo.RETOMAR:
+    if pedido.tipo is RequestKind.RETOMAR:
         ultima, quando = await memory.latest() or (None, None)
         if memory.ativa:
             return Plano((Conversou(),), memory.ativa)

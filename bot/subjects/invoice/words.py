@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from extractor.contract import Intent
-from extractor.requests.requests import Pedido, Tipo, read_request
+from extractor.requests.requests import Pedido, RequestKind, read_request
 from state_machine.machine.events import (
     Cancelou,
     Confirmou,
@@ -73,5 +73,5 @@ def _request(texto: str, leitura: Extraction, ativa: Sessao | None) -> Pedido | 
         return None
     pedido = read_request(texto)
     if leitura.intent is Intent.CANCELAR:
-        return pedido if pedido and pedido.tipo in {Tipo.CANCELAR_NOTA, Tipo.PARAR} else None
-    return Pedido(Tipo.REPETIR) if pedido is None and leitura.intent is Intent.REPETIR else pedido
+        return pedido if pedido and pedido.tipo in {RequestKind.CANCELAR_NOTA, RequestKind.PARAR} else None
+    return Pedido(RequestKind.REPETIR) if pedido is None and leitura.intent is Intent.REPETIR else pedido

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from bot.loops.pump import Pump
 from bot.orders.order import Events, Instead, OrderWorker
-from gateway.lines import Kind, Lines
+from gateway.lines import CallKind, Lines
 from persistence.db.engine import Database
 from persistence.queue.slots import OrderLeaseLostError, Taken
 from state_machine.protocol.emission import NaturalKey, Unknown
@@ -68,7 +68,7 @@ class _Voiding:
 
     events = Events("voiding_step", "voiding_waits", "voiding_given_back", "voiding_lease_lost", "voiding_failed")
     operation = "void"
-    kind = Kind.CANCELLATION
+    kind = CallKind.CANCELLATION
     lease_seconds = 15.0
     concurrency = 4
 
@@ -190,7 +190,7 @@ async def test_a_kind_of_order_is_sent_asked_about_and_settled(engine: Engine) -
 
 async def test_an_open_breaker_keeps_every_kind_from_calling(engine: Engine) -> None:
     """The row waits with the reason, nothing is called, and nothing counts as an attempt."""
-    engine.lines.breaker(COMPANY, Kind.CANCELLATION).failed()
+    engine.lines.breaker(COMPANY, CallKind.CANCELLATION).failed()
     with capture_logs() as logs:
         await engine.worker.work(await engine.taken())
     assert engine.kind.calls == []
@@ -202,7 +202,7 @@ async def test_an_open_breaker_keeps_every_kind_from_calling(engine: Engine) -> 
 
 async def test_the_breaker_of_another_kind_of_call_stops_nothing(engine: Engine) -> None:
     """Submissions that fail say nothing of this kind."""
-    engine.lines.breaker(COMPANY, Kind.SUBMISSION).failed()
+    engine.lines.breaker(COMPANY, CallKind.SUBMISSION).failed()
     engine.kind.answers = ["voided"]
     await engine.worker.work(await engine.taken())
     assert engine.kind.calls == ["send"]

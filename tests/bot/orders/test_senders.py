@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from bot.house import House
     from bot.orders.order import OrderWorker
-    from persistence.fiscal.cancellation_work import Tarefa as TarefaDeCancelamento
+    from persistence.fiscal.cancellation_work import TarefaCancelamento
     from persistence.fiscal.emissions import Tarefa
 
 LEASE = 60.0
@@ -67,7 +67,7 @@ class Standstill(Scene):
             [tarefa] = await emissions.claim(connection, 10, LEASE)
             return tarefa
 
-    async def taken_cancellation(self) -> TarefaDeCancelamento:
+    async def taken_cancellation(self) -> TarefaCancelamento:
         """Take the cancellation that is due."""
         async with self.database.transaction() as connection:
             [tarefa] = await cancellation_work.claim(connection, 10, LEASE, {})
