@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from aiohttp import web
 
     from bot.settings import Settings
-    from persistence.fiscal.cancellation_work import Tarefa as TarefaDeCancelamento
+    from persistence.fiscal.cancellation_work import TarefaCancelamento
     from persistence.fiscal.emissions import Tarefa
     from persistence.queue.outbox import Saida
 
@@ -86,7 +86,7 @@ class House:
     backlog: Backlog
     worker: LaneWorker
     emissions: Pump[Tarefa]
-    cancellations: Pump[TarefaDeCancelamento]
+    cancellations: Pump[TarefaCancelamento]
     deliveries: Pump[Saida]
     schedule: Schedule
     audit: Audit

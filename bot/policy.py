@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from bot.budgets import Limits
-from gateway.lines import Kind, Lines
+from gateway.lines import CallKind, Lines
 from persistence.people.retention import Prazos
 from state_machine.protocol.reconciliation import Politica
 from state_machine.protocol.retry import Retentativas
@@ -43,10 +43,10 @@ def open_lines(settings: Settings, metrics: Metrics, watch: Callable[[str], Call
 
     ``watch`` returns, for each kind of call, what is told how many companies' breakers are open.
     """
-    heard = {kind: watch(f"gateway_{kind}") for kind in Kind}
-    open_now = dict.fromkeys(Kind, 0)
+    heard = {kind: watch(f"gateway_{kind}") for kind in CallKind}
+    open_now = dict.fromkeys(CallKind, 0)
 
-    def changed(kind: Kind, count: int) -> None:
+    def changed(kind: CallKind, count: int) -> None:
         before, open_now[kind] = open_now[kind], count
         metrics.gateway_circuit_open.set(any(open_now.values()))
         metrics.gateway_circuits_open.labels(kind).set(count)
@@ -56,7 +56,7 @@ def open_lines(settings: Settings, metrics: Metrics, watch: Callable[[str], Call
         else:
             log.info("gateway_circuit_closed", kind=kind, count=count)
 
-    for kind in Kind:
+    for kind in CallKind:
         metrics.gateway_circuits_open.labels(kind).set(0)
     return Lines(
         clock=time.monotonic,

@@ -18,7 +18,7 @@ FORGET_AFTER = 3600.0  # seconds without a call: a company that comes back later
 PROBES = 5  # in vain per cooldown, over all companies: with 60 s each they leave most of a worker's slots free
 
 
-class Kind(StrEnum):
+class CallKind(StrEnum):
     """What a call is for; each has its own connections, and no kind stops another."""
 
     SUBMISSION = "envio"
@@ -36,11 +36,12 @@ class Quota:
 
 
 # As many as there are slots in the pumps, and half of them for one company: the rest stays free for others.
-QUOTAS: Mapping[Kind, Quota] = {
-    Kind.SUBMISSION: Quota(40, 20),
-    Kind.QUESTION: Quota(40, 20),
-    Kind.CANCELLATION: Quota(10, 5),
-    Kind.DOWNLOAD: Quota(15, 10),  # of 20 slots for messages: no text waits for files, and fewer would bounce bursts
+QUOTAS: Mapping[CallKind, Quota] = {
+    CallKind.SUBMISSION: Quota(40, 20),
+    CallKind.QUESTION: Quota(40, 20),
+    CallKind.CANCELLATION: Quota(10, 5),
+    # Of 20 slots for messages: no text waits for files, and fewer would bounce bursts.
+    CallKind.DOWNLOAD: Quota(15, 10),
 }
 
 
@@ -73,27 +74,27 @@ class Lines:
         clock: Callable[[], float],
         threshold: int = 10,
         cooldown: float = 10.0,
-        quotas: Mapping[Kind, Quota] = QUOTAS,
-        on_change: Callable[[Kind, int], None] | None = None,
+        quotas: Mapping[CallKind, Quota] = QUOTAS,
+        on_change: Callable[[CallKind, int], None] | None = None,
     ) -> None:
         self._clock = clock
         self._threshold = threshold
         self._cooldown = cooldown
         self._quotas = quotas
         self._on_change = on_change
-        self._kinds = {kind: _Kind(Probes(PROBES, clock=clock, cooldown=cooldown)) for kind in Kind}
+        self._kinds = {kind: _Kind(Probes(PROBES, clock=clock, cooldown=cooldown)) for kind in CallKind}
 
-    def breaker(self, company: str, kind: Kind) -> Breaker:
+    def breaker(self, company: str, kind: CallKind) -> Breaker:
         """Return the breaker of this company (CNPJ); whoever calls asks it first."""
         return self._line(company, kind).breaker
 
-    def open(self, kind: Kind) -> frozenset[str]:
+    def open(self, kind: CallKind) -> frozenset[str]:
         """Return the companies whose breaker is open."""
         self._forget(kind)
         return frozenset(self._kinds[kind].open)
 
     @contextmanager
-    def call(self, company: str, kind: Kind) -> Iterator[Breaker]:
+    def call(self, company: str, kind: CallKind) -> Iterator[Breaker]:
         """Take a place for one call and return the breaker that hears of it.
 
         Raises ``httpx.PoolTimeout`` at once when there is none: nothing was sent, and nobody waits in a slot.
@@ -109,7 +110,7 @@ class Lines:
             line.running -= 1
             all_of_kind.running -= 1
 
-    def _line(self, company: str, kind: Kind) -> Line:
+    def _line(self, company: str, kind: CallKind) -> Line:
         self._forget(kind)
         lines, now = self._kinds[kind].lines, self._clock()
         line = lines.pop(company, None) or Line(self._breaker(company, kind), now)
@@ -117,7 +118,7 @@ class Lines:
         lines[company] = line
         return line
 
-    def _breaker(self, company: str, kind: Kind) -> Breaker:
+    def _breaker(self, company: str, kind: CallKind) -> Breaker:
         def changed(opened: bool) -> None:
             self._changed(company, kind, opened=opened)
 
@@ -129,7 +130,7 @@ class Lines:
             probes=self._kinds[kind].probes,
         )
 
-    def _changed(self, company: str, kind: Kind, *, opened: bool) -> None:
+    def _changed(self, company: str, kind: CallKind, *, opened: bool) -> None:
         names = self._kinds[kind].open
         if opened:
             names.add(company)
@@ -138,7 +139,7 @@ class Lines:
         if self._on_change:
             self._on_change(kind, len(names))
 
-    def _forget(self, kind: Kind) -> None:
+    def _forget(self, kind: CallKind) -> None:
         """Drop whom nobody called for long; a call lasts a minute, so none of theirs is under way."""
         state = self._kinds[kind]
         while state.lines:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from datetime import date
     from decimal import Decimal
 
-    from state_machine.cancellation.machine import Motivo
+    from state_machine.cancellation.machine import MotivoCancelamento
     from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome
     from state_machine.protocol.audit import Listagem
     from state_machine.protocol.emission import Download, Finding, Found, NaturalKey, Nota, Outcome
@@ -62,7 +62,7 @@ class Rps:
 
 
 @dataclass(frozen=True, slots=True)
-class Intent:
+class InvoiceIntent:
     """One invoice that the user confirmed; ``valor`` in BRL with two decimals.
 
     ``rps`` is ``None`` where the gateway numbers by itself.
@@ -82,7 +82,7 @@ class FiscalGateway(Protocol):
 
     name: str
 
-    def payload(self, intent: Intent) -> bytes:
+    def payload(self, intent: InvoiceIntent) -> bytes:
         """Return the exact bytes to send for ``intent``; pure, so that they can be stored before they leave."""
         ...
 
@@ -98,7 +98,7 @@ class FiscalGateway(Protocol):
         """Fetch the rendered document of an authorised note of this prestador (CNPJ)."""
         ...
 
-    async def cancel(self, prestador: str, id_externo: str, motivo: Motivo) -> CancelOutcome:
+    async def cancel(self, prestador: str, id_externo: str, motivo: MotivoCancelamento) -> CancelOutcome:
         """Ask once for the cancellation of an issued note."""
         ...
 

@@ -11,7 +11,7 @@ from persistence.idempotency.key import InvalidKeyError, Operation
 from persistence.idempotency.records import Conflict, Failed, InProgress, Replay, Started, begin, succeed
 from state_machine.cancellation.machine import (
     Codigo,
-    Confirmou,
+    ConfirmouCancelamento,
     Motivou,
     StatusNota,
     Substituiu,
@@ -25,7 +25,7 @@ from state_machine.values.documents import normaliza
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
-    from state_machine.cancellation.machine import Motivo, NotaEmitida
+    from state_machine.cancellation.machine import MotivoCancelamento, NotaEmitida
 
 
 class CancelError(Exception):
@@ -103,7 +103,7 @@ async def _find(connection: Connection, ordem: Ordem) -> NotaEmitida:
     return nota
 
 
-async def _operation(connection: Connection, ordem: Ordem, nota: NotaEmitida, motivo: Motivo) -> Operation:
+async def _operation(connection: Connection, ordem: Ordem, nota: NotaEmitida, motivo: MotivoCancelamento) -> Operation:
     inputs = {"emissao": nota.emissao_id, **asdict(motivo)}
     if ordem.chave is None:
         rodada = await cancellations.ended(connection, nota.emissao_id)
@@ -114,7 +114,7 @@ async def _operation(connection: Connection, ordem: Ordem, nota: NotaEmitida, mo
         raise CancelError("A chave tem de 1 a 255 letras. Nada foi pedido.") from error
 
 
-async def order(connection: Connection, nota: NotaEmitida, motivo: Motivo) -> str:
+async def order(connection: Connection, nota: NotaEmitida, motivo: MotivoCancelamento) -> str:
     """Ask for a locked note's cancellation, in the caller's transaction; returns what was done, in a sentence."""
     if nota.status is StatusNota.CANCELADO:
         return f"A nota {nota.numero} já estava cancelada."
@@ -126,7 +126,7 @@ async def order(connection: Connection, nota: NotaEmitida, motivo: Motivo) -> st
     conversa = await cancellations.conversation_of(connection, nota.emissao_id)
     novo = await cancellations.open_row(connection, nota, conversa, "comando", f"comando-{nota.emissao_id}", agora)
     passo = abre(novo, nota, agora).cancelamento
-    for evento in (Motivou(motivo.codigo, motivo.texto), Confirmou(passo.versao + 1)):
+    for evento in (Motivou(motivo.codigo, motivo.texto), ConfirmouCancelamento(passo.versao + 1)):
         depois = decide(passo, evento, agora).cancelamento
         await cancellations.save(connection, passo, depois)
         passo = depois

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from telemetry.metrics import Metrics
 
 
-class Hint(Protocol):
+class NamedNote(Protocol):
     """A note that a gateway's webhook names."""
 
     @property
@@ -63,7 +63,7 @@ class WebhookDeps:
     whatsapp_verify_token: bytes
     gateway_paths: Sequence[bytes]
     gateway_headers: Sequence[bytes]
-    read_hints: Callable[[bytes], Sequence[Hint]]
+    read_hints: Callable[[bytes], Sequence[NamedNote]]
     ping_redis: Callable[[], Awaitable[object]]
     metrics_token: bytes | None = None
     bodies: Bodies = field(default_factory=Bodies)

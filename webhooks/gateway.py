@@ -16,7 +16,7 @@ from webhooks.storing import refused, store
 from webhooks.whatsapp_payload import correlation
 
 if TYPE_CHECKING:
-    from webhooks.deps import Hint
+    from webhooks.deps import NamedNote
 
 PATH = "/webhooks/gateway/{secret}"
 HEADER = "X-Prosa-Secret"
@@ -41,7 +41,7 @@ async def receive(request: web.Request) -> web.Response:
     return await store(deps, ORIGEM, arrivals(raw, list(deps.read_hints(raw))))
 
 
-def arrivals(raw: bytes, hints: list[Hint]) -> list[Arrival]:
+def arrivals(raw: bytes, hints: list[NamedNote]) -> list[Arrival]:
     """Return one arrival for each note named in ``raw``, or one for a body that names none.
 
     The first holds the whole body, each further one only the part that names its note. The key is the body's digest:
@@ -59,7 +59,7 @@ def arrivals(raw: bytes, hints: list[Hint]) -> list[Arrival]:
     ]
 
 
-def _arrival(chave: str, lane: str, corpo: Any, hints: list[Hint]) -> Arrival:
+def _arrival(chave: str, lane: str, corpo: Any, hints: list[NamedNote]) -> Arrival:
     named = [
         {"id_externo": hint.id_externo, "id_integracao": hint.id_integracao, "protocolo": hint.protocolo}
         for hint in hints

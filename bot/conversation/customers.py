@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gateway.register.cnpj import Empresa, NotFound, company
+from gateway.register.cnpj import CompanyEntry, NotFound, company
 from persistence.conversations import register_cache
 from state_machine.invoice.draft import Cadastro
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 CNPJ_LENGTH = 14
 
 
-async def remembered(connection: Connection, documento: str) -> Empresa | None:
+async def remembered(connection: Connection, documento: str) -> CompanyEntry | None:
     """Return the register's entry as far as it is remembered; asks nobody."""
     entry = await register_cache.get(connection, documento)
     return company(entry.dados, documento) if entry and entry.dados else None
@@ -29,7 +29,7 @@ class Customers:
         self._database = database
         self._register = register
 
-    async def find(self, documento: str) -> Empresa | None:
+    async def find(self, documento: str) -> CompanyEntry | None:
         """Return the company behind a CNPJ; ``None`` for a CPF, for an unknown one, and when nobody answers."""
         if len(documento) != CNPJ_LENGTH:
             return None
@@ -38,13 +38,13 @@ class Customers:
         if entry:
             return company(entry.dados, documento) if entry.dados else None
         answer = await self._register.lookup(documento)
-        found = answer if isinstance(answer, Empresa) else None
+        found = answer if isinstance(answer, CompanyEntry) else None
         if found or isinstance(answer, NotFound):
             async with self._database.alone() as connection:
                 await register_cache.put(connection, documento, found.raw if found else None)
         return found
 
 
-def as_cadastro(empresa: Empresa) -> Cadastro:
+def as_cadastro(empresa: CompanyEntry) -> Cadastro:
     """Return what the conversation needs of a register entry."""
     return Cadastro(empresa.cnpj, empresa.razao_social, empresa.situacao)

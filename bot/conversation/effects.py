@@ -8,7 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, assert_never
 
 from bot.conversation.customers import remembered
-from gateway.port import Intent, Prestador, Tomador
+from gateway.port import InvoiceIntent, Prestador, Tomador
 from persistence.fiscal import attempts, intents
 from persistence.fiscal.intents import NovaEmissao, integration_id
 from persistence.queue import outbox
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from bot.conversation.rps import Numbers
     from bot.ports import FiscalGateway
     from gateway.port import Endereco, Rps
-    from gateway.register.cnpj import Empresa as CompanyEntry
+    from gateway.register.cnpj import CompanyEntry
     from persistence.db.connection import Connection
     from persistence.people.companies import Empresa
     from state_machine.invoice.draft import Rascunho
@@ -179,13 +179,13 @@ class Hands:
 
 def _intent(
     sessao: Sessao, emitir: Emitir, empresa: Empresa, agora: datetime, endereco: Endereco | None, rps: Rps | None
-) -> Intent:
+) -> InvoiceIntent:
     """Return what the gateway is to issue, from the confirmed data and the company's fiscal defaults."""
     rascunho = sessao.rascunho
     documento, descricao = rascunho.validado(Campo.DOCUMENTO), rascunho.validado(Campo.DESCRICAO)
     if documento is None or descricao is None:
         raise ValueError("an incomplete draft was confirmed")  # transition never lets one through
-    return Intent(
+    return InvoiceIntent(
         id_integracao=integration_id(sessao.sessao_id, emitir.revisao, emitir.tentativa),
         prestador=Prestador(
             empresa.cnpj,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from bot.conversation.inbound import SILENT, Apagada, Edicao, Outro, Palavras, Toque
 from bot.subjects.requests import answer
 from extractor.contract import Context, Extraction, Intent
-from extractor.requests.requests import Pedido, Tipo, read_request
+from extractor.requests.requests import Pedido, RequestKind, read_request
 from extractor.requests.unserved import instruction
 from extractor.requests.unserved import without as without_unserved
 from state_machine.catalogue import messages
@@ -242,13 +242,13 @@ def _request(texto: str, leitura: Extraction, ativa: Sessao | None) -> Pedido | 
         return None
     pedido = read_request(texto)
     if leitura.intent is Intent.CANCELAR:
-        return pedido if pedido and pedido.tipo in {Tipo.CANCELAR_NOTA, Tipo.PARAR} else None
-    return Pedido(Tipo.REPETIR) if pedido is None and leitura.intent is Intent.REPETIR else pedido
+        return pedido if pedido and pedido.tipo in {RequestKind.CANCELAR_NOTA, RequestKind.PARAR} else None
+    return Pedido(RequestKind.REPETIR) if pedido is None and leitura.intent is Intent.REPETIR else pedido
 
 
 async def _requested(pedido: Pedido, memory: Memory, agora: datetime) -> Plano:
     """Answer a request beside whatever is open: the draft stays, and a later yes answers no summary any more."""
-    if pedido.tipo is Tipo.RETOMAR:
+    if pedido.tipo is RequestKind.RETOMAR:
         ultima, quando = await memory.latest() or (None, None)
         if memory.ativa:
             return Plano((Conversou(),), memory.ativa)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gateway.lines import Kind
+from gateway.lines import CallKind
 from gateway.whatsapp.media import Uploaded
 from gateway.whatsapp.messages import DocumentoMidia
 from persistence.fiscal import notes
@@ -51,7 +51,7 @@ class Attachments:
             return kept.documento
         if kept.id_externo is None:
             return NotYet("the gateway has not named the note yet")
-        if not self._lines.breaker(kept.prestador, Kind.DOWNLOAD).allows():
+        if not self._lines.breaker(kept.prestador, CallKind.DOWNLOAD).allows():
             return NotYet("downloads of this company fail: left alone for a moment")
         fetched = await self._gateway.download(kept.prestador, kept.id_externo, formato)
         if not isinstance(fetched, Documento):

@@ -24,9 +24,9 @@ from gateway.whatsapp.errors import (
     WindowClosed,
 )
 from gateway.whatsapp.limits import MensagemInvalida
-from gateway.whatsapp.messages import Botao, ComBotoes, Mensagem, Texto
+from gateway.whatsapp.messages import ComBotoes, Mensagem, ReplyButton, Texto
 from persistence.queue import doubts, outbox
-from persistence.queue.doubts import Doubt
+from persistence.queue.doubts import LostAnswer
 
 if TYPE_CHECKING:
     from bot.delivery.attachments import Attachments
@@ -124,9 +124,9 @@ class Delivery:
         async with self._database.alone() as connection:
             found = await doubts.ask(connection, saida.id)
         match found:
-            case Doubt.TICK_WAITS:
+            case LostAnswer.TICK_WAITS:
                 return InDoubt(found)
-            case Doubt.NO_TICKS if saida.agora - saida.criado_em < DEAF_AT_MOST:
+            case LostAnswer.NO_TICKS if saida.agora - saida.criado_em < DEAF_AT_MOST:
                 return InDoubt(found)
             case _:
                 return None
@@ -136,7 +136,7 @@ class Delivery:
             case {"tipo": "texto", "texto": str(texto), "botoes": []}:
                 return Texto(texto)
             case {"tipo": "texto", "texto": str(texto), "botoes": list(botoes)}:
-                return ComBotoes(texto, tuple(Botao(b["id"], b["titulo"]) for b in botoes))
+                return ComBotoes(texto, tuple(ReplyButton(b["id"], b["titulo"]) for b in botoes))
             case {"tipo": "arquivo"}:
                 return await self._attachments.prepare(mensagem)
             case _:

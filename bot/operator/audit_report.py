@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from state_machine.protocol.audit import Tipo
+from state_machine.protocol.audit import DifferenceKind
 from state_machine.protocol.emission import CannotTell
 from state_machine.values.documents import formata_documento
 from state_machine.values.money import formata_brl
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 EQUAL, DIFFERS, UNKNOWN = 0, 1, 2  # exit statuses
 
 _TITLES = {
-    Tipo.SO_NOSSAS: "só aqui",
-    Tipo.SO_DELES: "só no gateway",
-    Tipo.DIVERGEM: "divergem",
+    DifferenceKind.SO_NOSSAS: "só aqui",
+    DifferenceKind.SO_DELES: "só no gateway",
+    DifferenceKind.DIVERGEM: "divergem",
 }
 
 
@@ -49,7 +49,7 @@ def lines(conferidas: Sequence[Conferida]) -> list[str]:
 def _summary(conferencia: Conferencia) -> str:
     periodo = conferencia.periodo
     dias = f"{periodo.inicio:%d/%m/%Y} a {periodo.fim:%d/%m/%Y}"
-    counts = [f"{_TITLES[tipo]}: {len(found)}" for tipo in Tipo if (found := conferencia.de(tipo))]
+    counts = [f"{_TITLES[tipo]}: {len(found)}" for tipo in DifferenceKind if (found := conferencia.de(tipo))]
     if conferencia.em_curso:
         counts.append(f"em andamento: {conferencia.em_curso}")
     if conferencia.reler:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from gateway.lines import Kind
+from gateway.lines import CallKind
 from persistence.db.clock import database_now
 from persistence.fiscal import comparison
 from persistence.versions import AnotherVersionError
 from state_machine.invoice.content import mostra_conteudo
-from state_machine.protocol.audit import Pagina, Periodo, Tipo, compara
+from state_machine.protocol.audit import DifferenceKind, Pagina, Periodo, compara
 from state_machine.protocol.emission import CannotTell
 from state_machine.values.local_time import SAO_PAULO
 
@@ -148,7 +148,7 @@ class Audit:
         cursor: str | None = None
         seen: set[str] = set()
         while len(seen) < MAX_PAGES:
-            breaker = self._lines.breaker(cnpj, Kind.QUESTION)
+            breaker = self._lines.breaker(cnpj, CallKind.QUESTION)
             if not breaker.allows():
                 return CannotTell("the gateway is left alone after failures in a row", breaker.pause())
             pagina = await self._gateway.listing(cnpj, periodo.inicio, periodo.fim, cursor)
@@ -166,7 +166,7 @@ class Audit:
     def _report(self, audited: Sequence[Conferencia], silent: Sequence[CannotTell]) -> None:
         self._metrics.audits.labels("conferida").inc(len(audited))
         self._metrics.audits.labels("sem_resposta").inc(len(silent))
-        for tipo in Tipo:
+        for tipo in DifferenceKind:
             found = [diferenca for conferencia in audited for diferenca in conferencia.de(tipo)]
             self._metrics.audit_differences.labels(tipo.value).inc(len(found))
             if found:

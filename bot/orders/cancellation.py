@@ -11,7 +11,7 @@ import structlog
 from bot.conversation.effects import text_message
 from bot.orders.cancellation_news import tell
 from gateway.http.recording import recording
-from gateway.lines import Kind
+from gateway.lines import CallKind
 from persistence.db.clock import database_now
 from persistence.fiscal import cancellation_work as work
 from persistence.fiscal import cancellations, emissions, issued
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from gateway.lines import Lines
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
-    from persistence.fiscal.cancellation_work import Tarefa
+    from persistence.fiscal.cancellation_work import TarefaCancelamento
     from persistence.queue.inbox import Inbox
     from persistence.queue.lanes import InboxRow, Lanes, Lease
     from state_machine.cancellation.machine import Evento, NotaEmitida
-    from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome, Passo
+    from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome, PassoCancelamento
     from state_machine.machine.effects import Mensagem
     from state_machine.protocol.reconciliation import Politica
 
@@ -68,19 +68,19 @@ class Cancellations:
         self._held: Counter[int] = Counter()  # slots of this worker, by company
         self._ring = ring
 
-    async def claim(self, limit: int) -> list[Tarefa]:
+    async def claim(self, limit: int) -> list[TarefaCancelamento]:
         """Take cancellations that are due, each company its share; ``limit`` slots are free."""
         async with self._database.alone() as connection:
             tarefas = await work.claim(connection, limit, LEASE_SECONDS, self._held)
         self._held.update(tarefa.prestador_id for tarefa in tarefas)
         return tarefas
 
-    async def renew(self, tarefa: Tarefa) -> bool:
+    async def renew(self, tarefa: TarefaCancelamento) -> bool:
         """Keep one whose gateway call takes long."""
         async with self._database.alone() as connection:
             return await work.renew(connection, tarefa)
 
-    async def work(self, tarefa: Tarefa) -> None:
+    async def work(self, tarefa: TarefaCancelamento) -> None:
         """Send or ask once, and settle what came of it; never raises."""
         with structlog.contextvars.bound_contextvars(
             correlacao=tarefa.correlacao, id_integracao=tarefa.key.id_integracao
@@ -94,10 +94,10 @@ class Cancellations:
             finally:
                 self._held -= Counter((tarefa.prestador_id,))  # companies without any are dropped
 
-    async def _advance(self, tarefa: Tarefa) -> None:
+    async def _advance(self, tarefa: TarefaCancelamento) -> None:
         started = time.monotonic()
         sending = deve_enviar(tarefa.andamento)
-        breaker = self._lines.breaker(tarefa.key.prestador, Kind.CANCELLATION if sending else Kind.QUESTION)
+        breaker = self._lines.breaker(tarefa.key.prestador, CallKind.CANCELLATION if sending else CallKind.QUESTION)
         if not breaker.allows():
             await self._put_off(tarefa, max(breaker.pause(), SHORTEST_PAUSE))
             return
@@ -140,7 +140,7 @@ class Cancellations:
             latency_ms=latency,
         )
 
-    async def _put_off(self, tarefa: Tarefa, seconds: float) -> None:
+    async def _put_off(self, tarefa: TarefaCancelamento, seconds: float) -> None:
         """The gateway is left alone for a while: nothing is called, and nothing counts as an attempt."""
         async with self._database.transaction() as connection:
             await issued.locked(connection, tarefa.emissao_id)
@@ -151,7 +151,7 @@ class Cancellations:
         write = log.error if passo.aviso == "falhou" else log.info
         write("cancellation_waits", emissao_id=tarefa.emissao_id, reason="circuito", status=passo.andamento.envio)
 
-    async def _conclude(self, connection: Connection, tarefa: Tarefa, passo: Passo) -> None:
+    async def _conclude(self, connection: Connection, tarefa: TarefaCancelamento, passo: PassoCancelamento) -> None:
         """Move the cancellation and its note, and put the news into the lane, in the transaction that settles them."""
         if passo.aviso is None:
             return

@@ -11,7 +11,7 @@ import structlog
 from bot.orders.preflight import Clearance
 from bot.orders.settlement import Settlement
 from gateway.http.recording import recording
-from gateway.lines import Kind
+from gateway.lines import CallKind
 from persistence.fiscal import cancellation_work, emissions
 from persistence.fiscal.emissions import LEASE_SECONDS, EmissionLeaseLostError
 from state_machine.protocol.emission import Found, NaturalKey, StatusEmissao
@@ -62,7 +62,7 @@ class Emissions:
 
     async def claim(self, limit: int) -> list[Tarefa]:
         """Take emissions that are due, each company its share; ``limit`` slots are free."""
-        quietas = self._lines.open(Kind.SUBMISSION)
+        quietas = self._lines.open(CallKind.SUBMISSION)
         async with self._database.transaction() as connection:
             tarefas = await emissions.claim(connection, limit, LEASE_SECONDS, ocupadas=self._held, quietas=quietas)
         self._held.update(tarefa.prestador_id for tarefa in tarefas)
@@ -89,7 +89,7 @@ class Emissions:
 
     async def _advance(self, tarefa: Tarefa) -> None:
         sending = deve_enviar(tarefa.andamento)
-        breaker = self._lines.breaker(tarefa.andamento.prestador, Kind.SUBMISSION if sending else Kind.QUESTION)
+        breaker = self._lines.breaker(tarefa.andamento.prestador, CallKind.SUBMISSION if sending else CallKind.QUESTION)
         if not breaker.allows():
             # Nothing is called, and nothing counts as an attempt.
             await self._settlement.put_off(tarefa, max(breaker.pause(), SHORTEST_PAUSE))
@@ -118,7 +118,7 @@ class Emissions:
         with recording() as tape:
             finding = await self._gateway.find(NaturalKey(tarefa.andamento.prestador, tarefa.andamento.id_integracao))
         if isinstance(finding, Found) and tarefa.era in _UNANSWERED:  # it did arrive: the gateway takes our orders
-            self._lines.breaker(tarefa.andamento.prestador, Kind.SUBMISSION).succeeded()
+            self._lines.breaker(tarefa.andamento.prestador, CallKind.SUBMISSION).succeeded()
         await self._settlement.heard(tarefa, "find", finding, _since(started), tape)
 
     async def _give_back(self, tarefa: Tarefa) -> None:

@@ -57,11 +57,11 @@ class Connections:
         self._per_address = per_address
         self._open = 0
         self._by_address: Counter[str] = Counter()
-        self._waiting: dict[Connection, None] = {}  # in the order in which they began to wait
+        self._waiting: dict[HttpConnection, None] = {}  # in the order in which they began to wait
         self._refused = 0
         self._told_at = -TELL_EVERY
 
-    def admit(self, connection: Connection) -> bool:
+    def admit(self, connection: HttpConnection) -> bool:
         """Let a new connection in, at the cost of one that waits where there are too many; false: there is no room."""
         address = connection.address
         many = not is_trusted(connection.peer, self._trusted) and self._by_address[address] >= self._per_address
@@ -73,7 +73,7 @@ class Connections:
         self._waiting[connection] = None
         return True
 
-    def leave(self, connection: Connection) -> None:
+    def leave(self, connection: HttpConnection) -> None:
         """Forget one that has ended; one that was sent away has been forgotten already."""
         if not connection.admitted:
             return
@@ -116,7 +116,7 @@ class Connections:
         return handle
 
 
-class Connection(web.RequestHandler):
+class HttpConnection(web.RequestHandler):
     """One connection, admitted or sent away when it is made."""
 
     __slots__ = ("_connections", "address", "admitted", "peer")
@@ -171,7 +171,7 @@ async def bounded(
         stack.push_async_callback(runner.cleanup)
         for door in sockets:
             listening = await loop.create_server(
-                partial(Connection, connections, server, loop), sock=door, backlog=BACKLOG
+                partial(HttpConnection, connections, server, loop), sock=door, backlog=BACKLOG
             )
             stack.callback(listening.close)
         yield

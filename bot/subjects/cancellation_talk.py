@@ -35,12 +35,12 @@ from state_machine.cancellation.machine import (
     CONVERSANDO,
     PRAZO,
     Codigo,
-    Confirmou,
-    Conversou,
+    ConfirmouCancelamento,
+    ConversouNoCancelamento,
     EstadoCancelamento,
     Manteve,
     Motivou,
-    PrazoVencido,
+    PrazoCancelamentoVencido,
     StatusNota,
     Substituiu,
     abre,
@@ -134,7 +134,7 @@ class Cancelling:
         async with self._database.transaction() as connection:
             atual = await cancellations.locked(connection, row.payload["cancelamento_id"], lease.lane)
             if atual is not None:
-                decisao = decide(atual, PrazoVencido(), await database_now(connection))
+                decisao = decide(atual, PrazoCancelamentoVencido(), await database_now(connection))
                 if decisao.aplicado:
                     await cancellations.save(connection, atual, decisao.cancelamento)
             await self._lanes.done(connection, lease, [row.id])
@@ -220,7 +220,7 @@ class _Turn:
         evento: Evento
         match toque.acao:
             case "cancelar_sim":
-                evento = Confirmou(versao)
+                evento = ConfirmouCancelamento(versao)
             case "cancelar_erro":
                 evento = _motivo(Codigo.ERRO_NA_EMISSAO, versao)
             case "cancelar_nao_prestado":
@@ -298,7 +298,7 @@ def _event(entrada: Palavras) -> Evento:
     if keeps(entrada.texto if entrada.proprias is None else entrada.proprias):
         return Manteve()
     if too_vague(entrada.texto) or keeps(entrada.texto):
-        return Conversou()
+        return ConversouNoCancelamento()
     return Motivou(Codigo.OUTROS, entrada.texto)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from extractor.requests.requests import Pedido, Tipo
+from extractor.requests.requests import Pedido, RequestKind
 from state_machine.catalogue import requests as pedidos
 from state_machine.catalogue.requests import LISTADAS
 
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 async def answer(pedido: Pedido, memory: Notes) -> str | EnviarArquivo:
     """Return the words of the answer, or the document that is asked for. ``RETOMAR`` is the plan's own work."""
     match pedido.tipo:
-        case Tipo.SEGUNDA_VIA:
+        case RequestKind.SEGUNDA_VIA:
             achadas = await memory.notes(1, numero=pedido.numero)
             return pedidos.segunda_via(achadas[0]) if achadas else pedidos.sem_nota(pedido.numero)
-        case Tipo.MINHAS_NOTAS:
+        case RequestKind.MINHAS_NOTAS:
             return pedidos.minhas_notas(await memory.notes(LISTADAS))
-        case Tipo.STATUS:
+        case RequestKind.STATUS:
             achadas = await memory.notes(1, numero=pedido.numero, autorizadas=False)
             return pedidos.status(next(iter(achadas), None), pedido.numero)
-        case Tipo.REPETIR:
+        case RequestKind.REPETIR:
             return pedidos.repetir(next(iter(await memory.notes(1)), None))
-        case Tipo.ATENDENTE:
+        case RequestKind.ATENDENTE:
             return pedidos.atendente()
-        case Tipo.PARAR:
+        case RequestKind.PARAR:
             return pedidos.parar()
-        case Tipo.CANCELAR_NOTA:
+        case RequestKind.CANCELAR_NOTA:
             return pedidos.cancelar_emitida(pedido.numero)
-        case Tipo.RETOMAR:
+        case RequestKind.RETOMAR:
             return pedidos.nada_a_retomar()
         case _:
             assert_never(pedido.tipo)

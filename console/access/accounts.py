@@ -133,7 +133,7 @@ async def rename(database: Database, nome: str, exibicao: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Recusa:
+class LoginRefusal:
     """Why nobody was let in; ``espera``: too many attempts, in whole seconds to wait. It does not say what was wrong.
 
     ``sem_chave``: the house has no master key, so that nobody's code can be checked.
@@ -144,7 +144,7 @@ class Recusa:
 
 
 @dataclass(frozen=True, slots=True)
-class Entrada:
+class BrowserTokens:
     """What a login leaves in the browser: a session's token, and the one by which the browser is known again."""
 
     token: str
@@ -161,14 +161,14 @@ async def log_in(
     *,
     endereco: str,
     aparelho: str,
-) -> Entrada | Recusa:
+) -> BrowserTokens | LoginRefusal:
     """Return fresh tokens, never those that the browser brought; or a refusal.
 
     ``aparelho``: the token of a browser that logged in before, or nothing. A name that is no account's takes the same
     steps and is stored only as a keyed hash: what was typed may be a password in the wrong field.
     """
     if not cofre:
-        return Recusa(sem_chave=True)
+        return LoginRefusal(sem_chave=True)
     nome = nome.strip().lower()[:40]
     async with database.transaction() as connection:  # counted before the password is looked at: guesses run abreast
         conta = await staff.account(connection, nome)
@@ -178,17 +178,17 @@ async def log_in(
         )
         espera = await staff_delay.attempt(connection, tentativa)
     if espera:
-        return Recusa(espera=_seconds(espera))
+        return LoginRefusal(espera=_seconds(espera))
     fits = await passwords.fits(conta.senha_hash if conta else NOBODY, senha)
     segredo = _opened(cofre, conta) if conta else None
     passo = step_of(segredo, codigo, conta.agora) if conta and segredo else None
     if conta is None or segredo is None or not fits or passo is None:
         await _note_refusal(database, conta)
-        return Recusa()
+        return LoginRefusal()
     token = secrets.token_urlsafe(32)
     async with database.transaction() as connection:
         if not await staff.use_code(connection, conta.staff.id, passo):
-            return Recusa()
+            return LoginRefusal()
         if cofre.is_stale(conta.totp_segredo):
             place = staff.totp_place(conta.staff.nome)
             await staff.reseal(connection, conta.staff.id, conta.totp_segredo, cofre.seal(segredo, place))
@@ -196,7 +196,7 @@ async def log_in(
         await staff_delay.succeeded(connection, tentativa)
         fresh = await staff_devices.remember(connection, aparelho, conta.staff.id)
         await audit.write(connection, staff_id=conta.staff.id, quem=conta.staff.nome, acao="entrou")
-    return Entrada(token, fresh)
+    return BrowserTokens(token, fresh)
 
 
 def _seconds(espera: timedelta) -> int:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from console.access.accounts import Recusa, change_password, log_in, too_soon
+from console.access.accounts import LoginRefusal, change_password, log_in, too_soon
 from console.access.credentials import SENHA_MAX, SENHA_MIN
 from console.access.locks import see_other, set_cookie, set_device_cookie
 from persistence.access import sessions as staff_sessions
@@ -40,10 +40,10 @@ async def enter(visita: Visita) -> web.StreamResponse:
         endereco=visita.endereco,
         aparelho=visita.request.cookies.get(visita.deps.device_cookie, ""),
     )
-    if isinstance(answer, Recusa) and answer.sem_chave:
+    if isinstance(answer, LoginRefusal) and answer.sem_chave:
         erro = "O console está sem a chave que confere os códigos. Quem opera precisa definir PROSA_MASTER_KEY."
         return visita.pagina("entrar.html", status=503, erro=erro, nome=nome[:40], volta=volta)
-    if isinstance(answer, Recusa):
+    if isinstance(answer, LoginRefusal):
         erro = (
             too_soon(answer.espera)
             if answer.espera

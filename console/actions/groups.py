@@ -39,7 +39,7 @@ AT_ONCE: Final = 200  # orders of one press; one transaction of some 100 ms, and
 
 
 @dataclass(frozen=True, slots=True)
-class Plano:
+class PlanoDaEmissao:
     """What one press would do to one emission; ``faz`` is ``None`` where nothing safe can be done, and why."""
 
     emissao: Any
@@ -133,22 +133,22 @@ async def _ordered(visita: Visita, grupo: Grupo, operation: Operation, motivo: s
     return feitos
 
 
-def plan(row: Any) -> Plano:
+def plan(row: Any) -> PlanoDaEmissao:
     """Decide what is safe: a refusal that was our fault is tried anew, an open outcome is only asked about."""
     if row.status != StatusEmissao.REJEITADO:
-        return Plano(row, "consultar", "pergunta agora ao gateway; não emite outra nota")
+        return PlanoDaEmissao(row, "consultar", "pergunta agora ao gateway; não emite outra nota")
     if not row.ultima:
-        return Plano(row, None, "já tem uma tentativa mais nova")
+        return PlanoDaEmissao(row, None, "já tem uma tentativa mais nova")
     if row.estado != Estado.REJEITADO:
-        return Plano(row, None, "a conversa já seguiu adiante")
+        return PlanoDaEmissao(row, None, "a conversa já seguiu adiante")
     if row.retomada:
-        return Plano(row, None, "a pessoa já retomou estes dados em outra nota, e seriam duas")
+        return PlanoDaEmissao(row, None, "a pessoa já retomou estes dados em outra nota, e seriam duas")
     if row.pendente is not None:
-        return Plano(row, None, "quem corrige é a pessoa, pelo botão Corrigir nota")
-    return Plano(row, "reprocessar", "tenta de novo, depois de perguntar por todas as tentativas anteriores")
+        return PlanoDaEmissao(row, None, "quem corrige é a pessoa, pelo botão Corrigir nota")
+    return PlanoDaEmissao(row, "reprocessar", "tenta de novo, depois de perguntar por todas as tentativas anteriores")
 
 
-async def _order(connection: Connection, visita: Visita, planos: list[Plano], motivo: str, chave: str) -> int:
+async def _order(connection: Connection, visita: Visita, planos: list[PlanoDaEmissao], motivo: str, chave: str) -> int:
     quem, arrivals = visita.staff, []
     for plano in planos:
         if plano.faz is None:
@@ -171,7 +171,7 @@ async def _order(connection: Connection, visita: Visita, planos: list[Plano], mo
     return len(arrivals)
 
 
-def _arrival(plano: Plano, quem: Staff, motivo: str, chave: str, correlacao: str) -> Arrival:
+def _arrival(plano: PlanoDaEmissao, quem: Staff, motivo: str, chave: str, correlacao: str) -> Arrival:
     """Return the very row that the single action would put: an attempt is made anew once, whoever asks."""
     e = plano.emissao
     if plano.faz == "reprocessar":

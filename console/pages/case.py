@@ -14,7 +14,7 @@ from console.actions.commands import POR_NOME, TEXTO_MAX, available
 from console.actions.documents import issued
 from console.pages.conflict import conflict
 from console.pages.timeline import line
-from console.pages.why import Situacao, por_que
+from console.pages.why import SituacaoDaSessao, por_que
 from console.render import labels
 from console.render.format import Olhar
 from persistence.audit import records as audit
@@ -26,7 +26,7 @@ from state_machine.protocol.emission import StatusEmissao
 if TYPE_CHECKING:
     from console.access.visit import Visita
     from persistence.access.accounts import Staff
-    from persistence.staff.case import Caso, Registro
+    from persistence.staff.case import CaseTimeline, Caso
 
 Word = TypeVar("Word", bound=StrEnum)
 
@@ -115,7 +115,7 @@ async def _page(visita: Visita, sessao_id: str, olhar: Olhar) -> web.Response:
     )
 
 
-def _asked(registro: Registro, caso: Caso) -> int:
+def _asked(registro: CaseTimeline, caso: Caso) -> int:
     """Count the questions about the newest attempt; the row's own figure is the rung of a ladder."""
     key = caso.emissoes[0].id_integracao if caso.emissoes else None
     return sum(row.operacao == "find" and row.id_integracao == key for row in registro.tentativas)
@@ -134,7 +134,7 @@ def _done(acao: str, caso: Caso, quem: Staff) -> str:
             return POR_NOME[acao].feito if acao in POR_NOME else ""
 
 
-def situation(caso: Caso, registro: Registro) -> Situacao:
+def situation(caso: Caso, registro: CaseTimeline) -> SituacaoDaSessao:
     """Gather what the sentence needs."""
     s = caso.sessao
     emissao: Any = caso.emissoes[0] if caso.emissoes else None
@@ -142,7 +142,7 @@ def situation(caso: Caso, registro: Registro) -> Situacao:
     campos = ((nome, lido) for nome, lido in s.rascunho.items() if isinstance(lido, dict))
     duvidas = tuple((nome, lido["motivo"]) for nome, lido in campos if lido.get("motivo"))
     last = registro.saidas[0] if registro.saidas else None
-    return Situacao(
+    return SituacaoDaSessao(
         estado=estado,
         idade=(s.agora - s.updated_at).total_seconds(),
         faltam=tuple(s.missing_fields),
@@ -168,13 +168,13 @@ def _word(words: type[Word], value: str | None) -> Word | None:
     return words(value) if value in set(words) else None
 
 
-def _reason(registro: Registro) -> str | None:
+def _reason(registro: CaseTimeline) -> str | None:
     """Return what the authority said when it refused, in the words that the person read."""
     said = (row.detalhe.get("motivo") for row in registro.passos if row.detalhe and row.evento == "NotaRejeitada")
     return next(said, None)
 
 
-def path(registro: Registro, estado: str, nota: str | None = None) -> list[str]:
+def path(registro: CaseTimeline, estado: str, nota: str | None = None) -> list[str]:
     """Return what the states are called that the session went through, then its cancelled note; the present last."""
     walked = [row for row in reversed(registro.passos) if row.de != row.para or row.evento == "Abriu"]
     states = [row.para for row in walked]

@@ -32,7 +32,7 @@ _SITUACOES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Campo:
+class CampoComparado:
     """One field on both sides, as people write it; ``gateway`` is ``None`` where the gateway shows nothing."""
 
     nome: str
@@ -48,7 +48,7 @@ class Conflito:
     referencia: str
     situacao: str | None
     numero: str | None
-    campos: tuple[Campo, ...]
+    campos: tuple[CampoComparado, ...]
     seguro: tuple[str, ...]
     perigoso: tuple[str, ...]
 
@@ -97,7 +97,7 @@ def _safe(nota: Nota | None) -> tuple[str, ...]:
     )
 
 
-def _field(nome: str, emissao: Any, nota: Nota, olhar: Olhar) -> Campo:
+def _field(nome: str, emissao: Any, nota: Nota, olhar: Olhar) -> CampoComparado:
     deles = getattr(nota, nome)
     nossos = {
         "prestador": emissao.prestador_cnpj,
@@ -107,7 +107,7 @@ def _field(nome: str, emissao: Any, nota: Nota, olhar: Olhar) -> Campo:
         "competencia": emissao.competencia.isoformat(),
         "descricao": emissao.descricao_servico,
     }
-    return Campo(
+    return CampoComparado(
         _NOMES[nome],
         _shown(nome, nossos[nome], olhar),
         None if deles is None else _shown(nome, deles, olhar),

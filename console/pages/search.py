@@ -11,7 +11,7 @@ from aiohttp import web
 from console.access.locks import see_other
 from console.render.format import Olhar
 from console.render.labels import CAUSAS
-from console.render.terms import Tipo, terms
+from console.render.terms import TermKind, terms
 from persistence.crypto import Lugar, NoMasterKeyError, UnreadableSecretError, is_sealed
 from persistence.staff import search as staff_search
 
@@ -54,7 +54,7 @@ async def _found(visita: Visita, q: str) -> web.StreamResponse:
         for tipo, value in wanted:
             rows = await _find(connection, visita.staff.alcance, tipo, value)
             found |= {row.sessao_id: row for row in rows if row.sessao_id not in found}
-            if tipo is Tipo.TELEFONE:
+            if tipo is TermKind.TELEFONE:
                 people = await staff_search.contacts_by_phone(connection, visita.staff.alcance, value)
                 contacts |= {row.codigo: row for row in people}
     if len(found) == 1 and not contacts:
@@ -72,19 +72,19 @@ async def _found(visita: Visita, q: str) -> web.StreamResponse:
     )
 
 
-async def _find(connection: Connection, alcance: Alcance, tipo: Tipo, value: str) -> list[Any]:
+async def _find(connection: Connection, alcance: Alcance, tipo: TermKind, value: str) -> list[Any]:
     match tipo:
-        case Tipo.SESSAO:
+        case TermKind.SESSAO:
             return await staff_search.by_session(connection, alcance, value)
-        case Tipo.REFERENCIA:
+        case TermKind.REFERENCIA:
             return await staff_search.by_reference(connection, alcance, value)
-        case Tipo.WAMID:
+        case TermKind.WAMID:
             return await staff_search.by_wamid(connection, alcance, value)
-        case Tipo.DOCUMENTO:
+        case TermKind.DOCUMENTO:
             return await staff_search.by_document(connection, alcance, value)
-        case Tipo.TELEFONE:
+        case TermKind.TELEFONE:
             return await staff_search.by_phone(connection, alcance, value)
-        case Tipo.NOTA:
+        case TermKind.NOTA:
             return await staff_search.by_note(connection, alcance, value)
         case _:
             assert_never(tipo)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from console.render.format import Olhar
-    from persistence.staff.case import Registro
+    from persistence.staff.case import CaseTimeline
 
 Tipo = Literal["in", "out", "staff", "step", "gate", "note"]
 
@@ -56,7 +56,7 @@ class Item:
         return self.em.astimezone(SAO_PAULO).date().isoformat()
 
 
-def line(registro: Registro, olhar: Olhar) -> list[Item]:
+def line(registro: CaseTimeline, olhar: Olhar) -> list[Item]:
     """Return all entries, the oldest first."""
     items = [
         *(_said(row, olhar) for row in registro.entradas),

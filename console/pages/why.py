@@ -44,7 +44,7 @@ class Frase:
 
 
 @dataclass(frozen=True, slots=True)
-class Situacao:
+class SituacaoDaSessao:
     """What the sentence is made of; ``idade`` in seconds since the last change, ``duvidas`` as (field, reason)."""
 
     estado: Estado | None  # ``None``: another version of us put it there
@@ -76,7 +76,7 @@ ALHEIA: Final = Frase(
 )
 
 
-def por_que(s: Situacao) -> Frase:
+def por_que(s: SituacaoDaSessao) -> Frase:
     """Return the sentence for one session. Total: every state and status has one."""
     frase = ALHEIA if s.alheia or s.estado is None else _por_estado(s, s.estado)
     if s.atendente:
@@ -87,7 +87,7 @@ def por_que(s: Situacao) -> Frase:
     return frase
 
 
-def _por_estado(s: Situacao, estado: Estado) -> Frase:
+def _por_estado(s: SituacaoDaSessao, estado: Estado) -> Frase:
     match estado:
         case Estado.COLETA:
             return Frase(f"A pessoa começou e ainda não deu nenhum dado, há {_ha(s)}.", "Nada a fazer.", "off")
@@ -115,7 +115,7 @@ def _por_estado(s: Situacao, estado: Estado) -> Frase:
             assert_never(estado)
 
 
-def _aprovado(s: Situacao) -> Frase:
+def _aprovado(s: SituacaoDaSessao) -> Frase:
     nota = f"A nota {s.numero}" if s.numero else "A nota"
     match s.nota:
         case StatusNota.CANCELADO:
@@ -127,7 +127,7 @@ def _aprovado(s: Situacao) -> Frase:
             return Frase(f"{nota} foi autorizada.", "Nada a fazer.", "good")
 
 
-def _processando(s: Situacao) -> Frase:
+def _processando(s: SituacaoDaSessao) -> Frase:
     if s.suspensa:
         texto = f"O gateway recusa as credenciais desta empresa: {s.suspensa}."
         return Frase(texto, "Avise quem opera; a nota sai sozinha quando a credencial voltar.", "bad")
@@ -158,7 +158,7 @@ def _processando(s: Situacao) -> Frase:
             assert_never(s.status)
 
 
-def _com_gente(s: Situacao) -> Frase:
+def _com_gente(s: SituacaoDaSessao) -> Frase:
     if s.status is StatusEmissao.CONFLITO:
         texto = f"O gateway e o confirmado não batem: {s.motivo or 'sem detalhe'}."
         return Frase(texto, "Nada sai sozinho, e a pessoa sabe que a equipe cuida. Veja abaixo os dois lados.", "bad")
@@ -166,7 +166,7 @@ def _com_gente(s: Situacao) -> Frase:
     return Frase(texto, "A Prosa não envia mais nada sozinha; procure a referência no painel do gateway.", "bad")
 
 
-def _o_que_falta(s: Situacao) -> str:
+def _o_que_falta(s: SituacaoDaSessao) -> str:
     duvidosos = {campo for campo, _ in s.duvidas}
     partes = [f"{nome_do_campo(campo)}: {MOTIVOS.get(motivo, motivo)}" for campo, motivo in s.duvidas]
     faltam = [_com_artigo(campo) for campo in s.faltam if _chave(campo) not in duvidosos]
@@ -190,5 +190,5 @@ def _chave(campo: str) -> str:
     return row.campo.value if row else campo
 
 
-def _ha(s: Situacao) -> str:
+def _ha(s: SituacaoDaSessao) -> str:
     return duration(s.idade)

@@ -10,7 +10,7 @@ from typing import Final
 from state_machine.values.documents import DocumentoInvalido, parse_documento
 
 
-class Tipo(StrEnum):
+class TermKind(StrEnum):
     """What a text may be; several at once where nobody can tell."""
 
     SESSAO = "sessão"
@@ -27,22 +27,22 @@ _PHONE_DIGITS: Final = range(8, 14)  # from a bare number to country, area and n
 _NOTE_DIGITS: Final = range(1, 16)
 
 
-def terms(texto: str) -> list[tuple[Tipo, str]]:
+def terms(texto: str) -> list[tuple[TermKind, str]]:
     """Return what the text may be, each with the value to look for; an empty list: nothing that is searched for."""
     limpo = texto.strip()
     if limpo.startswith("wamid."):
-        return [(Tipo.WAMID, limpo)]
+        return [(TermKind.WAMID, limpo)]
     if _REFERENCIA.fullmatch(limpo.lower()):
-        return [(Tipo.REFERENCIA, limpo.lower())]
+        return [(TermKind.REFERENCIA, limpo.lower())]
     if _SESSAO.fullmatch(limpo.lower()):
-        return [(Tipo.SESSAO, limpo.lower())]
-    found: list[tuple[Tipo, str]] = []
+        return [(TermKind.SESSAO, limpo.lower())]
+    found: list[tuple[TermKind, str]] = []
     with suppress(DocumentoInvalido):
-        found.append((Tipo.DOCUMENTO, parse_documento(limpo).numero))
+        found.append((TermKind.DOCUMENTO, parse_documento(limpo).numero))
     digits = "".join(c for c in limpo if c.isascii() and c.isdigit())
     only_digits = not re.sub(r"[\d\s()+.\-/]", "", limpo)
     if only_digits and len(digits) in _PHONE_DIGITS:
-        found.append((Tipo.TELEFONE, digits))
+        found.append((TermKind.TELEFONE, digits))
     if limpo.isascii() and limpo.isdigit() and len(limpo) in _NOTE_DIGITS:
-        found.append((Tipo.NOTA, limpo))
+        found.append((TermKind.NOTA, limpo))
     return found

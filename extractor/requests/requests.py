@@ -11,7 +11,7 @@ from extractor.text.cues import Cued
 from extractor.text.folding import read
 
 
-class Tipo(StrEnum):
+class RequestKind(StrEnum):
     """What a turn without invoice data asks for."""
 
     CANCELAR_NOTA = "cancelar_nota"  # one that was issued, never the one being made
@@ -28,7 +28,7 @@ class Tipo(StrEnum):
 class Pedido:
     """A request, and the number of the invoice that it names."""
 
-    tipo: Tipo
+    tipo: RequestKind
     numero: str | None = None
 
 
@@ -49,17 +49,17 @@ _KINDS: Final = tuple(
     (tipo, Cued(cues, "|".join(patterns)))
     for tipo, cues, patterns in (
         (
-            Tipo.CANCELAR_NOTA,
+            RequestKind.CANCELAR_NOTA,
             "anu can est",
             (rf"\b(?:cancel\w*|anul\w*|estorn\w*)\b[^.\n]{{0,20}}(?:{_NUMBER}|\bnota {_ISSUED}\b)",),
         ),
         (
-            Tipo.RETOMAR,
+            RequestKind.RETOMAR,
             "des ret vol",
             (r"\b(?:retom\w+|desfa[zc]\w*|descancel\w+)\b", r"\bvolt\w+ (?:com |para )?(?:a|aquela|essa) nota\b"),
         ),
         (
-            Tipo.SEGUNDA_VIA,
+            RequestKind.SEGUNDA_VIA,
             "dan pdf ree via xml",
             (
                 r"\b(?:segunda|2[ªa]?) via\b",
@@ -69,7 +69,7 @@ _KINDS: Final = tuple(
             ),
         ),
         (
-            Tipo.MINHAS_NOTAS,
+            RequestKind.MINHAS_NOTAS,
             "his lis min mos qua ult ver",
             (
                 r"\b(?:minhas|ultimas|list\w+|quais|ver|mostr\w+)\b[^.\n]{0,20}\bnotas\b",
@@ -77,7 +77,7 @@ _KINDS: Final = tuple(
             ),
         ),
         (
-            Tipo.STATUS,
+            RequestKind.STATUS,
             "apr aut cad foi ja kd ond sai sit sta",
             (
                 r"\bstatus\b",
@@ -88,7 +88,7 @@ _KINDS: Final = tuple(
             ),
         ),
         (
-            Tipo.ATENDENTE,
+            RequestKind.ATENDENTE,
             "alg ate gen hum pes sup",
             (
                 r"\b(?:atendente|humano)\b",
@@ -96,7 +96,7 @@ _KINDS: Final = tuple(
             ),
         ),
         (
-            Tipo.PARAR,
+            RequestKind.PARAR,
             "des lis men par rec sai sto uns",
             (
                 r"^\W*(?:parar?|pare|sair|stop|descadastr\w+|unsubscribe)(?: por favor)?\W*$",

@@ -12,7 +12,7 @@ import httpx
 
 from gateway.http import recording as tape
 from gateway.http.client import Destination
-from gateway.lines import Kind, Lines
+from gateway.lines import CallKind, Lines
 from gateway.nfse_xml import with_content
 from gateway.plugnotas import payload as bodies
 from gateway.plugnotas.cancellation import cancel_finding, cancel_outcome
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from gateway.http.client import Exchange
     from gateway.http.wire import Answer
-    from gateway.port import Intent
-    from state_machine.cancellation.machine import Motivo
+    from gateway.port import InvoiceIntent
+    from state_machine.cancellation.machine import MotivoCancelamento
     from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome
     from state_machine.protocol.audit import Listagem
     from state_machine.protocol.emission import Download, Finding, NaturalKey, Nota, Outcome
@@ -65,10 +65,10 @@ class PlugNotas:
 
         self._lines = lines or Lines(clock=time.monotonic)
         self._ways = {
-            Kind.SUBMISSION: destination(submit_timeout),
-            Kind.QUESTION: destination(query_timeout),
-            Kind.CANCELLATION: destination(cancel_timeout),
-            Kind.DOWNLOAD: destination(query_timeout),
+            CallKind.SUBMISSION: destination(submit_timeout),
+            CallKind.QUESTION: destination(query_timeout),
+            CallKind.CANCELLATION: destination(cancel_timeout),
+            CallKind.DOWNLOAD: destination(query_timeout),
         }
 
     async def __aenter__(self) -> Self:
@@ -84,44 +84,44 @@ class PlugNotas:
         for way in self._ways.values():
             await way.aclose()
 
-    def payload(self, intent: Intent) -> bytes:
+    def payload(self, intent: InvoiceIntent) -> bytes:
         """Return the exact bytes to send for ``intent``; raises ``ValueError`` for an impossible value."""
         return bodies.build(intent)
 
     async def submit(self, payload: bytes) -> Outcome:
         """Send stored bytes once, as they are; raises ``ValueError`` if they are not one note of ours."""
         key = bodies.key_of(payload)
-        return submit_outcome(await self._call(key.prestador, Kind.SUBMISSION, "/nfse", payload), key)
+        return submit_outcome(await self._call(key.prestador, CallKind.SUBMISSION, "/nfse", payload), key)
 
     async def find(self, key: NaturalKey) -> Finding:
         """Ask for the note under ``key``; an authorised one comes with its XML, which alone shows its whole content."""
-        found = finding(await self._call(key.prestador, Kind.QUESTION, _by_key(key)), key)
+        found = finding(await self._call(key.prestador, CallKind.QUESTION, _by_key(key)), key)
         if not isinstance(found, Found) or found.nota.situacao is not Situacao.AUTORIZADA:
             return found
         return await self.whole(key.prestador, found.nota)
 
     async def whole(self, prestador: str, nota: Nota) -> Found:
         """Return an issued note with what only its XML shows; as it is where there is none yet."""
-        xml = await self._document(prestador, Kind.QUESTION, nota.id_externo, "xml")
+        xml = await self._document(prestador, CallKind.QUESTION, nota.id_externo, "xml")
         return Found(with_content(nota, xml.conteudo), xml) if isinstance(xml, Documento) else Found(nota)
 
     async def download(self, prestador: str, id_externo: str, formato: Literal["pdf", "xml"]) -> Download:
         """Fetch the rendered document of an authorised note of this prestador (CNPJ)."""
-        return await self._document(prestador, Kind.DOWNLOAD, id_externo, formato)
+        return await self._document(prestador, CallKind.DOWNLOAD, id_externo, formato)
 
-    async def cancel(self, prestador: str, id_externo: str, motivo: Motivo) -> CancelOutcome:
+    async def cancel(self, prestador: str, id_externo: str, motivo: MotivoCancelamento) -> CancelOutcome:
         """Ask once for the cancellation of this note; raises ``ValueError`` for an id that is not one of PlugNotas."""
         path = f"/nfse/cancelar/{_path_id(id_externo)}"
         body = json.dumps({"motivo": motivo.texto, "codigo": motivo.codigo}, ensure_ascii=False).encode()
-        return cancel_outcome(await self._call(prestador, Kind.CANCELLATION, path, body), id_externo)
+        return cancel_outcome(await self._call(prestador, CallKind.CANCELLATION, path, body), id_externo)
 
     async def cancellation(self, key: NaturalKey, id_externo: str, protocolo: str | None) -> CancelFinding:
         """Ask what became of a request, then how the note stands."""
         asked = None
         if protocolo is not None:
             path = f"/nfse/cancelar/status/{quote(protocolo, safe='')}"
-            asked = await self._call(key.prestador, Kind.QUESTION, path)
-        note = await self._call(key.prestador, Kind.QUESTION, _by_key(key))
+            asked = await self._call(key.prestador, CallKind.QUESTION, path)
+        note = await self._call(key.prestador, CallKind.QUESTION, _by_key(key))
         return cancel_finding(asked, note, key, id_externo)
 
     async def listing(self, prestador: str, inicio: date, fim: date, cursor: str | None = None) -> Listagem:
@@ -130,15 +130,17 @@ class PlugNotas:
         if cursor is not None:
             query["hashProximaPagina"] = cursor
         path = f"/nfse/consultar/periodo?{urlencode(query)}"
-        return listing_of(await self._call(prestador, Kind.QUESTION, path))
+        return listing_of(await self._call(prestador, CallKind.QUESTION, path))
 
-    async def _document(self, prestador: str, kind: Kind, id_externo: str, formato: Literal["pdf", "xml"]) -> Download:
+    async def _document(
+        self, prestador: str, kind: CallKind, id_externo: str, formato: Literal["pdf", "xml"]
+    ) -> Download:
         if not _ID.fullmatch(id_externo):
             return NotReady("the note's id is not one of PlugNotas")
         return download_of(await self._call(prestador, kind, f"/nfse/{formato}/{id_externo}"), formato)
 
     async def _call(
-        self, prestador: str, kind: Kind, path: str, content: bytes | None = None
+        self, prestador: str, kind: CallKind, path: str, content: bytes | None = None
     ) -> Answer | httpx.HTTPError:
         """Call on this company's line: POST where there is something to send, GET else."""
         method, headers = ("POST", _JSON) if content else ("GET", None)

@@ -13,7 +13,7 @@ from state_machine.protocol.emission import NaturalKey
 from state_machine.values.latin import latin1
 
 if TYPE_CHECKING:
-    from gateway.port import Endereco, Intent, Prestador, Tomador
+    from gateway.port import Endereco, InvoiceIntent, Prestador, Tomador
 
 _NATIONAL_CODE = re.compile(r"\d{6}")  # cTribNac without dots; "14.10" is the classic municipal form
 _OP_SIMP_NAC = {"normal": 1, "mei": 2, "simples": 3}  # DPS layout 1.01, TSOpSimpNac
@@ -23,7 +23,7 @@ _EXIGIVEL = 1  # iss.exigibilidade
 _CENTAVOS = Decimal("0.01")
 
 
-def build(intent: Intent) -> bytes:
+def build(intent: InvoiceIntent) -> bytes:
     """Return the body of ``POST /nfse`` for one note: same intent, same bytes.
 
     A service code of six digits asks for the national layout, any other for the classic municipal one. Raises
@@ -60,13 +60,13 @@ def key_of(payload: bytes) -> NaturalKey:
             raise ValueError("the stored bytes are not one note")
 
 
-def _rps(intent: Intent) -> dict[str, Any]:
+def _rps(intent: InvoiceIntent) -> dict[str, Any]:
     """Leave number and series out where they are PlugNotas' business: it counts in the company's registration there."""
     body: dict[str, Any] = {"competencia": intent.competencia.isoformat()}
     return {**body, "serie": intent.rps.serie, "numero": intent.rps.numero} if intent.rps else body
 
 
-def _servico(intent: Intent, *, national: bool) -> dict[str, Any]:
+def _servico(intent: InvoiceIntent, *, national: bool) -> dict[str, Any]:
     prestador = intent.prestador
     servico: dict[str, Any] = {
         "codigo": prestador.codigo_servico,

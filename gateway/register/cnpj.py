@@ -27,7 +27,7 @@ _UNKNOWN = (400, 404)  # malformed, or not in the monthly copy of the register
 
 
 @dataclass(frozen=True, slots=True)
-class Empresa:
+class CompanyEntry:
     """A company as registered; ``situacao`` is the register's word ("ATIVA", "BAIXADA"…), ``raw`` the whole answer."""
 
     cnpj: str
@@ -51,7 +51,7 @@ class Unavailable:
     motivo: str
 
 
-Consulta = Empresa | NotFound | Unavailable
+Consulta = CompanyEntry | NotFound | Unavailable
 
 
 class CNPJRegister:
@@ -107,12 +107,12 @@ def _read(answer: Answer, cnpj: str) -> Consulta:
     return company(data, cnpj) or Unavailable("the answer names no company")
 
 
-def company(data: dict[str, Any], cnpj: str) -> Empresa | None:
+def company(data: dict[str, Any], cnpj: str) -> CompanyEntry | None:
     """Read the register's entry for ``cnpj`` (also a remembered one); ``None`` when it names nobody."""
     razao_social = text(data.get("razao_social"))
     if razao_social is None:
         return None
-    return Empresa(
+    return CompanyEntry(
         cnpj=cnpj,
         razao_social=razao_social,
         nome_fantasia=text(data.get("nome_fantasia")),

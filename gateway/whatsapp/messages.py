@@ -23,7 +23,7 @@ class Texto:
 
 
 @dataclass(frozen=True, slots=True)
-class Botao:
+class ReplyButton:
     """A reply button: ``id`` comes back when tapped, ``title`` is what the person sees (at most 20 characters)."""
 
     id: str
@@ -35,13 +35,13 @@ class ComBotoes:
     """Text (at most 1024 characters) with one to three reply buttons."""
 
     body: str
-    buttons: tuple[Botao, ...]
+    buttons: tuple[ReplyButton, ...]
     header: str | None = None
     footer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Linha:
+class ListRow:
     """A choice of a list: ``title`` at most 24 characters, ``description`` at most 72."""
 
     id: str
@@ -50,20 +50,20 @@ class Linha:
 
 
 @dataclass(frozen=True, slots=True)
-class Secao:
+class ListSection:
     """A group of choices; ``title`` is needed only when there are several groups."""
 
-    rows: tuple[Linha, ...]
+    rows: tuple[ListRow, ...]
     title: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Lista:
+class ListMessage:
     """Text with a button that opens a list of at most ten choices."""
 
     body: str
     button: str
-    sections: tuple[Secao, ...]
+    sections: tuple[ListSection, ...]
     header: str | None = None
     footer: str | None = None
 
@@ -87,7 +87,7 @@ class Template:
     language: str = "pt_BR"
 
 
-Mensagem = Texto | ComBotoes | Lista | DocumentoMidia | Template
+Mensagem = Texto | ComBotoes | ListMessage | DocumentoMidia | Template
 
 
 def to_json(mensagem: Mensagem, destinatario: str, outbox_id: str, *, reply_to: str | None = None) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def _content(mensagem: Mensagem) -> dict[str, Any]:
             }
         case ComBotoes():
             return {"type": "interactive", "interactive": _buttons(mensagem)}
-        case Lista():
+        case ListMessage():
             return {"type": "interactive", "interactive": _list(mensagem)}
         case DocumentoMidia():
             return {"type": "document", "document": _document(mensagem)}
@@ -135,7 +135,7 @@ def _content(mensagem: Mensagem) -> dict[str, Any]:
             assert_never(mensagem)
 
 
-def _frame(mensagem: ComBotoes | Lista) -> dict[str, Any]:
+def _frame(mensagem: ComBotoes | ListMessage) -> dict[str, Any]:
     frame: dict[str, Any] = {"body": {"text": require_text("body", mensagem.body, limits.INTERACTIVE_BODY)}}
     if mensagem.header is not None:
         frame["header"] = {"type": "text", "text": require_text("header", mensagem.header, limits.HEADER)}
@@ -159,7 +159,7 @@ def _buttons(mensagem: ComBotoes) -> dict[str, Any]:
     return {"type": "button", **_frame(mensagem), "action": {"buttons": buttons}}
 
 
-def _list(mensagem: Lista) -> dict[str, Any]:
+def _list(mensagem: ListMessage) -> dict[str, Any]:
     rows = [row for section in mensagem.sections for row in section.rows]
     require_count("sections", len(mensagem.sections), limits.SECTIONS)
     require_count("rows", len(rows), limits.ROWS)
@@ -172,7 +172,7 @@ def _list(mensagem: Lista) -> dict[str, Any]:
     return {"type": "list", **_frame(mensagem), "action": action}
 
 
-def _section(section: Secao, *, titled: bool) -> dict[str, Any]:
+def _section(section: ListSection, *, titled: bool) -> dict[str, Any]:
     require_count("rows of a section", len(section.rows), limits.ROWS)
     body: dict[str, Any] = {"rows": [_row(row) for row in section.rows]}
     if titled or section.title is not None:
@@ -180,7 +180,7 @@ def _section(section: Secao, *, titled: bool) -> dict[str, Any]:
     return body
 
 
-def _row(row: Linha) -> dict[str, str]:
+def _row(row: ListRow) -> dict[str, str]:
     body = {
         "id": require_text("row id", row.id, limits.ROW_ID),
         "title": require_text("row title", row.title, limits.ROW_TITLE),

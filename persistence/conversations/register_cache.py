@@ -19,7 +19,7 @@ UNKNOWN_DAYS = 1  # a company opened last week may appear tomorrow
 
 
 @dataclass(frozen=True, slots=True)
-class Entrada:
+class CachedAnswer:
     """A remembered answer; ``dados`` is ``None`` when the register did not know the CNPJ."""
 
     dados: dict[str, Any] | None
@@ -44,10 +44,10 @@ async def prune(connection: Connection) -> int:
     return (await connection.execute(_PRUNE)).rowcount
 
 
-async def get(connection: Connection, cnpj: str) -> Entrada | None:
+async def get(connection: Connection, cnpj: str) -> CachedAnswer | None:
     """Return what is remembered and still good, or ``None``."""
     row = (await connection.execute(_GET, {"_cnpj": cnpj})).one_or_none()
-    return Entrada(row.dados) if row else None
+    return CachedAnswer(row.dados) if row else None
 
 
 async def put(connection: Connection, cnpj: str, dados: dict[str, Any] | None) -> None:

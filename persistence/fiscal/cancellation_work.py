@@ -12,15 +12,15 @@ from sqlalchemy.dialects.postgresql import JSONB
 from persistence.db.moments import in_seconds
 from persistence.queue import slots
 from persistence.tables import cancelamento, nfse_emissao, nfse_processada
-from state_machine.cancellation.machine import Codigo, EstadoCancelamento, Motivo
-from state_machine.cancellation.reconciliation import Andamento, Envio
+from state_machine.cancellation.machine import Codigo, EstadoCancelamento, MotivoCancelamento
+from state_machine.cancellation.reconciliation import AndamentoCancelamento, Envio
 from state_machine.protocol.emission import NaturalKey
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from persistence.db.connection import Connection
-    from state_machine.cancellation.reconciliation import Passo
+    from state_machine.cancellation.reconciliation import PassoCancelamento
 
 LEASE_SECONDS = 15.0  # renewed while a gateway call lasts; a dead worker's cancellations wait this long
 
@@ -30,7 +30,7 @@ class CancellationLeaseLostError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Tarefa:
+class TarefaCancelamento:
     """A cancellation under our lease; ``andamento`` as it was before we took it."""
 
     id: int
@@ -40,13 +40,15 @@ class Tarefa:
     conversa: str
     key: NaturalKey
     id_externo: str
-    motivo: Motivo
+    motivo: MotivoCancelamento
     correlacao: str | None
-    andamento: Andamento
+    andamento: AndamentoCancelamento
     tomada_em: float  # our monotonic clock when we took it, to notice that we were frozen
 
 
-async def claim(connection: Connection, livres: int, lease_seconds: float, ocupadas: Mapping[int, int]) -> list[Tarefa]:
+async def claim(
+    connection: Connection, livres: int, lease_seconds: float, ocupadas: Mapping[int, int]
+) -> list[TarefaCancelamento]:
     """Take what is due, each company its share of the ``livres`` slots: ``ocupadas`` says how many it holds (by id).
 
     One to be sent is stored as ``enviando`` before anybody may send it.
@@ -55,7 +57,7 @@ async def claim(connection: Connection, livres: int, lease_seconds: float, ocupa
     values = {**slots.shares(livres, ocupadas), "lease": lease_seconds}
     rows = await connection.execute(slots.CLAIM_CANCELLATIONS, values)
     return [
-        Tarefa(
+        TarefaCancelamento(
             row.id,
             row.epoch,
             row.emissao_id,
@@ -63,9 +65,9 @@ async def claim(connection: Connection, livres: int, lease_seconds: float, ocupa
             row.conversa,
             NaturalKey(row.prestador_cnpj, row.id_integracao),
             row.id_externo,
-            Motivo(Codigo(row.codigo), row.motivo),
+            MotivoCancelamento(Codigo(row.codigo), row.motivo),
             row.correlacao,
-            Andamento(
+            AndamentoCancelamento(
                 Envio(row.era),
                 row.confirmado_em,
                 row.consultas,
@@ -112,21 +114,23 @@ def _hint(key: sa.Column[Any]) -> sa.Update:
 _HINT = {True: _hint(nfse_emissao.c.id_integracao), False: _hint(nfse_emissao.c.id_externo)}
 
 
-def _ours(tarefa: Tarefa) -> dict[str, Any]:
+def _ours(tarefa: TarefaCancelamento) -> dict[str, Any]:
     return {"b_id": tarefa.id, "b_epoch": tarefa.epoch}
 
 
-async def renew(connection: Connection, tarefa: Tarefa) -> bool:
+async def renew(connection: Connection, tarefa: TarefaCancelamento) -> bool:
     """Extend the lease from now; False when it was given back or is another's."""
     return (await connection.execute(_RENEW, {**_ours(tarefa), "b_seconds": LEASE_SECONDS})).rowcount == 1
 
 
-async def give_back(connection: Connection, tarefa: Tarefa) -> None:
+async def give_back(connection: Connection, tarefa: TarefaCancelamento) -> None:
     """Return one that was taken and not sent: it is due again as it was."""
     await connection.execute(_GIVE_BACK, {**_ours(tarefa), "envio": tarefa.andamento.envio})
 
 
-async def settle(connection: Connection, tarefa: Tarefa, passo: Passo, resposta: str | None) -> None:
+async def settle(
+    connection: Connection, tarefa: TarefaCancelamento, passo: PassoCancelamento, resposta: str | None
+) -> None:
     """Store what followed and give the lease back; ``resposta`` is the JSON received, as storable text.
 
     Raises ``CancellationLeaseLostError`` for a late commit.

@@ -15,7 +15,7 @@ from state_machine.cancellation.machine import (
     Cancelamento,
     Codigo,
     EstadoCancelamento,
-    Motivo,
+    MotivoCancelamento,
     NotaEmitida,
     StatusNota,
 )
@@ -32,7 +32,7 @@ class StaleCancellationError(Exception):
 
 
 def _cancelamento(row: Any, nota: NotaEmitida) -> Cancelamento:
-    motivo = Motivo(known(Codigo, row.codigo), row.motivo) if row.codigo and row.motivo else None
+    motivo = MotivoCancelamento(known(Codigo, row.codigo), row.motivo) if row.codigo and row.motivo else None
     return Cancelamento(row.id, nota, known(EstadoCancelamento, row.estado), row.versao, motivo, row.expira_em)
 
 

@@ -14,7 +14,7 @@ TICK_LAG = 20.0  # seconds; a road on which Meta's newest tick is older than thi
 NEWEST_ROWS = 300  # arrivals looked through for that tick: some seconds of a busy house, days of a quiet one
 
 
-class Doubt(StrEnum):
+class LostAnswer(StrEnum):
     """What the inbox knows of a message whose answer was lost."""
 
     TICK_WAITS = "its tick is stored and not yet worked on"
@@ -40,7 +40,7 @@ SELECT
 """)
 
 
-async def ask(connection: Connection, outbox_id: int) -> Doubt:
+async def ask(connection: Connection, outbox_id: int) -> LostAnswer:
     """Return what is known of a message that was handed over at least ``TICK_LAG`` ago, without an answer.
 
     Meta stamps a tick when it happens. One stamped within the last ``TICK_LAG`` seconds proves that the ticks of that
@@ -48,5 +48,5 @@ async def ask(connection: Connection, outbox_id: int) -> Doubt:
     """
     row = (await connection.execute(_ASK, {"outbox_id": str(outbox_id), "rows": NEWEST_ROWS, "lag": TICK_LAG})).one()
     if row.tick_waits:
-        return Doubt.TICK_WAITS
-    return Doubt.SILENCE if row.ticks_arrive else Doubt.NO_TICKS
+        return LostAnswer.TICK_WAITS
+    return LostAnswer.SILENCE if row.ticks_arrive else LostAnswer.NO_TICKS

@@ -51,7 +51,7 @@ class Caso:
 
 
 @dataclass(frozen=True, slots=True)
-class Registro:
+class CaseTimeline:
     """Everything that stands in a timeline, each kind in order."""
 
     entradas: list[Any]
@@ -172,7 +172,7 @@ async def sessions_of(connection: Connection, alcance: Alcance, conversa: str) -
     return list(await connection.execute(statement))
 
 
-async def record(connection: Connection, alcance: Alcance, conversa: str, caso: Caso | None = None) -> Registro:
+async def record(connection: Connection, alcance: Alcance, conversa: str, caso: Caso | None = None) -> CaseTimeline:
     """Return what happened in a conversation, or in one session of it, as far as it is of companies that one may see.
 
     A turn's messages are marked as done by the very commit that opens a session: that moment is where it begins.
@@ -196,7 +196,7 @@ async def record(connection: Connection, alcance: Alcance, conversa: str, caso: 
         noted = noted.where(sa.or_(about, sa.and_(anotacao.c.sessao_id.is_(None), _within(caso, anotacao.c.em))))
         steps = steps.where(transicoes.c.sessao_id == sessao_id)
         tried = tried.where(nfse_emissao.c.session_id == caso.sessao.id)
-    return Registro(
+    return CaseTimeline(
         await _newest(connection, said),
         list(await connection.execute(sent.order_by(outbox.c.id.desc()).limit(MESSAGES))),
         list(await connection.execute(steps.order_by(transicoes.c.id.desc()).limit(MESSAGES))),

@@ -13,14 +13,14 @@ from state_machine.cancellation.machine import (
     AutoridadeCancelou,
     AutoridadeManteve,
     Codigo,
-    Confirmou,
-    Conversou,
+    ConfirmouCancelamento,
+    ConversouNoCancelamento,
     EstadoCancelamento,
     Manteve,
-    Motivo,
+    MotivoCancelamento,
     Motivou,
     NotaEmitida,
-    PrazoVencido,
+    PrazoCancelamentoVencido,
     StatusNota,
     Substituiu,
     abre,
@@ -39,11 +39,11 @@ _AGORA = datetime(2026, 1, 1, tzinfo=UTC)
 _NOTA = NotaEmitida(1, "1", Decimal("1.00"), None, "12345678000195", _AGORA, StatusNota.AUTORIZADO)
 _EXEMPLOS: tuple[Evento, ...] = (
     Motivou(Codigo.OUTROS, "valor errado, vou emitir outra"),
-    Confirmou(1),
+    ConfirmouCancelamento(1),
     Manteve(),
-    Conversou(),
+    ConversouNoCancelamento(),
     Substituiu(),
-    PrazoVencido(),
+    PrazoCancelamentoVencido(),
     AutoridadeCancelou(),
     AutoridadeManteve(""),
 )
@@ -53,7 +53,7 @@ def _example(estado: EstadoCancelamento) -> Cancelamento:
     c = replace(abre(1, _NOTA, _AGORA).cancelamento, estado=estado)
     if estado is EstadoCancelamento.AGUARDANDO_MOTIVO:
         return c
-    return replace(c, motivo=Motivo(Codigo.OUTROS, "valor errado, vou emitir outra"))
+    return replace(c, motivo=MotivoCancelamento(Codigo.OUTROS, "valor errado, vou emitir outra"))
 
 
 def arcs() -> Iterator[tuple[str, str, str]]:
@@ -61,7 +61,7 @@ def arcs() -> Iterator[tuple[str, str, str]]:
     seen = {(INICIO, EstadoCancelamento.AGUARDANDO_MOTIVO.value, "Abriu"): None}
     for estado in EstadoCancelamento:
         for evento in _EXEMPLOS:
-            agora = _AGORA + (PRAZO if isinstance(evento, PrazoVencido) else timedelta(0))
+            agora = _AGORA + (PRAZO if isinstance(evento, PrazoCancelamentoVencido) else timedelta(0))
             para = decide(_example(estado), evento, agora).cancelamento.estado
             if para is not estado:
                 seen[estado.value, para.value, type(evento).__name__] = None

@@ -67,7 +67,7 @@ class NotaEmitida:
 
 
 @dataclass(frozen=True, slots=True)
-class Motivo:
+class MotivoCancelamento:
     """Why the note is to be cancelled: a code, and 15 to 255 characters of text."""
 
     codigo: Codigo
@@ -85,7 +85,7 @@ class Cancelamento:
     nota: NotaEmitida
     estado: EstadoCancelamento
     versao: int
-    motivo: Motivo | None = None
+    motivo: MotivoCancelamento | None = None
     expira_em: datetime | None = None
     prazo: timedelta = PRAZO
 
@@ -100,7 +100,7 @@ class Motivou:
 
 
 @dataclass(frozen=True, slots=True)
-class Confirmou:
+class ConfirmouCancelamento:
     """The user pressed the button that cancels, shown at ``versao``; there is no other way to confirm."""
 
     versao: int
@@ -112,7 +112,7 @@ class Manteve:
 
 
 @dataclass(frozen=True, slots=True)
-class Conversou:
+class ConversouNoCancelamento:
     """Anything else, a yes in words included: nothing that decides about a tax document."""
 
 
@@ -122,7 +122,7 @@ class Substituiu:
 
 
 @dataclass(frozen=True, slots=True)
-class PrazoVencido:
+class PrazoCancelamentoVencido:
     """The user did not answer in time."""
 
 
@@ -138,14 +138,23 @@ class AutoridadeManteve:
     porque: str
 
 
-Evento = Motivou | Confirmou | Manteve | Conversou | Substituiu | PrazoVencido | AutoridadeCancelou | AutoridadeManteve
+Evento = (
+    Motivou
+    | ConfirmouCancelamento
+    | Manteve
+    | ConversouNoCancelamento
+    | Substituiu
+    | PrazoCancelamentoVencido
+    | AutoridadeCancelou
+    | AutoridadeManteve
+)
 EVENTOS: tuple[type[Evento], ...] = (
     Motivou,
-    Confirmou,
+    ConfirmouCancelamento,
     Manteve,
-    Conversou,
+    ConversouNoCancelamento,
     Substituiu,
-    PrazoVencido,
+    PrazoCancelamentoVencido,
     AutoridadeCancelou,
     AutoridadeManteve,
 )
@@ -177,10 +186,10 @@ def decide(cancelamento: Cancelamento, evento: Evento, agora: datetime) -> Decis
     return regra(cancelamento, evento, agora) if regra else Decisao(cancelamento, aplicado=False)
 
 
-def motivo_de(codigo: Codigo, texto: str) -> Motivo | None:
+def motivo_de(codigo: Codigo, texto: str) -> MotivoCancelamento | None:
     """Return the reason as the authority takes it, or ``None`` when it is too short."""
     texto = apara(texto, MOTIVO_MAX)
-    return Motivo(codigo, texto) if len(texto) >= MOTIVO_MIN else None
+    return MotivoCancelamento(codigo, texto) if len(texto) >= MOTIVO_MIN else None
 
 
 def _vai(c: Cancelamento, estado: EstadoCancelamento, expira_em: datetime | None = None) -> Cancelamento:
@@ -201,7 +210,7 @@ def _motiva(c: Cancelamento, evento: Evento, agora: datetime) -> Decisao:
 
 
 def _confirma(c: Cancelamento, evento: Evento, agora: datetime) -> Decisao:
-    assert isinstance(evento, Confirmou)  # noqa: S101 - REGRAS
+    assert isinstance(evento, ConfirmouCancelamento)  # noqa: S101 - REGRAS
     if evento.versao != c.versao:
         return Decisao(replace(c, expira_em=agora + c.prazo), textos.resumo(c, textos.BOTAO_ANTIGO))
     if c.expira_em is not None and agora >= c.expira_em:  # the sweep has not come by yet
@@ -249,27 +258,39 @@ _ENCERRADOS = frozenset(E) - VIVOS
 REGRAS: dict[tuple[EstadoCancelamento, type[Evento]], Regra] = {
     **{(estado, Motivou): _motiva for estado in CONVERSANDO},
     **{(estado, Manteve): _mantem for estado in CONVERSANDO},
-    **{(estado, Conversou): _lembra for estado in CONVERSANDO},
+    **{(estado, ConversouNoCancelamento): _lembra for estado in CONVERSANDO},
     **{(estado, Substituiu): _substitui for estado in CONVERSANDO},
-    **{(estado, PrazoVencido): _expira for estado in CONVERSANDO},
-    (E.AGUARDANDO_MOTIVO, Confirmou): _lembra,  # a button that this cancellation has not shown yet: forged
-    (E.AGUARDANDO_CONFIRMACAO, Confirmou): _confirma,
+    **{(estado, PrazoCancelamentoVencido): _expira for estado in CONVERSANDO},
+    (E.AGUARDANDO_MOTIVO, ConfirmouCancelamento): _lembra,  # a button that this cancellation has not shown yet: forged
+    (E.AGUARDANDO_CONFIRMACAO, ConfirmouCancelamento): _confirma,
     # at the authority
-    **{(E.PENDENTE, evento): _em_curso for evento in (Confirmou, Manteve, Motivou)},
+    **{(E.PENDENTE, evento): _em_curso for evento in (ConfirmouCancelamento, Manteve, Motivou)},
     (E.PENDENTE, AutoridadeCancelou): _autoridade_cancelou,
     (E.PENDENTE, AutoridadeManteve): _autoridade_manteve,
     # an old button
-    **{(estado, evento): _botao_de_encerrado for estado in _ENCERRADOS for evento in (Confirmou, Manteve, Motivou)},
+    **{
+        (estado, evento): _botao_de_encerrado
+        for estado in _ENCERRADOS
+        for evento in (ConfirmouCancelamento, Manteve, Motivou)
+    },
 }
 # Pairs that do nothing on purpose. Together with REGRAS they cover every state and event (a test).
 IGNORADOS: frozenset[tuple[EstadoCancelamento, type[Evento]]] = frozenset(
     {
         *((estado, evento) for estado in CONVERSANDO for evento in (AutoridadeCancelou, AutoridadeManteve)),
-        *((E.PENDENTE, evento) for evento in (Conversou, Substituiu, PrazoVencido)),  # no longer the user's to change
+        *(
+            (E.PENDENTE, evento) for evento in (ConversouNoCancelamento, Substituiu, PrazoCancelamentoVencido)
+        ),  # no longer the user's to change
         *(
             (estado, evento)
             for estado in _ENCERRADOS
-            for evento in (Conversou, Substituiu, PrazoVencido, AutoridadeCancelou, AutoridadeManteve)
+            for evento in (
+                ConversouNoCancelamento,
+                Substituiu,
+                PrazoCancelamentoVencido,
+                AutoridadeCancelou,
+                AutoridadeManteve,
+            )
         ),
     }
 )

@@ -84,7 +84,7 @@ Aviso = Literal["cancelada", "negada", "demorou", "falhou"]
 
 
 @dataclass(frozen=True, slots=True)
-class Andamento:
+class AndamentoCancelamento:
     """Where it stands; ``vigente_desde``: first certain "the note stands" since the last sending."""
 
     envio: Envio
@@ -98,22 +98,24 @@ class Andamento:
 
 
 @dataclass(frozen=True, slots=True)
-class Passo:
+class PassoCancelamento:
     """What to store: the new standing, seconds until the next action (``None``: none), news, and our trouble."""
 
-    andamento: Andamento
+    andamento: AndamentoCancelamento
     daqui: float | None
     aviso: Aviso | None = None
     motivo: str | None = None
     suspender: str | None = None
 
 
-def deve_enviar(andamento: Andamento) -> bool:
+def deve_enviar(andamento: AndamentoCancelamento) -> bool:
     """True when nothing was sent yet, or sending again is known to be needed."""
     return andamento.envio is Envio.A_ENVIAR
 
 
-def apos_envio(andamento: Andamento, outcome: CancelOutcome, agora: datetime, politica: Politica) -> Passo:
+def apos_envio(
+    andamento: AndamentoCancelamento, outcome: CancelOutcome, agora: datetime, politica: Politica
+) -> PassoCancelamento:
     """Decide after the request was sent."""
     novo = replace(andamento, envios=andamento.envios + 1, consultas=0, vigente_desde=None)
     match outcome:
@@ -139,7 +141,9 @@ def apos_envio(andamento: Andamento, outcome: CancelOutcome, agora: datetime, po
             assert_never(outcome)
 
 
-def apos_consulta(andamento: Andamento, finding: CancelFinding, agora: datetime, politica: Politica) -> Passo:
+def apos_consulta(
+    andamento: AndamentoCancelamento, finding: CancelFinding, agora: datetime, politica: Politica
+) -> PassoCancelamento:
     """Decide after asking what became of it."""
     novo = replace(andamento, consultas=andamento.consultas + 1)
     match finding:
@@ -161,19 +165,21 @@ def apos_consulta(andamento: Andamento, finding: CancelFinding, agora: datetime,
             assert_never(finding)
 
 
-def sem_chamada(andamento: Andamento, espera: float, agora: datetime, politica: Politica) -> Passo:
+def sem_chamada(
+    andamento: AndamentoCancelamento, espera: float, agora: datetime, politica: Politica
+) -> PassoCancelamento:
     """Decide when the gateway is left alone for ``espera`` seconds: nothing counts as an attempt."""
     return _espera(andamento, agora, politica, espera)
 
 
-def interrompido(andamento: Andamento) -> Andamento:
+def interrompido(andamento: AndamentoCancelamento) -> AndamentoCancelamento:
     """One found as being sent was in the hands of a worker that died: whether it arrived is unknown."""
     if andamento.envio is not Envio.ENVIANDO:
         return andamento
     return replace(andamento, envio=Envio.DESCONHECIDO)
 
 
-def _vigente(andamento: Andamento, agora: datetime, politica: Politica) -> Passo:
+def _vigente(andamento: AndamentoCancelamento, agora: datetime, politica: Politica) -> PassoCancelamento:
     if andamento.envio is Envio.COM_GENTE:
         return _espera(andamento, agora, politica, motivo="the note stands")
     desde = andamento.vigente_desde
@@ -187,30 +193,38 @@ def _vigente(andamento: Andamento, agora: datetime, politica: Politica) -> Passo
     return _espera(novo, agora, politica, 0.0, "the note stands, asked twice: sending again")
 
 
-def _encerra(andamento: Andamento, aviso: Aviso, motivo: str | None = None) -> Passo:
-    return Passo(replace(andamento, envio=Envio.ENCERRADO), None, aviso, motivo)
+def _encerra(andamento: AndamentoCancelamento, aviso: Aviso, motivo: str | None = None) -> PassoCancelamento:
+    return PassoCancelamento(replace(andamento, envio=Envio.ENCERRADO), None, aviso, motivo)
 
 
-def _recuo(andamento: Andamento, politica: Politica) -> float:
+def _recuo(andamento: AndamentoCancelamento, politica: Politica) -> float:
     """Seconds before the next sending."""
     return politica.retentativas.espera(andamento.envios, andamento.confirmado_em.isoformat())
 
 
 def _espera(
-    andamento: Andamento, agora: datetime, politica: Politica, daqui: float | None = None, motivo: str | None = None
-) -> Passo:
+    andamento: AndamentoCancelamento,
+    agora: datetime,
+    politica: Politica,
+    daqui: float | None = None,
+    motivo: str | None = None,
+) -> PassoCancelamento:
     """Look again later; tell the user once when it takes long, and people when it takes a day."""
     idade: timedelta = agora - andamento.confirmado_em
     degrau = politica.escada[min(andamento.consultas, len(politica.escada) - 1)]
     if andamento.envio is Envio.COM_GENTE:
-        return Passo(andamento, None if idade > GIVE_UP_ASKING_AFTER else degrau, motivo=motivo)
+        return PassoCancelamento(andamento, None if idade > GIVE_UP_ASKING_AFTER else degrau, motivo=motivo)
     if idade > HUMAN_AFTER:
         novo = replace(andamento, envio=Envio.COM_GENTE, avisado=True)
-        return Passo(novo, max(daqui or 0.0, politica.escada[-1]), "falhou", motivo or "no answer within 24 h")
+        return PassoCancelamento(
+            novo, max(daqui or 0.0, politica.escada[-1]), "falhou", motivo or "no answer within 24 h"
+        )
     if idade >= politica.avisar_apos and not andamento.avisado:
-        return Passo(replace(andamento, avisado=True), degrau if daqui is None else daqui, "demorou", motivo)
+        return PassoCancelamento(
+            replace(andamento, avisado=True), degrau if daqui is None else daqui, "demorou", motivo
+        )
     if daqui is None:
         daqui = degrau
         if not andamento.avisado:  # wake up in time to tell the user
             daqui = min(daqui, (politica.avisar_apos - idade).total_seconds())
-    return Passo(andamento, daqui, motivo=motivo)
+    return PassoCancelamento(andamento, daqui, motivo=motivo)

@@ -100,7 +100,7 @@ class Nossa:
         return self.nota in {StatusNota.AUTORIZADO, StatusNota.CANCELAMENTO_PENDENTE}
 
 
-class Tipo(StrEnum):
+class DifferenceKind(StrEnum):
     """The kinds of difference."""
 
     SO_NOSSAS = "so_nossas"  # we hold it as authorised, they don't list it
@@ -112,7 +112,7 @@ class Tipo(StrEnum):
 class Diferenca:
     """One of them; ``motivo`` says in pt-BR, for staff, what differs; at least one of the two sides is there."""
 
-    tipo: Tipo
+    tipo: DifferenceKind
     motivo: str
     nossa: Nossa | None
     deles: Nota | None
@@ -140,7 +140,7 @@ class Conferencia:
     diferencas: tuple[Diferenca, ...]
     reler: frozenset[int]
 
-    def de(self, tipo: Tipo) -> tuple[Diferenca, ...]:
+    def de(self, tipo: DifferenceKind) -> tuple[Diferenca, ...]:
         """Return the differences of one kind."""
         return tuple(diferenca for diferenca in self.diferencas if diferenca.tipo is tipo)
 
@@ -176,7 +176,9 @@ def compara(nossas: Sequence[Nossa], listadas: Iterable[Nota], periodo: Periodo)
         if nossa.status in EM_CURSO or (falta and _recente(nossa, periodo)):
             em_curso += 1
         elif falta and _devia_estar(nossa, periodo):
-            diferencas.append(Diferenca(Tipo.SO_NOSSAS, "autorizada aqui, não aparece na lista deles", nossa, None))
+            diferencas.append(
+                Diferenca(DifferenceKind.SO_NOSSAS, "autorizada aqui, não aparece na lista deles", nossa, None)
+            )
     return Conferencia(periodo, len(unicas), em_curso, tuple(diferencas), frozenset(reler))
 
 
@@ -188,7 +190,7 @@ def _duas_notas(nossas: Sequence[Nossa]) -> list[Diferenca]:
             por_pedido[nossa.pedido].append(nossa)
     return [
         Diferenca(
-            Tipo.DIVERGEM,
+            DifferenceKind.DIVERGEM,
             f"{len(iguais)} notas para a mesma confirmação: {' e '.join(str(nossa.numero) for nossa in iguais)}",
             iguais[-1],
             None,
@@ -201,27 +203,27 @@ def _duas_notas(nossas: Sequence[Nossa]) -> list[Diferenca]:
 def _alheia(nota: Nota, nossa: Nossa | None) -> Diferenca | None:
     """A note under a reference that is not ours; one that was refused, or is not made yet, is none."""
     if nossa is not None:
-        return Diferenca(Tipo.DIVERGEM, "o id que guardamos tem outra referência lá", nossa, nota)
+        return Diferenca(DifferenceKind.DIVERGEM, "o id que guardamos tem outra referência lá", nossa, nota)
     if nota.situacao not in _EXISTE:
         return None
     motivo = "referência que não é nossa" if nota.id_integracao else "sem referência: emitida por outro programa"
-    return Diferenca(Tipo.SO_DELES, motivo, None, nota)
+    return Diferenca(DifferenceKind.SO_DELES, motivo, None, nota)
 
 
 def _da_chave(nossa: Nossa, notas: list[Nota], periodo: Periodo) -> Diferenca | None:
     """What stands under one reference of ours against what we hold of it: the gravest difference, if any."""
     emitidas = [nota for nota in notas if nota.situacao in _EXISTE]
     if len(emitidas) > 1:
-        return Diferenca(Tipo.DIVERGEM, f"{len(emitidas)} notas sob a mesma referência", nossa, emitidas[-1])
+        return Diferenca(DifferenceKind.DIVERGEM, f"{len(emitidas)} notas sob a mesma referência", nossa, emitidas[-1])
     nota = emitidas[0] if emitidas else notas[-1]
     if nossa.status in EM_CURSO:
         return None  # reconciliation is asking anyway, and compares before it adopts
     if emitidas and nossa.nota is None:
-        return Diferenca(Tipo.SO_DELES, f"{nota.situacao} lá, {nossa.status} aqui", nossa, nota)
+        return Diferenca(DifferenceKind.SO_DELES, f"{nota.situacao} lá, {nossa.status} aqui", nossa, nota)
     motivo = _situacoes(nossa, nota, periodo)
     if emitidas:
         motivo = _conteudo(nossa, nota) or motivo
-    return Diferenca(Tipo.DIVERGEM, motivo, nossa, nota) if motivo else None
+    return Diferenca(DifferenceKind.DIVERGEM, motivo, nossa, nota) if motivo else None
 
 
 def _conteudo(nossa: Nossa, nota: Nota) -> str | None:

@@ -16,7 +16,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from held_port import held_port
 
-from gateway.port import Intent, Prestador, Tomador
+from gateway.port import InvoiceIntent, Prestador, Tomador
 from state_machine.protocol.emission import NaturalKey
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def free() -> Callable[[], None]:
 
 
 @pytest.fixture
-def intent() -> Intent:
+def intent() -> InvoiceIntent:
     """A confirmed invoice of a company in Simples, national layout."""
     prestador = Prestador(
         cnpj="11222333000181",
@@ -175,7 +175,7 @@ def intent() -> Intent:
         cnae="7410202",
         aliquota=None,
     )
-    return Intent(
+    return InvoiceIntent(
         id_integracao="zap-0001-1",
         prestador=prestador,
         tomador=Tomador("12345678000195", "PADARIA DO ZÉ LTDA", "ze@padaria.example"),

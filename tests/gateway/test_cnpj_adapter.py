@@ -8,7 +8,7 @@ import pytest
 from patience import PATIENCE
 
 from gateway.port import Endereco
-from gateway.register.cnpj import CNPJRegister, Empresa, NotFound, Unavailable
+from gateway.register.cnpj import CNPJRegister, CompanyEntry, NotFound, Unavailable
 
 CNPJ = "33683111000280"
 FULL = {
@@ -42,7 +42,7 @@ async def lookup(server, free, cnpj=CNPJ):
 async def test_a_company_is_read_with_its_address(server, free):
     """The IBGE code is taken, never the tax office's own; the whole answer is kept."""
     server.says(200, FULL)
-    assert await lookup(server, free) == Empresa(
+    assert await lookup(server, free) == CompanyEntry(
         cnpj=CNPJ,
         razao_social=FULL["razao_social"],
         nome_fantasia="REGIONAL BRASILIA-DF",
@@ -58,7 +58,7 @@ async def test_everything_but_the_name_may_be_missing(server, free):
     """Nulls are everywhere in the register."""
     server.says(200, {**dict.fromkeys(FULL), "razao_social": "ANA"})
     found = await lookup(server, free)
-    assert isinstance(found, Empresa)
+    assert isinstance(found, CompanyEntry)
     assert (found.endereco, found.email, found.situacao, found.nome_fantasia) == (None, None, None, None)
 
 
@@ -79,7 +79,7 @@ async def test_an_address_is_whole_or_none(server, free, change, endereco):
     """Only the house number may be missing; half an address would have the note rejected."""
     server.says(200, FULL | change)
     found = await lookup(server, free)
-    assert isinstance(found, Empresa)
+    assert isinstance(found, CompanyEntry)
     assert (found.endereco.numero if found.endereco else None) == endereco
 
 
@@ -128,5 +128,5 @@ async def test_the_address_may_be_configured_with_its_path(server, free):
     """Both spellings of the setting lead to the same place."""
     server.says(200, FULL)
     async with CNPJRegister(f"{server.url}/api/cnpj/v1/", guard=free) as register:
-        assert isinstance(await register.lookup(CNPJ), Empresa)
+        assert isinstance(await register.lookup(CNPJ), CompanyEntry)
     assert server.received[0].path == f"/api/cnpj/v1/{CNPJ}"

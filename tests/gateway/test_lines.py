@@ -6,12 +6,12 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from gateway.lines import FORGET_AFTER, PROBES, QUOTAS, Kind, Lines
+from gateway.lines import FORGET_AFTER, PROBES, QUOTAS, CallKind, Lines
 from gateway.plugnotas.adapter import PlugNotas
 from state_machine.protocol.emission import Documento, NaturalKey, NotReady, NotSent, Unknown
 
 ANA, BIA = "11222333000181", "99000002000148"
-KINDS = list(Kind)
+KINDS = list(CallKind)
 
 
 class Clock:
@@ -30,18 +30,18 @@ def made(**more):
     return lines, clock, heard
 
 
-def broken(lines: Lines, company: str, kind: Kind) -> None:
+def broken(lines: Lines, company: str, kind: CallKind) -> None:
     for _ in range(2):
         lines.breaker(company, kind).failed()
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_breaker_is_one_companys_and_one_kinds(kind: Kind) -> None:
+def test_a_breaker_is_one_companys_and_one_kinds(kind: CallKind) -> None:
     """What fails stops neither another kind of call of the company nor anything of another company."""
     lines, _, heard = made()
     broken(lines, ANA, kind)
-    allowed = {(who, what) for who in (ANA, BIA) for what in Kind if lines.breaker(who, what).allows()}
-    assert allowed == {(who, what) for who in (ANA, BIA) for what in Kind} - {(ANA, kind)}
+    allowed = {(who, what) for who in (ANA, BIA) for what in CallKind if lines.breaker(who, what).allows()}
+    assert allowed == {(who, what) for who in (ANA, BIA) for what in CallKind} - {(ANA, kind)}
     assert lines.open(kind) == {ANA}
     lines.breaker(ANA, kind).succeeded()
     assert heard == [(kind, 1), (kind, 0)]
@@ -70,14 +70,14 @@ def test_who_is_not_called_for_long_is_forgotten() -> None:
     """Memory holds the companies of the last hour; a forgotten breaker no longer counts as open."""
     lines, clock, heard = made()
     for number in range(1000):
-        lines.breaker(str(number), Kind.DOWNLOAD)
-    broken(lines, ANA, Kind.DOWNLOAD)
+        lines.breaker(str(number), CallKind.DOWNLOAD)
+    broken(lines, ANA, CallKind.DOWNLOAD)
     clock.now = FORGET_AFTER / 2
-    lines.breaker(BIA, Kind.DOWNLOAD)
+    lines.breaker(BIA, CallKind.DOWNLOAD)
     clock.now = FORGET_AFTER
-    assert lines.open(Kind.DOWNLOAD) == frozenset()
-    assert heard == [(Kind.DOWNLOAD, 1), (Kind.DOWNLOAD, 0)]
-    assert list(lines._kinds[Kind.DOWNLOAD].lines) == [BIA]
+    assert lines.open(CallKind.DOWNLOAD) == frozenset()
+    assert heard == [(CallKind.DOWNLOAD, 1), (CallKind.DOWNLOAD, 0)]
+    assert list(lines._kinds[CallKind.DOWNLOAD].lines) == [BIA]
 
 
 def test_while_the_whole_gateway_is_down_probes_are_few_and_after_it_they_are_not() -> None:
@@ -85,16 +85,16 @@ def test_while_the_whole_gateway_is_down_probes_are_few_and_after_it_they_are_no
     lines, clock, _ = made()
     companies = [str(number) for number in range(1000)]
     for company in companies:
-        broken(lines, company, Kind.QUESTION)
+        broken(lines, company, CallKind.QUESTION)
     for passed in (10.0, 20.0, 30.0):
         clock.now = passed
-        assert sum(lines.breaker(company, Kind.QUESTION).allows() for company in companies) == PROBES
+        assert sum(lines.breaker(company, CallKind.QUESTION).allows() for company in companies) == PROBES
     clock.now = 40.0
     for company in companies:
-        breaker = lines.breaker(company, Kind.QUESTION)
+        breaker = lines.breaker(company, CallKind.QUESTION)
         assert breaker.allows()
         breaker.succeeded()
-    assert lines.open(Kind.QUESTION) == frozenset()
+    assert lines.open(CallKind.QUESTION) == frozenset()
 
 
 def test_a_probe_refused_for_the_others_sake_comes_again_after_a_pause() -> None:
@@ -102,10 +102,10 @@ def test_a_probe_refused_for_the_others_sake_comes_again_after_a_pause() -> None
     lines, clock, _ = made()
     companies = [str(number) for number in range(PROBES + 1)]
     for company in companies:
-        broken(lines, company, Kind.QUESTION)
+        broken(lines, company, CallKind.QUESTION)
     clock.now = 10.0
-    last = [lines.breaker(company, Kind.QUESTION) for company in companies][-1]
-    assert [lines.breaker(company, Kind.QUESTION).allows() for company in companies] == [True] * PROBES + [False]
+    last = [lines.breaker(company, CallKind.QUESTION) for company in companies][-1]
+    assert [lines.breaker(company, CallKind.QUESTION).allows() for company in companies] == [True] * PROBES + [False]
     assert last.pause() == 10.0
 
 
@@ -116,17 +116,17 @@ async def test_failing_downloads_leave_submissions_and_questions_alone(server, f
     async with PlugNotas(server.url, "key", guard=free, lines=lines) as gateway:
         for _ in range(10):
             assert isinstance(await gateway.download(ANA, "5bb4", "pdf"), NotReady)
-        assert [kind for kind in Kind if lines.open(kind)] == [Kind.DOWNLOAD]
+        assert [kind for kind in CallKind if lines.open(kind)] == [CallKind.DOWNLOAD]
         key = NaturalKey(intent.prestador.cnpj, intent.id_integracao)
         for _ in range(9):
             assert isinstance(await gateway.submit(gateway.payload(intent)), Unknown)
             await gateway.find(key)
-        assert [kind for kind in Kind if lines.open(kind)] == [Kind.DOWNLOAD]
+        assert [kind for kind in CallKind if lines.open(kind)] == [CallKind.DOWNLOAD]
         other = gateway.payload(replace(intent, prestador=replace(intent.prestador, cnpj=BIA)))
         await gateway.submit(other)
-        assert lines.open(Kind.SUBMISSION) == frozenset()
+        assert lines.open(CallKind.SUBMISSION) == frozenset()
         await gateway.submit(gateway.payload(intent))
-        assert lines.open(Kind.SUBMISSION) == {intent.prestador.cnpj}
+        assert lines.open(CallKind.SUBMISSION) == {intent.prestador.cnpj}
 
 
 async def test_an_answer_is_a_success_and_our_own_bottleneck_is_nothing(server, free, intent) -> None:
@@ -136,11 +136,11 @@ async def test_an_answer_is_a_success_and_our_own_bottleneck_is_nothing(server, 
     lines = Lines(clock=Clock(), threshold=1)
     async with PlugNotas(server.url, "key", guard=free, lines=lines) as gateway:
         await gateway.download(ANA, "5bb4", "pdf")
-        assert lines.open(Kind.DOWNLOAD) == {ANA}
+        assert lines.open(CallKind.DOWNLOAD) == {ANA}
         assert isinstance(await gateway.download(ANA, "5bb4", "pdf"), Documento)
-        assert lines.open(Kind.DOWNLOAD) == frozenset()
+        assert lines.open(CallKind.DOWNLOAD) == frozenset()
         with ExitStack() as taken:
-            for _ in range(QUOTAS[Kind.SUBMISSION].company):
-                taken.enter_context(lines.call(intent.prestador.cnpj, Kind.SUBMISSION))
+            for _ in range(QUOTAS[CallKind.SUBMISSION].company):
+                taken.enter_context(lines.call(intent.prestador.cnpj, CallKind.SUBMISSION))
             assert isinstance(await gateway.submit(gateway.payload(intent)), NotSent)
-        assert lines.open(Kind.SUBMISSION) == frozenset()
+        assert lines.open(CallKind.SUBMISSION) == frozenset()

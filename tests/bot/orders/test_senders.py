@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from bot.house import House
     from bot.orders.cancellation import Cancellations
     from bot.orders.emission import Emissions
-    from persistence.fiscal.cancellation_work import Tarefa as TarefaDeCancelamento
+    from persistence.fiscal.cancellation_work import TarefaCancelamento
     from persistence.fiscal.emissions import Tarefa
 
 LEASE = 60.0
@@ -69,7 +69,7 @@ class Standstill(Scene):
             [tarefa] = await emissions.claim(connection, 10, LEASE)
             return tarefa
 
-    async def taken_cancellation(self) -> TarefaDeCancelamento:
+    async def taken_cancellation(self) -> TarefaCancelamento:
         """Take the cancellation that is due."""
         async with self.database.transaction() as connection:
             [tarefa] = await cancellation_work.claim(connection, 10, LEASE, {})

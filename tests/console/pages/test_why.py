@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from console.pages.why import Situacao, por_que
+from console.pages.why import SituacaoDaSessao, por_que
 from state_machine.machine.states import Estado
 from state_machine.protocol.emission import StatusEmissao
 
@@ -20,7 +20,7 @@ SAYS = {
 }
 
 
-def _situation(estado: Estado, **changes: object) -> Situacao:
+def _situation(estado: Estado, **changes: object) -> SituacaoDaSessao:
     known = {
         "faltam": ("cnpj", "valor", "descricao"),
         "duvidas": (("documento", "digito_nao_bate"),),
@@ -28,7 +28,7 @@ def _situation(estado: Estado, **changes: object) -> Situacao:
         "numero": "1042",
         "motivo": "item não confere",
     }
-    return Situacao(estado, 180.0, **{**known, **changes})
+    return SituacaoDaSessao(estado, 180.0, **{**known, **changes})
 
 
 @pytest.mark.parametrize("estado", Estado)

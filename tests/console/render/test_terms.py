@@ -4,27 +4,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.render.terms import Tipo, terms
+from console.render.terms import TermKind, terms
 
 
 @pytest.mark.parametrize(
     ("typed", "found"),
     [
-        ("211126-07f40961", [(Tipo.SESSAO, "211126-07f40961")]),
-        (" 211126-07F40961-r1-1 ", [(Tipo.REFERENCIA, "211126-07f40961-r1-1")]),
-        ("wamid.HBgN", [(Tipo.WAMID, "wamid.HBgN")]),
-        ("12.345.678/0001-95", [(Tipo.DOCUMENTO, "12345678000195")]),
-        ("12ABC34501DE35", [(Tipo.DOCUMENTO, "12ABC34501DE35")]),
-        ("529.982.247-25", [(Tipo.DOCUMENTO, "52998224725"), (Tipo.TELEFONE, "52998224725")]),
-        ("+55 (11) 98765-4321", [(Tipo.TELEFONE, "5511987654321")]),
-        ("98765-4321", [(Tipo.TELEFONE, "987654321")]),
-        ("1042", [(Tipo.NOTA, "1042")]),
-        ("87654321", [(Tipo.TELEFONE, "87654321"), (Tipo.NOTA, "87654321")]),
+        ("211126-07f40961", [(TermKind.SESSAO, "211126-07f40961")]),
+        (" 211126-07F40961-r1-1 ", [(TermKind.REFERENCIA, "211126-07f40961-r1-1")]),
+        ("wamid.HBgN", [(TermKind.WAMID, "wamid.HBgN")]),
+        ("12.345.678/0001-95", [(TermKind.DOCUMENTO, "12345678000195")]),
+        ("12ABC34501DE35", [(TermKind.DOCUMENTO, "12ABC34501DE35")]),
+        ("529.982.247-25", [(TermKind.DOCUMENTO, "52998224725"), (TermKind.TELEFONE, "52998224725")]),
+        ("+55 (11) 98765-4321", [(TermKind.TELEFONE, "5511987654321")]),
+        ("98765-4321", [(TermKind.TELEFONE, "987654321")]),
+        ("1042", [(TermKind.NOTA, "1042")]),
+        ("87654321", [(TermKind.TELEFONE, "87654321"), (TermKind.NOTA, "87654321")]),
         ("padaria", []),
         ("", []),
     ],
 )
-def test_what_is_typed_is_recognised(typed: str, found: list[tuple[Tipo, str]]) -> None:
+def test_what_is_typed_is_recognised(typed: str, found: list[tuple[TermKind, str]]) -> None:
     """One box takes whatever people have in hand; what may be two things is looked for as both."""
     assert terms(typed) == found
 

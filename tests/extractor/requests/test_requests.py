@@ -2,32 +2,32 @@ from __future__ import annotations
 
 import pytest
 
-from extractor.requests.requests import Pedido, Tipo, read_request
+from extractor.requests.requests import Pedido, RequestKind, read_request
 
 
 @pytest.mark.parametrize(
     ("texto", "pedido"),
     [
-        ("segunda via", Pedido(Tipo.SEGUNDA_VIA)),
-        ("quero a 2ª via da nota 1042", Pedido(Tipo.SEGUNDA_VIA, "1042")),
-        ("2a via da NF nº 0012 por favor", Pedido(Tipo.SEGUNDA_VIA, "12")),
-        ("me manda o pdf de novo?", Pedido(Tipo.SEGUNDA_VIA)),
-        ("perdi o xml da nota 7", Pedido(Tipo.SEGUNDA_VIA, "7")),
-        ("minhas notas", Pedido(Tipo.MINHAS_NOTAS)),
-        ("Lista as minhas últimas notas", Pedido(Tipo.MINHAS_NOTAS)),
-        ("status", Pedido(Tipo.STATUS)),
-        ("qual o status da nota 1.042?", Pedido(Tipo.STATUS, "1042")),
-        ("a nota saiu?", Pedido(Tipo.STATUS)),
-        ("cadê minha nota", Pedido(Tipo.STATUS)),
-        ("quero falar com um atendente", Pedido(Tipo.ATENDENTE)),
-        ("da pra falar com uma pessoa?", Pedido(Tipo.ATENDENTE)),
-        ("PARAR", Pedido(Tipo.PARAR)),
-        ("não quero mais receber mensagens", Pedido(Tipo.PARAR)),
-        ("retoma a nota", Pedido(Tipo.RETOMAR)),
-        ("volta com aquela nota", Pedido(Tipo.RETOMAR)),
-        ("cancelar nota 1042", Pedido(Tipo.CANCELAR_NOTA, "1042")),
-        ("cancela a nota fiscal nº 1.042 e me manda o pdf", Pedido(Tipo.CANCELAR_NOTA, "1042")),
-        ("quero cancelar a nota que saiu ontem", Pedido(Tipo.CANCELAR_NOTA)),
+        ("segunda via", Pedido(RequestKind.SEGUNDA_VIA)),
+        ("quero a 2ª via da nota 1042", Pedido(RequestKind.SEGUNDA_VIA, "1042")),
+        ("2a via da NF nº 0012 por favor", Pedido(RequestKind.SEGUNDA_VIA, "12")),
+        ("me manda o pdf de novo?", Pedido(RequestKind.SEGUNDA_VIA)),
+        ("perdi o xml da nota 7", Pedido(RequestKind.SEGUNDA_VIA, "7")),
+        ("minhas notas", Pedido(RequestKind.MINHAS_NOTAS)),
+        ("Lista as minhas últimas notas", Pedido(RequestKind.MINHAS_NOTAS)),
+        ("status", Pedido(RequestKind.STATUS)),
+        ("qual o status da nota 1.042?", Pedido(RequestKind.STATUS, "1042")),
+        ("a nota saiu?", Pedido(RequestKind.STATUS)),
+        ("cadê minha nota", Pedido(RequestKind.STATUS)),
+        ("quero falar com um atendente", Pedido(RequestKind.ATENDENTE)),
+        ("da pra falar com uma pessoa?", Pedido(RequestKind.ATENDENTE)),
+        ("PARAR", Pedido(RequestKind.PARAR)),
+        ("não quero mais receber mensagens", Pedido(RequestKind.PARAR)),
+        ("retoma a nota", Pedido(RequestKind.RETOMAR)),
+        ("volta com aquela nota", Pedido(RequestKind.RETOMAR)),
+        ("cancelar nota 1042", Pedido(RequestKind.CANCELAR_NOTA, "1042")),
+        ("cancela a nota fiscal nº 1.042 e me manda o pdf", Pedido(RequestKind.CANCELAR_NOTA, "1042")),
+        ("quero cancelar a nota que saiu ontem", Pedido(RequestKind.CANCELAR_NOTA)),
     ],
 )
 def test_requests_are_told_apart(texto: str, pedido: Pedido) -> None:

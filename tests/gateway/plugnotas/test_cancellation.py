@@ -11,12 +11,12 @@ import pytest
 from gateway.plugnotas.adapter import PlugNotas
 from gateway.plugnotas.cancellation import cancel_outcome
 from proofs.sandbox.plugnotas.plugnotas import TOO_LATE, PlugNotasConfig, PlugNotasSimulator
-from state_machine.cancellation.machine import Codigo, Motivo
+from state_machine.cancellation.machine import Codigo, MotivoCancelamento
 from state_machine.cancellation.reconciliation import AlreadyCancelled, Cancelled, InProcess, Refused, Stands
 from state_machine.protocol.emission import Accepted, CannotTell, Misconfigured, NotSent, Postponed, Rejected, Unknown
 
 KEY = "sandbox-plugnotas-api-key"
-WHY = Motivo(Codigo.ERRO_NA_EMISSAO, "Erro na emissão da nota")
+WHY = MotivoCancelamento(Codigo.ERRO_NA_EMISSAO, "Erro na emissão da nota")
 ID = "a" * 24
 CNPJ = "11222333000181"
 

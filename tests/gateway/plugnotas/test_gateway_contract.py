@@ -14,11 +14,20 @@ from patience import PATIENCE
 from gateway.plugnotas.adapter import PlugNotas
 from gateway.plugnotas.hint import hinted_keys
 from gateway.plugnotas.rejection import explain
-from gateway.register.cnpj import CNPJRegister, Empresa, NotFound, Unavailable
+from gateway.register.cnpj import CNPJRegister, CompanyEntry, NotFound, Unavailable
 from gateway.whatsapp.client import WhatsApp
 from gateway.whatsapp.errors import Ambiguous, Halted, RetryLater, RetryPair, Sent, WindowClosed
 from gateway.whatsapp.media import Baixada, Indisponivel, Uploaded
-from gateway.whatsapp.messages import Botao, ComBotoes, DocumentoMidia, Linha, Lista, Secao, Template, Texto
+from gateway.whatsapp.messages import (
+    ComBotoes,
+    DocumentoMidia,
+    ListMessage,
+    ListRow,
+    ListSection,
+    ReplyButton,
+    Template,
+    Texto,
+)
 from proofs.sandbox.cnpj_register import CnpjRegister, companies
 from proofs.sandbox.faults import Fault
 from proofs.sandbox.meta.meta import MetaConfig, MetaSimulator
@@ -209,7 +218,7 @@ async def test_every_company_of_the_register_is_read_whole(free):
     async with CnpjRegister() as simulated, CNPJRegister(simulated.url, guard=free) as register:
         for cnpj, row in companies().items():
             found = await register.lookup(cnpj)
-            assert isinstance(found, Empresa)
+            assert isinstance(found, CompanyEntry)
             assert found.razao_social == row["razao_social"]
             assert found.endereco is not None
         assert await register.lookup("99999999999962") == NotFound()
@@ -220,9 +229,14 @@ async def test_every_company_of_the_register_is_read_whole(free):
 MESSAGES = [
     Texto("Oi! 👋"),
     ComBotoes(
-        "Confere?", (Botao("c:1", "Confirmar"), Botao("e:1", "Corrigir"), Botao("x:1", "Cancelar")), "NFS-e", "Prosa"
+        "Confere?",
+        (ReplyButton("c:1", "Confirmar"), ReplyButton("e:1", "Corrigir"), ReplyButton("x:1", "Cancelar")),
+        "NFS-e",
+        "Prosa",
     ),
-    Lista("Qual?", "Ver clientes", (Secao((Linha("1", "Padaria", "CNPJ …0195"), Linha("2", "Açougue"))),)),
+    ListMessage(
+        "Qual?", "Ver clientes", (ListSection((ListRow("1", "Padaria", "CNPJ …0195"), ListRow("2", "Açougue"))),)
+    ),
     Template("nota_pronta", ("42", "R$ 1.500,00")),
 ]
 

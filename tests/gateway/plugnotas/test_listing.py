@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from conftest import Scripted
 
-    from gateway.port import Intent
+    from gateway.port import InvoiceIntent
     from state_machine.protocol.emission import Nota
 
 KEY = "sandbox-plugnotas-api-key"
@@ -37,7 +37,7 @@ async def city() -> AsyncIterator[PlugNotasSimulator]:
         yield simulator
 
 
-async def _make(city: PlugNotasSimulator, intent: Intent, free: Callable[[], None], *keys: str | None) -> None:
+async def _make(city: PlugNotasSimulator, intent: InvoiceIntent, free: Callable[[], None], *keys: str | None) -> None:
     """Make notes through the API itself, as another program does."""
     async with PlugNotas(city.url, KEY, guard=free) as gateway:
         payload = httpx.Response(200, content=gateway.payload(intent)).json()[0]

@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.plugnotas import payload
-from gateway.port import Endereco, Intent, Prestador, Tomador
+from gateway.port import Endereco, InvoiceIntent, Prestador, Tomador
 
 
-def note_of(intent: Intent) -> dict:
+def note_of(intent: InvoiceIntent) -> dict:
     (note,) = json.loads(payload.build(intent))
     return note
 
@@ -111,6 +111,6 @@ def test_two_notes_are_never_one_request(intent):
         payload.key_of(two)
 
 
-def _with(*, valor: Decimal = Decimal("1.00"), descricao: str = "x") -> Intent:
+def _with(*, valor: Decimal = Decimal("1.00"), descricao: str = "x") -> InvoiceIntent:
     prestador = Prestador("11222333000181", "ANA", "1", "3550308", "mei", "171901", None, None)
-    return Intent("zap-1", prestador, Tomador("12345678909", None), valor, descricao, date(2026, 11, 1))
+    return InvoiceIntent("zap-1", prestador, Tomador("12345678909", None), valor, descricao, date(2026, 11, 1))

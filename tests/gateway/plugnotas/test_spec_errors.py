@@ -21,7 +21,7 @@ from state_machine.protocol.reconciliation import Andamento, Politica, apos_envi
 if TYPE_CHECKING:
     from conftest import Scripted
 
-    from gateway.port import Intent
+    from gateway.port import InvoiceIntent
     from state_machine.protocol.emission import Outcome
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -70,7 +70,7 @@ def _after(outcome: Outcome, *, undecided: bool) -> tuple[Andamento, float | Non
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-async def test_row(server: Scripted, free: Any, intent: Intent, row: Row) -> None:
+async def test_row(server: Scripted, free: Any, intent: InvoiceIntent, row: Row) -> None:
     """Definite only where the gateway's own JSON says so and no earlier call is undecided; else asked or postponed."""
     status, body, headers = row.answer
     server.says(status, body, **headers)
@@ -84,7 +84,7 @@ async def test_row(server: Scripted, free: Any, intent: Intent, row: Row) -> Non
         assert deve_enviar(andamento) == (expected is S.PENDENTE)  # never again what may have been accepted
 
 
-async def test_timeout(faulty: Any, free: Any, intent: Intent) -> None:
+async def test_timeout(faulty: Any, free: Any, intent: InvoiceIntent) -> None:
     """Timeout: "verificar + retry": unknown, asked about, not sent again blind."""
     async with PlugNotas(await faulty("hang"), "key", guard=free, submit_timeout=0.3) as gateway:
         outcome = await gateway.submit(gateway.payload(intent))
@@ -92,7 +92,7 @@ async def test_timeout(faulty: Any, free: Any, intent: Intent) -> None:
     assert (andamento.status, wait) == (S.DESCONHECIDO, 2)
 
 
-async def test_network(faulty: Any, closed_url: str, free: Any, intent: Intent) -> None:
+async def test_network(faulty: Any, closed_url: str, free: Any, intent: InvoiceIntent) -> None:
     """Rede: back-off and again where nothing was sent; a line that breaks after the bytes left is asked about."""
     async with PlugNotas(closed_url, "key", guard=free) as gateway:
         andamento, wait = _after(await gateway.submit(gateway.payload(intent)), undecided=False)

@@ -9,11 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.whatsapp.limits import MensagemInvalida, length, shorten
-from gateway.whatsapp.messages import Botao, ComBotoes, DocumentoMidia, Linha, Lista, Secao, Template, Texto, to_json
+from gateway.whatsapp.messages import (
+    ComBotoes,
+    DocumentoMidia,
+    ListMessage,
+    ListRow,
+    ListSection,
+    ReplyButton,
+    Template,
+    Texto,
+    to_json,
+)
 
 PHONE = "5511987654321"
-BUTTONS = ComBotoes("Confere?", (Botao("c:1", "Confirmar"), Botao("x:1", "Cancelar")))
-LIST = Lista("Qual cliente?", "Ver clientes", (Secao((Linha("1", "Padaria"), Linha("2", "Açougue", "desde 2020"))),))
+BUTTONS = ComBotoes("Confere?", (ReplyButton("c:1", "Confirmar"), ReplyButton("x:1", "Cancelar")))
+LIST = ListMessage(
+    "Qual cliente?", "Ver clientes", (ListSection((ListRow("1", "Padaria"), ListRow("2", "Açougue", "desde 2020"))),)
+)
 DOCUMENT = DocumentoMidia("1234567890", "NFSe-42.pdf", "NFS-e 42 autorizada")
 
 
@@ -92,7 +104,7 @@ def test_buttons_lists_documents_and_templates_have_metas_shapes():
     assert "components" not in sent(Template("ola"))["template"]
 
 
-ROW = Linha("1", "Padaria")
+ROW = ListRow("1", "Padaria")
 TOO_MUCH = [
     Texto(""),
     Texto(" \n"),
@@ -103,22 +115,22 @@ TOO_MUCH = [
     replace(BUTTONS, header="a" * 61),
     replace(BUTTONS, footer="a" * 61),
     replace(BUTTONS, buttons=()),
-    replace(BUTTONS, buttons=tuple(Botao(str(i), str(i)) for i in range(4))),
-    replace(BUTTONS, buttons=(Botao("1", "a" * 21),)),
-    replace(BUTTONS, buttons=(Botao("1", ""),)),
-    replace(BUTTONS, buttons=(Botao("a" * 257, "Sim"),)),
-    replace(BUTTONS, buttons=(Botao("1", "Sim"), Botao("2", "Sim"))),
-    replace(BUTTONS, buttons=(Botao("1", "Sim"), Botao("1", "Não"))),
+    replace(BUTTONS, buttons=tuple(ReplyButton(str(i), str(i)) for i in range(4))),
+    replace(BUTTONS, buttons=(ReplyButton("1", "a" * 21),)),
+    replace(BUTTONS, buttons=(ReplyButton("1", ""),)),
+    replace(BUTTONS, buttons=(ReplyButton("a" * 257, "Sim"),)),
+    replace(BUTTONS, buttons=(ReplyButton("1", "Sim"), ReplyButton("2", "Sim"))),
+    replace(BUTTONS, buttons=(ReplyButton("1", "Sim"), ReplyButton("1", "Não"))),
     replace(LIST, button="a" * 21),
     replace(LIST, sections=()),
-    replace(LIST, sections=(Secao(()),)),
-    replace(LIST, sections=(Secao(tuple(Linha(str(i), "x") for i in range(11))),)),
-    replace(LIST, sections=(Secao(tuple(Linha(str(i), "x") for i in range(6)), "a"),) * 2),
-    replace(LIST, sections=(Secao((ROW,)), Secao((Linha("2", "b"),)))),
-    replace(LIST, sections=(Secao((ROW,), "a" * 25),)),
-    replace(LIST, sections=(Secao((Linha("1", "a" * 25),)),)),
-    replace(LIST, sections=(Secao((Linha("a" * 201, "x"),)),)),
-    replace(LIST, sections=(Secao((Linha("1", "x", "a" * 73),)),)),
+    replace(LIST, sections=(ListSection(()),)),
+    replace(LIST, sections=(ListSection(tuple(ListRow(str(i), "x") for i in range(11))),)),
+    replace(LIST, sections=(ListSection(tuple(ListRow(str(i), "x") for i in range(6)), "a"),) * 2),
+    replace(LIST, sections=(ListSection((ROW,)), ListSection((ListRow("2", "b"),)))),
+    replace(LIST, sections=(ListSection((ROW,), "a" * 25),)),
+    replace(LIST, sections=(ListSection((ListRow("1", "a" * 25),)),)),
+    replace(LIST, sections=(ListSection((ListRow("a" * 201, "x"),)),)),
+    replace(LIST, sections=(ListSection((ListRow("1", "x", "a" * 73),)),)),
     replace(DOCUMENT, caption="a" * 1025),
     replace(DOCUMENT, filename=""),
     replace(DOCUMENT, media_id="../1"),
@@ -140,8 +152,14 @@ def test_what_meta_would_refuse_never_leaves(mensagem):
     "mensagem",
     [
         Texto("a" * 4096),
-        replace(BUTTONS, body="a" * 1024, header="a" * 60, footer="a" * 60, buttons=(Botao("a" * 256, "a" * 20),) * 1),
-        replace(LIST, button="a" * 20, sections=(Secao(tuple(Linha(str(i), "a" * 24, "b" * 72) for i in range(10))),)),
+        replace(
+            BUTTONS, body="a" * 1024, header="a" * 60, footer="a" * 60, buttons=(ReplyButton("a" * 256, "a" * 20),) * 1
+        ),
+        replace(
+            LIST,
+            button="a" * 20,
+            sections=(ListSection(tuple(ListRow(str(i), "a" * 24, "b" * 72) for i in range(10))),),
+        ),
         replace(DOCUMENT, caption="a" * 1024),
     ],
     ids=["text", "buttons", "list", "document"],

@@ -15,12 +15,12 @@ from persistence.fiscal import cancellations
 from persistence.fiscal.cancellation_work import CancellationLeaseLostError
 from persistence.fiscal.cancellations import StaleCancellationError
 from state_machine.cancellation.machine import Cancelamento, EstadoCancelamento, StatusNota
-from state_machine.cancellation.reconciliation import Envio, Passo
+from state_machine.cancellation.reconciliation import Envio, PassoCancelamento
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from persistence.fiscal.cancellation_work import Tarefa
+    from persistence.fiscal.cancellation_work import TarefaCancelamento
 
 LEASE = 60.0
 LATER = 3600.0  # seconds that the gateway's Retry-After asks for
@@ -40,17 +40,17 @@ async def database(opened: Database) -> Database:
     return opened
 
 
-async def claim(database: Database) -> list[Tarefa]:
+async def claim(database: Database) -> list[TarefaCancelamento]:
     async with database.transaction() as connection:
         return await work.claim(connection, 10, LEASE, {})
 
 
-async def settle(database: Database, tarefa: Tarefa, envio: Envio, daqui: float | None) -> None:
+async def settle(database: Database, tarefa: TarefaCancelamento, envio: Envio, daqui: float | None) -> None:
     async with database.transaction() as connection:
-        await work.settle(connection, tarefa, Passo(replace(tarefa.andamento, envio=envio), daqui), None)
+        await work.settle(connection, tarefa, PassoCancelamento(replace(tarefa.andamento, envio=envio), daqui), None)
 
 
-async def hint(database: Database, tarefa: Tarefa) -> int:
+async def hint(database: Database, tarefa: TarefaCancelamento) -> int:
     """A webhook names the note by our reference."""
     async with database.transaction() as connection:
         return await work.hint(connection, tarefa.key.id_integracao, None)

@@ -19,7 +19,7 @@ from structlog.testing import capture_logs
 from bot.demo.world import COMPANY
 from bot.operator.audit_report import lines, status_of
 from proofs.sandbox.plugnotas.model import CANCELLED
-from state_machine.protocol.audit import Conferencia, Tipo
+from state_machine.protocol.audit import Conferencia, DifferenceKind
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -85,7 +85,7 @@ async def _found(road: Road) -> Conferencia:
     return conferida.resultado
 
 
-async def _kinds(road: Road) -> list[tuple[Tipo, str]]:
+async def _kinds(road: Road) -> list[tuple[DifferenceKind, str]]:
     return [(found.tipo, found.motivo) for found in (await _found(road)).diferencas]
 
 
@@ -94,7 +94,7 @@ def _lists(road: Road) -> int:
     return sum(call.data["path"] == "/nfse/consultar/periodo" for call in calls)
 
 
-def _counted(road: Road, tipo: Tipo) -> float | None:
+def _counted(road: Road, tipo: DifferenceKind) -> float | None:
     return road.house.metrics.registry.get_sample_value("prosa_audit_differences_total", {"tipo": tipo.value})
 
 
@@ -106,7 +106,7 @@ async def test_what_was_made_behind_our_back_is_found(road: Road) -> None:
     bare = await _behind_our_back(road, note, None)
     before = _lists(road)
     found = await _found(road)
-    assert {diferenca.referencia for diferenca in found.de(Tipo.SO_DELES)} == {foreign, bare}
+    assert {diferenca.referencia for diferenca in found.de(DifferenceKind.SO_DELES)} == {foreign, bare}
     assert (len(found.diferencas), found.listadas, _lists(road) - before) == (2, 3, 2)
 
 
@@ -114,7 +114,7 @@ async def test_a_note_cancelled_outside_is_found_and_read_again(road: Road) -> N
     """No webhook came: the audit names it and has it read once more, which tells its user; then the books agree."""
     ana, note = await _issued(road)
     await _cancelled_outside(road, note)
-    assert await _kinds(road) == [(Tipo.DIVERGEM, "cancelada lá, autorizada aqui")]
+    assert await _kinds(road) == [(DifferenceKind.DIVERGEM, "cancelada lá, autorizada aqui")]
     await ana.expect(f"nota {note.numero}")
     await road.settled()
     row = await road.database.pool.fetchrow("SELECT status FROM nfse_processada WHERE id_externo = $1", note.id)
@@ -129,7 +129,7 @@ async def test_a_note_that_they_lost_or_never_had_is_found(road: Road) -> None:
     del road.world.plugnotas.notes[note.id]
     assert await _kinds(road) == []
     await _learnt_before(road)
-    assert await _kinds(road) == [(Tipo.SO_NOSSAS, "autorizada aqui, não aparece na lista deles")]
+    assert await _kinds(road) == [(DifferenceKind.SO_NOSSAS, "autorizada aqui, não aparece na lista deles")]
 
 
 async def _learnt_before(road: Road) -> None:
@@ -144,7 +144,7 @@ async def test_ours_that_we_gave_up_is_found_and_adopted_by_reconciliation(road:
     await road.database.pool.execute("DELETE FROM nfse_documento")
     await road.database.pool.execute("DELETE FROM nfse_processada")
     await road.database.pool.execute("UPDATE nfse_emissao SET status = 'erro', criado_em = now() - interval '25 h'")
-    assert await _kinds(road) == [(Tipo.SO_DELES, "autorizada lá, erro aqui")]
+    assert await _kinds(road) == [(DifferenceKind.SO_DELES, "autorizada lá, erro aqui")]
     status = "SELECT status FROM nfse_emissao"
     await until(lambda: _says(road, status, "concluido"))
     await road.settled()
@@ -178,7 +178,7 @@ async def test_each_company_is_audited_once_a_day(road: Road) -> None:
         assert (sorted(done), await road.house.audit.daily()) == ([0, 1], 0)
     errors = [line for line in logs if line["event"] == "audit_differs"]
     assert [(line["log_level"], line["kind"], line["count"]) for line in errors] == [("error", "so_deles", 1)]
-    assert [_counted(road, tipo) for tipo in Tipo] == [0, 1, 0]
+    assert [_counted(road, tipo) for tipo in DifferenceKind] == [0, 1, 0]
 
 
 async def test_a_gateway_that_cannot_tell_is_asked_again(road: Road) -> None:
@@ -191,7 +191,7 @@ async def test_a_gateway_that_cannot_tell_is_asked_again(road: Road) -> None:
         assert await road.house.audit.daily() == 0
     assert [line["event"] for line in logs if line["event"].startswith("audit")] == ["audit_without_answer"]
     assert await road.house.audit.daily() == 1
-    assert _counted(road, Tipo.SO_DELES) == 2
+    assert _counted(road, DifferenceKind.SO_DELES) == 2
 
 
 async def test_the_words_for_a_terminal(road: Road) -> None:

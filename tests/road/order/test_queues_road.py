@@ -14,7 +14,7 @@ from road_people import Person, new_phone, open_road, unlike, until
 from bot.demo.world import COMPANY
 from bot.operator.reconcile import ask_now
 from bot.orders.emission import CONCURRENCY
-from gateway.lines import Kind
+from gateway.lines import CallKind
 from operations.company import add_company
 
 if TYPE_CHECKING:
@@ -86,14 +86,14 @@ async def test_failing_downloads_stop_no_emission(database_url: str, redis_url: 
         gauge = road.house.metrics.gateway_circuits_open
 
         async def is_open() -> bool:
-            return bool(gauge.labels(Kind.DOWNLOAD)._value.get())
+            return bool(gauge.labels(CallKind.DOWNLOAD)._value.get())
 
         await until(is_open)
         for person in (await road.person(), await _stranger(road)):
             await _confirmed(road, person)
             await road.reached(person, "aprovado")
             assert len(await road.notes(person)) == 1
-        assert [gauge.labels(kind)._value.get() for kind in (Kind.SUBMISSION, Kind.QUESTION)] == [0, 0]
+        assert [gauge.labels(kind)._value.get() for kind in (CallKind.SUBMISSION, CallKind.QUESTION)] == [0, 0]
 
 
 async def test_a_gateway_that_is_down_for_one_company_is_not_for_another(database_url: str, redis_url: str) -> None:

@@ -20,13 +20,13 @@ from state_machine.cancellation.machine import (
     AutoridadeCancelou,
     AutoridadeManteve,
     Codigo,
-    Confirmou,
-    Conversou,
+    ConfirmouCancelamento,
+    ConversouNoCancelamento,
     EstadoCancelamento,
     Manteve,
     Motivou,
     NotaEmitida,
-    PrazoVencido,
+    PrazoCancelamentoVencido,
     StatusNota,
     Substituiu,
     abre,
@@ -43,8 +43,10 @@ WHY = "valor errado, vou emitir outra"
 VERSOES = st.integers(min_value=0, max_value=6)
 EVENTO = st.one_of(
     st.builds(Motivou, st.sampled_from(Codigo), st.text(max_size=300), st.none() | VERSOES),
-    st.builds(Confirmou, VERSOES),
-    st.sampled_from([Manteve(), Conversou(), Substituiu(), PrazoVencido(), AutoridadeCancelou()]),
+    st.builds(ConfirmouCancelamento, VERSOES),
+    st.sampled_from(
+        [Manteve(), ConversouNoCancelamento(), Substituiu(), PrazoCancelamentoVencido(), AutoridadeCancelou()]
+    ),
     st.builds(AutoridadeManteve, st.text(max_size=600)),
 )
 
@@ -67,7 +69,7 @@ def test_nothing_but_the_button_of_the_present_summary_sends(passos):
         assert (depois == replace(c, expira_em=depois.expira_em)) == (depois.versao == c.versao)
         if depois.estado is E.PENDENTE and c.estado is not E.PENDENTE:
             entradas += 1
-            assert isinstance(evento, Confirmou)
+            assert isinstance(evento, ConfirmouCancelamento)
             assert c.estado is E.AGUARDANDO_CONFIRMACAO
             assert evento.versao == c.versao
             assert c.expira_em is not None
@@ -86,7 +88,7 @@ def test_nothing_but_the_button_of_the_present_summary_sends(passos):
 def test_every_answer_fits_a_message_with_buttons(evento, estado, nome, motivo):
     """However long names, reasons and refusals are."""
     c = replace(abre(10**15, replace(NOTA, tomador=nome), AGORA).cancelamento, estado=estado)
-    c = replace(c, motivo=machine.Motivo(Codigo.OUTROS, motivo))
+    c = replace(c, motivo=machine.MotivoCancelamento(Codigo.OUTROS, motivo))
     mensagem = decide(c, evento, AGORA).mensagem
     if mensagem is not None:
         assert tamanho(mensagem.texto) <= TEXTO_COM_BOTOES_MAX
@@ -111,8 +113,8 @@ def test_only_a_note_that_stands_is_opened(status):
 def test_two_taps_are_one_confirmation():
     """The second finds it at the authority and says so."""
     c = decide(abre(1, NOTA, AGORA).cancelamento, Motivou(Codigo.OUTROS, WHY), AGORA).cancelamento
-    primeiro = decide(c, Confirmou(c.versao), AGORA)
-    segundo = decide(primeiro.cancelamento, Confirmou(c.versao), AGORA)
+    primeiro = decide(c, ConfirmouCancelamento(c.versao), AGORA)
+    segundo = decide(primeiro.cancelamento, ConfirmouCancelamento(c.versao), AGORA)
     assert (primeiro.cancelamento.estado, segundo.cancelamento) == (E.PENDENTE, primeiro.cancelamento)
     assert segundo.mensagem is not None
     assert "já foi pedido" in segundo.mensagem.texto
@@ -124,25 +126,27 @@ def test_the_button_of_another_summary_cancels_nothing(idade):
     c = abre(1, NOTA, AGORA).cancelamento
     for porque in (WHY, f"{WHY} agora"):
         c = decide(c, Motivou(Codigo.OUTROS, porque), AGORA).cancelamento
-    outro = decide(c, Confirmou(c.versao - idade), AGORA)
+    outro = decide(c, ConfirmouCancelamento(c.versao - idade), AGORA)
     assert (outro.cancelamento.estado, outro.cancelamento.versao) == (E.AGUARDANDO_CONFIRMACAO, c.versao)
     assert outro.mensagem is not None
-    assert decide(c, Confirmou(c.versao), AGORA).cancelamento.estado is E.PENDENTE
+    assert decide(c, ConfirmouCancelamento(c.versao), AGORA).cancelamento.estado is E.PENDENTE
 
 
 def test_a_press_after_the_deadline_cancels_nothing():
     """Also while the sweep has not come by: the question has expired, and the user hears it."""
     c = decide(abre(1, NOTA, AGORA).cancelamento, Motivou(Codigo.OUTROS, WHY), AGORA).cancelamento
-    tarde = decide(c, Confirmou(c.versao), c.expira_em)
+    tarde = decide(c, ConfirmouCancelamento(c.versao), c.expira_em)
     assert tarde.cancelamento.estado is E.EXPIRADO
-    assert decide(c, Confirmou(c.versao), c.expira_em - timedelta(seconds=1)).cancelamento.estado is E.PENDENTE
+    assert (
+        decide(c, ConfirmouCancelamento(c.versao), c.expira_em - timedelta(seconds=1)).cancelamento.estado is E.PENDENTE
+    )
 
 
 def test_a_deadline_that_was_moved_expires_nothing():
     """The user spoke after the sweep had looked."""
     c = abre(1, NOTA, AGORA).cancelamento
-    assert not decide(c, PrazoVencido(), AGORA + timedelta(minutes=59)).aplicado
-    assert decide(c, PrazoVencido(), AGORA + timedelta(minutes=60)).cancelamento.estado is E.EXPIRADO
+    assert not decide(c, PrazoCancelamentoVencido(), AGORA + timedelta(minutes=59)).aplicado
+    assert decide(c, PrazoCancelamentoVencido(), AGORA + timedelta(minutes=60)).cancelamento.estado is E.EXPIRADO
 
 
 def test_a_channel_may_give_another_time() -> None:
@@ -150,7 +154,12 @@ def test_a_channel_may_give_another_time() -> None:
     prazo = timedelta(hours=5)
     c = abre(1, NOTA, AGORA, prazo).cancelamento
     assert c.expira_em == AGORA + prazo
-    for evento in (Conversou(), Motivou(Codigo.OUTROS, "curto"), Motivou(Codigo.OUTROS, WHY), Confirmou(0)):
+    for evento in (
+        ConversouNoCancelamento(),
+        Motivou(Codigo.OUTROS, "curto"),
+        Motivou(Codigo.OUTROS, WHY),
+        ConfirmouCancelamento(0),
+    ):
         agora = AGORA + timedelta(hours=1)
         c = decide(c, evento, agora).cancelamento
         assert c.expira_em == agora + prazo

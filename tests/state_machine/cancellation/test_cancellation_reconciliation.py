@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from state_machine.cancellation.reconciliation import (
     AlreadyCancelled,
-    Andamento,
+    AndamentoCancelamento,
     Cancelled,
     Envio,
     InProcess,
@@ -34,7 +34,7 @@ from state_machine.protocol.retry import Retentativas
 
 AGORA = datetime(2026, 11, 21, 12, tzinfo=UTC)
 POLITICA = Politica(retentativas=Retentativas(jitter=0.0))
-NEW = Andamento(Envio.A_ENVIAR, AGORA)
+NEW = AndamentoCancelamento(Envio.A_ENVIAR, AGORA)
 CANCELADA = Nota("a" * 24, "k", Situacao.CANCELADA)
 OUTCOMES = st.sampled_from(
     [
@@ -130,7 +130,7 @@ def test_a_lost_answer_is_sent_again_after_the_note_stood_twice():
 
 def test_found_in_a_dead_workers_hand_it_is_unknown():
     """It may have left: ask."""
-    assert interrompido(Andamento(Envio.ENVIANDO, AGORA)).envio is Envio.DESCONHECIDO
+    assert interrompido(AndamentoCancelamento(Envio.ENVIANDO, AGORA)).envio is Envio.DESCONHECIDO
     assert interrompido(NEW) == NEW
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from state_machine.cancellation.machine import StatusNota
 from state_machine.invoice.content import Conteudo
-from state_machine.protocol.audit import Diferenca, Nossa, Periodo, Tipo, compara
+from state_machine.protocol.audit import Diferenca, DifferenceKind, Nossa, Periodo, compara
 from state_machine.protocol.emission import Nota, Situacao, StatusEmissao
 
 AGORA = datetime(2026, 11, 22, 15, tzinfo=UTC)
@@ -66,7 +66,7 @@ def test_equal_books_have_no_difference() -> None:
 def test_a_note_that_only_we_hold() -> None:
     """Authorised here and not in their list."""
     diferenca = _only(AQUI)
-    assert (diferenca.tipo, diferenca.nossa, diferenca.deles) == (Tipo.SO_NOSSAS, AQUI, None)
+    assert (diferenca.tipo, diferenca.nossa, diferenca.deles) == (DifferenceKind.SO_NOSSAS, AQUI, None)
     assert diferenca.referencia == AQUI.id_integracao
 
 
@@ -92,7 +92,7 @@ def test_a_note_that_only_they_know(key: str, situacao: Situacao) -> None:
     """Another program's, with a reference or without; a cancelled one is in the books too."""
     deles = replace(LA, id_externo="z9", id_integracao=key, situacao=situacao)
     diferenca = _only(None, deles)
-    assert (diferenca.tipo, diferenca.nossa, diferenca.deles) == (Tipo.SO_DELES, None, deles)
+    assert (diferenca.tipo, diferenca.nossa, diferenca.deles) == (DifferenceKind.SO_DELES, None, deles)
     assert diferenca.referencia == "z9"
 
 
@@ -107,7 +107,7 @@ def test_ours_that_was_never_recorded_as_issued(status: StatusEmissao) -> None:
     """We gave it up, they authorised it: a debt that nobody here knows of; a conflict is not asked about again."""
     nossa = replace(AQUI, status=status, **SEM_NOTA)
     diferenca = _only(nossa, LA)
-    assert (diferenca.tipo, diferenca.motivo) == (Tipo.SO_DELES, f"autorizada lá, {status} aqui")
+    assert (diferenca.tipo, diferenca.motivo) == (DifferenceKind.SO_DELES, f"autorizada lá, {status} aqui")
     assert compara([nossa], [LA], PERIODO).reler == ({7} if status is not StatusEmissao.CONFLITO else set())
 
 
@@ -128,7 +128,7 @@ def test_ours_that_was_never_recorded_as_issued(status: StatusEmissao) -> None:
 def test_the_same_note_told_differently(change: dict[str, Any], motivo: str) -> None:
     """Each field that both sides name, and each standing that contradicts the other."""
     diferenca = _only(AQUI, replace(LA, **change))
-    assert (diferenca.tipo, diferenca.motivo) == (Tipo.DIVERGEM, motivo)
+    assert (diferenca.tipo, diferenca.motivo) == (DifferenceKind.DIVERGEM, motivo)
 
 
 def test_two_values_are_shown_ours_first() -> None:
@@ -214,6 +214,6 @@ def test_two_notes_of_one_confirmation_differ_even_if_each_is_right() -> None:
     outra = replace(AQUI, emissao_id=8, id_integracao="211126-07f40961-r1-2", numero="43", id_externo="a2")
     la = replace(LA, id_integracao=outra.id_integracao, numero="43", id_externo="a2")
     [diferenca] = compara([AQUI, outra], [LA, la], PERIODO).diferencas
-    assert (diferenca.tipo, diferenca.motivo) == (Tipo.DIVERGEM, "2 notas para a mesma confirmação: 42 e 43")
+    assert (diferenca.tipo, diferenca.motivo) == (DifferenceKind.DIVERGEM, "2 notas para a mesma confirmação: 42 e 43")
     cancelada, la = replace(outra, nota=StatusNota.CANCELADO), replace(la, situacao=Situacao.CANCELADA)
     assert compara([AQUI, cancelada], [LA, la], PERIODO).diferencas == ()
