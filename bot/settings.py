@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from state_machine.values.errors import ProsaError
 from webhooks.addresses import Network, networks
 
 LONGEST_REPEAT_DAYS = 8  # Meta repeats a webhook for seven days; what it repeats must still be known
@@ -21,8 +22,10 @@ SECRETS_DIR = Path("/run/secrets")  # where Docker and Kubernetes mount secret f
 LADDER = "são segundos acima de zero, separados por vírgula, como 2,10,30,120"
 
 
-class MissingSettingError(Exception):
+class MissingSettingError(ProsaError):
     """A setting without which it would not be safe to start."""
+
+    code = "missing_setting"
 
 
 class Settings(BaseSettings):

@@ -21,6 +21,7 @@ from state_machine.cancellation.machine import (
 )
 from state_machine.catalogue.cancellation_texts import descreve
 from state_machine.values.documents import normaliza
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
     from state_machine.cancellation.machine import MotivoCancelamento, NotaEmitida
 
 
-class CancelError(Exception):
+class CancelError(ProsaError):
     """Nothing was asked for, and the text says why."""
+
+    code = "cancel"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from persistence.audit import records as audit
 from persistence.people import companies as people
 from state_machine.values.documents import CNPJ, DocumentoInvalido
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from persistence.access.accounts import Alcance
@@ -27,8 +28,10 @@ _CNAE = re.compile(r"\d{7}")
 MAX_RATE = Decimal(5)  # percent; the ceiling of the ISS (LC 116/2003, art. 8, II)
 
 
-class CompanyError(ValueError):
+class CompanyError(ProsaError, ValueError):
     """Something in the form can't be right; nothing was stored."""
+
+    code = "company"
 
 
 @dataclass(frozen=True, slots=True)

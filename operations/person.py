@@ -10,6 +10,7 @@ from persistence.db.clock import database_now
 from persistence.people.erase import Impedimentos, erase, obstacles
 from persistence.people.export import export
 from persistence.people.person import Pessoa, UnreadablePersonError, count, find
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
@@ -17,8 +18,10 @@ if TYPE_CHECKING:
 SEM_REDE = "linha de comando"  # who asks, where no account of the console does
 
 
-class PersonError(ValueError):
+class PersonError(ProsaError, ValueError):
     """The request can't be answered, and the text says why; nothing was changed."""
+
+    code = "person"
 
 
 @dataclass(frozen=True, slots=True)

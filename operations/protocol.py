@@ -14,6 +14,7 @@ from persistence.tables import empresa
 from state_machine.machine.states import Estado
 from state_machine.protocol.emission import EM_CURSO, StatusEmissao
 from state_machine.values.documents import CNPJ, DocumentoInvalido
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from persistence.db.engine import Database
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 _ABERTAS = EM_CURSO | {StatusEmissao.ERRO}
 
 
-class CommandRefusedError(ValueError):
+class CommandRefusedError(ProsaError, ValueError):
     """The command makes no sense now; nothing was changed."""
+
+    code = "command_refused"
 
 
 async def release(database: Database, cnpj: str) -> list[str]:

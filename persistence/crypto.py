@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from state_machine.values.errors import ProsaError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -21,12 +23,16 @@ _NONCE_BYTES: Final = 12  # NIST SP 800-38D; random ones are safe for 2^32 seals
 _VERSION: Final = "v1"
 
 
-class NoMasterKeyError(RuntimeError):
+class NoMasterKeyError(ProsaError, RuntimeError):
     """``PROSA_MASTER_KEY`` is not set: nothing can be sealed or opened."""
 
+    code = "no_master_key"
 
-class UnreadableSecretError(ValueError):
+
+class UnreadableSecretError(ProsaError, ValueError):
     """The secret was sealed under a key that we don't have, for another place, or has been changed."""
+
+    code = "unreadable_secret"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import asyncpg
 from sqlalchemy.engine import make_url
 
 from persistence.db.dsn import for_asyncpg
+from state_machine.values.errors import ProsaError
 
 GRANT_LOCK = 7_015_023  # any constant; two that grant at once would change the same catalogue rows
 CONNECT_SECONDS = 5.0  # a database that is away must be told soon
@@ -36,8 +37,10 @@ FROM pg_roles r WHERE r.rolname = current_user
 """
 
 
-class RoleError(Exception):
+class RoleError(ProsaError):
     """The run-time account could not be made or given its rights; the message says what to do."""
+
+    code = "role"
 
 
 async def grant(owner_dsn: str, run_time_dsn: str) -> None:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from state_machine.values.errors import ProsaError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from enum import StrEnum
@@ -20,8 +22,10 @@ if TYPE_CHECKING:
 _EMPTY: tuple[Any, ...] = (None, "", "null", [], {}, False)  # what a field says that nobody has filled
 
 
-class AnotherVersionError(Exception):
+class AnotherVersionError(ProsaError):
     """A row says something that this version of us does not know; whoever wrote it does."""
+
+    code = "another_version"
 
 
 def known(words: type[Word], value: str) -> Word:

@@ -20,6 +20,7 @@ from persistence.people import retention
 from persistence.queue.arrival import Arrival
 from persistence.staff import dashboard
 from persistence.tables import job_slots
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -44,8 +45,10 @@ _TAKE = insert(job_slots).on_conflict_do_nothing()
 log = structlog.get_logger(__name__)
 
 
-class ScheduleSilentError(RuntimeError):
+class ScheduleSilentError(ProsaError, RuntimeError):
     """The scheduler starts nothing any more."""
+
+    code = "schedule_silent"
 
 
 class Schedule:

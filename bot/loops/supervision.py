@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import structlog
 
+from state_machine.values.errors import ProsaError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -25,8 +27,10 @@ class Loop(Protocol):
         """Begin nothing any more; again does nothing."""
 
 
-class LoopEndedError(RuntimeError):
+class LoopEndedError(ProsaError, RuntimeError):
     """A loop ended although nobody asked for it; ``__cause__`` says by what, if by an error."""
+
+    code = "loop_ended"
 
     def __init__(self, name: str, cause: BaseException | None) -> None:
         self.why = f"{type(cause).__name__} em {origin(cause)}" if cause else "sem erro"

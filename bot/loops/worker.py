@@ -19,6 +19,7 @@ from bot.loops.supervision import origin
 from persistence.db.outage import is_outage, ran_out_of_time
 from persistence.queue.lanes import ALONE_FROM, DIED, MAX_ATTEMPTS, MAX_DEATHS, InboxRow, Lease, LeaseLost
 from persistence.versions import AnotherVersionError
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from persistence.queue.lanes import Lanes
@@ -44,12 +45,16 @@ T = TypeVar("T")
 log = structlog.get_logger()
 
 
-class NoProgressError(RuntimeError):
+class NoProgressError(ProsaError, RuntimeError):
     """A handler returned without having taken any row."""
 
+    code = "no_progress"
 
-class DeadlyRowError(RuntimeError):
+
+class DeadlyRowError(ProsaError, RuntimeError):
     """Worker after worker ended with this row in hand."""
+
+    code = "deadly_row"
 
 
 def process_name() -> str:

@@ -7,6 +7,8 @@ import socket
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from state_machine.values.errors import ProsaError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -26,8 +28,10 @@ _NO_PORT = "A porta {number} não existe: vá de 1 a {highest}, ou 0 para uma li
 NOTHING = " Nada foi iniciado."
 
 
-class DoorError(Exception):
+class DoorError(ProsaError):
     """A port that cannot be listened on; the message says which option or setting to change."""
+
+    code = "door"
 
 
 @contextmanager

@@ -11,6 +11,7 @@ import structlog
 
 from persistence.db.migrate import Schema, schema, upgrade
 from persistence.roles import is_too_strong
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +25,10 @@ WATCH_SECONDS = 1.0  # a look at a process of ours takes microseconds
 log = structlog.get_logger()
 
 
-class SchemaError(Exception):
+class SchemaError(ProsaError):
     """The database's schema is older than this version."""
+
+    code = "schema"
 
 
 @dataclass(frozen=True, slots=True)

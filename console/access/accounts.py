@@ -29,6 +29,7 @@ from persistence.access.delay import Tentativa
 from persistence.audit import records as audit
 from persistence.crypto import UnreadableSecretError, is_sealed
 from state_machine.values.documents import CNPJ, DocumentoInvalido
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,8 +47,10 @@ EXIBICAO_MAX: Final = 40  # characters; what a customer reads above each message
 _PUNCTUATION: Final = frozenset(" .'’-")  # WhatsApp reads * _ ~ as emphasis
 
 
-class AccountError(ValueError):
+class AccountError(ProsaError, ValueError):
     """An account can't be made as asked; nothing was stored."""
+
+    code = "account"
 
 
 @dataclass(frozen=True, slots=True)

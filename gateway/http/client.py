@@ -12,6 +12,7 @@ import httpx
 from yarl import URL
 
 from gateway.http.wire import Answer, Wire
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,8 +28,10 @@ ADDRESSES = 64  # parsed ones kept: most calls go to the same few
 MAX_BODY = 8 * 1024 * 1024  # JSON answers and rendered notes are far smaller; a runaway body must not eat the memory
 
 
-class ForbiddenDestinationError(Exception):
+class ForbiddenDestinationError(ProsaError):
     """A request was about to leave for a host that this client was not made for."""
+
+    code = "forbidden_destination"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import aiohttp
 import httpx
 
+from state_machine.values.errors import ProsaError
+
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Mapping
@@ -22,8 +24,10 @@ KEEP_SECONDS = 5.0
 CHUNK = 64 * 1024
 
 
-class BodyTooLargeError(httpx.RemoteProtocolError):
+class BodyTooLargeError(ProsaError, httpx.RemoteProtocolError):
     """The answer is longer than we are willing to read."""
+
+    code = "body_too_large"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from state_machine.values.errors import ProsaError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -29,8 +31,10 @@ _JOINERS = "\u200d\ufe0f"  # an emoji cut in the middle leaves these dangling
 _WIDE_SPACE = "     "  # template parameters take at most four spaces in a row, and no line ends
 
 
-class MensagemInvalida(ValueError):  # noqa: N818 - Portuguese names of the spec carry no suffix
+class MensagemInvalida(ProsaError, ValueError):  # noqa: N818 - Portuguese names of the spec carry no suffix
     """The message breaks one of Meta's limits: our bug, found before Meta finds it."""
+
+    code = "mensagem_invalida"
 
 
 def length(text: str) -> int:

@@ -12,6 +12,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from persistence.crypto import Lugar
 from persistence.tables import conversas, empresa, staff, staff_aparelho, staff_empresa, staff_sessao
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -71,8 +72,10 @@ class Conta:
     agora: datetime
 
 
-class UnknownCompanyError(LookupError):
+class UnknownCompanyError(ProsaError, LookupError):
     """No company has this CNPJ."""
+
+    code = "unknown_company"
 
 
 _COMPANIES = (

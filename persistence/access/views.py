@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from persistence.tables import staff, staff_vista
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,8 +29,10 @@ class Vista:
     filtros: dict[str, str]
 
 
-class TooManyViewsError(Exception):
+class TooManyViewsError(ProsaError):
     """This person has as many views as one may have; nothing was stored."""
+
+    code = "too_many_views"
 
 
 async def views_of(connection: Connection, staff_id: int) -> list[Vista]:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from state_machine.values.errors import ProsaError
+
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
 
@@ -30,8 +32,10 @@ SELECT min(a.id) FROM auditoria a WHERE NOT EXISTS (SELECT FROM auditoria_elo e 
 """)
 
 
-class UnreadableHeadError(ValueError):
+class UnreadableHeadError(ProsaError, ValueError):
     """The text is no head of the chain as ``Cabeca`` writes it."""
+
+    code = "unreadable_head"
 
 
 @dataclass(frozen=True, slots=True)

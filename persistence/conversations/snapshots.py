@@ -18,6 +18,7 @@ from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo
 from state_machine.machine.session import Sessao
 from state_machine.machine.states import ESPERAM_USUARIO, Estado, SnapshotReason
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,8 +41,10 @@ def dump_rascunho(rascunho: Rascunho) -> Mapping[str, Any]:
     return dumped
 
 
-class StaleSessionError(Exception):
+class StaleSessionError(ProsaError):
     """The stored session is newer than the one in hand: load it again and decide again."""
+
+    code = "stale_session"
 
 
 def _columns(sessao: Sessao) -> dict[str, Any]:

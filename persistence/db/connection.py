@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql.asyncpg import PGDialect_asyncpg
 
 from persistence.db.together import REFUSED, Write, one_statement
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -42,8 +43,10 @@ class Row(asyncpg.Record):  # type: ignore[misc] # asyncpg ships no types
             raise AttributeError(name) from None
 
 
-class RowCountError(LookupError):
+class RowCountError(ProsaError, LookupError):
     """A statement gave another number of rows than there must be."""
+
+    code = "row_count"
 
 
 @dataclass(slots=True)  # not frozen: that takes three times as long to make, and each statement makes one

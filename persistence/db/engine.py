@@ -13,6 +13,7 @@ from persistence.db.connection import Connection, Row
 from persistence.db.dsn import for_asyncpg
 from persistence.db.outage import DatabaseAwayError
 from persistence.db.pool import Pool
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -31,8 +32,10 @@ CONNECT_TIMEOUT = 5.0  # seconds; a database that is away must turn into a 503 s
 _PLANNED_ONCE = {"plan_cache_mode": "force_generic_plan", "enable_seqscan": "off", "jit": "off"}
 
 
-class NetworkInsideTransactionError(RuntimeError):
+class NetworkInsideTransactionError(ProsaError, RuntimeError):
     """The network was about to be used while a transaction is open: a programming error of ours."""
+
+    code = "network_inside_transaction"
 
 
 def refuse_in_transaction() -> None:

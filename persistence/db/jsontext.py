@@ -6,13 +6,16 @@ from typing import Any
 
 import orjson
 
+from state_machine.values.errors import ProsaError
 from state_machine.values.untrusted import clean, cleaned, parse_json
 
 __all__ = ["UnstorableError", "clean", "read", "storable"]
 
 
-class UnstorableError(ValueError):
+class UnstorableError(ProsaError, ValueError):
     """JSON nested deeper than the database and the writer take (about 250 levels)."""
+
+    code = "unstorable"
 
 
 def read(raw: bytes) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncpg
 
+from state_machine.values.errors import ProsaError
+
 # SQLSTATE prefixes: PostgreSQL manual, appendix A
 _GONE = (
     "08",  # connection lost or refused
@@ -23,8 +25,10 @@ _CANCELLED = "57014"
 _OBJECTIONS = ("22", "23", "54")  # data exception, constraint violation, program limit exceeded
 
 
-class DatabaseAwayError(ConnectionError):
+class DatabaseAwayError(ProsaError, ConnectionError):
     """The database does not answer now; nothing was decided about the data, so the sender should keep it."""
+
+    code = "database_away"
 
 
 def is_objection(error: BaseException) -> bool:

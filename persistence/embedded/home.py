@@ -28,6 +28,7 @@ from typing import Any
 import structlog
 
 from persistence.embedded.parent_death import die_with_parent
+from state_machine.values.errors import ProsaError
 
 log = structlog.get_logger(__name__)
 
@@ -39,12 +40,16 @@ FALLBACK = Path("/var/lib/prosa")  # where Linux expects a service's data; every
 SERVER_ENVIRONMENT = {"PATH": os.defpath, "LC_ALL": "C", "TZ": "UTC"}  # the servers never see our secrets
 
 
-class EmbeddedError(Exception):
+class EmbeddedError(ProsaError):
     """The embedded servers could not start, or ended; the message says what happened, what was kept, what to do."""
+
+    code = "embedded"
 
 
 class HomeError(EmbeddedError):
     """The home cannot be written; the message says why, and what was kept. What to do: choose another home."""
+
+    code = "home"
 
 
 @dataclass(frozen=True, slots=True)

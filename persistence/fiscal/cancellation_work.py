@@ -15,6 +15,7 @@ from persistence.tables import cancelamento, nfse_emissao, nfse_processada
 from state_machine.cancellation.machine import Codigo, EstadoCancelamento, MotivoCancelamento
 from state_machine.cancellation.reconciliation import AndamentoCancelamento, Envio
 from state_machine.protocol.emission import NaturalKey
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,8 +26,10 @@ if TYPE_CHECKING:
 LEASE_SECONDS = 15.0  # renewed while a gateway call lasts; a dead worker's cancellations wait this long
 
 
-class CancellationLeaseLostError(Exception):
+class CancellationLeaseLostError(ProsaError):
     """Somebody else took this cancellation over; what we learnt is theirs to learn again."""
+
+    code = "cancellation_lease_lost"
 
 
 @dataclass(frozen=True, slots=True)

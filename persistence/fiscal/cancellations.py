@@ -20,6 +20,7 @@ from state_machine.cancellation.machine import (
     StatusNota,
 )
 from state_machine.cancellation.reconciliation import Envio
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
     from persistence.db.connection import Connection
 
 
-class StaleCancellationError(Exception):
+class StaleCancellationError(ProsaError):
     """Somebody else moved this cancellation meanwhile: load it again and decide again."""
+
+    code = "stale_cancellation"
 
 
 def _cancelamento(row: Any, nota: NotaEmitida) -> Cancelamento:

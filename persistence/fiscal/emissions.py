@@ -21,6 +21,7 @@ from state_machine.invoice.content import Conteudo
 from state_machine.protocol.emission import EM_CURSO, Rejected, StatusEmissao
 from state_machine.protocol.reconciliation import ASSENTADOS, HUMAN_AFTER, Andamento
 from state_machine.protocol.reprocessing import Anterior
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -35,8 +36,10 @@ _HELD = EM_CURSO - {StatusEmissao.PENDENTE}
 LEASE_SECONDS = 15.0  # renewed while a gateway call lasts (up to 60 s); a dead worker's emissions wait this long
 
 
-class EmissionLeaseLostError(Exception):
+class EmissionLeaseLostError(ProsaError):
     """Somebody else took this emission over; what we learnt is theirs to learn again."""
+
+    code = "emission_lease_lost"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from state_machine.protocol.emission import StatusEmissao
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
@@ -55,12 +56,16 @@ class Conhecida:
     bloqueado: str | None
 
 
-class NumeroOcupadoError(Exception):
+class NumeroOcupadoError(ProsaError):
     """The number was never given out, was declared void, or stands for another living intent or kind of document."""
 
+    code = "numero_ocupado"
 
-class NumeracaoBloqueadaError(Exception):
+
+class NumeracaoBloqueadaError(ProsaError):
     """Staff blocked the sequence; the message says why and what to do. No number was taken."""
+
+    code = "numeracao_bloqueada"
 
 
 # The row of the sequence stays locked until the caller's transaction ends: the next one waits, and a rollback gives the

@@ -9,11 +9,15 @@ from typing import Any, Final, Self
 
 import orjson
 
+from state_machine.values.errors import ProsaError
+
 MAX_KEY: Final = 255  # characters; the column's width, and what API clients may send
 
 
-class InvalidKeyError(ValueError):
+class InvalidKeyError(ProsaError, ValueError):
     """An idempotency key is empty or longer than 255 characters."""
+
+    code = "invalid_key"
 
 
 def input_hash(inputs: Any) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import sqlalchemy as sa
 
 from persistence.db.jsontext import clean, storable
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from sqlalchemy import Row
@@ -89,8 +90,10 @@ class Registro:
     updated_at: datetime
 
 
-class StaleAttemptError(Exception):
+class StaleAttemptError(ProsaError):
     """The lease ran out and somebody took the operation over; what this attempt says counts no more."""
+
+    code = "stale_attempt"
 
 
 # clock_timestamp(), not now(): a statement may have waited for its lock, and a lease counts from when it is given.

@@ -13,6 +13,7 @@ from persistence.fiscal import suspension
 from persistence.tables import conversas, empresa, session_snapshot, usuario
 from state_machine.machine.session import Emissor
 from state_machine.machine.states import ESPERAM_USUARIO, Estado
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -26,16 +27,22 @@ OLD_MOBILE_LENGTH = 12  # country, area code and eight digits: a mobile account 
 MOBILE_FIRST_DIGITS = "6789"  # landlines start with 2 to 5 and never got a ninth digit
 
 
-class PhoneError(ValueError):
+class PhoneError(ProsaError, ValueError):
     """The text is no phone number that could exist."""
 
+    code = "phone"
 
-class PhoneTakenError(ValueError):
+
+class PhoneTakenError(ProsaError, ValueError):
     """The phone number already issues for another company."""
 
+    code = "phone_taken"
 
-class StaleCompanyError(Exception):
+
+class StaleCompanyError(ProsaError):
     """Somebody else changed the company since it was read: look again, then change it."""
+
+    code = "stale_company"
 
 
 def canonical_phone(texto: str) -> str:

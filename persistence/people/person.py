@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from persistence.people.companies import PhoneError, canonical_phone
 from persistence.people.parts import DO_CPF, DO_TELEFONE
 from state_machine.values.documents import CPF, DocumentoInvalido
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 END_OF_A_PHONE = 8  # digits; what every way of writing one number has in common, and what the index holds
 
 
-class UnreadablePersonError(ValueError):
+class UnreadablePersonError(ProsaError, ValueError):
     """The text is no phone with country code, no CPF and no code of a conversation."""
+
+    code = "unreadable_person"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from persistence.db.bell import Bell
 from persistence.db.jsontext import clean, storable
 from persistence.db.together import Write
 from persistence.queue.entrance import CHANNEL
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -125,8 +126,10 @@ UPDATE inbox SET interpretacao = coalesce(interpretacao, $2::text::jsonb) WHERE 
 """
 
 
-class LeaseLost(Exception):  # noqa: N818 - reads as what happened; nobody's mistake
+class LeaseLost(ProsaError):  # noqa: N818 - reads as what happened; nobody's mistake
     """Another worker holds the lane now; whatever this one was about to commit is refused."""
+
+    code = "lease_lost"
 
 
 @dataclass(slots=True)

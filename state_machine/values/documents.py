@@ -12,6 +12,7 @@ from stdnum.br import cnpj as stdnum_cnpj
 from stdnum.br import cpf as stdnum_cpf
 
 from state_machine.invoice.fields import Motivo
+from state_machine.values.errors import ProsaError
 
 CPF_LENGTH: Final = 11
 CNPJ_LENGTH: Final = 14
@@ -22,13 +23,15 @@ PUNCTUATION_CATEGORIES: Final = frozenset({"Pd", "Po", "Zs", "Pc", "Sm"})  # dot
 _KEPT: Final = 1024  # documents: a turn reads and shows the same one several times, a conversation again and again
 
 
-class DocumentoInvalido(ValueError):  # noqa: N818 - accounting words stay Portuguese, see docs/glossario.md
+class DocumentoInvalido(ProsaError, ValueError):  # noqa: N818 - accounting words stay Portuguese, see docs/glossario.md
     """The text is no valid CNPJ or CPF.
 
     ``motivo`` is ``DIGITO_NAO_BATE`` (right length, wrong check digits) or ``INCOMPLETO`` (wrong length, or a letter
     where none may stand); ``faltam`` is how many characters are missing to the kind that was tried, negative when there
     are too many.
     """
+
+    code = "documento_invalido"
 
     def __init__(self, motivo: Motivo, message: str, *, faltam: int = 0) -> None:
         super().__init__(message)

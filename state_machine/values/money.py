@@ -9,6 +9,8 @@ from typing import Final
 
 from num2words import num2words  # type: ignore[import-untyped]  # it ships no types
 
+from state_machine.values.errors import ProsaError
+
 CENTAVO: Final = Decimal("0.01")
 LIMITE: Final = Decimal(10**10)  # exclusive; ten digits of reais is what the emission tables hold
 _KEPT: Final = 1024  # numbers in words: a conversation shows its amount more than once, and most are round
@@ -17,8 +19,10 @@ PLAIN_DECIMAL: Final = re.compile(
 )  # the house's own notation; people's is the extractor's work
 
 
-class ValorInvalido(ValueError):  # noqa: N818 - accounting words stay Portuguese, see docs/glossario.md
+class ValorInvalido(ProsaError, ValueError):  # noqa: N818 - accounting words stay Portuguese, see docs/glossario.md
     """The amount is no number, not positive, or beyond ``LIMITE``."""
+
+    code = "valor_invalido"
 
 
 def centavos(valor: Decimal | str | int) -> Decimal:
