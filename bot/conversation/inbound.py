@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from persistence.queue.lanes import InboxRow
 
-CANCELAMENTO = frozenset(  # of an issued note: see ``bot.subjects.cancellation_talk``
+CANCELAMENTO = frozenset(  # of an issued note: see ``bot.subjects.cancellation.talk``
     {"cancelar_nota", "cancelar_erro", "cancelar_nao_prestado", "cancelar_sim", "cancelar_nao"}
 )
 ACOES = frozenset({"confirmar", "corrigir", "cancelar", "refazer", "querer", "desistir"}) | CANCELAMENTO

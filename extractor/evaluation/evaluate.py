@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import track
 
 from extractor.contract import Context
-from extractor.evaluation.report import JUDGED, Failure, Report, Turn, render
+from extractor.evaluation.report import JUDGED, Failure, Report, TurnJudged, render
 from extractor.evaluation.scoring import is_critical, matches
 from extractor.hybrid import HybridExtractor, ModelExtractor
 from extractor.rules import RulesExtractor
@@ -88,7 +88,7 @@ async def _run_case(case: dict[str, Any], extractor: Extractor, report: Report) 
         extraction = await extractor.extract(turn["user"], contexto)
         report.latencies.append((time.perf_counter() - started) * 1000)
         standing = merge(contexto.conhecidos, extraction)
-        got = Turn(
+        got = TurnJudged(
             standing={c.value: standing.get(c) for c in Campo},
             intent=extraction.intent.value,
             ask=tuple(dict.fromkeys(d.campo.value for d in extraction.doubts)),
@@ -106,7 +106,7 @@ async def _run_case(case: dict[str, Any], extractor: Extractor, report: Report) 
         report.tag_exact[tag] += exact
 
 
-def _judge(case: str, number: int, turn: dict[str, Any], got: Turn, report: Report) -> bool:
+def _judge(case: str, number: int, turn: dict[str, Any], got: TurnJudged, report: Report) -> bool:
     """Score one turn; return whether it is critically wrong."""
     expect: dict[str, Any] = turn.get("expect") or {}
     for campo in JUDGED:

@@ -17,7 +17,7 @@ JUDGED: Final = (*(campo.value for campo in FIELDS), "intent")
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class TurnJudged:
     """What stood after one turn, and what was asked in it."""
 
     standing: dict[str, str | None]
@@ -45,7 +45,7 @@ class Report:
     correct: Counter[str] = field(default_factory=Counter)
     tag_total: Counter[str] = field(default_factory=Counter)
     tag_exact: Counter[str] = field(default_factory=Counter)
-    cases: list[tuple[str, list[Turn]]] = field(default_factory=list)
+    cases: list[tuple[str, list[TurnJudged]]] = field(default_factory=list)
     exact: int = 0
     critical_wrong: list[str] = field(default_factory=list)
     answerable: int = 0

@@ -1,7 +1,7 @@
 """One connection to Redis that all callers share: commands leave as they come, answers come back in their order.
 
 redis-py opens it (address, TLS, password, database); a question through redis-py takes twice the CPU of this, for a
-pool, policies and streams that a cache of ours does not need (docs/adr/0014-one-line-to-redis.md).
+pool, policies and streams that a cache of ours does not need (docs/adr/0012-database-and-redis-access.md).
 """
 
 from __future__ import annotations

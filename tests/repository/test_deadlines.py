@@ -22,7 +22,7 @@ asyncio_default_fixture_loop_scope = module
 asyncio_default_test_loop_scope = module
 timeout = 1
 """
-QUICK_END = "import deadlines\ndeadlines.EXIT_SECONDS = 1\n"  # conftest.py
+END = "import deadlines\ndeadlines.EXIT_SECONDS = {}\n"  # conftest.py
 HANGS = """
 import asyncio, subprocess, threading, time
 import pytest
@@ -128,12 +128,12 @@ def test_marked():
 """
 
 
-def run_pytest(path: Path, *words: str, **files: str) -> tuple[int, str]:
+def run_pytest(path: Path, *words: str, exit_seconds: int = 60, **files: str) -> tuple[int, str]:
     """Run pytest on these files, with the deadlines of this suite; returns its status and all that it said."""
     for name, content in files.items():
         (path / f"{name}.py").write_text(content)
     (path / "pytest.ini").write_text(SETTINGS)
-    (path / "conftest.py").write_text(QUICK_END)
+    (path / "conftest.py").write_text(END.format(exit_seconds))
     names = [f"{name}.py" for name in files]
     done = children.run(
         [sys.executable, "-m", "pytest", "-p", "deadlines", "-p", "no:cacheprovider", "-rA", *words, *names],
@@ -211,7 +211,7 @@ def test_who_swallows_the_failure_ends_its_process(tmp_path: Path) -> None:
 
 def test_a_thread_that_is_left_does_not_hold_the_end(tmp_path: Path) -> None:
     """The interpreter would wait for it for ever; the run that leaves it ends with a failure."""
-    code, said = run_pytest(tmp_path, test_thread=THREAD)
+    code, said = run_pytest(tmp_path, exit_seconds=1, test_thread=THREAD)
     assert code == 1
     assert "1 passed" in said
     assert "Timeout" in said

@@ -36,12 +36,17 @@ SQL = re.compile(r"^```sql\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"^```(?:sh)?\n(.*?)^```$|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"(?:^|\s)(?:\./)?prosa ([a-z]+)(?: ([a-z]+(?:-[a-z]+)*))?")
 MODULE = re.compile(
-    r"`((?:bot|console|extractor|gateway|operations|persistence|proofs|state_machine|telemetry|webhooks)/[\w/]+\.py)`"
+    r"`((?:bot|console|extractor|gateway|operations|persistence|proofs|state_machine|telemetry|tests|webhooks)/[\w/]+\.py)`"
 )
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 MACHINE = re.compile(r"(?<![\w.])/(?:home|Users|work|mnt)/\w")  # an absolute path of somebody's machine
 REGISTRY = re.compile(r"https?://[^\s'\"]*(?:/simple\b|pypi|pythonhosted)|--(?:extra-)?index-url[ =]")
-LINES_OF_A_RECORD = 60
+LINES_OF_A_RECORD = 40
+RECORD = re.compile(
+    r"# \d+\. [^\n]+\n\nStatus: .+?\n\n\*\*[^*]+\.\*\*\n\n## Situation\n.+\n## Decision\n.+\n## Consequences\n.+",
+    re.DOTALL,
+)
+REPLACES = re.compile(r"Replaces (\d+)–(\d+)")
 
 
 @cache
@@ -117,13 +122,24 @@ def test_the_index_names_every_page() -> None:
 
 
 def test_decision_records_are_short_and_numbered_without_gaps() -> None:
-    """A record has a number, the same in its name and title, and at most 60 lines."""
-    records = sorted((DOCS / "adr").glob("*.md"))
-    assert [int(record.name[:4]) for record in records] == list(range(1, len(records) + 1))
-    for record in records:
-        text = record.read_text()
-        assert text.startswith(f"# {int(record.name[:4])}. "), record.name
-        assert len(text.splitlines()) <= LINES_OF_A_RECORD, record.name
+    """A record has its number in name and title; a missing number is one that another record says it replaces."""
+    records = {int(record.name[:4]): record.read_text() for record in sorted((DOCS / "adr").glob("*.md"))}
+    replaced = {
+        number
+        for text in records.values()
+        for first, last in REPLACES.findall(text)
+        for number in range(int(first), int(last) + 1)
+    }
+    assert set(range(1, max(records) + 1)) - records.keys() == replaced - records.keys()
+    for number, text in records.items():
+        assert text.startswith(f"# {number}. "), number
+        assert len(text.splitlines()) <= LINES_OF_A_RECORD, number
+
+
+@pytest.mark.parametrize("record", sorted((DOCS / "adr").glob("*.md")), ids=lambda record: record.name[:4])
+def test_a_decision_record_begins_with_its_decision(record: Path) -> None:
+    """A record gives its status, one sentence in bold to be quoted, then situation, decision and consequences."""
+    assert RECORD.fullmatch(record.read_text())
 
 
 def test_the_table_of_settings_is_complete() -> None:

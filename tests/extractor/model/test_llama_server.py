@@ -21,7 +21,7 @@ if HAS_WHEEL:
 
 pytestmark = [
     pytest.mark.skipif(not HAS_WHEEL, reason="no wheel of llama.cpp for this system"),
-    pytest.mark.timeout(300),  # a model on cores that others use: 10 tokens a second, and less
+    pytest.mark.timeout(900),  # a model on cores that others use: 2 tokens a second were seen
 ]
 
 
@@ -46,7 +46,7 @@ def address():
 
 async def test_a_real_server_honours_the_schema_and_its_inventions_are_dropped(address, fresh):
     """The strict schema holds over real HTTP, and what a small model copies from the prompt never becomes a field."""
-    client = ModelClient(api_key=None, base_url=address, model="smollm2", deadline=120)  # a busy machine: 10 tokens/s
+    client = ModelClient(api_key=None, base_url=address, model="smollm2", deadline=800)  # a busy machine
     reading = read_turn("bom dia", fresh)
     question = ask(reading.skeleton, fresh)
     answer = await client.propose(question)
