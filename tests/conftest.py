@@ -41,10 +41,22 @@ settings.load_profile("prosa")
 
 pytest_plugins = ("children", "deadlines")
 
+# Folders whose tests start browsers or processes, or wait for people: `./prosa test --fast` leaves them out.
+SLOW = tuple(
+    f"{Path(__file__).parent}/{folder}/"
+    for folder in ("browser", "faults", "proofs", "road", "bot/process", "bot/cli", "repository", "console")
+)
 TEMPLATE = "prosa_template"
 LOGICAL_DATABASES = 16  # Valkey's default; modules run one after the other, so a number is free again long before
 
 _numbers = itertools.count(1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is slow by where it lives; a marker on a test of another folder says the same of that test."""
+    for item in items:
+        if str(item.path).startswith(SLOW):
+            item.add_marker("slow")
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 LINT_IMPORTS = "from importlinter.cli import lint_imports_command; lint_imports_command()"  # it has no `-m`
 NIGHTLY = "--nightly"
+FAST = "--fast"
+QUICK_ONES = ("-m", "not slow and not storm")  # tests/conftest.py says which are slow
 PROFILE = "PROSA_TEST_PROFILE"  # read by tests/nightly.py
 # Each process has servers of its own, and a file's tests stay together. More than four have not been tried.
 SPREAD = ("--numprocesses=logical", "--maxprocesses=4", "--dist=loadfile")
@@ -42,9 +44,10 @@ MUTANTS = ("mutants", ("scripts/mutation.py",), NIGHT_SECONDS)  # after the test
 def run(args: list[str]) -> int:
     """Run every step up to the first that fails; with `args`, only pytest, which takes them.
 
-    Without them the tests are spread over the cores. ``--nightly`` among them makes the long sizes of the proofs run
-    (docs/reliability.md), an hour or more of them, one after the other, and then breaks the critical lines
-    (scripts/mutants.toml) to see that the tests notice. A step that takes longer than it may is ended.
+    Without them the tests are spread over the cores; ``--fast`` leaves out those that are slow. ``--nightly`` among
+    them makes the long sizes of the proofs run (docs/reliability.md), an hour or more of them, one after the other, and
+    then breaks the critical lines (scripts/mutants.toml) to see that the tests notice. A step that takes longer than it
+    may is ended.
 
     Returns:
         The exit code of the last step that ran: 0 when all is well.
@@ -53,8 +56,10 @@ def run(args: list[str]) -> int:
         Console(stderr=True).print("prosa test needs a clone of the repository: the installed package has no tests.")
         return 2
     env = {**os.environ, "PYTHONFAULTHANDLER": "1"}  # so that a step that is ended says where it stood
-    steps = STEPS if not args or args == [NIGHTLY] else (PYTEST,)
+    steps = STEPS if args in ([], [NIGHTLY], [FAST]) else (PYTEST,)
     more: Sequence[str] = args or SPREAD
+    if FAST in args:
+        more = [*(arg for arg in args if arg != FAST), *SPREAD, *QUICK_ONES]
     if NIGHTLY in args:
         more = [arg for arg in args if arg != NIGHTLY]
         env[PROFILE] = "nightly"

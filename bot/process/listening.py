@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 BACKLOG = 128  # connections that wait until we are up: aiohttp's own default
-UNREAD = 32 * 1024  # bytes that one connection may have unread (the kernel takes twice as many): a webhook has 1 to 5 kB
+UNREAD = 32 * 1024  # bytes that a connection may have unread (the kernel takes twice that): a webhook has 1 to 5 kB
 HIGHEST = 65_535
 
 # What the operator reads, by what the system answers; ``{port}`` and ``{host}`` are the option or setting of each.
@@ -71,7 +71,7 @@ def _open(family: int, where: tuple[Any, ...]) -> socket.socket:
     door = socket.socket(family, socket.SOCK_STREAM)
     try:
         door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections of the last run may still linger
-        # Connections inherit it. A read takes what is there, 256 kB at most: of many withheld bodies that is the memory.
+        # Connections inherit it. A read takes what is there, up to 256 kB: withheld bodies would take that much each.
         door.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, UNREAD)
         if family == socket.AF_INET6:
             door.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)  # IPv4 has a socket of its own

@@ -51,6 +51,8 @@ def test_an_installed_package_says_that_tests_need_a_clone(
     [
         ([], 5, ["--numprocesses=logical", "--maxprocesses=4", "--dist=loadfile"]),
         (["--nightly"], 6, []),
+        (["--fast"], 5, [*selftest.SPREAD, "-m", "not slow and not storm"]),
+        (["--fast", "tests/extractor"], 1, ["tests/extractor", *selftest.SPREAD, "-m", "not slow and not storm"]),
         (["tests/bot", "-x"], 1, ["tests/bot", "-x"]),
         (["--nightly", "tests/storm"], 1, ["tests/storm"]),
     ],

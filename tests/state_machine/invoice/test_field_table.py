@@ -129,7 +129,7 @@ def test_a_field_that_an_authority_may_refuse_is_found_in_its_answer():
     assert paths == {campo for campo, row in FIELDS.items() if row.refused}
 
 
-@pytest.mark.parametrize("row", FIELDS.values(), ids=str)
+@pytest.mark.parametrize("row", FIELDS.values(), ids=lambda row: row.campo.value)
 def test_a_field_is_found_by_both_of_its_names(row):
     """Ours and the specification's name the same row; a name of nobody's names none."""
     assert field_named(row.campo.value) is field_named(row.stored_as) is row
