@@ -13,7 +13,6 @@ from bot.budgets import Budgets
 from bot.conversation.customers import Customers
 from bot.conversation.effects import Hands
 from bot.conversation.quarantine import Quarantine
-from bot.conversation.rps import Numbers
 from bot.conversation.turn import Conversations
 from bot.delivery import sender as delivery
 from bot.delivery.attachments import Attachments
@@ -32,7 +31,7 @@ from bot.orders.breakers import Breakers
 from bot.orders.cancellation import Cancellations
 from bot.orders.emission import Emissions
 from bot.orders.slow_notice import SlowNotices
-from bot.policy import limits_of, open_lines, politica_of, prazos_of
+from bot.policy import limits_of, lines_of, politica_of, prazos_of
 from bot.subjects.account_notices import Notices
 from bot.subjects.cancellation_talk import Cancelling
 from bot.subjects.news import Outcomes
@@ -40,31 +39,32 @@ from bot.subjects.staff_commands import StaffCommands
 from bot.subjects.staff_orders import Orders
 from console.app import create_console, mount
 from console.render.model_spend import Preco
-from gateway.plugnotas.adapter import PlugNotas
 from gateway.plugnotas.hint import hinted_keys
 from gateway.register.cnpj import CNPJRegister
+from gateway.registry import REGISTRY, Channels
 from gateway.whatsapp.client import WhatsApp
 from persistence.conversations.redis_line import RedisLine
 from persistence.conversations.sessions import LiveSessions
 from persistence.db.engine import Database, refuse_in_transaction
 from persistence.fiscal.cancellation_work import LEASE_SECONDS as CANCELLATION_LEASE_SECONDS
 from persistence.fiscal.emissions import LEASE_SECONDS as EMISSION_LEASE_SECONDS
-from persistence.fiscal.numbering import Ambiente
 from persistence.queue.backlog import Backlog
 from persistence.queue.inbox import Inbox
 from persistence.queue.lanes import Lanes
 from persistence.queue.outbox import LEASE_SECONDS as OUTBOX_LEASE_SECONDS
+from state_machine.protocol.channel import Ambiente, Canal
 from telemetry.metrics import Metrics
 from webhooks.app import create_app, create_probe_app
 from webhooks.deps import WebhookDeps
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
     from aiohttp import web
 
     from bot.settings import Settings
+    from gateway.registry import ChannelRow
     from persistence.fiscal.cancellation_work import Tarefa as TarefaDeCancelamento
     from persistence.fiscal.emissions import Tarefa
     from persistence.queue.outbox import Saida
@@ -158,8 +158,13 @@ class House:
 
 
 @asynccontextmanager
-async def open_house(settings: Settings, database_url: str, redis_url: str) -> AsyncIterator[House]:
-    """Open the house on these servers; everything is closed again in reverse order."""
+async def open_house(
+    settings: Settings, database_url: str, redis_url: str, *, registry: Mapping[str, ChannelRow] = REGISTRY
+) -> AsyncIterator[House]:
+    """Open the house on these servers; everything is closed again in reverse order.
+
+    ``registry``: the channels that it knows.
+    """
     async with AsyncExitStack() as stack:
         metrics = Metrics()
         database = await Database.open(database_url)
@@ -170,21 +175,17 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
         stack.push_async_callback(inbox.close)
         lanes = Lanes(database, LANE_LEASE_SECONDS)
         stack.push_async_callback(lanes.close)
-        backlog = Backlog(database)
+        backlog = Backlog(database, tuple(registry))
 
         breakers = Breakers(database, process_name())
-        lines = open_lines(settings, metrics, breakers.watch)
-        gateway = await stack.enter_async_context(
-            PlugNotas(
-                settings.plugnotas_url,
-                settings.plugnotas_api_key.get_secret_value(),
-                guard=refuse_in_transaction,
-                submit_timeout=settings.gateway_timeout_seconds,
-                query_timeout=settings.gateway_query_timeout_seconds,
-                lines=lines,
-                cancel_timeout=settings.cancel_timeout_seconds,
-            )
+        channels = Channels(
+            registry,
+            settings,
+            Canal(settings.gateway, Ambiente(settings.fiscal_environment)),
+            guard=refuse_in_transaction,
+            lines=lines_of(settings, metrics, breakers.watch),
         )
+        stack.push_async_callback(channels.aclose)
         whatsapp = await stack.enter_async_context(
             WhatsApp(
                 settings.whatsapp_api_url,
@@ -201,9 +202,9 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             deliveries.ring()
 
         politica = politica_of(settings)
-        issuing = Emissions(database, inbox, lanes, gateway, politica, lines, ring=ring)
-        cancelling = Cancellations(database, inbox, lanes, gateway, politica, lines, ring=ring)
-        sending = Delivery(database, whatsapp, Attachments(database, whatsapp, gateway, lines), metrics)
+        issuing = Emissions(database, inbox, lanes, channels, politica, ring=ring)
+        cancelling = Cancellations(database, inbox, lanes, channels, politica, ring=ring)
+        sending = Delivery(database, whatsapp, Attachments(database, whatsapp, channels), metrics)
         emissions = Pump(
             "emissions",
             issuing.claim,
@@ -244,7 +245,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             Counted(extractor, database, settings.openai_model),
             Customers(database, register),
             whatsapp,
-            Hands(gateway, Numbers(Ambiente(settings.fiscal_environment))),
+            Hands(channels),
             desk,
             budgets,
             ttl_seconds=settings.session_ttl_seconds,
@@ -274,7 +275,7 @@ async def open_house(settings: Settings, database_url: str, redis_url: str) -> A
             metrics,
             set_aside=Quarantine(database, lanes, live, conversations, ring).set_aside,
         )
-        audit = Audit(database, gateway, lines, metrics, ring=ring)
+        audit = Audit(database, channels, metrics, ring=ring)
         schedule = Schedule(database, inbox, backlog, audit.daily, prazos_of(settings))
         yield House(
             settings,

@@ -26,8 +26,7 @@ from state_machine.protocol.emission import CannotTell, Unknown
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from bot.ports import FiscalGateway
-    from gateway.lines import Lines
+    from gateway.registry import Channels
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
     from persistence.fiscal.cancellation_work import Tarefa
@@ -53,25 +52,23 @@ class Cancellations:
         database: Database,
         inbox: Inbox,
         lanes: Lanes,
-        gateway: FiscalGateway,
+        channels: Channels,
         politica: Politica,
-        lines: Lines,
         *,
         ring: Callable[[], None],
     ) -> None:
         self._database = database
         self._inbox = inbox
         self._lanes = lanes
-        self._gateway = gateway
+        self._channels = channels
         self._politica = politica
-        self._lines = lines
         self._held: Counter[int] = Counter()  # slots of this worker, by company
         self._ring = ring
 
     async def claim(self, limit: int) -> list[Tarefa]:
         """Take cancellations that are due, each company its share; ``limit`` slots are free."""
         async with self._database.alone() as connection:
-            tarefas = await work.claim(connection, limit, LEASE_SECONDS, self._held)
+            tarefas = await work.claim(connection, limit, LEASE_SECONDS, self._held, self._channels.names)
         self._held.update(tarefa.prestador_id for tarefa in tarefas)
         return tarefas
 
@@ -82,9 +79,7 @@ class Cancellations:
 
     async def work(self, tarefa: Tarefa) -> None:
         """Send or ask once, and settle what came of it; never raises."""
-        with structlog.contextvars.bound_contextvars(
-            correlacao=tarefa.correlacao, id_integracao=tarefa.key.id_integracao
-        ):
+        with structlog.contextvars.bound_contextvars(correlacao=tarefa.correlacao, id_integracao=tarefa.id_integracao):
             try:
                 await self._advance(tarefa)
             except CancellationLeaseLostError:
@@ -97,7 +92,8 @@ class Cancellations:
     async def _advance(self, tarefa: Tarefa) -> None:
         started = time.monotonic()
         sending = deve_enviar(tarefa.andamento)
-        breaker = self._lines.breaker(tarefa.key.prestador, Kind.CANCELLATION if sending else Kind.QUESTION)
+        gateway = self._channels.of(tarefa.canal)
+        breaker = gateway.lines.breaker(tarefa.prestador, Kind.CANCELLATION if sending else Kind.QUESTION)
         if not breaker.allows():
             await self._put_off(tarefa, max(breaker.pause(), SHORTEST_PAUSE))
             return
@@ -109,11 +105,11 @@ class Cancellations:
                     await work.give_back(connection, tarefa)
                 return
             with recording() as tape:
-                answer = outcome = await self._gateway.cancel(tarefa.key.prestador, tarefa.id_externo, tarefa.motivo)
+                answer = outcome = await gateway.cancel(tarefa.prestador, tarefa.id_externo, tarefa.motivo)
         else:
-            protocolo = tarefa.andamento.protocolo
+            protocolo, key = tarefa.andamento.protocolo, gateway.key(tarefa.prestador, tarefa.chave)
             with recording() as tape:
-                answer = finding = await self._gateway.cancellation(tarefa.key, tarefa.id_externo, protocolo)
+                answer = finding = await gateway.cancellation(key, tarefa.id_externo, protocolo)
         latency = round((time.monotonic() - started) * 1000)
         async with self._database.transaction() as connection:
             await issued.locked(connection, tarefa.emissao_id)  # in the order in which everybody locks: the note first
@@ -174,7 +170,7 @@ class Cancellations:
             emissao_id=tarefa.emissao_id,
             aviso=passo.aviso,
             motivo=passo.motivo,
-            correlacao=tarefa.correlacao or tarefa.key.id_integracao,
+            correlacao=tarefa.correlacao or tarefa.id_integracao,
         )
 
     async def on_news(self, lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:

@@ -14,14 +14,13 @@ from gateway.http.recording import recording
 from gateway.lines import Kind
 from persistence.fiscal import cancellation_work, emissions
 from persistence.fiscal.emissions import LEASE_SECONDS, EmissionLeaseLostError
-from state_machine.protocol.emission import Found, NaturalKey, StatusEmissao
+from state_machine.protocol.emission import Found, StatusEmissao
 from state_machine.protocol.reconciliation import Passo, deve_enviar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from bot.ports import FiscalGateway
-    from gateway.lines import Lines
+    from gateway.registry import Channels
     from persistence.db.engine import Database
     from persistence.fiscal.emissions import Tarefa
     from persistence.queue.inbox import Inbox
@@ -45,26 +44,24 @@ class Emissions:
         database: Database,
         inbox: Inbox,
         lanes: Lanes,
-        gateway: FiscalGateway,
+        channels: Channels,
         politica: Politica,
-        lines: Lines,
         *,
         ring: Callable[[], None],
     ) -> None:
         self._ring = ring
         self._database = database
         self._lanes = lanes
-        self._gateway = gateway
-        self._lines = lines
+        self._channels = channels
         self._held: Counter[int] = Counter()  # slots of this worker, by company
-        self._clearance = Clearance(database, gateway, politica)
-        self._settlement = Settlement(database, inbox, politica)
+        self._clearance = Clearance(database, channels, politica)
+        self._settlement = Settlement(database, inbox, channels, politica)
 
     async def claim(self, limit: int) -> list[Tarefa]:
         """Take emissions that are due, each company its share; ``limit`` slots are free."""
-        quietas = self._lines.open(Kind.SUBMISSION)
+        known = {"quietas": self._channels.quiet(Kind.SUBMISSION), "canais": self._channels.names}
         async with self._database.transaction() as connection:
-            tarefas = await emissions.claim(connection, limit, LEASE_SECONDS, ocupadas=self._held, quietas=quietas)
+            tarefas = await emissions.claim(connection, limit, LEASE_SECONDS, ocupadas=self._held, **known)
         self._held.update(tarefa.prestador_id for tarefa in tarefas)
         return tarefas
 
@@ -89,7 +86,8 @@ class Emissions:
 
     async def _advance(self, tarefa: Tarefa) -> None:
         sending = deve_enviar(tarefa.andamento)
-        breaker = self._lines.breaker(tarefa.andamento.prestador, Kind.SUBMISSION if sending else Kind.QUESTION)
+        lines = self._channels.of(tarefa.canal).lines
+        breaker = lines.breaker(tarefa.andamento.prestador, Kind.SUBMISSION if sending else Kind.QUESTION)
         if not breaker.allows():
             # Nothing is called, and nothing counts as an attempt.
             await self._settlement.put_off(tarefa, max(breaker.pause(), SHORTEST_PAUSE))
@@ -110,15 +108,16 @@ class Emissions:
             await self._give_back(tarefa)
             return
         with recording() as tape:
-            outcome = await self._gateway.submit(tarefa.payload)
+            outcome = await self._channels.of(tarefa.canal).submit(tarefa.payload)
         await self._settlement.heard(tarefa, "submit", outcome, _since(started), tape)
 
     async def _ask(self, tarefa: Tarefa) -> None:
         started = time.monotonic()
+        gateway, prestador = self._channels.of(tarefa.canal), tarefa.andamento.prestador
         with recording() as tape:
-            finding = await self._gateway.find(NaturalKey(tarefa.andamento.prestador, tarefa.andamento.id_integracao))
+            finding = await gateway.find(gateway.key(prestador, tarefa.andamento.texto_da_chave))
         if isinstance(finding, Found) and tarefa.era in _UNANSWERED:  # it did arrive: the gateway takes our orders
-            self._lines.breaker(tarefa.andamento.prestador, Kind.SUBMISSION).succeeded()
+            gateway.lines.breaker(prestador, Kind.SUBMISSION).succeeded()
         await self._settlement.heard(tarefa, "find", finding, _since(started), tape)
 
     async def _give_back(self, tarefa: Tarefa) -> None:

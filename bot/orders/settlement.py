@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import structlog
 
 from bot.orders.cancellation_news import seen_cancelled
-from gateway.plugnotas.rejection import explain
 from persistence.db.clock import database_now
 from persistence.fiscal import attempts, emissions, notes, suspension
 from persistence.fiscal.emissions import NADA_OUVIDO, Chamada, Ouvido
@@ -21,8 +20,8 @@ from state_machine.protocol.emission import (
     CannotTell,
     Duplicate,
     Found,
+    Issued,
     Misconfigured,
-    NaturalKey,
     Nota,
     NotSent,
     Postponed,
@@ -41,6 +40,7 @@ from state_machine.protocol.reconciliation import (
 
 if TYPE_CHECKING:
     from gateway.http.recording import Recorded
+    from gateway.registry import Channels
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
     from persistence.fiscal.emissions import Tarefa
@@ -54,9 +54,10 @@ log = structlog.get_logger(__name__)
 class Settlement:
     """Writes down; every commit is fenced by the emission's epoch."""
 
-    def __init__(self, database: Database, inbox: Inbox, politica: Politica) -> None:
+    def __init__(self, database: Database, inbox: Inbox, channels: Channels, politica: Politica) -> None:
         self._database = database
         self._inbox = inbox
+        self._channels = channels
         self._politica = politica
 
     async def put_off(self, tarefa: Tarefa, seconds: float) -> None:
@@ -86,10 +87,11 @@ class Settlement:
         async with self._database.transaction() as connection:
             # Two absences must lie apart by the database's own clock: ours was read when the emission was taken.
             agora = await database_now(connection) if isinstance(answer, Absent) else tarefa.clock.now()
+            politica = self._politica.de(self._channels.of(tarefa.canal).natureza)
             if isinstance(answer, Found | Absent | CannotTell):
-                passo = apos_consulta(_interrupted(tarefa).andamento, answer, agora, self._politica)
+                passo = apos_consulta(_interrupted(tarefa).andamento, answer, agora, politica)
             else:
-                passo = apos_envio(tarefa.andamento, answer, agora, self._politica)
+                passo = apos_envio(tarefa.andamento, answer, agora, politica)
             if passo.nota and await notes.belongs_to_another(connection, tarefa.id, passo.nota.id_externo):
                 standing = replace(passo.andamento, status=tarefa.andamento.status)
                 passo = em_conflito(standing, passo.nota, "the gateway gave this note's id to another invoice")
@@ -100,7 +102,7 @@ class Settlement:
                 await self._close_record(connection, tarefa, passo, answer)
             if operacao == "submit":
                 await self._stop_or_go(connection, tarefa, answer)
-            if passo.aviso == "autorizada" and isinstance(answer, Found) and answer.xml is not None:
+            if passo.aviso == "autorizada" and isinstance(answer, Found | Issued) and answer.xml is not None:
                 await notes.store_document(connection, tarefa.id, "xml", answer.xml)
             await self._tell(connection, tarefa, passo)
         self._log(tarefa, passo, operacao, type(answer).__name__, latency)
@@ -149,7 +151,7 @@ class Settlement:
                 connection,
                 self._inbox,
                 emissao_id=tarefa.id,
-                key=NaturalKey(tarefa.andamento.prestador, tarefa.andamento.id_integracao),
+                id_integracao=tarefa.andamento.id_integracao,
                 conversa=tarefa.conversa,
                 correlacao=tarefa.correlacao or tarefa.andamento.id_integracao,
             )
@@ -164,7 +166,7 @@ class Settlement:
             "outras": [passo.outra] if passo.outra else outras,
         }
         if passo.recusa is not None:
-            explicacao = explain(passo.recusa)
+            explicacao = self._channels.of(tarefa.canal).explain(passo.recusa)
             payload |= {"motivo": explicacao.texto, "campo": explicacao.campo}
         again = f":{tarefa.epoch}" if passo.aviso == "ainda_quer" else ""  # asked anew each day that it waits
         arrival = Arrival(
@@ -200,7 +202,7 @@ def _heard(answer: Outcome | Finding, tape: Recorded) -> Ouvido:
     """Return the gateway's answer for the record; what tells nothing does not overwrite what told something."""
     if isinstance(answer, Unknown | CannotTell):
         return NADA_OUVIDO
-    shown = replace(answer, xml=None) if isinstance(answer, Found) else answer
+    shown = replace(answer, xml=None) if isinstance(answer, Found | Issued) else answer
     leitura = {"resultado": type(answer).__name__, **_plain(asdict(shown))}
     return Ouvido(tape.recebido, leitura, _protocol(answer))
 
@@ -209,7 +211,7 @@ def _protocol(answer: Outcome | Finding) -> str | None:
     match answer:
         case Accepted(_, protocolo):
             return protocolo
-        case Found(nota) | Duplicate(Nota() as nota):
+        case Found(nota) | Issued(nota) | Duplicate(Nota() as nota):
             return nota.protocolo
         case _:
             return None

@@ -10,17 +10,19 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
 from persistence.db.moments import in_seconds
+from persistence.people.channels import canal_of
 from persistence.queue import slots
 from persistence.tables import cancelamento, nfse_emissao, nfse_processada
 from state_machine.cancellation.machine import Codigo, EstadoCancelamento, Motivo
 from state_machine.cancellation.reconciliation import Andamento, Envio
-from state_machine.protocol.emission import NaturalKey
+from state_machine.protocol.channel import PRIMEIRO
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from persistence.db.connection import Connection
     from state_machine.cancellation.reconciliation import Passo
+    from state_machine.protocol.channel import Canal
 
 LEASE_SECONDS = 15.0  # renewed while a gateway call lasts; a dead worker's cancellations wait this long
 
@@ -38,7 +40,10 @@ class Tarefa:
     emissao_id: int
     prestador_id: int
     conversa: str
-    key: NaturalKey
+    prestador: str  # CNPJ
+    id_integracao: str
+    chave: str  # text form of the note's natural key
+    canal: Canal
     id_externo: str
     motivo: Motivo
     correlacao: str | None
@@ -46,13 +51,19 @@ class Tarefa:
     tomada_em: float  # our monotonic clock when we took it, to notice that we were frozen
 
 
-async def claim(connection: Connection, livres: int, lease_seconds: float, ocupadas: Mapping[int, int]) -> list[Tarefa]:
+async def claim(
+    connection: Connection,
+    livres: int,
+    lease_seconds: float,
+    ocupadas: Mapping[int, int],
+    canais: Collection[str] = (PRIMEIRO,),
+) -> list[Tarefa]:
     """Take what is due, each company its share of the ``livres`` slots: ``ocupadas`` says how many it holds (by id).
 
     One to be sent is stored as ``enviando`` before anybody may send it.
     """
     tomada_em = time.monotonic()
-    values = {**slots.shares(livres, ocupadas), "lease": lease_seconds}
+    values = {**slots.shares(livres, ocupadas, canais), "lease": lease_seconds}
     rows = await connection.execute(slots.CLAIM_CANCELLATIONS, values)
     return [
         Tarefa(
@@ -61,7 +72,10 @@ async def claim(connection: Connection, livres: int, lease_seconds: float, ocupa
             row.emissao_id,
             row.prestador_id,
             row.conversa,
-            NaturalKey(row.prestador_cnpj, row.id_integracao),
+            row.prestador_cnpj,
+            row.id_integracao,
+            row.chave_natural or row.id_integracao,
+            canal_of(row.canal, row.ambiente),
             row.id_externo,
             Motivo(Codigo(row.codigo), row.motivo),
             row.correlacao,

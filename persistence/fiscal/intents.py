@@ -10,6 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from persistence.tables import cliente_tomador, nfse_emissao
 from state_machine.invoice.content import Conteudo
+from state_machine.protocol.channel import PRIMEIRO, Ambiente
 from state_machine.protocol.emission import StatusEmissao
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ class NovaEmissao:
     tentativa: int = 1
     serie_rps: str | None = None
     numero_rps: int | None = None
+    canal: str = PRIMEIRO
+    ambiente: Ambiente | None = None  # the installation's
+    chave: str | None = None  # text form of the natural key where that is not ``id_integracao``
 
 
 def integration_id(sessao_id: str, revisao: int, tentativa: int = 1) -> str:
@@ -109,5 +113,8 @@ async def create(connection: Connection, nova: NovaEmissao) -> int:
         "correlacao": nova.correlacao,
         "serie_rps": nova.serie_rps,
         "numero_rps": nova.numero_rps,
+        "canal": nova.canal,
+        "ambiente": nova.ambiente,
+        "chave_natural": nova.chave,
     }
     return int((await connection.execute(_CREATE, values)).scalar_one())

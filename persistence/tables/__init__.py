@@ -8,7 +8,7 @@ from persistence.tables.emissions import gateway_tentativas, nfse_documento, nfs
 from persistence.tables.idempotency import idempotency_records
 from persistence.tables.numbering import numeracao, numeracao_uso
 from persistence.tables.operation import disjuntor, job_slots, modelo_uso, painel
-from persistence.tables.people import cliente_tomador, cnpj_cache, conversas, empresa, usuario
+from persistence.tables.people import cliente_tomador, cnpj_cache, conversas, empresa, empresa_canal, usuario
 from persistence.tables.sessions import session_snapshot, transicoes
 from persistence.tables.staff import (
     anotacao,
@@ -38,6 +38,7 @@ __all__ = [
     "conversas",
     "disjuntor",
     "empresa",
+    "empresa_canal",
     "gateway_tentativas",
     "grupo_resolvido",
     "idempotency_records",

@@ -6,6 +6,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
 from persistence.tables.base import MOMENT, MONEY, id_, metadata, now
+from state_machine.protocol.channel import PRIMEIRO
 
 _UNDER_WAY = "status IN ('pendente', 'enviando', 'enviado', 'desconhecido')"
 _NEEDS_EYES = sa.text("status IN ('desconhecido', 'conflito', 'erro')")
@@ -23,6 +24,9 @@ nfse_emissao = sa.Table(
     sa.Column("prestador_cnpj", sa.Text, nullable=False),  # the key at the gateway, frozen with the intent
     sa.Column("tomador_documento", sa.Text, nullable=False),
     sa.Column("id_integracao", sa.Text, nullable=False, unique=True),
+    sa.Column("canal", sa.Text, nullable=False, server_default=PRIMEIRO),  # by which it goes to the authority
+    sa.Column("ambiente", sa.Text),  # null: the installation's, as in rows of older releases
+    sa.Column("chave_natural", sa.Text),  # text form of the authority's key; null: it is id_integracao
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("valor_servico", MONEY, nullable=False),
     sa.Column("descricao_servico", sa.Text, nullable=False),
@@ -37,7 +41,8 @@ nfse_emissao = sa.Table(
     sa.Column("erro_mensagem", sa.Text),
     sa.Column("consultas", sa.Integer, nullable=False, server_default="0"),  # rung of the reconciliation ladder
     sa.Column("envios", sa.Integer, nullable=False, server_default="0"),
-    sa.Column("ausente_desde", MOMENT),  # first certain "absent" since the last send
+    sa.Column("ausente_desde", MOMENT),  # newest certain "absent" that counts, since the last send
+    sa.Column("ausencias", sa.Integer, nullable=False, server_default="0"),  # how many of them count
     sa.Column("em_duvida", sa.Boolean),  # a call may have been accepted; null: an older release wrote the row
     sa.Column("recusa", JSONB),  # a refusal that came meanwhile: it stands once the key is seen absent often enough
     sa.Column("rodadas", sa.Integer, nullable=False, server_default="0"),  # sendings that followed two absences
@@ -69,6 +74,16 @@ nfse_emissao = sa.Table(
         unique=True,
         postgresql_where=sa.text(_UNDER_WAY),
     ),
+    # One attempt under way for each key at an authority; a settled one may leave its key to the next.
+    sa.Index(
+        "uq_nfse_emissao_chave_em_curso",
+        "canal",
+        "ambiente",
+        "chave_natural",
+        unique=True,
+        postgresql_where=sa.text(f"chave_natural IS NOT NULL AND {_UNDER_WAY}"),
+    ),
+    sa.Index("ix_nfse_emissao_chave", "chave_natural", postgresql_where=sa.text("chave_natural IS NOT NULL")),
     sa.Index("ix_nfse_emissao_session", "session_id"),
     sa.Index("ix_nfse_emissao_criado", "criado_em"),
     sa.Index("ix_nfse_emissao_olhos", "id", postgresql_where=_NEEDS_EYES),
