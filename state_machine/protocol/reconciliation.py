@@ -233,10 +233,10 @@ def _ausente(andamento: Andamento, agora: datetime, politica: Politica) -> Passo
     if andamento.status is StatusEmissao.ERRO:  # with people now: nothing is sent again by itself
         return _espera(andamento, "absent at the gateway", agora, politica)
     novo, resta = conta_ausencia(andamento, agora, politica.natureza)
-    if novo.ausencias == 1 and novo.ausente_desde == agora:
+    if resta and novo.ausencias == 1 and novo.ausente_desde == agora:
         degrau = politica.escada[min(andamento.rodadas, len(politica.escada) - 1)] if andamento.rodadas else 0.0
         return _espera(em_duvida(novo), "absent once", agora, politica, daqui=max(resta.total_seconds(), degrau))
-    if resta > timedelta(0):
+    if resta:
         return _espera(novo, "absent", agora, politica, daqui=resta.total_seconds())
     if andamento.recusa is not None:
         return _recusada(andamento, andamento.recusa)
