@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from state_machine.invoice.fields import Campo
     from state_machine.protocol.audit import Listagem
     from state_machine.protocol.channel import Ambiente, Natureza
-    from state_machine.protocol.emission import Download, Finding, Found, Nota, Outcome, Rejected
+    from state_machine.protocol.emission import Download, Finding, Found, Nota, NotSent, Outcome, Rejected
 
 
 Key = TypeVar("Key", bound=NaturalKey)
@@ -123,6 +123,13 @@ class Adapter(Protocol[Key]):
 
     def explain(self, recusa: Rejected) -> Explicacao:
         """Say in plain pt-BR why a note was refused, and which field repairs it."""
+        ...
+
+    async def prepare(self, payload: bytes) -> bytes | NotSent:
+        """Make the exact bytes to send of the stored ones, signed for one; only asked where ``natureza.prepares``.
+
+        They are stored before the first of them leaves, and sent as they are from then on.
+        """
         ...
 
     async def submit(self, payload: bytes) -> Outcome:

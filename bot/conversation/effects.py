@@ -186,6 +186,7 @@ class Hands:
                 serie_rps=rps.serie if rps else None,
                 numero_rps=rps.numero if rps else None,
                 canal=gateway.name,
+                a_preparar=gateway.natureza.prepares,
                 ambiente=gateway.ambiente,
                 chave=chave if chave != intent.id_integracao else None,
             ),

@@ -12,10 +12,11 @@ from persistence.fiscal import emissions, suspension
 from persistence.fiscal.emissions import LEASE_SECONDS
 from persistence.idempotency import gateway_operations
 from persistence.idempotency.records import Conflict
-from state_machine.protocol.emission import StatusEmissao
+from state_machine.protocol.emission import NotSent, StatusEmissao
 from state_machine.protocol.reconciliation import (
     SUSPENDED_PROBE,
     Passo,
+    apos_envio,
     conta_ausencia,
     deve_perguntar,
     dispensada,
@@ -61,6 +62,12 @@ class Clearance:
             anteriores = await self._earlier(tarefa)
             if anteriores is not None:
                 return anteriores
+        if tarefa.a_preparar:
+            made = await self._channels.of(tarefa.canal).prepare(tarefa.payload)
+            if isinstance(made, NotSent):
+                return apos_envio(tarefa.andamento, made, tarefa.clock.now(), self._politica)
+            async with self._database.transaction() as connection:
+                tarefa = await emissions.prepared(connection, tarefa, made)
         async with self._database.transaction() as connection:
             pronta = await emissions.start_sending(connection, tarefa, LEASE_SECONDS)
             if pronta is not None:

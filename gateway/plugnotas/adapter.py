@@ -108,6 +108,10 @@ class PlugNotas:
         """Return the exact bytes to send for ``intent``; raises ``ValueError`` for an impossible value."""
         return bodies.build(intent)
 
+    async def prepare(self, payload: bytes) -> bytes:
+        """Return the bytes as the turn made them: PlugNotas signs for us."""
+        return payload
+
     async def submit(self, payload: bytes) -> Outcome:
         """Send stored bytes once, as they are; raises ``ValueError`` if they are not one note of ours."""
         key = bodies.key_of(payload)

@@ -59,6 +59,7 @@ class Tarefa:
     primeira: bool  # no earlier attempt at this revision, and no session that this one repairs: nothing to ask before
     prestador_id: int
     payload: bytes
+    a_preparar: bool  # the channel has yet to make the bytes to send
     id_externo: str | None
     correlacao: str | None
     andamento: Andamento
@@ -110,6 +111,19 @@ WHERE id = :id AND epoch = :epoch AND status = 'pendente'
 """)
 
 
+_PREPARED = sa.text("""
+UPDATE nfse_emissao SET payload_enviado = :payload, a_preparar = false
+WHERE id = :id AND epoch = :epoch AND status = 'pendente' AND a_preparar
+""")
+_VERSIONS = sa.text("""
+INSERT INTO nfse_preparo (emissao_id, versao, payload)
+SELECT :id, coalesce(max(p.versao), 0) + v.ordem, v.payload
+FROM (VALUES (1, CAST(:antes AS bytea)), (2, CAST(:payload AS bytea))) AS v (ordem, payload)
+LEFT JOIN nfse_preparo p ON p.emissao_id = :id
+GROUP BY v.ordem, v.payload
+""")
+
+
 async def claim(
     connection: Connection,
     livres: int,
@@ -152,6 +166,7 @@ def _tarefa(row: Any, tomada_em: float) -> Tarefa:
         primeira=row.primeira,
         prestador_id=row.prestador_id,
         payload=row.payload_enviado,
+        a_preparar=row.a_preparar,
         id_externo=row.id_externo,
         correlacao=row.correlacao,
         andamento=_andamento(row, StatusEmissao(row.era)),
@@ -207,6 +222,16 @@ def _recusa(kept: Any) -> Rejected | None:
     if kept is None:
         return None
     return Rejected(kept["mensagem"], tuple(kept["codigos"]), tuple((path, says) for path, says in kept["campos"]))
+
+
+async def prepared(connection: Connection, tarefa: Tarefa, payload: bytes) -> Tarefa:
+    """Make ``payload`` the bytes that are sent, and keep those before. Raises ``EmissionLeaseLostError``."""
+    values = {"id": tarefa.id, "epoch": tarefa.epoch, "payload": payload}
+    if (await connection.execute(_PREPARED, values)).rowcount != 1:
+        raise EmissionLeaseLostError(tarefa.andamento.id_integracao)
+    versions = {"id": tarefa.id, "antes": tarefa.payload, "payload": payload}
+    await connection.execute(_VERSIONS, versions)
+    return replace(tarefa, payload=payload, a_preparar=False)
 
 
 async def start_sending(connection: Connection, tarefa: Tarefa, lease_seconds: float) -> Tarefa | None:

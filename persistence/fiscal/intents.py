@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NovaEmissao:
-    """What the user confirmed, ready to be stored; ``payload`` is what will be sent, byte for byte."""
+    """What the user confirmed, ready to be stored; ``payload`` is what will be sent, byte for byte.
+
+    ``a_preparar``: the channel makes what is sent of it, in the worker.
+    """
 
     session_id: int
     sessao_id: str
@@ -43,6 +46,7 @@ class NovaEmissao:
     numero_rps: int | None = None
     canal: str = PRIMEIRO
     ambiente: Ambiente | None = None  # the installation's
+    a_preparar: bool = False
     chave: str | None = None  # text form of the natural key where that is not ``id_integracao``
 
 
@@ -116,5 +120,6 @@ async def create(connection: Connection, nova: NovaEmissao) -> int:
         "canal": nova.canal,
         "ambiente": nova.ambiente,
         "chave_natural": nova.chave,
+        "a_preparar": nova.a_preparar,
     }
     return int((await connection.execute(_CREATE, values)).scalar_one())

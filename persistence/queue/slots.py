@@ -99,6 +99,7 @@ WITH RECURSIVE janela AS MATERIALIZED (
         greatest(coalesce(extract(epoch FROM p.sonda_em - now()), 0), 0)::float8 AS sonda_em,
         due.status = 'pendente' AND e.prestador_cnpj <> ALL(CAST(:quietas AS text[]))
             AND p.envio_suspenso IS NULL AND e.tentativa = 1 AND s.origem IS NULL
+            AND NOT e.a_preparar
             AND coalesce(e.desejado_em, e.criado_em) > now() - make_interval(secs => :recente) AS pronta
     FROM due JOIN nfse_emissao e ON e.id = due.id
     JOIN session_snapshot s ON s.id = e.session_id JOIN empresa p ON p.id = e.prestador_id

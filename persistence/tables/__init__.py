@@ -4,7 +4,7 @@ from persistence.tables.arrival import MENSAGENS, MENSAGENS_ABERTAS, MENSAGENS_L
 from persistence.tables.base import metadata
 from persistence.tables.cancellations import cancelamento
 from persistence.tables.departure import outbox
-from persistence.tables.emissions import gateway_tentativas, nfse_documento, nfse_emissao, nfse_processada
+from persistence.tables.emissions import gateway_tentativas, nfse_documento, nfse_emissao, nfse_preparo, nfse_processada
 from persistence.tables.idempotency import idempotency_records
 from persistence.tables.numbering import numeracao, numeracao_uso
 from persistence.tables.operation import disjuntor, job_slots, modelo_uso, painel
@@ -49,6 +49,7 @@ __all__ = [
     "modelo_uso",
     "nfse_documento",
     "nfse_emissao",
+    "nfse_preparo",
     "nfse_processada",
     "numeracao",
     "numeracao_uso",

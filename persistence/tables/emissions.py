@@ -34,6 +34,7 @@ nfse_emissao = sa.Table(
     sa.Column("competencia", sa.Date, nullable=False),
     sa.Column("impressao", sa.Text, nullable=False),  # SHA-256 fingerprint of the content
     sa.Column("payload_enviado", sa.LargeBinary, nullable=False),  # the exact bytes; resent only as they are
+    sa.Column("a_preparar", sa.Boolean, nullable=False, server_default="false"),  # its channel has yet to make them
     sa.Column("resposta_gateway", JSONB),  # the newest JSON received, whole; older releases: our reading of it
     sa.Column("leitura_gateway", JSONB),  # what we read in the newest answer that told something
     sa.Column("id_externo", sa.Text),
@@ -149,6 +150,17 @@ nfse_documento = sa.Table(
     sa.Column("conteudo", sa.LargeBinary, nullable=False),
     now("criado_em"),
     sa.UniqueConstraint("emissao_id", "formato"),
+)
+
+nfse_preparo = sa.Table(
+    "nfse_preparo",  # every version of the bytes of an emission whose channel prepares them
+    metadata,
+    id_(),
+    sa.Column("emissao_id", sa.ForeignKey("nfse_emissao.id"), nullable=False),
+    sa.Column("versao", sa.Integer, nullable=False),  # 1: as the turn stored them; the last one is sent
+    sa.Column("payload", sa.LargeBinary, nullable=False),
+    now("em"),
+    sa.UniqueConstraint("emissao_id", "versao"),
 )
 
 gateway_tentativas = sa.Table(

@@ -27,6 +27,18 @@ def upgrade() -> None:
     op.add_column('nfse_emissao', sa.Column('ambiente', sa.Text(), nullable=True))
     op.add_column('nfse_emissao', sa.Column('chave_natural', sa.Text(), nullable=True))
     op.add_column('nfse_emissao', sa.Column('ausencias', sa.Integer(), server_default='0', nullable=False))
+    op.add_column('nfse_emissao', sa.Column('a_preparar', sa.Boolean(), server_default='false', nullable=False))
+    op.create_table(
+        'nfse_preparo',
+        sa.Column('id', sa.BigInteger(), sa.Identity(always=False), nullable=False),
+        sa.Column('emissao_id', sa.BigInteger(), nullable=False),
+        sa.Column('versao', sa.Integer(), nullable=False),
+        sa.Column('payload', sa.LargeBinary(), nullable=False),
+        sa.Column('em', sa.DateTime(timezone=True), server_default=sa.text('now()'), nullable=False),
+        sa.ForeignKeyConstraint(['emissao_id'], ['nfse_emissao.id'], name=op.f('fk_nfse_preparo_emissao_id_nfse_emissao')),
+        sa.PrimaryKeyConstraint('id', name=op.f('pk_nfse_preparo')),
+        sa.UniqueConstraint('emissao_id', 'versao', name=op.f('uq_nfse_preparo_emissao_id_versao')),
+    )
     op.create_index(
         'uq_nfse_emissao_chave_em_curso',
         'nfse_emissao',
@@ -43,8 +55,9 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
+    op.drop_table('nfse_preparo')
     op.drop_index('ix_nfse_emissao_chave', table_name='nfse_emissao')
     op.drop_index('uq_nfse_emissao_chave_em_curso', table_name='nfse_emissao')
-    for column in ('ausencias', 'chave_natural', 'ambiente', 'canal'):
+    for column in ('a_preparar', 'ausencias', 'chave_natural', 'ambiente', 'canal'):
         op.drop_column('nfse_emissao', column)
     op.drop_table('empresa_canal')

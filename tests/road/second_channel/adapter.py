@@ -59,6 +59,7 @@ NATUREZA = Natureza(
     lists_by=None,
     numbers="we",
     webhook=False,
+    prepares=True,
 )
 _BEFORE_SENDING = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _SITUACOES = {"normal": Situacao.AUTORIZADA, "substituida": Situacao.CANCELADA, "cancelada": Situacao.CANCELADA}
@@ -87,6 +88,7 @@ class CityChannel:
     def __init__(self, url: str, around: Surroundings) -> None:
         self.ambiente: Ambiente = around.ambiente
         self.lines = around.lines
+        self.dies = False
         self._way = Destination(url, timeout=2.0, guard=around.guard, observe=tape.observe)
 
     def key_for(self, intent: Intent) -> CityKey:
@@ -116,7 +118,17 @@ class CityChannel:
     def explain(self, recusa: Rejected) -> Explicacao:
         return Explicacao(f"a cidade disse “{recusa.mensagem}”", None, suporte=True)
 
+    async def prepare(self, payload: bytes) -> bytes | NotSent:
+        key = self.key(json.loads(payload)["prestador"], json.loads(payload)["chave"])
+        result = await self._call(key.prestador, Kind.QUESTION, "/assinaturas", payload, "PUT")
+        if not isinstance(result, Answer) or result.status != 200:
+            return NotSent("not signed")
+        return result.body
+
     async def submit(self, payload: bytes) -> Outcome:
+        if self.dies:
+            self.dies = False
+            raise RuntimeError("the worker ends before the first byte leaves")
         key = self.key(json.loads(payload)["prestador"], json.loads(payload)["chave"])
         result = await self._call(key.prestador, Kind.SUBMISSION, "/notas", payload)
         if not isinstance(result, Answer):
@@ -176,11 +188,11 @@ class CityChannel:
         await self._way.aclose()
 
     async def _call(
-        self, prestador: str, kind: Kind, path: str, content: bytes | None = None
+        self, prestador: str, kind: Kind, path: str, content: bytes | None = None, method: str = "POST"
     ) -> Answer | httpx.HTTPError:
         try:
             with self.lines.call(prestador, kind) as breaker:
-                return await self._way.request("POST" if content else "GET", path, content=content, breaker=breaker)
+                return await self._way.request(method if content else "GET", path, content=content, breaker=breaker)
         except httpx.HTTPError as error:
             return error
 

@@ -46,8 +46,9 @@ class City(Simulator):
         self._looks = 0
 
     def routes(self) -> Iterable[web.AbstractRouteDef]:
-        """Return the four services."""
+        """Return the services."""
         return (
+            web.put("/assinaturas", self._sign),
             web.post("/notas", self._submit),
             web.get("/notas/{chave}", self._look),
             web.post("/notas/{numero}/cancelamento", self._cancel),
@@ -62,6 +63,12 @@ class City(Simulator):
         """Return all notes that were ever made under a key."""
         return [note for note in self.book if note.chave == chave]
 
+    async def _sign(self, request: web.Request) -> web.StreamResponse:
+        """Sign a request, each time otherwise."""
+        pedido = await request.json()
+        self.ledger.append("signed", referencia=pedido["referencia"])
+        return answer({**pedido, "assinatura": len(self.ledger.of("signed"))})
+
     async def _submit(self, request: web.Request) -> web.StreamResponse:
         pedido = await request.json()
         self.ledger.append("submission", chave=pedido["chave"], corpo=(await request.read()).decode())
@@ -69,6 +76,8 @@ class City(Simulator):
             self._looks, self.late = self.late, None
             self._under_way.append(pedido)
             return cut(request)
+        if not pedido.get("assinatura"):
+            return answer({"erro": {"codigo": "C11", "mensagem": "falta a assinatura"}}, 422)
         if not pedido["valor"]:
             return answer({"erro": {"codigo": "C10", "mensagem": "valor inválido"}}, 422)
         body = self._issue(pedido)

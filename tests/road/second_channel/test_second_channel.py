@@ -17,7 +17,7 @@ from gateway.registry import REGISTRY
 from operations.channel import choose
 from operations.company import add_company
 from operations.protocol import CommandRefusedError
-from state_machine.protocol.channel import Natureza
+from state_machine.protocol.channel import Ambiente, Canal, Natureza
 from state_machine.values.documents import CNPJ
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ async def _steps(scene: Scene, person: Person) -> list[tuple[str, str]]:
 def test_the_channel_differs_in_every_flag() -> None:
     """What both had in common, this proof would not show."""
     usual = NATURES["plugnotas"]
-    assert [name for name in Natureza.__slots__ if getattr(usual, name) == getattr(NATUREZA, name)] == ["prepares"]
+    assert [name for name in Natureza.__slots__ if getattr(usual, name) == getattr(NATUREZA, name)] == []
 
 
 async def test_the_answer_is_the_note(road: Road, city: City) -> None:
@@ -173,6 +173,33 @@ async def test_a_note_that_voided_another_is_for_people(road: Road, city: City) 
     )
     assert emission["status"] == "conflito"
     assert "voided" in emission["erro_mensagem"]
+
+
+async def test_what_was_prepared_is_what_leaves(road: Road, city: City) -> None:
+    """The worker dies between signing and sending: the bytes that it stored go out, and no second signature is made."""
+    worker: Any = road.house.emissions._work.__self__
+    worker._channels.of(Canal(NAME, Ambiente.HOMOLOGACAO)).dies = True
+    ana = await _confirmed(road)
+    session = (await road.reached(ana, "processando"))["sessao_id"]
+    pool = road.database.pool
+    died = "SELECT id FROM nfse_emissao WHERE sessao_id = $1 AND status = 'enviando' AND NOT a_preparar"
+    emission = await until(lambda: pool.fetchval(died, session))
+    await until(lambda: _is_free(worker))
+    await pool.execute("UPDATE nfse_emissao SET lease_until = now() WHERE id = $1", emission)
+    await pool.execute("UPDATE idempotency_records SET lease_until = now() WHERE process_instance_id = $1", session)
+    note = await _one_note(road, city, ana)
+
+    versions = "SELECT payload FROM nfse_preparo WHERE emissao_id = $1 ORDER BY versao"
+    stored, signed = [row["payload"] for row in await pool.fetch(versions, emission)]
+    assert b"assinatura" not in stored
+    assert signed == await pool.fetchval("SELECT payload_enviado FROM nfse_emissao WHERE id = $1", emission)
+    [sent] = [r.data["corpo"] for r in city.ledger.of("submission") if r.data["chave"] == note.chave]
+    assert sent.encode() == signed
+    assert sum(r.data["referencia"].startswith(session) for r in city.ledger.of("signed")) == 1
+
+
+async def _is_free(worker: Any) -> bool:
+    return not worker._held
 
 
 async def test_copies_of_a_yes_are_one_note(road: Road, city: City) -> None:

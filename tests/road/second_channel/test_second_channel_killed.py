@@ -68,6 +68,7 @@ class Moment:
 
 
 MOMENTS = [
+    Moment("the bytes are signed", lambda r: r.kind == "signed"),
     Moment("the submission arrives", lambda r: r.kind == "submission"),
     Moment("the note is made", lambda r: r.kind == "note.created"),
     Moment("the note is looked for", lambda r: r.kind == "looked", lost=True),
