@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from persistence.db.clock import database_now
-from persistence.fiscal import emissions, suspension
+from persistence.fiscal import emissions, intents, suspension
 from persistence.fiscal.emissions import LEASE_SECONDS
 from persistence.idempotency import gateway_operations
 from persistence.idempotency.records import Conflict
@@ -67,7 +67,7 @@ class Clearance:
             if isinstance(made, NotSent):
                 return apos_envio(tarefa.andamento, made, tarefa.clock.now(), self._politica)
             async with self._database.transaction() as connection:
-                tarefa = await emissions.prepared(connection, tarefa, made)
+                tarefa = await intents.prepared(connection, tarefa, made)
         async with self._database.transaction() as connection:
             pronta = await emissions.start_sending(connection, tarefa, LEASE_SECONDS)
             if pronta is not None:

@@ -111,19 +111,6 @@ WHERE id = :id AND epoch = :epoch AND status = 'pendente'
 """)
 
 
-_PREPARED = sa.text("""
-UPDATE nfse_emissao SET payload_enviado = :payload, a_preparar = false
-WHERE id = :id AND epoch = :epoch AND status = 'pendente' AND a_preparar
-""")
-_VERSIONS = sa.text("""
-INSERT INTO nfse_preparo (emissao_id, versao, payload)
-SELECT :id, coalesce(max(p.versao), 0) + v.ordem, v.payload
-FROM (VALUES (1, CAST(:antes AS bytea)), (2, CAST(:payload AS bytea))) AS v (ordem, payload)
-LEFT JOIN nfse_preparo p ON p.emissao_id = :id
-GROUP BY v.ordem, v.payload
-""")
-
-
 async def claim(
     connection: Connection,
     livres: int,
@@ -222,16 +209,6 @@ def _recusa(kept: Any) -> Rejected | None:
     if kept is None:
         return None
     return Rejected(kept["mensagem"], tuple(kept["codigos"]), tuple((path, says) for path, says in kept["campos"]))
-
-
-async def prepared(connection: Connection, tarefa: Tarefa, payload: bytes) -> Tarefa:
-    """Make ``payload`` the bytes that are sent, and keep those before. Raises ``EmissionLeaseLostError``."""
-    values = {"id": tarefa.id, "epoch": tarefa.epoch, "payload": payload}
-    if (await connection.execute(_PREPARED, values)).rowcount != 1:
-        raise EmissionLeaseLostError(tarefa.andamento.id_integracao)
-    versions = {"id": tarefa.id, "antes": tarefa.payload, "payload": payload}
-    await connection.execute(_VERSIONS, versions)
-    return replace(tarefa, payload=payload, a_preparar=False)
 
 
 async def start_sending(connection: Connection, tarefa: Tarefa, lease_seconds: float) -> Tarefa | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from persistence.fiscal.emissions import EmissionLeaseLostError
 from persistence.tables import cliente_tomador, nfse_emissao
 from state_machine.invoice.content import Conteudo
 from state_machine.protocol.channel import PRIMEIRO, Ambiente
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from persistence.db.connection import Connection
+    from persistence.fiscal.emissions import Tarefa
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,19 @@ _CREATE = (
 )
 
 
+_PREPARED = sa.text("""
+UPDATE nfse_emissao SET payload_enviado = :payload, a_preparar = false
+WHERE id = :id AND epoch = :epoch AND status = 'pendente' AND a_preparar
+""")
+_VERSIONS = sa.text("""
+INSERT INTO nfse_preparo (emissao_id, versao, payload)
+SELECT :id, coalesce(max(p.versao), 0) + v.ordem, v.payload
+FROM (VALUES (1, CAST(:antes AS bytea)), (2, CAST(:payload AS bytea))) AS v (ordem, payload)
+LEFT JOIN nfse_preparo p ON p.emissao_id = :id
+GROUP BY v.ordem, v.payload
+""")
+
+
 def _content(nova: NovaEmissao) -> Conteudo:
     return Conteudo(
         nova.prestador_cnpj,
@@ -123,3 +138,13 @@ async def create(connection: Connection, nova: NovaEmissao) -> int:
         "a_preparar": nova.a_preparar,
     }
     return int((await connection.execute(_CREATE, values)).scalar_one())
+
+
+async def prepared(connection: Connection, tarefa: Tarefa, payload: bytes) -> Tarefa:
+    """Make ``payload`` the bytes that are sent, and keep those before. Raises ``EmissionLeaseLostError``."""
+    values = {"id": tarefa.id, "epoch": tarefa.epoch, "payload": payload}
+    if (await connection.execute(_PREPARED, values)).rowcount != 1:
+        raise EmissionLeaseLostError(tarefa.andamento.id_integracao)
+    versions = {"id": tarefa.id, "antes": tarefa.payload, "payload": payload}
+    await connection.execute(_VERSIONS, versions)
+    return replace(tarefa, payload=payload, a_preparar=False)
