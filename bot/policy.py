@@ -11,8 +11,7 @@ import structlog
 from bot.budgets import Limits
 from gateway.lines import CallKind, Lines
 from persistence.people.retention import Prazos
-from state_machine.protocol.reconciliation import Politica
-from state_machine.protocol.retry import Retentativas
+from state_machine.protocol.retry import Politica, Retentativas
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from persistence.db.engine import Database
     from persistence.queue.inbox import Inbox
     from persistence.queue.lanes import InboxRow, Lanes, Lease
-    from state_machine.protocol.reconciliation import Politica
+    from state_machine.protocol.retry import Politica
 
 SHORTEST_PAUSE = 0.1  # seconds, when the circuit is just being probed
 SEND_WITHIN = 1 / 3  # of the lease: a worker frozen for longer than this after claiming must not send any more

@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from persistence.db.engine import Database
     from persistence.fiscal.emissions import Tarefa
     from state_machine.protocol.channel import Natureza
-    from state_machine.protocol.reconciliation import Politica, Retida
+    from state_machine.protocol.reconciliation import Retida
     from state_machine.protocol.reprocessing import Anterior
+    from state_machine.protocol.retry import Politica
 
 SHORTEST_WAIT = 0.1  # seconds, so that nobody runs in circles
 

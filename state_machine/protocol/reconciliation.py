@@ -12,7 +12,7 @@ that a second submission is destructive and how often absence must be seen (``Na
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, assert_never
 
@@ -38,12 +38,10 @@ from state_machine.protocol.emission import (
     StatusEmissao,
     Unknown,
 )
-from state_machine.protocol.retry import Retentativas
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from state_machine.invoice.content import Conteudo
+    from state_machine.protocol.retry import Politica
 
 ABSENT_TWICE_AFTER = Natureza().absence_spacing
 SUSPENDED_PROBE = 300.0  # seconds between probes while our credentials are refused
@@ -58,42 +56,6 @@ Aviso = Literal["autorizada", "rejeitada", "falhou", "demorou", "ainda_quer"]
 Retida = Literal["circuito", "credencial", "tentativa_anterior", "registro", "pessoa"]
 """Why an emission waits without a call: the gateway is down, it refuses us, an earlier attempt, another's record, or
 the person must say whether the invoice is still wanted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Politica:
-    """Tunables: ``escada`` in seconds (the last repeats), ``avisar_apos`` until the user hears that it takes long.
-
-    ``retentativas`` paces what certainly was not taken; ``escada`` paces the questions about what may have been.
-    ``natureza`` is that of the channel in question.
-    """
-
-    escada: Sequence[float] = (2, 10, 30, 120, 300, 900, 3600)
-    avisar_apos: timedelta = timedelta(seconds=30)
-    retentativas: Retentativas = field(default_factory=Retentativas)
-    natureza: Natureza = field(default_factory=Natureza)
-
-    def de(self, natureza: Natureza) -> Politica:
-        """Return the same tunables for a channel of this nature."""
-        return replace(self, natureza=natureza)
-
-    def degrau(self, subidos: int) -> float:
-        """Return the seconds of the rung after ``subidos`` rungs."""
-        return self.escada[min(subidos, len(self.escada) - 1)]
-
-    def proxima(
-        self, idade: timedelta, degrau: float, daqui: float | None, *, avisado: bool
-    ) -> tuple[float, Literal["demorou"] | None]:
-        """Return the seconds until the next look, and the news where the user is to hear now that it takes long.
-
-        ``daqui`` is when it must be; else it is the rung ``degrau``, or earlier to tell the user in time.
-        """
-        if avisado:
-            return degrau if daqui is None else daqui, None
-        ate_avisar = (self.avisar_apos - idade).total_seconds()
-        if ate_avisar <= 0:
-            return degrau if daqui is None else daqui, "demorou"
-        return min(degrau, ate_avisar) if daqui is None else daqui, None
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from state_machine.protocol.emission import Finding
-    from state_machine.protocol.reconciliation import Andamento, Politica
+    from state_machine.protocol.reconciliation import Andamento
+    from state_machine.protocol.retry import Politica
 
 
 class Parecer(Enum):

@@ -29,13 +29,13 @@ from state_machine.protocol.reconciliation import (
     ASSENTADOS,
     CONTENT_WITHIN,
     GIVE_UP_ASKING_AFTER,
-    Politica,
     apos_consulta,
     apos_envio,
     deve_enviar,
     deve_perguntar,
     sem_chamada,
 )
+from state_machine.protocol.retry import Politica
 
 
 @pytest.mark.parametrize(
