@@ -17,6 +17,7 @@ from bot.wiring.outside import open_outside
 from bot.wiring.pumps import Pumps
 from bot.wiring.stores import Stores, open_stores
 from bot.wiring.web import probe_app, web_app
+from gateway.registry import REGISTRY
 
 if TYPE_CHECKING:
     import asyncio
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from bot.loops.supervision import Loop
     from bot.loops.worker import LaneWorker
     from bot.settings import Settings
+    from gateway.registry import ChannelRow
 
 
 @dataclass(frozen=True)
@@ -56,13 +58,16 @@ class House(Stores):
 
 
 @asynccontextmanager
-async def open_house(settings: Settings, database_url: str, redis_url: str) -> AsyncIterator[House]:
-    """Open the house on these servers; everything is closed again in reverse order."""
-    async with open_stores(settings, database_url, redis_url) as stores, open_outside(stores) as outside:
+async def open_house(
+    settings: Settings, database_url: str, redis_url: str, *, registry: Mapping[str, ChannelRow] = REGISTRY
+) -> AsyncIterator[House]:
+    """Open the house on these servers, with the channels of ``registry``; all is closed again in reverse order."""
+    opened = open_stores(settings, database_url, redis_url, tuple(registry))
+    async with opened as stores, open_outside(stores, registry) as outside:
         pumps = Pumps(stores, outside)
         async with open_worker(stores, outside, pumps) as worker:
             database, inbox = stores.database, stores.inbox
-            audit = Audit(database, outside.gateway, outside.lines, stores.metrics, ring=pumps.ring)
+            audit = Audit(database, outside.channels, stores.metrics, ring=pumps.ring)
             jobs = JobContext(database, inbox, stores.backlog, audit.daily, prazos_of(settings))
             schedule = Schedule(jobs)
             slow_notices = SlowNotices(database, inbox, politica_of(settings).avisar_apos)

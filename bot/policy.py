@@ -11,8 +11,7 @@ import structlog
 from bot.budgets import Limits
 from gateway.lines import CallKind, Lines
 from persistence.people.retention import Prazos
-from state_machine.protocol.reconciliation import Politica
-from state_machine.protocol.retry import Retentativas
+from state_machine.protocol.retry import Politica, Retentativas
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,32 +37,45 @@ def politica_of(settings: Settings) -> Politica:
     )
 
 
-def open_lines(settings: Settings, metrics: Metrics, watch: Callable[[str], Callable[[int], None]]) -> Lines:
-    """Return this process's lines to the fiscal gateway; each replica judges by its own calls.
+def lines_of(
+    settings: Settings, metrics: Metrics, watch: Callable[[str], Callable[[int], None]]
+) -> Callable[[], Lines]:
+    """Return what opens the lines of one channel; each replica judges by its own calls, figures are of all channels.
 
     ``watch`` returns, for each kind of call, what is told how many companies' breakers are open.
     """
     heard = {kind: watch(f"gateway_{kind}") for kind in CallKind}
     open_now = dict.fromkeys(CallKind, 0)
 
-    def changed(kind: CallKind, count: int) -> None:
-        before, open_now[kind] = open_now[kind], count
+    def changed(kind: CallKind, more: int) -> None:
+        open_now[kind] += more
+        count = open_now[kind]
         metrics.gateway_circuit_open.set(any(open_now.values()))
         metrics.gateway_circuits_open.labels(kind).set(count)
         heard[kind](count)
-        if count > before:
+        if more > 0:
             log.error("gateway_circuit_open", kind=kind, count=count, seconds=settings.gateway_breaker_seconds)
         else:
             log.info("gateway_circuit_closed", kind=kind, count=count)
 
     for kind in CallKind:
         metrics.gateway_circuits_open.labels(kind).set(0)
-    return Lines(
-        clock=time.monotonic,
-        threshold=settings.gateway_breaker_failures,
-        cooldown=settings.gateway_breaker_seconds,
-        on_change=changed,
-    )
+
+    def opened() -> Lines:
+        here = dict.fromkeys(CallKind, 0)
+
+        def on_change(kind: CallKind, count: int) -> None:
+            before, here[kind] = here[kind], count
+            changed(kind, count - before)
+
+        return Lines(
+            clock=time.monotonic,
+            threshold=settings.gateway_breaker_failures,
+            cooldown=settings.gateway_breaker_seconds,
+            on_change=on_change,
+        )
+
+    return opened
 
 
 def limits_of(settings: Settings) -> Limits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from extractor.contract import Extractor
-from gateway.port import FiscalGateway, ListingGateway
+from gateway.port import FiscalGateway
 
 if TYPE_CHECKING:
     from gateway.register.cnpj import Consulta
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gateway.whatsapp.media import Uploaded
     from gateway.whatsapp.messages import Mensagem
 
-__all__ = ["Extractor", "FiscalGateway", "ListingGateway", "Messenger", "Register"]
+__all__ = ["Extractor", "FiscalGateway", "Messenger", "Register"]
 
 
 class Messenger(Protocol):

@@ -53,7 +53,7 @@ class Settings(BaseSettings):
     whatsapp_app_secret: SecretStr = SecretStr("")  # one, or two with a comma while rotating
     whatsapp_verify_token: SecretStr = SecretStr("")
 
-    gateway: Literal["plugnotas"] = "plugnotas"
+    gateway: Literal["plugnotas"] = "plugnotas"  # the channel of new companies, a row of ``gateway.registry``
     plugnotas_url: str = "https://api.plugnotas.com.br"
     plugnotas_api_key: SecretStr = SecretStr("")
     gateway_webhook_secret: SecretStr = SecretStr("")  # of the header; one, or two with a comma while rotating

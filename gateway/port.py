@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+
+from state_machine.protocol.channel import NaturalKey
 
 if TYPE_CHECKING:
     from datetime import date
     from decimal import Decimal
 
+    from gateway.lines import Lines
     from state_machine.cancellation.machine import MotivoCancelamento
     from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome
+    from state_machine.invoice.fields import Campo
     from state_machine.protocol.audit import Listagem
-    from state_machine.protocol.emission import Download, Finding, Found, NaturalKey, Nota, Outcome
+    from state_machine.protocol.channel import Ambiente, Natureza
+    from state_machine.protocol.emission import Download, Finding, Found, Nota, NotSent, Outcome, Rejected
+
+
+Key = TypeVar("Key", bound=NaturalKey)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,20 +85,58 @@ class InvoiceIntent:
     rps: Rps | None = None
 
 
-class FiscalGateway(Protocol):
-    """Three questions and two orders. None raises for what the other side does: every answer is a value."""
+@dataclass(frozen=True, slots=True)
+class Explicacao:
+    """Why a note was rejected: ``texto`` is a short pt-BR phrase; ``campo`` what the user can change, if anything.
+
+    ``suporte`` is true when only staff can repair it (the company's own registration or our layout).
+    """
+
+    texto: str
+    campo: Campo | None
+    suporte: bool = False
+
+
+class Adapter(Protocol[Key]):
+    """A channel to one authority in one environment. Nothing raises for what the other side does: answers are values.
+
+    ``natureza`` says which of the methods mean something here, and what an absence is worth. ``lines`` are the
+    channel's own; whoever calls asks their breaker first.
+    """
 
     name: str
+    ambiente: Ambiente
+    natureza: Natureza
+    lines: Lines
+
+    def key_for(self, intent: InvoiceIntent) -> Key:
+        """Return the key under which the authority will know ``intent``; pure."""
+        ...
+
+    def key(self, prestador: str, texto: str) -> Key:
+        """Read a key back from its text form. Raises ``ValueError`` for text that is none."""
+        ...
 
     def payload(self, intent: InvoiceIntent) -> bytes:
         """Return the exact bytes to send for ``intent``; pure, so that they can be stored before they leave."""
+        ...
+
+    def explain(self, recusa: Rejected) -> Explicacao:
+        """Say in plain pt-BR why a note was refused, and which field repairs it."""
+        ...
+
+    async def prepare(self, payload: bytes) -> bytes | NotSent:
+        """Make the exact bytes to send of the stored ones, signed for one; only asked where ``natureza.prepares``.
+
+        They are stored before the first of them leaves, and sent as they are from then on.
+        """
         ...
 
     async def submit(self, payload: bytes) -> Outcome:
         """Send stored bytes once."""
         ...
 
-    async def find(self, key: NaturalKey) -> Finding:
+    async def find(self, key: Key) -> Finding:
         """Ask for the note under our key."""
         ...
 
@@ -102,18 +148,25 @@ class FiscalGateway(Protocol):
         """Ask once for the cancellation of an issued note."""
         ...
 
-    async def cancellation(self, key: NaturalKey, id_externo: str, protocolo: str | None) -> CancelFinding:
+    async def cancellation(self, key: Key, id_externo: str, protocolo: str | None) -> CancelFinding:
         """Say what became of a request to cancel (``protocolo``: as far as its answer reached us) and of the note."""
         ...
 
-
-class ListingGateway(Protocol):
-    """A gateway that can list what it holds; apart, since an authority may do so by another order than by days."""
-
     async def listing(self, prestador: str, inicio: date, fim: date, cursor: str | None = None) -> Listagem:
-        """Return one page of a prestador's notes of some days (both included, São Paulo), from ``cursor`` on."""
+        """Return one page of a prestador's notes of some days (both included, São Paulo), from ``cursor`` on.
+
+        Only asked where ``natureza.lists_by`` is ``days``.
+        """
         ...
 
     async def whole(self, prestador: str, nota: Nota) -> Found:
         """Return a listed note with its text, competence and code, as far as its XML shows them."""
         ...
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        ...
+
+
+FiscalGateway = Adapter[Any]
+"""A channel whose keys are opaque: they come from it and go back to it."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
     from persistence.people.companies import Revogado
+    from state_machine.protocol.channel import Canal
 
 REGIMES = ("mei", "simples", "normal")
 # Most of our users are MEI; 170101 is "assessoria ou consultoria de qualquer natureza" of the national list.
@@ -101,15 +102,16 @@ def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
     return said if form.serie_rps is None else {**said, "serie_rps": form.serie_rps or None}, phones
 
 
-async def add_company(database: Database, form: CompanyForm) -> int:
+async def add_company(database: Database, form: CompanyForm, canal: Canal | None = None) -> int:
     """Store the company and its people, or update them; returns its id. Raises ``CompanyError``: nothing changed.
 
+    ``canal`` is that of a new company; a known one keeps its own.
     Who may issue from now on is audited in the same commit, by the ids of their rows.
     """
     columns, phones = checked(form)
     try:
         async with database.transaction() as connection:
-            empresa_id, novos = await people.save_company(connection, columns, DEFAULTS, phones)
+            empresa_id, novos = await people.save_company(connection, columns, DEFAULTS, phones, canal=canal)
             if novos:
                 await audit.write(
                     connection,

@@ -140,6 +140,7 @@ def empresa_add(
     async def work(storage: Storage) -> None:
         from operations.company import CompanyError, CompanyForm, add_company
         from persistence.db.engine import Database
+        from state_machine.protocol.channel import Canal
 
         form = CompanyForm(
             cnpj,
@@ -156,7 +157,7 @@ def empresa_add(
         )
         database = await Database.open(storage.database_url, size=1)
         try:
-            await add_company(database, form)
+            await add_company(database, form, Canal(settings.gateway))
         except CompanyError as error:
             _fail(str(error))
         finally:

@@ -19,6 +19,7 @@ def add_to(app: typer.Typer, empresa: typer.Typer) -> None:
     """Put the commands of this module where they belong."""
     empresa.command("liberar")(liberar)
     empresa.command("certificado")(certificado)
+    empresa.command("canal")(canal)
     app.command()(reprocessar)
     app.command()(enviar)
     app.command()(numeracao)
@@ -62,6 +63,25 @@ def certificado(
     from operations.certificate import note_expiry
 
     _on_database(lambda database: note_expiry(database, cnpj, vence))
+
+
+def canal(
+    cnpj: Annotated[str, typer.Argument(help="CNPJ da empresa.")],
+    nome: Annotated[str | None, typer.Argument(help="Canal das próximas notas; sem ele, mostra o de agora.")] = None,
+    ambiente: Annotated[
+        str | None, typer.Option(help="producao ou homologacao; sem ele, o de PROSA_FISCAL_ENVIRONMENT.")
+    ] = None,
+    documento: Annotated[str, typer.Option(help="De que documentos: servico ou produto.")] = "servico",
+) -> None:
+    """Mostra ou muda o canal pelo qual a empresa emite; notas já confirmadas seguem no canal em que nasceram."""
+    from gateway.registry import REGISTRY
+    from operations.channel import choose, show
+
+    natures = {name: row.natureza for name, row in REGISTRY.items()}
+    if nome is None:
+        _on_database(lambda database: show(database, natures, cnpj, documento))
+    else:
+        _on_database(lambda database: choose(database, natures, cnpj, documento, nome, ambiente))
 
 
 def reprocessar(

@@ -8,10 +8,14 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, assert_never
 
 from bot.conversation.customers import remembered
+from bot.conversation.rps import Numbers
 from gateway.port import InvoiceIntent, Prestador, Tomador
+from gateway.registry import UnknownChannelError
 from persistence.fiscal import attempts, intents
 from persistence.fiscal.intents import NovaEmissao, integration_id
+from persistence.people import channels as company_channels
 from persistence.queue import outbox
+from persistence.versions import AnotherVersionError
 from state_machine.invoice.fields import Campo
 from state_machine.machine.effects import (
     Dispensar,
@@ -29,10 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable
     from datetime import datetime
 
-    from bot.conversation.rps import Numbers
     from bot.ports import FiscalGateway
     from gateway.port import Endereco, Rps
     from gateway.register.cnpj import CompanyEntry
+    from gateway.registry import Channels
     from persistence.db.connection import Connection
     from persistence.people.companies import Empresa
     from persistence.rows.outbox_messages import OutboxMessage
@@ -50,13 +54,19 @@ def one_reply(efeitos: Iterable[Efeito]) -> tuple[Efeito, ...]:
 class Hands:
     """Does what decisions want done; all of it in the caller's transaction."""
 
-    def __init__(self, gateway: FiscalGateway, numbers: Numbers) -> None:
-        self._gateway = gateway
-        self._numbers = numbers
+    def __init__(self, channels: Channels) -> None:
+        self._channels = channels
 
     async def may_number(self, connection: Connection, empresa: Empresa) -> bool:
         """Tell whether an invoice of this company can be issued as far as its number goes."""
-        return not await self._numbers.blocked(connection, empresa)
+        return not await Numbers(await self._gateway_of(connection, empresa)).blocked(connection, empresa)
+
+    async def _gateway_of(self, connection: Connection, empresa: Empresa) -> FiscalGateway:
+        """Return the company's channel for services. Raises ``AnotherVersionError`` for one that is not known here."""
+        try:
+            return self._channels.of(await company_channels.chosen(connection, empresa.id))
+        except UnknownChannelError as error:
+            raise AnotherVersionError(f"a channel: {error}") from None
 
     async def carry_out(
         self,
@@ -128,8 +138,11 @@ class Hands:
         correlacao: str,
     ) -> None:
         cadastro = await remembered(connection, sessao.rascunho.validado(Campo.DOCUMENTO) or "")
-        rps = await self._numbers.take(connection, empresa, sessao, emitir.revisao, emitir.tentativa)
+        gateway = await self._gateway_of(connection, empresa)
+        numbers = Numbers(gateway)
+        rps = await numbers.take(connection, empresa, sessao, emitir.revisao, emitir.tentativa)
         intent = _intent(sessao, emitir, empresa, agora, cadastro.endereco if cadastro else None, rps)
+        chave = str(gateway.key_for(intent))
         tomador_id = await intents.upsert_tomador(connection, empresa.id, _customer(intent.tomador, cadastro))
         emissao_id = await intents.create(
             connection,
@@ -147,13 +160,17 @@ class Hands:
                 descricao=intent.descricao,
                 codigo_servico=empresa.codigo_servico,
                 competencia=intent.competencia,
-                payload=self._gateway.payload(intent),
+                payload=gateway.payload(intent),
                 correlacao=correlacao,
                 serie_rps=rps.serie if rps else None,
                 numero_rps=rps.numero if rps else None,
+                canal=gateway.name,
+                a_preparar=gateway.natureza.prepares,
+                ambiente=gateway.ambiente,
+                chave=chave if chave != intent.id_integracao else None,
             ),
         )
-        await self._numbers.bind(connection, empresa, rps, emissao_id)
+        await numbers.bind(connection, empresa, rps, emissao_id)
 
 
 def _intent(

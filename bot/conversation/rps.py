@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gateway.port import Rps
 from persistence.fiscal import attempts, numbering
 from persistence.fiscal.numbering import Sequencia
 
 if TYPE_CHECKING:
+    from bot.ports import FiscalGateway
     from persistence.db.connection import Connection
-    from persistence.fiscal.numbering import Ambiente
     from persistence.people.companies import Empresa
     from state_machine.machine.session import Sessao
 
 
 class Numbers:
-    """Numbers of one environment; all of it in the caller's transaction, which stores the intent."""
+    """Numbers of one channel in one environment; all in the caller's transaction, which stores the intent."""
 
-    def __init__(self, ambiente: Ambiente) -> None:
-        self._ambiente = ambiente
+    def __init__(self, gateway: FiscalGateway) -> None:
+        self._gateway = gateway
 
     async def take(
         self, connection: Connection, empresa: Empresa, sessao: Sessao, revisao: int, tentativa: int
@@ -29,18 +29,19 @@ class Numbers:
         A new attempt keeps the refused one's number: no gap, and a city that is unique on it refuses a second note.
         Raises ``NumeracaoBloqueadaError``.
         """
-        if empresa.serie_rps is None:
+        if empresa.serie_rps is None or self._gateway.natureza.numbers == "channel":
             return None
         before = await attempts.newest(connection, sessao.sessao_id, revisao) if tentativa > 1 else None
-        if before is not None and before.serie_rps == empresa.serie_rps:
+        if before is not None and before.serie_rps == empresa.serie_rps and self._counts(before):
             return Rps(before.serie_rps, before.numero_rps)
         sequencia = self._sequence(empresa, empresa.serie_rps)
         return Rps(empresa.serie_rps, await numbering.allocate(connection, sequencia, primeiro=empresa.primeiro_rps))
 
     async def blocked(self, connection: Connection, empresa: Empresa) -> bool:
-        """Tell whether the company's invoices can get no number now: staff blocked its sequence."""
-        if empresa.serie_rps is None:
-            return False
+        """Tell whether the company's invoices can get no number now: none is set up, or staff blocked its sequence."""
+        numbers = self._gateway.natureza.numbers
+        if empresa.serie_rps is None or numbers == "channel":
+            return numbers == "we"
         return await numbering.blocked(connection, self._sequence(empresa, empresa.serie_rps)) is not None
 
     async def bind(self, connection: Connection, empresa: Empresa, rps: Rps | None, emissao_id: int) -> None:
@@ -49,4 +50,8 @@ class Numbers:
             await numbering.bind(connection, self._sequence(empresa, rps.serie), rps.numero, emissao_id)
 
     def _sequence(self, empresa: Empresa, serie: str) -> Sequencia:
-        return Sequencia(empresa.id, empresa.municipio_ibge, serie, self._ambiente)
+        return Sequencia(empresa.id, empresa.municipio_ibge, serie, self._gateway.ambiente)
+
+    def _counts(self, before: Any) -> bool:
+        """Tell whether an earlier attempt's number was counted where ours are."""
+        return before.canal == self._gateway.name and before.ambiente in {None, self._gateway.ambiente}

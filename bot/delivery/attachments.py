@@ -12,8 +12,8 @@ from persistence.fiscal import notes
 from state_machine.protocol.emission import Documento
 
 if TYPE_CHECKING:
-    from bot.ports import FiscalGateway, Messenger
-    from gateway.lines import Lines
+    from bot.ports import Messenger
+    from gateway.registry import Channels
     from gateway.whatsapp.errors import Failure
     from persistence.db.engine import Database
     from state_machine.machine.effects import EnviarArquivo
@@ -29,11 +29,10 @@ class NotYet:
 class Attachments:
     """Documents of notes, fetched once and kept for good."""
 
-    def __init__(self, database: Database, messenger: Messenger, gateway: FiscalGateway, lines: Lines) -> None:
+    def __init__(self, database: Database, messenger: Messenger, channels: Channels) -> None:
         self._database = database
         self._messenger = messenger
-        self._gateway = gateway
-        self._lines = lines
+        self._channels = channels
 
     async def prepare(self, arquivo: EnviarArquivo) -> DocumentoMidia | NotYet | Failure:
         """Return the message to send, or why it can't be made now."""
@@ -52,9 +51,10 @@ class Attachments:
             return kept.documento
         if kept.id_externo is None:
             return NotYet("the gateway has not named the note yet")
-        if not self._lines.breaker(kept.prestador, CallKind.DOWNLOAD).allows():
+        gateway = self._channels.of(kept.canal)
+        if not gateway.lines.breaker(kept.prestador, CallKind.DOWNLOAD).allows():
             return NotYet("downloads of this company fail: left alone for a moment")
-        fetched = await self._gateway.download(kept.prestador, kept.id_externo, formato)
+        fetched = await gateway.download(kept.prestador, kept.id_externo, formato)
         if not isinstance(fetched, Documento):
             return NotYet(fetched.motivo)
         async with self._database.alone() as connection:

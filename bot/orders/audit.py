@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
 from gateway.lines import CallKind
+from gateway.registry import UnknownChannelError
 from persistence.db.clock import database_now
 from persistence.fiscal import comparison
+from persistence.people.channels import canal_of
 from persistence.versions import AnotherVersionError
 from state_machine.invoice.content import mostra_conteudo
 from state_machine.protocol.audit import DifferenceKind, Pagina, Periodo, compara
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import date
 
-    from bot.ports import ListingGateway
-    from gateway.lines import Lines
+    from bot.ports import FiscalGateway
+    from gateway.registry import Channels
     from persistence.db.engine import Database
     from state_machine.protocol.audit import Conferencia, Nossa
     from state_machine.protocol.emission import Nota
@@ -52,15 +54,13 @@ class Audit:
     def __init__(
         self,
         database: Database,
-        gateway: ListingGateway,
-        lines: Lines,
+        channels: Channels,
         metrics: Metrics,
         *,
         ring: Callable[[], None],
     ) -> None:
         self._database = database
-        self._gateway = gateway
-        self._lines = lines
+        self._channels = channels
         self._metrics = metrics
         self._ring = ring
 
@@ -72,26 +72,24 @@ class Audit:
         async with self._database.transaction() as connection:
             rows = await comparison.companies(connection, cnpj)
             periodo = Periodo.ultimos(dias, await database_now(connection))
-        return [
-            Conferida(row.id, row.cnpj, row.razao_social, await self._of_company(row.id, row.cnpj, periodo))
-            for row in rows
-        ]
+        return [Conferida(row.id, row.cnpj, row.razao_social, await self._of_company(row, periodo)) for row in rows]
 
     async def daily(self) -> int:
-        """Audit each company that has not been today, and say loudly what differs; returns how many were audited.
+        """Audit each company that has not been today, where its channel lists notes; returns how many were audited.
 
-        One whose gateway could not tell stays open for the next call.
+        What differs is said loudly. One whose gateway could not tell stays open for the next call.
         """
         async with self._database.transaction() as connection:
             agora = await database_now(connection)
             slot = _slot(agora)
             done = await comparison.audited(connection, slot)
-            rows = [row for row in await comparison.companies(connection) if row.id not in done]
+            due = [row for row in await comparison.companies(connection) if row.id not in done]
+        rows = [row for row in due if self._lists(row)]
         periodo = Periodo.ultimos(DIAS, agora)
         audited: list[Conferencia] = []
         silent: list[CannotTell] = []
         for row in rows:
-            resultado = await self._of_company(row.id, row.cnpj, periodo)
+            resultado = await self._of_company(row, periodo)
             if isinstance(resultado, CannotTell):
                 silent.append(resultado)
                 continue
@@ -101,8 +99,14 @@ class Audit:
         self._report(audited, silent)
         return len(audited)
 
-    async def _of_company(self, empresa_id: int, cnpj: str, periodo: Periodo) -> Conferencia | CannotTell:
-        listadas = await self._listed(cnpj, periodo)
+    async def _of_company(self, row: Any, periodo: Periodo) -> Conferencia | CannotTell:
+        empresa_id, cnpj = row.id, row.cnpj
+        gateway = self._channel(row)
+        if gateway is None:
+            return CannotTell("this release does not know the company's channel")
+        if gateway.natureza.lists_by != "days":
+            return CannotTell("the company's channel lists no notes")
+        listadas = await self._listed(gateway, cnpj, periodo)
         if isinstance(listadas, CannotTell):
             return listadas
         async with self._database.transaction() as connection:
@@ -114,10 +118,11 @@ class Audit:
                     _midnight(periodo.fim + timedelta(days=1)),
                     {nota.id_integracao for nota in listadas},
                     {nota.id_externo for nota in listadas},
+                    gateway.name,
                 )
             except AnotherVersionError as error:  # another replica's to audit, today or when it is back
                 return CannotTell(str(error))
-        inteiras, mostradas = await self._whole(cnpj, nossas, listadas)
+        inteiras, mostradas = await self._whole(gateway, cnpj, nossas, listadas)
         conferencia = compara(nossas, inteiras, periodo)
         vistas = mostradas - {each.nossa.emissao_id for each in conferencia.diferencas if each.nossa}  # told each day
         async with self._database.transaction() as connection:
@@ -129,7 +134,21 @@ class Audit:
             self._ring()
         return conferencia
 
-    async def _whole(self, cnpj: str, nossas: Sequence[Nossa], listadas: Sequence[Nota]) -> tuple[list[Nota], set[int]]:
+    def _channel(self, row: Any) -> FiscalGateway | None:
+        """Return the company's channel, ``None`` where another release knows it."""
+        try:
+            return self._channels.of(canal_of(row.canal, row.ambiente))
+        except (AnotherVersionError, UnknownChannelError):
+            return None
+
+    def _lists(self, row: Any) -> bool:
+        """Tell whether there may be a list to compare with: nobody waits for one that the channel does not make."""
+        gateway = self._channel(row)
+        return gateway is None or gateway.natureza.lists_by == "days"
+
+    async def _whole(
+        self, gateway: FiscalGateway, cnpj: str, nossas: Sequence[Nossa], listadas: Sequence[Nota]
+    ) -> tuple[list[Nota], set[int]]:
         """Complete the notes whose content was never compared; returns all, and the emissions that were completed."""
         por_ver = {nossa.id_integracao: nossa.emissao_id for nossa in nossas if nossa.vale and not nossa.conteudo_visto}
         inteiras: list[Nota] = []
@@ -137,21 +156,21 @@ class Audit:
         for listada in listadas:
             nota, emissao_id = listada, por_ver.get(listada.id_integracao)
             if emissao_id is not None:
-                nota = (await self._gateway.whole(cnpj, listada)).nota
+                nota = (await gateway.whole(cnpj, listada)).nota
                 mostradas |= {emissao_id} if mostra_conteudo(nota) else set()
             inteiras.append(nota)
         return inteiras, mostradas
 
-    async def _listed(self, cnpj: str, periodo: Periodo) -> list[Nota] | CannotTell:
+    async def _listed(self, gateway: FiscalGateway, cnpj: str, periodo: Periodo) -> list[Nota] | CannotTell:
         """All pages, or nothing: what a half listing lacks would look like lost notes."""
         notas: list[Nota] = []
         cursor: str | None = None
         seen: set[str] = set()
         while len(seen) < MAX_PAGES:
-            breaker = self._lines.breaker(cnpj, CallKind.QUESTION)
+            breaker = gateway.lines.breaker(cnpj, CallKind.QUESTION)
             if not breaker.allows():
                 return CannotTell("the gateway is left alone after failures in a row", breaker.pause())
-            pagina = await self._gateway.listing(cnpj, periodo.inicio, periodo.fim, cursor)
+            pagina = await gateway.listing(cnpj, periodo.inicio, periodo.fim, cursor)
             if not isinstance(pagina, Pagina):
                 return pagina
             notas += pagina.notas

@@ -49,12 +49,12 @@ class Cancellations:
 
     def __init__(self, parts: OrderParts) -> None:
         self._inbox = parts.inbox
-        self._gateway = parts.gateway
+        self._channels = parts.channels
         self._politica = parts.politica
 
     async def claim(self, connection: Connection, free: int, held: Mapping[int, int]) -> list[TarefaCancelamento]:
         """Take due cancellations."""
-        return await cancellation_work.claim(connection, free, LEASE_SECONDS, held)
+        return await cancellation_work.claim(connection, free, LEASE_SECONDS, held, self._channels.names)
 
     async def renew(self, connection: Connection, tarefa: TarefaCancelamento) -> bool:
         """Extend the lease."""
@@ -70,7 +70,7 @@ class Cancellations:
 
     def context(self, tarefa: TarefaCancelamento) -> Mapping[str, str | None]:
         """Return correlation and reference."""
-        return {"correlacao": tarefa.correlacao, "id_integracao": tarefa.key.id_integracao}
+        return {"correlacao": tarefa.correlacao, "id_integracao": tarefa.id_integracao}
 
     def sends(self, tarefa: TarefaCancelamento) -> bool:
         """Tell whether the request is to be sent."""
@@ -82,11 +82,14 @@ class Cancellations:
 
     async def send(self, tarefa: TarefaCancelamento) -> CancelOutcome | CancelFinding:
         """Ask for the cancellation."""
-        return await self._gateway.cancel(tarefa.prestador, tarefa.id_externo, tarefa.motivo)
+        gateway = self._channels.of(tarefa.canal)
+        return await gateway.cancel(tarefa.prestador, tarefa.id_externo, tarefa.motivo)
 
     async def ask(self, tarefa: TarefaCancelamento) -> CancelOutcome | CancelFinding:
         """Ask what became of the request and of the note."""
-        return await self._gateway.cancellation(tarefa.key, tarefa.id_externo, tarefa.andamento.protocolo)
+        gateway = self._channels.of(tarefa.canal)
+        key = gateway.key(tarefa.prestador, tarefa.chave)
+        return await gateway.cancellation(key, tarefa.id_externo, tarefa.andamento.protocolo)
 
     async def classify(
         self, connection: Connection, tarefa: TarefaCancelamento, answer: CancelOutcome | CancelFinding
@@ -142,7 +145,7 @@ class Cancellations:
             emissao_id=tarefa.emissao_id,
             aviso=passo.aviso,
             motivo=passo.motivo,
-            correlacao=tarefa.correlacao or tarefa.key.id_integracao,
+            correlacao=tarefa.correlacao or tarefa.id_integracao,
         )
 
     def alarms(self, passo: PassoCancelamento, *, called: bool) -> bool:  # noqa: ARG002 - protocol

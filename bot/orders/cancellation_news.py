@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from persistence.db.connection import Connection
     from persistence.queue.inbox import Inbox
     from persistence.rows.inbox_rows import AvisoCancelamento
-    from state_machine.protocol.emission import NaturalKey
 
 log = structlog.get_logger(__name__)
 
@@ -38,10 +37,10 @@ async def tell(
 
 
 async def seen_cancelled(
-    connection: Connection, inbox: Inbox, *, emissao_id: int, key: NaturalKey, conversa: str, correlacao: str
+    connection: Connection, inbox: Inbox, *, emissao_id: int, id_integracao: str, conversa: str, correlacao: str
 ) -> None:
     """A reading shows an issued note as cancelled: whoever waits for that looks now; else the user hears it once."""
-    if await cancellation_work.hint(connection, key.id_integracao, None):
+    if await cancellation_work.hint(connection, id_integracao, None):
         return
     if not await issued.mark(connection, emissao_id, {StatusNota.AUTORIZADO}, StatusNota.CANCELADO):
         return

@@ -13,7 +13,7 @@ from persistence.db.clock import database_now
 from persistence.fiscal import emissions, notes
 from persistence.fiscal.emissions import LEASE_SECONDS
 from persistence.idempotency import gateway_operations
-from state_machine.protocol.emission import Absent, Finding, Found, StatusEmissao
+from state_machine.protocol.emission import Absent, Finding, Found, Issued, StatusEmissao
 from state_machine.protocol.reconciliation import (
     Passo,
     apos_consulta,
@@ -53,16 +53,15 @@ class Emissions:
     concurrency = CONCURRENCY
 
     def __init__(self, parts: OrderParts) -> None:
-        self._inbox = parts.inbox
-        self._gateway = parts.gateway
+        self._parts = parts
+        self._channels = parts.channels
         self._politica = parts.politica
-        self._lines = parts.lines
-        self._clearance = Clearance(parts.database, parts.gateway, parts.politica)
+        self._clearance = Clearance(parts.database, parts.channels, parts.politica)
 
     async def claim(self, connection: Connection, free: int, held: Mapping[int, int]) -> list[Tarefa]:
         """Take due emissions; those of companies whose breaker is open are looked at first."""
-        quietas = self._lines.open(CallKind.SUBMISSION)
-        return await emissions.claim(connection, free, LEASE_SECONDS, ocupadas=held, quietas=quietas)
+        known = {"quietas": self._channels.quiet(CallKind.SUBMISSION), "canais": self._channels.names}
+        return await emissions.claim(connection, free, LEASE_SECONDS, ocupadas=held, **known)
 
     async def renew(self, connection: Connection, tarefa: Tarefa) -> bool:
         """Extend the lease, and that of its record."""
@@ -97,23 +96,25 @@ class Emissions:
 
     async def send(self, tarefa: Tarefa) -> Outcome | Finding:
         """Submit the stored bytes."""
-        return await self._gateway.submit(tarefa.payload)
+        return await self._channels.of(tarefa.canal).submit(tarefa.payload)
 
     async def ask(self, tarefa: Tarefa) -> Outcome | Finding:
         """Look for the note under our key."""
-        finding = await self._gateway.find(tarefa.key)
+        gateway = self._channels.of(tarefa.canal)
+        finding = await gateway.find(gateway.key(tarefa.prestador, tarefa.chave))
         if isinstance(finding, Found) and tarefa.era in _UNANSWERED:  # it did arrive: the gateway takes our orders
-            self._lines.breaker(tarefa.prestador, CallKind.SUBMISSION).succeeded()
+            gateway.lines.breaker(tarefa.prestador, CallKind.SUBMISSION).succeeded()
         return finding
 
     async def classify(self, connection: Connection, tarefa: Tarefa, answer: Outcome | Finding) -> Passo:
         """Decide by the policy; a note that is another invoice's is for people."""
         # Two absences must lie apart by the database's own clock: ours was read when the emission was taken.
         agora = await database_now(connection) if isinstance(answer, Absent) else tarefa.clock.now()
+        politica = self._politica.de(self._channels.of(tarefa.canal).natureza)
         if isinstance(answer, Finding):
-            passo = apos_consulta(_interrupted(tarefa).andamento, answer, agora, self._politica)
+            passo = apos_consulta(_interrupted(tarefa).andamento, answer, agora, politica)
         else:
-            passo = apos_envio(tarefa.andamento, answer, agora, self._politica)
+            passo = apos_envio(tarefa.andamento, answer, agora, politica)
         if passo.nota and await notes.belongs_to_another(connection, tarefa.id, passo.nota.id_externo):
             standing = replace(passo.andamento, status=tarefa.andamento.status)
             return em_conflito(standing, passo.nota, "the gateway gave this note's id to another invoice")
@@ -142,9 +143,9 @@ class Emissions:
                 await settlement.close_record(connection, tarefa, passo, call.answer, rodada)
             if call.operation == self.operation:
                 await settlement.stop_or_go(connection, tarefa, call.answer)
-            if passo.aviso == "autorizada" and isinstance(call.answer, Found) and call.answer.xml is not None:
+            if passo.aviso == "autorizada" and isinstance(call.answer, Found | Issued) and call.answer.xml is not None:
                 await notes.store_document(connection, tarefa.id, "xml", call.answer.xml)
-        await settlement.tell(connection, self._inbox, tarefa, passo)
+        await settlement.tell(connection, self._parts, tarefa, passo)
 
     def alarms(self, passo: Passo, *, called: bool) -> bool:
         """Tell whether an answer hands it over to people."""

@@ -20,14 +20,13 @@ from state_machine.protocol.emission import CannotTell, Unknown
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
-    from bot.ports import FiscalGateway
     from gateway.http.recording import Recorded
-    from gateway.lines import Lines
+    from gateway.registry import Channels
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
     from persistence.queue.inbox import Inbox
     from persistence.queue.lanes import InboxRow, Lanes, Lease
-    from state_machine.protocol.reconciliation import Politica
+    from state_machine.protocol.retry import Politica
 
 SHORTEST_PAUSE = 0.1  # seconds, when the circuit is just being probed
 SEND_WITHIN = 1 / 3  # of the lease: a worker frozen for longer than this after claiming must not send any more
@@ -85,9 +84,8 @@ class OrderParts:
 
     database: Database
     inbox: Inbox
-    gateway: FiscalGateway
+    channels: Channels
     politica: Politica
-    lines: Lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +161,10 @@ class Order(Protocol[T, A, P]):
 class OrderWorker(Generic[T, A, P]):
     """Moves the orders of one kind on; any number of replicas, each order with one of them at a time."""
 
-    def __init__(self, order: Order[T, A, P], database: Database, lines: Lines) -> None:
+    def __init__(self, order: Order[T, A, P], database: Database, channels: Channels) -> None:
         self._order = order
         self._database = database
-        self._lines = lines
+        self._channels = channels
         self._held: Counter[int] = Counter()  # slots of this worker, by company
         self.lease_seconds = order.lease_seconds
         self.send_within = order.lease_seconds * SEND_WITHIN
@@ -198,7 +196,8 @@ class OrderWorker(Generic[T, A, P]):
 
     async def _advance(self, piece: T) -> None:
         order, sending = self._order, self._order.sends(piece)
-        breaker = self._lines.breaker(piece.prestador, order.kind if sending else CallKind.QUESTION)
+        lines = self._channels.of(piece.canal).lines
+        breaker = lines.breaker(piece.prestador, order.kind if sending else CallKind.QUESTION)
         if not breaker.allows():
             await self._wait(piece, max(breaker.pause(), SHORTEST_PAUSE))
         elif not sending:

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING
 import structlog
 
 from persistence.db.clock import database_now
-from persistence.fiscal import emissions, suspension
+from persistence.fiscal import emissions, intents, suspension
 from persistence.fiscal.emissions import LEASE_SECONDS
 from persistence.idempotency import gateway_operations
 from persistence.idempotency.records import Conflict
-from state_machine.protocol.emission import NaturalKey, StatusEmissao
+from state_machine.protocol.emission import NotSent, StatusEmissao
 from state_machine.protocol.reconciliation import (
-    ABSENT_TWICE_AFTER,
     SUSPENDED_PROBE,
     Passo,
+    apos_envio,
+    conta_ausencia,
     deve_perguntar,
     dispensada,
     registro_de_outro_conteudo,
@@ -25,11 +26,16 @@ from state_machine.protocol.reconciliation import (
 from state_machine.protocol.reprocessing import Parecer, parecer, parecer_sem_perguntar, pergunta_se_quer_as_duas
 
 if TYPE_CHECKING:
-    from bot.ports import FiscalGateway
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from gateway.registry import Channels
     from persistence.db.engine import Database
     from persistence.fiscal.emissions import Tarefa
-    from state_machine.protocol.reconciliation import Politica, Retida
+    from state_machine.protocol.channel import Natureza
+    from state_machine.protocol.reconciliation import Retida
     from state_machine.protocol.reprocessing import Anterior
+    from state_machine.protocol.retry import Politica
 
 SHORTEST_WAIT = 0.1  # seconds, so that nobody runs in circles
 
@@ -39,9 +45,9 @@ log = structlog.get_logger(__name__)
 class Clearance:
     """Says for a due emission that is not ready: send it now (a ``Tarefa`` made ready), or what follows instead."""
 
-    def __init__(self, database: Database, gateway: FiscalGateway, politica: Politica) -> None:
+    def __init__(self, database: Database, channels: Channels, politica: Politica) -> None:
         self._database = database
-        self._gateway = gateway
+        self._channels = channels
         self._politica = politica
 
     async def clear(self, tarefa: Tarefa) -> Tarefa | Passo:
@@ -57,6 +63,12 @@ class Clearance:
             anteriores = await self._earlier(tarefa)
             if anteriores is not None:
                 return anteriores
+        if tarefa.a_preparar:
+            made = await self._channels.of(tarefa.canal).prepare(tarefa.payload)
+            if isinstance(made, NotSent):
+                return apos_envio(tarefa.andamento, made, tarefa.clock.now(), self._politica)
+            async with self._database.transaction() as connection:
+                tarefa = await intents.prepared(connection, tarefa, made)
         async with self._database.transaction() as connection:
             pronta = await emissions.start_sending(connection, tarefa, LEASE_SECONDS)
             if pronta is not None:
@@ -67,21 +79,21 @@ class Clearance:
         return await self._wait(tarefa, refusal.retry_after + SHORTEST_WAIT, "registro")
 
     async def _earlier(self, tarefa: Tarefa) -> Passo | None:
-        """Ask under every earlier key; ``None`` when all of them still stand refused, those in doubt seen absent twice.
+        """Ask under every earlier key; ``None`` when all of them still stand refused, those in doubt seen absent often.
 
-        ``ausente_desde`` of the new attempt is when the earlier ones were first seen so; any other answer clears it.
+        The new attempt counts the absences of the earlier ones as its own; any other answer clears the count.
         """
         async with self._database.transaction() as connection:
             anteriores = await emissions.earlier_attempts(connection, tarefa)
             agora = await database_now(connection)
-        espera = 0.0
+        ausentes: list[Natureza] = []
         for anterior in anteriores:
             achado = parecer_sem_perguntar(anterior) or await self._asked(anterior)
             match achado:
                 case Parecer.ENVIA:
                     continue
                 case Parecer.AUSENTE:
-                    espera = ABSENT_TWICE_AFTER.total_seconds()
+                    ausentes.append(self._channels.of(anterior.canal).natureza)
                     continue
                 case Parecer.DISPENSA | Parecer.PESSOAS if anterior.reparada:
                     if tarefa.andamento.desejado_em is not None:  # its person was asked, and wants both
@@ -98,19 +110,23 @@ class Clearance:
             consultas = tarefa.andamento.consultas + 1
             subiu = replace(tarefa, andamento=replace(tarefa.andamento, consultas=consultas, ausente_desde=None))
             return await self._wait(subiu, self._politica.degrau(tarefa.andamento.consultas), "tentativa_anterior")
-        desde = tarefa.andamento.ausente_desde or agora
-        resta = espera - (agora - desde).total_seconds()
-        if resta <= 0:
+        return await self._sure(tarefa, ausentes, agora) if ausentes else None
+
+    async def _sure(self, tarefa: Tarefa, ausentes: Sequence[Natureza], agora: datetime) -> Passo | None:
+        """Count one more absence, by the strictest of the natures; ``None`` when it is sure."""
+        natureza = max(ausentes, key=lambda each: (each.absences, each.absence_spacing))
+        andamento, resta = conta_ausencia(tarefa.andamento, agora, natureza)
+        if not resta:
             return None
-        vista = replace(tarefa, andamento=replace(tarefa.andamento, ausente_desde=desde))
-        return await self._wait(vista, resta, "tentativa_anterior")
+        return await self._wait(replace(tarefa, andamento=andamento), resta.total_seconds(), "tentativa_anterior")
 
     async def _asked(self, anterior: Anterior) -> Parecer:
         andamento = anterior.andamento
-        finding = await self._gateway.find(NaturalKey(andamento.prestador, andamento.id_integracao))
+        gateway = self._channels.of(anterior.canal)
+        finding = await gateway.find(gateway.key(andamento.prestador, andamento.texto_da_chave))
         async with self._database.transaction() as connection:
             agora = await database_now(connection)
-        achado = parecer(anterior, finding, agora, self._politica)
+        achado = parecer(anterior, finding, agora, self._politica.de(gateway.natureza))
         log.info("earlier_attempt", id_integracao=andamento.id_integracao, resultado=achado.value)
         return achado
 

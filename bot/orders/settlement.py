@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from bot.orders.cancellation_news import seen_cancelled
-from gateway.plugnotas.rejection import explain
 from persistence.fiscal import attempts, notes, suspension
 from persistence.fiscal.emissions import NADA_OUVIDO, Ouvido
 from persistence.idempotency import gateway_operations
@@ -20,6 +19,7 @@ from state_machine.protocol.emission import (
     CannotTell,
     Duplicate,
     Found,
+    Issued,
     Misconfigured,
     Nota,
     NotSent,
@@ -31,10 +31,9 @@ from state_machine.protocol.emission import (
 from state_machine.protocol.reconciliation import SUSPENDED_PROBE
 
 if TYPE_CHECKING:
-    from bot.orders.order import Call
+    from bot.orders.order import Call, OrderParts
     from persistence.db.connection import Connection
     from persistence.fiscal.emissions import Tarefa
-    from persistence.queue.inbox import Inbox
     from state_machine.protocol.emission import Finding, Outcome
     from state_machine.protocol.reconciliation import Passo
 
@@ -70,7 +69,7 @@ async def stop_or_go(connection: Connection, tarefa: Tarefa, answer: Outcome | F
         log.info("company_resumed", emissao_id=tarefa.id, count=waiting)
 
 
-async def tell(connection: Connection, inbox: Inbox, tarefa: Tarefa, passo: Passo) -> None:
+async def tell(connection: Connection, parts: OrderParts, tarefa: Tarefa, passo: Passo) -> None:
     """Store the note, and put the news into the conversation's lane, in the transaction that settles them."""
     outras: list[str] = []
     if passo.nota and passo.nota.situacao is Situacao.AUTORIZADA and passo.aviso == "autorizada":
@@ -81,15 +80,15 @@ async def tell(connection: Connection, inbox: Inbox, tarefa: Tarefa, passo: Pass
     if passo.nota and passo.nota.situacao is Situacao.CANCELADA and passo.status is StatusEmissao.CONCLUIDO:
         await seen_cancelled(
             connection,
-            inbox,
+            parts.inbox,
             emissao_id=tarefa.id,
-            key=tarefa.key,
+            id_integracao=tarefa.id_integracao,
             conversa=tarefa.conversa,
             correlacao=tarefa.correlacao or tarefa.andamento.id_integracao,
         )
     if passo.aviso is None:
         return
-    explicacao = explain(passo.recusa) if passo.recusa is not None else None
+    explicacao = parts.channels.of(tarefa.canal).explain(passo.recusa) if passo.recusa is not None else None
     row = EmissionRow(
         tarefa.sessao_id,
         tarefa.id,
@@ -106,7 +105,7 @@ async def tell(connection: Connection, inbox: Inbox, tarefa: Tarefa, passo: Pass
         lane=tarefa.conversa,
         correlacao=tarefa.correlacao or tarefa.andamento.id_integracao,
     )
-    await inbox.put_in(connection, [arrival])
+    await parts.inbox.put_in(connection, [arrival])
 
 
 def heard(call: Call[Outcome | Finding] | None) -> Ouvido:
@@ -114,7 +113,7 @@ def heard(call: Call[Outcome | Finding] | None) -> Ouvido:
     if call is None or isinstance(call.answer, Unknown | CannotTell):
         return NADA_OUVIDO
     answer = call.answer
-    shown = replace(answer, xml=None) if isinstance(answer, Found) else answer
+    shown = replace(answer, xml=None) if isinstance(answer, Found | Issued) else answer
     leitura = {"resultado": type(answer).__name__, **_plain(asdict(shown))}
     return Ouvido(call.told, leitura, _protocol(answer))
 
@@ -123,7 +122,7 @@ def _protocol(answer: Outcome | Finding) -> str | None:
     match answer:
         case Accepted(_, protocolo):
             return protocolo
-        case Found(nota) | Duplicate(Nota() as nota):
+        case Found(nota) | Issued(nota) | Duplicate(Nota() as nota):
             return nota.protocolo
         case _:
             return None

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from bot.conversation.customers import Customers
 from bot.conversation.effects import Hands
 from bot.conversation.quarantine import Quarantine
-from bot.conversation.rps import Numbers
 from bot.conversation.session_events import SessionEvents
 from bot.conversation.subject import Resources, RowHandler
 from bot.conversation.turn import Conversations
@@ -17,7 +16,6 @@ from bot.delivery.ticks import Ticks
 from bot.loops.worker import LaneWorker
 from bot.subjects.account_notices import Notices
 from bot.subjects.table import handlers_of, open_subjects
-from persistence.fiscal.numbering import Ambiente
 from persistence.rows.inbox_rows import GatewayRow, MessageRow, MetaNoticeRow, StatusRow, UnreadableRow
 
 if TYPE_CHECKING:
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 async def open_worker(stores: Stores, outside: Outside, pumps: Pumps) -> AsyncIterator[LaneWorker]:
     """Open the worker; at the end its conversations are closed."""
     settings, database, lanes, live, ring = stores.settings, stores.database, stores.lanes, stores.live, pumps.ring
-    hands = Hands(outside.gateway, Numbers(Ambiente(settings.fiscal_environment)))
+    hands = Hands(outside.channels)
     sessions = SessionEvents(database, lanes, live, hands, ttl_seconds=settings.session_ttl_seconds, ring=ring)
     subjects = open_subjects(
         Resources(

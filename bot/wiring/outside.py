@@ -1,4 +1,4 @@
-"""The clients of what is outside: fiscal gateway, WhatsApp, CNPJ register, model."""
+"""The clients of what is outside: channels to authorities, WhatsApp, CNPJ register, model."""
 
 from __future__ import annotations
 
@@ -9,50 +9,46 @@ from typing import TYPE_CHECKING
 from bot.extractors import Counted, open_extractor
 from bot.loops.worker import process_name
 from bot.orders.breakers import Breakers
-from bot.policy import open_lines
-from gateway.plugnotas.adapter import PlugNotas
+from bot.policy import lines_of
 from gateway.register.cnpj import CNPJRegister
+from gateway.registry import Channels
 from gateway.whatsapp.client import WhatsApp
 from persistence.db.engine import refuse_in_transaction
+from state_machine.protocol.channel import Ambiente, Canal
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
     from bot.ports import Extractor, Register
     from bot.wiring.stores import Stores
-    from gateway.lines import Lines
+    from gateway.registry import ChannelRow
 
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """The open clients, the lines to the gateway, and how the circuit breakers stand."""
+    """The channels to authorities, the open clients, and how the circuit breakers stand."""
 
-    gateway: PlugNotas
+    channels: Channels
     whatsapp: WhatsApp
     register: Register
     extractor: Extractor
-    lines: Lines
     breakers: Breakers
 
 
 @asynccontextmanager
-async def open_outside(stores: Stores) -> AsyncIterator[Outside]:
-    """Open them; none of them calls anybody under an open transaction."""
+async def open_outside(stores: Stores, registry: Mapping[str, ChannelRow]) -> AsyncIterator[Outside]:
+    """Open them, and the channels of ``registry``; none of them calls anybody under an open transaction."""
     settings = stores.settings
     breakers = Breakers(stores.database, process_name())
-    lines = open_lines(settings, stores.metrics, breakers.watch)
     async with AsyncExitStack() as stack:
-        gateway = await stack.enter_async_context(
-            PlugNotas(
-                settings.plugnotas_url,
-                settings.plugnotas_api_key.get_secret_value(),
-                guard=refuse_in_transaction,
-                submit_timeout=settings.gateway_timeout_seconds,
-                query_timeout=settings.gateway_query_timeout_seconds,
-                lines=lines,
-                cancel_timeout=settings.cancel_timeout_seconds,
-            )
+        channels = Channels(
+            registry,
+            settings,
+            Canal(settings.gateway, Ambiente(settings.fiscal_environment)),
+            guard=refuse_in_transaction,
+            lines=lines_of(settings, stores.metrics, breakers.watch),
         )
+        stack.push_async_callback(channels.aclose)
         whatsapp = await stack.enter_async_context(
             WhatsApp(
                 settings.whatsapp_api_url,
@@ -66,4 +62,4 @@ async def open_outside(stores: Stores) -> AsyncIterator[Outside]:
             open_extractor(settings, refuse_in_transaction, breakers.watch, stores.budgets.model)
         )
         counted = Counted(extractor, stores.database, settings.openai_model)
-        yield Outside(gateway, whatsapp, register, counted, lines, breakers)
+        yield Outside(channels, whatsapp, register, counted, breakers)

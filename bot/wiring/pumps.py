@@ -33,11 +33,11 @@ class Pumps(dict[str, Pump[Any]]):
     """The pumps by name, and who hears the gateway's hints about their orders."""
 
     def __init__(self, stores: Stores, outside: Outside) -> None:
-        database, gateway, lines = stores.database, outside.gateway, outside.lines
-        parts = OrderParts(database, stores.inbox, gateway, politica_of(stores.settings), lines)
+        database, channels = stores.database, outside.channels
+        parts = OrderParts(database, stores.inbox, channels, politica_of(stores.settings))
         orders = {name: kind(parts) for name, kind in ORDERS.items()}
-        works: dict[str, Work] = {name: OrderWorker(order, database, lines) for name, order in orders.items()}
-        attachments = Attachments(database, outside.whatsapp, gateway, lines)
+        works: dict[str, Work] = {name: OrderWorker(order, database, channels) for name, order in orders.items()}
+        attachments = Attachments(database, outside.whatsapp, channels)
         works["deliveries"] = Delivery(database, outside.whatsapp, attachments, stores.metrics)
         super().__init__({name: _pump(name, work) for name, work in works.items()})
         self.hints = Hints(database, stores.lanes, orders.values(), self.ring)

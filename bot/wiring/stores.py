@@ -19,7 +19,7 @@ from persistence.queue.lanes import Lanes
 from telemetry.metrics import Metrics
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Collection
 
     from bot.settings import Settings
 
@@ -43,8 +43,10 @@ class Stores:
 
 
 @asynccontextmanager
-async def open_stores(settings: Settings, database_url: str, redis_url: str) -> AsyncIterator[Stores]:
-    """Open them on these servers; they are closed again in reverse order."""
+async def open_stores(
+    settings: Settings, database_url: str, redis_url: str, canais: Collection[str]
+) -> AsyncIterator[Stores]:
+    """Open them on these servers; they are closed again in reverse order. ``canais``: the channels that are known."""
     async with AsyncExitStack() as stack:
         metrics = Metrics()
         database = await Database.open(database_url)
@@ -59,4 +61,4 @@ async def open_stores(settings: Settings, database_url: str, redis_url: str) -> 
         stack.push_async_callback(lanes.close)
         budgets = Budgets(line, limits_of(settings), lambda budget: metrics.budget_refusals.labels(budget).inc())
         live = LiveSessions(line, settings.session_ttl_seconds)
-        yield Stores(settings, metrics, database, redis, inbox, lanes, Backlog(database), live, budgets)
+        yield Stores(settings, metrics, database, redis, inbox, lanes, Backlog(database, canais), live, budgets)

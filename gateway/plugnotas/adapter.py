@@ -18,6 +18,9 @@ from gateway.plugnotas import payload as bodies
 from gateway.plugnotas.cancellation import cancel_finding, cancel_outcome
 from gateway.plugnotas.listing import listing_of
 from gateway.plugnotas.outcome import download_of, finding, submit_outcome
+from gateway.plugnotas.payload import IntegrationKey
+from gateway.plugnotas.rejection import explain
+from state_machine.protocol.channel import Ambiente, Natureza
 from state_machine.protocol.emission import Documento, Found, NotReady, Situacao
 
 if TYPE_CHECKING:
@@ -28,13 +31,15 @@ if TYPE_CHECKING:
 
     from gateway.http.client import Exchange
     from gateway.http.wire import Answer
-    from gateway.port import InvoiceIntent
+    from gateway.port import Explicacao, InvoiceIntent
+    from gateway.registry import Surroundings
     from state_machine.cancellation.machine import MotivoCancelamento
     from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome
     from state_machine.protocol.audit import Listagem
-    from state_machine.protocol.emission import Download, Finding, NaturalKey, Nota, Outcome
+    from state_machine.protocol.emission import Download, Finding, Nota, Outcome, Rejected
 
 _JSON = {"content-type": "application/json"}
+NATUREZA = Natureza(lists_by="days", numbers="company", webhook=True)
 _ID = re.compile(r"[\w-]{1,100}")  # ids come from outside and become part of a path
 
 
@@ -46,6 +51,7 @@ class PlugNotas:
     """
 
     name = "plugnotas"
+    natureza = NATUREZA
 
     def __init__(
         self,
@@ -58,12 +64,14 @@ class PlugNotas:
         query_timeout: float = 30.0,
         observe: Callable[[Exchange], None] = tape.observe,
         lines: Lines | None = None,
+        ambiente: Ambiente = Ambiente.PRODUCAO,
     ) -> None:
         def destination(timeout: float) -> Destination:
             headers = {"x-api-key": api_key, "accept": "application/json, */*"}
             return Destination(base_url, timeout=timeout, guard=guard, headers=headers, observe=observe)
 
-        self._lines = lines or Lines(clock=time.monotonic)
+        self.ambiente = ambiente
+        self.lines = lines or Lines(clock=time.monotonic)
         self._ways = {
             CallKind.SUBMISSION: destination(submit_timeout),
             CallKind.QUESTION: destination(query_timeout),
@@ -84,16 +92,32 @@ class PlugNotas:
         for way in self._ways.values():
             await way.aclose()
 
+    def key_for(self, intent: InvoiceIntent) -> IntegrationKey:
+        """Return the key that the bytes for ``intent`` carry."""
+        return self.key(intent.prestador.cnpj, intent.id_integracao)
+
+    def key(self, prestador: str, texto: str) -> IntegrationKey:
+        """Read a key back: its text form is our reference."""
+        return IntegrationKey(prestador, texto)
+
+    def explain(self, recusa: Rejected) -> Explicacao:
+        """Say in plain pt-BR why a note was refused, and which field repairs it."""
+        return explain(recusa)
+
     def payload(self, intent: InvoiceIntent) -> bytes:
         """Return the exact bytes to send for ``intent``; raises ``ValueError`` for an impossible value."""
         return bodies.build(intent)
+
+    async def prepare(self, payload: bytes) -> bytes:
+        """Return the bytes as the turn made them: PlugNotas signs for us."""
+        return payload
 
     async def submit(self, payload: bytes) -> Outcome:
         """Send stored bytes once, as they are; raises ``ValueError`` if they are not one note of ours."""
         key = bodies.key_of(payload)
         return submit_outcome(await self._call(key.prestador, CallKind.SUBMISSION, "/nfse", payload), key)
 
-    async def find(self, key: NaturalKey) -> Finding:
+    async def find(self, key: IntegrationKey) -> Finding:
         """Ask for the note under ``key``; an authorised one comes with its XML, which alone shows its whole content."""
         found = finding(await self._call(key.prestador, CallKind.QUESTION, _by_key(key)), key)
         if not isinstance(found, Found) or found.nota.situacao is not Situacao.AUTORIZADA:
@@ -115,7 +139,7 @@ class PlugNotas:
         body = json.dumps({"motivo": motivo.texto, "codigo": motivo.codigo}, ensure_ascii=False).encode()
         return cancel_outcome(await self._call(prestador, CallKind.CANCELLATION, path, body), id_externo)
 
-    async def cancellation(self, key: NaturalKey, id_externo: str, protocolo: str | None) -> CancelFinding:
+    async def cancellation(self, key: IntegrationKey, id_externo: str, protocolo: str | None) -> CancelFinding:
         """Ask what became of a request, then how the note stands."""
         asked = None
         if protocolo is not None:
@@ -145,13 +169,13 @@ class PlugNotas:
         """Call on this company's line: POST where there is something to send, GET else."""
         method, headers = ("POST", _JSON) if content else ("GET", None)
         try:
-            with self._lines.call(prestador, kind) as breaker:
+            with self.lines.call(prestador, kind) as breaker:
                 return await self._ways[kind].request(method, path, content=content, headers=headers, breaker=breaker)
         except httpx.HTTPError as error:
             return error
 
 
-def _by_key(key: NaturalKey) -> str:
+def _by_key(key: IntegrationKey) -> str:
     return f"/nfse/consultar/{quote(key.id_integracao, safe='')}/{quote(key.prestador, safe='')}"
 
 
@@ -159,3 +183,18 @@ def _path_id(id_externo: str) -> str:
     if not _ID.fullmatch(id_externo):
         raise ValueError("the note's id is not one of PlugNotas")
     return id_externo
+
+
+def opened(around: Surroundings) -> PlugNotas:
+    """Open the adapter as the program's settings say; PlugNotas' environment is that of its address and API key."""
+    settings = around.settings
+    return PlugNotas(
+        settings.plugnotas_url,
+        settings.plugnotas_api_key.get_secret_value(),
+        guard=around.guard,
+        submit_timeout=settings.gateway_timeout_seconds,
+        query_timeout=settings.gateway_query_timeout_seconds,
+        cancel_timeout=settings.cancel_timeout_seconds,
+        lines=around.lines,
+        ambiente=around.ambiente,
+    )

@@ -36,7 +36,7 @@ from state_machine.protocol.emission import (
 if TYPE_CHECKING:
     import httpx
 
-    from state_machine.protocol.emission import NaturalKey
+    from gateway.plugnotas.payload import IntegrationKey
 
 _OK, _REDIRECT, _BAD_REQUEST, _NOT_FOUND, _CONFLICT, _UNPROCESSABLE = 200, 300, 400, 404, 409, 422
 _OURS, _LATER, _REFUSALS = (401, 403), (429, 503), (_BAD_REQUEST, _NOT_FOUND, _CONFLICT, _UNPROCESSABLE)
@@ -90,7 +90,7 @@ def _refusal(message: str, current: dict[str, Any], says: str) -> CancelOutcome:
 def cancel_finding(
     protocol: Answer | httpx.HTTPError | None,
     note: Answer | httpx.HTTPError,
-    key: NaturalKey,
+    key: IntegrationKey,
     id_externo: str,
 ) -> CancelFinding:
     """Classify what the gateway says of the request (``protocol``: asked first) and of the note (asked after it).

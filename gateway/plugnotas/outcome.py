@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Literal
 
-    from state_machine.protocol.emission import Download, NaturalKey, Nota
+    from gateway.plugnotas.payload import IntegrationKey
+    from state_machine.protocol.emission import Download, Nota
 
 # httpx raises these before a byte of the request has left; every other failure may have come after acceptance.
 BEFORE_SENDING = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
@@ -47,7 +48,7 @@ _OURS = (401, 403)
 _LATER = (429, 503)
 
 
-def submit_outcome(result: Answer | httpx.HTTPError, key: NaturalKey) -> Outcome:
+def submit_outcome(result: Answer | httpx.HTTPError, key: IntegrationKey) -> Outcome:
     """Classify the answer to a submission of the note under ``key``; what is not plainly something else is unknown.
 
     A refusal is definite for this call only: whether it ends the emission, ``state_machine.protocol.reconciliation``
@@ -73,7 +74,7 @@ def submit_outcome(result: Answer | httpx.HTTPError, key: NaturalKey) -> Outcome
     return outcome or Unknown(f"{says(result)} that does not speak of our note")
 
 
-def finding(result: Answer | httpx.HTTPError, key: NaturalKey) -> Finding:
+def finding(result: Answer | httpx.HTTPError, key: IntegrationKey) -> Finding:
     """Classify the answer to "what stands under ``key``?"; absence is only believed when said in so many words."""
     if not isinstance(result, Answer):
         return CannotTell(type(result).__name__)
@@ -123,7 +124,7 @@ def _json(answer: Answer) -> Any:
         return None
 
 
-def _accepted(body: dict[str, Any], key: NaturalKey) -> Accepted | None:
+def _accepted(body: dict[str, Any], key: IntegrationKey) -> Accepted | None:
     documents = body.get("documents")
     for document in documents if isinstance(documents, list) else []:
         if isinstance(document, dict) and document.get("idIntegracao") == key.id_integracao:
@@ -131,7 +132,7 @@ def _accepted(body: dict[str, Any], key: NaturalKey) -> Accepted | None:
     return None
 
 
-def _accepted_despite_refusal(body: dict[str, Any], key: NaturalKey) -> Outcome | None:
+def _accepted_despite_refusal(body: dict[str, Any], key: IntegrationKey) -> Outcome | None:
     """PlugNotas sometimes answers 400 and works on the note all the same: a protocol gives it away."""
     inner = {**as_dict(as_dict(body.get("error")).get("data")), **body}
     protocolo = text(inner.get("protocol"))
@@ -143,7 +144,7 @@ def _accepted_despite_refusal(body: dict[str, Any], key: NaturalKey) -> Outcome 
     return Unknown("a refusal that names another note") if inner.get("documents") else Accepted(None, protocolo)
 
 
-def _rejected(body: dict[str, Any], key: NaturalKey) -> Rejected | None:
+def _rejected(body: dict[str, Any], key: IntegrationKey) -> Rejected | None:
     """A refusal in the gateway's own shape, about our note or about none by name: its validation names no key."""
     error = as_dict(body.get("error"))
     message = text(error.get("message"))
@@ -154,7 +155,7 @@ def _rejected(body: dict[str, Any], key: NaturalKey) -> Rejected | None:
     return Rejected(scrub(message), codes(_all_of(message, campos)), campos)
 
 
-def _names_another(error: dict[str, Any], key: NaturalKey) -> bool:
+def _names_another(error: dict[str, Any], key: IntegrationKey) -> bool:
     data = as_dict(error.get("data"))
     named = [text(part.get("idIntegracao")) for part in (data, as_dict(data.get("new")), as_dict(data.get("current")))]
     return any(name is not None and name != key.id_integracao for name in named)
@@ -168,7 +169,7 @@ def _complaint(value: Any) -> str:
     return "; ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _duplicate(body: dict[str, Any], key: NaturalKey, *, plainly: bool = False) -> Duplicate | None:
+def _duplicate(body: dict[str, Any], key: IntegrationKey, *, plainly: bool = False) -> Duplicate | None:
     """A refusal because there is a note already: in its words or codes, or ``plainly`` by its status."""
     error = as_dict(body.get("error"))
     current = parse_nota(as_dict(error.get("data")).get("current"))
@@ -181,11 +182,11 @@ def _duplicate(body: dict[str, Any], key: NaturalKey, *, plainly: bool = False) 
     return Duplicate() if says else None
 
 
-def _is_ours(nota: Nota, key: NaturalKey) -> bool:
+def _is_ours(nota: Nota, key: IntegrationKey) -> bool:
     return nota.id_integracao == key.id_integracao and nota.prestador in {None, key.prestador}
 
 
-def _only_ours(answer: Any, key: NaturalKey) -> Nota | None:
+def _only_ours(answer: Any, key: IntegrationKey) -> Nota | None:
     candidates = answer if isinstance(answer, list) else [answer]
     ours = [nota for nota in map(parse_nota, candidates) if nota and _is_ours(nota, key)]
     return ours[0] if len(ours) == 1 else None

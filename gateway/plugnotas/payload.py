@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from state_machine.protocol.emission import NaturalKey
 from state_machine.values.latin import latin1
 
 if TYPE_CHECKING:
@@ -21,6 +21,17 @@ _ALL_BY_SIMPLES = 1  # regApTribSN: all taxes through Simples Nacional, the rule
 _TAXED_IN_THE_CITY = 6  # iss.tipoTributacao: "tributável dentro do município"
 _EXIGIVEL = 1  # iss.exigibilidade
 _CENTAVOS = Decimal("0.01")
+
+
+@dataclass(frozen=True, slots=True)
+class IntegrationKey:
+    """The key on which PlugNotas is unique: the issuer's CNPJ and our ``idIntegracao``, which is its text form."""
+
+    prestador: str
+    id_integracao: str
+
+    def __str__(self) -> str:
+        return self.id_integracao
 
 
 def build(intent: InvoiceIntent) -> bytes:
@@ -50,12 +61,12 @@ def build(intent: InvoiceIntent) -> bytes:
     return orjson.dumps([note], option=orjson.OPT_SORT_KEYS)
 
 
-def key_of(payload: bytes) -> NaturalKey:
+def key_of(payload: bytes) -> IntegrationKey:
     """Return the natural key that stored bytes carry; raises ``ValueError`` if they are not one note of ours."""
     notes = json.loads(payload)
     match notes:
         case [{"idIntegracao": str(id_integracao), "prestador": {"cpfCnpj": str(prestador)}}]:
-            return NaturalKey(prestador, id_integracao)
+            return IntegrationKey(prestador, id_integracao)
         case _:
             raise ValueError("the stored bytes are not one note")
 

@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gateway.port import Explicacao
 from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo
 from state_machine.protocol.emission import Rejected
 
 if TYPE_CHECKING:
     from state_machine.protocol.emission import Nota
-
-
-@dataclass(frozen=True, slots=True)
-class Explicacao:
-    """Why a note was rejected: ``texto`` is a short pt-BR phrase; ``campo`` what the user can change, if anything.
-
-    ``suporte`` is true when only staff can repair it (the company's own registration or our layout).
-    """
-
-    texto: str
-    campo: Campo | None
-    suporte: bool = False
 
 
 _SUPORTE = "isso quem ajusta é o suporte"

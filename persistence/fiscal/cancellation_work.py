@@ -10,14 +10,15 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
 from persistence.db.moments import in_seconds
+from persistence.people.channels import canal_of
 from persistence.queue import slots
 from persistence.tables import cancelamento, nfse_emissao, nfse_processada
 from state_machine.cancellation.machine import Codigo, EstadoCancelamento, MotivoCancelamento
 from state_machine.cancellation.reconciliation import AndamentoCancelamento, Envio
-from state_machine.protocol.emission import NaturalKey
+from state_machine.protocol.channel import PRIMEIRO
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from persistence.db.connection import Connection
     from state_machine.cancellation.reconciliation import PassoCancelamento
@@ -41,14 +42,18 @@ class TarefaCancelamento(slots.Taken):
 
 
 async def claim(
-    connection: Connection, livres: int, lease_seconds: float, ocupadas: Mapping[int, int]
+    connection: Connection,
+    livres: int,
+    lease_seconds: float,
+    ocupadas: Mapping[int, int],
+    canais: Collection[str] = (PRIMEIRO,),
 ) -> list[TarefaCancelamento]:
     """Take what is due, each company its share of the ``livres`` slots: ``ocupadas`` says how many it holds (by id).
 
     One to be sent is stored as ``enviando`` before anybody may send it.
     """
     tomada_em = time.monotonic()
-    values = {**slots.shares(livres, ocupadas), "lease": lease_seconds}
+    values = {**slots.shares(livres, ocupadas, canais), "lease": lease_seconds}
     rows = await connection.execute(slots.CLAIM_CANCELLATIONS, values)
     return [
         TarefaCancelamento(
@@ -56,7 +61,10 @@ async def claim(
             row.epoch,
             row.emissao_id,
             row.prestador_id,
-            NaturalKey(row.prestador_cnpj, row.id_integracao),
+            row.prestador_cnpj,
+            row.id_integracao,
+            row.chave_natural or row.id_integracao,
+            canal_of(row.canal, row.ambiente),
             row.conversa,
             row.correlacao,
             tomada_em,

@@ -8,10 +8,11 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, insert
 
 from persistence.fiscal.emissions import confirmed_content
-from persistence.tables import empresa, job_slots, nfse_emissao, nfse_processada
+from persistence.tables import empresa, empresa_canal, job_slots, nfse_emissao, nfse_processada
 from persistence.versions import known
 from state_machine.cancellation.machine import StatusNota
 from state_machine.protocol.audit import Nossa
+from state_machine.protocol.channel import PRIMEIRO, TipoDocumento
 from state_machine.protocol.emission import StatusEmissao
 
 if TYPE_CHECKING:
@@ -24,8 +25,13 @@ _JOB = "conferencia"
 
 
 async def companies(connection: Connection, cnpj: str | None = None) -> list[Any]:
-    """Return ``id``, ``cnpj`` and ``razao_social`` of all companies, or of one."""
-    statement = sa.select(empresa.c.id, empresa.c.cnpj, empresa.c.razao_social).order_by(empresa.c.id)
+    """Return ``id``, ``cnpj``, ``razao_social``, ``canal`` and ``ambiente`` of all companies, or of one."""
+    servico = sa.and_(empresa_canal.c.empresa_id == empresa.c.id, empresa_canal.c.tipo == TipoDocumento.SERVICO)
+    statement = (
+        sa.select(empresa.c.id, empresa.c.cnpj, empresa.c.razao_social, empresa_canal.c.canal, empresa_canal.c.ambiente)
+        .outerjoin(empresa_canal, servico)
+        .order_by(empresa.c.id)
+    )
     if cnpj is not None:
         statement = statement.where(empresa.c.cnpj == cnpj)
     return list(await connection.execute(statement))
@@ -38,13 +44,15 @@ async def held(
     ate: datetime,
     referencias: Collection[str],
     ids: Collection[str],
+    canal: str = PRIMEIRO,
 ) -> list[Nossa]:
-    """Return the company's emissions first sent from ``desde`` to before ``ate``, and all that the listing names.
+    """Return the company's emissions first sent from ``desde`` to before ``ate`` by ``canal``, and all that it lists.
 
     Raises ``AnotherVersionError``.
     """
     sent = sa.and_(
         nfse_emissao.c.prestador_id == empresa_id,
+        nfse_emissao.c.canal == canal,
         nfse_emissao.c.enviado_em >= desde,
         nfse_emissao.c.enviado_em < ate,
     )
@@ -53,6 +61,7 @@ async def held(
     named = sa.union(
         sa.select(nfse_emissao.c.id).where(sent),
         sa.select(nfse_emissao.c.id).where(nfse_emissao.c.id_integracao == _any(referencias)),
+        sa.select(nfse_emissao.c.id).where(nfse_emissao.c.chave_natural == _any(referencias)),
         sa.select(nfse_emissao.c.id).where(nfse_emissao.c.id_externo == _any(ids)),
     )
     attempt, sibling = nfse_emissao.alias(), nfse_emissao.alias()
@@ -76,7 +85,7 @@ async def held(
     return [
         Nossa(
             emissao_id=row.id,
-            id_integracao=row.id_integracao,
+            id_integracao=row.chave_natural or row.id_integracao,
             pedido=(row.sessao_id, row.revisao),
             conteudo=confirmed_content(row),
             impressao=row.impressao,

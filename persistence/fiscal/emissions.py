@@ -13,12 +13,14 @@ from sqlalchemy.dialects.postgresql import JSONB
 from persistence.db.clock import DatabaseClock
 from persistence.db.moments import in_seconds
 from persistence.idempotency import gateway_operations
+from persistence.people.channels import canal_of
 from persistence.queue import slots
 from persistence.tables import gateway_tentativas, nfse_emissao, nfse_processada
 from persistence.versions import known
 from state_machine.cancellation.machine import StatusNota
 from state_machine.invoice.content import Conteudo
-from state_machine.protocol.emission import EM_CURSO, NaturalKey, Rejected, StatusEmissao
+from state_machine.protocol.channel import PRIMEIRO
+from state_machine.protocol.emission import EM_CURSO, Rejected, StatusEmissao
 from state_machine.protocol.reconciliation import ASSENTADOS, HUMAN_AFTER, Andamento
 from state_machine.protocol.reprocessing import Anterior
 
@@ -55,6 +57,7 @@ class Tarefa(slots.Taken):
     revisao: int
     primeira: bool  # no earlier attempt at this revision, and no session that this one repairs: nothing to ask before
     payload: bytes
+    a_preparar: bool  # the channel has yet to make the bytes to send
     id_externo: str | None
     andamento: Andamento
     suspenso: str | None  # why the company's submissions are stopped
@@ -110,16 +113,17 @@ async def claim(
     *,
     ocupadas: Mapping[int, int] = MappingProxyType({}),
     quietas: Collection[str] = (),
+    canais: Collection[str] = (PRIMEIRO,),
 ) -> list[Tarefa]:
     """Take due emissions, each company its share of the ``livres`` slots: ``ocupadas`` says how many it holds (by id).
 
     One that may be sent is stored as ``enviando``, under its record, before anybody sends it; none of the companies
     ``quietas`` (CNPJ): for them the gateway is left alone, but for a probe.
-    What another version of us wrote, and this one does not know, is left to that one.
+    What another version of us wrote, or goes by a channel that is none of ``canais``, is left to who knows it.
     """
     tomada_em = time.monotonic()
     values = {
-        **slots.shares(livres, ocupadas),
+        **slots.shares(livres, ocupadas, canais),
         "lease": lease_seconds,
         "quietas": list(quietas),
         "recente": HUMAN_AFTER.total_seconds(),  # an older one is looked at first: its person may have to be asked
@@ -136,7 +140,9 @@ def _tarefa(row: Any, tomada_em: float) -> Tarefa:
         id=row.id,
         epoch=row.epoch,
         emissao_id=row.id,
-        key=NaturalKey(row.prestador_cnpj, row.id_integracao),
+        prestador=row.prestador_cnpj,
+        id_integracao=row.id_integracao,
+        chave=row.chave_natural or row.id_integracao,
         versao=row.versao,
         era=StatusEmissao(row.era),
         pronta=row.pronta,
@@ -146,9 +152,11 @@ def _tarefa(row: Any, tomada_em: float) -> Tarefa:
         primeira=row.primeira,
         prestador_id=row.prestador_id,
         payload=row.payload_enviado,
+        a_preparar=row.a_preparar,
         id_externo=row.id_externo,
         correlacao=row.correlacao,
         andamento=_andamento(row, StatusEmissao(row.era)),
+        canal=canal_of(row.canal, row.ambiente),
         suspenso=row.envio_suspenso,
         sonda_em=row.sonda_em,
         tomada_em=tomada_em,
@@ -184,6 +192,8 @@ def _andamento(row: Any, status: StatusEmissao) -> Andamento:
         rodadas=row.rodadas,
         sem_conteudo_desde=row.sem_conteudo_desde,
         desejado_em=row.desejado_em,
+        ausencias=row.ausencias,
+        chave=row.chave_natural,
     )
 
 
@@ -227,6 +237,7 @@ async def earlier_attempts(connection: Connection, tarefa: Tarefa) -> list[Anter
             row.id_externo,
             numero=row.numero,
             reparada=row.sessao_id != tarefa.sessao_id,
+            canal=canal_of(row.canal, row.ambiente),
         )
         for row in await connection.execute(_EARLIER, values)
     ]
@@ -265,6 +276,7 @@ async def settle(connection: Connection, tarefa: Tarefa, passo: Passo, ouvido: O
         "consultas": novo.consultas,
         "envios": novo.envios,
         "ausente_desde": novo.ausente_desde,
+        "ausencias": novo.ausencias,
         "retida": passo.retida,
         "b_atenta": novo.status is not StatusEmissao.PENDENTE,
         "b_seconds": passo.daqui,

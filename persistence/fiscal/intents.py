@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from persistence.fiscal.emissions import EmissionLeaseLostError
 from persistence.tables import cliente_tomador, nfse_emissao
 from state_machine.invoice.content import Conteudo
+from state_machine.protocol.channel import PRIMEIRO, Ambiente
 from state_machine.protocol.emission import StatusEmissao
 
 if TYPE_CHECKING:
@@ -17,11 +19,15 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from persistence.db.connection import Connection
+    from persistence.fiscal.emissions import Tarefa
 
 
 @dataclass(frozen=True, slots=True)
 class NovaEmissao:
-    """What the user confirmed, ready to be stored; ``payload`` is what will be sent, byte for byte."""
+    """What the user confirmed, ready to be stored; ``payload`` is what will be sent, byte for byte.
+
+    ``a_preparar``: the channel makes what is sent of it, in the worker.
+    """
 
     session_id: int
     sessao_id: str
@@ -40,6 +46,10 @@ class NovaEmissao:
     tentativa: int = 1
     serie_rps: str | None = None
     numero_rps: int | None = None
+    canal: str = PRIMEIRO
+    ambiente: Ambiente | None = None  # the installation's
+    a_preparar: bool = False
+    chave: str | None = None  # text form of the natural key where that is not ``id_integracao``
 
 
 def integration_id(sessao_id: str, revisao: int, tentativa: int = 1) -> str:
@@ -68,6 +78,19 @@ _CREATE = (
     .values(status=StatusEmissao.PENDENTE, proxima_acao_em=sa.func.now())
     .returning(nfse_emissao.c.id)
 )
+
+
+_PREPARED = sa.text(f"""
+UPDATE nfse_emissao SET payload_enviado = :payload, a_preparar = false
+WHERE id = :id AND epoch = :epoch AND status = '{StatusEmissao.PENDENTE}' AND a_preparar
+""")  # noqa: S608 - our own constants
+_VERSIONS = sa.text("""
+INSERT INTO nfse_preparo (emissao_id, versao, payload)
+SELECT :id, coalesce(max(p.versao), 0) + v.ordem, v.payload
+FROM (VALUES (1, CAST(:antes AS bytea)), (2, CAST(:payload AS bytea))) AS v (ordem, payload)
+LEFT JOIN nfse_preparo p ON p.emissao_id = :id
+GROUP BY v.ordem, v.payload
+""")
 
 
 def _content(nova: NovaEmissao) -> Conteudo:
@@ -109,5 +132,19 @@ async def create(connection: Connection, nova: NovaEmissao) -> int:
         "correlacao": nova.correlacao,
         "serie_rps": nova.serie_rps,
         "numero_rps": nova.numero_rps,
+        "canal": nova.canal,
+        "ambiente": nova.ambiente,
+        "chave_natural": nova.chave,
+        "a_preparar": nova.a_preparar,
     }
     return int((await connection.execute(_CREATE, values)).scalar_one())
+
+
+async def prepared(connection: Connection, tarefa: Tarefa, payload: bytes) -> Tarefa:
+    """Make ``payload`` the bytes that are sent, and keep those before. Raises ``EmissionLeaseLostError``."""
+    values = {"id": tarefa.id, "epoch": tarefa.epoch, "payload": payload}
+    if (await connection.execute(_PREPARED, values)).rowcount != 1:
+        raise EmissionLeaseLostError(tarefa.andamento.id_integracao)
+    versions = {"id": tarefa.id, "antes": tarefa.payload, "payload": payload}
+    await connection.execute(_VERSIONS, versions)
+    return replace(tarefa, payload=payload, a_preparar=False)

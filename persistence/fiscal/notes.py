@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from persistence.people.channels import canal_of
 from persistence.tables import nfse_documento, nfse_emissao, nfse_processada, session_snapshot
 from persistence.versions import known
 from state_machine.cancellation.machine import StatusNota
@@ -17,6 +18,7 @@ from state_machine.protocol.emission import Documento, StatusEmissao
 
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
+    from state_machine.protocol.channel import Canal
     from state_machine.protocol.emission import Nota
 
 
@@ -45,7 +47,12 @@ _ANOTHER = sa.select(
 )
 _KEPT = (
     sa.select(
-        nfse_emissao.c.id_externo, nfse_emissao.c.prestador_cnpj, nfse_documento.c.conteudo, nfse_documento.c.mime
+        nfse_emissao.c.id_externo,
+        nfse_emissao.c.prestador_cnpj,
+        nfse_emissao.c.canal,
+        nfse_emissao.c.ambiente,
+        nfse_documento.c.conteudo,
+        nfse_documento.c.mime,
     )
     .outerjoin(
         nfse_documento,
@@ -118,13 +125,14 @@ class Guardado:
     prestador: str
     id_externo: str | None
     documento: Documento | None
+    canal: Canal
 
 
 async def document(connection: Connection, emissao_id: int, formato: str) -> Guardado:
     """Return a stored PDF or XML, or where to fetch it. Raises ``RowCountError`` for an emission that is not ours."""
     row = (await connection.execute(_KEPT, {"b_emissao": emissao_id, "b_formato": formato})).one()
     documento = Documento(row.conteudo, row.mime) if row.conteudo is not None else None
-    return Guardado(row.prestador_cnpj, row.id_externo, documento)
+    return Guardado(row.prestador_cnpj, row.id_externo, documento, canal_of(row.canal, row.ambiente))
 
 
 async def store_document(connection: Connection, emissao_id: int, formato: str, documento: Documento) -> None:

@@ -8,18 +8,12 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from state_machine.protocol.channel import Ambiente
 from state_machine.protocol.emission import StatusEmissao
 from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
-
-
-class Ambiente(StrEnum):
-    """Where the authority counts: its tests have numbers of their own."""
-
-    PRODUCAO = "producao"
-    HOMOLOGACAO = "homologacao"
 
 
 class Modelo(StrEnum):

@@ -10,9 +10,11 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from persistence.fiscal import suspension
+from persistence.people import channels
 from persistence.tables import conversas, empresa, session_snapshot, usuario
 from state_machine.machine.session import Emissor
 from state_machine.machine.states import ESPERAM_USUARIO, Estado
+from state_machine.protocol.channel import TipoDocumento
 from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from persistence.access.accounts import Alcance
     from persistence.db.connection import Connection
+    from state_machine.protocol.channel import Canal
 
 BRAZIL = "55"
 OLD_MOBILE_LENGTH = 12  # country, area code and eight digits: a mobile account from before the ninth digit
@@ -114,17 +117,21 @@ async def save_company(
     telefones: list[str],
     *,
     versao: int | None = None,
+    canal: Canal | None = None,
 ) -> tuple[int, list[int]]:
     """Create the company or update it, and let these phones (canonical) issue for it.
 
     Returns its id, and the ids of the people who had no right to issue before.
 
-    ``defaults`` count only for a new company. ``versao`` is the one that the changes were made to, where they come from
-    a form that showed it. Raises ``PhoneTakenError`` or ``StaleCompanyError``; then nothing was changed.
+    ``defaults``, and ``canal`` for its services, count only for a new company. ``versao`` is the one that the changes
+    were made to, where they come from a form that showed it. Raises ``PhoneTakenError`` or ``StaleCompanyError``; then
+    nothing was changed.
     """
     statement = insert(empresa).values(**{**defaults, **values})
     changed = {k: statement.excluded[k] for k in values if k != "cnpj"}
     differs = sa.or_(sa.false(), *(empresa.c[k].is_distinct_from(novo) for k, novo in changed.items()))
+    known = sa.select(empresa.c.id).where(empresa.c.cnpj == values["cnpj"])
+    new = (await connection.execute(known)).scalar_one_or_none() is None
     empresa_id = (
         await connection.execute(
             statement.on_conflict_do_update(
@@ -141,6 +148,8 @@ async def save_company(
     ).scalar_one_or_none()
     if empresa_id is None:
         raise StaleCompanyError(values["cnpj"])
+    if new and canal is not None:
+        await channels.choose(connection, empresa_id, canal, TipoDocumento.SERVICO)
     await suspension.lift(connection, empresa_id)  # whoever repaired the data wants to see at once whether it helped
     novos = []
     for telefone in telefones:

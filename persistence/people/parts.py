@@ -80,6 +80,7 @@ def _fiscal(emissions: str) -> tuple[Parte, ...]:
         ),
         Parte("notas", "nfse_processada", of, _empty("nfse_processada", of, "webhook_payload"), _WITHOUT),
         Parte("PDF e XML", "nfse_documento", of, None, _KEEP),
+        Parte("pedidos preparados", "nfse_preparo", of, None, _KEEP),
         Parte(
             "emissões",
             "nfse_emissao",

@@ -15,23 +15,42 @@ import sqlalchemy as sa
 from persistence.versions import literals
 from state_machine.cancellation.machine import Codigo, EstadoCancelamento
 from state_machine.cancellation.reconciliation import Envio
+from state_machine.protocol.channel import PRIMEIRO, Ambiente
 from state_machine.protocol.emission import StatusEmissao
 from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
-    from state_machine.protocol.emission import NaturalKey
+    from state_machine.protocol.channel import Canal
 
-# Of another version: its own status, or that of an attempt before it, which is asked before this one is sent. The
-# latter is only looked at in what would be taken: PostgreSQL can't guess how rare it is, and would read whole queues.
-_CONHECIDA = f"n.status IN ({literals(StatusEmissao)})"
-ALHEIA = f"""(NOT {_CONHECIDA} OR n.tentativa > 1 AND EXISTS (
+
+def _conhecida(n: str, canais: str) -> str:
+    # Not coalesce(): PostgreSQL would take it for rare, and read whole queues.
+    return f"""({n}.status IN ({literals(StatusEmissao)}) AND {n}.canal = ANY({canais})
+        AND ({n}.ambiente IS NULL OR {n}.ambiente IN ({literals(Ambiente)})))"""
+
+
+def alheia(canais: str) -> str:
+    """Return the condition that emission ``n`` is another version's; ``canais`` is the parameter of known channels.
+
+    By itself, or by an attempt before it, which is asked before this one is sent. The latter is only looked at in what
+    would be taken: PostgreSQL can't guess how rare it is, and would read whole queues.
+    """
+    return f"""(NOT {_conhecida("n", canais)} OR n.tentativa > 1 AND EXISTS (
     SELECT FROM nfse_emissao a WHERE a.sessao_id = n.sessao_id AND a.revisao = n.revisao
-        AND a.tentativa < n.tentativa AND a.status NOT IN ({literals(StatusEmissao)})
+        AND a.tentativa < n.tentativa AND NOT {_conhecida("a", canais)}
 ))"""
-ALHEIO = f"""(c.estado NOT IN ({literals(EstadoCancelamento)}) OR coalesce(c.envio, '') NOT IN ({literals(Envio)})
-    OR coalesce(c.codigo, '') NOT IN ({literals(Codigo)}))"""
+
+
+def alheio(canais: str) -> str:
+    """Return the condition that cancellation ``c`` is another version's, by itself or by its note."""
+    return f"""(c.estado NOT IN ({literals(EstadoCancelamento)}) OR coalesce(c.envio, '') NOT IN ({literals(Envio)})
+    OR coalesce(c.codigo, '') NOT IN ({literals(Codigo)}) OR NOT EXISTS (
+        SELECT FROM nfse_emissao e WHERE e.id = c.emissao_id AND {_conhecida("e", canais)}))"""
+
+
+_CANAIS = "CAST(:canais AS text[])"
 WINDOW = 200  # due emissions that are looked at first: several times the slots of a worker
 
 # ``lugar`` is how many slots the company would hold with this one, ``alcance`` that and how many were taken by then.
@@ -68,7 +87,8 @@ WITH RECURSIVE janela AS MATERIALIZED (
     FROM filas CROSS JOIN LATERAL (
         SELECT n.id, n.proxima_acao_em FROM nfse_emissao n
         WHERE n.prestador_id >= filas.id AND (n.prestador_id, n.proxima_acao_em) <= (filas.id, now())
-          AND n.proxima_acao_em IS NOT NULL AND (n.lease_until IS NULL OR n.lease_until < now()) AND {_CONHECIDA}
+          AND n.proxima_acao_em IS NOT NULL AND (n.lease_until IS NULL OR n.lease_until < now())
+          AND {_conhecida("n", _CANAIS)}
         ORDER BY n.prestador_id, n.proxima_acao_em LIMIT greatest((CAST(:livres AS int) + 1 - filas.ocupadas) / 2, 0)
     ) fila
 ), vez AS (
@@ -76,13 +96,14 @@ WITH RECURSIVE janela AS MATERIALIZED (
 ), due AS (
     SELECT id, status FROM nfse_emissao n
     WHERE id = ANY(ARRAY(SELECT id FROM vez WHERE alcance <= CAST(:livres AS int) + 1))
-      AND proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now()) AND NOT {ALHEIA}
+      AND proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now()) AND NOT {alheia(_CANAIS)}
     FOR UPDATE SKIP LOCKED
 ), prontas AS (
     SELECT due.id, due.status AS era, s.conversa, p.envio_suspenso, e.tentativa = 1 AND s.origem IS NULL AS primeira,
         greatest(coalesce(extract(epoch FROM p.sonda_em - now()), 0), 0)::float8 AS sonda_em,
         due.status = '{StatusEmissao.PENDENTE}' AND e.prestador_cnpj <> ALL(CAST(:quietas AS text[]))
             AND p.envio_suspenso IS NULL AND e.tentativa = 1 AND s.origem IS NULL
+            AND NOT e.a_preparar
             AND coalesce(e.desejado_em, e.criado_em) > now() - make_interval(secs => :recente) AS pronta
     FROM due JOIN nfse_emissao e ON e.id = due.id
     JOIN session_snapshot s ON s.id = e.session_id JOIN empresa p ON p.id = e.prestador_id
@@ -102,13 +123,13 @@ WITH esperam AS (
         + row_number() OVER (PARTITION BY e.prestador_id ORDER BY c.proxima_acao_em, c.id) AS lugar
     FROM cancelamento c JOIN nfse_emissao e ON e.id = c.emissao_id
     LEFT JOIN unnest(CAST(:empresas AS bigint[]), CAST(:ocupadas AS int[])) AS o (id, vagas) ON o.id = e.prestador_id
-    WHERE c.proxima_acao_em <= now() AND (c.lease_until IS NULL OR c.lease_until < now()) AND NOT {ALHEIO}
+    WHERE c.proxima_acao_em <= now() AND (c.lease_until IS NULL OR c.lease_until < now()) AND NOT {alheio(_CANAIS)}
 ), vez AS (
     SELECT id, lugar + row_number() OVER (ORDER BY lugar, proxima_acao_em, id) AS alcance FROM esperam
 ), due AS (
     SELECT id, envio FROM cancelamento c
     WHERE id = ANY(ARRAY(SELECT id FROM vez WHERE alcance <= CAST(:livres AS int) + 1))
-      AND proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now()) AND NOT {ALHEIO}
+      AND proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now()) AND NOT {alheio(_CANAIS)}
     FOR UPDATE SKIP LOCKED
 )
 UPDATE cancelamento c
@@ -116,7 +137,8 @@ SET lease_until = now() + make_interval(secs => :lease), epoch = c.epoch + 1, di
     envio = CASE WHEN c.envio = '{Envio.A_ENVIAR}' THEN '{Envio.ENVIANDO}' ELSE c.envio END
 FROM due, nfse_emissao e, nfse_processada p
 WHERE c.id = due.id AND e.id = c.emissao_id AND p.emissao_id = e.id
-RETURNING c.*, due.envio AS era, e.prestador_id, e.prestador_cnpj, e.id_integracao, p.id_externo
+RETURNING c.*, due.envio AS era, e.prestador_id, e.prestador_cnpj, e.id_integracao, e.canal, e.ambiente,
+    e.chave_natural, p.id_externo
 """)  # noqa: S608 - our own constants
 
 
@@ -128,15 +150,13 @@ class Taken:
     epoch: int
     emissao_id: int
     prestador_id: int
-    key: NaturalKey
+    prestador: str  # the issuer's CNPJ
+    id_integracao: str
+    chave: str  # text form of the natural key at the authority
+    canal: Canal
     conversa: str
     correlacao: str | None
     tomada_em: float  # our monotonic clock when we took it, to notice that we were frozen
-
-    @property
-    def prestador(self) -> str:
-        """The issuer's CNPJ."""
-        return self.key.prestador
 
 
 class OrderLeaseLostError(ProsaError):
@@ -145,6 +165,12 @@ class OrderLeaseLostError(ProsaError):
     code = "order_lease_lost"
 
 
-def shares(livres: int, ocupadas: Mapping[int, int]) -> dict[str, Any]:
-    """Return the parameters: how many slots are free, and how many each company (by id) holds."""
-    return {"livres": livres, "janela": WINDOW, "empresas": list(ocupadas), "ocupadas": list(ocupadas.values())}
+def shares(livres: int, ocupadas: Mapping[int, int], canais: Collection[str] = (PRIMEIRO,)) -> dict[str, Any]:
+    """Return the parameters: how many slots are free, how many each company (by id) holds, which channels we know."""
+    return {
+        "livres": livres,
+        "janela": WINDOW,
+        "empresas": list(ocupadas),
+        "ocupadas": list(ocupadas.values()),
+        "canais": list(canais),
+    }

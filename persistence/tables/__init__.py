@@ -4,11 +4,11 @@ from persistence.tables.arrival import MENSAGENS, MENSAGENS_ABERTAS, MENSAGENS_L
 from persistence.tables.base import metadata
 from persistence.tables.cancellations import cancelamento
 from persistence.tables.departure import TALVEZ_SAIU, StatusSaida, outbox
-from persistence.tables.emissions import gateway_tentativas, nfse_documento, nfse_emissao, nfse_processada
+from persistence.tables.emissions import gateway_tentativas, nfse_documento, nfse_emissao, nfse_preparo, nfse_processada
 from persistence.tables.idempotency import idempotency_records
 from persistence.tables.numbering import numeracao, numeracao_uso
 from persistence.tables.operation import disjuntor, job_slots, modelo_uso, painel
-from persistence.tables.people import cliente_tomador, cnpj_cache, conversas, empresa, usuario
+from persistence.tables.people import cliente_tomador, cnpj_cache, conversas, empresa, empresa_canal, usuario
 from persistence.tables.sessions import session_snapshot, transicoes
 from persistence.tables.staff import (
     anotacao,
@@ -40,6 +40,7 @@ __all__ = [
     "conversas",
     "disjuntor",
     "empresa",
+    "empresa_canal",
     "gateway_tentativas",
     "grupo_resolvido",
     "idempotency_records",
@@ -50,6 +51,7 @@ __all__ = [
     "modelo_uso",
     "nfse_documento",
     "nfse_emissao",
+    "nfse_preparo",
     "nfse_processada",
     "numeracao",
     "numeracao_uso",

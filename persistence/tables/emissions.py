@@ -7,6 +7,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from persistence.tables.base import MOMENT, MONEY, id_, metadata, now
 from persistence.versions import literals
+from state_machine.protocol.channel import PRIMEIRO
 from state_machine.protocol.emission import EM_CURSO, PEDEM_OLHOS, StatusEmissao
 
 _UNDER_WAY = f"status IN ({literals(EM_CURSO)})"
@@ -25,6 +26,9 @@ nfse_emissao = sa.Table(
     sa.Column("prestador_cnpj", sa.Text, nullable=False),  # the key at the gateway, frozen with the intent
     sa.Column("tomador_documento", sa.Text, nullable=False),
     sa.Column("id_integracao", sa.Text, nullable=False, unique=True),
+    sa.Column("canal", sa.Text, nullable=False, server_default=PRIMEIRO),  # by which it goes to the authority
+    sa.Column("ambiente", sa.Text),  # null: the installation's, as in rows of older releases
+    sa.Column("chave_natural", sa.Text),  # text form of the authority's key; null: it is id_integracao
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("valor_servico", MONEY, nullable=False),
     sa.Column("descricao_servico", sa.Text, nullable=False),
@@ -32,6 +36,7 @@ nfse_emissao = sa.Table(
     sa.Column("competencia", sa.Date, nullable=False),
     sa.Column("impressao", sa.Text, nullable=False),  # SHA-256 fingerprint of the content
     sa.Column("payload_enviado", sa.LargeBinary, nullable=False),  # the exact bytes; resent only as they are
+    sa.Column("a_preparar", sa.Boolean, nullable=False, server_default="false"),  # its channel has yet to make them
     sa.Column("resposta_gateway", JSONB),  # the newest JSON received, whole; older releases: our reading of it
     sa.Column("leitura_gateway", JSONB),  # what we read in the newest answer that told something
     sa.Column("id_externo", sa.Text),
@@ -39,7 +44,8 @@ nfse_emissao = sa.Table(
     sa.Column("erro_mensagem", sa.Text),
     sa.Column("consultas", sa.Integer, nullable=False, server_default="0"),  # rung of the reconciliation ladder
     sa.Column("envios", sa.Integer, nullable=False, server_default="0"),
-    sa.Column("ausente_desde", MOMENT),  # first certain "absent" since the last send
+    sa.Column("ausente_desde", MOMENT),  # newest certain "absent" that counts, since the last send
+    sa.Column("ausencias", sa.Integer, nullable=False, server_default="0"),  # how many of them count
     sa.Column("em_duvida", sa.Boolean),  # a call may have been accepted; null: an older release wrote the row
     sa.Column("recusa", JSONB),  # a refusal that came meanwhile: it stands once the key is seen absent often enough
     sa.Column("rodadas", sa.Integer, nullable=False, server_default="0"),  # sendings that followed two absences
@@ -71,6 +77,16 @@ nfse_emissao = sa.Table(
         unique=True,
         postgresql_where=sa.text(_UNDER_WAY),
     ),
+    # One attempt under way for each key at an authority; a settled one may leave its key to the next.
+    sa.Index(
+        "uq_nfse_emissao_chave_em_curso",
+        "canal",
+        "ambiente",
+        "chave_natural",
+        unique=True,
+        postgresql_where=sa.text(f"chave_natural IS NOT NULL AND {_UNDER_WAY}"),
+    ),
+    sa.Index("ix_nfse_emissao_chave", "chave_natural", postgresql_where=sa.text("chave_natural IS NOT NULL")),
     sa.Index("ix_nfse_emissao_session", "session_id"),
     sa.Index("ix_nfse_emissao_criado", "criado_em"),
     sa.Index("ix_nfse_emissao_olhos", "id", postgresql_where=_NEEDS_EYES),
@@ -136,6 +152,17 @@ nfse_documento = sa.Table(
     sa.Column("conteudo", sa.LargeBinary, nullable=False),
     now("criado_em"),
     sa.UniqueConstraint("emissao_id", "formato"),
+)
+
+nfse_preparo = sa.Table(
+    "nfse_preparo",  # every version of the bytes of an emission whose channel prepares them
+    metadata,
+    id_(),
+    sa.Column("emissao_id", sa.ForeignKey("nfse_emissao.id"), nullable=False),
+    sa.Column("versao", sa.Integer, nullable=False),  # 1: as the turn stored them; the last one is sent
+    sa.Column("payload", sa.LargeBinary, nullable=False),
+    now("em"),
+    sa.UniqueConstraint("emissao_id", "versao"),
 )
 
 gateway_tentativas = sa.Table(

@@ -31,6 +31,16 @@ empresa = sa.Table(
     sa.CheckConstraint("primeiro_rps > 0", name="primeiro_rps"),
 )
 
+empresa_canal = sa.Table(
+    "empresa_canal",  # a company without a row was registered by a release that knew one channel only
+    metadata,
+    sa.Column("empresa_id", sa.ForeignKey("empresa.id"), primary_key=True),
+    sa.Column("tipo", sa.Text, primary_key=True),  # servico | produto
+    sa.Column("canal", sa.Text, nullable=False),
+    sa.Column("ambiente", sa.Text),  # producao | homologacao; null: the installation's
+    now("atualizado_em"),
+)
+
 usuario = sa.Table(
     "usuario",
     metadata,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta  # noqa: TC003 - records are built at run time
 from enum import StrEnum
-from typing import Literal, assert_never
+from typing import TYPE_CHECKING, Literal, assert_never
 
 from state_machine.protocol.emission import (
     Accepted,
@@ -27,8 +27,10 @@ from state_machine.protocol.reconciliation import (
     GIVE_UP_ASKING_AFTER,
     HUMAN_AFTER,
     SUSPENDED_PROBE,
-    Politica,
 )
+
+if TYPE_CHECKING:
+    from state_machine.protocol.retry import Politica
 
 SEM_RESPOSTA = "a prefeitura não explicou"
 

@@ -43,18 +43,12 @@ class Situacao(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class NaturalKey:
-    """The key on which the authority itself is unique: ``(prestador, id_integracao)``."""
-
-    prestador: str
-    id_integracao: str
-
-
-@dataclass(frozen=True, slots=True)
 class Nota:
     """A note as the gateway describes it: ``valor`` in BRL, ``tomador`` a bare CNPJ or CPF, ``None`` where silent.
 
-    ``competencia`` is an ISO date or month. ``ja_existe``: refused because a note exists already; it asks for a look.
+    ``id_externo`` names it among all notes of all channels. ``id_integracao`` is the text form of the natural key under
+    which it stands, empty where it has none of ours. ``competencia`` is an ISO date or month. ``ja_existe``: refused
+    because a note exists already; it asks for a look.
     """
 
     id_externo: str
@@ -76,6 +70,23 @@ class Nota:
     competencia: str | None = None
     codigo_servico: str | None = None
     ja_existe: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Documento:
+    """The bytes of a PDF or XML, and the media type that they really are."""
+
+    conteudo: bytes
+    mime: str
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """The answer is the note itself, with its XML if that came along; ``anulada``: number of a note that it voided."""
+
+    nota: Nota
+    xml: Documento | None = None
+    anulada: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +142,7 @@ class Misconfigured:
     motivo: str
 
 
-Outcome = NotSent | Accepted | Rejected | Duplicate | Postponed | Unknown | Misconfigured
-
-
-@dataclass(frozen=True, slots=True)
-class Documento:
-    """The bytes of a PDF or XML, and the media type that they really are."""
-
-    conteudo: bytes
-    mime: str
+Outcome = Issued | NotSent | Accepted | Rejected | Duplicate | Postponed | Unknown | Misconfigured
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,17 +5,19 @@ one call only, so it is not final while another call of the emission may have be
 
 What these laws alone can't give is uniqueness at the gateway. A note may be sent a second time after two absences, or
 after a 429 or 503; should the first copy be accepted all the same, and show itself more than ``ABSENT_TWICE_AFTER``
-later, only the gateway's own uniqueness on our key keeps the second one out. So an adapter without such a key may not
-be driven by this policy: ``tests/state_machine/protocol/test_protocol_model.py`` shows both sides.
+later, only the gateway's own uniqueness on our key keeps the second one out. An adapter without such a key declares
+that a second submission is destructive and how often absence must be seen (``Natureza``):
+``tests/state_machine/protocol/test_protocol_model.py`` shows both sides.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal, assert_never
 
 from state_machine.invoice.content import divergencia, mostra_conteudo
+from state_machine.protocol.channel import Natureza
 from state_machine.protocol.emission import (
     COM_PESSOAS,
     ENCERRADAS,
@@ -25,6 +27,7 @@ from state_machine.protocol.emission import (
     Duplicate,
     Finding,
     Found,
+    Issued,
     Misconfigured,
     Nota,
     NotSent,
@@ -35,14 +38,12 @@ from state_machine.protocol.emission import (
     StatusEmissao,
     Unknown,
 )
-from state_machine.protocol.retry import Retentativas
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from state_machine.invoice.content import Conteudo
+    from state_machine.protocol.retry import Politica
 
-ABSENT_TWICE_AFTER = timedelta(seconds=30)  # a gateway may accept late: one "absent" proves nothing
+ABSENT_TWICE_AFTER = Natureza().absence_spacing
 SUSPENDED_PROBE = 300.0  # seconds between probes while our credentials are refused
 HUMAN_AFTER = timedelta(hours=24)  # then people decide and nothing is sent by itself; questions go on
 CONTENT_WITHIN = timedelta(seconds=60)  # a city that shows no XML by then is believed by its summary; audits look again
@@ -58,42 +59,14 @@ the person must say whether the invoice is still wanted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Politica:
-    """Tunables: ``escada`` in seconds (the last repeats), ``avisar_apos`` until the user hears that it takes long.
-
-    ``retentativas`` paces what certainly was not taken; ``escada`` paces the questions about what may have been.
-    """
-
-    escada: Sequence[float] = (2, 10, 30, 120, 300, 900, 3600)
-    avisar_apos: timedelta = timedelta(seconds=30)
-    retentativas: Retentativas = field(default_factory=Retentativas)
-
-    def degrau(self, subidos: int) -> float:
-        """Return the seconds of the rung after ``subidos`` rungs."""
-        return self.escada[min(subidos, len(self.escada) - 1)]
-
-    def proxima(
-        self, idade: timedelta, degrau: float, daqui: float | None, *, avisado: bool
-    ) -> tuple[float, Literal["demorou"] | None]:
-        """Return the seconds until the next look, and the news where the user is to hear now that it takes long.
-
-        ``daqui`` is when it must be; else it is the rung ``degrau``, or earlier to tell the user in time.
-        """
-        if avisado:
-            return degrau if daqui is None else daqui, None
-        ate_avisar = (self.avisar_apos - idade).total_seconds()
-        if ate_avisar <= 0:
-            return degrau if daqui is None else daqui, "demorou"
-        return min(degrau, ate_avisar) if daqui is None else daqui, None
-
-
-@dataclass(frozen=True, slots=True)
 class Andamento:
     """Where an emission stands, and the content that the user confirmed under its stored fingerprint ``impressao``.
 
     ``duvida``: a call of it may have been accepted, whatever later calls were answered. ``recusa`` is a refusal that
     came meanwhile and stands once the key was seen absent often enough. ``rodadas`` counts the sendings that followed
-    two absences; ``desejado_em`` is when the person, or staff, last said that the invoice is still wanted.
+    enough absences; ``ausencias`` counts those since the last sending, the newest of them ``ausente_desde``;
+    ``desejado_em`` is when the person, or staff, last said that the invoice is still wanted. ``chave`` is the text form
+    of the natural key where that is not ``id_integracao``, our reference.
     """
 
     id_integracao: str
@@ -110,6 +83,13 @@ class Andamento:
     rodadas: int = 0
     sem_conteudo_desde: datetime | None = None
     desejado_em: datetime | None = None
+    ausencias: int = 0
+    chave: str | None = None
+
+    @property
+    def texto_da_chave(self) -> str:
+        """The text form of the natural key."""
+        return self.chave or self.id_integracao
 
     @property
     def prestador(self) -> str:
@@ -160,7 +140,7 @@ def apos_envio(andamento: Andamento, outcome: Outcome, agora: datetime, politica
     """Decide after an attempt to send."""
     # Whatever follows, the ladder starts anew, and an absence seen before tells nothing of this sending.
     andamento = replace(andamento, envios=andamento.envios + 1, consultas=0, ausente_desde=None)
-    match outcome:
+    match _valor(outcome, politica.natureza):
         case NotSent(motivo):
             return _de_novo(andamento, _recuo(andamento, politica), motivo, agora, politica)
         case Postponed(retry_after, motivo):
@@ -170,19 +150,38 @@ def apos_envio(andamento: Andamento, outcome: Outcome, agora: datetime, politica
             andamento = replace(andamento, status=StatusEmissao.PENDENTE)
             passo = sem_chamada(andamento, SUSPENDED_PROBE, "credencial", agora, politica)
             return replace(passo, motivo=motivo, suspender=motivo)
+        case Issued(nota, _, anulada):
+            if anulada is not None:
+                return em_conflito(andamento, nota, f"the authority voided note {anulada} for this one")
+            return _com_nota(replace(andamento, duvida=True, recusa=None), nota, agora, politica)
         case Accepted():
             return _espera(replace(andamento, status=StatusEmissao.ENVIADO, duvida=True), None, agora, politica)
         case Unknown(motivo):
             return _espera(em_duvida(andamento), motivo, agora, politica)
-        case Rejected() if andamento.duvida:
-            motivo = f"refused while an earlier call is undecided: {outcome.mensagem}"
-            return _espera(replace(em_duvida(andamento), recusa=outcome), motivo, agora, politica)
-        case Rejected():
-            return _recusada(andamento, outcome)
+        case Rejected() as recusa:
+            return _recusada_agora(andamento, recusa, agora, politica)
         case Duplicate():
             return _espera(em_duvida(andamento), "the authority has a note already", agora, politica, daqui=0.0)
+        case other:
+            assert_never(other)
+
+
+def _valor(outcome: Outcome, natureza: Natureza) -> Outcome:
+    """Return what an answer is worth on a channel of this nature."""
+    match outcome:
+        case Postponed(_, motivo) if natureza.resend_is_destructive:  # one that accepted all the same costs the note
+            return Unknown(motivo)
+        case Accepted() if natureza.synchronous:
+            return Unknown("accepted without a note")
         case _:
-            assert_never(outcome)
+            return outcome
+
+
+def _recusada_agora(andamento: Andamento, recusa: Rejected, agora: datetime, politica: Politica) -> Passo:
+    if not andamento.duvida:
+        return _recusada(andamento, recusa)
+    motivo = f"refused while an earlier call is undecided: {recusa.mensagem}"
+    return _espera(replace(em_duvida(andamento), recusa=recusa), motivo, agora, politica)
 
 
 def em_duvida(andamento: Andamento) -> Andamento:
@@ -218,17 +217,30 @@ def _ausente(andamento: Andamento, agora: datetime, politica: Politica) -> Passo
         return _assenta(andamento, andamento.status)
     if andamento.status is StatusEmissao.ERRO:  # with people now: nothing is sent again by itself
         return _espera(andamento, "absent at the gateway", agora, politica)
-    if andamento.ausente_desde is None or agora < andamento.ausente_desde:
-        novo = replace(em_duvida(andamento), ausente_desde=agora)
+    novo, resta = conta_ausencia(andamento, agora, politica.natureza)
+    if resta and novo.ausencias == 1 and novo.ausente_desde == agora:
         degrau = politica.degrau(andamento.rodadas) if andamento.rodadas else 0.0
-        return _espera(novo, "absent once", agora, politica, daqui=max(ABSENT_TWICE_AFTER.total_seconds(), degrau))
-    resta = ABSENT_TWICE_AFTER - (agora - andamento.ausente_desde)
-    if resta > timedelta(0):
-        return _espera(andamento, "absent", agora, politica, daqui=resta.total_seconds())
+        return _espera(em_duvida(novo), "absent once", agora, politica, daqui=max(resta.total_seconds(), degrau))
+    if resta:
+        return _espera(novo, "absent", agora, politica, daqui=resta.total_seconds())
     if andamento.recusa is not None:
         return _recusada(andamento, andamento.recusa)
     novo = replace(andamento, status=StatusEmissao.PENDENTE, ausente_desde=None, rodadas=andamento.rodadas + 1)
     return _espera(novo, "absent twice: sending the stored bytes again", agora, politica, daqui=0.0)
+
+
+def conta_ausencia(andamento: Andamento, agora: datetime, natureza: Natureza) -> tuple[Andamento, timedelta]:
+    """Count a certain absence, if it lies far enough from the one before.
+
+    Returns the new standing, and how long until another one can count: zero when absence is sure.
+    """
+    desde = andamento.ausente_desde
+    vistas = max(andamento.ausencias, 1) if desde else 0  # another release counts none: it keeps the first one's moment
+    if desde is not None and agora >= desde and (resta := natureza.absence_spacing - (agora - desde)) > timedelta(0):
+        return replace(andamento, ausencias=vistas), resta
+    vistas = 1 if desde is None or agora < desde else vistas + 1
+    sure = vistas >= natureza.absences
+    return replace(andamento, ausente_desde=agora, ausencias=vistas), timedelta(0) if sure else natureza.absence_spacing
 
 
 def _com_nota(andamento: Andamento, nota: Nota, agora: datetime, politica: Politica) -> Passo:
@@ -316,7 +328,7 @@ def dispensada(andamento: Andamento, motivo: str, *, conflito: bool = False) -> 
 
 def _divergencia(andamento: Andamento, nota: Nota) -> str | None:
     """Name the first field in which the gateway's note is not what the user confirmed."""
-    if nota.id_integracao != andamento.id_integracao:
+    if nota.id_integracao != andamento.texto_da_chave:
         return "id_integracao"
     return divergencia(andamento.conteudo, andamento.impressao, nota)
 

@@ -9,10 +9,11 @@ before the new one is sent, and its answer is read by the same laws as any other
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from state_machine.protocol.channel import Canal
 from state_machine.protocol.emission import Absent, Found, Situacao, StatusEmissao
 from state_machine.protocol.reconciliation import Passo, apos_consulta
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from state_machine.protocol.emission import Finding
-    from state_machine.protocol.reconciliation import Andamento, Politica
+    from state_machine.protocol.reconciliation import Andamento
+    from state_machine.protocol.retry import Politica
 
 
 class Parecer(Enum):
@@ -46,6 +48,7 @@ class Anterior:
     id_externo: str | None
     numero: str | None = None
     reparada: bool = False
+    canal: Canal = field(default_factory=Canal)
 
 
 def parecer_sem_perguntar(anterior: Anterior) -> Parecer | None:

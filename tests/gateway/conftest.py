@@ -16,8 +16,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from held_port import held_port
 
+from gateway.plugnotas.payload import IntegrationKey
 from gateway.port import InvoiceIntent, Prestador, Tomador
-from state_machine.protocol.emission import NaturalKey
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -186,6 +186,6 @@ def intent() -> InvoiceIntent:
 
 
 @pytest.fixture
-def key() -> NaturalKey:
+def key() -> IntegrationKey:
     """The natural key of ``intent``."""
-    return NaturalKey("11222333000181", "zap-0001-1")
+    return IntegrationKey("11222333000181", "zap-0001-1")

@@ -8,7 +8,8 @@ import pytest
 
 from gateway.lines import FORGET_AFTER, PROBES, QUOTAS, CallKind, Lines
 from gateway.plugnotas.adapter import PlugNotas
-from state_machine.protocol.emission import Documento, NaturalKey, NotReady, NotSent, Unknown
+from gateway.plugnotas.payload import IntegrationKey
+from state_machine.protocol.emission import Documento, NotReady, NotSent, Unknown
 
 ANA, BIA = "11222333000181", "99000002000148"
 KINDS = list(CallKind)
@@ -117,7 +118,7 @@ async def test_failing_downloads_leave_submissions_and_questions_alone(server, f
         for _ in range(10):
             assert isinstance(await gateway.download(ANA, "5bb4", "pdf"), NotReady)
         assert [kind for kind in CallKind if lines.open(kind)] == [CallKind.DOWNLOAD]
-        key = NaturalKey(intent.prestador.cnpj, intent.id_integracao)
+        key = IntegrationKey(intent.prestador.cnpj, intent.id_integracao)
         for _ in range(9):
             assert isinstance(await gateway.submit(gateway.payload(intent)), Unknown)
             await gateway.find(key)

@@ -15,6 +15,7 @@ from bot.demo.world import COMPANY, demo_settings
 from bot.house import open_house
 from bot.process.run import serving
 from bot.settings import Settings
+from gateway.registry import REGISTRY
 from operations.company import add_company
 from proofs.sandbox.meta.meta import MetaConfig
 from proofs.sandbox.meta.model import bsuid
@@ -23,9 +24,10 @@ from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig
 from proofs.sandbox.world import World, WorldConfig
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from bot.house import House
+    from gateway.registry import ChannelRow
     from persistence.db.engine import Database
     from proofs.sandbox.meta.model import Bubble
     from proofs.sandbox.plugnotas.model import Note
@@ -208,18 +210,20 @@ async def open_road(
     *,
     config: WorldConfig = QUICK,
     between: Callable[[World], Awaitable[dict[str, Any]]] | None = None,
+    registry: Mapping[str, ChannelRow] = REGISTRY,
     **changes: Any,
 ) -> AsyncIterator[Road]:
     """Open a world and a house in it, with all background work running, connected over real HTTP.
 
-    ``between`` puts something between both, and returns the settings that lead through it.
+    ``between`` puts something between both, and returns the settings that lead through it; ``registry`` has the
+    channels that the house knows.
     """
     async with AsyncExitStack() as stack:
         world = await stack.enter_async_context(World(config=config))
         if between is not None:
             changes |= await between(world)
         settings = demo_settings(Settings(), world, 0).model_copy(update={**IMPATIENT, **changes})
-        house = await stack.enter_async_context(open_house(settings, database_url, redis_url))
+        house = await stack.enter_async_context(open_house(settings, database_url, redis_url, registry=registry))
         address = await stack.enter_async_context(serving(house.web_app(), "127.0.0.1", 0))
         world.connect(address)
         stop = asyncio.Event()

@@ -57,6 +57,7 @@ class Prosa:
     log: list[dict[str, Any]] = field(default_factory=list)
     process: asyncio.subprocess.Process | None = None
     wrap: tuple[str, ...] = ()  # a program that starts it
+    module: str = "bot.cli"
     _reader: asyncio.Task[None] | None = None
 
     async def start(self) -> str:
@@ -66,7 +67,7 @@ class Prosa:
             *self.wrap,
             sys.executable,
             "-m",
-            "bot.cli",
+            self.module,
             *self.command,
             env={**kept, "PYTHONPATH": str(ROOT), **self.env},
             cwd=self.cwd,

@@ -9,8 +9,8 @@ from made_sessions import AGORA, CNPJ
 
 from state_machine.invoice.content import Conteudo
 from state_machine.protocol.emission import Nota, Rejected, Situacao, StatusEmissao
-from state_machine.protocol.reconciliation import Andamento, Politica
-from state_machine.protocol.retry import Retentativas
+from state_machine.protocol.reconciliation import Andamento
+from state_machine.protocol.retry import Politica, Retentativas
 
 S = StatusEmissao
 POLITICA = Politica(retentativas=Retentativas(jitter=0.0))

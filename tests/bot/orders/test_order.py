@@ -14,10 +14,13 @@ from structlog.testing import capture_logs
 
 from bot.loops.pump import Pump
 from bot.orders.order import Events, Instead, OrderWorker
+from bot.settings import Settings
 from gateway.lines import CallKind, Lines
+from gateway.registry import REGISTRY, Channels
 from persistence.db.engine import Database
 from persistence.queue.slots import OrderLeaseLostError, Taken
-from state_machine.protocol.emission import NaturalKey, Unknown
+from state_machine.protocol.channel import PRIMEIRO, Ambiente, Canal
+from state_machine.protocol.emission import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -80,8 +83,8 @@ class _Voiding:
     async def claim(self, connection: Connection, free: int, held: Mapping[int, int]) -> list[Void]:
         self.held = dict(held)
         rows = list(await connection.execute(CLAIM, {}))[:free]
-        key = NaturalKey(COMPANY, "void")
-        return [Void(r.id, r.epoch, r.id, 7, key, "c", None, time.monotonic(), r.envio) for r in rows]
+        order = 7, COMPANY, "void", "void", Canal(), "c", None
+        return [Void(r.id, r.epoch, r.id, *order, time.monotonic(), r.envio) for r in rows]
 
     async def renew(self, connection: Connection, piece: Void) -> bool:
         return connection is not None and piece is not None
@@ -93,7 +96,7 @@ class _Voiding:
         return 0
 
     def context(self, piece: Void) -> Mapping[str, str | None]:
-        return {"id_integracao": piece.key.id_integracao}
+        return {"id_integracao": piece.id_integracao}
 
     def sends(self, piece: Void) -> bool:
         return piece.envio == "a_enviar"
@@ -140,7 +143,9 @@ class Engine:
         self.which = which
         self.kind = _Voiding()
         self.lines = Lines(clock=time.monotonic, threshold=1, cooldown=60.0)
-        self.worker: OrderWorker[Void, Any, Step] = OrderWorker(self.kind, database, self.lines)
+        padrao = Canal(PRIMEIRO, Ambiente.PRODUCAO)
+        channels = Channels(REGISTRY, Settings(), padrao, guard=lambda: None, lines=lambda: self.lines)
+        self.worker: OrderWorker[Void, Any, Step] = OrderWorker(self.kind, database, channels)
         w = self.worker
         self.pump: Pump[Void] = Pump(
             "voids", w.claim, w.work, w.renew, lease_seconds=w.lease_seconds, concurrency=w.concurrency

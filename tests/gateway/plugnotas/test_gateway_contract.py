@@ -13,6 +13,7 @@ from patience import PATIENCE
 
 from gateway.plugnotas.adapter import PlugNotas
 from gateway.plugnotas.hint import hinted_keys
+from gateway.plugnotas.payload import IntegrationKey
 from gateway.plugnotas.rejection import explain
 from gateway.register.cnpj import CNPJRegister, CompanyEntry, NotFound, Unavailable
 from gateway.whatsapp.client import WhatsApp
@@ -41,7 +42,6 @@ from state_machine.protocol.emission import (
     Duplicate,
     Found,
     Misconfigured,
-    NaturalKey,
     NotReady,
     Postponed,
     Rejected,
@@ -171,7 +171,7 @@ async def test_after_every_fault_asking_tells_what_happened(city, free, intent, 
         payload = gateway.payload(intent)
         assert isinstance(await gateway.submit(payload), expected)
     async with PlugNotas(city.url, KEY, guard=free) as gateway:
-        found = await gateway.find(NaturalKey(intent.prestador.cnpj, intent.id_integracao))
+        found = await gateway.find(IntegrationKey(intent.prestador.cnpj, intent.id_integracao))
         assert isinstance(found, Found if notes else Absent)
         again = await gateway.submit(payload)
         assert isinstance(again, Duplicate if notes else Accepted)

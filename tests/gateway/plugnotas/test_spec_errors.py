@@ -16,7 +16,8 @@ import pytest
 from gateway.plugnotas.adapter import PlugNotas
 from state_machine.invoice.content import Conteudo
 from state_machine.protocol.emission import StatusEmissao
-from state_machine.protocol.reconciliation import Andamento, Politica, apos_envio, deve_enviar
+from state_machine.protocol.reconciliation import Andamento, apos_envio, deve_enviar
+from state_machine.protocol.retry import Politica
 
 if TYPE_CHECKING:
     from conftest import Scripted

@@ -53,7 +53,7 @@ async def settle(database: Database, tarefa: TarefaCancelamento, envio: Envio, d
 async def hint(database: Database, tarefa: TarefaCancelamento) -> int:
     """A webhook names the note by our reference."""
     async with database.transaction() as connection:
-        return await work.hint(connection, tarefa.key.id_integracao, None)
+        return await work.hint(connection, tarefa.id_integracao, None)
 
 
 async def due_in(database: Database, cancelamento_id: int) -> float:

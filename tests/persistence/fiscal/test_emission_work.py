@@ -12,7 +12,7 @@ import pytest_asyncio
 from stored_work import CONTEUDO, change, clear, emission, lease_ends, row
 
 from persistence.db.engine import Database
-from persistence.fiscal import attempts, emissions
+from persistence.fiscal import attempts, emissions, intents
 from persistence.fiscal.emissions import EmissionLeaseLostError, Ouvido
 from state_machine.protocol.emission import StatusEmissao
 from state_machine.protocol.reconciliation import Passo
@@ -281,3 +281,20 @@ async def test_an_answer_that_tells_nothing_leaves_what_was_heard(database: Data
         {"codigos": ["E1"]},
         "7",
     )
+
+
+async def test_prepared_bytes_are_fenced_and_every_version_is_kept(database: Database) -> None:
+    """Whoever was overtaken stores none; what the turn stored stays the first version."""
+    await emission(database, a_preparar=True)
+    [late] = await claim(database)
+    assert not late.pronta
+    await lease_ends(database, TABLE, late.id)
+    [tarefa] = await claim(database)
+    async with database.transaction() as connection:
+        assert (await intents.prepared(connection, tarefa, b"signed")).payload == b"signed"
+    with pytest.raises(EmissionLeaseLostError):
+        async with database.transaction() as connection:
+            await intents.prepared(connection, late, b"signed too late")
+    assert (await row(database, TABLE, tarefa.id))["payload_enviado"] == b"signed"
+    versions = await database.pool.fetch("SELECT versao, payload FROM nfse_preparo ORDER BY versao")
+    assert [tuple(version) for version in versions] == [(1, b"[]"), (2, b"signed")]

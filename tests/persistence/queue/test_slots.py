@@ -207,3 +207,15 @@ def _rows(plan: dict[str, Any]) -> Iterator[float]:
         yield plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0)
     for step in plan.get("Plans", ()):
         yield from _rows(step)
+
+
+@pytest.mark.parametrize("foreign", ["canal", "ambiente"])
+async def test_what_goes_by_an_unknown_channel_takes_no_slot(database: Database, foreign: str) -> None:
+    """It stays as it is for who knows the channel or its environment, and everything else is taken."""
+    company = await _company(database, 2)
+    statement = f"UPDATE nfse_emissao SET {foreign} = 'nacional' WHERE revisao = 1"  # noqa: S608 - one of two words
+    await database.pool.execute(statement)
+    async with database.transaction() as connection:
+        assert [t.revisao for t in await emissions.claim(connection, SLOTS, LEASE)] == [2]
+        known = await emissions.claim(connection, SLOTS, LEASE, canais=("plugnotas", "nacional"))
+    assert [(t.prestador_id, t.revisao) for t in known] == ([(company, 1)] if foreign == "canal" else [])

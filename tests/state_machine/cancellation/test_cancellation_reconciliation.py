@@ -29,8 +29,8 @@ from state_machine.protocol.emission import (
     Situacao,
     Unknown,
 )
-from state_machine.protocol.reconciliation import ABSENT_TWICE_AFTER, GIVE_UP_ASKING_AFTER, HUMAN_AFTER, Politica
-from state_machine.protocol.retry import Retentativas
+from state_machine.protocol.reconciliation import ABSENT_TWICE_AFTER, GIVE_UP_ASKING_AFTER, HUMAN_AFTER
+from state_machine.protocol.retry import Politica, Retentativas
 
 AGORA = datetime(2026, 11, 21, 12, tzinfo=UTC)
 POLITICA = Politica(retentativas=Retentativas(jitter=0.0))

@@ -9,14 +9,17 @@ import pytest
 from made_emissions import DIA, POLITICA, RECUSA, S, andamento, depois, nota
 from made_sessions import AGORA, OUTRO_CNPJ
 
+from state_machine.protocol.channel import Natureza
 from state_machine.protocol.emission import (
     Absent,
     Accepted,
     CannotTell,
     Duplicate,
     Found,
+    Issued,
     Misconfigured,
     NotSent,
+    Outcome,
     Postponed,
     Situacao,
     Unknown,
@@ -26,13 +29,13 @@ from state_machine.protocol.reconciliation import (
     ASSENTADOS,
     CONTENT_WITHIN,
     GIVE_UP_ASKING_AFTER,
-    Politica,
     apos_consulta,
     apos_envio,
     deve_enviar,
     deve_perguntar,
     sem_chamada,
 )
+from state_machine.protocol.retry import Politica
 
 
 @pytest.mark.parametrize(
@@ -335,3 +338,39 @@ def test_after_two_absences_the_pauses_grow():
     pausas = [(depois - antes).total_seconds() for antes, depois in pairwise(envios)]
     assert pausas == sorted(pausas)
     assert len(envios) < 25
+
+
+CIDADE = POLITICA.de(Natureza(absences=3, resend_is_destructive=True, synchronous=True))
+
+
+def test_absence_is_sure_after_as_many_looks_as_the_channel_says() -> None:
+    """Each counts only if it lies far enough from the one before; then the stored bytes go again."""
+    passo = apos_consulta(andamento(), Absent(), depois(0), CIDADE)
+    for seconds, seen, status in ((29, 1, S.DESCONHECIDO), (31, 2, S.DESCONHECIDO), (40, 2, S.DESCONHECIDO)):
+        passo = apos_consulta(passo.andamento, Absent(), depois(seconds), CIDADE)
+        assert (passo.andamento.ausencias, passo.andamento.status) == (seen, status)
+    assert apos_consulta(passo.andamento, Absent(), depois(62), CIDADE).andamento.status is S.PENDENTE
+
+
+def test_one_absence_is_enough_where_the_channel_says_so() -> None:
+    """Its authority answers from the book itself."""
+    once = POLITICA.de(Natureza(absences=1))
+    assert apos_consulta(andamento(), Absent(), depois(), once).andamento.status is S.PENDENTE
+
+
+@pytest.mark.parametrize("answer", [Postponed(5.0, "HTTP 429"), Accepted("ext", None), Unknown("ReadTimeout")])
+def test_a_destructive_synchronous_channel_is_asked_unless_certainly_nothing_left(answer: Outcome) -> None:
+    """A refusal before acceptance may be untrue, and an acceptance without the note tells nothing."""
+    depois_de = apos_envio(andamento(S.PENDENTE), answer, depois(), CIDADE).andamento
+    assert (depois_de.status, depois_de.duvida) == (S.DESCONHECIDO, True)
+    assert apos_envio(andamento(S.PENDENTE), NotSent("ConnectError"), depois(), CIDADE).andamento.status is S.PENDENTE
+
+
+def test_a_note_in_the_answer_is_adopted_unless_it_voided_another() -> None:
+    """The answer is compared like any finding; a note that cost another one goes to people."""
+    certo = apos_envio(andamento(S.PENDENTE), Issued(nota()), depois(), CIDADE)
+    assert (certo.andamento.status, certo.aviso) == (S.CONCLUIDO, "autorizada")
+    outro = apos_envio(andamento(S.PENDENTE), Issued(nota(id_integracao="outra")), depois(), CIDADE)
+    assert outro.andamento.status is S.CONFLITO
+    caro = apos_envio(andamento(S.PENDENTE), Issued(nota(), anulada="41"), depois(), CIDADE)
+    assert (caro.andamento.status, caro.aviso) == (S.CONFLITO, "falhou")

@@ -1,0 +1,102 @@
+"""Names the channels that this release knows, opens them, and hands out the one that a company or an emission names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from gateway.plugnotas import adapter as plugnotas
+from state_machine.values.errors import ProsaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from gateway.lines import CallKind, Lines
+    from gateway.port import FiscalGateway
+    from state_machine.protocol.channel import Ambiente, Canal, Natureza
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What an adapter is opened with: the program's settings, of which it reads its own, and its lines.
+
+    ``guard`` is called before each request leaves and raises if a database transaction is open in this task.
+    """
+
+    settings: Any
+    ambiente: Ambiente
+    guard: Callable[[], None]
+    lines: Lines
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelRow:
+    """One channel: how it behaves, and how its adapter is opened (once for each environment in use)."""
+
+    natureza: Natureza
+    opens: Callable[[Surroundings], FiscalGateway]
+
+
+REGISTRY: Final[Mapping[str, ChannelRow]] = {
+    "plugnotas": ChannelRow(plugnotas.NATUREZA, plugnotas.opened),
+}
+
+
+class UnknownChannelError(ProsaError, LookupError):
+    """A row names a channel that this release does not know."""
+
+    code = "unknown_channel"
+
+
+class Channels:
+    """The adapters of one process, each with lines of its own; ``padrao`` is opened at once, others when asked for.
+
+    ``padrao`` names the installation's environment, which a choice without one takes.
+    """
+
+    def __init__(
+        self,
+        rows: Mapping[str, ChannelRow],
+        settings: Any,
+        padrao: Canal,
+        *,
+        guard: Callable[[], None],
+        lines: Callable[[], Lines],
+    ) -> None:
+        assert padrao.ambiente is not None  # noqa: S101 - the installation always has one
+        self._rows = rows
+        self._settings = settings
+        self._ambiente = padrao.ambiente
+        self._guard = guard
+        self._lines = lines
+        self._opened: dict[tuple[str, Ambiente], FiscalGateway] = {}
+        self.of(padrao)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The channels known here; whatever names another is left alone."""
+        return tuple(self._rows)
+
+    def environment(self, canal: Canal) -> Ambiente:
+        """Return the environment of a choice."""
+        return canal.ambiente or self._ambiente
+
+    def of(self, canal: Canal) -> FiscalGateway:
+        """Return the adapter of a choice. Raises ``UnknownChannelError``."""
+        ambiente = self.environment(canal)
+        found = self._opened.get((canal.nome, ambiente))
+        if found is None:
+            if canal.nome not in self._rows:
+                raise UnknownChannelError(canal.nome)
+            surroundings = Surroundings(self._settings, ambiente, self._guard, self._lines())
+            found = self._opened[canal.nome, ambiente] = self._rows[canal.nome].opens(surroundings)
+        return found
+
+    def quiet(self, kind: CallKind) -> frozenset[str]:
+        """Return the companies (CNPJ) whose breaker for this kind of call is open on some channel."""
+        return frozenset().union(*(gateway.lines.open(kind) for gateway in self._opened.values()))
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        for gateway in self._opened.values():
+            await gateway.aclose()

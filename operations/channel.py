@@ -1,0 +1,95 @@
+"""Shows and sets the channel by which a company issues, from what an operator typed; checks all of it first."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from operations.protocol import CommandRefusedError
+from persistence.audit import records as audit
+from persistence.people import channels
+from persistence.versions import AnotherVersionError
+from state_machine.protocol.channel import Ambiente, Canal, TipoDocumento
+from state_machine.values.documents import CNPJ, DocumentoInvalido
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from persistence.db.connection import Connection
+    from persistence.db.engine import Database
+    from state_machine.protocol.channel import Natureza
+
+Word = TypeVar("Word", bound=StrEnum)
+_QUEM_NUMERA = {"channel": "o canal numera", "company": "a empresa decide quem numera", "we": "a Prosa numera"}
+
+
+async def show(database: Database, natures: Mapping[str, Natureza], cnpj: str, documento: str) -> list[str]:
+    """Say by which channel the company issues a kind of document. Raises ``CommandRefusedError``."""
+    tipo = _word(TipoDocumento, documento, "--documento")
+    async with database.transaction() as connection:
+        company = await _company(connection, cnpj)
+        try:
+            canal = await channels.chosen(connection, company.id, tipo)
+        except AnotherVersionError as error:
+            raise CommandRefusedError(f"O canal desta empresa é de outra versão da Prosa ({error}).") from error
+    if canal.nome not in natures:
+        raise CommandRefusedError(
+            f"{company.razao_social}: canal {canal.nome}, que esta versão não conhece. As notas dele esperam a versão "
+            "que o conhece; nada se perdeu."
+        )
+    return [_told(company.razao_social, tipo, canal, natures[canal.nome])]
+
+
+async def choose(
+    database: Database, natures: Mapping[str, Natureza], cnpj: str, documento: str, nome: str, ambiente: str | None
+) -> list[str]:
+    """Set it for what the company issues from now on, audited. Raises ``CommandRefusedError``: nothing changed."""
+    tipo = _word(TipoDocumento, documento, "--documento")
+    canal = Canal(nome, _word(Ambiente, ambiente, "--ambiente") if ambiente is not None else None)
+    natureza = natures.get(nome)
+    if natureza is None:
+        raise CommandRefusedError(f"Não há canal {nome}; há {', '.join(natures)}. Nada mudou.")
+    async with database.transaction() as connection:
+        company = await _company(connection, cnpj)
+        if natureza.numbers == "we" and company.serie_rps is None:
+            raise CommandRefusedError(
+                f"No canal {nome} a Prosa numera. Diga antes a série: prosa empresa add … --serie-rps. Nada mudou."
+            )
+        await channels.choose(connection, company.id, canal, tipo)
+        await audit.write(
+            connection,
+            staff_id=None,
+            quem="linha de comando",
+            acao="mudou o canal",
+            empresa_id=company.id,
+            detalhe={"documento": tipo, "canal": canal.nome, "ambiente": canal.ambiente},
+        )
+    return [_told(company.razao_social, tipo, canal, natureza), "As notas já confirmadas seguem no canal delas."]
+
+
+async def _company(connection: Connection, cnpj: str) -> Any:
+    try:
+        found = await channels.company(connection, CNPJ(cnpj).numero)
+    except DocumentoInvalido as error:
+        raise CommandRefusedError(f"{cnpj} não é um CNPJ válido; nada mudou.") from error
+    if found is None:
+        raise CommandRefusedError(f"Nenhuma empresa com o CNPJ {cnpj}; nada mudou.")
+    return found
+
+
+def _word(words: type[Word], said: str, option: str) -> Word:
+    try:
+        return words(said)
+    except ValueError:
+        raise CommandRefusedError(f"{option} é um destes: {', '.join(words)}. Nada mudou.") from None
+
+
+def _told(razao_social: str, tipo: TipoDocumento, canal: Canal, natureza: Natureza) -> str:
+    said = [
+        f"{razao_social}: documentos de {tipo} pelo canal {canal.nome}, ambiente {canal.ambiente or 'da instalação'}",
+        _QUEM_NUMERA[natureza.numbers],
+        "responde na hora" if natureza.synchronous else "responde depois",
+        "avisa por webhook" if natureza.webhook else "não avisa: a Prosa pergunta",
+        "lista notas por dia" if natureza.lists_by else "não lista notas: a conferência não alcança",
+    ]
+    return "; ".join(said) + "."

@@ -1,0 +1,52 @@
+"""Keeps by which channel each company issues each kind of document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from persistence.tables import empresa, empresa_canal
+from persistence.versions import known
+from state_machine.protocol.channel import Ambiente, Canal, TipoDocumento
+
+if TYPE_CHECKING:
+    from persistence.db.connection import Connection
+
+# Statements are composed once: that costs more than running them.
+_C = empresa_canal.c
+_CHOSEN = sa.select(_C.canal, _C.ambiente).where(
+    _C.empresa_id == sa.bindparam("b_empresa"), _C.tipo == sa.bindparam("b_tipo")
+)
+_NAMED = sa.select(empresa.c.id, empresa.c.razao_social, empresa.c.serie_rps).where(
+    empresa.c.cnpj == sa.bindparam("b_cnpj")
+)
+
+
+def canal_of(nome: str | None, ambiente: str | None) -> Canal:
+    """Return the choice that a row holds; without a name it is the one channel that older releases knew.
+
+    Raises ``AnotherVersionError`` for an unknown environment. Whether the channel is known, ``gateway.registry`` says.
+    """
+    chosen = known(Ambiente, ambiente) if ambiente is not None else None
+    return Canal(nome, chosen) if nome is not None else Canal(ambiente=chosen)
+
+
+async def chosen(connection: Connection, empresa_id: int, tipo: TipoDocumento = TipoDocumento.SERVICO) -> Canal:
+    """Return the company's channel for a kind of document. Raises ``AnotherVersionError``."""
+    row = (await connection.execute(_CHOSEN, {"b_empresa": empresa_id, "b_tipo": tipo})).one_or_none()
+    return canal_of(row.canal, row.ambiente) if row else Canal()
+
+
+async def choose(connection: Connection, empresa_id: int, canal: Canal, tipo: TipoDocumento) -> None:
+    """Set the channel of what the company issues from now on; emissions keep theirs."""
+    values: dict[str, Any] = {"canal": canal.nome, "ambiente": canal.ambiente}
+    row = insert(empresa_canal).values(empresa_id=empresa_id, tipo=tipo, **values)
+    changed = {**values, "atualizado_em": sa.func.now()}
+    await connection.execute(row.on_conflict_do_update(index_elements=[_C.empresa_id, _C.tipo], set_=changed))
+
+
+async def company(connection: Connection, cnpj: str) -> Any:
+    """Return ``id``, ``razao_social`` and ``serie_rps`` of the company, or ``None``."""
+    return (await connection.execute(_NAMED, {"b_cnpj": cnpj})).one_or_none()

@@ -1,0 +1,58 @@
+"""Which channels there are, and which adapter a choice gets."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from bot.settings import Settings
+from gateway.lines import Lines
+from gateway.plugnotas.payload import IntegrationKey
+from gateway.registry import REGISTRY, Channels, UnknownChannelError
+from state_machine.protocol.channel import PRIMEIRO, Ambiente, Canal
+
+
+def opened() -> Channels:
+    """The product's channels, in an installation for production."""
+    return Channels(
+        REGISTRY,
+        Settings(),
+        Canal(PRIMEIRO, Ambiente.PRODUCAO),
+        guard=lambda: None,
+        lines=lambda: Lines(clock=lambda: 0.0),
+    )
+
+
+def test_the_settings_offer_the_channels_that_there_are() -> None:
+    """A new row is a new word of PROSA_GATEWAY, and the other way round."""
+    assert set(get_args(Settings.model_fields["gateway"].annotation)) == set(REGISTRY)
+
+
+async def test_a_choice_without_environment_takes_the_installations() -> None:
+    """One adapter for each channel and environment, whoever asks for it, each with lines of its own."""
+    channels = opened()
+    first = channels.of(Canal())
+    tests = channels.of(Canal(ambiente=Ambiente.HOMOLOGACAO))
+    assert first is channels.of(Canal(PRIMEIRO, Ambiente.PRODUCAO))
+    assert (first.ambiente, tests.ambiente) == (Ambiente.PRODUCAO, Ambiente.HOMOLOGACAO)
+    assert first.lines is not tests.lines
+    await channels.aclose()
+
+
+async def test_an_unknown_channel_is_no_other_one() -> None:
+    """What names a channel that this release does not have gets no adapter at all."""
+    channels = opened()
+    with pytest.raises(UnknownChannelError):
+        channels.of(Canal("nacional"))
+    await channels.aclose()
+
+
+async def test_a_key_comes_back_from_its_text_equal() -> None:
+    """The text form is what is stored, and the issuer is part of the key."""
+    channels = opened()
+    gateway = channels.of(Canal())
+    key = gateway.key("11222333000181", "211126-0a1b2c3d-r1-1")
+    assert key == IntegrationKey("11222333000181", "211126-0a1b2c3d-r1-1")
+    assert gateway.key(key.prestador, str(key)) == key != gateway.key("44555666000181", str(key))
+    await channels.aclose()

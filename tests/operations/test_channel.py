@@ -1,0 +1,75 @@
+"""What an operator is told of a company's channel, and what is stored when it is changed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.demo.world import COMPANY
+from gateway.registry import REGISTRY
+from operations.channel import choose, show
+from operations.company import add_company
+from operations.protocol import CommandRefusedError
+from persistence.db.engine import Database
+from persistence.people import channels
+from state_machine.protocol.channel import Ambiente, Canal, TipoDocumento
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+NATURES = {name: row.natureza for name, row in REGISTRY.items()}
+CAFE = replace(COMPANY, cnpj="99.000.002/0001-48", usuarios=())
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    opened = await Database.open(database_url, size=1)
+    yield opened
+    await opened.close()
+
+
+async def _chosen(database: Database, empresa_id: int, tipo: TipoDocumento = TipoDocumento.SERVICO) -> Canal:
+    async with database.transaction() as connection:
+        return await channels.chosen(connection, empresa_id, tipo)
+
+
+async def test_only_a_new_company_takes_the_default_channel(database: Database) -> None:
+    """Who is registered already keeps its channel when the default or its data change."""
+    empresa_id = await add_company(database, CAFE, Canal("plugnotas", Ambiente.HOMOLOGACAO))
+    assert await add_company(database, CAFE, Canal("outro")) == empresa_id
+    assert await _chosen(database, empresa_id) == Canal("plugnotas", Ambiente.HOMOLOGACAO)
+
+
+async def test_each_kind_of_document_has_its_own_channel(database: Database) -> None:
+    """What is set for products leaves services as they are; the change is in the audit."""
+    empresa_id = await add_company(database, CAFE)
+    before = await _chosen(database, empresa_id)
+    [told, _] = await choose(database, NATURES, CAFE.cnpj, "produto", "plugnotas", "producao")
+    assert "produto pelo canal plugnotas, ambiente producao" in told
+    assert await _chosen(database, empresa_id, TipoDocumento.PRODUTO) == Canal("plugnotas", Ambiente.PRODUCAO)
+    assert await _chosen(database, empresa_id) == before
+    assert [told] == await show(database, NATURES, CAFE.cnpj, "produto")
+    assert await database.pool.fetchval("SELECT count(*) FROM auditoria WHERE acao = 'mudou o canal'") == 1
+
+
+@pytest.mark.parametrize(
+    ("cnpj", "documento", "nome", "ambiente"),
+    [
+        ("1", "servico", "plugnotas", None),
+        ("11.444.777/0001-61", "servico", "plugnotas", None),
+        (CAFE.cnpj, "frete", "plugnotas", None),
+        (CAFE.cnpj, "servico", "nenhum", None),
+        (CAFE.cnpj, "servico", "plugnotas", "ensaio"),
+    ],
+)
+async def test_what_cannot_be_changes_nothing(
+    database: Database, cnpj: str, documento: str, nome: str, ambiente: str | None
+) -> None:
+    """No such company, document, channel or environment: one sentence, and the choice stays."""
+    empresa_id = await add_company(database, CAFE)
+    before = await _chosen(database, empresa_id)
+    with pytest.raises(CommandRefusedError, match=r"[Nn]ada mudou"):
+        await choose(database, NATURES, cnpj, documento, nome, ambiente)
+    assert await _chosen(database, empresa_id) == before
