@@ -12,9 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from patience import PATIENCE
-
 from persistence.embedded.parent_death import PR_SET_PDEATHSIG, die_with_parent
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

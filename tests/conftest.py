@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import asyncpg
-import owner
 import pytest
 import redis
 import structlog
@@ -20,6 +19,7 @@ from hypothesis import HealthCheck, settings
 
 from persistence.db.migrate import upgrade
 from persistence.embedded import Embedded
+from tests import owner
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
@@ -39,7 +39,7 @@ structlog.configure(
 settings.register_profile("prosa", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("prosa")
 
-pytest_plugins = ("children", "deadlines")
+pytest_plugins = ("tests.children", "tests.deadlines")
 
 # Folders whose tests start browsers or processes, or wait for people: `./prosa test --fast` leaves them out.
 SLOW = tuple(

@@ -23,9 +23,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from nightly import size
 from pytest_timeout import is_debugging
 from xdist.scheduler import LoadFileScheduling
+
+from tests.nightly import size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,9 +7,8 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from owner import as_owner
-
 from state_machine.invoice.content import Conteudo
+from tests.owner import as_owner
 
 if TYPE_CHECKING:
     from persistence.db.engine import Database

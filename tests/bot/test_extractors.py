@@ -4,7 +4,6 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import pytest_asyncio
-from owner import as_owner
 
 from bot.extractors import Counted
 from extractor.contract import Context
@@ -12,6 +11,7 @@ from extractor.hybrid import HybridExtractor
 from persistence.conversations import model_use
 from persistence.db.engine import Database
 from proofs.sandbox.model import ModelSimulator, Reply
+from tests.owner import as_owner
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from playwright.async_api import async_playwright
-from test_demo_page import CHROMIUM, FLAGS
 
 import bot.demo.world
 from bot.demo.world import open_demo
 from bot.process.servers import Storage
 from bot.settings import Settings
+from tests.browser.test_demo_page import CHROMIUM, FLAGS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

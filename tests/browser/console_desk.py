@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyotp
 from axe_playwright_python.async_playwright import Axe
-from patience import PATIENCE
 from playwright.async_api import expect
-from test_demo_page import FULL
 
 from bot.demo.world import USERS
 from bot.master_key import vault_of
@@ -22,6 +20,8 @@ from console.access.accounts import Enrolment, enrol
 from console.access.credentials import new_secret
 from persistence.access.accounts import Papel
 from proofs.sandbox.meta.model import Bubble  # noqa: TC001 - the tests' own eyes
+from tests.browser.test_demo_page import FULL
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -6,19 +6,19 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from console_desk import PATIENCE, THEMES, WIDTHS, at_work, concluded, row, some_session, until, whose
 from playwright.async_api import expect
 
 import console.actions.form
 from bot.demo.world import USERS
+from tests.browser.console_desk import PATIENCE, THEMES, WIDTHS, at_work, concluded, row, some_session, until, whose
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from console_desk import Theme
     from playwright.async_api import Browser
 
     from bot.demo.world import Demo
+    from tests.browser.console_desk import Theme
 
 
 @pytest.mark.parametrize("theme", THEMES)

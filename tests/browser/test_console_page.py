@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from console_desk import (
+from playwright.async_api import expect
+
+from bot.demo.world import USERS
+from tests.browser.console_desk import (
     PATIENCE,
     THEMES,
     WIDTHS,
@@ -18,17 +21,14 @@ from console_desk import (
     until,
     warnings,
 )
-from playwright.async_api import expect
-
-from bot.demo.world import USERS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from console_desk import Theme
     from playwright.async_api import Browser
 
     from bot.demo.world import Demo
+    from tests.browser.console_desk import Theme
 
 
 @pytest.mark.parametrize("theme", THEMES)

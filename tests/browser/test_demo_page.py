@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 import sqlalchemy as sa
-from patience import PATIENCE
 from playwright.async_api import expect
 
 import bot.demo.world
@@ -22,6 +21,7 @@ from bot.settings import Settings
 from persistence.tables import transicoes
 from proofs.history import invent
 from proofs.sandbox.faults import Fault
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
-import sys
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyotp
@@ -24,14 +22,13 @@ from persistence.crypto import Vault
 from persistence.db.engine import Database
 from persistence.queue.backlog import Backlog
 from persistence.queue.inbox import Inbox
+from tests.road.road_people import FULL, open_road
 from webhooks.addresses import networks
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from road_people import Road
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "road"))  # the road's people are ours too
+    from tests.road.road_people import Road
 
 COFRE = Vault((bytes(range(32)),))
 SENHA = "uma-senha-bem-comprida"
@@ -136,8 +133,6 @@ class Desk:
 
     async def refused(self, valor: str) -> str:
         """Somebody's invoice of ``valor`` reais that the city refuses; returns its session's id."""
-        from road_people import FULL  # noqa: PLC0415 - found by the path above
-
         ana, faults = await self.road.person(), self.road.world.plugnotas.faults
         faults.set("rejeitar", times=1)
         await ana.say(FULL.replace("1500", valor))
@@ -150,8 +145,6 @@ class Desk:
 
 @pytest.fixture(scope="module")
 async def desk(database_url: str, redis_url: str) -> AsyncIterator[Desk]:
-    from road_people import open_road  # noqa: PLC0415 - found by the path above
-
     async with open_road(database_url, redis_url) as road:
         await road.person()  # the demo's company
         form = CompanyForm(COMPANIES[1], "OUTRA LTDA", "123", "3550308", ("5511955554444",))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from fault_processes import Forks, open_forks
-from road_people import Road, open_road
-from road_stage import Stage, open_stage
 
 from persistence.db.migrate import upgrade
 from proofs.storm.servers import open_servers
+from tests.faults.fault_processes import Forks, open_forks
+from tests.road.road_people import Road, open_road
+from tests.road.road_stage import Stage, open_stage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

@@ -8,11 +8,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from road_people import QUICK
-from road_stage import Stage, open_stage
-
 from proofs.storm.process import Process, interpreter_environment
 from proofs.storm.zygote import Zygote
+from tests.road.road_people import QUICK
+from tests.road.road_stage import Stage, open_stage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -4,12 +4,13 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import redis.asyncio
-from nightly import size
-from patience import PATIENCE
-from road_people import unlike
+
+from tests.nightly import size
+from tests.patience import PATIENCE
+from tests.road.road_people import unlike
 
 if TYPE_CHECKING:
-    from road_stage import Stage
+    from tests.road.road_stage import Stage
 
 PEOPLE = size(4, 100)
 COPIES = 10

@@ -5,13 +5,12 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from road_people import FULL
-
 from bot.house import House  # noqa: TC001 - annotated for readers
 from proofs.sandbox.courier import QUEUED
+from tests.road.road_people import FULL
 
 if TYPE_CHECKING:
-    from road_people import Road
+    from tests.road.road_people import Road
 
 WEEK = "7 days"
 MOMENTS = {

@@ -3,13 +3,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from nightly import size
-from road_people import PADARIA, open_road
+from tests.nightly import size
+from tests.road.road_people import PADARIA, open_road
 
 if TYPE_CHECKING:
-    from road_people import Person, Road
-
     from proofs.storm.servers import Servers
+    from tests.road.road_people import Person, Road
 
 PEOPLE = size(5, 100)
 FLUSH_EVERY = 0.2  # seconds; a conversation here lasts one

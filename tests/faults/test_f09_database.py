@@ -5,18 +5,17 @@ from typing import TYPE_CHECKING
 
 import asyncpg
 import pytest
-from nightly import size
-from patience import PATIENCE
-from road_people import open_road, unlike
-from road_stage import waits_passing
-from tcp_proxy import TcpProxy
 
 from persistence.queue.lanes import DIED
+from tests.faults.tcp_proxy import TcpProxy
+from tests.nightly import size
+from tests.patience import PATIENCE
+from tests.road.road_people import open_road, unlike
+from tests.road.road_stage import waits_passing
 
 if TYPE_CHECKING:
-    from road_people import Person, Road
-
     from proofs.storm.servers import Servers
+    from tests.road.road_people import Person, Road
 
 PEOPLE = size(6, 100)
 CRASHES = size(2, 12)

@@ -3,10 +3,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from road_people import FULL, until
+
+from tests.road.road_people import FULL, until
 
 if TYPE_CHECKING:
-    from fault_processes import Forks
+    from tests.faults.fault_processes import Forks
 
 HOURS_AHEAD, DAYS_BEHIND = str(3 * 3600), str(-2 * 86400)
 

@@ -3,12 +3,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from nightly import size
-from patience import PATIENCE
-from road_people import unlike
+from tests.nightly import size
+from tests.patience import PATIENCE
+from tests.road.road_people import unlike
 
 if TYPE_CHECKING:
-    from road_people import Road
+    from tests.road.road_people import Road
 
 SESSIONS, TAPS = size((8, 25), (1000, 100))
 LIMIT = size(PATIENCE, 3600.0)  # seconds

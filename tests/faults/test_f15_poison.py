@@ -2,17 +2,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nightly import size
-from patience import PATIENCE
-from road_people import until
-
 from persistence.queue.arrival import Arrival
 from persistence.queue.backlog import Backlog
 from persistence.queue.inbox import Inbox
 from persistence.queue.lanes import MAX_ATTEMPTS
+from tests.nightly import size
+from tests.patience import PATIENCE
+from tests.road.road_people import until
 
 if TYPE_CHECKING:
-    from road_people import Road
+    from tests.road.road_people import Road
 
 LANES, ROWS = size((20, 10), (200, 100))  # one row in a hundred is poison, one lane at least
 LIMIT = size(PATIENCE, 900.0)  # seconds

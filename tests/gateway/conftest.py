@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
-from held_port import held_port
 
 from gateway.plugnotas.payload import IntegrationKey
 from gateway.port import InvoiceIntent, Prestador, Tomador
+from tests.held_port import held_port
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator

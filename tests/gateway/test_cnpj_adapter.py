@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 
 import pytest
-from patience import PATIENCE
 
 from gateway.port import Endereco
 from gateway.register.cnpj import CNPJRegister, CompanyEntry, NotFound, Unavailable
+from tests.patience import PATIENCE
 
 CNPJ = "33683111000280"
 FULL = {

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest_asyncio
-from owner import as_owner
 
 from operations import idempotency as idempotency_report
 from operations.idempotency import report
 from persistence.db.engine import Database
 from persistence.idempotency.key import Operation
 from persistence.idempotency.records import Started, begin, fail, renew, succeed
+from tests.owner import as_owner
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
-from owner import as_owner
 
 from persistence.db.engine import Database
 from persistence.embedded import Embedded
+from tests.owner import as_owner
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator

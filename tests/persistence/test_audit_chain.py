@@ -13,7 +13,6 @@ import pytest_asyncio
 from alembic import command
 from alembic.config import Config
 from alembic.script import ScriptDirectory
-from owner import as_owner
 
 from persistence.audit import chain as audit_chain
 from persistence.audit import records as audit
@@ -22,6 +21,7 @@ from persistence.db.dsn import for_sqlalchemy
 from persistence.db.engine import Database
 from persistence.db.migrate import _SCRIPTS, upgrade
 from persistence.tables import auditoria
+from tests.owner import as_owner
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-import children
+from tests import children
 
 ROOT = Path(__file__).parents[2]
 PRODUCTION = (

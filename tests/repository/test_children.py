@@ -12,10 +12,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import children
 import psutil
 import pytest
-from patience import PATIENCE
+
+from tests import children
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,11 +24,12 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 EVERY_KIND = """
 import asyncio, os, pathlib, sys, tempfile
-import children, pytest
-from fault_processes import open_forks
+import pytest
 from playwright.async_api import async_playwright
-from road_stage import open_stage
-from test_phone_page import CHROMIUM, FLAGS
+from tests import children
+from tests.faults.fault_processes import open_forks
+from tests.proofs.sandbox.phone.test_phone_page import CHROMIUM, FLAGS
+from tests.road.road_stage import open_stage
 from persistence.embedded import Embedded
 from persistence.db.migrate import upgrade
 
@@ -69,13 +71,12 @@ def test_every_kind_of_process_dies_with_a_killed_pytest(tmp_path: Path, homes: 
     """After ``kill -9`` of pytest its worker is gone, and each server, product, simulator and browser of the worker."""
     ready, file = tmp_path / "ready", tmp_path / "test_every_kind.py"
     file.write_text(EVERY_KIND)
-    words = [sys.executable, "-m", "pytest", "-p", "children", "-c", ROOT / "pyproject.toml", "--rootdir", ROOT]
-    paths = ("", "tests", "tests/road", "tests/faults", "tests/sandbox")
+    words = [sys.executable, "-m", "pytest", "-p", "tests.children", "-c", ROOT / "pyproject.toml", "--rootdir", ROOT]
     env = {
         **os.environ,
         "READY": str(ready),
         "TMPDIR": str(homes),
-        "PYTHONPATH": os.pathsep.join(str(ROOT / path) for path in paths),
+        "PYTHONPATH": str(ROOT),
     }
     with (tmp_path / "said").open("w") as said:
         process = children.popen([*words, "-n1", file], env=env, cwd=tmp_path, stdout=said, stderr=said)

@@ -9,15 +9,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-import children
 import psutil
 import pytest
 import redis
 import yaml
-from patience import PATIENCE
 
 from bot.settings import Settings
 from persistence.embedded import valkey
+from tests import children
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 LOCKS = ("base", "demo", "dev", "bench")

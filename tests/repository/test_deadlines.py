@@ -10,9 +10,9 @@ import tokenize
 import tomllib
 from pathlib import Path
 
-import children
-import deadlines
 import pytest
+
+from tests import children, deadlines
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = """
@@ -22,7 +22,7 @@ asyncio_default_fixture_loop_scope = module
 asyncio_default_test_loop_scope = module
 timeout = 1
 """
-END = "import deadlines\ndeadlines.EXIT_SECONDS = {}\n"  # conftest.py
+END = "from tests import deadlines\ndeadlines.EXIT_SECONDS = {}\n"  # conftest.py
 HANGS = """
 import asyncio, subprocess, threading, time
 import pytest
@@ -136,9 +136,9 @@ def run_pytest(path: Path, *words: str, exit_seconds: int = 60, **files: str) ->
     (path / "conftest.py").write_text(END.format(exit_seconds))
     names = [f"{name}.py" for name in files]
     done = children.run(
-        [sys.executable, "-m", "pytest", "-p", "deadlines", "-p", "no:cacheprovider", "-rA", *words, *names],
+        [sys.executable, "-m", "pytest", "-p", "tests.deadlines", "-p", "no:cacheprovider", "-rA", *words, *names],
         cwd=path,
-        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT / "tests")},
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
     )
@@ -232,7 +232,7 @@ def test_nobody_switches_it_off(pytestconfig: pytest.Config) -> None:
     assert not {"timeout_func_only", "timeout_disable_debugger_detection"} & set(options)
     assert "no:timeout" not in options["addopts"]
     assert pytestconfig.pluginmanager.has_plugin("timeout")
-    assert pytestconfig.pluginmanager.has_plugin("deadlines")
+    assert pytestconfig.pluginmanager.has_plugin("tests.deadlines")
 
 
 def test_every_deadline_of_its_own_has_a_reason() -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import asyncpg
-import children
 import pytest
 import typer
 
@@ -19,6 +18,7 @@ from persistence.tables import metadata
 from state_machine.machine.states import REASON_ON_ENTRY, Estado
 from state_machine.protocol.emission import StatusEmissao
 from telemetry.metrics import Metrics
+from tests import children
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,9 +7,8 @@ import pkgutil
 import re
 from collections import Counter
 
-from test_names import PRODUCT
-
 from state_machine.values.errors import ProsaError
+from tests.repository.test_names import PRODUCT
 
 
 def _modules():

@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import children
 import pytest
+
+from tests import children
 
 if TYPE_CHECKING:
     import subprocess

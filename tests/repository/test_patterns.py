@@ -6,8 +6,6 @@ import random
 from datetime import date
 
 import pytest
-from adversaries import LENGTH, PACKAGES, RUNS, calls, cpu_ms, fill, patterns, texts
-from nightly import size
 
 from console.render import masks
 from extractor.contract import Context
@@ -17,6 +15,8 @@ from extractor.rules import extract
 from gateway.http.masking import mask
 from state_machine.invoice.fields import Campo
 from telemetry.logs import _masked
+from tests.adversaries import LENGTH, PACKAGES, RUNS, calls, cpu_ms, fill, patterns, texts
+from tests.nightly import size
 
 BOUND_MS = 20.0  # of CPU for 4,096 characters
 SEED = 20261123

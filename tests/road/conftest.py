@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from road_people import Road, open_road
+
+from tests.road.road_people import Road, open_road
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
-from patience import PATIENCE
 
 from bot.demo.world import COMPANY, demo_settings
 from bot.house import open_house
@@ -22,6 +21,7 @@ from proofs.sandbox.meta.model import bsuid
 from proofs.sandbox.plugnotas.model import ISSUED
 from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig
 from proofs.sandbox.world import World, WorldConfig
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping

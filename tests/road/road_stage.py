@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import asyncpg
-from road_people import QUICK, Person, Scene, until
-from road_process import Prosa, environment
 
 from bot.delivery.sender import DEAF_AT_MOST
 from persistence.db.engine import Database
 from proofs.sandbox.world import World
+from tests.road.road_people import QUICK, Person, Scene, until
+from tests.road.road_process import Prosa, environment
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable

@@ -5,12 +5,11 @@ from __future__ import annotations
 from datetime import date, timedelta
 from decimal import Decimal
 
-from made_sessions import AGORA, CNPJ
-
 from state_machine.invoice.content import Conteudo
 from state_machine.protocol.emission import Nota, Rejected, Situacao, StatusEmissao
 from state_machine.protocol.reconciliation import Andamento
 from state_machine.protocol.retry import Politica, Retentativas
+from tests.state_machine.made_sessions import AGORA, CNPJ
 
 S = StatusEmissao
 POLITICA = Politica(retentativas=Retentativas(jitter=0.0))

@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
-from nightly import NIGHTLY
 
 from state_machine.invoice.draft import Cadastro, Rascunho, aplicar
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
@@ -30,6 +29,7 @@ from state_machine.machine.session import Emissor, Sessao
 from state_machine.machine.states import ESPERAM_USUARIO, REASON_ON_ENTRY, Estado, SnapshotReason
 from state_machine.machine.transition import transition
 from state_machine.values.text_length import tamanho
+from tests.nightly import NIGHTLY
 
 MORE = 20 if NIGHTLY else 1  # how many times the examples of an ordinary run
 AGORA = datetime(2026, 11, 21, 12, tzinfo=UTC)

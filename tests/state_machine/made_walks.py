@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 from hypothesis import strategies as st
-from made_sessions import DOC, OUTRO_CNPJ, PADARIA, SERVICO, TUDO, VALOR, lido
 
 from state_machine.invoice.draft import Cadastro
 from state_machine.invoice.fields import Campo
@@ -25,6 +24,7 @@ from state_machine.machine.events import (
     PediuCorrecao,
     QuisAinda,
 )
+from tests.state_machine.made_sessions import DOC, OUTRO_CNPJ, PADARIA, SERVICO, TUDO, VALOR, lido
 
 # What is likely stands more often than once, so that many walks get as far as the authority and beyond.
 WHOLE = (Informou(TUDO, cadastro=PADARIA), Informou(TUDO))

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
-from patience import PATIENCE
 
+from tests.patience import PATIENCE
 from webhooks.bodies import SMALL, Bodies, read_body
 
 if TYPE_CHECKING:

@@ -14,8 +14,9 @@ import httpx
 import orjson
 import psutil
 import pytest
-from patience import PATIENCE
-from road_process import Prosa
+
+from tests.patience import PATIENCE
+from tests.road.road_process import Prosa
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -5,12 +5,12 @@ import json
 from typing import Any
 
 import pytest
-from patience import PATIENCE
 from structlog.testing import capture_logs
 
 from persistence.queue.arrival import Arrival
 from telemetry.logs import ALLOWED
 from telemetry.metrics import Metrics
+from tests.patience import PATIENCE
 from webhooks import figures as module
 from webhooks.figures import IDS_PER_LINE, REFUSALS_APART, Figures
 

@@ -12,13 +12,13 @@ import pytest
 from aiohttp.test_utils import TestServer
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from patience import PATIENCE
 
 from gateway.plugnotas.hint import hinted_keys
 from persistence.db.engine import Database
 from persistence.queue.backlog import Backlog
 from persistence.queue.inbox import Inbox
 from telemetry.metrics import Metrics
+from tests.patience import PATIENCE
 from webhooks.app import create_app
 from webhooks.deps import WebhookDeps
 

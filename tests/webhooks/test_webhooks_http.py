@@ -12,11 +12,7 @@ import orjson
 import pytest
 import pytest_asyncio
 from aiohttp.test_utils import TestServer
-from held_port import held_port
-from owner import as_owner
-from patience import PATIENCE
 from structlog.testing import capture_logs
-from tampering import ODD, UNREADABLE, beside
 
 from bot.loops.worker import LaneWorker
 from gateway.plugnotas.hint import hinted_keys
@@ -25,6 +21,10 @@ from persistence.queue.backlog import Backlog
 from persistence.queue.inbox import Inbox
 from persistence.queue.lanes import Lanes
 from telemetry.metrics import Metrics
+from tests.held_port import held_port
+from tests.owner import as_owner
+from tests.patience import PATIENCE
+from tests.road.tampering import ODD, UNREADABLE, beside
 from webhooks.app import close_doors, create_app, create_probe_app
 from webhooks.deps import WebhookDeps
 from webhooks.whatsapp import MAX_BODY

@@ -10,7 +10,6 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import children
 import pytest
 import typer
 from typer import rich_utils
@@ -20,6 +19,7 @@ from bot.cli import words as cli_words
 from bot.cli.__main__ import app
 from bot.settings import Settings, place_of_files
 from persistence.db.engine import Database
+from tests import children
 
 if TYPE_CHECKING:
     import subprocess

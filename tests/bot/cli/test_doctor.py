@@ -11,9 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from aiohttp import web
-from owner import as_owner
 from pydantic import SecretStr
-from road_process import environment
 
 from bot.cli.doctor import _look
 from bot.operator import doctor, doctor_upstreams
@@ -21,6 +19,8 @@ from bot.settings import Settings
 from operations.company import CompanyForm, add_company
 from persistence.db.engine import Database
 from proofs.sandbox.world import World
+from tests.owner import as_owner
+from tests.road.road_process import environment
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import psutil
 import pytest
-from patience import PATIENCE
 
 from bot.operator import selftest
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

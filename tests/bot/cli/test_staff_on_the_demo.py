@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import httpx
 import psutil
 import pytest
-from prosa_process import started
+
+from tests.bot.process.prosa_process import started
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

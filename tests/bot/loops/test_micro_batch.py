@@ -4,9 +4,9 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
-from patience import PATIENCE
 
 from bot.loops.micro_batch import Gathered
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pytest
-from patience import PATIENCE
 
 import bot.loops.pump
 from bot.loops.pump import Pump
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from owner import as_owner
-from patience import PATIENCE
 from structlog.testing import capture_logs
 
 import bot.loops.schedule
@@ -17,6 +15,8 @@ from persistence.db.engine import Database
 from persistence.people.retention import Prazos
 from persistence.queue.backlog import Backlog
 from persistence.queue.inbox import Inbox
+from tests.owner import as_owner
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence

@@ -6,9 +6,9 @@ import asyncio
 from typing import Any
 
 import pytest
-from patience import PATIENCE
 
 from bot.loops.supervision import LoopEndedError, together
+from tests.patience import PATIENCE
 
 
 class Loop:

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
-from owner import as_owner
-from patience import PATIENCE
 from structlog.testing import capture_logs
 
 import persistence.queue.lanes
@@ -20,6 +18,8 @@ from persistence.queue.inbox import Inbox
 from persistence.queue.lanes import InboxRow, Lanes, Lease
 from persistence.versions import AnotherVersionError
 from telemetry.metrics import Metrics
+from tests.owner import as_owner
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence

@@ -5,15 +5,15 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest_asyncio
-from owner import as_owner
-from patience import PATIENCE
-from road_people import until
 
 import bot.orders.breakers
 from bot.loops.worker import process_name
 from bot.orders.breakers import Breakers
 from persistence import breakers
 from persistence.db.engine import Database
+from tests.owner import as_owner
+from tests.patience import PATIENCE
+from tests.road.road_people import until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

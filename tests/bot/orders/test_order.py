@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sqlalchemy as sa
-from owner import as_owner
-from stored_work import clear, emission
 from structlog.testing import capture_logs
 
 from bot.loops.pump import Pump
@@ -21,6 +19,8 @@ from persistence.db.engine import Database
 from persistence.queue.slots import OrderLeaseLostError, Taken
 from state_machine.protocol.channel import PRIMEIRO, Ambiente, Canal
 from state_machine.protocol.emission import Unknown
+from tests.owner import as_owner
+from tests.stored_work import clear, emission
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
-from owner import as_owner
-from road_people import QUICK, Scene
-from stored_work import cancellation, clear, emission, lease_ends, message, note, row
 
 from bot.delivery.sender import AMBIGUOUS_WAIT
 from bot.demo.world import demo_settings
@@ -23,6 +20,9 @@ from persistence.fiscal import cancellation_work, emissions, notes
 from persistence.queue import outbox
 from proofs.sandbox.world import World
 from state_machine.protocol.emission import Absent, CannotTell, Found, Nota, Situacao, StatusEmissao
+from tests.owner import as_owner
+from tests.road.road_people import QUICK, Scene
+from tests.stored_work import cancellation, clear, emission, lease_ends, message, note, row
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -8,13 +8,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest_asyncio
-from owner import as_owner
-from road_people import until
 
 import bot.orders.slow_notice
 from bot.orders.slow_notice import SlowNotices
 from persistence.db.engine import Database
 from persistence.queue.inbox import Inbox
+from tests.owner import as_owner
+from tests.road.road_people import until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

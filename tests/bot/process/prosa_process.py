@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import children
 import psutil
-from patience import PATIENCE
+
+from tests import children
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     import signal

@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from aiohttp import web
-from patience import PATIENCE
 
 from bot.process import connections
 from bot.process.connections import MOST, RESERVED, Connections, affordable, bounded
 from bot.process.listening import listening
+from tests.patience import PATIENCE
 from webhooks.addresses import networks
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from held_port import held_port, listening
-from nightly import size
-from prosa_process import END_SECONDS, ORPHAN_SECONDS, eventually, left, started
 
 import bot.process.shutdown
 from persistence.embedded import Embedded
+from tests.bot.process.prosa_process import END_SECONDS, ORPHAN_SECONDS, eventually, left, started
+from tests.held_port import held_port, listening
+from tests.nightly import size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

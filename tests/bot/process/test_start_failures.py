@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
-from held_port import held_port, taken_port
-from patience import PATIENCE
-from prosa_process import END_SECONDS, eventually, left, started
 
 from persistence.embedded import Embedded
+from tests.bot.process.prosa_process import END_SECONDS, eventually, left, started
+from tests.held_port import held_port, taken_port
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

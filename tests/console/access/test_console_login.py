@@ -20,9 +20,8 @@ from persistence.queue.backlog import Backlog
 from persistence.queue.inbox import Inbox
 
 if TYPE_CHECKING:
-    from conftest import Office
-
     from persistence.db.engine import Database
+    from tests.console.conftest import Office
 
 KEYLESS = Vault(())
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from patience import PATIENCE
 from yarl import URL
 
 from console.access.locks import HEADERS
@@ -14,13 +13,13 @@ from console.app import create_console
 from console.route_table import COMMAND, refreshed
 from console.routes import ROTAS
 from persistence.access.accounts import Papel
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from conftest import Browser, Office
-
     from console.access.locks import Rota
+    from tests.console.conftest import Browser, Office
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "console.md"
 UNSAFE = [rota for rota in ROTAS if rota.metodo == "POST"]

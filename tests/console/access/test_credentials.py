@@ -12,7 +12,7 @@ import pytest
 from console.access.credentials import SENHA_MAX, SENHA_MIN, STEP_SECONDS, new_password, new_secret, step_of
 
 if TYPE_CHECKING:
-    from conftest import Office
+    from tests.console.conftest import Office
 
 NOW = datetime(2026, 11, 23, 12, 0, 10, tzinfo=UTC)
 

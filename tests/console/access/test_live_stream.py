@@ -6,17 +6,17 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
-from patience import PATIENCE
 
 from console.access.accounts import enrol
 from console.live import STREAM_SECONDS
 from persistence.access import accounts as staff
 from persistence.access.accounts import Papel
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from conftest import Browser, Office
+    from tests.console.conftest import Browser, Office
 
 
 async def _leaves(_: Office, ana: Browser) -> None:

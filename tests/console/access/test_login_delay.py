@@ -14,9 +14,8 @@ from console.access.credentials import NOBODY, Passwords
 from persistence.access.delay import CONTA, ENDERECO, PAR, PROPRIO, Regra
 
 if TYPE_CHECKING:
-    from conftest import Browser, Office
-
     from console.access.accounts import Enrolment
+    from tests.console.conftest import Browser, Office
 
 DEVICE = "prosa-aparelho"
 LONG = 100  # seconds put onto every wait: none ends while a busy machine takes its time

@@ -13,7 +13,7 @@ from persistence.staff.queue import Filtros, all_sessions, needing_eyes
 from persistence.staff.search import by_document, by_note, by_phone, by_reference, by_session, by_wamid
 
 if TYPE_CHECKING:
-    from conftest import Desk
+    from tests.console.conftest import Desk
 
 HOSTILE = (
     "' OR '1'='1",

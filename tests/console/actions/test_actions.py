@@ -5,15 +5,15 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from road_people import FULL, until
 
 from console.access.accounts import rename
 from console.actions.commands import ACOES
 from persistence.access.accounts import Papel
+from tests.road.road_people import FULL, until
 
 if TYPE_CHECKING:
-    from conftest import Browser, Desk
-    from road_people import Person
+    from tests.console.conftest import Browser, Desk
+    from tests.road.road_people import Person
 
 
 async def _acts(who: Browser, sessao_id: str, acao: str, motivo: str = "pedido da pessoa", **fields: str) -> int:

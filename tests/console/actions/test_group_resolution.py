@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from persistence.access.accounts import Papel
 
 if TYPE_CHECKING:
-    from conftest import Browser, Desk
+    from tests.console.conftest import Browser, Desk
 
 PATH = "/console/falhas/grupo/resolver"
 OTHER = "12.345.678/0001-95"

@@ -4,13 +4,12 @@ import asyncio
 import re
 from typing import TYPE_CHECKING
 
-from road_people import FULL
-
 from persistence.access.accounts import Papel
+from tests.road.road_people import FULL
 
 if TYPE_CHECKING:
-    from conftest import Browser, Desk
-    from road_people import Person
+    from tests.console.conftest import Browser, Desk
+    from tests.road.road_people import Person
 
 
 async def _acts(who: Browser, sessao_id: str, acao: str, motivo: str = "pedido da pessoa", **fields: str) -> int:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from road_people import FULL
-
 from operations.company import CompanyForm, add_company
 from persistence.access.accounts import Papel
+from tests.road.road_people import FULL
 
 if TYPE_CHECKING:
-    from conftest import Desk
-    from road_people import Person
+    from tests.console.conftest import Desk
+    from tests.road.road_people import Person
 
 OURS = "11.222.333/0001-81"  # the demo's company
 THEIRS = "12.345.678/0001-95"  # the other one of the desk

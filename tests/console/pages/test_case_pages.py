@@ -8,14 +8,14 @@ from urllib.parse import unquote
 
 import pytest
 from aiohttp import ClientSession
-from road_people import FULL, PADARIA
 
 from console.actions.commands import ACOES
 from console.render.format import PAGE
 from persistence.access.accounts import Papel
+from tests.road.road_people import FULL, PADARIA
 
 if TYPE_CHECKING:
-    from conftest import Desk
+    from tests.console.conftest import Desk
 
 
 async def _issued(desk: Desk) -> tuple[object, object]:

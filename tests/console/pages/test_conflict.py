@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 import pytest
-from road_people import FULL
 
 from console.pages.conflict import conflict
 from console.render.format import Olhar
 from persistence.access.accounts import Papel
+from tests.road.road_people import FULL
 
 if TYPE_CHECKING:
-    from conftest import Desk
+    from tests.console.conftest import Desk
 
 NOTE = {
     "id_externo": "x1",

@@ -9,15 +9,15 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 import pytest
-from road_people import until
 
 from console.render.charts import bars, columns
 from console.render.export import month, sheet
 from persistence.access.accounts import Papel
 from persistence.staff import dashboard
+from tests.road.road_people import until
 
 if TYPE_CHECKING:
-    from conftest import Desk
+    from tests.console.conftest import Desk
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from proofs.history import HistoryExistsError, invent, tidy
 from state_machine.machine.states import FINAIS
 
 if TYPE_CHECKING:
-    from conftest import Office
+    from tests.console.conftest import Office
 
 
 async def test_an_invented_history_fills_every_page_and_sets_nothing_in_motion(office: Office) -> None:

@@ -5,7 +5,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from road_people import FULL, until
 
 from operations.person import Pedinte, PersonError, copy, rehearse, remove
 from persistence.access.accounts import Papel
@@ -13,10 +12,11 @@ from persistence.tables import metadata
 from state_machine.machine.effects import Mensagem
 from state_machine.machine.events import NotaAutorizada
 from state_machine.machine.transition import transition
+from tests.road.road_people import FULL, until
 
 if TYPE_CHECKING:
-    from conftest import Browser, Desk
-    from road_people import Person
+    from tests.console.conftest import Browser, Desk
+    from tests.road.road_people import Person
 
 CPF, MASKED = "52998224725", "529.982.247-25"
 # What stands on the fiscal document itself, and stays as long as the law wants it.

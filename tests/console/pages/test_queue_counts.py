@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from persistence.access.accounts import Papel
 
 if TYPE_CHECKING:
-    from conftest import Browser, Office
+    from tests.console.conftest import Browser, Office
 
 STRANGERS = (
     "INSERT INTO conversas (conversa, phone_number_id, endereco, ultima_entrada_em) "

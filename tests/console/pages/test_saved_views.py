@@ -8,7 +8,7 @@ from persistence.access.accounts import Papel
 from persistence.access.views import AT_MOST
 
 if TYPE_CHECKING:
-    from conftest import Browser, Office
+    from tests.console.conftest import Browser, Office
 
 REFUSED = {"nome": "Recusadas de hoje", "ver": "todas", "estado": "rejeitado", "de": "1.500,00"}
 THERE = "/console?ver=todas&estado=rejeitado&de=1.500%2C00"

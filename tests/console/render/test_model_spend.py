@@ -16,7 +16,7 @@ from persistence.queue.backlog import Backlog
 from persistence.queue.inbox import Inbox
 
 if TYPE_CHECKING:
-    from conftest import Office
+    from tests.console.conftest import Office
 
 
 @dataclass(frozen=True)

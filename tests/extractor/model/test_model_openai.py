@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
-from patience import PATIENCE
 
 from extractor.contract import Uso
 from extractor.model.meter import Meter
@@ -17,6 +16,7 @@ from extractor.rules import recognise
 from extractor.text.folding import read
 from proofs.sandbox.model import ModelSimulator, Reply
 from state_machine.protocol.breaker import Breaker
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from extractor.contract import Context

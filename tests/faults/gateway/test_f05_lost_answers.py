@@ -4,13 +4,14 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
-from nightly import size
-from patience import PATIENCE
-from road_people import unlike
-from road_stage import waits_passing
+
+from tests.nightly import size
+from tests.patience import PATIENCE
+from tests.road.road_people import unlike
+from tests.road.road_stage import waits_passing
 
 if TYPE_CHECKING:
-    from road_people import Person, Road
+    from tests.road.road_people import Person, Road
 
 PEOPLE = size(10, 500)  # for each kind of loss
 LIMIT = size(PATIENCE, 1800.0)  # seconds

@@ -6,14 +6,14 @@ from collections import defaultdict
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from nightly import size
-from road_people import unlike
-from road_stage import waits_passing
+from tests.nightly import size
+from tests.road.road_people import unlike
+from tests.road.road_stage import waits_passing
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from road_people import Road
+    from tests.road.road_people import Road
 
 PEOPLE = size(6, 60)
 STORM = size(4.0, 300.0)  # seconds

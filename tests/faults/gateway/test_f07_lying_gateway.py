@@ -4,12 +4,13 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
-from nightly import size
-from road_people import FULL
-from road_stage import waits_passing
+
+from tests.nightly import size
+from tests.road.road_people import FULL
+from tests.road.road_stage import waits_passing
 
 if TYPE_CHECKING:
-    from road_people import Road
+    from tests.road.road_people import Road
 
 LIES = [  # of orders, and of every answer
     ("json_truncado", {}),

@@ -6,18 +6,18 @@ from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
 import pytest
-from nightly import size
-from patience import PATIENCE
-from road_people import FULL, QUICK, open_road, until
-from road_stage import waits_passing
-from tcp_proxy import TcpProxy
+
+from tests.faults.tcp_proxy import TcpProxy
+from tests.nightly import size
+from tests.patience import PATIENCE
+from tests.road.road_people import FULL, QUICK, open_road, until
+from tests.road.road_stage import waits_passing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from road_people import Road
-
     from proofs.sandbox.world import World
+    from tests.road.road_people import Road
 
 GATEWAY_SECONDS = 2.0  # that the house waits for the gateway here
 BAD = size(1.0, 30.0)  # seconds

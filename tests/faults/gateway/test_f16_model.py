@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic import SecretStr
-from road_people import PADARIA, open_road
 
 from proofs.sandbox.model import Reply
+from tests.road.road_people import PADARIA, open_road
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from road_people import Road
-
     from proofs.sandbox.model import Asked
     from proofs.sandbox.world import World
+    from tests.road.road_people import Road
 
 NOTHING = dict.fromkeys(("documento", "valor", "descricao", "nome", "email", "competencia", "data"))
 TROUBLES = {

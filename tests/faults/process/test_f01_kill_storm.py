@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import children
 import pytest
-from nightly import size
+
+from tests import children
+from tests.nightly import size
 
 ROOT = Path(__file__).parents[3]
 EMISSIONS, LIMIT = size((300, 840), (2000, 7200))  # notes, seconds

@@ -6,15 +6,16 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
-from nightly import size
-from patience import PATIENCE
-from road_people import FULL
+
+from tests.nightly import size
+from tests.patience import PATIENCE
+from tests.road.road_people import FULL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fault_processes import Forks
+    from tests.faults.fault_processes import Forks
 
 SINGLES = size(30, 10_000)  # of the points; there are about ninety
 PAIRS = size(4, 80)

@@ -3,17 +3,16 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from road_people import FULL, until
-from tcp_proxy import TcpProxy
+from tests.faults.tcp_proxy import TcpProxy
+from tests.road.road_people import FULL, until
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from road_process import Prosa
-    from road_stage import Stage
-
     from proofs.sandbox.ledger import Record
     from proofs.sandbox.server import Simulator
+    from tests.road.road_process import Prosa
+    from tests.road.road_stage import Stage
 
 OTHERS = "datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
 TELLING_SECONDS = 5.0  # a backend that sends to the frozen process stays active for as long as it is frozen

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from road_people import FULL
-from road_stage import Stage, trap
+from tests.road.road_people import FULL
+from tests.road.road_stage import Stage, trap
 
 EXIT_SECONDS = 10.0  # a container is killed this long after SIGTERM
 

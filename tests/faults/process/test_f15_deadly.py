@@ -4,13 +4,13 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
-from patience import PATIENCE
-from road_people import FULL, until
 
 from persistence.queue.lanes import MAX_DEATHS
+from tests.patience import PATIENCE
+from tests.road.road_people import FULL, until
 
 if TYPE_CHECKING:
-    from fault_processes import Forks
+    from tests.faults.fault_processes import Forks
 
 LIMIT = 3 * PATIENCE  # eleven processes, one after the other
 WORD = "veneno"

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import aiohttp
 import psutil
 import pytest
-from nightly import size
-from owner import as_owner
-from patience import PATIENCE
-from road_people import FULL, open_road, unlike
 
 from persistence.db.engine import Database
+from tests.nightly import size
+from tests.owner import as_owner
+from tests.patience import PATIENCE
+from tests.road.road_people import FULL, open_road, unlike
 
 if TYPE_CHECKING:
-    from road_people import Road
+    from tests.road.road_people import Road
 
 SOAK = size(6.0, 1800.0)  # seconds
 WARM = size(16, 400)  # conversations before the memory is looked at

@@ -7,19 +7,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from road_people import until
 
 from bot.delivery.sender import AMBIGUOUS_WAIT, DEAF_AT_MOST, SEND_WITHIN
 from persistence.queue import outbox
 from persistence.queue.arrival import Arrival
 from persistence.queue.doubts import TICK_LAG
+from tests.road.road_people import until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from road_people import Person, Road
-
     from bot.house import House
+    from tests.road.road_people import Person, Road
 
 WAIT_OVER = "UPDATE outbox SET run_at = now() WHERE status = 'incerto'"
 HI = """INSERT INTO outbox (conversa, mensagem) VALUES ($1, '{"tipo": "texto", "texto": "oi", "botoes": []}')"""

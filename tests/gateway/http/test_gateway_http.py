@@ -20,11 +20,11 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
-from patience import PATIENCE
 
 from gateway.http.client import Destination, Exchange, ForbiddenDestinationError
 from gateway.http.wire import BodyTooLargeError
 from state_machine.protocol.breaker import Breaker
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,6 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest
-from patience import PATIENCE
 
 from gateway.plugnotas.adapter import PlugNotas
 from gateway.plugnotas.hint import hinted_keys
@@ -48,6 +47,7 @@ from state_machine.protocol.emission import (
     Situacao,
     Unknown,
 )
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -19,10 +19,9 @@ from state_machine.protocol.emission import CannotTell, Situacao
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from conftest import Scripted
-
     from gateway.port import InvoiceIntent
     from state_machine.protocol.emission import Nota
+    from tests.gateway.conftest import Scripted
 
 KEY = "sandbox-plugnotas-api-key"
 DAYS = (date(2000, 1, 1), date(2100, 1, 1))

@@ -8,7 +8,6 @@ from decimal import Decimal
 from email.utils import format_datetime
 
 import pytest
-from patience import PATIENCE
 
 from gateway.lines import QUOTAS, CallKind
 from gateway.plugnotas.adapter import PlugNotas
@@ -28,6 +27,7 @@ from state_machine.protocol.emission import (
     Situacao,
     Unknown,
 )
+from tests.patience import PATIENCE
 
 OURS = {"idIntegracao": "zap-0001-1", "prestador": "11222333000181", "id": "5bb4f0f5f9d3e4a1b2c3d4e5"}
 THEIRS = {**OURS, "idIntegracao": "zap-0002-1"}

@@ -20,10 +20,9 @@ from state_machine.protocol.reconciliation import Andamento, apos_envio, deve_en
 from state_machine.protocol.retry import Politica
 
 if TYPE_CHECKING:
-    from conftest import Scripted
-
     from gateway.port import InvoiceIntent
     from state_machine.protocol.emission import Outcome
+    from tests.gateway.conftest import Scripted
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 REFUSED = {"error": {"message": "Falha na validação do JSON de NFSe", "data": {"fields": {"servico": "inválido"}}}}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from patience import PATIENCE
 
 from gateway.whatsapp.client import WhatsApp
 from gateway.whatsapp.errors import (
@@ -22,6 +21,7 @@ from gateway.whatsapp.errors import (
 )
 from gateway.whatsapp.limits import MensagemInvalida
 from gateway.whatsapp.messages import Texto
+from tests.patience import PATIENCE
 
 OK = {
     "messaging_product": "whatsapp",

@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest_asyncio
-from owner import as_owner
 
 from bot.demo.world import COMPANY
 from operations.company import add_company
@@ -12,6 +11,7 @@ from persistence.conversations import conversations, snapshots
 from persistence.conversations.conversations import Contato
 from persistence.db.engine import Database
 from state_machine.machine.session import Sessao
+from tests.owner import as_owner
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
-from held_port import held_port
-from patience import PATIENCE
 from redis.asyncio import Redis
 from redis.exceptions import ConnectionError as AwayError
 from redis.exceptions import ResponseError
 from redis.exceptions import TimeoutError as LateError
-from tcp_proxy import TcpProxy
 
 from persistence.conversations import redis_line
 from persistence.conversations.redis_line import RedisLine
 from persistence.conversations.sessions import LiveSessions
 from state_machine.invoice.draft import Lido, Rascunho
 from state_machine.machine.session import Sessao
+from tests.faults.tcp_proxy import TcpProxy
+from tests.held_port import held_port
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
-from stored_work import clear, emission, row
 
 from persistence.conversations import snapshots
 from persistence.conversations.snapshots import StaleSessionError
 from persistence.db.engine import Database
 from state_machine.machine.session import Sessao
 from state_machine.machine.states import Estado
+from tests.stored_work import clear, emission, row
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

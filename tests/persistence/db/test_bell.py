@@ -4,10 +4,10 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest_asyncio
-from patience import PATIENCE
 
 from persistence.db.bell import Bell
 from persistence.db.engine import Database
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -4,12 +4,12 @@ import asyncio
 import sys
 
 import asyncpg
-import children
 import pytest
 from alembic.config import Config
 from alembic.script import ScriptDirectory
 
 from persistence.db.migrate import _SCRIPTS, Schema, newest, schema, upgrade
+from tests import children
 
 
 def test_the_newest_revision_is_the_one_that_alembic_means() -> None:

@@ -3,10 +3,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from patience import PATIENCE
 
 from persistence.db.outage import DatabaseAwayError
 from persistence.db.patience import Patience, Waiting
+from tests.patience import PATIENCE
 
 
 def waiting() -> Waiting:

@@ -7,13 +7,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
-from owner import as_owner
 
 from persistence.conversations import conversations
 from persistence.db.connection import _compiled
 from persistence.db.engine import Database
 from persistence.queue import entrance, lanes, outbox, slots, slow_notice
 from persistence.tables import MENSAGENS, MENSAGENS_ABERTAS, MENSAGENS_LIDAS
+from tests.owner import as_owner
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 import asyncpg
 import pytest
 import pytest_asyncio
-from patience import PATIENCE
 
 from persistence.db import pool as module
 from persistence.db.outage import DatabaseAwayError, is_gone, is_outage, ran_out_of_time
 from persistence.db.pool import Pool
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

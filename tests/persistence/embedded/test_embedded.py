@@ -12,16 +12,16 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import children
 import psutil
 import pytest
 import redis
-from embedded_homes import ask, living
-from patience import PATIENCE
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from persistence.embedded import Embedded, EmbeddedError
+from tests import children
+from tests.patience import PATIENCE
+from tests.persistence.embedded.embedded_homes import ask, living
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

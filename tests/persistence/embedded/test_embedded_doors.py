@@ -14,13 +14,13 @@ import asyncpg
 import psutil
 import pytest
 import redis
-from embedded_homes import ask, living
-from patience import PATIENCE
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from persistence.embedded import Embedded, EmbeddedError, home, postgres, valkey
 from persistence.embedded.binaries import reachable
+from tests.patience import PATIENCE
+from tests.persistence.embedded.embedded_homes import ask, living
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,10 +7,11 @@ import sys
 import time
 from pathlib import Path
 
-import children
 import psutil
 import pytest
-from patience import PATIENCE
+
+from tests import children
+from tests.patience import PATIENCE
 
 ROOT = Path(__file__).parents[3]
 PARENT = """

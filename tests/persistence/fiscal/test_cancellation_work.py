@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
-from stored_work import cancellation, change, clear, lease_ends, row
 
 from persistence.db.engine import Database
 from persistence.fiscal import cancellation_work as work
@@ -16,6 +15,7 @@ from persistence.fiscal.cancellation_work import CancellationLeaseLostError
 from persistence.fiscal.cancellations import StaleCancellationError
 from state_machine.cancellation.machine import Cancelamento, EstadoCancelamento, StatusNota
 from state_machine.cancellation.reconciliation import Envio, PassoCancelamento
+from tests.stored_work import cancellation, change, clear, lease_ends, row
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import asyncpg
 import pytest
 import pytest_asyncio
-from stored_work import CONTEUDO, change, clear, emission, lease_ends, row
 
 from persistence.db.engine import Database
 from persistence.fiscal import attempts, emissions, intents
 from persistence.fiscal.emissions import EmissionLeaseLostError, Ouvido
 from state_machine.protocol.emission import StatusEmissao
 from state_machine.protocol.reconciliation import Passo
+from tests.stored_work import CONTEUDO, change, clear, emission, lease_ends, row
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -6,11 +6,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest_asyncio
-from stored_work import clear, emission, note, row
 
 from persistence.db.engine import Database
 from persistence.fiscal import issued
 from state_machine.cancellation.machine import StatusNota
+from tests.stored_work import clear, emission, note, row
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

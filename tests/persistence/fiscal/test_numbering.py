@@ -10,7 +10,6 @@ import asyncpg
 import pytest
 import pytest_asyncio
 import sqlalchemy as sa
-from patience import PATIENCE
 
 from persistence.db.engine import Database
 from persistence.fiscal.numbering import (
@@ -29,6 +28,7 @@ from persistence.fiscal.numbering import (
 )
 from persistence.people import companies as people
 from state_machine.protocol.emission import StatusEmissao
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
-from stored_work import change, clear, emission, note, row
 
 from persistence.db.engine import Database
 from persistence.fiscal.repeats import equal_invoice
+from tests.stored_work import change, clear, emission, note, row
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
-from stored_work import clear, emission, row
 
 from operations.protocol import CommandRefusedError
 from operations.restored import MOST_SKIPPED, restore
 from persistence.db.engine import Database
 from persistence.fiscal import numbering
 from persistence.fiscal.numbering import Sequencia
+from tests.stored_work import clear, emission, row
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

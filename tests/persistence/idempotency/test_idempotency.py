@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
-from owner import as_owner
-from patience import PATIENCE
 
 from persistence.db.engine import Database
 from persistence.idempotency.key import InvalidKeyError, Operation, input_hash, key_for
@@ -30,6 +28,8 @@ from persistence.idempotency.records import (
     renew,
     succeed,
 )
+from tests.owner import as_owner
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

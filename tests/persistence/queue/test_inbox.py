@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import asyncpg
 import pytest
 import pytest_asyncio
-from owner import as_owner
-from patience import PATIENCE
 
 from persistence.db.engine import Database
 from persistence.db.jsontext import UnstorableError
@@ -18,6 +16,8 @@ from persistence.queue import inbox as module
 from persistence.queue.arrival import Arrival
 from persistence.queue.inbox import SHARE_ROWS, Inbox
 from persistence.queue.tick import Tick
+from tests.owner import as_owner
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable

@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
-from owner import as_owner
-from patience import PATIENCE
 
 from persistence.db.engine import Database
 from persistence.queue import lanes as module
@@ -14,6 +12,8 @@ from persistence.queue.arrival import Arrival
 from persistence.queue.backlog import Backlog
 from persistence.queue.inbox import Inbox
 from persistence.queue.lanes import DIED, InboxRow, Lanes, Lease, LeaseLost
+from tests.owner import as_owner
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
-from stored_work import clear, lease_ends, message, row
 
 from persistence.db.engine import Database
 from persistence.queue import outbox
 from state_machine.machine.effects import Mensagem
+from tests.stored_work import clear, lease_ends, message, row
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable

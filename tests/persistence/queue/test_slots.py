@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
-from owner import as_owner
 
 from persistence.db.connection import _compiled
 from persistence.db.engine import Database
 from persistence.fiscal import cancellation_work, emissions
 from persistence.queue import slots
+from tests.owner import as_owner
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping

@@ -6,11 +6,11 @@ import os
 import subprocess
 import sys
 
-import children
 import psutil
 import pytest
 
 from proofs.bench.machine.cores import can_part, parted
+from tests import children
 
 pytestmark = pytest.mark.skipif(
     not can_part(), reason="macOS and Windows hold no process to a core; nor has one core two"

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import aiohttp
 from aiohttp import web
-from patience import PATIENCE
 
 from bot.process.run import serving
 from proofs.bench.load.generator import press
 from proofs.bench.load.line import STATUSES, Line
 from proofs.bench.machine.environment import APP_SECRET
+from tests.patience import PATIENCE
 from webhooks.security import signed_by_any
 from webhooks.whatsapp_payload import read_notification
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
-import children
 import pytest
 
 from persistence.conversations import snapshots
@@ -20,6 +19,7 @@ from proofs.bench.load.town import admit
 from proofs.bench.rows.conversations import _notes
 from proofs.bench.rows.month import arriving
 from proofs.bench.rows.table import ROWS
+from tests import children
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import pytest
 from aiohttp import web
-from patience import PATIENCE
+
+from tests.patience import PATIENCE
 
 
 @dataclass

@@ -6,14 +6,14 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-import children
 import httpx
 import pytest
-from held_port import taken_port
-from patience import PATIENCE
 
 from proofs.sandbox.server import PortError
 from proofs.sandbox.world import Ports, World, WorldConfig
+from tests import children
+from tests.held_port import taken_port
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,6 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from storm_wishes import CLOSED, PEOPLE, payload, wish
-
 from proofs.sandbox.cnpj_register import companies
 from proofs.sandbox.ledger import Record
 from proofs.sandbox.plugnotas.danfse import render_pdf
@@ -22,6 +20,7 @@ from proofs.storm.judge.books import Evidence, House, Kept, Session, read_book
 from proofs.storm.judge.verdict import Verdict, judge
 from proofs.storm.judge.webhooks import canonical
 from proofs.storm.plan import Kind, Plan
+from tests.proofs.storm.storm_wishes import CLOSED, PEOPLE, payload, wish
 
 if TYPE_CHECKING:
     from collections.abc import Callable

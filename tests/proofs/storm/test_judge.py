@@ -6,10 +6,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from storm_books import Stage, another_note, good
-from storm_wishes import ANA, CAIO, DORA, PEOPLE, wish
 
 from proofs.storm.judge.verdict import BROKEN, KEPT, Verdict
+from tests.proofs.storm.storm_books import Stage, another_note, good
+from tests.proofs.storm.storm_wishes import ANA, CAIO, DORA, PEOPLE, wish
 
 if TYPE_CHECKING:
     from collections.abc import Callable

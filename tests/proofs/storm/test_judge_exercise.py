@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from storm_books import Stage, another_note, good, never_made, records
-from storm_wishes import PEOPLE
 
 from proofs.sandbox.ledger import Ledger
 from proofs.storm.judge.books import open_book, read_book
 from proofs.storm.judge.verdict import BROKEN, KEPT, NOT_PROVEN
 from proofs.storm.plan import Kind, Plan
+from tests.proofs.storm.storm_books import Stage, another_note, good, never_made, records
+from tests.proofs.storm.storm_wishes import PEOPLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable

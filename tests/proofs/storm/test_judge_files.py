@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from storm_books import Stage, good, rendered
-from storm_wishes import ANA, BIA, CAIO, OTHER
 
 from proofs.storm.judge.verdict import BROKEN
+from tests.proofs.storm.storm_books import Stage, good, rendered
+from tests.proofs.storm.storm_wishes import ANA, BIA, CAIO, OTHER
 
 if TYPE_CHECKING:
     from collections.abc import Callable

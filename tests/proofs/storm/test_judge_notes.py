@@ -7,11 +7,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from storm_books import Stage, good
-from storm_wishes import ANA, OTHER, wish
 
 from proofs.storm.judge.confirmations import read_summary
 from proofs.storm.judge.verdict import BROKEN
+from tests.proofs.storm.storm_books import Stage, good
+from tests.proofs.storm.storm_wishes import ANA, OTHER, wish
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from storm_books import Stage, good, never_made
-from storm_wishes import ANA
 
 from proofs.storm.judge.verdict import BROKEN, KEPT
+from tests.proofs.storm.storm_books import Stage, good, never_made
+from tests.proofs.storm.storm_wishes import ANA
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,16 +6,16 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from road_people import FULL, unlike, until
-from road_stage import BACK_OFF_PASSES
 from structlog.testing import capture_logs
 
 import persistence.queue.lanes
+from tests.road.road_people import FULL, unlike, until
+from tests.road.road_stage import BACK_OFF_PASSES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from road_people import Person, Road
+    from tests.road.road_people import Person, Road
 
 LOOKED_AGAIN = 0.3  # seconds
 

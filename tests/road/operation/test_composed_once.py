@@ -8,7 +8,8 @@ from persistence.db import connection as module
 
 if TYPE_CHECKING:
     import pytest
-    from road_people import Person, Road
+
+    from tests.road.road_people import Person, Road
 
 
 async def _issue_and_cancel(road: Road, person: Person) -> None:

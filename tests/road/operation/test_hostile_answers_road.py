@@ -10,18 +10,17 @@ import aiohttp
 import orjson
 import pytest
 from pydantic import SecretStr
-from road_people import FULL, PADARIA, open_road, unlike, until
-from tampering import ODD, UNREADABLE, Tamper, beside, tampered
 
 from proofs.sandbox.model import Reply
 from proofs.sandbox.plugnotas.model import CANCELLED
+from tests.road.road_people import FULL, PADARIA, open_road, unlike, until
+from tests.road.tampering import ODD, UNREADABLE, Tamper, beside, tampered
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from road_people import Person, Road
-
     from proofs.sandbox.world import World
+    from tests.road.road_people import Person, Road
 
 NOTHING = dict.fromkeys(("documento", "valor", "descricao", "nome", "email", "competencia", "data"))
 STUCK = "SELECT count(*) FROM inbox WHERE estado = 2 OR tentativas > 0"

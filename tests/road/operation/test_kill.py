@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
-from road_people import FULL, PADARIA, PATIENCE, until
-from road_stage import ABSENT, LEASES, Stage, open_stage, trap
+
+from tests.road.road_people import FULL, PADARIA, PATIENCE, until
+from tests.road.road_stage import ABSENT, LEASES, Stage, open_stage, trap
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
     from typing import Any
 
-    from road_people import Person
-
     from proofs.sandbox.ledger import Record
+    from tests.road.road_people import Person
 
 TAKEN_OVER = 25.0  # seconds after the start: the longest lease (15 s), and the gateway's answer
 

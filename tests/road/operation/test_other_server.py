@@ -10,14 +10,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
-import children
-from road_people import FULL, PATIENCE, new_phone, until
-from road_process import ROOT, Prosa, environment
 
 from bot.demo.world import COMPANY
 from operations.company import add_company
 from persistence.db.engine import Database
 from proofs.sandbox.world import Ports, World, WorldConfig
+from tests import children
+from tests.road.road_people import FULL, PATIENCE, new_phone, until
+from tests.road.road_process import ROOT, Prosa, environment
 
 if TYPE_CHECKING:
     from pathlib import Path

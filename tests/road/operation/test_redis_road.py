@@ -3,12 +3,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from road_people import FULL, PADARIA
 
 import bot.conversation.session_events
+from tests.road.road_people import FULL, PADARIA
 
 if TYPE_CHECKING:
-    from road_people import Person, Road
+    from tests.road.road_people import Person, Road
 
 
 def key(road: Road, person: Person) -> str:

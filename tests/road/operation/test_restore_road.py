@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import asyncpg
-import children
 import pytest
 import redis
-from road_people import FULL, unlike, until
-from road_process import ROOT
-from road_stage import open_stage
 
 from persistence.audit.chain import verify
 from persistence.db.engine import Database
 from persistence.embedded.postgres import installation
+from tests import children
+from tests.road.road_people import FULL, unlike, until
+from tests.road.road_process import ROOT
+from tests.road.road_stage import open_stage
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -17,23 +17,22 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import asyncpg
-import children
 import pytest
-from road_people import PADARIA, Person, new_phone, unlike, until
-from road_process import ROOT
-from road_stage import LEASES, open_stage, waits_passing
 
 from proofs.sandbox.plugnotas.model import CANCELLED
+from tests import children
+from tests.road.road_people import PADARIA, Person, new_phone, unlike, until
+from tests.road.road_process import ROOT
+from tests.road.road_stage import LEASES, open_stage, waits_passing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
-    from road_process import Prosa
-    from road_stage import Stage
-
     from persistence.embedded import Embedded
     from proofs.sandbox.plugnotas.model import Note
+    from tests.road.road_process import Prosa
+    from tests.road.road_stage import Stage
 
 pytestmark = [pytest.mark.storm, pytest.mark.timeout(300)]  # starts both releases several times
 

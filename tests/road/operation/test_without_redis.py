@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING
 
 import aiohttp
 import pytest
-from road_people import PADARIA, open_road
+
+from tests.road.road_people import PADARIA, open_road
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from road_people import Road
+    from tests.road.road_people import Road
 
 
 @pytest.fixture(scope="module")

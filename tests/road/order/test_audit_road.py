@@ -8,27 +8,26 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-import children
 import httpx
 import pytest
-from owner import as_owner
-from road_people import FULL, QUICK, open_road, until
-from road_process import ROOT, environment
 from structlog.testing import capture_logs
 
 from bot.demo.world import COMPANY
 from bot.operator.audit_report import lines, status_of
 from proofs.sandbox.plugnotas.model import CANCELLED
 from state_machine.protocol.audit import Conferencia, DifferenceKind
+from tests import children
+from tests.owner import as_owner
+from tests.road.road_people import FULL, QUICK, open_road, until
+from tests.road.road_process import ROOT, environment
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
     from typing import Any
 
-    from road_people import Person, Road
-
     from proofs.sandbox.plugnotas.model import Note
+    from tests.road.road_people import Person, Road
 
 WHY = {"motivo": "cancelada no site da prefeitura", "codigo": "9"}
 

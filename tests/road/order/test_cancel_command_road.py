@@ -7,18 +7,17 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-import children
 import pytest
-from road_people import FULL
-from road_process import ROOT, environment
 
 from operations.cancel_order import CancelError, Ordem, cancel, standing
 from proofs.sandbox.plugnotas.model import BRASILIA, CANCELLED
+from tests import children
+from tests.road.road_people import FULL
+from tests.road.road_process import ROOT, environment
 
 if TYPE_CHECKING:
-    from road_people import Person, Road
-
     from proofs.sandbox.plugnotas.model import Note
+    from tests.road.road_people import Person, Road
 
 WHY = "cliente pediu para cancelar o pedido"
 

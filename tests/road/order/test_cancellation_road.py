@@ -7,17 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from road_people import FULL, PADARIA, new_phone, until
 
 from bot.demo.world import COMPANY
 from operations.company import add_company
 from proofs.sandbox.plugnotas.model import CANCELLED, ISSUED
+from tests.road.road_people import FULL, PADARIA, new_phone, until
 
 if TYPE_CHECKING:
-    from road_people import Person, Road
-
     from proofs.sandbox.meta.model import Bubble
     from proofs.sandbox.plugnotas.model import Note
+    from tests.road.road_people import Person, Road
 
 WHY = "valor errado, vou emitir outra"
 

@@ -3,12 +3,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from road_people import FULL, unlike, until
+
+from tests.road.road_people import FULL, unlike, until
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from road_people import Person, Road
+    from tests.road.road_people import Person, Road
 
 ABSENT_WAIT = "UPDATE nfse_emissao SET ausente_desde = ausente_desde - interval '1 min', proxima_acao_em = now()"
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from road_people import FULL, until
 
 from bot.conversation.session_events import SessionEvents
 from bot.demo.world import COMPANY
@@ -17,9 +16,10 @@ from persistence.people import companies as people
 from persistence.queue.arrival import Arrival
 from proofs.sandbox.phone.switches import VALUE_REFUSED
 from state_machine.machine.events import Confirmou
+from tests.road.road_people import FULL, until
 
 if TYPE_CHECKING:
-    from road_people import Person, Road
+    from tests.road.road_people import Person, Road
 
 OTHER = replace(COMPANY, cnpj="53.113.791/0001-22", razao_social="OUTRA EMPRESA LTDA", usuarios=())
 

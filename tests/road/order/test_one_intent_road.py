@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from road_people import unlike, until
-from road_stage import ABSENT, waits_passing
 
 from operations.protocol import CommandRefusedError, reprocess, send_stored
 from persistence.access.accounts import Alcance
 from persistence.staff.queue import Filtros, needing_eyes
 from proofs.sandbox.phone.switches import VALUE_REFUSED
 from proofs.sandbox.plugnotas.model import ISSUED, access_key
+from tests.road.road_people import unlike, until
+from tests.road.road_stage import ABSENT, waits_passing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from road_people import Person, Road
+    from tests.road.road_people import Person, Road
 
 EXPIRED = "O certificado digital está vencido"
 E0014 = '[{"Codigo":"E0014","Descricao":"Esta DPS já existe em uma NFS-e gerada anteriormente."}]'

@@ -8,19 +8,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
-from owner import as_owner
-from road_people import Person, new_phone, open_road, unlike, until
 
 from bot.demo.world import COMPANY
 from bot.operator.reconcile import ask_now
 from bot.orders.emission import CONCURRENCY
 from gateway.lines import CallKind
 from operations.company import add_company
+from tests.owner import as_owner
+from tests.road.road_people import Person, new_phone, open_road, unlike, until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from road_people import Road
+    from tests.road.road_people import Road
 
 OTHER = replace(COMPANY, cnpj="99.000.002/0001-48", razao_social="CAFÉ DA ESQUINA LTDA")
 OURS = "".join(c for c in COMPANY.cnpj if c.isalnum())

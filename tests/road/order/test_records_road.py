@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from road_people import FULL, unlike, until
-
 from persistence.idempotency import gateway_operations
+from tests.road.road_people import FULL, unlike, until
 
 if TYPE_CHECKING:
-    from road_people import Person, Road
+    from tests.road.road_people import Person, Road
 
 
 async def _emission(road: Road, person: Person) -> Any:

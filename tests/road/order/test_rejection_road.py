@@ -2,13 +2,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from road_people import FULL
-
 from operations.protocol import reprocess
 from proofs.sandbox.phone.switches import VALUE_REFUSED
+from tests.road.road_people import FULL
 
 if TYPE_CHECKING:
-    from road_people import Road
+    from tests.road.road_people import Road
 
 
 async def test_a_rejection_is_explained_and_mended_by_its_button(road: Road) -> None:

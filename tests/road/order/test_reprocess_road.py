@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from road_people import FULL, until
-
 from operations.protocol import CommandRefusedError, reprocess
 from proofs.sandbox.plugnotas.model import ISSUED, access_key
+from tests.road.road_people import FULL, until
 
 if TYPE_CHECKING:
-    from road_people import Person, Road
+    from tests.road.road_people import Person, Road
 
 
 async def _refused(road: Road) -> tuple[Person, str]:

@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from road_people import FULL, Person, new_phone, unlike
 
 from bot.demo.world import COMPANY
 from operations.company import add_company
 from operations.numbering import block, explain, report
 from operations.protocol import CommandRefusedError, reprocess
+from tests.road.road_people import FULL, Person, new_phone, unlike
 
 if TYPE_CHECKING:
-    from road_people import Road
+    from tests.road.road_people import Road
 
 CAFE = replace(COMPANY, cnpj="99.000.002/0001-48", razao_social="CAFÉ DA ESQUINA LTDA", serie_rps="7", primeiro_rps=501)
 

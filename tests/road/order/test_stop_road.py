@@ -6,17 +6,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from road_people import Person, new_phone, open_road, unlike, until
-from road_stage import waits_passing
 
 from bot.demo.world import COMPANY
 from operations.company import add_company
 from operations.protocol import CommandRefusedError, release, stopped
+from tests.road.road_people import Person, new_phone, open_road, unlike, until
+from tests.road.road_stage import waits_passing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from road_people import Road
+    from tests.road.road_people import Road
 
 OTHER = replace(COMPANY, cnpj="99.000.002/0001-48", razao_social="CAFÉ DA ESQUINA LTDA")
 OURS = "".join(c for c in COMPANY.cnpj if c.isalnum())

@@ -4,15 +4,15 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
-from nightly import size
-from road_people import FULL, open_road, unlike
 
 from state_machine.catalogue import messages
+from tests.nightly import size
+from tests.road.road_people import FULL, open_road, unlike
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from road_people import Person, Road
+    from tests.road.road_people import Person, Road
 
 FLOOD = size(300, 2000)  # messages of one person
 STRANGERS = size(60, 3000)

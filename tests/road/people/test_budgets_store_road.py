@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from road_people import open_road
-
 from state_machine.catalogue import messages
+from tests.road.road_people import open_road
 
 if TYPE_CHECKING:
-    from road_people import Road
+    from tests.road.road_people import Road
 
 NOTICE = messages.devagar().texto
 

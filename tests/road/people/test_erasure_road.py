@@ -9,13 +9,13 @@ import aiohttp
 import orjson
 import pytest
 import redis
-from road_people import open_road, until
 from structlog.testing import capture_logs
 
 from operations.person import Pedinte, remove
+from tests.road.road_people import open_road, until
 
 if TYPE_CHECKING:
-    from road_people import Person, Road
+    from tests.road.road_people import Person, Road
 
 WORD = "zaratustrina"
 CPF = "529.982.247-25"

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import httpx
 import orjson
-from patience import PATIENCE
-from road_people import FULL
+
+from tests.patience import PATIENCE
+from tests.road.road_people import FULL
 
 if TYPE_CHECKING:
-    from road_people import Road
+    from tests.road.road_people import Road
 
 FOREIGN = "999888777666555"
 

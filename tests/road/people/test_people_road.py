@@ -4,14 +4,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from road_people import FULL, PADARIA, Person, new_phone
 
 from bot.demo.world import COMPANY
 from operations.company import add_company
 from persistence.conversations import conversations
+from tests.road.road_people import FULL, PADARIA, Person, new_phone
 
 if TYPE_CHECKING:
-    from road_people import Road
+    from tests.road.road_people import Road
 
 
 async def test_an_unknown_number_gets_one_kind_answer(road: Road) -> None:

@@ -3,10 +3,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from road_people import FULL
+
+from tests.road.road_people import FULL
 
 if TYPE_CHECKING:
-    from road_people import Road
+    from tests.road.road_people import Road
 
 UNKNOWN = "11.444.777/0001-61"  # sound check digits, and nobody's in the simulated register
 

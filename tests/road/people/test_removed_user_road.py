@@ -6,17 +6,15 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from road_people import FULL, unlike, until
-
 from bot.demo.world import COMPANY
 from operations.company import add_company, remove_user
 from operations.protocol import send_stored
 from persistence.access.accounts import Alcance
+from tests.road.road_people import FULL, unlike, until
 
 if TYPE_CHECKING:
-    from road_people import Person, Road
-
     from persistence.people.companies import Revogado
+    from tests.road.road_people import Person, Road
 
 A_DAY_LATER = """
 UPDATE nfse_emissao SET criado_em = criado_em - interval '25 h', desejado_em = desejado_em - interval '25 h'

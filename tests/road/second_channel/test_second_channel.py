@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from road_people import Person, Scene, new_phone, open_road, unlike, until
 from second_channel.adapter import NAME, NATUREZA, row
 from second_channel.city import CANCELLED, STANDS, City
 
@@ -19,12 +18,14 @@ from operations.company import add_company
 from operations.protocol import CommandRefusedError
 from state_machine.protocol.channel import Ambiente, Canal, Natureza
 from state_machine.values.documents import CNPJ
+from tests.road.road_people import Person, Scene, new_phone, open_road, unlike, until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from road_people import Road
     from second_channel.city import CityNote
+
+    from tests.road.road_people import Road
 
 NATURES = {**{name: each.natureza for name, each in REGISTRY.items()}, NAME: NATUREZA}
 LOJA = replace(COMPANY, cnpj="99.000.002/0001-48", razao_social="CAFÉ DA ESQUINA LTDA", serie_rps="7", primeiro_rps=501)

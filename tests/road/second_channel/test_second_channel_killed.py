@@ -7,22 +7,21 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pytest
-from road_people import Person, new_phone, unlike
-from road_process import ROOT, Prosa
-from road_stage import open_stage, waits_passing
 from second_channel.adapter import NAME, NATUREZA
 from second_channel.city import CANCELLED, STANDS, City
 
 from bot.demo.world import COMPANY
 from operations.channel import choose
 from operations.company import add_company
+from tests.road.road_people import Person, new_phone, unlike
+from tests.road.road_process import ROOT, Prosa
+from tests.road.road_stage import open_stage, waits_passing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from road_stage import Stage
-
     from proofs.sandbox.ledger import Record
+    from tests.road.road_stage import Stage
 
 LOJA = replace(COMPANY, cnpj="99.000.002/0001-48", razao_social="CAFÉ DA ESQUINA LTDA", serie_rps="7", primeiro_rps=501)
 WHY = "valor errado, vou emitir outra"

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 import pytest_asyncio
-from road_people import FULL, open_road
 
 import bot.subjects.table
 from bot.conversation.inbound import Palavras
@@ -16,14 +15,14 @@ from persistence.queue import outbox
 from persistence.queue.arrival import Arrival
 from persistence.rows.inbox_rows import RowKind
 from state_machine.machine.effects import Mensagem
+from tests.road.road_people import FULL, open_road
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Sequence
 
-    from road_people import Road
-
     from bot.conversation.subject import Resources, RowHandler, Turn
     from persistence.queue.lanes import InboxRow, Lease
+    from tests.road.road_people import Road
 
 
 @dataclass(frozen=True, slots=True)

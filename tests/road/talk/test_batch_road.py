@@ -4,12 +4,12 @@ import random
 from typing import TYPE_CHECKING
 
 import pytest
-from road_people import FULL, PADARIA
+
+from tests.road.road_people import FULL, PADARIA
 
 if TYPE_CHECKING:
-    from road_people import Person, Road
-
     from proofs.sandbox.meta.envelope import Said, Spread, Told
+    from tests.road.road_people import Person, Road
 
 PIECES = (
     ("nota de 100", f"pra {PADARIA}", "consultoria", "na verdade é 1.500"),  # only in this order the value is 1.500

@@ -6,12 +6,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from road_people import FULL, PADARIA, until
 
 from proofs.sandbox.meta.model import edited, forwarded, revoked
+from tests.road.road_people import FULL, PADARIA, until
 
 if TYPE_CHECKING:
-    from road_people import Person, Road
+    from tests.road.road_people import Person, Road
 
 SUMMARY = "R$ 1.500,00"
 

@@ -4,11 +4,12 @@ import itertools
 from typing import TYPE_CHECKING
 
 import pytest
-from owner import as_owner
-from road_people import FULL, PADARIA
+
+from tests.owner import as_owner
+from tests.road.road_people import FULL, PADARIA
 
 if TYPE_CHECKING:
-    from road_people import Road
+    from tests.road.road_people import Road
 
 FIELDS = {"documento": PADARIA, "valor": "1.500 reais", "servico": "consultoria de marketing"}
 

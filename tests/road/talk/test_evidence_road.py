@@ -2,12 +2,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from road_people import PADARIA
-
 from bot.demo.inside import Inside
+from tests.road.road_people import PADARIA
 
 if TYPE_CHECKING:
-    from road_people import Person, Road
+    from tests.road.road_people import Person, Road
 
 
 async def _fields(road: Road, person: Person) -> dict[str, Any]:

@@ -3,12 +3,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from road_people import FULL, PADARIA, open_road, until
+
+from tests.road.road_people import FULL, PADARIA, open_road, until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from road_people import Person, Road
+    from tests.road.road_people import Person, Road
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from road_people import Road
+    from tests.road.road_people import Road
 
 FULL = "nota de 1500 pra 12.345.678/0001-95, consultoria de marketing"
 

@@ -3,10 +3,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from road_people import FULL, PADARIA
+
+from tests.road.road_people import FULL, PADARIA
 
 if TYPE_CHECKING:
-    from road_people import Road
+    from tests.road.road_people import Road
 
 LOCATION = {"type": "location", "location": {"latitude": -23.5, "longitude": -46.6}}
 NEW_TYPE = {"type": "hologram", "hologram": {"depth": 3}}

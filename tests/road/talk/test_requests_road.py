@@ -3,10 +3,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from road_people import FULL
+
+from tests.road.road_people import FULL
 
 if TYPE_CHECKING:
-    from road_people import Road
+    from tests.road.road_people import Road
 
 
 async def test_issued_invoices_are_listed_and_sent_again(road: Road) -> None:

@@ -7,14 +7,14 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from road_people import Road, open_road
 
 from bot.subjects.invoice import facts, subject
+from tests.road.road_people import Road, open_road
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from road_people import Person
+    from tests.road.road_people import Person
 
 
 @pytest.fixture(scope="module")

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from road_people import FULL
+from tests.road.road_people import FULL
 
 if TYPE_CHECKING:
-    from road_people import Road
+    from tests.road.road_people import Road
 
 
 async def test_several_invoices_in_a_row(road: Road) -> None:

@@ -5,16 +5,16 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from road_people import FULL, until
-
 from bot.demo.world import COMPANY
 from extractor.rules import RulesExtractor
 from operations.company import CompanyForm, add_company
 from persistence.queue import lanes
+from tests.road.road_people import FULL, until
 
 if TYPE_CHECKING:
     import pytest
-    from road_people import Road
+
+    from tests.road.road_people import Road
 
 
 async def test_a_yes_in_words_issues_nothing_while_its_summary_has_not_left(road: Road) -> None:

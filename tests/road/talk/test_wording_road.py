@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from road_people import FULL, PADARIA
+from tests.road.road_people import FULL, PADARIA
 
 if TYPE_CHECKING:
-    from road_people import Road
+    from tests.road.road_people import Road
 
 
 async def test_a_correction_before_the_summary_is_acknowledged(road: Road) -> None:

@@ -7,7 +7,18 @@ from decimal import Decimal
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_sessions import (
+
+from state_machine.catalogue import messages
+from state_machine.invoice.draft import Cadastro
+from state_machine.invoice.equal_invoice import NotaIgual
+from state_machine.invoice.fields import Campo
+from state_machine.invoice.summary import resumo, titulo_da_mudanca
+from state_machine.machine.effects import EnviarArquivo, Responder
+from state_machine.machine.events import EVENTOS, Informou
+from state_machine.machine.states import ESPERAM_USUARIO, Estado
+from state_machine.machine.transition import transition
+from state_machine.values.text_length import apara, tamanho
+from tests.state_machine.made_sessions import (
     AGORA,
     CNPJ,
     MORE,
@@ -25,17 +36,6 @@ from made_sessions import (
     sessoes,
     textos,
 )
-
-from state_machine.catalogue import messages
-from state_machine.invoice.draft import Cadastro
-from state_machine.invoice.equal_invoice import NotaIgual
-from state_machine.invoice.fields import Campo
-from state_machine.invoice.summary import resumo, titulo_da_mudanca
-from state_machine.machine.effects import EnviarArquivo, Responder
-from state_machine.machine.events import EVENTOS, Informou
-from state_machine.machine.states import ESPERAM_USUARIO, Estado
-from state_machine.machine.transition import transition
-from state_machine.values.text_length import apara, tamanho
 
 EMOJI = "\N{GRINNING FACE}"  # two UTF-16 units
 

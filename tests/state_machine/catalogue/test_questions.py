@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_sessions import TUDO, fits, lido, rascunhos, textos
 
 from state_machine.catalogue.questions import duvidosos, insiste, pergunta
 from state_machine.invoice.draft import Rascunho, aplicar
 from state_machine.invoice.field_table import FIELDS, obrigatorios
 from state_machine.invoice.fields import Campo, Doubt, Motivo
+from tests.state_machine.made_sessions import TUDO, fits, lido, rascunhos, textos
 
 # Which fields a reason can hit: from the extractor's rules, from the checks of ``rascunho``, from the authority.
 ALCANCE = {

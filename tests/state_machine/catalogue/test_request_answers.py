@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
-from made_sessions import fits
 
 from state_machine.catalogue import requests as pedidos
 from state_machine.catalogue.requests import LISTADAS, NotaListada
 from state_machine.protocol.emission import StatusEmissao
+from tests.state_machine.made_sessions import fits
 
 NOTA = NotaListada(
     7,

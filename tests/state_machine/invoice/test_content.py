@@ -11,10 +11,10 @@ import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_emissions import CONTEUDO, nota
 
 from state_machine.invoice.content import Conteudo, divergencia
 from state_machine.values.latin import latin1
+from tests.state_machine.made_emissions import CONTEUDO, nota
 
 MUDADO = {
     "prestador": "00000000000191",

@@ -5,7 +5,6 @@ from decimal import Decimal
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_sessions import CNPJ, CPF, DOC, DOCUMENTOS, OUTRO_CNPJ, PADARIA, TUDO, VALOR, candidates, doubts, lido
 
 from state_machine.invoice.draft import (
     VAZIO,
@@ -18,6 +17,19 @@ from state_machine.invoice.draft import (
 )
 from state_machine.invoice.field_table import DESCRICAO_MAX, NOME_MAX, obrigatorios
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
+from tests.state_machine.made_sessions import (
+    CNPJ,
+    CPF,
+    DOC,
+    DOCUMENTOS,
+    OUTRO_CNPJ,
+    PADARIA,
+    TUDO,
+    VALOR,
+    candidates,
+    doubts,
+    lido,
+)
 
 VARIOS = st.lists(candidates, max_size=6)
 

@@ -8,7 +8,6 @@ from enum import StrEnum
 from pathlib import Path
 
 import pytest
-from made_sessions import AGORA, TUDO, Abriu, diz, lido, nova, resposta
 
 from console.pages.snapshot import compare
 from console.pages.why import nome_do_campo
@@ -23,6 +22,7 @@ from state_machine.invoice.field_table import FIELDS, Field, FieldKind, field_na
 from state_machine.invoice.fields import Campo, Motivo
 from state_machine.machine.events import Informou
 from state_machine.machine.states import Estado
+from tests.state_machine.made_sessions import AGORA, TUDO, Abriu, diz, lido, nova, resposta
 
 ROOT = Path(__file__).parents[3]
 PACKAGES = ("bot", "console", "extractor", "gateway", "operations", "persistence", "state_machine", "webhooks")

@@ -4,13 +4,13 @@ import re
 import sys
 from pathlib import Path
 
-import children
 import pytest
 
 from state_machine.machine import diagram
 from state_machine.machine.diagram import COMMAND, arcs, mermaid, refreshed
 from state_machine.machine.events import EVENTOS
 from state_machine.machine.states import ESPERAM_USUARIO, FINAIS, REASON_ON_ENTRY, Estado
+from tests import children
 
 ROOT = Path(diagram.__file__).parents[2]
 PAGE = ROOT / "docs" / "estados.md"

@@ -13,20 +13,6 @@ from datetime import timedelta
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from made_sessions import (
-    AGORA,
-    CNPJ,
-    NIGHTLY,
-    PADARIA,
-    TUDO,
-    emissoes,
-    informes,
-    lido,
-    nova,
-    resposta,
-    snapshots,
-)
-from made_walks import jumps, lasting, news, openings, words
 
 from state_machine.invoice.fields import Campo
 from state_machine.machine.effects import Responder
@@ -44,6 +30,20 @@ from state_machine.machine.states import FINAIS, REASON_ON_ENTRY, Estado
 from state_machine.machine.transition import transition
 from state_machine.values.documents import formata_documento
 from state_machine.values.money import formata_brl
+from tests.state_machine.made_sessions import (
+    AGORA,
+    CNPJ,
+    NIGHTLY,
+    PADARIA,
+    TUDO,
+    emissoes,
+    informes,
+    lido,
+    nova,
+    resposta,
+    snapshots,
+)
+from tests.state_machine.made_walks import jumps, lasting, news, openings, words
 
 TTL = timedelta(hours=1)  # as the turn sets the deadline
 SESSIONS = 6  # of one conversation, at most: enough to have some of every kind

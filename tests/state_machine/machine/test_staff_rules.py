@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from made_sessions import AGORA, SEGUNDO, diz, emissoes, no_resumo, resposta
-
 from state_machine.machine.events import Confirmou, EquipeAssumiu, EquipeDevolveu, EquipeEncerrou
 from state_machine.machine.states import Estado
+from tests.state_machine.made_sessions import AGORA, SEGUNDO, diz, emissoes, no_resumo, resposta
 
 
 def test_a_takeover_voids_every_summary_shown_so_far():

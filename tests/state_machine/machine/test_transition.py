@@ -6,22 +6,6 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_sessions import (
-    AGORA,
-    MORE,
-    SEGUNDO,
-    de_tipo,
-    diz,
-    em_processo,
-    emissoes,
-    lido,
-    momentos,
-    no_resumo,
-    nova,
-    resposta,
-    sessoes,
-    snapshots,
-)
 
 from state_machine.invoice.fields import Campo
 from state_machine.machine.effects import Dispensar, Emitir, EnviarArquivo, GravarSnapshot, Responder, RetomarEnvio
@@ -44,6 +28,22 @@ from state_machine.machine.events import (
 )
 from state_machine.machine.states import ESPERAM_USUARIO, FINAIS, Estado, SnapshotReason
 from state_machine.machine.transition import IGNORADOS, REGRAS, transition
+from tests.state_machine.made_sessions import (
+    AGORA,
+    MORE,
+    SEGUNDO,
+    de_tipo,
+    diz,
+    em_processo,
+    emissoes,
+    lido,
+    momentos,
+    no_resumo,
+    nova,
+    resposta,
+    sessoes,
+    snapshots,
+)
 
 PARES = [(estado, tipo) for estado in Estado for tipo in EVENTOS]
 # The specification's table "Estados × Persistência".

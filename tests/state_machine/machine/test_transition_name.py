@@ -1,7 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from made_sessions import (
+
+from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo
+from state_machine.machine.events import Abriu, Confirmou, Informou
+from state_machine.machine.states import Estado
+from tests.state_machine.made_sessions import (
     DOC,
     OUTRO_CNPJ,
     SERVICO,
@@ -14,10 +18,6 @@ from made_sessions import (
     nova,
     resposta,
 )
-
-from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo
-from state_machine.machine.events import Abriu, Confirmou, Informou
-from state_machine.machine.states import Estado
 
 
 def test_a_missing_name_blocks_nothing_but_is_said_plainly():

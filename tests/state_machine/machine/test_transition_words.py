@@ -3,25 +3,6 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from made_sessions import (
-    AGORA,
-    CNPJ,
-    CPF,
-    DOC,
-    OUTRO_CNPJ,
-    PADARIA,
-    SEGUNDO,
-    SERVICO,
-    TUDO,
-    VALOR,
-    diz,
-    emissoes,
-    lido,
-    no_resumo,
-    nova,
-    resposta,
-    snapshots,
-)
 
 from state_machine.invoice.draft import Cadastro, StatusCampo
 from state_machine.invoice.fields import Campo, Doubt, Motivo
@@ -41,6 +22,25 @@ from state_machine.machine.events import (
 )
 from state_machine.machine.session import Emissor
 from state_machine.machine.states import Estado, SnapshotReason
+from tests.state_machine.made_sessions import (
+    AGORA,
+    CNPJ,
+    CPF,
+    DOC,
+    OUTRO_CNPJ,
+    PADARIA,
+    SEGUNDO,
+    SERVICO,
+    TUDO,
+    VALOR,
+    diz,
+    emissoes,
+    lido,
+    no_resumo,
+    nova,
+    resposta,
+    snapshots,
+)
 
 # --- collecting ---------------------------------------------------------------------------------------------------
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
-from made_emissions import andamento
 
 from state_machine.protocol.emission import Finding, Outcome, StatusEmissao, Unknown
 from state_machine.protocol.reconciliation import ASSENTADOS, deve_enviar
+from tests.state_machine.made_emissions import andamento
 
 
 def test_the_states_of_an_emission_are_the_stored_words():

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field, replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_emissions import POLITICA, S, andamento, depois, nota
-from made_sessions import MORE
 
 from state_machine.protocol.emission import (
     Absent,
@@ -22,6 +20,8 @@ from state_machine.protocol.emission import (
     Unknown,
 )
 from state_machine.protocol.reconciliation import apos_consulta, apos_envio, deve_enviar
+from tests.state_machine.made_emissions import POLITICA, S, andamento, depois, nota
+from tests.state_machine.made_sessions import MORE
 
 
 @dataclass

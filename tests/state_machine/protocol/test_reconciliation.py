@@ -6,8 +6,6 @@ from decimal import Decimal
 from itertools import pairwise
 
 import pytest
-from made_emissions import DIA, POLITICA, RECUSA, S, andamento, depois, nota
-from made_sessions import AGORA, OUTRO_CNPJ
 
 from state_machine.protocol.channel import Natureza
 from state_machine.protocol.emission import (
@@ -36,6 +34,8 @@ from state_machine.protocol.reconciliation import (
     sem_chamada,
 )
 from state_machine.protocol.retry import Politica
+from tests.state_machine.made_emissions import DIA, POLITICA, RECUSA, S, andamento, depois, nota
+from tests.state_machine.made_sessions import AGORA, OUTRO_CNPJ
 
 
 @pytest.mark.parametrize(

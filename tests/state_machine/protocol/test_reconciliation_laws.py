@@ -6,8 +6,6 @@ from decimal import Decimal
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_emissions import ID, POLITICA, PRESTADOR, RECUSA, S, andamento, nota
-from made_sessions import AGORA, CNPJ, MORE, OUTRO_CNPJ
 
 from state_machine.protocol.emission import (
     Absent,
@@ -30,6 +28,8 @@ from state_machine.protocol.reconciliation import (
     apos_envio,
     deve_enviar,
 )
+from tests.state_machine.made_emissions import ID, POLITICA, PRESTADOR, RECUSA, S, andamento, nota
+from tests.state_machine.made_sessions import AGORA, CNPJ, MORE, OUTRO_CNPJ
 
 esperas = st.none() | st.floats(0, 86_400)
 notas = st.builds(

@@ -4,7 +4,6 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from made_emissions import POLITICA, S, andamento, depois, nota
 
 from state_machine.protocol.emission import Absent, CannotTell, Found, Situacao, StatusEmissao
 from state_machine.protocol.reconciliation import deve_enviar
@@ -15,6 +14,7 @@ from state_machine.protocol.reprocessing import (
     parecer_sem_perguntar,
     pergunta_se_quer_as_duas,
 )
+from tests.state_machine.made_emissions import POLITICA, S, andamento, depois, nota
 
 NOTA = "ext"  # the gateway made a note of the earlier attempt
 PORTA = None  # it was refused at the door

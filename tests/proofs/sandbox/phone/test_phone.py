@@ -7,11 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiohttp.test_utils import TestClient, TestServer
-from phone_fakes import ANA, RUI, FakeChat, FakeInside, FakeSwitches, field, note, tell_story, told_view
 
 from proofs.sandbox.phone.app import FILE_LIMIT, create_phone_app
 from proofs.sandbox.phone.model import Button, Row
 from proofs.sandbox.phone.ports import DemoUser
+from tests.proofs.sandbox.phone.phone_fakes import (
+    ANA,
+    RUI,
+    FakeChat,
+    FakeInside,
+    FakeSwitches,
+    field,
+    note,
+    tell_story,
+    told_view,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import pytest
-from patience import PATIENCE
 
 from proofs.sandbox.meta.meta import MetaSimulator
 from proofs.sandbox.phone.chat import MetaChat
 from proofs.sandbox.phone.model import BubbleChanged, Button, Row, TypingChanged
 from proofs.sandbox.phone.ports import DemoUser
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -8,14 +8,23 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiohttp import web
-from held_port import held_port
-from patience import PATIENCE
-from phone_fakes import ANA, RUI, FakeChat, FakeInside, FakeSwitches, note, tell_story, told_view
-from phone_fakes import field as known
 from playwright.async_api import async_playwright, expect
 
 from proofs.sandbox.phone.app import create_phone_app
 from proofs.sandbox.phone.model import Attachment, Button, Row
+from tests.held_port import held_port
+from tests.patience import PATIENCE
+from tests.proofs.sandbox.phone.phone_fakes import (
+    ANA,
+    RUI,
+    FakeChat,
+    FakeInside,
+    FakeSwitches,
+    note,
+    tell_story,
+    told_view,
+)
+from tests.proofs.sandbox.phone.phone_fakes import field as known
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
