@@ -8,8 +8,8 @@ import pkgutil
 import re
 import time
 from pathlib import Path
-from re import _constants as op  # type: ignore[attr-defined]
-from re import _parser as parser  # type: ignore[attr-defined]
+from re import _constants as op  # type: ignore[attr-defined]  # typeshed leaves the parser out
+from re import _parser as parser  # type: ignore[attr-defined]  # typeshed leaves the parser out
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:

@@ -69,9 +69,9 @@ def run(words: Sequence[Word], *, timeout: float = PATIENCE, **options: Any) -> 
     return done
 
 
-async def start(*words: Word, **options: Any) -> asyncio.subprocess.Process:
+async def start(program: Word, *words: Word, **options: Any) -> asyncio.subprocess.Process:
     """Start a process (options as of ``asyncio.create_subprocess_exec``); who calls ends it."""
-    return await asyncio.create_subprocess_exec(*words, **_leash(), **options)
+    return await asyncio.create_subprocess_exec(program, *words, **_leash(), **options)
 
 
 def kill_group(pid: int) -> None:

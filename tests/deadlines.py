@@ -168,13 +168,13 @@ def _first(owner: object, *names: str) -> Any:
     return next((found for name in names if (found := getattr(owner, name, None)) is not None), None)
 
 
-class EachOnce(LoadFileScheduling):
+class EachOnce(LoadFileScheduling):  # type: ignore[misc]  # xdist ships no types
     """File by file; a test that ends its process is not run again, which would end the next process too."""
 
     def remove_node(self, node: Any) -> str | None:
         """Return the test that ended the process, if one did, and hand the rest of its file on."""
         work = self.assigned_work.pop(node)
-        crashed = next((test for file in work.values() for test, done in file.items() if not done), None)
+        crashed: str | None = next((test for file in work.values() for test, done in file.items() if not done), None)
         if crashed is None:
             return None
         for name, file in work.items():

@@ -7,7 +7,7 @@ from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Final
 
-from num2words import num2words  # type: ignore[import-untyped]  # it ships no types
+from num2words import num2words
 
 from state_machine.values.errors import ProsaError
 

@@ -116,8 +116,9 @@ class Desk:
 
     async def check(self) -> None:
         """Nothing overflows, and axe finds nothing."""
-        width = self.page.viewport_size["width"]
-        assert await self.page.evaluate("document.documentElement.scrollWidth") <= width, self.page.url
+        size = self.page.viewport_size
+        assert size is not None
+        assert await self.page.evaluate("document.documentElement.scrollWidth") <= size["width"], self.page.url
         found = await Axe().run(self.page)
         broken = [(v["id"], [node["html"][:120] for node in v["nodes"][:3]]) for v in found.response["violations"]]
         assert broken == [], self.page.url

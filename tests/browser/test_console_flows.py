@@ -10,14 +10,17 @@ from playwright.async_api import expect
 
 import console.actions.form
 from bot.demo.world import USERS
-from tests.browser.console_desk import PATIENCE, THEMES, WIDTHS, at_work, concluded, row, some_session, until, whose
+from tests.browser.console_desk import THEMES, WIDTHS, at_work, concluded, row, some_session, until, whose
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from playwright.async_api import Browser
 
     from bot.demo.world import Demo
+    from proofs.sandbox.meta.model import Bubble
     from tests.browser.console_desk import Theme
 
 
@@ -62,7 +65,7 @@ async def test_a_conversation_is_taken_over_written_in_and_given_back(
         await expect(page.get_by_test_id("feito")).to_contain_text("A conversa é sua")
         for words in spoken:
             await sara.write(words)
-            told = await demo.world.meta.wait_for(who, lambda b, words=words: words in b.text, PATIENCE)
+            told = await demo.world.meta.wait_for(who, _holding(words), PATIENCE)
             assert told.text == f"*{sara.who.nome.capitalize()}, da equipe:*\n{words}"
         await page.get_by_test_id("devolver").click()
         await expect(page.get_by_test_id("feito")).to_have_text("A Prosa voltou a atender.")
@@ -172,3 +175,7 @@ async def test_a_person_gets_a_copy_and_is_erased(browser: Browser, demo: Demo) 
 
 def _content(path: Path) -> str:
     return path.read_text(encoding="utf-8")
+
+
+def _holding(words: str) -> Callable[[Bubble], bool]:
+    return lambda bubble: words in bubble.text

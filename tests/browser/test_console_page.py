@@ -9,7 +9,6 @@ from playwright.async_api import expect
 
 from bot.demo.world import USERS
 from tests.browser.console_desk import (
-    PATIENCE,
     THEMES,
     WIDTHS,
     at_work,
@@ -21,6 +20,7 @@ from tests.browser.console_desk import (
     until,
     warnings,
 )
+from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -140,7 +140,10 @@ async def test_on_a_phone_nothing_is_hidden_and_the_conversation_comes_first(bro
         assert await page.evaluate(outside) == []
         await sara.open(f"/sessoes/{sessao_id}")
         said, facts = page.get_by_test_id("linha-do-tempo"), page.get_by_role("complementary")
-        assert (await said.bounding_box() or {})["y"] < (await facts.bounding_box() or {})["y"]
+        upper, lower = await said.bounding_box(), await facts.bounding_box()
+        assert upper is not None
+        assert lower is not None
+        assert upper["y"] < lower["y"]
         await page.get_by_role("link", name="O que fazer").click()
         await expect(page.get_by_test_id("acoes")).to_be_in_viewport()
 

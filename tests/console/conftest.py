@@ -22,6 +22,7 @@ from persistence.crypto import Vault
 from persistence.db.engine import Database
 from persistence.queue.backlog import Backlog
 from persistence.queue.inbox import Inbox
+from tests.narrowing import group
 from tests.road.road_people import FULL, open_road
 from webhooks.addresses import networks
 
@@ -34,7 +35,7 @@ COFRE = Vault((bytes(range(32)),))
 SENHA = "uma-senha-bem-comprida"
 COMPANIES = ("11.222.333/0001-81", "12.345.678/0001-95")
 _names = itertools.count(1)
-_CSRF = re.compile(r'name="csrf" value="([0-9a-f]+)"')
+_CSRF = r'name="csrf" value="([0-9a-f]+)"'
 _KEY = re.compile(r'name="chave" value="([^"]+)"')
 
 
@@ -54,7 +55,7 @@ class Browser:
     async def post(self, path: str, fields: dict[str, str], *, form: str | None = None) -> tuple[int, str, str]:
         """Open the page with the form (``form``, else any page), and send it; returns status, text, where it led."""
         page = (await self.get(form or "/console/entrar"))[1] if "csrf" not in fields else ""
-        own = {"csrf": _CSRF.search(page)[1]} if page else {}
+        own = {"csrf": group(_CSRF, page)} if page else {}
         if key := _KEY.search(page):
             own["chave"] = key[1]
         url = f"{self.base}{path}"
@@ -63,7 +64,7 @@ class Browser:
 
     async def search(self, typed: str) -> tuple[str, str]:
         """Send the search box; returns the page where it led, and that page's address."""
-        form = _CSRF.search((await self.get("/console/busca"))[1])[1]
+        form = group(_CSRF, (await self.get("/console/busca"))[1])
         async with self.session.post(f"{self.base}/console/busca", data={"csrf": form, "q": typed}) as answer:
             assert answer.status == 200
             return await answer.text(), answer.url.path_qs

@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ CORPUS = Path(__file__).parents[1] / "corpus"
 TARGETS = {"valor": 0.97, "documento": 0.98, "descricao": 0.90, "intent": 0.95}
 
 
-def cases(name: str) -> list[dict]:
+def cases(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (CORPUS / name).read_text(encoding="utf-8").splitlines()]
 
 

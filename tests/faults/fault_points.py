@@ -91,13 +91,14 @@ def install() -> None:
             reach("before commit")
         reach("after commit")
 
-    Database.transaction = watched
+    Database.transaction = watched  # type: ignore[method-assign, assignment]  # the point is put around it
     around(Destination, "request")
     around(LiveSessions, "get", "put", "drop")
     around(Connection, "execute", "finish")
     around(Pool, "fetch", "fetchrow", "fetchval", "execute")
 
-    read = bot.subjects.invoice.reading.read
+    reading: Any = bot.subjects.invoice.reading
+    read = reading.read
 
     async def dangerous(text: str, *rest: Any) -> Any:
         word = os.environ.get("FAULT_WORD")
@@ -105,21 +106,21 @@ def install() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return await read(text, *rest)
 
-    bot.subjects.invoice.reading.read = dangerous
+    reading.read = dangerous
     time.time = lambda: _instant() + _shift()
     time.time_ns = lambda: _nanoseconds() + int(_shift() * 1e9)
 
 
 def shift_datetime() -> None:
     """Make ``datetime.now`` follow the shifted clock; before anybody imports the class."""
-    plain = datetime
 
-    class Shifted(plain):
+    class Shifted(datetime):
         @classmethod
         def now(cls, tz: Any = None) -> Any:
-            return plain.now(tz) + timedelta(seconds=_shift())
+            return datetime.now(tz) + timedelta(seconds=_shift())
 
-    for module in (bot.loops.schedule, gateway.plugnotas.outcome):
+    modules: tuple[Any, ...] = (bot.loops.schedule, gateway.plugnotas.outcome)
+    for module in modules:
         module.datetime = Shifted
 
 

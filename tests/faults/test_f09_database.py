@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import asyncpg
 import pytest
@@ -105,7 +105,8 @@ async def test_a_commit_whose_reply_is_lost_counts_once(own_servers: Servers, ma
             proxy.forget = 1
             async with asyncio.timeout(LIMIT):
                 forgot = asyncio.create_task(proxy.forgot.wait())
-                await asyncio.wait([forgot, talks], return_when=asyncio.FIRST_COMPLETED)
+                waits: list[asyncio.Future[Any]] = [forgot, talks]
+                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
                 forgot.cancel()
         proxy.forget = 0
         async with waits_passing(road, doubts=True, leases=True):

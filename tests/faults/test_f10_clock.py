@@ -8,6 +8,7 @@ from tests.road.road_people import FULL, until
 
 if TYPE_CHECKING:
     from tests.faults.fault_processes import Forks
+    from tests.road.road_stage import Stage
 
 HOURS_AHEAD, DAYS_BEHIND = str(3 * 3600), str(-2 * 86400)
 
@@ -32,5 +33,5 @@ async def test_a_clock_that_jumps_expires_nobody_and_steals_nothing(forks: Forks
     assert not right.events["warning lanes_inherited"]
 
 
-async def _more(stage: object, query: str, before: int) -> bool:
+async def _more(stage: Stage, query: str, before: int) -> bool:
     return bool(await stage.database.pool.fetchval(query) > before)

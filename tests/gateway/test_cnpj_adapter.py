@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from gateway.register.cnpj import CNPJRegister, CompanyEntry, NotFound, Unavaila
 from tests.patience import PATIENCE
 
 CNPJ = "33683111000280"
-FULL = {
+FULL: dict[str, Any] = {
     "cnpj": CNPJ,
     "razao_social": "SERVICO FEDERAL DE PROCESSAMENTO DE DADOS (SERPRO)",
     "nome_fantasia": "REGIONAL BRASILIA-DF",

@@ -147,6 +147,7 @@ async def test_rows_of_before_the_chain_are_linked_as_they_stand(embedded: Embed
     config.set_main_option("script_location", str(_SCRIPTS))
     config.attributes["url"] = for_sqlalchemy(url)
     before = ScriptDirectory.from_config(config).get_revision("0021").down_revision
+    assert isinstance(before, str)
     await asyncio.to_thread(command.upgrade, config, before)
     connection = await asyncpg.connect(url)
     await connection.execute(

@@ -19,7 +19,7 @@ from tests import children
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
 EVERY_KIND = """
@@ -71,7 +71,8 @@ def test_every_kind_of_process_dies_with_a_killed_pytest(tmp_path: Path, homes: 
     """After ``kill -9`` of pytest its worker is gone, and each server, product, simulator and browser of the worker."""
     ready, file = tmp_path / "ready", tmp_path / "test_every_kind.py"
     file.write_text(EVERY_KIND)
-    words = [sys.executable, "-m", "pytest", "-p", "tests.children", "-c", ROOT / "pyproject.toml", "--rootdir", ROOT]
+    words: list[str | Path] = [sys.executable, "-m", "pytest", "-p", "tests.children"]
+    words += ["-c", ROOT / "pyproject.toml", "--rootdir", ROOT]
     env = {
         **os.environ,
         "READY": str(ready),
@@ -106,7 +107,9 @@ def test_every_test_starts_its_processes_by_the_helper() -> None:
         if path.name == "children.py" or not any(name in source for name in ("subprocess", "os.fork", "os.popen")):
             continue
         for node in ast.walk(ast.parse(source)):
-            name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            if not isinstance(node, ast.Call):
+                continue
+            name = ast.unparse(node.func)
             module, _, function = name.rpartition(".")
             if name in ALONE or (module == "subprocess" and function in STARTERS):
                 found.append(f"{path.relative_to(ROOT)}:{node.lineno}: {name}; see tests/children.py")
@@ -131,7 +134,7 @@ def _alive(member: psutil.Process) -> bool:
         return False
 
 
-def _until(condition: object, seconds: float) -> None:
+def _until(condition: Callable[[], object], seconds: float) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"in vain for {seconds:g} s"

@@ -6,7 +6,7 @@ import asyncio
 import sys
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -51,7 +51,7 @@ def test_the_list_fits_the_code() -> None:
     ],
     ids=lambda value: "" if isinstance(value, str) else next(iter(value)),
 )
-def test_a_stale_entry_is_named(tree: Path, change: dict[str, object], complaint: str) -> None:
+def test_a_stale_entry_is_named(tree: Path, change: dict[str, Any], complaint: str) -> None:
     """What cannot be applied exactly once, or names no test, is said instead of being skipped."""
     assert stale([MUTANT], tree) == []
     [wrong] = stale([replace(MUTANT, **change)], tree)
@@ -94,7 +94,7 @@ def test_equal():
 """
 
 
-def _run(tree: Path, monkeypatch: pytest.MonkeyPatch, *changes: dict[str, object]) -> int:
+def _run(tree: Path, monkeypatch: pytest.MonkeyPatch, *changes: dict[str, Any]) -> int:
     """Judge one mutant for each of ``changes``, in a tree whose tests really run."""
     (tree / "code_under_test.py").write_text("def same(a, b):\n    return a == b\n")
     (tree / "tests" / "test_it.py").write_text(RUNS)

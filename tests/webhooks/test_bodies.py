@@ -41,7 +41,8 @@ async def reading(bodies: Bodies) -> AsyncIterator[TestServer]:
 
     app = web.Application()
     app.router.add_post("/", handle)
-    async with TestServer(app) as server:
+    server = TestServer(app)
+    async with server:
         yield server
 
 

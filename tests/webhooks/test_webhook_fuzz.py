@@ -107,7 +107,7 @@ async def test_no_headers_and_no_body_give_a_500(
     """Signed or not, at either door: taken, or refused by a name."""
     signature = "sha256=" + hmac.new(SECRET, raw, hashlib.sha256).hexdigest()
     own = {"X-Hub-Signature-256": signature.encode(), "X-Prosa-Secret": WORD.encode()}
-    headers = {**extra, **own} if known else extra
+    headers = {name.encode(): value for name, value in (extra | own if known else extra).items()}
     path = "/webhooks/whatsapp" if whatsapp else f"/webhooks/gateway/{WORD}"
     answer = await client.post(path, content=raw, headers=headers)
     assert answer.status_code in ANSWERS

@@ -155,7 +155,7 @@ async def test_both_secrets_of_a_rotation_are_good(database: Database, client: h
 @pytest.mark.parametrize("signature", ["sha256=", "sha256=é", "sha1=abc", "", sign(b"other"), sign(b"", b"wrong")])
 async def test_a_bad_signature_is_refused(database: Database, client: httpx.AsyncClient, signature: str) -> None:
     """A body that Meta did not sign gets 401 and leaves no trace."""
-    headers = {"X-Hub-Signature-256": signature.encode()}
+    headers = {b"X-Hub-Signature-256": signature.encode()}
     answer = await client.post("/webhooks/whatsapp", content=notification(text("551", 1)), headers=headers)
     assert answer.status_code == 401
     assert await count(database) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import shutil
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -130,7 +131,7 @@ def test_a_file_of_secrets_that_others_read(tmp_path: Path, mode: int, verdict: 
 )
 def test_little_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, verdict: str) -> None:
     """The disk of the home is looked at, also before the home exists."""
-    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda path: (path, type("Usage", (), {"free": free}))[1])
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: (path, type("Usage", (), {"free": free}))[1])
     [line] = doctor.about_disk(tmp_path / "none" / "yet")
     assert line.veredito == verdict
     assert str(tmp_path) in line.dito

@@ -20,6 +20,7 @@ from persistence.fiscal import cancellation_work, emissions, notes
 from persistence.queue import outbox
 from proofs.sandbox.world import World
 from state_machine.protocol.emission import Absent, CannotTell, Found, Nota, Situacao, StatusEmissao
+from tests.narrowing import bound_to
 from tests.owner import as_owner
 from tests.road.road_people import QUICK, Scene
 from tests.stored_work import cancellation, clear, emission, lease_ends, message, note, row
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from bot.house import House
+    from bot.loops.pump import Pump
     from bot.orders.order import OrderWorker
     from persistence.fiscal.cancellation_work import TarefaCancelamento
     from persistence.fiscal.emissions import Tarefa
@@ -43,13 +45,13 @@ class Standstill(Scene):
     @property
     def issuing(self) -> OrderWorker[Any, Any, Any]:
         """Who sends invoices."""
-        worker: OrderWorker[Any, Any, Any] = self.house.pumps["emissions"]._work.__self__
+        worker: OrderWorker[Any, Any, Any] = bound_to(self.house.pumps["emissions"]._work)
         return worker
 
     @property
     def cancelling(self) -> OrderWorker[Any, Any, Any]:
         """Who sends cancellations."""
-        worker: OrderWorker[Any, Any, Any] = self.house.pumps["cancellations"]._work.__self__
+        worker: OrderWorker[Any, Any, Any] = bound_to(self.house.pumps["cancellations"]._work)
         return worker
 
     def calls(self) -> list[str]:
@@ -201,10 +203,11 @@ async def test_the_pumps_keep_what_they_work_on(still: Standstill) -> None:
     tarefa = await still.taken()
     asked = await cancellation(still.database)
     cancelamento = await still.taken_cancellation()
-    for table, pump, piece in (
+    pumps: list[tuple[str, Pump[Any], Any]] = [
         ("nfse_emissao", still.house.pumps["emissions"], tarefa),
         ("cancelamento", still.house.pumps["cancellations"], cancelamento),
-    ):
+    ]
+    for table, pump, piece in pumps:
         row_id = stored if table == "nfse_emissao" else asked
         await still.database.pool.execute(f"UPDATE {table} SET lease_until = now() + interval '1 s'")  # noqa: S608 - ours
         assert await pump._renew(piece)

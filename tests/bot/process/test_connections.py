@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -129,5 +130,5 @@ async def test_headers_that_do_not_end_are_not_waited_for(monkeypatch: pytest.Mo
 def test_there_are_no_more_connections_than_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some are kept for what else the process opens; without a limit there is still one of ours."""
     for allowed, most in ((256, 256 - RESERVED), (65_536, MOST), (-1, MOST), (10, 1)):
-        monkeypatch.setattr(connections.resource, "getrlimit", lambda _, allowed=allowed: (allowed, allowed))
+        monkeypatch.setattr(resource, "getrlimit", lambda _, allowed=allowed: (allowed, allowed))
         assert affordable() == most

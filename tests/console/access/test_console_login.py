@@ -21,7 +21,7 @@ from persistence.queue.inbox import Inbox
 
 if TYPE_CHECKING:
     from persistence.db.engine import Database
-    from tests.console.conftest import Office
+    from tests.console.conftest import Browser, Office
 
 KEYLESS = Vault(())
 
@@ -31,7 +31,7 @@ async def _audit(database: Database, quem: str) -> list[str]:
     return [row["acao"] for row in rows]
 
 
-def _cookie(browser: object) -> str:
+def _cookie(browser: Browser) -> str:
     return next(c.value for c in browser.session.cookie_jar if c.key == "prosa-console")
 
 

@@ -54,7 +54,7 @@ async def everybody(office: Office) -> AsyncIterator[dict[Papel, Browser]]:
 @pytest.mark.parametrize("papel", Papel)
 @pytest.mark.parametrize("rota", [r for r in ROTAS if r.caminho not in {"/sair", STREAM}], ids=_name)
 async def test_a_route_admits_its_role_and_those_above(
-    everybody: dict[Papel, Browser], rota: object, papel: Papel
+    everybody: dict[Papel, Browser], rota: Rota, papel: Papel
 ) -> None:
     """Every route refuses every role below its own, and no other."""
     who = everybody[papel]
@@ -69,7 +69,7 @@ async def test_a_route_admits_its_role_and_those_above(
 
 
 @pytest.mark.parametrize("rota", [r for r in ROTAS if r.papel is not None], ids=_name)
-async def test_nobody_passes_without_a_login(office: Office, rota: object) -> None:
+async def test_nobody_passes_without_a_login(office: Office, rota: Rota) -> None:
     """Without a session every page leads to the login, and every action is refused."""
     async with office.browser() as nobody:
         if rota.metodo == "GET":
@@ -80,7 +80,7 @@ async def test_nobody_passes_without_a_login(office: Office, rota: object) -> No
 
 
 @pytest.mark.parametrize("rota", UNSAFE, ids=_name)
-async def test_a_form_of_another_site_does_nothing(everybody: dict[Papel, Browser], rota: object) -> None:
+async def test_a_form_of_another_site_does_nothing(everybody: dict[Papel, Browser], rota: Rota) -> None:
     """Every unsafe route refuses a form without the page's token, and one that another origin sends."""
     admin = everybody[Papel.ADMIN]
     status, page, _ = await admin.post(_path(rota.caminho), {"csrf": "0" * 32})
@@ -93,7 +93,7 @@ async def test_a_form_of_another_site_does_nothing(everybody: dict[Papel, Browse
 
 
 @pytest.mark.parametrize("rota", [r for r in ROTAS if r.caminho != "/sair"], ids=_name)
-async def test_every_answer_is_hardened(everybody: dict[Papel, Browser], rota: object) -> None:
+async def test_every_answer_is_hardened(everybody: dict[Papel, Browser], rota: Rota) -> None:
     """Pages, refusals, redirects and streams carry the same headers, and none may be cached."""
     admin = everybody[Papel.ADMIN]
     async with admin.session.request(rota.metodo, admin.base + _path(rota.caminho), allow_redirects=False) as answer:

@@ -12,6 +12,7 @@ import pytest
 from console.access.accounts import unblock
 from console.access.credentials import NOBODY, Passwords
 from persistence.access.delay import CONTA, ENDERECO, PAR, PROPRIO, Regra
+from tests.narrowing import group
 
 if TYPE_CHECKING:
     from console.access.accounts import Enrolment
@@ -52,7 +53,7 @@ async def test_guessing_from_one_address_waits_longer_and_longer(office: Office)
         for longest in (1, 2, 4, 8):
             await _later(office, -LONG)
             form = (await ana.get("/console/entrar"))[1]
-            fields = {"csrf": re.search(r'name="csrf" value="(\w+)"', form)[1], "nome": ana.who.nome, "codigo": "1"}
+            fields = {"csrf": group(r'name="csrf" value="(\w+)"', form), "nome": ana.who.nome, "codigo": "1"}
             async with ana.session.post(f"{ana.base}/console/entrar", data=fields) as answer:
                 wait = int(answer.headers["Retry-After"])
                 assert answer.status == 429
@@ -105,7 +106,7 @@ async def test_a_new_device_waits_once_and_not_long_while_an_account_is_guessed_
     await _besieged(office, who)
     async with office.browser(who, at="127.0.4.1") as ana:
         status, page, _ = await ana.enter()
-        wait = int(re.search(r"de novo em (\d+) segundo", page)[1])
+        wait = int(group(r"de novo em (\d+) segundo", page))
         assert (status, wait <= CONTA.teto) == (429, True)
         await _later(office, wait)
         async with office.browser(who, at="127.0.4.2") as stranger:

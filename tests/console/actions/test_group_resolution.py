@@ -5,6 +5,7 @@ import re
 from typing import TYPE_CHECKING
 
 from persistence.access.accounts import Papel
+from tests.narrowing import group
 
 if TYPE_CHECKING:
     from tests.console.conftest import Browser, Desk
@@ -16,7 +17,7 @@ OTHER = "12.345.678/0001-95"
 async def _link(who: Browser) -> str:
     """The address of the first group in the list."""
     page = (await who.get("/console/falhas?dias=7"))[1]
-    return html.unescape(re.search(r'href="(/console/falhas/grupo\?[^"]+)"', page)[1])
+    return html.unescape(group(r'href="(/console/falhas/grupo\?[^"]+)"', page))
 
 
 async def _form(who: Browser, link: str) -> dict[str, str]:
@@ -117,7 +118,7 @@ async def test_who_is_bound_to_a_company_resolves_only_there(desk: Desk) -> None
 
 async def _token(who: Browser) -> dict[str, str]:
     page = (await who.get("/console/senha"))[1]
-    return {"csrf": re.search(r'name="csrf" value="([0-9a-f]+)"', page)[1]}
+    return {"csrf": group(r'name="csrf" value="([0-9a-f]+)"', page)}
 
 
 async def test_the_queue_keeps_what_needs_eyes(desk: Desk) -> None:

@@ -5,6 +5,7 @@ import re
 from typing import TYPE_CHECKING
 
 from persistence.access.accounts import Papel
+from tests.narrowing import group
 from tests.road.road_people import FULL
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ async def test_the_documents_of_a_note_are_opened_with_a_reason(desk: Desk) -> N
         assert (await leo.post(path, fields, form="/console/senha"))[0] == 403
         pool = desk.office.database.pool
         for formato, begins in (("pdf", "%PDF"), ("xml", "<")):
-            csrf = re.search(r'name="csrf" value="([0-9a-f]+)"', (await sara.get(page))[1])[1]
+            csrf = group(r'name="csrf" value="([0-9a-f]+)"', (await sara.get(page))[1])
             data = {"formato": formato, "motivo": "cliente pediu", "csrf": csrf}
             async with sara.session.post(f"{sara.base}{path}", data=data) as answer:
                 assert answer.status == 200

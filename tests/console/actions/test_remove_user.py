@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from operations.company import CompanyForm, add_company
 from persistence.access.accounts import Papel
+from tests.narrowing import group
 from tests.road.road_people import FULL
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ async def test_a_supervisor_takes_the_right_to_issue_away(desk: Desk) -> None:
         assert "deixa de emitir na hora" in page
         assert ana.who not in page
         assert (await eva.post(path, {"motivo": ""}, form=path))[0] == 422
-        fields = {"motivo": "saiu da empresa", "chave": re.search(r'name="chave" value="([^"]+)"', page)[1]}
+        fields = {"motivo": "saiu da empresa", "chave": group(r'name="chave" value="([^"]+)"', page)}
         for _ in range(2):  # a second press
             status, done, _ = await eva.post(path, fields, form=path)
             assert (status, "não serão emitidas: 1" in done) == (200, True)

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pytest
@@ -12,13 +11,14 @@ from aiohttp import ClientSession
 from console.actions.commands import ACOES
 from console.render.format import PAGE
 from persistence.access.accounts import Papel
-from tests.road.road_people import FULL, PADARIA
+from tests.narrowing import group
+from tests.road.road_people import FULL, PADARIA, Person
 
 if TYPE_CHECKING:
     from tests.console.conftest import Desk
 
 
-async def _issued(desk: Desk) -> tuple[object, object]:
+async def _issued(desk: Desk) -> tuple[Person, Any]:
     """Somebody who had an invoice issued after a correction, and the session's row."""
     ana = await desk.road.person()
     await ana.say(FULL)
@@ -123,7 +123,7 @@ async def test_no_search_stands_in_an_address(desk: Desk) -> None:
     async with desk.office.at_work(Papel.LEITURA) as sara, desk.office.at_work(Papel.ADMIN) as eva:
         for typed in (PADARIA, "12345678000195", ana.who, "529.982.247-25"):
             form = (await sara.get("/console/busca"))[1]
-            fields = {"csrf": re.search(r'name="csrf" value="(\w+)"', form)[1], "q": typed}
+            fields = {"csrf": group(r'name="csrf" value="(\w+)"', form), "q": typed}
             async with sara.session.post(f"{sara.base}/console/busca", data=fields) as answer:
                 for address in (hop.url for hop in (*answer.history, answer)):
                     decoded = unquote(str(address))

@@ -14,9 +14,12 @@ from console.render.charts import bars, columns
 from console.render.export import month, sheet
 from persistence.access.accounts import Papel
 from persistence.staff import dashboard
+from tests.narrowing import group
 from tests.road.road_people import until
 
 if TYPE_CHECKING:
+    from aiohttp import ClientResponse
+
     from tests.console.conftest import Desk
 
 
@@ -166,7 +169,7 @@ async def test_a_cancelled_note_is_a_figure_and_a_filter_of_its_own(desk: Desk, 
         table = page[page.index("Notas por dia</caption>") :]
         days = re.findall(r'<td class="num">(\d+)</td>', table[: table.index("</table>")])
         shown = [
-            re.search(rf'<th scope="row">{label}</th><td class="num">(\d+)</td>', page)[1]
+            group(rf'<th scope="row">{label}</th><td class="num">(\d+)</td>', page)
             for label in ("têm a nota autorizada", "tiveram a nota cancelada")
         ]
         return int(shown[0]), int(shown[1]), sum(map(int, days))
@@ -245,7 +248,7 @@ async def test_the_stream_tells_that_something_happened(desk: Desk) -> None:
         assert await _event(stream) != first
 
 
-async def _event(stream: object) -> bytes:
+async def _event(stream: ClientResponse) -> bytes:
     while True:
         line = await stream.content.readline()
         if line.startswith(b"data:"):
@@ -272,7 +275,7 @@ async def test_a_group_of_failures_is_tried_again_after_a_rehearsal(desk: Desk) 
     )
     async with desk.office.at_work(Papel.SUPERVISOR) as rita:
         page = (await rita.get("/console/falhas?dias=7"))[1]
-        link = re.search(r'href="(/console/falhas/grupo\?[^"]+)"', page)[1].replace("&amp;", "&")
+        link = group(r'href="(/console/falhas/grupo\?[^"]+)"', page).replace("&amp;", "&")
         page = (await rita.get(link))[1]
         plans = {
             part.split('"')[0].rsplit("/", 1)[-1]: part
@@ -309,7 +312,7 @@ async def test_what_changed_after_it_was_resolved_is_open_again(desk: Desk) -> N
     pool, query = desk.office.database.pool, "INSERT INTO resolvida (sessao_id, quem, motivo) VALUES ($1, 'x', 'y')"
     async with desk.office.at_work(Papel.SUPERVISOR) as rita:
         page = (await rita.get("/console/falhas?dias=7"))[1]
-        link = re.search(r'href="(/console/falhas/grupo\?[^"]+)"', page)[1].replace("&amp;", "&")
+        link = group(r'href="(/console/falhas/grupo\?[^"]+)"', page).replace("&amp;", "&")
         assert sessao_id in (await rita.get(link))[1]
         await pool.execute(query, sessao_id)
         assert sessao_id not in (await rita.get(link))[1]

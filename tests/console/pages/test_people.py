@@ -55,7 +55,7 @@ async def _issued(desk: Desk, words: str = FULL) -> Person:
 
     async def ticked() -> bool:  # a tick that comes after the erasure is kept for its eight days
         waiting = "SELECT count(*) FROM outbox WHERE conversa = $1 AND status <> 'lido'"
-        return await desk.office.database.pool.fetchval(waiting, conversa) == 0
+        return bool(await desk.office.database.pool.fetchval(waiting, conversa) == 0)
 
     await until(ticked)
     await desk.road.settled()
@@ -169,6 +169,7 @@ async def test_late_truth_about_an_erased_persons_invoice_is_stored_and_told_to_
         ).scalar_one()
         sessao = await snapshots.load(connection, key, sessao_id)
         assert sessao is not None
+        assert sessao.mostrado_em is not None
         transition(sessao, NotaAutorizada("9", 1), sessao.mostrado_em)
         outbox.enqueue(connection, conversa=key, mensagem=Mensagem("x"))
     assert await desk.office.database.pool.fetchval("SELECT count(*) FROM outbox WHERE conversa = $1", key) == 0

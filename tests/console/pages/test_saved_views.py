@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from persistence.access.accounts import Papel
 from persistence.access.views import AT_MOST
+from tests.narrowing import group
 
 if TYPE_CHECKING:
     from tests.console.conftest import Browser, Office
@@ -27,7 +28,7 @@ async def _tabs(who: Browser, path: str = "/console") -> list[tuple[str, bool]]:
 
 
 def _number(page: str) -> str:
-    return re.search(r'action="/console/vistas/(\d+)/apagar"', page)[1]
+    return group(r'action="/console/vistas/(\d+)/apagar"', page)
 
 
 async def test_filters_get_a_name_and_a_tab(office: Office) -> None:
@@ -88,7 +89,7 @@ async def test_nobody_has_more_than_twenty(office: Office) -> None:
         for number in range(AT_MOST - 1):
             await _save(sara, {**REFUSED, "nome": f"aba {number}"})
         page = (await sara.get(THERE))[1]
-        token = re.search(r'name="csrf" value="([0-9a-f]+)"', page)[1]
+        token = group(r'name="csrf" value="([0-9a-f]+)"', page)
         together = (_save(sara, {**REFUSED, "nome": f"última {n}", "csrf": token}) for n in range(5))
         statuses = sorted(status for status, _ in await asyncio.gather(*together))
         assert statuses == [303, 409, 409, 409, 409]

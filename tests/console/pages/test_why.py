@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from console.pages.why import SituacaoDaSessao, por_que
@@ -20,8 +22,8 @@ SAYS = {
 }
 
 
-def _situation(estado: Estado, **changes: object) -> SituacaoDaSessao:
-    known = {
+def _situation(estado: Estado, **changes: Any) -> SituacaoDaSessao:
+    known: dict[str, Any] = {
         "faltam": ("cnpj", "valor", "descricao"),
         "duvidas": (("documento", "digito_nao_bate"),),
         "status": StatusEmissao.ENVIANDO,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiohttp import web
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from extractor.contract import Context
 
 NOTHING = dict.fromkeys(("documento", "valor", "descricao", "nome", "email", "competencia", "data"))
-GOOD = {**NOTHING, "intent": "informar", "descricao": "bolo"}
+GOOD: dict[str, Any] = {**NOTHING, "intent": "informar", "descricao": "bolo"}
 REFUSES_SCHEMA = Reply(status=400, message="response_format json_schema is not supported")
 
 

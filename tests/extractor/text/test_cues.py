@@ -7,8 +7,8 @@ import re
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from re import _constants as op
-from re import _parser as parser
+from re import _constants as op  # type: ignore[attr-defined]  # typeshed leaves the parser out
+from re import _parser as parser  # type: ignore[attr-defined]  # typeshed leaves the parser out
 from typing import Any
 
 import pytest

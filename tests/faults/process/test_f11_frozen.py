@@ -89,5 +89,5 @@ def next_of(simulator: Simulator, kind: str) -> Callable[[], Awaitable[Record]]:
     return lambda: simulator.ledger.wait_for(lambda record: record.seq > begun and record.kind == kind)
 
 
-async def _said(prosa: object, event: str) -> bool:
+async def _said(prosa: Prosa, event: str) -> bool:
     return any(entry.get("event") == event for entry in prosa.log)

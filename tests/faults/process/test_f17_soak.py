@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import psutil
@@ -39,7 +39,8 @@ def rss() -> int:
 
 @pytest.fixture
 def small_pool(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(Database.open.__func__.__kwdefaults__, "size", POOL)
+    opening: Any = Database.open  # of the class: its function holds the defaults
+    monkeypatch.setitem(opening.__func__.__kwdefaults__, "size", POOL)
 
 
 async def issue(road: Road) -> None:

@@ -12,6 +12,7 @@ from bot.delivery.sender import AMBIGUOUS_WAIT, DEAF_AT_MOST, SEND_WITHIN
 from persistence.queue import outbox
 from persistence.queue.arrival import Arrival
 from persistence.queue.doubts import TICK_LAG
+from tests.narrowing import bound_to
 from tests.road.road_people import until
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ async def test_a_sender_frozen_before_sending_sends_nothing(road: Road) -> None:
     ana = await somebody(road)
     house: House = road.house
     pool = road.database.pool
-    sending = house.pumps["deliveries"]._work.__self__
+    sending = bound_to(house.pumps["deliveries"]._work)
     await pool.execute(HI, road.conversation(ana))
     [mine] = await outbox.claim(road.database, 1)
     await pool.execute(

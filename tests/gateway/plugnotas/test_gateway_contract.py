@@ -6,7 +6,7 @@ import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -108,12 +108,14 @@ async def test_an_invoice_goes_its_whole_way(city, free, intent, key):
         assert nota.id_externo == taken.id_externo
         assert nota.numero
         assert len(nota.chave or "") == 50
-        for formato, mime in (("pdf", "application/pdf"), ("xml", "application/xml")):
+        formats: dict[Literal["pdf", "xml"], str] = {"pdf": "application/pdf", "xml": "application/xml"}
+        for formato, mime in formats.items():
             document = await gateway.download(key.prestador, nota.id_externo, formato)
             assert isinstance(document, Documento)
             assert document.mime == mime
         again = await gateway.submit(payload)
         assert isinstance(again, Duplicate)
+        assert again.nota is not None
         assert again.nota.numero == nota.numero
     assert len(city.issued()) == 1
 

@@ -6,6 +6,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from email.utils import format_datetime
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,9 @@ FIELDS = {
         "data": {"fields": {"tomador.cpfCnpj": "E0188 CNPJ inválido", "servico[0].valor": ["a", "b"]}},
     }
 }
-ABSENT = {"error": {"message": "Não localizamos qualquer NFSe com os parâmetros informados", "data": {"id": "x"}}}
+ABSENT: dict[str, Any] = {
+    "error": {"message": "Não localizamos qualquer NFSe com os parâmetros informados", "data": {"id": "x"}}
+}
 HTML = "<html><body>Bad gateway</body></html>"
 
 
@@ -148,6 +151,7 @@ async def test_a_duplicate_carries_the_note_that_stands_under_our_key(server, fr
     async with PlugNotas(server.url, "key", guard=free) as gateway:
         outcome = await gateway.submit(gateway.payload(intent))
     assert isinstance(outcome, Duplicate)
+    assert outcome.nota is not None
     assert outcome.nota.valor == Decimal("1500.10")
     assert (outcome.nota.situacao, outcome.nota.numero) == (Situacao.AUTORIZADA, "42")
 

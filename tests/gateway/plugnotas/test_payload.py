@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,8 +17,9 @@ from gateway.plugnotas import payload
 from gateway.port import Endereco, InvoiceIntent, Prestador, Tomador
 
 
-def note_of(intent: InvoiceIntent) -> dict:
-    (note,) = json.loads(payload.build(intent))
+def note_of(intent: InvoiceIntent) -> dict[str, Any]:
+    notes: list[dict[str, Any]] = json.loads(payload.build(intent))
+    (note,) = notes
     return note
 
 

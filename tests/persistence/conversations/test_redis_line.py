@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import MISSING, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
@@ -79,7 +79,8 @@ async def test_a_caller_that_gives_up_shifts_no_answer(line: RedisLine) -> None:
 
 
 async def test_an_objection_is_raised_and_nothing_else_suffers(line: RedisLine) -> None:
-    objected, answered = await asyncio.gather(line.ask("NONSENSE"), line.ask("ECHO", "x"), return_exceptions=True)
+    answers: tuple[Any, Any] = await asyncio.gather(line.ask("NONSENSE"), line.ask("ECHO", "x"), return_exceptions=True)
+    objected, answered = answers
     assert isinstance(objected, ResponseError)
     assert answered == b"x"
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,12 @@ async def test_it_looks_only_while_somebody_waits(monkeypatch: pytest.MonkeyPatc
     timers: list[float] = []
     loop = asyncio.get_running_loop()
     later = loop.call_later
-    monkeypatch.setattr(loop, "call_later", lambda delay, *rest: (timers.append(delay), later(delay, *rest))[1])
+
+    def noted(delay: float, *rest: Any) -> asyncio.TimerHandle:
+        timers.append(delay)
+        return later(delay, *rest)
+
+    monkeypatch.setattr(loop, "call_later", noted)
     everybody = [waiting() for _ in range(100)]
     looked = asyncio.Event()
 

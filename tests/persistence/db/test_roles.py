@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
+from pydantic import SecretStr
 from structlog.testing import capture_logs
 
 from bot.process.servers import open_storage
@@ -125,15 +126,17 @@ async def test_one_address_still_migrates_and_warns(virgin: tuple[str, str], qui
     owner, run_time = virgin
 
     def one() -> list[str]:
-        with capture_logs() as logs, open_storage(Settings(database_url=owner), migrate=True):
+        with capture_logs() as logs, open_storage(Settings(database_url=SecretStr(owner)), migrate=True):
             pass
         return [line["event"] for line in logs]
 
     def two() -> list[str]:
         with capture_logs() as logs:
-            with open_storage(Settings(database_url=run_time, database_owner_url=owner), migrate=True):
+            with open_storage(
+                Settings(database_url=SecretStr(run_time), database_owner_url=SecretStr(owner)), migrate=True
+            ):
                 pass
-            with open_storage(Settings(database_url=run_time)):  # as web and worker have it
+            with open_storage(Settings(database_url=SecretStr(run_time))):  # as web and worker have it
                 pass
         return [line["event"] for line in logs]
 

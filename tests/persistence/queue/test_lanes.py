@@ -10,6 +10,7 @@ from persistence.db.engine import Database
 from persistence.queue import lanes as module
 from persistence.queue.arrival import Arrival
 from persistence.queue.backlog import Backlog
+from persistence.queue.entrance import CHANNEL
 from persistence.queue.inbox import Inbox
 from persistence.queue.lanes import DIED, InboxRow, Lanes, Lease, LeaseLost
 from tests.owner import as_owner
@@ -140,7 +141,8 @@ async def test_the_commit_of_the_last_rows_ends_the_lease(database: Database, la
     await inbox.put([arrival("1"), arrival("2")])
     lease, rows = await claim_one(lanes)
     await finish(database, lanes, all_of(lease, *rows), rows[0])
-    assert not lease.given_back
+    given_back = lease.given_back
+    assert not given_back
     assert await lanes.renew(lease)
     await finish(database, lanes, all_of(lease, rows[1]), rows[1])
     assert lease.given_back
@@ -155,11 +157,11 @@ async def test_what_arrives_before_that_commit_is_called_for(database: Database,
     await inbox.put([arrival("2")])
     heard = asyncio.Event()
     async with database.pool.acquire() as connection:
-        await connection.add_listener(module.CHANNEL, ring := lambda *_: heard.set())
+        await connection.add_listener(CHANNEL, ring := lambda *_: heard.set())
         await finish(database, lanes, all_of(lease, *rows), *rows)
         async with asyncio.timeout(PATIENCE):
             await heard.wait()
-        await connection.remove_listener(module.CHANNEL, ring)
+        await connection.remove_listener(CHANNEL, ring)
     assert keys((await claim_one(lanes, "other"))[1]) == ["2"]
 
 

@@ -102,8 +102,9 @@ async def test_ticks_only_go_forward(database: Database) -> None:
     [saida] = await outbox.claim(database, 10)
     for status in ("lido", "entregue", "falhou"):
         async with database.transaction() as connection:
-            told = {"outbox_id": stored, "wamid": "wamid.1", "status": status, "codigo": None, "erro": None}
-            assert await outbox.tick(connection, **told)
+            assert await outbox.tick(
+                connection, outbox_id=stored, wamid="wamid.1", status=status, codigo=None, erro=None
+            )
     async with database.transaction() as connection:
         await outbox.sent(connection, saida, "wamid.1")
     assert (await row(database, TABLE, stored))["status"] == "lido"
@@ -115,8 +116,9 @@ async def test_a_number_of_ours_alone_moves_no_message_that_is_known(database: D
     [saida] = await outbox.claim(database, 10)
     async with database.transaction() as connection:
         await outbox.sent(connection, saida, "wamid.1")
-        told = {"outbox_id": stored, "wamid": "wamid.2", "status": "lido", "codigo": None, "erro": None}
-        assert not await outbox.tick(connection, **told)
+        assert not await outbox.tick(
+            connection, outbox_id=stored, wamid="wamid.2", status="lido", codigo=None, erro=None
+        )
     found = await row(database, TABLE, stored)
     assert (found["wamid"], found["status"]) == ("wamid.1", "enviado")
 

@@ -142,7 +142,8 @@ async def test_slots_are_shared_as_a_plain_list_would_share_them(
     held = {company: draw.randint(0, 6) for company in due if draw.random() < 0.5}
     free = draw.randint(1, SLOTS)
 
-    expected, holds, left = [], dict(held), free
+    expected: list[tuple[int, int]] = []
+    holds, left = dict(held), free
     while left:
         waiting = [
             (holds.get(company, 0), -ages[sum(taken == company for taken, _ in expected)], company)

@@ -31,8 +31,8 @@ def test_a_server_has_a_core_of_its_own_for_as_long_as_it_is_pressed() -> None:
         with parted(server.pid):
             own = os.sched_getaffinity(server.pid)
             here = os.sched_getaffinity(0)
-            family = (other, *psutil.Process(other.pid).children())
-            held = {process.pid: os.sched_getaffinity(process.pid) for process in family}
+            family = (other.pid, *(child.pid for child in psutil.Process(other.pid).children()))
+            held = {pid: os.sched_getaffinity(pid) for pid in family}
             late = children.run([sys.executable, "-c", COUNT], capture_output=True, text=True, check=True)
         after = [os.sched_getaffinity(pid) for pid in (0, server.pid, *held)]
         server.communicate(b"\n")

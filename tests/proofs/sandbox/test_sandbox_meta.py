@@ -216,8 +216,10 @@ async def test_a_restart_remembers_conversations_and_delivers_the_rest(listener,
         await again.wait_for(ANA, lambda b: b.id == photo and b.status == "delivered")
         assert [bubble.text for bubble in again.bubbles(ANA)] == ["ainda estou aqui", ""]
         assert [message["type"] for message in messages(listener)] == ["text", "image"]
+        attachment = again.bubbles(ANA)[1].attachment
+        assert attachment is not None
         async with httpx.AsyncClient() as browser:
-            assert (await browser.get(again.bubbles(ANA)[1].attachment.url)).content == b"jpeg"
+            assert (await browser.get(attachment.url)).content == b"jpeg"
 
 
 @pytest.mark.parametrize(("spread", "entries", "changes"), [("together", 1, 1), ("changes", 1, 3), ("entries", 3, 3)])

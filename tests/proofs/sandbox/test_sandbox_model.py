@@ -29,8 +29,9 @@ async def client(model):
 
 
 async def parse(client: openai.AsyncOpenAI, text: str = "nota de 10"):
-    messages = [{"role": "user", "content": text}]
-    return await client.chat.completions.parse(model="m", messages=messages, response_format=Extracao)
+    return await client.chat.completions.parse(
+        model="m", messages=[{"role": "user", "content": text}], response_format=Extracao
+    )
 
 
 async def test_says_what_it_was_told(model, client) -> None:

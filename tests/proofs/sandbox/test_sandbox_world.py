@@ -24,8 +24,8 @@ ANA = "5511987654321"
 async def test_opens_everything_and_wires_the_bot(tmp_path: Path, listener) -> None:
     """Four services answer on their own ports, and a person's words reach the bot's route."""
     async with World(tmp_path, bot_url=listener.url.removesuffix("/hook")) as world:
-        assert world.meta.courier.url.endswith("/webhooks/whatsapp")
-        assert world.plugnotas.courier.url.endswith("/webhooks/gateway/sandbox-gateway-secret")
+        assert (world.meta.courier.url or "").endswith("/webhooks/whatsapp")
+        assert (world.plugnotas.courier.url or "").endswith("/webhooks/gateway/sandbox-gateway-secret")
         async with httpx.AsyncClient() as client:
             assert (await client.get(f"{world.urls.cnpj_api}/12345678000195")).status_code == 200
             assert (await client.get(f"{world.urls.openai_base}/models")).status_code == 200

@@ -58,7 +58,7 @@ def one_pdf_for_all() -> None:
             first.append(mensagem["emissao_id"])
         return done
 
-    bot.delivery.attachments.Attachments.prepare = prepared  # type: ignore[method-assign]
+    bot.delivery.attachments.Attachments.prepare = prepared  # type: ignore[method-assign]  # what is made wrong
 
 
 def deaf_to_the_gateway() -> None:
@@ -67,7 +67,7 @@ def deaf_to_the_gateway() -> None:
     async def stored(*_args: Any) -> web.Response:
         return web.json_response({"status": "ok"})
 
-    webhooks.gateway.store = stored  # type: ignore[attr-defined]
+    webhooks.gateway.store = stored  # type: ignore[assignment, attr-defined]  # what is made wrong
 
 
 SABOTAGES = {

@@ -194,7 +194,10 @@ class Stage:
     def summary(self, who: str) -> dict[str, Any]:
         """The body of the last summary on a phone."""
         sent = [d["payload"] for _, k, d in self.meta if k == "outbound" and d["user"]["key"] == who]
-        return [p["interactive"]["body"] for p in sent if "Confere" in str(p.get("interactive"))][-1]
+        bodies: list[dict[str, Any]] = [
+            p["interactive"]["body"] for p in sent if "Confere" in str(p.get("interactive"))
+        ]
+        return bodies[-1]
 
     def without(self, book: list[Fact], unwanted: Callable[[str, dict[str, Any]], bool]) -> None:
         """Take facts out of a book, as if they had never been."""

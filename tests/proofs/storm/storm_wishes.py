@@ -26,7 +26,7 @@ def wish(number: int) -> Wish:
         servico="aulas de inglês",
         email=f"financeiro.{number}@cliente.example" if number % 3 == 0 else None,
     )
-    special = {
+    special: dict[int, dict[str, Any]] = {
         1: {"cancela": True},
         2: {"recusado": CLOSED},
         3: {"antes": plain.valor + 500_000},

@@ -276,6 +276,7 @@ async def test_a_field_that_we_do_not_know_is_neither_dropped_nor_left_out_of_a_
     else:
         key = f"prosa:sessao:{conversa}"
         live = await road.house.redis.get(key)
+        assert isinstance(live, bytes)
         await road.house.redis.set(key, live.replace(b'"rascunho":{', b'"rascunho":{"local":{"valor":"Campinas"},'))
         await pool.execute("UPDATE session_snapshot SET versao = versao - 1 WHERE conversa = $1", conversa)
     await ana.touch("Confirmar", of=summary)

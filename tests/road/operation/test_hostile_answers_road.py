@@ -57,8 +57,10 @@ async def opened(database_url: str, redis_url: str) -> AsyncIterator[Ways]:
         road = await stack.enter_async_context(open_road(database_url, redis_url, between=between))
         yield Ways(
             road,
-            *(found[name] for name in ("plugnotas_url", "cnpj_api_url", "whatsapp_api_url")),
-            found["openai_base_url"],
+            gateway=found["plugnotas_url"],
+            register=found["cnpj_api_url"],
+            meta=found["whatsapp_api_url"],
+            model=found["openai_base_url"],
         )
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.road.road_people import FULL, PADARIA, PATIENCE, until
+from tests.patience import PATIENCE
+from tests.road.road_people import FULL, PADARIA, until
 from tests.road.road_stage import ABSENT, LEASES, Stage, open_stage, trap
 
 if TYPE_CHECKING:

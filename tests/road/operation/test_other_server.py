@@ -16,7 +16,8 @@ from operations.company import add_company
 from persistence.db.engine import Database
 from proofs.sandbox.world import Ports, World, WorldConfig
 from tests import children
-from tests.road.road_people import FULL, PATIENCE, new_phone, until
+from tests.patience import PATIENCE
+from tests.road.road_people import FULL, new_phone, until
 from tests.road.road_process import ROOT, Prosa, environment
 
 if TYPE_CHECKING:

@@ -69,7 +69,8 @@ async def _tries(road: Road, key: str, *, at_least: int) -> list[tuple[str, str]
         )
         return [(row["operacao"], row["resultado"]) for row in rows] if len(rows) >= at_least else []
 
-    return await until(enough)
+    found: list[tuple[str, str]] = await until(enough)
+    return found
 
 
 async def test_a_refusal_after_a_lost_first_call_is_not_the_end(road: Road) -> None:
@@ -221,12 +222,12 @@ async def test_a_note_with_other_content_under_our_key_is_not_adopted(road: Road
         servico = [{**payload["servico"][0], **changed.get("servico", {})}]
         return accept([{**payload, "rps": {**payload["rps"], **changed.get("rps", {})}, "servico": servico}])
 
-    gateway.accept = another  # type: ignore[method-assign]
+    gateway.accept = another  # type: ignore[method-assign]  # the gateway's own fault
     try:
         ana, key = await _confirm(road)
         await ana.expect("problema técnico")
     finally:
-        gateway.accept = accept  # type: ignore[method-assign]
+        gateway.accept = accept  # type: ignore[method-assign]  # as it was
     row = await _row(road, key)
     assert row["status"] == "conflito"
     assert "differs in" in row["erro_mensagem"]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 OTHER = replace(COMPANY, cnpj="99.000.002/0001-48", razao_social="CAFÉ DA ESQUINA LTDA")
 OURS = "".join(c for c in COMPANY.cnpj if c.isalnum())
-OUTAGE = {"gateway_breaker_failures": 3, "gateway_breaker_seconds": 0.5}
+OUTAGE: dict[str, Any] = {"gateway_breaker_failures": 3, "gateway_breaker_seconds": 0.5}
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,7 @@ async def test_while_the_gateway_is_down_due_invoices_wait_without_an_attempt(ro
     gauge = road.house.metrics.gateway_circuit_open
 
     async def is_open() -> bool:
-        return gauge._value.get() == 1
+        return bool(gauge._value.get() == 1)
 
     await until(is_open)
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -24,7 +24,7 @@ UNREAD = "500 reais, aquele lance maneiro lá que você me indicou"
 @pytest.fixture(scope="module")
 async def road(database_url: str, redis_url: str) -> AsyncIterator[Road]:
     """A road with narrow budgets: a token comes back in five minutes."""
-    limits = {
+    limits: dict[str, Any] = {
         "person_answers_burst": BURST,
         "person_answers_per_minute": 0.2,
         "strangers_answers_per_hour": PER_HOUR,
@@ -35,7 +35,7 @@ async def road(database_url: str, redis_url: str) -> AsyncIterator[Road]:
 
 
 async def _refused(road: Road, budget: str) -> float:
-    return road.house.metrics.budget_refusals.labels(budget)._value.get()
+    return float(road.house.metrics.budget_refusals.labels(budget)._value.get())
 
 
 async def _exhausted(road: Road) -> Person:

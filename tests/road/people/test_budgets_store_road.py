@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from state_machine.catalogue import messages
 from tests.road.road_people import open_road
@@ -14,12 +14,12 @@ NOTICE = messages.devagar().texto
 
 
 async def _refused(road: Road, budget: str) -> float:
-    return road.house.metrics.budget_refusals.labels(budget)._value.get()
+    return float(road.house.metrics.budget_refusals.labels(budget)._value.get())
 
 
 async def test_a_person_and_a_day_have_a_budget_for_the_model(database_url: str, redis_url: str) -> None:
     """Beyond it the rules alone read: for one person first, then for all."""
-    limits = {"model_calls_per_person_day": 2, "model_calls_per_day": 3}
+    limits: dict[str, Any] = {"model_calls_per_person_day": 2, "model_calls_per_day": 3}
     async with open_road(database_url, redis_url, **limits) as road:
         await road.house.redis.flushall()
         budgets = road.house.budgets

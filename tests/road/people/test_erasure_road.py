@@ -52,8 +52,9 @@ async def places(road: Road, word: str) -> set[str]:
 
 def on_disk(cache: redis.Redis, word: str) -> list[str]:
     """The files of Valkey that hold the word; its directory is this machine's."""
-    directory = Path(cache.config_get("dir")["dir"])
-    files = [path for path in directory.rglob("*") if path.is_file()]
+    directory = cache.config_get("dir")["dir"]
+    assert isinstance(directory, str)
+    files = [path for path in Path(directory).rglob("*") if path.is_file()]
     assert any(path.suffix == ".aof" for path in files)
     return [path.name for path in files if word.encode() in path.read_bytes().lower()]
 

@@ -32,7 +32,7 @@ async def test_a_yes_in_words_issues_nothing_while_its_summary_has_not_left(road
     shown = "SELECT count(*) FROM outbox WHERE resumo_de = 1 AND conversa = $1"
 
     async def shown_again() -> bool:
-        return await road.database.pool.fetchval(shown, conversation) == 2
+        return bool(await road.database.pool.fetchval(shown, conversation) == 2)
 
     await until(shown_again)
     assert (await road.session(ana))["estado"] == "aguardando_confirmacao"

@@ -135,6 +135,7 @@ def test_the_button_of_another_summary_cancels_nothing(idade):
 def test_a_press_after_the_deadline_cancels_nothing():
     """Also while the sweep has not come by: the question has expired, and the user hears it."""
     c = decide(abre(1, NOTA, AGORA).cancelamento, Motivou(Codigo.OUTROS, WHY), AGORA).cancelamento
+    assert c.expira_em is not None
     tarde = decide(c, ConfirmouCancelamento(c.versao), c.expira_em)
     assert tarde.cancelamento.estado is E.EXPIRADO
     assert (

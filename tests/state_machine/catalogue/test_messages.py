@@ -18,6 +18,7 @@ from state_machine.machine.events import EVENTOS, Informou
 from state_machine.machine.states import ESPERAM_USUARIO, Estado
 from state_machine.machine.transition import transition
 from state_machine.values.text_length import apara, tamanho
+from tests.narrowing import group
 from tests.state_machine.made_sessions import (
     AGORA,
     CNPJ,
@@ -74,7 +75,7 @@ def test_the_longest_summary_of_all_still_shows_every_field():
     assert "(texto inteiro guardado, 2000 caracteres)" in mensagem.texto
     for rotulo in ("Cliente", "CNPJ", "Valor", "Serviço", "E-mail", "Competência", "Data do serviço", "Emitente"):
         assert re.search(rf"^{rotulo}: .{{3}}", mensagem.texto, re.MULTILINE), rotulo
-    assert len(re.search(r"^Serviço: (.*)…", mensagem.texto, re.MULTILINE)[1]) >= 20
+    assert len(group(r"(?m)^Serviço: (.*)…", mensagem.texto)) >= 20
 
 
 @settings(max_examples=60 * MORE, deadline=None)
@@ -86,7 +87,7 @@ def test_the_summary_shows_what_a_confirmation_issues(rascunho, revisao):
     linhas = dict(linha.split(": ", 1) for linha in mensagem.texto.split("\n")[2:] if ": " in linha)
     documento = linhas.get("CNPJ") or linhas["CPF"]
     assert re.sub(r"[./-]", "", documento) == rascunho.validado(Campo.DOCUMENTO)
-    reais = re.search(r"\*R\$ ([\d.]+,\d\d)\*", linhas["Valor"])[1]
+    reais = group(r"\*R\$ ([\d.]+,\d\d)\*", linhas["Valor"])
     assert Decimal(reais.replace(".", "").replace(",", ".")) == rascunho.valor_servico
     assert linhas["Serviço"][:50].rstrip("…") in rascunho.validado(Campo.DESCRICAO)
     assert linhas["Cliente"].startswith((rascunho.tomador_nome or "*sem nome*").split(" ")[0][:20].strip())

@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
 import orjson
 import pytest
@@ -16,7 +17,7 @@ from state_machine.invoice.content import Conteudo, divergencia
 from state_machine.values.latin import latin1
 from tests.state_machine.made_emissions import CONTEUDO, nota
 
-MUDADO = {
+MUDADO: dict[str, Any] = {
     "prestador": "00000000000191",
     "tomador": "52998224725",
     "codigo_servico": "14.10",

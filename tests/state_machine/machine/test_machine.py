@@ -30,10 +30,10 @@ from state_machine.machine.states import FINAIS, REASON_ON_ENTRY, Estado
 from state_machine.machine.transition import transition
 from state_machine.values.documents import formata_documento
 from state_machine.values.money import formata_brl
+from tests.nightly import NIGHTLY
 from tests.state_machine.made_sessions import (
     AGORA,
     CNPJ,
-    NIGHTLY,
     PADARIA,
     TUDO,
     emissoes,

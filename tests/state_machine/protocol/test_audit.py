@@ -173,7 +173,7 @@ def test_a_cancellation_under_way_is_no_difference() -> None:
     nossa = replace(AQUI, nota=StatusNota.CANCELAMENTO_PENDENTE)
     assert compara([nossa], [LA], PERIODO).reler == set()
     cancelada = compara([nossa], [replace(LA, situacao=Situacao.CANCELADA)], PERIODO)
-    assert (cancelada.diferencas, cancelada.reler) == ((), {7})
+    assert (cancelada.diferencas, cancelada.reler) == ((), frozenset({7}))
 
 
 def test_cancelled_outside_is_asked_about() -> None:
@@ -198,7 +198,7 @@ def test_refused_there_while_we_gave_up() -> None:
         ({"codigo_servico": "14.10"}, "outro código de serviço"),
     ],
 )
-def test_content_that_only_the_xml_shows_is_compared_too(diferente: dict[str, str], motivo: str) -> None:
+def test_content_that_only_the_xml_shows_is_compared_too(diferente: dict[str, Any], motivo: str) -> None:
     """Service text, month and code are held against the stored fingerprint, as value and customer are."""
     assert _only(AQUI, replace(LA, **diferente)).motivo == motivo
 

@@ -15,7 +15,8 @@ class Clock:
 
 
 def opened(**more):
-    clock, changes = Clock(), []
+    clock = Clock()
+    changes: list[bool] = []
     breaker = Breaker(clock=clock, threshold=3, cooldown=10.0, on_change=changes.append, **more)
     for _ in range(3):
         breaker.failed()

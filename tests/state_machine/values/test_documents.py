@@ -101,6 +101,7 @@ def test_what_is_remembered_is_bounded_and_holds_no_refusal():
     for base in range(3000):
         parse_documento(with_check_digits(f"{base + 1:08d}0001"))
     held = documents._parsed.cache_info()
+    assert held.maxsize is not None
     assert held.currsize == held.maxsize < 2000
     for _ in range(2):
         with pytest.raises(DocumentoInvalido):

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import pytest
 
 from bot.conversation.inbound import Outro, Palavras, Toque
 from bot.subjects.invoice.plan import RECENT, Plano, plan
 from extractor.contract import Extraction, Intent
+from persistence.conversations.edits import Mudanca, Ouvida
 from state_machine.catalogue import messages
 from state_machine.invoice.fields import Campo, Candidate
 from state_machine.machine.diagram import example
@@ -16,6 +18,7 @@ from state_machine.machine.events import (
     Cancelou,
     Confirmou,
     Conversou,
+    Evento,
     Informou,
     MandouArquivo,
     Negou,
@@ -24,6 +27,11 @@ from state_machine.machine.events import (
 )
 from state_machine.machine.session import Sessao
 from state_machine.machine.states import Estado
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from state_machine.catalogue.requests import NotaListada
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 OPEN = Sessao("211126-aaaaaaaa", "106:BR.77", 1, "ANA DESIGN ME", estado=Estado.AGUARDANDO_CONFIRMACAO, revisao=2)
@@ -57,6 +65,18 @@ class Remembered:
         """Whether its invoice waits for a yes, having been accepted by nobody for a day."""
         return self.waits
 
+    async def heard(self, wamid: str) -> Ouvida:
+        """A message that never came before."""
+        return Ouvida()
+
+    async def changes(self, wamids: Collection[str]) -> Sequence[Mudanca]:
+        """No message was edited or deleted."""
+        return ()
+
+    async def notes(self, limit: int, *, numero: str | None = None, autorizadas: bool = True) -> Sequence[NotaListada]:
+        """No invoice was ever issued."""
+        return ()
+
 
 def ended(estado: Estado, pendente: Campo | None = None) -> Sessao:
     return replace(OPEN, estado=estado, pendente=pendente)
@@ -78,7 +98,7 @@ async def words(memory: Remembered, intent: Intent, *candidates: Candidate, when
         (Intent.FORA_ESCOPO, Conversou()),
     ],
 )
-async def test_words_speak_to_the_open_session(intent: Intent, event: object) -> None:
+async def test_words_speak_to_the_open_session(intent: Intent, event: Evento) -> None:
     """An intent without data becomes its event; the yes carries when it was written."""
     assert await words(Remembered(OPEN), intent, when=NOW) == Plano((event,), OPEN)
 
