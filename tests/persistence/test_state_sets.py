@@ -54,7 +54,7 @@ def _written() -> list[str]:
         if "migrations" in where:  # a migration says what was true on its day
             continue
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            found += [f"{where}:{node.lineno} {word}" for word in _words(node) if word in STATES]
+            found += [f"{where}:{getattr(node, 'lineno', 0)} {word}" for word in _words(node) if word in STATES]
     return found
 
 
@@ -66,7 +66,7 @@ def _words(node: ast.AST) -> list[str]:
         case ast.Compare(left=ast.Attribute(attr=column), comparators=[ast.Constant(value=str(word))]):
             return [word] if re.fullmatch(COLUMNS, column) else []
         case ast.Call(func=ast.Attribute(attr="in_" | "not_in")):
-            return [c.value for argument in node.args for c in ast.walk(argument) if isinstance(c, ast.Constant)]
+            return [str(c.value) for argument in node.args for c in ast.walk(argument) if isinstance(c, ast.Constant)]
         case ast.keyword(arg=str(column), value=ast.Constant(value=str(word))):
             return [word] if re.fullmatch(COLUMNS, column) else []
         case _:

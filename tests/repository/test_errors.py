@@ -33,6 +33,6 @@ def test_every_error_has_the_base_and_a_code_of_its_own():
     ours = {kind for kind in _errors(BaseException) if not kind.__name__.startswith("_")} - {ProsaError}
     assert [kind.__qualname__ for kind in ours if not issubclass(kind, ProsaError)] == []
     assert [kind.__qualname__ for kind in ours if not re.fullmatch("[a-z_]+", vars(kind).get("code", ""))] == []
-    codes = Counter(kind.code for kind in ours)
+    codes = Counter(vars(kind)["code"] for kind in ours)
     assert [code for code, times in codes.items() if times > 1] == []
     assert len(ours) > 30

@@ -7,7 +7,8 @@ import re
 import pytest
 
 from gateway.plugnotas import rejection
-from gateway.plugnotas.rejection import Explicacao, explain
+from gateway.plugnotas.rejection import explain
+from gateway.port import Explicacao
 from state_machine.invoice.fields import Campo
 from state_machine.protocol.emission import Nota, Rejected, Situacao
 

@@ -13,7 +13,6 @@ import sqlalchemy as sa
 
 from persistence.db.engine import Database
 from persistence.fiscal.numbering import (
-    Ambiente,
     Modelo,
     NumeracaoBloqueadaError,
     NumeroOcupadoError,
@@ -27,6 +26,7 @@ from persistence.fiscal.numbering import (
     void,
 )
 from persistence.people import companies as people
+from state_machine.protocol.channel import Ambiente
 from state_machine.protocol.emission import StatusEmissao
 from tests.patience import PATIENCE
 

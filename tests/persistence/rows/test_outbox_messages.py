@@ -9,7 +9,9 @@ import pytest
 from persistence.rows.outbox_messages import KINDS, TIPOS, MisshapenMessageError, parse, to_payload
 from state_machine.machine.effects import Botao, EnviarArquivo, Mensagem
 
-STORED = [  # as the releases before and after this one write and read it
+STORED: list[
+    tuple[Mensagem | EnviarArquivo, dict[str, Any]]
+] = [  # as the releases before and after this one write and read it
     (
         Mensagem("oi", (Botao("confirmar:s:1", "Confirmar"),)),
         {"tipo": "texto", "texto": "oi", "botoes": [{"id": "confirmar:s:1", "titulo": "Confirmar"}]},

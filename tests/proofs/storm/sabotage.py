@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ from proofs.storm.zygote import main
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from state_machine.machine.effects import EnviarArquivo
 
 
 def of_the_note(change: Callable[[dict[str, Any]], None]) -> Callable[[], None]:
@@ -50,12 +53,12 @@ def one_pdf_for_all() -> None:
     first: list[int] = []
 
     @wraps(prepare)
-    async def prepared(self: Any, mensagem: dict[str, Any]) -> Any:
-        if mensagem["formato"] != "pdf":
-            return await prepare(self, mensagem)
-        done = await prepare(self, {**mensagem, "emissao_id": first[0] if first else mensagem["emissao_id"]})
+    async def prepared(self: Any, arquivo: EnviarArquivo) -> Any:
+        if arquivo.formato != "pdf":
+            return await prepare(self, arquivo)
+        done = await prepare(self, replace(arquivo, emissao_id=first[0] if first else arquivo.emissao_id))
         if isinstance(done, DocumentoMidia) and not first:
-            first.append(mensagem["emissao_id"])
+            first.append(arquivo.emissao_id)
         return done
 
     bot.delivery.attachments.Attachments.prepare = prepared  # type: ignore[method-assign]  # what is made wrong

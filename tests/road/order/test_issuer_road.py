@@ -211,7 +211,8 @@ async def test_another_company_s_data_never_issue_a_session_s_invoice(
         async with road.database.transaction() as connection:
             sessao = await snapshots.active(connection, road.conversation(ana))
             empresa, agora = await people.get_company(connection, other)
-            yes = Confirmou(sessao.revisao if sessao else None)
+            assert sessao is not None
+            yes = Confirmou(sessao.revisao)
             await used[0].apply(connection, sessao, (yes,), empresa, agora, "c", telefone=None)
 
     with pytest.raises(ValueError, match="for another"):

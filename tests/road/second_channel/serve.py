@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from second_channel.adapter import row
-
 from bot.cli.opening import Named, settings, until_stopped
 from bot.house import open_house
 from bot.process.run import PARTS, run
 from gateway.registry import REGISTRY
+from tests.road.second_channel.adapter import row
 
 if TYPE_CHECKING:
     import asyncio

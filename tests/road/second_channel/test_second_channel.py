@@ -7,8 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from second_channel.adapter import NAME, NATUREZA, row
-from second_channel.city import CANCELLED, STANDS, City
 
 from bot.demo.world import COMPANY
 from gateway.keys.id_dps import IdDPS
@@ -17,15 +15,18 @@ from operations.channel import choose
 from operations.company import add_company
 from operations.protocol import CommandRefusedError
 from state_machine.protocol.channel import Ambiente, Canal, Natureza
+from state_machine.protocol.emission import CannotTell
 from state_machine.values.documents import CNPJ
+from tests.narrowing import bound_to
 from tests.road.road_people import Person, Scene, new_phone, open_road, unlike, until
+from tests.road.second_channel.adapter import NAME, NATUREZA, row
+from tests.road.second_channel.city import CANCELLED, STANDS, City
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from second_channel.city import CityNote
-
     from tests.road.road_people import Road
+    from tests.road.second_channel.city import CityNote
 
 NATURES = {**{name: each.natureza for name, each in REGISTRY.items()}, NAME: NATUREZA}
 LOJA = replace(COMPANY, cnpj="99.000.002/0001-48", razao_social="CAFÉ DA ESQUINA LTDA", serie_rps="7", primeiro_rps=501)
@@ -165,6 +166,7 @@ async def test_a_note_that_voided_another_is_for_people(road: Road, city: City) 
     ana = await _staff(road)
     await ana.say(unlike())
     last = await road.database.pool.fetchval("SELECT ultimo FROM numeracao WHERE serie = '7'")
+    assert LOJA.primeiro_rps is not None
     key = IdDPS(LOJA.municipio, CNPJ(LOJA.cnpj), 7, last + 1 if last else LOJA.primeiro_rps)
     city._issue({"chave": str(key), "referencia": "de outro programa"})
     await ana.touch("Confirmar")
@@ -178,7 +180,7 @@ async def test_a_note_that_voided_another_is_for_people(road: Road, city: City) 
 
 async def test_what_was_prepared_is_what_leaves(road: Road, city: City) -> None:
     """The worker dies between signing and sending: the bytes that it stored go out, and no second signature is made."""
-    worker: Any = road.house.emissions._work.__self__
+    worker: Any = bound_to(road.house.pumps["emissions"]._work)
     worker._channels.of(Canal(NAME, Ambiente.HOMOLOGACAO)).dies = True
     ana = await _confirmed(road)
     session = (await road.reached(ana, "processando"))["sessao_id"]
@@ -253,6 +255,7 @@ async def test_the_audit_waits_for_no_list_that_is_not_made(road: Road, city: Ci
     await _staff(road)
     await road.house.audit.daily()
     [done] = await road.house.audit.run(3, LOJA.cnpj.replace(".", "").replace("/", "").replace("-", ""))
+    assert isinstance(done.resultado, CannotTell)
     assert "lists no notes" in done.resultado.motivo
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pytest
-from second_channel.adapter import NAME, NATUREZA
-from second_channel.city import CANCELLED, STANDS, City
 
 from bot.demo.world import COMPANY
 from operations.channel import choose
@@ -16,6 +14,8 @@ from operations.company import add_company
 from tests.road.road_people import Person, new_phone, unlike
 from tests.road.road_process import ROOT, Prosa
 from tests.road.road_stage import open_stage, waits_passing
+from tests.road.second_channel.adapter import NAME, NATUREZA
+from tests.road.second_channel.city import CANCELLED, STANDS, City
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -51,7 +51,7 @@ async def stage(opened: Stage, city: City) -> AsyncIterator[Stage]:
 
 
 async def _start(stage: Stage) -> Prosa:
-    prosa = Prosa((), stage.env, stage.cwd, module="second_channel.serve")
+    prosa = Prosa((), stage.env, stage.cwd, module="tests.road.second_channel.serve")
     stage.started.append(prosa)
     stage.world.connect(await prosa.start())
     return prosa

@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -20,9 +21,9 @@ from state_machine.catalogue.questions import pergunta
 from state_machine.invoice.draft import VAZIO, Lido, Rascunho, StatusCampo
 from state_machine.invoice.field_table import FIELDS, Field, FieldKind, field_named
 from state_machine.invoice.fields import Campo, Motivo
-from state_machine.machine.events import Informou
+from state_machine.machine.events import Abriu, Informou
 from state_machine.machine.states import Estado
-from tests.state_machine.made_sessions import AGORA, TUDO, Abriu, diz, lido, nova, resposta
+from tests.state_machine.made_sessions import AGORA, TUDO, diz, lido, nova, resposta
 
 ROOT = Path(__file__).parents[3]
 PACKAGES = ("bot", "console", "extractor", "gateway", "operations", "persistence", "state_machine", "webhooks")
@@ -50,7 +51,7 @@ def _cno(texto: str) -> str:
 
 
 TOY = Field(
-    campo=Obra.OBRA,
+    campo=cast("Campo", Obra.OBRA),  # a member that only the test knows
     kind=FieldKind.TEXTO,
     check=_cno,
     required=True,
@@ -147,7 +148,7 @@ def test_no_module_has_a_table_of_all_fields_of_its_own():
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
                 named = _named(node)
                 if len(named) > MOST:
-                    found.append(f"{where}:{node.lineno} {sorted(named)}")
+                    found.append(f"{where}:{getattr(node, 'lineno', 0)} {sorted(named)}")
     assert not found, "\n".join(found)
 
 
