@@ -13,12 +13,15 @@ import sys
 import tarfile
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
+import redis
 
+from persistence.embedded import postgres
 from proofs.sandbox.plugnotas.model import CANCELLED
 from tests import children
 from tests.road.road_people import PADARIA, Person, new_phone, unlike, until
@@ -27,7 +30,6 @@ from tests.road.road_stage import LEASES, open_stage, waits_passing
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
-    from pathlib import Path
 
     from persistence.embedded import Embedded
     from proofs.sandbox.plugnotas.model import Note
@@ -36,20 +38,21 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.storm, pytest.mark.timeout(300)]  # starts both releases several times
 
-BEFORE = "fc9482d06fbc51900cdfe3a2c5bd49bf86bcb549"
+# The commits before the schema's and the tree's great changes: money and doors (0018 on), then folders by subject.
+RELEASES = ("fc9482d06fbc51900cdfe3a2c5bd49bf86bcb549", "fff3b9483c42fc3998fcbd6c3983793b1399e96f")
 PEOPLE = 8
 LIMIT = 60.0  # seconds that anything may take, on a machine that is busy with other things
 COMPANY = ("--cnpj", "11.222.333/0001-81", "--razao-social", "ANA DESIGN ME", "--inscricao-municipal", "12345")
 
 
-@pytest.fixture(scope="module")
-def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tree of the release before, as it was committed."""
+@pytest.fixture(scope="module", params=RELEASES, ids=lambda commit: str(commit)[:7])
+def before(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tree of a release before, as it was committed."""
     git = shutil.which("git")
     assert git, "this test takes the release before from the repository: install git"
-    packed = children.run([git, "-C", ROOT, "archive", BEFORE], capture_output=True)
+    packed = children.run([git, "-C", ROOT, "archive", request.param], capture_output=True)
     assert packed.returncode == 0, (
-        f"the history has no commit {BEFORE[:7]}, the release before, which this test runs beside the present one: "
+        f"the history has no commit {request.param[:7]}, a release before, which this test runs beside this one: "
         f"fetch it with `git fetch --unshallow` ({packed.stderr.decode().strip()})"
     )
     home = tmp_path_factory.mktemp("release-before")
@@ -160,6 +163,27 @@ async def _judged(releases: Releases, people: Sequence[Person]) -> None:
     assert len(keys) == len(set(keys))
 
 
+async def _dumped_and_restored(url: str) -> None:
+    """Replace the database by what its dump makes of it, as an operator who moves to another server does."""
+    programs, name = postgres.installation(), urlsplit(url).path[1:]
+    base = programs.base / Path(programs.program).parent
+    dump = await asyncio.to_thread(
+        children.run, [base / "pg_dump", url], capture_output=True, env={"PGCONNECT_TIMEOUT": "10"}, timeout=LIMIT
+    )
+    assert dump.returncode == 0, dump.stderr
+    server = await asyncpg.connect(urlsplit(url)._replace(path="/postgres").geturl())
+    try:
+        await server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+        await server.execute(f"CREATE DATABASE {name}")
+    finally:
+        await server.close()
+    words = [base / "psql", "--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "--dbname", url]
+    restored = await asyncio.to_thread(
+        children.run, words, input=dump.stdout, capture_output=True, env={"PGCONNECT_TIMEOUT": "10"}, timeout=LIMIT
+    )
+    assert restored.returncode == 0, restored.stderr
+
+
 def _turns(process: Prosa) -> int:
     return sum(entry.get("event") == "transition" for entry in process.log)
 
@@ -266,13 +290,17 @@ async def _begin(releases: Releases) -> Begun:
 
 
 async def test_this_release_finishes_what_the_one_before_had_begun(releases: Releases) -> None:
-    """Killed amid everything, migrated, and started anew: sessions, emissions, a cancellation and messages all end.
+    """Killed amid everything, dumped, restored, migrated, and started anew: whatever was under way ends.
 
-    On the old schema ``prosa serve`` of this release does not start, changes nothing and says which command does.
+    A dump has no Redis in it: live sessions are read from their snapshots. On the old schema ``prosa serve`` of this
+    release does not start, changes nothing and says which command does.
     """
     stage = releases.stage
     await releases.old("serve")
     begun = await _begin(releases)
+    await _dumped_and_restored(stage.env["PROSA_DATABASE_URL"])
+    with redis.Redis.from_url(stage.env["PROSA_REDIS_URL"]) as lost:
+        lost.flushdb()
     with pytest.raises(RuntimeError, match="prosa migrate"):
         await releases.new("serve")
     await releases.migrate()

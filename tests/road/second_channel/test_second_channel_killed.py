@@ -37,8 +37,8 @@ async def city() -> AsyncIterator[City]:
 async def opened(
     database_url: str, redis_url: str, city: City, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Stage]:
-    changes = {"CITY_URL": city.url, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests' / 'road'}"}
-    async with open_stage(database_url, redis_url, tmp_path_factory.mktemp("prosa"), **changes) as stage:
+    home = tmp_path_factory.mktemp("prosa")
+    async with open_stage(database_url, redis_url, home, CITY_URL=city.url, PYTHONPATH=str(ROOT)) as stage:
         yield stage
 
 
