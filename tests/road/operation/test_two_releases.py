@@ -177,7 +177,7 @@ async def _dumped_and_restored(url: str) -> None:
         await server.execute(f"CREATE DATABASE {name}")
     finally:
         await server.close()
-    words = [base / "psql", "--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "--dbname", url]
+    words: list[str | Path] = [base / "psql", "--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "--dbname", url]
     restored = await asyncio.to_thread(
         children.run, words, input=dump.stdout, capture_output=True, env={"PGCONNECT_TIMEOUT": "10"}, timeout=LIMIT
     )
