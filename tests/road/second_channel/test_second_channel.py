@@ -177,7 +177,7 @@ async def test_a_note_that_voided_another_is_for_people(road: Road, city: City) 
 
 async def test_what_was_prepared_is_what_leaves(road: Road, city: City) -> None:
     """The worker dies between signing and sending: the bytes that it stored go out, and no second signature is made."""
-    worker: Any = road.house.emissions._work.__self__
+    worker: Any = road.house.pumps["emissions"]._work.__self__
     worker._channels.of(Canal(NAME, Ambiente.HOMOLOGACAO)).dies = True
     ana = await _confirmed(road)
     session = (await road.reached(ana, "processando"))["sessao_id"]
