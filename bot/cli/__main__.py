@@ -1,4 +1,4 @@
-"""The command line: reads words, starts what they ask for, says in one sentence what went wrong; works on nothing."""
+"""The command line: reads words, starts what they ask for, says in one sentence what went wrong."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ app.add_typer(auditoria, name="auditoria")
 
 
 def main() -> None:
-    """Enter here."""
+    """Run the command that was typed; ends the process with its status."""
     run(app)
 
 

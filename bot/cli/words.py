@@ -1,4 +1,4 @@
-"""Portuguese for what the command line's library says by itself: panels, the help option, wrong words; no command."""
+"""Portuguese for what the command line's library says by itself: panels, the help option, wrong words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads stored WhatsApp messages: who wrote, in words, by a button, or by changing a message; interprets no words."""
+"""Reads stored WhatsApp messages: who wrote, in words, by a button, or by changing a message."""
 
 from __future__ import annotations
 
@@ -250,6 +250,6 @@ def _contact(lane: str, row: MessageRow) -> Contato:
 
 
 def _id(value: Any) -> str | None:
-    """Return an id as text, ``None`` for what is none; the door lets numbers in."""
+    """Return an id as text, ``None`` for what is none; the webhook lets numbers in."""
     whole = isinstance(value, int) and not isinstance(value, bool)
     return str(value) if whole or (isinstance(value, str) and value) else None

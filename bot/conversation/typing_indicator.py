@@ -1,4 +1,4 @@
-"""Shows on WhatsApp that somebody reads, as a courtesy that no turn waits for."""
+"""Sends read marks and the typing indicator; a turn waits for neither."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ QUIET = 4096  # conversations remembered as unanswered; whoever is forgotten see
 
 
 class Courtesies:
-    """Read marks with "typing…"; left out when there are many at once, and for whom no answer is due."""
+    """Read marks with "typing…"; left out when many are under way, and for conversations that get no answer."""
 
     def __init__(self, messenger: Messenger) -> None:
         self._messenger = messenger

@@ -1,4 +1,4 @@
-"""Runs what proves this clone: style, types, layers, tests; it proves nothing itself."""
+"""Runs what proves this clone: style, types, layers, tests."""
 
 from __future__ import annotations
 

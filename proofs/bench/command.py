@@ -1,4 +1,4 @@
-"""``prosa bench`` as a person sees it: progress, a table, files; measures nothing itself."""
+"""``prosa bench`` as a person sees it: progress, a table, files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``prosa storm`` as a person sees it: progress, a table, files, an exit status; the storm itself is elsewhere."""
+"""``prosa storm`` as a person sees it: progress, a table, files, an exit status."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SENTENCE = {
 def run(plan: Plan, json_file: Path | None, report: Path | None) -> int:
     """Run the storm, print and write its verdict; returns the exit status: 0 kept, 1 broken, 3 not proven."""
     console = Console(stderr=True)
-    # The dead hang up on the simulators in mid-sentence: that is the point, and no news.
+    # Killed processes reset their connections to the simulators; that is expected.
     logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
     console.print(f"storm · seed {plan.seed} · {plan.emissions} emissions · {plan.webs} web, {plan.workers} worker")
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

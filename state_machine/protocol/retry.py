@@ -1,4 +1,4 @@
-"""The specification's retry table: how long to wait before the same bytes go again; knows no answer and no clock."""
+"""The specification's retry table: how long to wait before the same bytes go again."""
 
 from __future__ import annotations
 
