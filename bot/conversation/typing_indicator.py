@@ -12,7 +12,7 @@ MOST = 10  # under way at once; each takes a moment, and messages matter more
 QUIET = 4096  # conversations remembered as unanswered; whoever is forgotten sees one "typing…" more
 
 
-class Courtesies:
+class ReadReceipts:
     """Read marks with "typing…"; left out when many are under way, and for conversations that get no answer."""
 
     def __init__(self, messenger: Messenger) -> None:
@@ -32,7 +32,7 @@ class Courtesies:
         """Mark a message as read, soon."""
         if conversa in self._quiet or len(self._under_way) >= MOST:
             return
-        task = asyncio.create_task(self._messenger.mark_read_and_typing(wamid), name="courtesy")
+        task = asyncio.create_task(self._messenger.mark_read_and_typing(wamid), name="read receipt")
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
