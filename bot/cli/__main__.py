@@ -213,7 +213,7 @@ def contatos() -> None:
 
 
 @app.command()
-def replay(row: Annotated[int, typer.Argument(help="Número da linha da caixa de entrada em quarentena.")]) -> None:
+def replay(linha: Annotated[int, typer.Argument(help="Número da linha da caixa de entrada em quarentena.")]) -> None:
     """Tenta de novo uma mensagem que ficou em quarentena."""
     settings = _settings(quiet=True)
 
@@ -223,11 +223,11 @@ def replay(row: Annotated[int, typer.Argument(help="Número da linha da caixa de
 
         database = await Database.open(storage.database_url, size=1)
         try:
-            if not await Backlog(database).replay(row):
-                _fail(f"A linha {row} não está em quarentena; nada mudou.")
+            if not await Backlog(database).replay(linha):
+                _fail(f"A linha {linha} não está em quarentena; nada mudou.")
         finally:
             await database.close()
-        typer.echo(f"A linha {row} voltou para a fila; um worker vai tentar de novo.")
+        typer.echo(f"A linha {linha} voltou para a fila; um worker vai tentar de novo.")
 
     _with_storage(settings, work)
 
