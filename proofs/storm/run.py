@@ -20,7 +20,7 @@ from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig
 from proofs.sandbox.world import World, WorldConfig
 from proofs.storm.crowd import ISSUERS, wishes
 from proofs.storm.figures import gateway_share, latencies, recoveries, spread
-from proofs.storm.judge.books import Evidence, House, Kept, Session, open_book
+from proofs.storm.judge.books import Evidence, House, RecordedNote, Session, open_book
 from proofs.storm.judge.verdict import BROKEN, Verdict, judge
 from proofs.storm.judge.webhooks import canonical
 from proofs.storm.person import Person, closed_customers, customers
@@ -206,7 +206,7 @@ class Storm:
             sessions=[Session(*row) for row in sessions],
             inbox=frozenset(row["chave"] for row in inbox),
             hints=frozenset(canonical(row["corpo"]) for row in hints),
-            notes=[Kept(*row) for row in notes],
+            notes=[RecordedNote(*row) for row in notes],
             emissions=[(row["id_integracao"], row["status"]) for row in emissions],
             open_rows=await self.open_rows(),
         )

@@ -137,7 +137,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RecordedNote:
     """A note as the product's own table has it."""
 
     id_externo: str
@@ -157,7 +157,7 @@ class House:
     sessions: Sequence[Session]
     inbox: frozenset[str]
     hints: frozenset[str]
-    notes: Sequence[Kept]
+    notes: Sequence[RecordedNote]
     emissions: Sequence[tuple[str, str]]
     open_rows: Mapping[str, int]
 
