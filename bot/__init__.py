@@ -1,1 +1,1 @@
-"""Holds a conversation together: interpretation, turns, emission, delivery, and the program's front door."""
+"""The running product: turns of conversations, orders to the authority, delivery, loops, and the command line."""

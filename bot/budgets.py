@@ -1,4 +1,4 @@
-"""Limits what one person, all strangers and the model may cost; it stores no message and stops no decision."""
+"""Limits what one person, all strangers and the model may cost."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ async def open_extractor(
         yield extractor
 
 
-class Counted:
+class MeteredExtractor:
     """An extractor that reads as the one inside it does; ``modelo`` is what its model is called."""
 
     def __init__(self, inside: Extractor, database: Database, modelo: str) -> None:

@@ -1,4 +1,4 @@
-"""The composition root: opens the house, builds what runs in it, hands it out."""
+"""The composition root: opens the stores and clients, builds what runs on them, returns one object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the master key: the setting's, else the one that the demo keeps in its home; it seals nothing."""
+"""Finds the master key: the setting's, else the one that the demo keeps in its home."""
 
 from __future__ import annotations
 

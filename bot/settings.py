@@ -1,4 +1,4 @@
-"""Every setting of the program, read once from ``PROSA_…`` variables, ``.env`` or secret files; holds no logic."""
+"""Every setting of the program, read once from ``PROSA_…`` variables, ``.env`` or secret files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from state_machine.values.errors import ProsaError
 from webhooks.addresses import Network, networks
 
 LONGEST_REPEAT_DAYS = 8  # Meta repeats a webhook for seven days; what it repeats must still be known
-SHORTEST_SECRET = 16  # 64 bits even in hexadecimal: nobody guesses that through a door
+SHORTEST_SECRET = 16  # 64 bits even in hexadecimal: nobody guesses that over HTTP
 SECRETS_DIR = Path("/run/secrets")  # where Docker and Kubernetes mount secret files
 
 LADDER = "são segundos acima de zero, separados por vírgula, como 2,10,30,120"

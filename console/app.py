@@ -1,4 +1,4 @@
-"""The console as an aiohttp application to be mounted under /console: routes, locks, words for every error."""
+"""The console as an aiohttp application to be mounted under /console: routes, access control, error pages."""
 
 from __future__ import annotations
 

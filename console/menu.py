@@ -1,4 +1,4 @@
-"""The console's sections and who sees each; it links, and grants nothing."""
+"""The console's sections and who sees each."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Turns words into field candidates, doubts and an intent; its answer is data and decides nothing."""
+"""Turns words into field candidates, doubts and an intent, as data."""

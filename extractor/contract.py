@@ -1,4 +1,4 @@
-"""What goes into an extractor and what comes out; its answer is data and decides nothing."""
+"""What goes into an extractor and what comes out, as data."""
 
 from __future__ import annotations
 

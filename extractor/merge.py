@@ -1,4 +1,4 @@
-"""Joins what rules and model read of one turn: rules stand, the model fills gaps, and a quarrel over money is asked."""
+"""Joins what rules and model read of one turn: rules stand, the model fills gaps, two amounts become a question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The deterministic reader of a turn, and the product's default: finds, judges and names; calls nobody."""
+"""The deterministic reader of a turn, and the product's default: finds, judges and names."""
 
 from __future__ import annotations
 

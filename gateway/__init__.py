@@ -1,1 +1,1 @@
-"""Speaks to the outside: fiscal gateway, WhatsApp Cloud API, CNPJ register; decides nothing about a conversation."""
+"""Clients of the outside: fiscal gateway, WhatsApp Cloud API, CNPJ register."""

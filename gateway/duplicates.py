@@ -1,4 +1,4 @@
-"""Owns the words in which gateways and authorities say that a note exists already; says nothing about which one."""
+"""Owns the words in which gateways and authorities say that a note exists already."""
 
 from __future__ import annotations
 

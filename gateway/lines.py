@@ -1,4 +1,4 @@
-"""Owns one line for each company and kind of call to a gateway: its circuit breaker and its places; calls nothing."""
+"""Owns one line for each company and kind of call to a gateway: its circuit breaker and its places."""
 
 from __future__ import annotations
 

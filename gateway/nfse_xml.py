@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from gateway.plugnotas.nota import c_stat
+from gateway.plugnotas.note import c_stat
 
 if TYPE_CHECKING:
     from state_machine.protocol.emission import Nota

@@ -1,4 +1,4 @@
-"""What the house asks of a fiscal gateway, whichever it is."""
+"""The port of a fiscal gateway: what every channel answers."""
 
 from __future__ import annotations
 

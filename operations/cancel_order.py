@@ -1,4 +1,4 @@
-"""Cancels an issued note for staff: once for each key, by the same rules as in the chat; sends nothing itself."""
+"""Cancels an issued note for staff: once for each key, by the same rules as in the chat."""
 
 from __future__ import annotations
 

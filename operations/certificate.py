@@ -1,4 +1,4 @@
-"""Notes until when a company's certificate is good, from what an operator typed; it asks the gateway nothing."""
+"""Stores until when a company's certificate is good, from what an operator typed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers a person's LGPD request: a copy of everything, or an erasure with its audit; who may ask is the caller's."""
+"""Answers a person's LGPD request: a copy of everything, or an erasure with its audit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``prosa restaurado``: what is done to a restored database before the doors open; it calls nobody."""
+"""``prosa restaurado``: what is done to a restored database before requests are taken again."""
 
 from __future__ import annotations
 

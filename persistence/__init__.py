@@ -1,1 +1,1 @@
-"""Remembers: tables, transactions, inbox, lanes, outbox, sessions, emissions."""
+"""Stores: tables, transactions, inbox, lanes, outbox, sessions, emissions."""

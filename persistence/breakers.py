@@ -1,4 +1,4 @@
-"""Keeps what each process says of its circuit breakers, while it says it; it opens and closes none."""
+"""Keeps what each process says of its circuit breakers, while it says it."""
 
 from __future__ import annotations
 

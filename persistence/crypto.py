@@ -1,4 +1,4 @@
-"""Seals secrets at rest with AES-256-GCM under the master key, each bound to its place; it keeps no key and no row."""
+"""Seals secrets at rest with AES-256-GCM under the master key, each bound to its place."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Decides, never does: states, events, effects and the rules between them."""
+"""Pure decisions: states, events, effects and the rules between them."""

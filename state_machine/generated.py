@@ -1,4 +1,4 @@
-"""The parts of documentation pages that rules write: how they are drawn and put in place; knows no rules."""
+"""The parts of documentation pages that rules write: how they are drawn and put in place."""
 
 from __future__ import annotations
 

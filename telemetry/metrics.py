@@ -1,4 +1,4 @@
-"""Every figure that the house shows to its operator, named and explained in one place; it measures nothing itself."""
+"""Every metric that the product shows to its operator, named and explained in one place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machines' entrance as one aiohttp application: routes, size limit, closed doors; it reads no content."""
+"""The webhooks as one aiohttp application: routes, size limit, 503 while the process ends."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ async def _tell(app: web.Application) -> None:
 
 
 class _Door(Protocol):
-    """What the modules of the doors have in common."""
+    """What the modules with webhook routes have in common."""
 
     ORIGEM: str
     MAX_BODY: int
 
 
 def _entrance(door: _Door, handler: Handler) -> Handler:
-    """Put closed doors, figures and words for refusals around a webhook; aiohttp takes its time for a middleware."""
+    """Wrap a webhook in the 503 of a process that ends, figures and refusals; a middleware of aiohttp is slower."""
 
     async def enter(request: web.Request) -> web.StreamResponse:
         deps = request.app[DEPS]

@@ -41,7 +41,7 @@ class NamedNote(Protocol):
 
 @dataclass(slots=True)
 class Doors:
-    """Open while the house takes requests; closed when it is about to stop, so that senders keep what they have."""
+    """Whether the process takes requests; closed when it is about to stop, so that senders try again elsewhere."""
 
     closed: bool = False
 

@@ -1,4 +1,4 @@
-"""What the webhooks tell their operator: figures, and one line ``arrived`` per moment; it decides and keeps nothing."""
+"""What the webhooks tell their operator: metrics, and one line ``arrived`` per moment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from telemetry.metrics import Metrics
 
 APART = 0.05  # seconds between two tellings at least; what comes after a pause is told at once
-REFUSALS_APART = 60.0  # seconds between two lines about strangers at a door: they must not fill the log's disk
+REFUSALS_APART = 60.0  # seconds between two lines about refused requests: they must not fill the log's disk
 IDS_PER_LINE = 200  # such a line has 3.2 kB: a pipe takes up to 4,096 bytes whole, whoever else writes to it
 
 log = structlog.get_logger()

@@ -1,4 +1,4 @@
-"""The fiscal gateway's door: keeps what it says as a hint to read the note again; it believes none of it."""
+"""The fiscal gateway's webhook: stored as a hint to read the note again."""
 
 from __future__ import annotations
 

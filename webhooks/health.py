@@ -1,4 +1,4 @@
-"""Tells the operator's machines how the house is; never tells anything about a person."""
+"""Tells the operator's machines how the process is: health and metrics, without personal data."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def healthz(_: web.Request) -> web.Response:
 
 
 async def readyz(request: web.Request) -> web.Response:
-    """200 when requests can be taken: the database answers. Redis may be away: the house is slower then, not wrong."""
+    """200 when requests can be taken: the database answers. Redis may be away: turns are slower then, not wrong."""
     deps = request.app[DEPS]
     database, redis = await asyncio.gather(_answers(deps.database.ping()), _answers(deps.ping_redis()))
     ready = database and not deps.doors.closed

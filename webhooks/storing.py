@@ -1,4 +1,4 @@
-"""The last step of every webhook: 200 once its arrivals are stored, 503 when they cannot be; nothing in between."""
+"""The last step of every webhook: 200 once its arrivals are stored, 503 when they cannot be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Meta's door: verification and notifications; it acknowledges what is stored, and nothing else."""
+"""Meta's webhook: the verification, and notifications, acknowledged once they are stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns a WhatsApp notification into arrivals, every message and status of it; it understands no content."""
+"""Turns a WhatsApp notification into arrivals, every message and status of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line: reads words, starts what they ask for, says in one sentence what went wrong; works on nothing."""
+"""The command line: reads words, starts what they ask for, says in one sentence what went wrong."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ app.add_typer(auditoria, name="auditoria")
 
 
 def main() -> None:
-    """Enter here."""
+    """Run the command that was typed; ends the process with its status."""
     run(app)
 
 
@@ -214,7 +214,7 @@ def contatos() -> None:
 
 
 @app.command()
-def replay(row: Annotated[int, typer.Argument(help="Número da linha da caixa de entrada em quarentena.")]) -> None:
+def replay(linha: Annotated[int, typer.Argument(help="Número da linha da caixa de entrada em quarentena.")]) -> None:
     """Tenta de novo uma mensagem que ficou em quarentena."""
     settings = _settings(quiet=True)
 
@@ -224,11 +224,11 @@ def replay(row: Annotated[int, typer.Argument(help="Número da linha da caixa de
 
         database = await Database.open(storage.database_url, size=1)
         try:
-            if not await Backlog(database).replay(row):
-                _fail(f"A linha {row} não está em quarentena; nada mudou.")
+            if not await Backlog(database).replay(linha):
+                _fail(f"A linha {linha} não está em quarentena; nada mudou.")
         finally:
             await database.close()
-        typer.echo(f"A linha {row} voltou para a fila; um worker vai tentar de novo.")
+        typer.echo(f"A linha {linha} voltou para a fila; um worker vai tentar de novo.")
 
     _with_storage(settings, work)
 

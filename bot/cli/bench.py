@@ -1,4 +1,4 @@
-"""The words of ``prosa bench``: reads them and hands a plan over; the measuring is a package of its own."""
+"""The words of ``prosa bench``: its options, made into a plan of measurements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of ``prosa cancelar``: reads them and hands the order over; what follows is the state machine's."""
+"""The words of ``prosa cancelar``: its options, made into an order to cancel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``prosa demo`` and ``prosa chat``: the words that start the simulated world; the world is opened elsewhere."""
+"""``prosa demo`` and ``prosa chat``: the words that start the demo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of the fiscal commands: stopped companies, numbering, attempts, operations; works on nothing itself."""
+"""The words of the fiscal commands: stopped companies, numbering, attempts, operations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def add_to(app: typer.Typer, empresa: typer.Typer) -> None:
 
 
 def _on_database(work: Callable[[Database], Awaitable[list[str]]]) -> None:
-    """Run ``work`` on the house's database and print its lines."""
+    """Run ``work`` on the product's database and print its lines."""
     from operations.protocol import CommandRefusedError
 
     async def session(storage: Storage) -> None:

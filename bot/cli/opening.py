@@ -1,4 +1,4 @@
-"""What every command begins with: settings, servers, and one sentence when something is wrong; works on nothing."""
+"""What every command begins with: settings, servers, and one sentence when something is wrong."""
 
 from __future__ import annotations
 

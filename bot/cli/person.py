@@ -1,4 +1,4 @@
-"""``prosa pessoa …``: the words by which an operator answers an LGPD request; it finds and erases nothing itself."""
+"""``prosa pessoa …``: the words by which an operator answers an LGPD request."""
 
 from __future__ import annotations
 

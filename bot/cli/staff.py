@@ -1,4 +1,4 @@
-"""``prosa staff …``: the words by which an operator gives people access to the console; it stores nothing itself."""
+"""``prosa staff …``: the words by which an operator gives people access to the console."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of ``prosa storm``: reads them and hands a plan over; the storm is a package of its own."""
+"""The words of ``prosa storm``: its options, made into a plan of the fault test."""
 
 from __future__ import annotations
 

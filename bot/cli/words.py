@@ -1,4 +1,4 @@
-"""Portuguese for what the command line's library says by itself: panels, the help option, wrong words; no command."""
+"""Portuguese for what the command line's library says by itself: panels, the help option, wrong words."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ _WRONG: Final = {
     "NoSuchOption": "A opção {hint} não existe.",
     "BadOptionUsage": "A opção {hint} foi usada de um jeito que não serve.",
 }
+# What a value is, by the library's name for its type.
+_TYPES: Final = {"str": "texto", "int": "inteiro", "float": "número", "path": "caminho"}
 _ANY: Final = "Não há esse comando, ou sobrou uma palavra."
 
 
@@ -65,6 +67,25 @@ def _translate(command: Any) -> None:
         option = each.get_help_option(context(each))
         if option is not None:
             option.help = "Mostra esta ajuda e termina."
+        for parameter in each.get_params(context(each)):
+            _translate_parameter(parameter)
+
+
+def _translate_parameter(parameter: Any) -> None:
+    """Name its type in Portuguese; a switch has none, and a hidden argument is left out of the usage too."""
+    shown = parameter.display_type_rich
+
+    def kind(ctx: Any) -> str | None:
+        name = (shown(ctx=ctx) or "").strip("<>").removesuffix(" range")
+        several = name.startswith("list[")
+        name = name.removeprefix("list[").removesuffix("]")
+        if name == "bool":
+            return None
+        return f"<{_TYPES.get(name, name)}>" + ("..." if several else "")
+
+    parameter.display_type_rich = kind
+    if getattr(parameter, "hidden", False):
+        parameter.get_usage_pieces = lambda _: []
 
 
 def _tree(command: Any) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""Finds out whose document it is: remembered, or asked of the public register; its failure never blocks."""
+"""Finds out whose document it is: remembered, or asked of the public register; without its answer the turn goes on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Carries out a decision's effects inside the turn's transaction: outbox, customer, emission; decides nothing."""
+"""Carries out a decision's effects inside the turn's transaction: outbox, customer, emission."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads stored WhatsApp messages: who wrote, in words, by a button, or by changing a message; interprets no words."""
+"""Reads stored WhatsApp messages: who wrote, in words, by a button, or by changing a message."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Chegada:
 
 
 @dataclass(frozen=True, slots=True)
-class _Heard:
+class _ParsedRow:
     """A row, read."""
 
     row: InboxRow
@@ -120,10 +120,10 @@ def next_arrival(lane: str, rows: Sequence[InboxRow]) -> Chegada:
     A message that was edited or deleted before anybody read it is taken as it is now. The notice of such a change to
     one that was read goes before everything else: whatever is confirmed must have seen it.
     """
-    heard = [_Heard(row, MessageRow.of(row.payload)) for row in rows]
+    heard = [_ParsedRow(row, MessageRow.of(row.payload)) for row in rows]
     unread = {row.chave for row in heard if _text(row.message) is not None}
-    others: list[_Heard] = []
-    changed: dict[str, list[_Heard]] = {}
+    others: list[_ParsedRow] = []
+    changed: dict[str, list[_ParsedRow]] = {}
     for row in heard:
         change = _change(row.message)
         if change is None:
@@ -136,7 +136,7 @@ def next_arrival(lane: str, rows: Sequence[InboxRow]) -> Chegada:
     return _words(lane, others, changed) or _one(lane, others[0])
 
 
-def _words(lane: str, rows: Sequence[_Heard], changed: dict[str, list[_Heard]]) -> Chegada | None:
+def _words(lane: str, rows: Sequence[_ParsedRow], changed: dict[str, list[_ParsedRow]]) -> Chegada | None:
     """Take the messages in words at the head of ``rows``, together with the notices that change them."""
     taken = list(takewhile(lambda row: _text(row.message) is not None, rows))
     if not taken:
@@ -159,7 +159,7 @@ def joined(escritas: Sequence[Escrita]) -> Palavras:
     )
 
 
-def _written(row: _Heard, notices: Iterable[_Heard]) -> Escrita | None:
+def _written(row: _ParsedRow, notices: Iterable[_ParsedRow]) -> Escrita | None:
     """Return a message as it is now, ``None`` when it was deleted; an edited one may not confirm."""
     message = row.message
     written = Escrita(row.chave, _text(message) or "", _time(message), _is_forwarded(message))
@@ -172,12 +172,12 @@ def _written(row: _Heard, notices: Iterable[_Heard]) -> Escrita | None:
     return written
 
 
-def _one(lane: str, row: _Heard) -> Chegada:
+def _one(lane: str, row: _ParsedRow) -> Chegada:
     message = row.message
     return _chegada(lane, (row,), _button(message) or Outro(str(message.get("type"))))
 
 
-def _chegada(lane: str, rows: tuple[_Heard, ...], entrada: Entrada) -> Chegada:
+def _chegada(lane: str, rows: tuple[_ParsedRow, ...], entrada: Entrada) -> Chegada:
     return Chegada(tuple(heard.row for heard in rows), _contact(lane, rows[-1].of), entrada, rows[-1].message["id"])
 
 
@@ -250,6 +250,6 @@ def _contact(lane: str, row: MessageRow) -> Contato:
 
 
 def _id(value: Any) -> str | None:
-    """Return an id as text, ``None`` for what is none; the door lets numbers in."""
+    """Return an id as text, ``None`` for what is none; the webhook lets numbers in."""
     whole = isinstance(value, int) and not isinstance(value, bool)
     return str(value) if whole or (isinstance(value, str) and value) else None

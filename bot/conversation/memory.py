@@ -1,4 +1,4 @@
-"""What a conversation remembers, asked of the database as a turn needs it; changes nothing."""
+"""What a conversation remembers, asked of the database as a turn needs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sets aside what failed for the last time; a user's message not silently, and never with its old summary valid."""
+"""Quarantines rows that failed for the last time, and tells the user whose message could not be read."""
 
 from __future__ import annotations
 

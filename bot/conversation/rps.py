@@ -1,4 +1,4 @@
-"""Gives a confirmed invoice its RPS number, where the company numbers through us; forms no key and sends nothing."""
+"""Gives a confirmed invoice its RPS number, where the company numbers through us."""
 
 from __future__ import annotations
 

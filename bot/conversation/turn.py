@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bot.budgets import Voice
 from bot.conversation.inbound import next_arrival
 from bot.conversation.subject import Turn
-from bot.conversation.typing_indicator import Courtesies
+from bot.conversation.typing_indicator import ReadReceipts
 from bot.loops.micro_batch import Gathered
 from persistence.conversations import conversations
 from persistence.db.clock import DatabaseClock
@@ -28,7 +28,7 @@ class Conversations:
 
     def __init__(self, database: Database, messenger: Messenger, budgets: Budgets, subjects: Sequence[Subject]) -> None:
         self._who = Gathered(partial(conversations.find, database))
-        self._courtesies = Courtesies(messenger)
+        self._read_receipts = ReadReceipts(messenger)
         self._budgets = budgets
         self._subjects = subjects
 
@@ -40,7 +40,7 @@ class Conversations:
         shown = chegada.rows[-1].tentativas > 0  # at the first attempt
         for subject in self._subjects:
             if subject.shows_reading and not shown:
-                self._courtesies.read(lease.lane, chegada.wamid)
+                self._read_receipts.read(lease.lane, chegada.wamid)
                 shown = True
             taken = await subject.take(turn)
             if taken is not None:
@@ -49,9 +49,9 @@ class Conversations:
 
     async def _voice(self, conversa: str) -> Voice:
         voz = await self._budgets.person(conversa)
-        self._courtesies.note(conversa, answered=voz is Voice.SPEAK)
+        self._read_receipts.note(conversa, answered=voz is Voice.SPEAK)
         return voz
 
     async def close(self) -> None:
-        """Drop the courtesies that are still under way."""
-        await self._courtesies.close()
+        """Drop the read receipts that are still under way."""
+        await self._read_receipts.close()

@@ -1,4 +1,4 @@
-"""Shows on WhatsApp that somebody reads, as a courtesy that no turn waits for."""
+"""Sends read marks and the typing indicator; a turn waits for neither."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ MOST = 10  # under way at once; each takes a moment, and messages matter more
 QUIET = 4096  # conversations remembered as unanswered; whoever is forgotten sees one "typing…" more
 
 
-class Courtesies:
-    """Read marks with "typing…"; left out when there are many at once, and for whom no answer is due."""
+class ReadReceipts:
+    """Read marks with "typing…"; left out when many are under way, and for conversations that get no answer."""
 
     def __init__(self, messenger: Messenger) -> None:
         self._messenger = messenger
@@ -32,7 +32,7 @@ class Courtesies:
         """Mark a message as read, soon."""
         if conversa in self._quiet or len(self._under_way) >= MOST:
             return
-        task = asyncio.create_task(self._messenger.mark_read_and_typing(wamid), name="courtesy")
+        task = asyncio.create_task(self._messenger.mark_read_and_typing(wamid), name="read receipt")
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 

@@ -1,4 +1,4 @@
-"""Hands messages to WhatsApp, each conversation's in order, and remembers what became of them; writes no text."""
+"""Hands messages to WhatsApp, each conversation's in order, and remembers what became of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shows one user's conversation as the house remembers it, for the demo page; reads only."""
+"""Shows one user's conversation as the database has it, for the demo page."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def demo_login(home: Path) -> Enrolment:
 async def open_demo(
     settings: Settings, storage: Storage, sockets: Sequence[socket.socket] | None = None
 ) -> AsyncIterator[Demo]:
-    """Open simulators, house, page and all background loops; closes in reverse order.
+    """Open simulators, product, page and all background loops; closes in reverse order.
 
     Without ``sockets`` that listen it opens the port of ``settings``. A loop that dies interrupts whoever is inside,
     and is raised in an ``ExceptionGroup``.

@@ -1,4 +1,4 @@
-"""Keeps up to N pieces of claimed work in flight, and their leases alive; knows no work by itself."""
+"""Keeps up to N pieces of claimed work in flight, and their leases alive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs background loops together: the first that ends by itself ends all of them; it knows none of them."""
+"""Runs background loops together: the first that ends by itself ends all of them."""
 
 from __future__ import annotations
 

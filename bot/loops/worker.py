@@ -1,4 +1,4 @@
-"""Works on lanes: claims them, hands their rows to handlers in order, renews leases; it knows no message by itself."""
+"""Works on lanes: claims them, hands their rows to handlers in order, renews leases."""
 
 from __future__ import annotations
 

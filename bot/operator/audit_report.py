@@ -1,4 +1,4 @@
-"""The words of an audit for a terminal, without anybody's documents; compares nothing."""
+"""The words of an audit for a terminal, without anybody's documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``prosa doctor``: looks at all that Prosa needs and says of each what is wrong and what to do; changes nothing."""
+"""``prosa doctor``: looks at all that Prosa needs and says of each what is wrong and what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``prosa doctor`` asks Meta and the gateway: tokens, ids, webhook and clock; it sends nothing to anybody."""
+"""What ``prosa doctor`` asks Meta and the gateway: tokens, ids, webhook and clock."""
 
 from __future__ import annotations
 

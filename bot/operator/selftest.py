@@ -1,4 +1,4 @@
-"""Runs what proves this clone: style, types, layers, tests; it proves nothing itself."""
+"""Runs what proves this clone: style, types, layers, tests."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ QUICK_SECONDS = 900.0  # a check takes seconds, a first one of mypy on a busy ma
 TESTS_SECONDS = 5_400.0  # measured: 13 min on two quiet cores, 30 min on busy ones
 NIGHT_SECONDS = 86_400.0  # the long sizes take hours
 LAST_WORDS_SECONDS = 10.0  # for the stacks of a step that is ended
-PYTEST = ("tests", ("-m", "pytest"), TESTS_SECONDS)
+PYTEST = ("testes", ("-m", "pytest"), TESTS_SECONDS)
 STEPS: tuple[tuple[str, tuple[str, ...], float], ...] = (
-    ("style", ("-m", "ruff", "check", "."), QUICK_SECONDS),
-    ("format", ("-m", "ruff", "format", "--check", "."), QUICK_SECONDS),
-    ("types", ("-m", "mypy"), QUICK_SECONDS),
-    ("layers", ("-c", LINT_IMPORTS), QUICK_SECONDS),
+    ("estilo", ("-m", "ruff", "check", "."), QUICK_SECONDS),
+    ("formato", ("-m", "ruff", "format", "--check", "."), QUICK_SECONDS),
+    ("tipos", ("-m", "mypy"), QUICK_SECONDS),
+    ("camadas", ("-c", LINT_IMPORTS), QUICK_SECONDS),
     PYTEST,
 )
-MUTANTS = ("mutants", ("scripts/mutation.py",), NIGHT_SECONDS)  # after the tests: it judges by them
+MUTANTS = ("mutantes", ("scripts/mutation.py",), NIGHT_SECONDS)  # after the tests: it judges by them
 
 
 def run(args: list[str]) -> int:
@@ -53,7 +53,9 @@ def run(args: list[str]) -> int:
         The exit code of the last step that ran: 0 when all is well.
     """
     if not (ROOT / "tests").is_dir():
-        Console(stderr=True).print("prosa test needs a clone of the repository: the installed package has no tests.")
+        Console(stderr=True).print(
+            "prosa test precisa de um clone do repositório, e o pacote instalado não tem testes."
+        )
         return 2
     env = {**os.environ, "PYTHONFAULTHANDLER": "1"}  # so that a step that is ended says where it stood
     steps = STEPS if args in ([], [NIGHTLY], [FAST]) else (PYTEST,)
@@ -85,7 +87,7 @@ def _bounded(name: str, command: Sequence[str], env: Mapping[str, str], seconds:
         try:
             return process.wait(seconds)
         except subprocess.TimeoutExpired:
-            Console(stderr=True).print(f"prosa test: the step {name} is ended: it has not ended after {seconds:.0f} s.")
+            Console(stderr=True).print(f"prosa test: a etapa {name} foi encerrada: não terminou em {seconds:.0f} s.")
             family = psutil.Process(process.pid).children(recursive=True)
             process.send_signal(signal.SIGABRT)  # faulthandler prints all stacks
             with suppress(subprocess.TimeoutExpired):

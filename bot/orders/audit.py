@@ -1,4 +1,4 @@
-"""Audits: lists a company's notes at the gateway, compares, and has what moved there asked about; changes no state."""
+"""Audits: lists a company's notes at the gateway, compares, and has what moved there asked about."""
 
 from __future__ import annotations
 

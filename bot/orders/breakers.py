@@ -1,4 +1,4 @@
-"""Tells the other processes, by the database, how this one's circuit breakers stand; it opens and closes none."""
+"""Tells the other processes, by the database, how this one's circuit breakers stand."""
 
 from __future__ import annotations
 

@@ -222,7 +222,7 @@ class OrderWorker(Generic[T, A, P]):
         write(self._order.events.waits, emissao_id=piece.emissao_id, reason=passo.retida, status=passo.status)
 
     async def _give_back(self, piece: T) -> None:
-        """We were frozen before sending: nothing left the house; the epoch tells if somebody took it over."""
+        """We were frozen before sending: nothing was sent; the epoch tells if somebody took it over."""
         log.warning(self._order.events.given_back, emissao_id=piece.emissao_id)
         async with self._database.transaction() as connection:
             await self._order.give_back(connection, piece)

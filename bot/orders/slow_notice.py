@@ -1,4 +1,4 @@
-"""Tells people in time that their invoice or cancellation takes long, whatever it waits for; it calls no gateway."""
+"""Tells people in time that their invoice or cancellation takes long, whatever it waits for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns what keeps the program from starting or going on into one sentence for an operator; catches nothing itself."""
+"""Turns what keeps the program from starting or going on into one sentence for an operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the house as a process: web, worker or both, until a signal; opens nothing by itself."""
+"""Runs a process of the product: web, worker or both, until a signal."""
 
 from __future__ import annotations
 

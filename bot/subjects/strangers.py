@@ -1,4 +1,4 @@
-"""Answers a number that no company knows, kindly and once a day; an operator can let it in."""
+"""Answers numbers that belong to no company, once a day; an operator can add them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How the parts of the house are opened and connected; ``bot.house`` puts them together."""
+"""How the parts of the product are opened and connected; ``bot.house`` puts them together."""

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.extractors import Counted, open_extractor
+from bot.extractors import MeteredExtractor, open_extractor
 from bot.loops.worker import process_name
 from bot.orders.breakers import Breakers
 from bot.policy import lines_of
@@ -61,5 +61,5 @@ async def open_outside(stores: Stores, registry: Mapping[str, ChannelRow]) -> As
         extractor = await stack.enter_async_context(
             open_extractor(settings, refuse_in_transaction, breakers.watch, stores.budgets.model)
         )
-        counted = Counted(extractor, stores.database, settings.openai_model)
-        yield Outside(channels, whatsapp, register, counted, breakers)
+        metered = MeteredExtractor(extractor, stores.database, settings.openai_model)
+        yield Outside(channels, whatsapp, register, metered, breakers)

@@ -1,4 +1,4 @@
-"""What the house keeps its state in: PostgreSQL, Redis, and what stands on them."""
+"""The stores of a process: PostgreSQL, Redis, and what is built on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the house answers by HTTP: webhooks and console, or only health and figures."""
+"""The HTTP servers of a process: webhooks and console, or only health and figures."""
 
 from __future__ import annotations
 

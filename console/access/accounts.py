@@ -1,4 +1,4 @@
-"""Decides who may log in, and what a login leaves behind; it knows no page."""
+"""Decides who may log in, and what a login leaves behind."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ async def rename(database: Database, nome: str, exibicao: str) -> str:
 class LoginRefusal:
     """Why nobody was let in; ``espera``: too many attempts, in whole seconds to wait. It does not say what was wrong.
 
-    ``sem_chave``: the house has no master key, so that nobody's code can be checked.
+    ``sem_chave``: the installation has no master key, so that nobody's code can be checked.
     """
 
     espera: int = 0

@@ -1,4 +1,4 @@
-"""Makes and checks passwords (argon2id) and one-time codes (TOTP, RFC 6238); stores nothing."""
+"""Makes and checks passwords (argon2id) and one-time codes (TOTP, RFC 6238)."""
 
 from __future__ import annotations
 

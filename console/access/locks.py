@@ -1,4 +1,4 @@
-"""The console's locks: who may pass which route, and that a form is ours; it looks at no content."""
+"""Access control of the console: which role passes which route, and the CSRF token of every form."""
 
 from __future__ import annotations
 

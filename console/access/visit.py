@@ -1,4 +1,4 @@
-"""One request of one person: who they are, their token, and the page that answers them; it decides no access."""
+"""One request of one person: who they are, their token, and the page that answers them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The safe actions: what each does, its consequence in one sentence, whose it is and when it makes sense; does none."""
+"""The safe actions: what each does, its consequence in one sentence, whose it is and when it makes sense."""
 
 from __future__ import annotations
 

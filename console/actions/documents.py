@@ -1,4 +1,4 @@
-"""Hands an issued note's PDF or XML to staff, whole, for a reason that the audit keeps; it fetches none."""
+"""Hands an issued note's PDF or XML to staff, whole, for a reason that the audit keeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marks a group of failures as resolved, or takes that back: it moves no invoice, and touches no queue."""
+"""Marks a group of failures as resolved, or takes that back."""
 
 from __future__ import annotations
 

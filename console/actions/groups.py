@@ -1,4 +1,4 @@
-"""Tries a whole group of failures again: first says what would happen to each, then orders just that; sends nothing."""
+"""Tries a whole group of failures again: first says what would happen to each, then orders just that."""
 
 from __future__ import annotations
 

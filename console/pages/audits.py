@@ -1,4 +1,4 @@
-"""The audit, to be read: who did what to which case, and why; nobody changes it, here or elsewhere."""
+"""The pages that show the audit: who did what to which case, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One case on one page: the sentence, the path, the timeline, the facts; it only reads, and writes who saw what."""
+"""One case on one page: the sentence, the path, the timeline, the facts; each look is written into the audit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was confirmed beside what the gateway has under the same key, field by field, and what is safe; only reads."""
+"""What was confirmed beside what the gateway has under the same key, field by field, and what is safe."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _field(nome: str, emissao: Any, nota: Nota, olhar: Olhar) -> CampoComparado:
 
 
 def _differs(nome: str, emissao: Any, deles: Any) -> bool:
-    """Compare one field as the adoption does, so that the page never disagrees with what the house decided."""
+    """Compare one field as the adoption does, so that the page never disagrees with what was decided."""
     if deles is None:
         return False
     confirmado = Conteudo(

@@ -1,4 +1,4 @@
-"""The pages of counts: groups of failures, the dashboard, the house's health; they only read."""
+"""The pages of counts: groups of failures, the dashboard, the health of the installation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages for a person's LGPD request: a copy of everything, or an erasure after a rehearsal; only for admins."""
+"""The pages for a person's LGPD request, for admins: a copy of everything, or an erasure after a rehearsal."""
 
 from __future__ import annotations
 

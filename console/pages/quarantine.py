@@ -1,4 +1,4 @@
-"""One quarantined row: what it holds and why it failed, and the way back into its lane; it repairs nothing."""
+"""One quarantined row: what it holds and why it failed, and the way back into its lane."""
 
 from __future__ import annotations
 

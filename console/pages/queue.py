@@ -1,4 +1,4 @@
-"""The list of what needs eyes and its neighbours: reads filters from the address, shows one page; changes nothing."""
+"""The list of what needs eyes and its neighbours: reads filters from the address, shows one page."""
 
 from __future__ import annotations
 

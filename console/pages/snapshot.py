@@ -1,4 +1,4 @@
-"""The snapshot beside any earlier revision, the words that were confirmed, the payloads as trees; it only reads."""
+"""The snapshot beside any earlier revision, the words that were confirmed, the payloads as trees."""
 
 from __future__ import annotations
 

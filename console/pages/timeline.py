@@ -1,4 +1,4 @@
-"""Puts what happened in one conversation into one line, oldest first, in the staff's words; reads no database."""
+"""Puts what happened in one conversation into one line, oldest first, in the staff's words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saved views: a name that somebody gives to filters of the queue, as a tab of their own; it widens nobody's sight."""
+"""Saved views: a name that somebody gives to filters of the queue, as a tab of their own."""
 
 from __future__ import annotations
 

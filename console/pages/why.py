@@ -1,4 +1,4 @@
-"""Says in one sentence why a session stands where it stands, and whether somebody should act; pure, asks nobody."""
+"""Says in one sentence why a session stands where it stands, and whether somebody should act."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The console's own styles and scripts, from memory; it follows no path."""
+"""The console's own styles and scripts, served from memory."""
 
 from __future__ import annotations
 

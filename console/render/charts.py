@@ -1,4 +1,4 @@
-"""Charts as SVG elements, made here: bars that say their own figures, readable without colour; no script, no style."""
+"""Charts as SVG elements: bars with their figures written on them, readable without colour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of cities by IBGE code: the state capitals by name, every other by its state; it asks nobody."""
+"""Names of cities by IBGE code: the state capitals by name, every other by its state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hides what identifies a person, and keeps enough to tell two of them apart; it decides nobody's right to see more."""
+"""Masks what identifies a person, and keeps enough to tell two of them apart."""
 
 from __future__ import annotations
 

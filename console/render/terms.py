@@ -1,4 +1,4 @@
-"""Tells what somebody typed into the search: a phone, a document, a session, a reference, a message, a note; pure."""
+"""Tells what somebody typed into the search: a phone, a document, a session, a reference, a message, a note."""
 
 from __future__ import annotations
 

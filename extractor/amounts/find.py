@@ -1,4 +1,4 @@
-"""Finds amounts of money in a turn and marks them with or without a currency; chooses none of them."""
+"""Finds amounts of money in a turn and marks them with or without a currency."""
 
 from __future__ import annotations
 

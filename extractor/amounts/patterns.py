@@ -1,4 +1,4 @@
-"""Which words around an amount call it the price, or say that it was one; a table over skeletons, applied elsewhere."""
+"""The table of words around an amount that call it the price, or say that it was one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The roles that an amount can play in a turn, and groups of patterns that give them; holds no pattern itself."""
+"""The roles that an amount can play in a turn, and groups of patterns that give them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gives every amount of a turn the roles that the words around it name; does no arithmetic."""
+"""Gives every amount of a turn the roles that the words around it name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which words around an amount make it other than the price: counts, parts, rates; a table, applied elsewhere."""
+"""The table of words around an amount that make it other than the price: counts, parts, rates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words around an amount, as alternatives for the patterns that give it its roles; matches nothing itself."""
+"""The words around an amount, as alternatives for the patterns that give it its roles."""
 
 from __future__ import annotations
 

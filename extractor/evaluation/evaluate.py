@@ -1,4 +1,4 @@
-"""Runs an extractor over labelled conversations, turn by turn as the bot merges them; tunes nothing."""
+"""Runs an extractor over labelled conversations, turn by turn as the bot merges them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result of an evaluation: counts, rates and failures, as a table and as JSON; runs nothing."""
+"""The result of an evaluation: counts, rates and failures, as a table and as JSON."""
 
 from __future__ import annotations
 

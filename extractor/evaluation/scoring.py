@@ -1,4 +1,4 @@
-"""Compares what was read with what a corpus expects; knows the corpus format, no extractor."""
+"""Compares what was read with what a corpus expects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the day of the service and the competência in a turn; knows the calendar, never a deadline's meaning."""
+"""Finds the day of the service and the competência in a turn."""
 
 from __future__ import annotations
 

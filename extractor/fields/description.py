@@ -1,4 +1,4 @@
-"""Reads what was done, as the user would print it on the invoice; adds no word that was not typed."""
+"""Reads what was done, as the user would print it on the invoice."""
 
 from __future__ import annotations
 

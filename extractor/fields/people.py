@@ -1,4 +1,4 @@
-"""Reads the customer's name and e-mail; guesses no name from lower-case prose that may be a service."""
+"""Reads the customer's name and e-mail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holds a model's answer against the user's own words; what is not there, or not readable, does not exist."""
+"""Checks a model's answer against the user's own words: a value that they do not hold is dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts what one question to a model takes, over its retries and step-downs; it knows no price."""
+"""Counts what one question to a model takes, over its retries and step-downs."""
 
 from __future__ import annotations
 

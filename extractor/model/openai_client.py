@@ -1,4 +1,4 @@
-"""Speaks to any OpenAI-compatible server and hands back its answer as data, or nothing; trusts no field of it."""
+"""Asks any OpenAI-compatible server and returns its answer as data, or nothing."""
 
 from __future__ import annotations
 

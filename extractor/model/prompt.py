@@ -74,7 +74,7 @@ class Resposta(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The text that leaves the house, and which marks its aliases stand for."""
+    """The text that is sent, and which marks its aliases stand for."""
 
     text: str
     aliases: dict[str, Mark]

@@ -1,4 +1,4 @@
-"""Reads a request to cancel an issued note, and the answers while it is talked about; never gives up an open draft."""
+"""Reads a request to cancel an issued note, and the answers while it is talked about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names what the user is doing with a turn, by the words that give it away; reads no field."""
+"""Names what the user is doing with a turn, by the words that give it away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads what is asked about invoices already issued, or of the house itself; answers nothing."""
+"""Reads what is asked about invoices already issued, or about Prosa itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patterns that know which words they cannot do without, so that most of them are never run; reads no meaning."""
+"""Patterns that know which words they cannot do without, so that most of them are never run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The user's words made comparable, with the way back to every verbatim span; drops nothing that has meaning."""
+"""The user's words made comparable, with the way back to every verbatim span."""
 
 from __future__ import annotations
 

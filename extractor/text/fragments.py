@@ -1,4 +1,4 @@
-"""Cuts a turn at its marks and pauses and cleans what is left between them; knows no field."""
+"""Cuts a turn at its marks and pauses and cleans what is left between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words that carry meaning in an order, with the ways people misspell and shorten them; knows no grammar."""
+"""The words that carry meaning in an order, with the ways people misspell and shorten them."""
 
 from __future__ import annotations
 

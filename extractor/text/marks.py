@@ -1,4 +1,4 @@
-"""What was recognised where, and the turn with each recognised span folded to one letter; judges nothing.
+"""What was recognised where, and the turn with each recognised span folded to one letter.
 
 Plain text is lower case, so an upper-case letter in a skeleton is always a mark: "era N mas fechamos por N" is the
 skeleton of "era 1.500 mas fechamos por 1.200", and the roles of amounts and documents are patterns over it.

@@ -1,4 +1,4 @@
-"""Word lists about services and small talk that the description and intent readers share; holds no logic."""
+"""Word lists about services and small talk that the description and intent readers share."""
 
 from __future__ import annotations
 

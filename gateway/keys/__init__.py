@@ -1,7 +1,7 @@
 """The authorities' natural keys as value objects: built from their parts, read, checked; never guessed or repaired."""
 
 from gateway.keys.errors import ChaveInvalida
-from gateway.keys.eventos import IdEvento, IdPedidoEvento
+from gateway.keys.event_ids import IdEvento, IdPedidoEvento
 from gateway.keys.id_dps import IdDPS
 from gateway.keys.nfe import ChaveNFe
 from gateway.keys.nfse import ChaveNFSe

@@ -1,4 +1,4 @@
-"""The DPS's identity, on which SEFIN Nacional is unique; ours to build, so nothing in it is taken on trust."""
+"""The DPS's identity, on which SEFIN Nacional is unique, built by us from verified parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The access key of an NF-e (55) or NFC-e (65); refuses the codes that SEFAZ refuses, and never draws one itself."""
+"""The access key of an NF-e (55) or NFC-e (65); refuses the codes that SEFAZ refuses."""
 
 from __future__ import annotations
 

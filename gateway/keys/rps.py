@@ -1,4 +1,4 @@
-"""The RPS's key, on which the city of São Paulo is unique; it has no check digit."""
+"""The RPS's key, on which the city of São Paulo is unique."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from gateway.http.json_body import as_dict, json_object, text
 from gateway.http.masking import scrub
 from gateway.http.wire import Answer
-from gateway.plugnotas.nota import codes, parse_nota
+from gateway.plugnotas.note import codes, parse_nota
 from gateway.plugnotas.outcome import BEFORE_SENDING, finding, retry_after
 from state_machine.cancellation.reconciliation import (
     AlreadyCancelled,

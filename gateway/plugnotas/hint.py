@@ -1,4 +1,4 @@
-"""Owns the reading of a fiscal gateway's webhook: which notes to read again; refuses to believe anything else in it."""
+"""Owns the reading of a fiscal gateway's webhook: which notes to read again."""
 
 from __future__ import annotations
 

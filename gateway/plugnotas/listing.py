@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateway.http.json_body import as_dict, json_object, parse_json, text
 from gateway.http.wire import Answer
-from gateway.plugnotas.nota import parse_any_nota
+from gateway.plugnotas.note import parse_any_nota
 from gateway.plugnotas.outcome import retry_after, says, says_absent
 from state_machine.protocol.audit import Pagina
 from state_machine.protocol.emission import CannotTell

@@ -13,7 +13,7 @@ from gateway.duplicates import says_duplicate
 from gateway.http.json_body import as_dict, json_object, parse_json, text
 from gateway.http.masking import scrub
 from gateway.http.wire import Answer
-from gateway.plugnotas.nota import codes, parse_nota
+from gateway.plugnotas.note import codes, parse_nota
 from state_machine.protocol.emission import (
     Absent,
     Accepted,

@@ -1,4 +1,4 @@
-"""Owns the exact bytes of a PlugNotas submission; pure, so that they can be stored before they leave."""
+"""Owns the exact bytes of a PlugNotas submission, made before they are stored."""
 
 from __future__ import annotations
 

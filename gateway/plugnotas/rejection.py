@@ -1,4 +1,4 @@
-"""Owns the translation of a rejection into a plain reason and the field that repairs it; refuses to invent either."""
+"""Owns the translation of a rejection into a plain reason and the field that repairs it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns the question "whose CNPJ is this?" to a register of BrasilAPI's shape; refuses to stop an invoice over it."""
+"""Owns the question "whose CNPJ is this?" to a register of BrasilAPI's shape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns what follows from each of Meta's error codes; branches on the code, as Meta asks, and only then on HTTP."""
+"""Owns what follows from each of Meta's error codes: by the code, as Meta asks, then by the HTTP status."""
 
 from __future__ import annotations
 

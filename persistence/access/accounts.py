@@ -1,4 +1,4 @@
-"""Keeps staff accounts and what each may see; it checks no password and opens no session."""
+"""Keeps staff accounts and what each may see."""
 
 from __future__ import annotations
 

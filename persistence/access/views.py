@@ -1,4 +1,4 @@
-"""Keeps the views of the queue that each member of staff named, for nobody else; it reads no session."""
+"""Keeps the views of the queue that each member of staff named for themselves."""
 
 from __future__ import annotations
 

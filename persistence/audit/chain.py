@@ -1,4 +1,4 @@
-"""Verifies that the audit is as it was written, by the hash that links each row to the one before; changes nothing."""
+"""Verifies that the audit is as it was written, by the hash that links each row to the one before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Appends to the audit of what staff did, in the transaction that does it, and reads it; it never changes a row."""
+"""Appends to the audit of what staff did, in the transaction that does it, and reads it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversations: who spoke last and from which exact address, and what is known of them; decides nothing."""
+"""Conversations: who spoke last and from which exact address, and what is known of them."""
 
 from __future__ import annotations
 

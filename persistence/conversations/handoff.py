@@ -1,4 +1,4 @@
-"""Keeps who of the staff holds a conversation, and what they looked after; writes to nobody."""
+"""Keeps who of the staff holds a conversation, and what they looked after."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adds up what asking the model takes, by day in Brazil and model; it keeps no words and knows no price."""
+"""Adds up what asking the model takes, by day in Brazil and model."""
 
 from __future__ import annotations
 

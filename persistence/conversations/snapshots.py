@@ -1,4 +1,4 @@
-"""Keeps each session's ``SessionSnapshot`` and the journal of its transitions; knows nothing of why they changed."""
+"""Keeps each session's ``SessionSnapshot`` and the journal of its transitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Owns a real PostgreSQL and a real Valkey for a laptop, a demo and the tests; refuses to be anybody's production."""
+"""Owns a real PostgreSQL and a real Valkey for a laptop, a demo and the tests."""
 
 from __future__ import annotations
 

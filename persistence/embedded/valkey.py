@@ -1,4 +1,4 @@
-"""Owns the embedded Valkey: where its program is and its settings; it holds no connection."""
+"""Owns the embedded Valkey: where its program is and its settings."""
 
 from __future__ import annotations
 

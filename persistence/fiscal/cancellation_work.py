@@ -1,4 +1,4 @@
-"""Keeps who is at work on a confirmed cancellation, and what the gateway said of it; judges none of it."""
+"""Keeps who is at work on a confirmed cancellation, and what the gateway said of it."""
 
 from __future__ import annotations
 

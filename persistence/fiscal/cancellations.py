@@ -1,4 +1,4 @@
-"""Keeps cancellations as people speak of them: opened, given a reason, confirmed, ended; sends nothing."""
+"""Keeps cancellations as people speak of them: opened, given a reason, confirmed, ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds a company's issued notes, by number, value or age; changes nothing but the lock on a note's row."""
+"""Finds a company's issued notes, by number, value or age, and locks a note's row."""
 
 from __future__ import annotations
 

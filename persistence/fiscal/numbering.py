@@ -1,4 +1,4 @@
-"""Gives each sequence its numbers without gap or repetition, and tells which ones no note came of; forms no keys."""
+"""Gives each sequence its numbers without gap or repetition, and tells which ones no note came of."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds an earlier invoice of the same content; whether a second one is wanted, only its user knows."""
+"""Finds an earlier invoice of the same content."""
 
 from __future__ import annotations
 

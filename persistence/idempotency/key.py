@@ -1,4 +1,4 @@
-"""Names an operation so that its repetition has the same name: hashes, no clock, no chance, nothing stored."""
+"""Names an operation so that its repetition has the same name: a hash of what it is about."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps until when each company's certificate at the gateway is good, as somebody told us; it holds no certificate."""
+"""Keeps until when each company's certificate at the gateway is good, as somebody told us."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Companies, and the people who may issue for them; a phone number is only an alias of a person."""
+"""Companies, and the people who may issue for them; a phone number is an alias of a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names every kind of row in which a person may stand, and what an erasure makes of it; runs nothing."""
+"""Names every kind of row in which a person may stand, and what an erasure makes of it."""
 
 # ruff: noqa: S608 - every statement is made of words of this module alone; values are bound
 

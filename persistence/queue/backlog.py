@@ -1,4 +1,4 @@
-"""Watches over the inbox: what waits, what is quarantined, what overslept; it never processes anything."""
+"""Counts and lists what waits in the inbox, what is quarantined, and which wake-ups were missed."""
 
 from __future__ import annotations
 

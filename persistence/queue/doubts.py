@@ -1,4 +1,4 @@
-"""Tells what stored ticks say of a message that may have left; it neither sends nor settles anything."""
+"""Tells what stored ticks say of a message that may have left."""
 
 from __future__ import annotations
 

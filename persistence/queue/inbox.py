@@ -1,4 +1,4 @@
-"""Takes in what arrives, each key once, durably; it never looks at what an arrival means."""
+"""Stores what arrives, each key once, durably."""
 
 from __future__ import annotations
 

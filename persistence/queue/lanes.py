@@ -1,4 +1,4 @@
-"""Leads the inbox's rows out, lane by lane and in order, under a fenced lease; it never looks at what a row means."""
+"""Claims the inbox's rows, lane by lane and in order, under a fenced lease."""
 
 from __future__ import annotations
 

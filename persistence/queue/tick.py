@@ -1,4 +1,4 @@
-"""What WhatsApp tells of a message's way: sent, delivered, read; it changes nothing."""
+"""What WhatsApp tells of a message's way: sent, delivered, read."""
 
 from __future__ import annotations
 

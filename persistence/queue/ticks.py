@@ -1,4 +1,4 @@
-"""Applies Meta's ticks to messages, many at once, and marks their arrivals as done; it never looks at failures."""
+"""Applies Meta's ticks to messages, many at once, and marks their arrivals as done."""
 
 from __future__ import annotations
 

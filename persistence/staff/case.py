@@ -1,4 +1,4 @@
-"""Reads one case whole: the session, its conversation, what was said, decided, sent and answered; changes nothing."""
+"""Reads one case whole: the session, its conversation, what was said, decided, sent and answered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists sessions with every note that came of them, for the file that leaves the console; only inside a scope."""
+"""Lists sessions with every note that came of them, for the file that leaves the console, inside a scope."""
 
 from __future__ import annotations
 

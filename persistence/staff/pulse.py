@@ -1,4 +1,4 @@
-"""One small number that changes whenever something happened that a page of the staff may show; it tells no more."""
+"""One small number that changes whenever something happened that a page of the staff may show."""
 
 from __future__ import annotations
 

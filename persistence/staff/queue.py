@@ -1,4 +1,4 @@
-"""Finds what staff must look at: sessions, contacts nobody knows, quarantined rows; only inside their companies."""
+"""Finds what staff must look at, inside their companies: sessions, contacts that belong to none, quarantined rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every table of the house; what a column means is said beside it, and no other module declares one."""
+"""Every table of the database; what a column means is said beside it."""
 
 from persistence.tables.arrival import MENSAGENS, MENSAGENS_ABERTAS, MENSAGENS_LIDAS, inbox, lanes
 from persistence.tables.base import metadata

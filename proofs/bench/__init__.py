@@ -1,1 +1,1 @@
-"""Figures: how fast the house is, beside its peers and the limit of the machine; nothing else depends on it."""
+"""Figures: how fast the product is, beside its peers and the limit of the machine."""

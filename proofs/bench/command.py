@@ -1,4 +1,4 @@
-"""``prosa bench`` as a person sees it: progress, a table, files; measures nothing itself."""
+"""``prosa bench`` as a person sees it: progress, a table, files."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 def run(names: Sequence[str], plan: Plan, json_file: Path | None, report: Path | None) -> int:
     """Measure the rows, print and write them; returns 0 when every row could be measured (reached or not)."""
     console = Console(stderr=True)
-    console.print(f"bench · {', '.join(names)} · {plan.rounds} rounds of {plan.seconds:g} s a side")
+    console.print(f"bench · {', '.join(names)} · {plan.rounds} rodadas de {plan.seconds:g} s por lado")
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with open_place() as place, Progress(*columns, console=console) as progress:
-        bar = progress.add_task("servers", total=len(names))
+        bar = progress.add_task("servidores", total=len(names))
 
         def step(name: str, what: str) -> None:
             progress.update(bar, description=f"{name}: {what}")
@@ -42,7 +42,7 @@ def run(names: Sequence[str], plan: Plan, json_file: Path | None, report: Path |
         figures, broken = uvloop.run(_measure(place, names, plan, step, lambda: progress.advance(bar)))
     Console(width=None if Console().is_terminal else 160).print(table(figures))
     for name, what in broken.items():
-        console.print(f"{name} could not be measured: {what}", style="red", markup=False)
+        console.print(f"{name} não pôde ser medida: {what}", style="red", markup=False)
     result = as_dict(names, plan, figures, broken)
     if json_file is not None:
         json_file.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -83,11 +83,11 @@ def as_dict(names: Sequence[str], plan: Plan, figures: Sequence[Figure], broken:
 
 def table(figures: Sequence[Figure]) -> Table:
     """Return the figures as a person reads them."""
-    shown = Table("row", "figure", "ours", "spread", "reference", "ratio", "reach", title="medians")
+    shown = Table("linha", "medida", "nosso", "faixa", "referência", "razão", "meta", title="medianas")
     for figure in figures:
         least, most = figure.spread
         reference = f"{number(figure.compared)} {figure.against}" if figure.compared is not None else ""
-        mark = {True: " [green]reached[/]", False: " [red]missed[/]", None: ""}[figure.reached]
+        mark = {True: " [green]atingida[/]", False: " [red]não atingida[/]", None: ""}[figure.reached]
         shown.add_row(
             figure.row,
             figure.name,

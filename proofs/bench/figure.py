@@ -1,4 +1,4 @@
-"""One figure as measured: rounds of ours, rounds of the reference, what was to be reached; measures nothing itself."""
+"""One figure as measured: rounds of ours, rounds of the reference, what was to be reached."""
 
 from __future__ import annotations
 

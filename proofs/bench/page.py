@@ -1,4 +1,4 @@
-"""A run as one HTML page that needs nothing else: machine, table, one bar chart for each row; computes no figure."""
+"""A run as one HTML page that needs nothing else: machine, table, one bar chart for each row."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Simulated Meta, fiscal gateway, CNPJ register and model over real HTTP; imports nothing of the house."""
+"""Simulated Meta, fiscal gateway, CNPJ register and model over real HTTP; imports nothing of the product."""

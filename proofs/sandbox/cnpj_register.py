@@ -1,4 +1,4 @@
-"""The simulated CNPJ register, in BrasilAPI's shape, over a few dozen invented companies; knows nobody real.
+"""The simulated CNPJ register, in BrasilAPI's shape, over a few dozen invented companies.
 
 Roots from 99.000.001 on were never given to anybody; 12.345.678/0001-95, 11.222.333/0001-81 and 12.ABC.345/01DE-35 are
 the numbers that everybody's examples use.

@@ -1,4 +1,4 @@
-"""What goes wrong, how often and for whom: named switches and seeded chances; applies none of them itself."""
+"""What goes wrong, how often and for whom: named switches and seeded chances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The append-only memory of a simulator: one JSON line per fact; nothing is ever changed or removed."""
+"""The append-only memory of a simulator: one JSON line per fact."""
 
 from __future__ import annotations
 

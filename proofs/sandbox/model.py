@@ -1,4 +1,4 @@
-"""A server that speaks OpenAI's chat completions and says what the test tells it to; understands nothing."""
+"""A server that speaks OpenAI's chat completions and says what the test tells it to."""
 
 from __future__ import annotations
 

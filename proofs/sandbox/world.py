@@ -1,4 +1,4 @@
-"""All simulators together: opens them, wires their webhooks to one bot, names their addresses; judges nothing."""
+"""All simulators together: opens them, connects their webhooks to one bot, names their addresses."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The fault proof: a storm of kills, restarts and lies around the real product, judged by the simulators' ledgers."""
+"""The fault test: kills, restarts and false answers around the real product, judged by the simulators' ledgers."""

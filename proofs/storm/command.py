@@ -1,4 +1,4 @@
-"""``prosa storm`` as a person sees it: progress, a table, files, an exit status; the storm itself is elsewhere."""
+"""``prosa storm`` as a person sees it: progress, a table, files, an exit status."""
 
 from __future__ import annotations
 
@@ -24,30 +24,72 @@ if TYPE_CHECKING:
 EXAMPLES = 5  # of each kind of failure on the terminal; the JSON file has all
 STATUS = {KEPT: 0, BROKEN: 1, NOT_PROVEN: 3}  # 2 is the command line's own, for words it does not understand
 SENTENCE = {
-    KEPT: "KEPT: exactly one invoice each, and each what its person confirmed.",
-    BROKEN: "BROKEN.",
-    NOT_PROVEN: "NOT PROVEN: this run can neither keep nor break the promise.",
+    KEPT: "KEPT: uma nota para cada pessoa, e cada uma como a pessoa confirmou.",
+    BROKEN: "BROKEN: a promessa foi quebrada; os casos estão acima.",
+    NOT_PROVEN: "NOT PROVEN: esta execução não prova nem desmente a promessa; o que faltou está acima.",
+}
+
+BARS = {"begun": "começaram", "confirmed": "confirmaram", "received": "receberam"}
+# What the verdict calls each thing, as the terminal shows it; the JSON file and the page keep the verdict's names.
+LABELS = {
+    "duplicates": "notas em dobro",
+    "lost": "notas perdidas",
+    "unconfirmed": "notas sem confirmação",
+    "wrong": "notas com dado errado",
+    "stuck": "sessões paradas",
+    "untold": "notas não avisadas",
+    "misfiled": "arquivos errados",
+    "untrue": "mensagens falsas",
+    "uncancelled": "cancelamentos errados",
+    "misrecorded": "notas mal registradas",
+    "unstored": "webhooks não guardados",
+    "unaccounted": "webhooks sem explicação",
+    "outbound_duplicates": "mensagens em dobro",
+    "people": "pessoas",
+    "confirmed revisions": "revisões confirmadas",
+    "fields of notes": "campos de notas",
+    "files": "arquivos",
+    "sessions": "sessões",
+    "webhooks of Meta answered 2xx": "webhooks da Meta: respondidos com 2xx",
+    "webhooks of Meta given up": "webhooks da Meta: abandonados",
+    "webhooks of Meta swallowed": "webhooks da Meta: engolidos pela prova",
+    "webhooks of Meta tries without an answer": "webhooks da Meta: tentativas sem resposta",
+    "webhooks of the gateway answered 2xx": "webhooks do gateway: respondidos com 2xx",
+    "webhooks of the gateway given up": "webhooks do gateway: abandonados",
+    "webhooks of the gateway swallowed": "webhooks do gateway: engolidos pela prova",
+    "webhooks of the gateway tries without an answer": "webhooks do gateway: tentativas sem resposta",
+    "corrections": "correções",
+    "taps on an outdated summary": "toques em um resumo antigo",
+    "taps beyond the first": "toques repetidos",
+    "confirmations in words": "confirmações por palavras",
+    "refusals with a second attempt": "recusas com segunda tentativa",
+    "cancellations": "cancelamentos",
+    "RPS numbers of our own": "números de RPS nossos",
+    "late acceptances": "aceites atrasados",
+    "lost answers": "respostas perdidas",
+    "orders that met a duplicate": "pedidos que encontraram duplicata",
+    "notes heard of by webhook": "notas avisadas por webhook",
 }
 
 
 def run(plan: Plan, json_file: Path | None, report: Path | None) -> int:
     """Run the storm, print and write its verdict; returns the exit status: 0 kept, 1 broken, 3 not proven."""
     console = Console(stderr=True)
-    # The dead hang up on the simulators in mid-sentence: that is the point, and no news.
+    # Killed processes reset their connections to the simulators; that is expected.
     logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)
-    console.print(f"storm · seed {plan.seed} · {plan.emissions} emissions · {plan.webs} web, {plan.workers} worker")
+    console.print(f"storm · semente {plan.seed} · {plan.emissions} notas · {plan.webs} web, {plan.workers} worker")
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with open_servers() as (servers, home), Progress(*columns, console=console) as progress:
-        bars = {what: progress.add_task(what, total=plan.emissions) for what in ("begun", "confirmed", "received")}
+        bars = {what: progress.add_task(BARS[what], total=plan.emissions) for what in BARS}
         result = uvloop.run(storm(plan, servers, home, lambda what, more: progress.advance(bars[what], more)))
     console.print(table(result))
     for name, found in result.verdict.faults.items():
         for example in found[:EXAMPLES]:
-            console.print(f"  {name}: {example}", style="red", markup=False)
+            console.print(f"  {LABELS[name]}: {example}", style="red", markup=False)
     for line in (*result.verdict.unusable, *result.verdict.lacking):
-        console.print(f"  not proven: {line}", style="yellow", markup=False)
+        console.print(f"  sem prova: {line}", style="yellow", markup=False)
     for line in result.broken:
-        console.print(f"  the storm itself broke: {line}", style="red", markup=False)
+        console.print(f"  a própria prova falhou: {line}", style="red", markup=False)
     if json_file is not None:
         json_file.write_text(json.dumps(result.as_dict(), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     if report is not None:
@@ -59,20 +101,20 @@ def run(plan: Plan, json_file: Path | None, report: Path | None) -> int:
 def table(result: Result) -> Table:
     """Return the verdict in numbers."""
     verdict, figures = result.verdict, result.figures
-    shown = Table("what", "figure", title=f"seed {result.plan.seed}", title_justify="left")
-    drained = "not within the limit" if result.drained_after is None else f"{result.drained_after:.1f} s"
+    shown = Table("o quê", "valor", title=f"semente {result.plan.seed}", title_justify="left")
+    drained = "não dentro do limite" if result.drained_after is None else f"{result.drained_after:.1f} s"
     tap = figures["tap_to_note_seconds"]
     rows = {
-        "confirmed / notes / messages": f"{verdict.confirmed} / {verdict.notes} / {verdict.sent}",
-        **{name.replace("_", " "): str(len(found)) for name, found in verdict.faults.items()},
-        **{f"judged: {what}": str(count) for what, count in verdict.judged.items()},
-        **{f"exercised: {what}": str(count) for what, count in verdict.exercised.items()},
-        "blows": ", ".join(f"{count} {kind}" for kind, count in result.as_dict()["blows"].items()),
-        "kills": f"{figures['kills']}, {figures['kills_per_emission']} per emission",
-        "faulty gateway calls": f"{figures['gateway']['faulty']} of {figures['gateway']['calls']}",
-        "drained after the faults": drained,
-        "tap to note": f"median {tap['p50']} s, p95 {tap['p95']} s, most {tap['max']} s",
-        "lasted": f"{result.seconds:.0f} s",
+        "confirmadas / notas / mensagens": f"{verdict.confirmed} / {verdict.notes} / {verdict.sent}",
+        **{LABELS[name]: str(len(found)) for name, found in verdict.faults.items()},
+        **{f"conferido: {LABELS[what]}": str(count) for what, count in verdict.judged.items()},
+        **{f"exercitado: {LABELS[what]}": str(count) for what, count in verdict.exercised.items()},
+        "golpes": ", ".join(f"{count} {kind}" for kind, count in result.as_dict()["blows"].items()),
+        "mortes": f"{figures['kills']}, {figures['kills_per_emission']} por nota",
+        "chamadas ao gateway com falha": f"{figures['gateway']['faulty']} de {figures['gateway']['calls']}",
+        "tudo resolvido depois das falhas": drained,
+        "do toque à nota": f"mediana {tap['p50']} s, p95 {tap['p95']} s, máximo {tap['max']} s",
+        "duração": f"{result.seconds:.0f} s",
     }
     for what, figure in rows.items():
         shown.add_row(what, figure)

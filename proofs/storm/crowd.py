@@ -1,4 +1,4 @@
-"""The crowd of a storm, drawn from one seed: who wants which invoice of which company; does and judges nothing."""
+"""The people of a storm, drawn from one seed: who wants which invoice of which company."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns the books and the blows of a storm into figures: how much, how fast, how soon well again; judges nothing."""
+"""Turns the ledgers and the faults of a storm into figures: how much, how fast, how soon recovered."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def latencies(meta: Book, gateway: Book) -> list[tuple[datetime, float]]:
 
 
 def recoveries(struck: Iterable[Struck], meta: Book) -> dict[str, dict[str, float]]:
-    """Return by kind of blow: seconds until Meta accepted the house's next message after it."""
+    """Return by kind of blow: seconds until Meta accepted the product's next message after it."""
     sent = [record.at for record in meta.of("outbound")]
     found: dict[str, list[float]] = {}
     for blow in struck:

@@ -1,4 +1,4 @@
-"""Somebody who wants one invoice: writes, reads the summary, confirms, waits for the PDF; judges nothing."""
+"""Somebody who wants one invoice: writes, reads the summary, confirms, waits for the PDF."""
 
 from __future__ import annotations
 

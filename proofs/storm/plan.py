@@ -1,4 +1,4 @@
-"""What a storm is: its size, when which blow falls by its seed, and how many of each its size demands; does nothing."""
+"""What a storm is: its size, when which fault happens by its seed, and how many of each its size demands."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Plan:
 
 
 class Kind(StrEnum):
-    """A blow at the house itself; the gateway's and Meta's faults are in ``proofs.storm.weather``."""
+    """A fault of the product's own processes; the gateway's and Meta's are in ``proofs.storm.weather``."""
 
     KILL_WORKER = "kill -9 worker"
     KILL_WEB = "kill -9 web"

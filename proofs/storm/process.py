@@ -1,4 +1,4 @@
-"""One process of the product in the storm: started, killed, frozen, thawed; knows nothing of invoices."""
+"""One process of the product in the storm: started, killed, stopped, continued."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LINE_LIMIT = 2**20  # bytes of one line of log: a traceback in JSON is long
 
 
 def environment(world: World, database_url: str, redis_url: str) -> dict[str, str]:
-    """Return the settings of a house in this world, as an operator would give them, with short waits."""
+    """Return the settings of the product in this world, as an operator would give them, with short waits."""
     meta, gateway, urls = world.config.meta, world.config.plugnotas, world.urls
     return {
         "PROSA_DATABASE_URL": database_url,

@@ -1,4 +1,4 @@
-"""A storm as one HTML page that needs nothing else: verdict, figures and two charts; computes no verdict."""
+"""A storm as one HTML page that needs nothing else: verdict, figures and two charts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One storm from the first message to the verdict: opens all, lets it rage, waits for calm; judges nothing itself."""
+"""One storm from the first message to the verdict: opens everything, injects the faults, waits until all is settled."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig
 from proofs.sandbox.world import World, WorldConfig
 from proofs.storm.crowd import ISSUERS, wishes
 from proofs.storm.figures import gateway_share, latencies, recoveries, spread
-from proofs.storm.judge.books import Evidence, House, Kept, Session, open_book
+from proofs.storm.judge.books import Evidence, House, RecordedNote, Session, open_book
 from proofs.storm.judge.verdict import BROKEN, Verdict, judge
 from proofs.storm.judge.webhooks import canonical
 from proofs.storm.person import Person, closed_customers, customers
@@ -53,7 +53,7 @@ OPEN_ROWS = {
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The verdict and everything that a report shows; ``events`` are warnings and errors in the house's logs."""
+    """The verdict and everything that a report shows; ``events`` are warnings and errors in the product's logs."""
 
     plan: Plan
     verdict: Verdict
@@ -68,7 +68,7 @@ class Result:
 
     @property
     def word(self) -> str:
-        """The verdict's word; BROKEN also when the house never came to rest, or a process of it never came up again."""
+        """The verdict's word; BROKEN also when work was left, or a process never came up again."""
         failed = self.drained_after is None or self.broken
         return BROKEN if failed and not self.verdict.unusable else self.verdict.word
 
@@ -92,7 +92,7 @@ class Result:
 
 
 class Storm:
-    """Everything that is open while it rages."""
+    """Everything that is open while it runs."""
 
     def __init__(
         self,
@@ -206,7 +206,7 @@ class Storm:
             sessions=[Session(*row) for row in sessions],
             inbox=frozenset(row["chave"] for row in inbox),
             hints=frozenset(canonical(row["corpo"]) for row in hints),
-            notes=[Kept(*row) for row in notes],
+            notes=[RecordedNote(*row) for row in notes],
             emissions=[(row["id_integracao"], row["status"]) for row in emissions],
             open_rows=await self.open_rows(),
         )
@@ -221,7 +221,7 @@ async def storm(
 ) -> Result:
     """Run one storm on running servers; ``watch`` hears (what, how many more). The caller prints and exits.
 
-    ``program`` makes the house's processes: the product, or a test's sabotage of it.
+    ``program`` makes the product's processes: the product, or a test's sabotage of it.
     """
     await asyncio.to_thread(upgrade, servers.owner_url, servers.database_url)
     crowd = wishes(plan, customers(), closed_customers())

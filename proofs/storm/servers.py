@@ -1,4 +1,4 @@
-"""PostgreSQL and Valkey of one storm, to be crashed and flushed; keeps nothing afterwards."""
+"""PostgreSQL and Valkey of one storm, to be crashed and flushed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes the bad weather of a plan: blows at the house, faults at the gateway, at Meta and at the register."""
+"""Injects the faults of a plan: at the product's processes, at the gateway, at Meta and at the register."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Struck:
 
 
 class Weather:
-    """Lets blows fall until it is told to end, and keeps the webs' entrance pointed at a living one."""
+    """Injects faults until it is told to end, and keeps the webhooks' address at a web process that is up."""
 
     def __init__(self, plan: Plan, world: World, servers: Servers, processes: Sequence[Process]) -> None:
         self.struck: list[Struck] = []

@@ -1,4 +1,4 @@
-"""Starts processes of the product by forking one that has imported it already; knows nothing of storms.
+"""Starts processes of the product by forking one that has imported it already.
 
 A start costs most of a second of CPU for imports alone, and a storm starts hundreds. What is forked has opened nothing:
 no loop, no thread, no connection, no settings. From there on it is ``prosa web`` or ``prosa worker`` like any other.

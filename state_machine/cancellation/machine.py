@@ -1,4 +1,4 @@
-"""The cancellation of an issued note, and the rules by which it moves; it decides, and asks or sends nothing."""
+"""The cancellation of an issued note, and the rules by which it moves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides what follows from a gateway's answer about one cancellation; pure, so that every law can be tested alone.
+"""Decides what follows from a gateway's answer about one cancellation.
 
 A cancellation may be sent again after an unknown outcome, for the authority knows the note: but never before it was
 asked twice, ``ABSENT_TWICE_AFTER`` apart, and said that the note stands. It ends in two ways only: the authority says
@@ -77,7 +77,7 @@ class Envio(StrEnum):
     ENVIANDO = "enviando"  # claimed for sending; found so after a crash it counts as unknown
     ACEITO = "aceito"
     DESCONHECIDO = "desconhecido"  # the answer was lost: ask before sending again
-    RECUSADO = "recusado"  # refused at the door: ask whether the note stands
+    RECUSADO = "recusado"  # refused on submission: ask whether the note stands
     COM_GENTE = "com_gente"  # a day without an answer: nothing is sent by itself any more, we only ask
     ENCERRADO = "encerrado"
 

@@ -1,4 +1,4 @@
-"""Says what a turn changed in the data, and what of it was not taken; asks and decides nothing."""
+"""Says what a turn changed in the data, and what of it was not taken."""
 
 from __future__ import annotations
 

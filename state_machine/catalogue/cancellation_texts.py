@@ -1,4 +1,4 @@
-"""Every sentence about cancelling an issued note; short, warm, precise pt-BR; decides nothing."""
+"""Every sentence about cancelling an issued note; short, warm, precise pt-BR."""
 
 from __future__ import annotations
 

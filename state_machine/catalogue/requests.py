@@ -1,4 +1,4 @@
-"""Answers about invoices already issued, and honest noes to what cannot be done yet; looks nothing up itself."""
+"""Answers about invoices already issued, and refusals of what cannot be done yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The invoice under construction: what is known of each field, and how new words change it; decides no state."""
+"""The invoice under construction: what is known of each field, and how new words change it."""
 
 from __future__ import annotations
 

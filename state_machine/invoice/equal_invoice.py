@@ -1,4 +1,4 @@
-"""An earlier invoice of the same content: what it is called when asking for a second one; finds none itself."""
+"""An earlier invoice of the same content: what it is called when asking for a second one."""
 
 from __future__ import annotations
 

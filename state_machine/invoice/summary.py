@@ -1,4 +1,4 @@
-"""The summary: exactly what a confirmation would issue, within what one message holds; decides nothing."""
+"""The summary: exactly what a confirmation would issue, within what one message holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws the state diagram from the rules themselves, by asking them; a drawing by hand would grow stale."""
+"""Draws the state diagram from the rules themselves, by asking them."""
 
 from __future__ import annotations
 

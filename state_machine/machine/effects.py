@@ -1,4 +1,4 @@
-"""What a decision wants done; effects are data, carried out by the turn in its one commit."""
+"""What a decision wants done, as data; the turn carries it out in its one commit."""
 
 from __future__ import annotations
 

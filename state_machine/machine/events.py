@@ -1,4 +1,4 @@
-"""What can happen to a session; an event tells, it does not decide."""
+"""What can happen to a session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides what an event does to a session; a table of pure rules that never does anything itself."""
+"""Decides what an event does to a session: a table of pure rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compares what we hold with what the gateway lists, a company and some days at a time; asks and changes nothing."""
+"""Compares what we hold with what the gateway lists, a company and some days at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A circuit breaker: decides whether a server that keeps failing is left alone; it counts, and calls nothing."""
+"""A circuit breaker: decides whether a server that keeps failing is called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The life of one emission: what a gateway may answer and what follows from it; never speaks to a gateway itself."""
+"""The life of one emission: what a gateway may answer and what follows from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decides what follows from a gateway's answer to one emission; pure, so that every law of it can be tested alone.
+"""Decides what follows from a gateway's answer to one emission.
 
 Three laws: nothing unknown is ever final; nothing unknown is ever sent again before asking; and a refusal speaks of
 one call only, so it is not final while another call of the emission may have been accepted (``duvida``).

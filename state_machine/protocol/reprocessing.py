@@ -76,7 +76,7 @@ def parecer(anterior: Anterior, finding: Finding, agora: datetime, politica: Pol
             return Parecer.PESSOAS
         case Found(nota=nota) if nota.situacao is Situacao.REJEITADA:
             return Parecer.ENVIA
-        case Absent() if anterior.id_externo is None:  # refused at the door: there never was a note
+        case Absent() if anterior.id_externo is None:  # refused on submission: there never was a note
             return Parecer.AUSENTE if anterior.andamento.duvida else Parecer.ENVIA
         case _:
             return Parecer.ESPERA

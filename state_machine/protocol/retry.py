@@ -1,4 +1,4 @@
-"""How long to wait before the same bytes go again, and before the next question; knows no answer and no clock."""
+"""The retry table: how long to wait before the same bytes go again, and before the next question."""
 
 from __future__ import annotations
 

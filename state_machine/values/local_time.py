@@ -1,4 +1,4 @@
-"""The clock on the wall of the people who issue invoices."""
+"""The local time of the people who issue invoices: America/Sao_Paulo."""
 
 from __future__ import annotations
 

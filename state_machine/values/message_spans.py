@@ -1,4 +1,4 @@
-"""Which of a turn's messages some words stand in; knows nothing of what they mean."""
+"""Which of a turn's messages some words stand in."""
 
 from __future__ import annotations
 

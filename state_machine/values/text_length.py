@@ -1,4 +1,4 @@
-"""How long a text is to WhatsApp, and how to cut it; knows nothing of what it says."""
+"""How long a text is to WhatsApp, and how to cut it."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest_asyncio
 
-from bot.extractors import Counted
+from bot.extractors import MeteredExtractor
 from extractor.contract import Context
 from extractor.hybrid import HybridExtractor
 from persistence.conversations import model_use
@@ -54,7 +54,7 @@ async def test_what_readings_take_adds_up_by_day(
     database: Database, server: ModelSimulator, hybrid: HybridExtractor
 ) -> None:
     """Two questions of a day are one row of its model; a reading by rules adds nothing."""
-    counted = Counted(hybrid, database, "um-modelo")
+    counted = MeteredExtractor(hybrid, database, "um-modelo")
     server.say(ANSWER, Reply(status=500), ANSWER)
     first = await counted.extract(UNREAD, HOJE)
     assert [c.trecho for c in first.candidates if c.origem == "modelo"] == ["lance maneiro"]
@@ -70,6 +70,6 @@ async def test_a_count_costs_no_turn(database: Database, server: ModelSimulator,
     """When the count can't be stored, the words were read all the same."""
     await as_owner(database.pool, "ALTER TABLE modelo_uso RENAME TO fora")
     server.say(ANSWER)
-    reading = await Counted(hybrid, database, "um-modelo").extract(UNREAD, HOJE)
+    reading = await MeteredExtractor(hybrid, database, "um-modelo").extract(UNREAD, HOJE)
     await as_owner(database.pool, "ALTER TABLE fora RENAME TO modelo_uso")
     assert reading.modelo_usado

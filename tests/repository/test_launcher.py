@@ -62,8 +62,8 @@ def test_it_makes_its_environment_once_and_starts_at_once_afterwards(clone: Path
     """The first start says what it does on stderr only; the next does nothing but start, well below 2 s."""
     first = launch(clone / "prosa", "--help", cwd=tmp_path)
     assert first.stdout == f"{clone / 'bot' / '__init__.py'} ['--help']\n", first.stderr
-    assert "making .venv" in first.stderr
-    assert "installing requirements/demo.lock" in first.stderr
+    assert "criando .venv" in first.stderr
+    assert "instalando requirements/demo.lock" in first.stderr
     took = []
     for _ in range(3):  # the quickest of them: others may hold the cores
         began = time.monotonic()
@@ -77,10 +77,10 @@ def test_it_installs_again_when_the_lock_changed_or_an_installation_was_interrup
     """The stamp is written last and holds the lock itself, so neither a change nor an interruption is missed."""
     (started / "requirements" / "demo.lock").write_text("# nothing, but newer\n")
     changed = launch(started / "prosa", cwd=started)
-    assert "installing requirements/demo.lock" in changed.stderr
-    assert "making .venv" not in changed.stderr
+    assert "instalando requirements/demo.lock" in changed.stderr
+    assert "criando .venv" not in changed.stderr
     (started / ".venv" / "demo.lock").unlink()
-    assert "installing requirements/demo.lock" in launch(started / "prosa", cwd=started).stderr
+    assert "instalando requirements/demo.lock" in launch(started / "prosa", cwd=started).stderr
     assert launch(started / "prosa", cwd=started).stderr == ""
 
 
@@ -90,7 +90,7 @@ def test_an_environment_that_was_only_half_made_is_made_again(clone: Path) -> No
     (clone / ".venv" / "unfinished").touch()
     (clone / ".venv" / "bin" / "python").symlink_to(sys.executable)
     done = launch(clone / "prosa", cwd=clone)
-    assert "making .venv" in done.stderr
+    assert "criando .venv" in done.stderr
     assert done.returncode == 0
     assert not (clone / ".venv" / "unfinished").exists()
 
@@ -109,7 +109,7 @@ def test_it_finds_its_clone_through_links_and_never_another_bot(started: Path, t
 def test_tests_get_their_tools(started: Path) -> None:
     """`prosa test` installs the lock with the tools, once, and passes its arguments on; other commands need no more."""
     done = launch(started / "prosa", "test", "-k", "x", cwd=started)
-    assert "installing requirements/dev.lock" in done.stderr
+    assert "instalando requirements/dev.lock" in done.stderr
     assert done.stdout.endswith("['test', '-k', 'x']\n")
     assert launch(started / "prosa", "test", cwd=started).stderr == ""
     assert launch(started / "prosa", "demo", cwd=started).stderr == ""
@@ -123,26 +123,26 @@ def test_servers_of_ours_are_installed_where_an_address_is_missing(clone: Path, 
     """With both addresses the base lock is enough; without one of them the embedded servers come too."""
     given = {name: value for name, value in SERVERS.items() if name != missing}
     lock = "base" if missing is None else "demo"
-    assert f"installing requirements/{lock}.lock" in launch(clone / "prosa", "serve", cwd=clone, **given).stderr
+    assert f"instalando requirements/{lock}.lock" in launch(clone / "prosa", "serve", cwd=clone, **given).stderr
     if missing is None:
         assert launch(clone / "prosa", "staff", cwd=clone, **given).stderr == ""
-        assert "installing requirements/demo.lock" in launch(clone / "prosa", "demo", cwd=clone, **given).stderr
+        assert "instalando requirements/demo.lock" in launch(clone / "prosa", "demo", cwd=clone, **given).stderr
 
 
 def test_addresses_are_found_where_the_settings_find_them(clone: Path) -> None:
     """The file that the settings are read from counts as much as the environment; a line without a value does not."""
     lines = [f"{name}={value}" for name, value in SERVERS.items()]
     (clone / ".env").write_text("\n".join(["# of the operator", f"export {lines[0]}", "PROSA_REDIS_URL=", ""]))
-    assert "installing requirements/demo.lock" in launch(clone / "prosa", "serve", cwd=clone).stderr
+    assert "instalando requirements/demo.lock" in launch(clone / "prosa", "serve", cwd=clone).stderr
     shutil.rmtree(clone / ".venv")
     (clone / ".env").write_text("\n".join(lines))
-    assert "installing requirements/base.lock" in launch(clone / "prosa", "serve", cwd=clone).stderr
+    assert "instalando requirements/base.lock" in launch(clone / "prosa", "serve", cwd=clone).stderr
 
 
 def test_figures_get_their_peers(started: Path) -> None:
     """`prosa bench` installs the lock with what it compares with."""
     done = launch(started / "prosa", "bench", "--rounds", "1", cwd=started)
-    assert "installing requirements/bench.lock" in done.stderr
+    assert "instalando requirements/bench.lock" in done.stderr
     assert done.stdout.endswith("['bench', '--rounds', '1']\n")
     assert launch(started / "prosa", "demo", cwd=started).stderr == ""
 
@@ -152,7 +152,7 @@ def test_an_older_commit_is_not_tested_with_newer_packages(started: Path) -> Non
     launch(started / "prosa", "test", cwd=started)
     (started / "requirements" / "demo.lock").write_text("# newer\n")
     launch(started / "prosa", cwd=started)
-    assert "installing requirements/dev.lock" in launch(started / "prosa", "test", cwd=started).stderr
+    assert "instalando requirements/dev.lock" in launch(started / "prosa", "test", cwd=started).stderr
 
 
 def test_a_package_without_its_hash_is_refused_and_leaves_no_stamp(started: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_package_without_its_hash_is_refused_and_leaves_no_stamp(started: Path
     (started / "requirements" / "demo.lock").write_text("sniffio==1.3.1\n")
     done = launch(started / "prosa", cwd=started)
     assert done.returncode != 0
-    assert "could not be installed" in done.stderr
+    assert "não foi possível instalar" in done.stderr
     assert not (started / ".venv" / "demo.lock").exists()
 
 
@@ -172,5 +172,5 @@ def test_without_a_python_it_says_what_to_install(clone: Path, tmp_path: Path) -
         (tools / name).symlink_to(shutil.which(name) or name)
     done = launch(clone / "prosa", cwd=clone, PATH=str(tools), PROSA_PYTHON="")
     assert done.returncode == 1
-    assert "needs Python 3.11 or newer" in done.stderr
+    assert "falta Python 3.11 ou mais novo" in done.stderr
     assert not (clone / ".venv").exists()

@@ -1,4 +1,4 @@
-"""Finds which issued note a request means, among the company's own; asks when several fit, guesses never."""
+"""Finds which issued note a request means, among the company's own; asks when several fit."""
 
 from __future__ import annotations
 

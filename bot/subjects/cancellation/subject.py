@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class Cancellation:
-    """The desk at which issued notes are cancelled."""
+    """Takes the turns that are about cancelling an issued note."""
 
     shows_reading = True
 

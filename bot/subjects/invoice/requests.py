@@ -1,4 +1,4 @@
-"""Answers what people ask about invoices already issued; changes no invoice, and no draft."""
+"""Answers what people ask about invoices already issued."""
 
 from __future__ import annotations
 

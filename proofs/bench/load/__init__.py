@@ -1,1 +1,1 @@
-"""The load: who presses, and the world around the house under measurement."""
+"""The load: who sends it, and the world around the product under measurement."""

@@ -1,4 +1,4 @@
-"""``python -m proofs.bench.load.generator``: presses a webhook with signed, distinct messages; prints JSON."""
+"""``python -m proofs.bench.load.generator``: loads a webhook with signed, distinct messages; prints JSON."""
 
 from __future__ import annotations
 

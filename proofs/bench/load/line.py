@@ -196,7 +196,7 @@ class _Poster(asyncio.Protocol):
 
 
 class _Graph(asyncio.Protocol):
-    """One connection of the house to Graph."""
+    """One connection of the product to Graph."""
 
     def __init__(self, line: Line) -> None:
         self._line = line

@@ -1,4 +1,4 @@
-"""Fills a database with sessions of the past by COPY, as a town leaves them behind; for the growth row only."""
+"""Fills a database with sessions of the past by COPY, for the growth row."""
 
 from __future__ import annotations
 

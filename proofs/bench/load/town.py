@@ -1,4 +1,4 @@
-"""The house as processes, between a cheap WhatsApp and the simulated gateway; it drives nobody."""
+"""The product as processes, between a cheap WhatsApp and the simulated gateway."""
 
 from __future__ import annotations
 

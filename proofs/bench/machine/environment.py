@@ -1,4 +1,4 @@
-"""The settings of a house under measurement: an operator's, but nobody waits for a person who is still typing."""
+"""The settings of a product under measurement: an operator's, without the wait for a person who is still typing."""
 
 from __future__ import annotations
 

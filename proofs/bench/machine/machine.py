@@ -1,4 +1,4 @@
-"""What it was measured on: processor, memory, versions, date, load; it names no person and no host."""
+"""What it was measured on: processor, memory, versions, date, load."""
 
 from __future__ import annotations
 

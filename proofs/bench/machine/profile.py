@@ -1,4 +1,4 @@
-"""Where a process spends its time, by part of the house and library, from py-spy's samples; nothing without py-spy."""
+"""Where a process spends its time, by part of the product and library, from py-spy's samples."""
 
 from __future__ import annotations
 

@@ -38,13 +38,13 @@ async def measure(place: Place, plan: Plan) -> list[Figure]:
     if apart:
         sides[APART] = partial(by_turns, place, pair, plan.seconds, apart=True)
     else:
-        plan.step("this system does not hold processes to cores: all share them")
+        plan.step("este sistema não prende processos a núcleos: todos os dividem")
     sides[TOGETHER] = partial(by_turns, place, pair, plan.seconds)
     for name, modules in NEEDS.items():
         if all(importlib.util.find_spec(module) for module in modules):
             sides[name] = partial(pressed, place, name, plan.seconds, apart=apart)
         else:
-            plan.step(f"{name} left out: install requirements/bench.lock")
+            plan.step(f"{name} ficou de fora: instale requirements/bench.lock")
     sides["empty"] = partial(pressed, place, "empty", min(plan.seconds, 3), apart=apart)
     sides["idle"] = partial(_idle, place, plan.seconds)
     sides["idle-empty"] = partial(pressed, place, "empty", plan.seconds, connections=1, pause=IDLE_PAUSE)

@@ -90,7 +90,7 @@ Crowd = Callable[[Callable[[], Awaitable[None]], float], Awaitable[None]]
 
 
 def kept_busy(at_once: int) -> Crowd:
-    """So many people at a time, each beginning anew when done: what the house can do."""
+    """So many people at a time, each beginning anew when done: what the product can do."""
 
     async def crowd(one: Callable[[], Awaitable[None]], end: float) -> None:
         async def walk() -> None:

@@ -20,7 +20,7 @@ CORPUS = ROOT / "tests" / "corpus" / "dev.jsonl"
 async def measure(_: Place, plan: Plan) -> list[Figure]:
     """Return the row's figures: none in an installation without the tests' corpus."""
     if not CORPUS.exists():
-        plan.step("extraction left out: no corpus in this installation")
+        plan.step("extraction ficou de fora: esta instalação não tem o corpus")
         return []
     await evaluate(CORPUS, RulesExtractor())  # warm: patterns are compiled at their first use
 

@@ -28,7 +28,7 @@ async def measure(place: Place, plan: Plan) -> list[Figure]:
         few = await stack.enter_async_context(place.database())
         many = await stack.enter_async_context(place.database())
         for url, sessions in ((few, FEW), (many, plan.sessions)):
-            plan.step(f"storing {sessions:,} sessions")
+            plan.step(f"gravando {sessions:,} sessões")
             await admit(url, (plan.rounds + 1) * PEOPLE)
             await seed(place.as_owner(url), sessions)
         offsets = {"few": 0, "many": 0}

@@ -53,7 +53,7 @@ async def measure(place: Place, plan: Plan) -> list[Figure]:
     found = await plan.in_turns(
         {"idle": lambda: idle(place, plan.seconds), "loaded": lambda: loaded(place, plan.seconds)}
     )
-    plan.step("profile")
+    plan.step("perfil")
     seen = await watched(place, min(plan.seconds, PROFILE_SECONDS))
     for ran in (*found["idle"], *found["loaded"], seen):
         if ran.wrong:

@@ -1,4 +1,4 @@
-"""The JSON of Meta's webhooks: composes envelopes and signs bytes; sends nothing."""
+"""The JSON of Meta's webhooks: composes envelopes and signs bytes."""
 
 from __future__ import annotations
 

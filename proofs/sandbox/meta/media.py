@@ -1,4 +1,4 @@
-"""The files that went up to the simulated Meta: bytes by media id, on disk when there is a home; judges no types."""
+"""The files that went up to the simulated Meta: bytes by media id, on disk when there is a home."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The simulated WhatsApp Cloud API: phones on one side, Graph on the other; it never knows what the bot is about."""
+"""The simulated WhatsApp Cloud API: phones on one side, Graph on the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a phone shows: users, bubbles, ticks; reads Meta's message shapes, decides nothing."""
+"""What a phone shows, read from Meta's message shapes: users, bubbles, ticks."""
 
 from __future__ import annotations
 

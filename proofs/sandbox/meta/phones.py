@@ -1,4 +1,4 @@
-"""The phones of the simulated users, folded from the ledger: conversations, ticks, subscriptions; sends nothing."""
+"""The phones of the simulated users, folded from the ledger: conversations, ticks, subscriptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Meta's limits on outbound messages: what the Cloud API refuses and with which code; keeps no state."""
+"""Meta's limits on outbound messages: what the Cloud API refuses and with which code."""
 
 from __future__ import annotations
 

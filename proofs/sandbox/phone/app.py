@@ -1,4 +1,4 @@
-"""The demo page as an aiohttp application; owns routes and limits, none of what they show."""
+"""The demo page as an aiohttp application: its routes and limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bytes that the demo page serves as they are: its own styles and modules, the chat's documents; makes none."""
+"""The bytes that the demo page serves as they are: its own styles and modules, the chat's documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of the demo page: sample messages and what each switch does; in pt-BR, without any logic."""
+"""The words of the demo page, in pt-BR: sample messages and what each switch does."""
 
 from __future__ import annotations
 

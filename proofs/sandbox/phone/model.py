@@ -1,4 +1,4 @@
-"""What stands on the demo phone: bubbles, files and what changes in them; plain records without behaviour."""
+"""What stands on the demo phone: bubbles, files and what changes in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the demo page needs from the rest, as protocols; knows neither simulators nor bot."""
+"""What the demo page needs from the rest, as protocols."""
 
 from __future__ import annotations
 

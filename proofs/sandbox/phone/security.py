@@ -1,4 +1,4 @@
-"""The page's locks: response headers, same-origin posts and the typed error answer; decides nothing about content."""
+"""The page's access control: response headers, same-origin posts and the typed error answer."""
 
 from __future__ import annotations
 

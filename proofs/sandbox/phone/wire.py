@@ -1,4 +1,4 @@
-"""The JSON between page and server: requests validated, records rendered; holds no behaviour."""
+"""The JSON between page and server: requests validated, records rendered."""
 
 from __future__ import annotations
 

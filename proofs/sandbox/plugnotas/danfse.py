@@ -1,4 +1,4 @@
-"""The printed page of a simulated note, one sheet of A4, stamped as a demonstration; fetches nothing."""
+"""The printed page of a simulated note, one sheet of A4, stamped as a demonstration."""
 
 from __future__ import annotations
 

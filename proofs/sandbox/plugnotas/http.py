@@ -1,4 +1,4 @@
-"""The HTTP face of the simulated PlugNotas: its routes, answers and error shapes; the book is kept elsewhere."""
+"""The HTTP face of the simulated PlugNotas: its routes, answers and error shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A note as the simulated PlugNotas keeps it, and the JSON shapes in which it speaks of it; decides nothing."""
+"""A note as the simulated PlugNotas keeps it, and the JSON shapes in which it speaks of it."""
 
 from __future__ import annotations
 

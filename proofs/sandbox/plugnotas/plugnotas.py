@@ -1,4 +1,4 @@
-"""The simulated PlugNotas: takes notes, plays the city, keeps the book that judges duplicates; renders nothing."""
+"""The simulated PlugNotas: takes notes, answers for the city, keeps the ledger that judges duplicates."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class PlugNotasSimulator(Simulator):
         return self.faults.strike(Fault.NO_UNIQUENESS, f"{prestador} {id_integracao}") is None
 
     def accept(self, payloads: list[dict[str, Any]]) -> tuple[str, list[Note]]:
-        """Take notes that passed the door: from here on they exist. Returns the protocol and the notes."""
+        """Take notes that passed validation: from here on they exist. Returns the protocol and the notes."""
         protocol = str(uuid.uuid4())
         taken = []
         for payload in payloads:

@@ -1,4 +1,4 @@
-"""What the simulated PlugNotas and its city refuse: missing fields at the door, rejections after; keeps no state.
+"""What the simulated PlugNotas refuses at once (missing fields), and what its city rejects later.
 
 Triggers that a person can use in the demo, besides the switch ``rejeitar``: a description that contains ``REJEITAR``
 (code E0314, as the national environment answers a service code that the city does not know), and a tomador whom the
@@ -46,7 +46,7 @@ def missing(note: Any) -> dict[str, str]:
 
 
 def rejection(note: Mapping[str, Any], *, closed: frozenset[str], forced: bool, words: str | None = None) -> str | None:
-    """Return the city's message (a JSON array as text) when it rejects a note that passed the door.
+    """Return the city's message (a JSON array as text) when it rejects a note that passed validation.
 
     ``closed`` are the CNPJs that the register shows as BAIXADA; ``forced`` is the switch, ``words`` what it says then.
     """

@@ -1,1 +1,1 @@
-"""Judges a storm by the books of the simulated Meta, gateway and register, and by what its people saw."""
+"""Judges a storm by the ledgers of the simulated Meta, gateway and register, and by what its people saw."""

@@ -1,4 +1,4 @@
-"""What a storm leaves behind: the simulators' books, read whole, and what the house's tables hold; judges nothing."""
+"""What a storm leaves behind: the simulators' ledgers, read whole, and what the product's tables hold."""
 
 from __future__ import annotations
 
@@ -137,8 +137,8 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """A note as the house's own table has it."""
+class RecordedNote:
+    """A note as the product's own table has it."""
 
     id_externo: str
     numero: str
@@ -148,7 +148,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """What the house's tables hold: asked for what is still open or missing, never for what a person confirmed.
+    """What the product's tables hold: asked for what is still open or missing, never for what a person confirmed.
 
     ``inbox`` are all its keys, ``hints`` the stored bodies of the gateway's webhooks as canonical JSON, ``emissions``
     (id_integracao, status) of every attempt; ``open_rows`` counts per table what is still to be done or went wrong.
@@ -157,7 +157,7 @@ class House:
     sessions: Sequence[Session]
     inbox: frozenset[str]
     hints: frozenset[str]
-    notes: Sequence[Kept]
+    notes: Sequence[RecordedNote]
     emissions: Sequence[tuple[str, str]]
     open_rows: Mapping[str, int]
 

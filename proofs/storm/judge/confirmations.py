@@ -1,4 +1,4 @@
-"""What people saw and what they said yes to, read from Meta's book alone; knows nothing of the product's code.
+"""What people saw and what they said yes to, read from Meta's ledger alone.
 
 The labels of a summary are read as a person reads them; a summary that cannot be read so confirms nothing.
 """

@@ -1,4 +1,4 @@
-"""Says whether a storm was one: whole books, the crowd of the plan, and every blow and fault that its size demands."""
+"""Tells whether a storm was one: whole ledgers, the people of the plan, and every fault that its size demands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holds every file on a phone against the note of its person: content, media type, name, caption, once each."""
+"""Compares every file on a phone with the note of its person: content, media type, name, caption, once each."""
 
 from __future__ import annotations
 

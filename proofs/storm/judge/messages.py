@@ -1,4 +1,4 @@
-"""Judges what stands on the phones: told once, told all, told the truth; looks into no file."""
+"""Judges the messages on the phones: each once, none missing, all true."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads the authority's book and holds every field of every note against what its person saw and had planned to say."""
+"""Compares every field of every note in the authority's ledger with what its person saw and had planned to say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verdict over a storm: gathers what each subject of the judge found; pure, so that it can be shown to fail."""
+"""The verdict over a storm: a pure function of what each subject of the judge found."""
 
 from __future__ import annotations
 

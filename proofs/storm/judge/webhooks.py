@@ -1,4 +1,4 @@
-"""Holds the webhooks of Meta and of the gateway against what was stored: nothing that got a 2xx may be missing."""
+"""Compares the webhooks of Meta and of the gateway with what was stored: nothing that got a 2xx may be missing."""
 
 from __future__ import annotations
 

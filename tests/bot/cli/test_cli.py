@@ -205,7 +205,7 @@ def test_the_doctor_ends_with_what_it_found(prosa: Prosa) -> None:
         (("demo", "--port", "x"), "O valor de --port não serve."),
         (("demo", "--nada"), "A opção --nada não existe."),
         (("nada",), "Não há esse comando"),
-        (("replay",), "Falta row."),
+        (("replay",), "Falta linha."),
     ],
 )
 def test_words_typed_wrongly_are_told_in_portuguese(prosa: Prosa, words: tuple[str, ...], said: str) -> None:
@@ -216,20 +216,27 @@ def test_words_typed_wrongly_are_told_in_portuguese(prosa: Prosa, words: tuple[s
     assert "--help" in told.stderr
 
 
-ENGLISH = re.compile(r"\b(?:Options|Arguments|Commands|Usage|Show this|default|required|Nothing|Error)\b")
+LIBRARY = "Options|Arguments|Commands|Usage|Show this|default|required|Nothing|Error|OPTIONS|COMMAND|ARGS"
+TYPES = "str|int|float|bool|path|file|text|integer|range|choice|list|row"
+COMMON = "the|and|of|with|without|from|this|that|not|is|are|each|number|name|word|what|which|only|once|again"
+ENGLISH = re.compile(rf"\b(?:{LIBRARY}|{COMMON})\b|[<{{\[](?:{TYPES})\b")
+OPTION = re.compile(r"--[a-z-]+")  # names of options and commands are fixed, and often English
 
 
 def test_every_help_is_in_portuguese(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """No command's help has a word of the library's English."""
+    """No command's help has a word of the library's English or a common one of ours, nor shows what is hidden."""
     monkeypatch.setattr(rich_utils, "MAX_WIDTH", 200)
     group = typer.main.get_command(app)
     cli_words._translate(group)
+    commands = {command.name for command in cli_words._tree(group)}
     for command in cli_words._tree(group):
         with contextlib.suppress(typer.Exit):
             command.main(["--help"], prog_name="prosa", standalone_mode=False)
         said = capsys.readouterr().out
         assert "Mostra esta ajuda e termina." in said
-        assert ENGLISH.findall(said) == []
+        hidden = [parameter.name for parameter in command.params if getattr(parameter, "hidden", False)]
+        assert [name for name in hidden if f"[{name}]" in said] == []
+        assert [word for word in ENGLISH.findall(OPTION.sub("", said)) if word not in commands] == []
 
 
 def test_an_unforeseen_failure_of_a_command_is_not_taken_for_wrong_words(prosa: Prosa) -> None:

@@ -20,7 +20,7 @@ def test_arguments_go_to_pytest_alone(capfd: pytest.CaptureFixture[str]) -> None
     """With arguments no other step runs."""
     assert selftest.run(["--version"]) == 0
     said = capfd.readouterr()
-    assert "style" not in said.err
+    assert "estilo" not in said.err
     assert "pytest" in said.out + said.err
 
 
@@ -33,8 +33,8 @@ def test_it_stops_at_the_first_step_that_fails(
     monkeypatch.setattr(selftest, "ROOT", tmp_path)
     assert selftest.run([]) == 1
     said = capfd.readouterr()
-    assert "style" in said.err
-    assert "format" not in said.err
+    assert "estilo" in said.err
+    assert "formato" not in said.err
 
 
 def test_an_installed_package_says_that_tests_need_a_clone(
@@ -92,12 +92,12 @@ def test_a_step_that_hangs_is_ended(
     """Past its time it says where it stands, and it is gone with whatever it started; the steps behind do not run."""
     (tmp_path / "tests").mkdir()
     monkeypatch.setattr(selftest, "ROOT", tmp_path)
-    monkeypatch.setattr(selftest, "STEPS", (("types", ("-c", HANGS), 1.0), ("layers", ("-c", ""), 1.0)))
+    monkeypatch.setattr(selftest, "STEPS", (("tipos", ("-c", HANGS), 1.0), ("camadas", ("-c", ""), 1.0)))
     assert selftest.run([]) == 1
     said = capfd.readouterr().err
-    assert "the step types is ended" in said
+    assert "a etapa tipos foi encerrada" in said
     assert "where_it_hangs" in said
-    assert "layers" not in said
+    assert "camadas" not in said
     other = int((tmp_path / "other").read_text())
     end = time.monotonic() + PATIENCE
     while psutil.pid_exists(other) and psutil.Process(other).status() != psutil.STATUS_ZOMBIE:

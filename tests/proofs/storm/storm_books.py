@@ -16,7 +16,7 @@ from proofs.sandbox.ledger import Record
 from proofs.sandbox.plugnotas.danfse import render_pdf
 from proofs.sandbox.plugnotas.model import Note
 from proofs.sandbox.plugnotas.nfse_xml import render_xml
-from proofs.storm.judge.books import Evidence, House, Kept, Session, read_book
+from proofs.storm.judge.books import Evidence, House, RecordedNote, Session, read_book
 from proofs.storm.judge.verdict import Verdict, judge
 from proofs.storm.judge.webhooks import canonical
 from proofs.storm.plan import Kind, Plan
@@ -227,7 +227,7 @@ class Stage:
                 sessions=[Session(*row) for row in self.sessions],
                 inbox=frozenset(self.inbox),
                 hints=frozenset(map(canonical, self.hints)),
-                notes=[Kept(*row) for row in self.kept],
+                notes=[RecordedNote(*row) for row in self.kept],
                 emissions=[(row[0], row[1]) for row in self.emissions],
                 open_rows=self.open_rows,
             ),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from proofs.storm.command import LABELS
 from proofs.storm.judge.verdict import BROKEN, KEPT, Verdict
 from tests.proofs.storm.storm_books import Stage, another_note, good
 from tests.proofs.storm.storm_wishes import ANA, CAIO, DORA, PEOPLE, wish
@@ -23,6 +24,12 @@ def test_one_confirmation_and_one_note_each_is_what_was_promised() -> None:
     assert found.judged["files"] == 2 * PEOPLE
     assert found.judged["fields of notes"] > 25 * PEOPLE
     assert found.exercised["cancellations"] == found.exercised["refusals with a second attempt"] == 1
+
+
+def test_everything_in_a_verdict_has_its_name_in_portuguese() -> None:
+    """The operator's table shows a label for each list of faults and each count, and no label is left over."""
+    found = good().verdict()
+    assert LABELS.keys() == {*found.faults, *found.judged, *found.exercised}
 
 
 def two_sessions(stage: Stage) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.http.json_body import json_object, parse_json
-from gateway.plugnotas.nota import codes, parse_nota
+from gateway.plugnotas.note import codes, parse_nota
 from state_machine.protocol.emission import Situacao
 
 BASE = {"id": "5bb4", "idIntegracao": "zap-1-1"}

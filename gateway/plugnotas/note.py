@@ -1,4 +1,4 @@
-"""Owns the reading of PlugNotas' descriptions of a note; refuses what it cannot recognise rather than guess."""
+"""Owns the reading of PlugNotas' descriptions of a note; refuses what it does not recognise."""
 
 from __future__ import annotations
 
