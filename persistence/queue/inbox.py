@@ -10,12 +10,10 @@ from datetime import timedelta
 from itertools import chain
 from typing import TYPE_CHECKING, cast
 
-import asyncpg
-
 from persistence.db.jsontext import clean
 from persistence.db.outage import DatabaseAwayError, is_objection, is_outage
 from persistence.db.patience import Patience, Waiting
-from persistence.queue.entrance import PUT_HOPEFULLY, entering
+from persistence.queue.entrance import entering
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,7 +37,7 @@ LONGEST = 64 * 1024 * 1024  # characters of a batch; PostgreSQL takes up to 256 
 MAX_WAITING = 20_000  # arrivals held in memory; beyond it the sender keeps them (503)
 PUT_SECONDS = 10.0  # Meta gives up after 5 to 20 s by various accounts; later than this is as good as never
 FLUSH_SECONDS = 10.0  # a database slower than this is away
-TRIES = 3  # after a deadlock, a key that another brought first, or on connections that a restart of the database cut
+TRIES = 3  # after a deadlock, or on connections that a restart of the database cut
 
 
 @dataclass(slots=True, eq=False)
@@ -191,7 +189,7 @@ class Inbox:
 
     async def _insert(self, arrivals: Sequence[Arrival]) -> set[str] | None:
         """Return the keys that were new; ``None`` when all were."""
-        sql, arguments = entering(arrivals, hopefully=True)
+        sql, arguments = entering(arrivals)
         if len(arrivals) > 1 and len(arguments[0]) > LONGEST:
             return await self._insert_halves(arrivals)
         for attempt in range(1, TRIES + 1):
@@ -199,10 +197,8 @@ class Inbox:
                 async with asyncio.timeout(FLUSH_SECONDS):
                     row = await self._database.pool.fetchrow(sql, self._debounce, *arguments)
             except Exception as error:
-                overtaken = sql is PUT_HOPEFULLY and isinstance(error, asyncpg.UniqueViolationError)
-                if attempt == TRIES or not (overtaken or is_outage(error)):
+                if attempt == TRIES or not is_outage(error):
                     raise
-                sql, arguments = entering(arrivals)
                 await asyncio.sleep(random.uniform(0, 0.05))  # noqa: S311 - only so that two rivals don't meet again
             else:
                 return None if row["novas"] == len(arrivals) else set(row["chaves"] or ())
