@@ -70,18 +70,11 @@ def apagar(
         conversas.extend((await remove(connection, quem, motivo, Pedinte())).conversas)
 
     async def forget(storage: Storage) -> None:
-        from redis.asyncio import Redis
-
-        from persistence.conversations.redis_line import RedisLine
+        from persistence.conversations.redis_line import RedisLine, connect
         from persistence.conversations.sessions import LiveSessions
 
-        redis = Redis.from_url(storage.redis_url)
-        line = RedisLine(redis, REDIS_SECONDS)
-        try:
-            erased = await LiveSessions(line, 0).erase(conversas)
-        finally:
-            await line.close()
-            await redis.aclose()
+        async with connect(storage.redis_url, REDIS_SECONDS) as redis:
+            erased = await LiveSessions(RedisLine(redis, REDIS_SECONDS), 0).erase(conversas)
         typer.echo("Apagado. As notas fiscais e a auditoria ficam.")
         if not erased:
             fail("O Redis não reescreveu seu arquivo: quando ele voltar, rode BGREWRITEAOF nele (redis-cli).")

@@ -6,11 +6,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from redis.asyncio import Redis
-
 from bot.budgets import Budgets
 from bot.policy import limits_of
-from persistence.conversations.redis_line import RedisLine
+from persistence.conversations.redis_line import RedisLine, connect
 from persistence.conversations.sessions import LiveSessions
 from persistence.db.engine import Database
 from persistence.queue.backlog import Backlog
@@ -20,6 +18,8 @@ from telemetry.metrics import Metrics
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection
+
+    from redis.asyncio import Redis
 
     from bot.settings import Settings
 
@@ -51,10 +51,9 @@ async def open_stores(
         metrics = Metrics()
         database = await Database.open(database_url)
         stack.push_async_callback(database.close)
-        redis = Redis.from_url(redis_url, socket_timeout=REDIS_TIMEOUT, socket_connect_timeout=REDIS_TIMEOUT)
+        redis = connect(redis_url, REDIS_TIMEOUT)
         stack.push_async_callback(redis.aclose)
         line = RedisLine(redis, REDIS_TIMEOUT)
-        stack.push_async_callback(line.close)
         inbox = Inbox(database, settings.debounce_seconds)
         stack.push_async_callback(inbox.close)
         lanes = Lanes(database, LANE_LEASE_SECONDS)

@@ -73,16 +73,13 @@ FROM novas
 
 # ``$2`` is one JSON list of arrivals, each with its fields in order (``_row``): that costs us a fraction of an array
 # for each column, and PostgreSQL no more. It is read in order, so the rows of one lane keep theirs.
-_PUT = """
+PUT = f"""
 WITH novas AS (
     INSERT INTO inbox (chave, lane, tipo, payload, correlacao)
     SELECT e->>0, e->>1, e->>2, e->3, e->>4 FROM jsonb_array_elements($2::text::jsonb) AS a(e)
-    {unless_known}
+    ON CONFLICT (chave) DO NOTHING
     RETURNING chave, lane, estado
-), {awake}"""
-PUT = _PUT.format(unless_known="ON CONFLICT (chave) DO NOTHING", awake=_AWAKE)
-# Costs less, but objects if a key is there twice or another transaction is bringing it; nothing is stored then.
-PUT_HOPEFULLY = _PUT.format(unless_known="WHERE (SELECT true FROM inbox i WHERE i.chave = e->>0) IS NULL", awake=_AWAKE)
+), {_AWAKE}"""  # noqa: S608 - our own constants
 
 # With ticks among them, whose fields come last: what they settle is done when it enters.
 PUT_WITH_TICKS = f"""
@@ -114,12 +111,10 @@ SELECT count(*) AS novas, NULL AS chaves, CASE WHEN count(*) > 0 THEN pg_notify(
 _NO_TICK = (None, None, None, None)
 
 
-def entering(arrivals: Sequence[Arrival], *, hopefully: bool = False) -> tuple[str, tuple[Any, ...]]:
+def entering(arrivals: Sequence[Arrival]) -> tuple[str, tuple[Any, ...]]:
     """Return the statement for ``arrivals`` and what it takes after ``$1``; of two equal keys the first counts.
 
-    It gives ``novas``, and in ``chaves`` which, if not all are. ``hopefully``: the statement may end with
-    ``asyncpg.UniqueViolationError``, and is then to be asked for again without. Raises ``UnstorableError`` for what
-    has no bottom.
+    It gives ``novas``, and in ``chaves`` which, if not all are. Raises ``UnstorableError`` for what has no bottom.
     """
     if any(arrival.tick for arrival in arrivals):
         told = [arrival.tick.columns() if arrival.tick else _NO_TICK for arrival in arrivals]
@@ -128,7 +123,7 @@ def entering(arrivals: Sequence[Arrival], *, hopefully: bool = False) -> tuple[s
         [arrival] = arrivals
         chave, lane, tipo, payload, correlacao = _row(arrival)
         return PUT_ONE, (clean(chave), clean(lane), tipo, storable(payload), correlacao, arrival.imediato)
-    return PUT_HOPEFULLY if hopefully else PUT, _many(arrivals, [_row(arrival) for arrival in arrivals])
+    return PUT, _many(arrivals, [_row(arrival) for arrival in arrivals])
 
 
 def _row(a: Arrival) -> tuple[Any, ...]:

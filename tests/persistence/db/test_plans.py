@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 INDEX = re.compile(r"Index (?:Only )?Scan (?:using|on) (?!ix_lanes_ready)")
 HOT = {
     "put": entrance.PUT,
-    "put_hopefully": entrance.PUT_HOPEFULLY,
     "put_one": entrance.PUT_ONE,
     "put_with_ticks": entrance.PUT_WITH_TICKS,
     "claim": lanes._CLAIM,
