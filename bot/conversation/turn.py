@@ -9,7 +9,6 @@ from bot.budgets import Voice
 from bot.conversation.inbound import next_arrival
 from bot.conversation.subject import Turn
 from bot.conversation.typing_indicator import Courtesies
-from bot.loops.micro_batch import Gathered
 from persistence.conversations import conversations
 from persistence.db.clock import DatabaseClock
 
@@ -27,7 +26,7 @@ class Conversations:
     """Handler of people's messages; ``subjects`` are asked in their order."""
 
     def __init__(self, database: Database, messenger: Messenger, budgets: Budgets, subjects: Sequence[Subject]) -> None:
-        self._who = Gathered(partial(conversations.find, database))
+        self._database = database
         self._courtesies = Courtesies(messenger)
         self._budgets = budgets
         self._subjects = subjects
@@ -35,7 +34,7 @@ class Conversations:
     async def on_messages(self, lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:
         """Take one turn from the head of a user's messages; returns the rows that it consumed."""
         chegada = next_arrival(lease.lane, rows)
-        conversa = await self._who.ask(chegada.contato)
+        conversa = await conversations.find(self._database, chegada.contato)
         turn = Turn(lease, chegada, conversa, DatabaseClock(conversa.agora), partial(self._voice, lease.lane))
         shown = chegada.rows[-1].tentativas > 0  # at the first attempt
         for subject in self._subjects:

@@ -16,7 +16,6 @@ from state_machine.cancellation.machine import CONVERSANDO
 from state_machine.machine.states import ESPERAM_USUARIO
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
     from persistence.db.connection import Connection
@@ -59,7 +58,7 @@ _FIND = f"""
 SELECT {", ".join(f"e.{name}" for name in Empresa.__slots__)}, s.sessao_id, s.versao AS sessao_versao, c.orientada_em,
     c.atendente_id IS NOT NULL AS atendida, k.id IS NOT NULL AS cancelando, now() AS agora,
     '+' || coalesce(p.telefone, u.telefone) AS telefone
-FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS p(conversa, telefone, lugar)
+FROM (VALUES ($1::text, $2::text)) AS p(conversa, telefone)
 LEFT JOIN conversas c ON c.conversa = p.conversa
 LEFT JOIN usuario t ON t.telefone = p.telefone
 LEFT JOIN usuario u ON u.id = CASE WHEN p.telefone IS NULL THEN c.usuario_id ELSE t.id END
@@ -71,14 +70,12 @@ LEFT JOIN LATERAL (
 LEFT JOIN LATERAL (
     SELECT id FROM cancelamento WHERE conversa = p.conversa AND estado IN ({literals(CONVERSANDO)}) LIMIT 1
 ) k ON true
-ORDER BY p.lugar
 """  # noqa: S608 - our own constants
 
 
-async def find(database: Database, contatos: Sequence[Contato]) -> list[Conversa]:
-    """Return what we know of each of those who write, in their order."""
-    telefones = [_canonical_or_none(contato.wa_id) for contato in contatos]
-    return list(map(_conversa, await database.pool.fetch(_FIND, [c.conversa for c in contatos], telefones)))
+async def find(database: Database, contato: Contato) -> Conversa:
+    """Return what we know of who writes."""
+    return _conversa(await database.pool.fetchrow(_FIND, contato.conversa, _canonical_or_none(contato.wa_id)))
 
 
 def _issuer(*, by_phone: bool) -> Any:

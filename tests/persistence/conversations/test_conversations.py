@@ -30,10 +30,10 @@ async def database(database_url: str) -> AsyncIterator[Database]:
     await database.close()
 
 
-async def test_several_who_write_are_found_in_their_order(database: Database) -> None:
-    """Each with the own company and the session that waits, whoever else is asked about in the same statement."""
+async def test_who_writes_is_found_with_company_and_session(database: Database) -> None:
+    """By phone, or by what the conversation was before; a number that we don't know has neither."""
     await add_company(database, replace(COMPANY, usuarios=(ANA.endereco,)))
-    unknown, first = await conversations.find(database, [BIA, ANA])
+    unknown, first = [await conversations.find(database, who) for who in (BIA, ANA)]
     assert (unknown.empresa, unknown.ativa, unknown.orientada_em) == (None, None, None)
     assert first.empresa is not None
     assert first.ativa is None
@@ -41,7 +41,7 @@ async def test_several_who_write_are_found_in_their_order(database: Database) ->
         await conversations.greet(connection, ANA, 1)
         sessao = Sessao("221126-aaaaaaaa", ANA.conversa, first.empresa.id, first.empresa.razao_social)
         sessao, _ = await snapshots.save(connection, sessao, telefone=ANA.wa_id)
-    again, unknown, hidden = await conversations.find(database, [ANA, BIA, HIDDEN])
+    again, unknown, hidden = [await conversations.find(database, who) for who in (ANA, BIA, HIDDEN)]
     assert (again.empresa, again.ativa) == (first.empresa, (sessao.sessao_id, 1))
     assert unknown.empresa is None
     assert hidden == replace(again, agora=hidden.agora)
