@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import structlog
 
-from bot.loops.lease_renewal import Kept
 from persistence.db.outage import is_outage
 
 if TYPE_CHECKING:
@@ -105,18 +104,21 @@ class Pump(Generic[T]):
 
     async def _piece(self, piece: T, rings: int) -> bool:
         """Work on it, and say whether more may be due now; somebody had rung ``rings`` times before it was claimed."""
-        with Kept(self._lease_seconds, lambda: asyncio.create_task(self._keep(piece), name=f"{self._name}:lease")):
+        keeping = asyncio.create_task(self._keep(piece), name=f"{self._name}:lease")
+        try:
             follows = await self._work(piece) is not False
+        finally:
+            keeping.cancel()
         return follows or rings != self._rings  # whoever rang meanwhile may have found the way blocked by this piece
 
     async def _keep(self, piece: T) -> None:
         while True:
+            await asyncio.sleep(self._lease_seconds / 3)  # two renewals may fail before the lease runs out
             try:
                 if not await self._renew(piece):
                     return  # settled just now, or another's: a late commit is refused by its epoch
             except Exception as error:  # noqa: BLE001 - the next one may succeed; else the lease runs out
                 log.warning("lease_not_renewed", component=self._name, error=type(error).__name__)
-            await asyncio.sleep(self._lease_seconds / 3)  # two renewals may fail before the lease runs out
 
     def _ended(self, task: asyncio.Task[bool]) -> None:
         self._running.discard(task)

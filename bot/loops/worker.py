@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import structlog
 
-from bot.loops.lease_renewal import Kept
 from bot.loops.supervision import origin
 from persistence.db.outage import is_outage, ran_out_of_time
 from persistence.queue.lanes import (
@@ -173,8 +172,11 @@ class LaneWorker:
         try:
             try:
                 async with asyncio.TaskGroup() as group:
-                    with Kept(self._lanes.lease_seconds, lambda: group.create_task(self._keep(lease))):
+                    keeping = group.create_task(self._keep(lease))
+                    try:
                         await self._work(lease, work)
+                    finally:
+                        keeping.cancel()
             except* LeaseLost:
                 self._metrics.leases_lost.inc()
                 log.warning("lease_lost", lane=tag(lease.lane), epoch=lease.epoch)
@@ -189,6 +191,7 @@ class LaneWorker:
 
     async def _keep(self, lease: Lease) -> None:
         while True:
+            await asyncio.sleep(self._lanes.lease_seconds / 3)  # two renewals may fail before the lease runs out
             try:
                 held = await self._lanes.renew(lease)
             except Exception as error:
@@ -197,7 +200,6 @@ class LaneWorker:
             else:
                 if not held and not lease.given_back:
                     raise LeaseLost
-            await asyncio.sleep(self._lanes.lease_seconds / 3)  # two renewals may fail before the lease runs out
 
     async def _spared(self, lease: Lease, row: InboxRow) -> bool:
         """Keep a lane whose owners keep dying from the others: apart in time, and quarantined in the end."""
