@@ -7,16 +7,14 @@ import random
 from collections import deque
 from dataclasses import dataclass
 from datetime import timedelta
-from itertools import chain
 from typing import TYPE_CHECKING, cast
 
 from persistence.db.jsontext import clean
 from persistence.db.outage import DatabaseAwayError, is_objection, is_outage
-from persistence.db.patience import Patience, Waiting
 from persistence.queue.entrance import entering
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
@@ -41,7 +39,8 @@ TRIES = 3  # after a deadlock, or on connections that a restart of the database 
 
 
 @dataclass(slots=True, eq=False)
-class _Caller(Waiting):
+class _Caller:
+    answer: asyncio.Future[int]
     arrivals: Sequence[Arrival]
 
 
@@ -50,7 +49,6 @@ class _Write:
     """A batch on its way since then, by the event loop's clock."""
 
     since: float
-    callers: list[_Caller]
 
 
 class Inbox:
@@ -63,7 +61,7 @@ class Inbox:
     def __init__(self, database: Database, debounce_seconds: float, *, put_seconds: float = PUT_SECONDS) -> None:
         self._database = database
         self._debounce = timedelta(seconds=debounce_seconds)
-        self._patience = Patience(put_seconds, self._everybody)
+        self._put_seconds = put_seconds
         self._waiting: deque[_Caller] = deque()
         self._writing: list[_Write] = []
         self._waiting_rows = 0
@@ -74,19 +72,21 @@ class Inbox:
         """Store ``arrivals`` in list order and return how many were new; returns only after the commit.
 
         Raises ``DatabaseAwayError`` (send again later), ``UnstorableError``, or what the database objects to in them.
-        Nobody waits longer than ``put_seconds``, a hundredth more at most; what was being written may still be stored.
+        Nobody waits longer than ``put_seconds``; what was being written may still be stored.
         """
         if not arrivals:
             return 0
         if self._waiting and self._waiting_rows + len(arrivals) > MAX_WAITING:
             raise DatabaseAwayError("too many arrivals are waiting for the database")
-        loop = asyncio.get_running_loop()
-        caller = _Caller(loop.time(), loop.create_future(), arrivals)
+        caller = _Caller(asyncio.get_running_loop().create_future(), arrivals)
         self._waiting.append(caller)
         self._waiting_rows += len(arrivals)
         self._see_to(arrivals)
-        self._patience.begin()
-        return await caller.answer
+        try:
+            async with asyncio.timeout(self._put_seconds):
+                return await caller.answer
+        except TimeoutError as error:
+            raise DatabaseAwayError("the database did not answer in time") from error
 
     def _see_to(self, arrivals: Sequence[Arrival]) -> None:
         if self._flushers:
@@ -140,7 +140,7 @@ class Inbox:
             while self._slow_in() <= 0 and (batch := self._take()):
                 if self._waiting:
                     self._help_later(HELP_SECONDS)
-                write = _Write(asyncio.get_running_loop().time(), batch)
+                write = _Write(asyncio.get_running_loop().time())
                 self._writing.append(write)
                 try:
                     await self._settle(batch)
@@ -150,9 +150,6 @@ class Inbox:
             self._flushers.discard(cast("asyncio.Task[None]", asyncio.current_task()))  # the callback comes later
             if self._waiting:  # another writer is at work, or this one was stopped
                 self._help_later(self._slow_in())
-
-    def _everybody(self) -> Iterator[_Caller]:
-        return chain(self._waiting, *(write.callers for write in self._writing))
 
     def _take(self) -> list[_Caller]:
         batch: list[_Caller] = []
