@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-import httpx
-
+from gateway.http.wire import BUSY, NotSentError
 from state_machine.protocol.breaker import Breaker, Probes
 
 if TYPE_CHECKING:
@@ -98,11 +97,11 @@ class Lines:
     def call(self, company: str, kind: CallKind) -> Iterator[Breaker]:
         """Take a place for one call and return the breaker that hears of it.
 
-        Raises ``httpx.PoolTimeout`` at once when there is none: nothing was sent, and nobody waits in a slot.
+        Raises ``NotSentError`` at once when there is none: nothing was sent, and nobody waits in a slot.
         """
         line, all_of_kind, quota = self._line(company, kind), self._kinds[kind], self._quotas[kind]
         if line.running >= quota.company or all_of_kind.running >= quota.all:
-            raise httpx.PoolTimeout("all places of this line are taken")
+            raise NotSentError(BUSY, "all places of this line are taken")
         line.running += 1
         all_of_kind.running += 1
         try:

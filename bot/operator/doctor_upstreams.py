@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
 
-import httpx
 from yarl import URL
 
 from bot.operator.doctor import SECONDS, about_clock, aviso, falha, ok
 from gateway.http.client import Destination, origin
+from gateway.http.wire import NoAnswerError
 
 if TYPE_CHECKING:
     from bot.operator.doctor import Achado
@@ -36,7 +36,9 @@ async def _ask(base: str, path: str, headers: dict[str, str]) -> Answer | str:
     try:
         async with Destination(base, timeout=SECONDS, guard=_nothing_open, headers=headers) as way:
             return await way.request("GET", path)
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+    except NoAnswerError as error:
+        return error.reason
+    except ValueError as error:  # an address that is none
         return type(error).__name__
 
 

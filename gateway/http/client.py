@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Self
 
-import httpx
 from yarl import URL
 
-from gateway.http.wire import Answer, Wire
+from gateway.http.wire import BUSY, Answer, InvalidAddressError, MaybeSentError, NoAnswerError, Wire
 from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
@@ -121,9 +120,9 @@ class Destination:
         ``breaker`` hears how the service fares: no whole answer, or a 5xx, is a failure; that our own connections are
         busy says nothing of it. Whoever calls asks it first.
 
-        Raises ``httpx.HTTPError`` for everything that the network does (the deadline of the whole call counts as
-        ``httpx.ReadTimeout``: what was sent may have been taken), ``ForbiddenDestinationError`` and the guard's own
-        error for what we did wrong.
+        Raises ``NotSentError`` or ``MaybeSentError`` for everything that the network does (at the deadline of the whole
+        call the second), ``ForbiddenDestinationError``, ``InvalidAddressError`` and the guard's own error for what we
+        did wrong.
         """
         started = time.monotonic()
         status, body, failure = None, b"", None
@@ -133,9 +132,9 @@ class Destination:
             status, body = answer.status, answer.body
         except TimeoutError as error:
             failure = "Deadline"
-            raise httpx.ReadTimeout("the whole call took too long") from error
-        except httpx.HTTPError as error:
-            failure = type(error).__name__
+            raise MaybeSentError("ReadTimeout", "the whole call took too long") from error
+        except NoAnswerError as error:
+            failure = error.reason
             raise
         else:
             return answer
@@ -156,7 +155,7 @@ class Destination:
 
 
 def _tell(breaker: Breaker, status: int | None, failure: str | None) -> None:
-    if (failure and failure != httpx.PoolTimeout.__name__) or (status is not None and status >= SERVER_ERROR):
+    if (failure and failure != BUSY) or (status is not None and status >= SERVER_ERROR):
         breaker.failed()
     elif status is not None:  # neither: we were cancelled, or the call never left us
         breaker.succeeded()
@@ -169,5 +168,5 @@ def _address(base: str, path: str) -> URL:
         url = URL(whole, encoded=whole.isascii() and whole.isprintable() and " " not in whole)  # nothing rewritten
         origin(url)  # a port that is none shows only when it is asked for
     except ValueError as error:
-        raise httpx.InvalidURL(str(error)) from error
+        raise InvalidAddressError(str(error)) from error
     return url

@@ -1,11 +1,11 @@
-"""Carries one request over aiohttp's connections and says, with httpx's errors, how far it came when no answer did."""
+"""Carries one request over aiohttp's connections, and says whether it may have been taken where no answer came."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import aiohttp
 import httpx
@@ -24,10 +24,52 @@ KEEP_SECONDS = 5.0
 CHUNK = 64 * 1024
 
 
-class BodyTooLargeError(ProsaError, httpx.RemoteProtocolError):
+class NoAnswerError(ProsaError):
+    """No whole answer came: ``NotSentError`` or ``MaybeSentError``; ``reason`` is the word that is recorded."""
+
+    code = "no_answer"
+
+    def __init__(self, reason: str, detail: str = "") -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+
+
+class NotSentError(NoAnswerError):
+    """No byte of the request has left: sending it again is safe."""
+
+    code = "not_sent"
+
+
+class MaybeSentError(NoAnswerError):
+    """The request may have been taken."""
+
+    code = "maybe_sent"
+
+
+class BodyTooLargeError(MaybeSentError):
     """The answer is longer than we are willing to read."""
 
     code = "body_too_large"
+
+    def __init__(self, most: int) -> None:
+        super().__init__("BodyTooLargeError", f"more than {most} bytes")
+
+
+class InvalidAddressError(ProsaError, ValueError):
+    """An address that nothing can be sent to."""
+
+    code = "invalid_address"
+
+
+BUSY = "PoolTimeout"  # the reason when our own connections are all in use
+_FAILURES: Final = (  # the first that fits
+    (aiohttp.ConnectionTimeoutError, NotSentError, "ConnectTimeout"),
+    (aiohttp.ClientConnectorError, NotSentError, "ConnectError"),
+    (aiohttp.ServerDisconnectedError, MaybeSentError, "RemoteProtocolError"),
+    (aiohttp.ClientPayloadError, MaybeSentError, "RemoteProtocolError"),
+    (aiohttp.ClientResponseError, MaybeSentError, "RemoteProtocolError"),
+    (Exception, MaybeSentError, "ReadError"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,22 +104,15 @@ class Wire:
     ) -> Answer:
         """Send one request and read the whole answer, however long it takes.
 
-        ``httpx.ConnectError``, ``ConnectTimeout`` and ``PoolTimeout`` mean that no byte of it left;
-        ``httpx.RemoteProtocolError``, ``ReadError`` and ``BodyTooLargeError``, that it may have been taken.
+        Raises ``NotSentError``, ``MaybeSentError``, or ``InvalidAddressError``.
         """
         await self._place()
         try:
             return await self._exchange(method, url, content, headers, max_body)
-        except aiohttp.ConnectionTimeoutError as error:
-            raise httpx.ConnectTimeout(type(error).__name__) from error
-        except aiohttp.ClientConnectorError as error:
-            raise httpx.ConnectError(type(error).__name__) from error
         except aiohttp.InvalidURL as error:
-            raise httpx.InvalidURL(type(error).__name__) from error
-        except (aiohttp.ServerDisconnectedError, aiohttp.ClientPayloadError, aiohttp.ClientResponseError) as error:
-            raise httpx.RemoteProtocolError(type(error).__name__) from error
+            raise InvalidAddressError(type(error).__name__) from error
         except (aiohttp.ClientError, OSError) as error:
-            raise httpx.ReadError(type(error).__name__) from error
+            raise _failure(error) from error
         finally:
             self._places.release()
 
@@ -94,7 +129,7 @@ class Wire:
             async with asyncio.timeout(self._pool_seconds):
                 await self._places.acquire()
         except TimeoutError as error:
-            raise httpx.PoolTimeout("all our connections are busy") from error
+            raise NotSentError(BUSY, "all our connections are in use") from error
 
     async def _exchange(
         self, method: str, url: URL, content: bytes | None, headers: Mapping[str, str] | None, max_body: int
@@ -106,14 +141,14 @@ class Wire:
                 async for chunk in response.content.iter_chunked(CHUNK):
                     size += len(chunk)
                     if size > max_body:
-                        raise BodyTooLargeError(f"more than {max_body} bytes")
+                        raise BodyTooLargeError(max_body)
                     chunks.append(chunk)
                 body = b"".join(chunks)
             if len(body) > max_body:
-                raise BodyTooLargeError(f"more than {max_body} bytes")
+                raise BodyTooLargeError(max_body)
             told = {name.lower(): value for name, value in response.headers.items()}
             if body and not told.keys() & {"content-length", "transfer-encoding"}:
-                raise httpx.RemoteProtocolError("nothing tells whether this is the whole answer")
+                raise MaybeSentError("RemoteProtocolError", "nothing tells whether this is the whole answer")
             return Answer(response.status, told, body)
 
     def _open(self) -> aiohttp.ClientSession:
@@ -124,9 +159,22 @@ class Wire:
                 headers=self._headers,
                 timeout=self._timeout,
                 trust_env=False,  # no proxy and no .netrc by accident
+                middlewares=(_once,),
             )
-            self._session._retry_connection = False  # noqa: SLF001 - it has no public name; a test watches over it
         return self._session
+
+
+async def _once(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Send a request once: aiohttp would send a GET, PUT or DELETE again when a connection that it had kept breaks."""
+    try:
+        return await send(request)
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise _failure(error) from error
+
+
+def _failure(error: Exception) -> NoAnswerError:
+    kind, reason = next((kind, reason) for fits, kind, reason in _FAILURES if isinstance(error, fits))
+    return kind(reason, type(error).__name__)
 
 
 @cache

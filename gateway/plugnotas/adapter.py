@@ -8,10 +8,9 @@ import time
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote, urlencode
 
-import httpx
-
 from gateway.http import recording as tape
 from gateway.http.client import Destination
+from gateway.http.wire import NoAnswerError
 from gateway.lines import CallKind, Lines
 from gateway.nfse_xml import with_content
 from gateway.plugnotas import payload as bodies
@@ -141,13 +140,13 @@ class PlugNotas:
 
     async def _call(
         self, prestador: str, kind: CallKind, path: str, content: bytes | None = None
-    ) -> Answer | httpx.HTTPError:
+    ) -> Answer | NoAnswerError:
         """Call on this company's line: POST where there is something to send, GET else."""
         method, headers = ("POST", _JSON) if content else ("GET", None)
         try:
             with self._lines.call(prestador, kind) as breaker:
                 return await self._ways[kind].request(method, path, content=content, headers=headers, breaker=breaker)
-        except httpx.HTTPError as error:
+        except NoAnswerError as error:
             return error
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from gateway.http.json_body import as_dict, json_object, text
 from gateway.http.masking import scrub
-from gateway.http.wire import Answer
+from gateway.http.wire import Answer, NoAnswerError, NotSentError
 from gateway.plugnotas.nota import codes, parse_nota
-from gateway.plugnotas.outcome import BEFORE_SENDING, finding, retry_after
+from gateway.plugnotas.outcome import finding, retry_after
 from state_machine.cancellation.reconciliation import (
     AlreadyCancelled,
     CancelFinding,
@@ -34,8 +34,6 @@ from state_machine.protocol.emission import (
 )
 
 if TYPE_CHECKING:
-    import httpx
-
     from state_machine.protocol.emission import NaturalKey
 
 _OK, _REDIRECT, _BAD_REQUEST, _NOT_FOUND, _CONFLICT, _UNPROCESSABLE = 200, 300, 400, 404, 409, 422
@@ -51,11 +49,11 @@ _EXPLAINED = {
 }
 
 
-def cancel_outcome(result: Answer | httpx.HTTPError, id_externo: str) -> CancelOutcome:
+def cancel_outcome(result: Answer | NoAnswerError, id_externo: str) -> CancelOutcome:
     """Classify the answer to "cancel this note"; what is not plainly something else is unknown."""
     if not isinstance(result, Answer):
-        kind = NotSent if isinstance(result, BEFORE_SENDING) else Unknown
-        return kind(type(result).__name__)
+        kind = NotSent if isinstance(result, NotSentError) else Unknown
+        return kind(result.reason)
     says = f"HTTP {result.status}"
     if result.status in _OURS:
         return Misconfigured(says)
@@ -88,8 +86,8 @@ def _refusal(message: str, current: dict[str, Any], says: str) -> CancelOutcome:
 
 
 def cancel_finding(
-    protocol: Answer | httpx.HTTPError | None,
-    note: Answer | httpx.HTTPError,
+    protocol: Answer | NoAnswerError | None,
+    note: Answer | NoAnswerError,
     key: NaturalKey,
     id_externo: str,
 ) -> CancelFinding:
@@ -114,9 +112,9 @@ def cancel_finding(
             return InProcess()
 
 
-def _of_request(result: Answer | httpx.HTTPError) -> CancelFinding:
+def _of_request(result: Answer | NoAnswerError) -> CancelFinding:
     if not isinstance(result, Answer):
-        return CannotTell(type(result).__name__)
+        return CannotTell(result.reason)
     body = json_object(result.body)
     if result.status == _NOT_FOUND and text(as_dict(body.get("error")).get("message")):
         return Stands()  # it does not know the request, and the note stands

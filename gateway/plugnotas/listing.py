@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gateway.http.json_body import as_dict, json_object, parse_json, text
-from gateway.http.wire import Answer
+from gateway.http.wire import Answer, NoAnswerError
 from gateway.plugnotas.nota import parse_any_nota
 from gateway.plugnotas.outcome import retry_after, says, says_absent
 from state_machine.protocol.audit import Pagina
 from state_machine.protocol.emission import CannotTell
 
 if TYPE_CHECKING:
-    import httpx
-
     from state_machine.protocol.audit import Listagem
 
 _OK, _NOT_FOUND = 200, 404
@@ -23,10 +21,10 @@ _CURSOR = "hashProximaPagina"
 _MAX_CURSOR = 512  # it becomes part of a path
 
 
-def listing_of(result: Answer | httpx.HTTPError) -> Listagem:
+def listing_of(result: Answer | NoAnswerError) -> Listagem:
     """Classify the answer; a listing that is not whole tells nothing, since what it lacks would look like a loss."""
     if not isinstance(result, Answer):
-        return CannotTell(type(result).__name__)
+        return CannotTell(result.reason)
     if result.status == _NOT_FOUND and says_absent(json_object(result.body)):
         return Pagina((), None)
     if result.status != _OK:

@@ -7,12 +7,10 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-import httpx
-
 from gateway.duplicates import says_duplicate
 from gateway.http.json_body import as_dict, json_object, parse_json, text
 from gateway.http.masking import scrub
-from gateway.http.wire import Answer
+from gateway.http.wire import Answer, NoAnswerError, NotSentError
 from gateway.plugnotas.nota import codes, parse_nota
 from state_machine.protocol.emission import (
     Absent,
@@ -37,8 +35,6 @@ if TYPE_CHECKING:
 
     from state_machine.protocol.emission import Download, NaturalKey, Nota
 
-# httpx raises these before a byte of the request has left; every other failure may have come after acceptance.
-BEFORE_SENDING = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
 _MAX_WAIT = 3600.0  # one call an hour burdens nobody, and a mistaken header must not cost a day
 
 _OK, _ACCEPTED_LATER, _REDIRECT, _NOT_FOUND, _CONFLICT = 200, 202, 300, 404, 409
@@ -47,15 +43,15 @@ _OURS = (401, 403)
 _LATER = (429, 503)
 
 
-def submit_outcome(result: Answer | httpx.HTTPError, key: NaturalKey) -> Outcome:
+def submit_outcome(result: Answer | NoAnswerError, key: NaturalKey) -> Outcome:
     """Classify the answer to a submission of the note under ``key``; what is not plainly something else is unknown.
 
     A refusal is definite for this call only: whether it ends the emission, ``state_machine.protocol.reconciliation``
     decides.
     """
     if not isinstance(result, Answer):
-        kind = NotSent if isinstance(result, BEFORE_SENDING) else Unknown
-        return kind(type(result).__name__)
+        kind = NotSent if isinstance(result, NotSentError) else Unknown
+        return kind(result.reason)
     if result.status in _OURS:
         return Misconfigured(says(result))
     if result.status in _LATER:
@@ -73,10 +69,10 @@ def submit_outcome(result: Answer | httpx.HTTPError, key: NaturalKey) -> Outcome
     return outcome or Unknown(f"{says(result)} that does not speak of our note")
 
 
-def finding(result: Answer | httpx.HTTPError, key: NaturalKey) -> Finding:
+def finding(result: Answer | NoAnswerError, key: NaturalKey) -> Finding:
     """Classify the answer to "what stands under ``key``?"; absence is only believed when said in so many words."""
     if not isinstance(result, Answer):
-        return CannotTell(type(result).__name__)
+        return CannotTell(result.reason)
     if result.status == _NOT_FOUND and says_absent(json_object(result.body)):
         return Absent()
     if result.status != _OK:
@@ -85,10 +81,10 @@ def finding(result: Answer | httpx.HTTPError, key: NaturalKey) -> Finding:
     return Found(nota) if nota else CannotTell("the answer does not describe our note")
 
 
-def download_of(result: Answer | httpx.HTTPError, formato: Literal["pdf", "xml"]) -> Download:
+def download_of(result: Answer | NoAnswerError, formato: Literal["pdf", "xml"]) -> Download:
     """Classify the answer to a download: only bytes that look like what they should be are a document."""
     if not isinstance(result, Answer):
-        return NotReady(type(result).__name__)
+        return NotReady(result.reason)
     if result.status != _OK:
         return NotReady("not rendered yet" if result.status == _ACCEPTED_LATER else says(result))
     if formato == "pdf" and result.body.startswith(b"%PDF-"):

@@ -6,10 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
-import httpx
-
 from gateway.http.client import Destination
 from gateway.http.json_body import text
+from gateway.http.wire import NoAnswerError
 from gateway.port import Endereco
 from state_machine.values.untrusted import read_json
 
@@ -86,8 +85,8 @@ class CNPJRegister:
             return NotFound()
         try:
             answer = await self._register.request("GET", f"{self._path}/{cnpj}")
-        except httpx.HTTPError as error:
-            return Unavailable(type(error).__name__)
+        except NoAnswerError as error:
+            return Unavailable(error.reason)
         return _read(answer, cnpj)
 
 

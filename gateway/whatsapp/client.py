@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-import httpx
 import orjson
 
 from gateway.http.client import Destination, Exchange
 from gateway.http.json_body import json_object
-from gateway.http.wire import Answer
-from gateway.plugnotas.outcome import BEFORE_SENDING, retry_after
+from gateway.http.wire import Answer, NoAnswerError, NotSentError
+from gateway.plugnotas.outcome import retry_after
 from gateway.whatsapp import media
 from gateway.whatsapp.errors import Ambiguous, Broken, Halted, RetryLater, SendResult, Sent, classify
 from gateway.whatsapp.messages import to_json
@@ -92,9 +91,9 @@ class WhatsApp:
         result = await self._post("/messages", body)
         if isinstance(result, Answer):
             return _sent(result) or failure_of(result, tentativa) or Ambiguous(f"HTTP {result.status} without an id")
-        if isinstance(result, BEFORE_SENDING):
+        if isinstance(result, NotSentError):
             return RetryLater(None, 0)
-        return Ambiguous(type(result).__name__)
+        return Ambiguous(result.reason)
 
     async def mark_read_and_typing(self, wamid: str) -> bool:
         """Show blue ticks and "typing…" (for at most 25 s) in one call. A courtesy: true if Meta agreed, else false."""
@@ -123,16 +122,16 @@ class WhatsApp:
         """Fetch what a person sent, at most ``max_bytes``; ``sha256`` as the webhook gave it is checked too."""
         return await media.download(self._media, media_id, self._phone_number_id, sha256=sha256, max_bytes=max_bytes)
 
-    async def _post(self, path: str, body: dict[str, Any]) -> Answer | httpx.HTTPError:
+    async def _post(self, path: str, body: dict[str, Any]) -> Answer | NoAnswerError:
         return await self._call(self._graph, "POST", self._path + path, orjson.dumps(body), "application/json")
 
     @staticmethod
     async def _call(
         destination: Destination, method: str, path: str, content: bytes, content_type: str
-    ) -> Answer | httpx.HTTPError:
+    ) -> Answer | NoAnswerError:
         try:
             return await destination.request(method, path, content=content, headers={"content-type": content_type})
-        except httpx.HTTPError as error:
+        except NoAnswerError as error:
             return error
 
 

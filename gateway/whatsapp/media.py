@@ -13,7 +13,7 @@ import httpx
 
 from gateway.http.client import Destination, ForbiddenDestinationError
 from gateway.http.json_body import json_object
-from gateway.http.wire import BodyTooLargeError
+from gateway.http.wire import BodyTooLargeError, InvalidAddressError, NoAnswerError
 
 if TYPE_CHECKING:
     from gateway.http.wire import Answer
@@ -78,10 +78,10 @@ async def download(
         return await _download(graph, f"/{media_id}?phone_number_id={phone_number_id}", sha256, max_bytes)
     except BodyTooLargeError:
         return Indisponivel("too large", definitivo=True)
-    except (ForbiddenDestinationError, httpx.InvalidURL):
+    except (ForbiddenDestinationError, InvalidAddressError):
         return Indisponivel("its address is not one of Meta", definitivo=True)
-    except httpx.HTTPError as error:
-        return Indisponivel(type(error).__name__, definitivo=False)
+    except NoAnswerError as error:
+        return Indisponivel(error.reason, definitivo=False)
 
 
 async def _download(graph: Destination, path: str, sha256: str | None, max_bytes: int) -> Baixada | Indisponivel:

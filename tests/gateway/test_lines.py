@@ -3,9 +3,9 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import replace
 
-import httpx
 import pytest
 
+from gateway.http.wire import NotSentError
 from gateway.lines import FORGET_AFTER, PROBES, QUOTAS, CallKind, Lines
 from gateway.plugnotas.adapter import PlugNotas
 from state_machine.protocol.emission import Documento, NaturalKey, NotReady, NotSent, Unknown
@@ -55,12 +55,12 @@ def test_places_are_counted_for_each_company_and_each_kind() -> None:
         with ExitStack() as taken:
             for _ in range(quota.company):
                 taken.enter_context(lines.call(ANA, kind))
-            with pytest.raises(httpx.PoolTimeout), lines.call(ANA, kind):
+            with pytest.raises(NotSentError), lines.call(ANA, kind):
                 pass
             assert rest > 0
             for _ in range(rest):
                 taken.enter_context(lines.call(BIA, kind))
-            with pytest.raises(httpx.PoolTimeout), lines.call("another", kind):
+            with pytest.raises(NotSentError), lines.call("another", kind):
                 pass
         with lines.call(ANA, kind):
             pass

@@ -5,6 +5,7 @@ import pytest
 
 from console.render.cities import CAPITAIS, ESTADOS, cidade
 from console.render.labels import motivo
+from gateway.http import wire
 
 
 @pytest.mark.parametrize(
@@ -30,6 +31,7 @@ def test_what_is_stored_is_read_in_portuguese(stored: str, shown: str) -> None:
 def test_every_failure_of_the_network_has_a_name() -> None:
     """Whatever the client raises, nobody reads the name of a class."""
     named = {error.__name__ for error in httpx.NetworkError.__subclasses__() + httpx.TimeoutException.__subclasses__()}
+    named |= {wire.BUSY, wire.BodyTooLargeError(1).reason, *(reason for *_, reason in wire._FAILURES)}
     assert {name for name in named if motivo(name) == name} == set()
 
 
