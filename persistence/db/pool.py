@@ -1,7 +1,7 @@
-"""Up to ``size`` connections to PostgreSQL, handed out and taken back without a round trip or a task.
+"""Up to ``size`` connections to PostgreSQL, none of which is handed on in the middle of something.
 
-asyncpg's own pool shields every return with a task and wraps each connection in a proxy: it costs more than the
-statement that it was taken for (docs/performance.md). Nobody here changes a session, so nothing is to be reset.
+What asyncpg's own pool does otherwise is in docs/adr/0012-database-and-redis-access.md. Nobody here changes a session,
+so nothing is to be reset.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Pool:
         self._timeout = timeout
         self._places = asyncio.Semaphore(size)
         self._idle: deque[tuple[asyncpg.Connection[Any], float]] = deque()  # the one used last is on the right
-        self._generation = 0  # of connections: grows when all that are open are to be replaced
+        self.generation = 0  # of connections: grows when all that are open are to be replaced
         self._leaving: set[asyncio.Task[None]] = set()
         self._closed = False
 
@@ -97,7 +97,8 @@ class Pool:
         for _ in range(self._size):
             self._places.release()  # whoever still waits is told that it is closed
 
-    async def _take(self, timeout: float) -> asyncpg.Connection[Any]:  # noqa: ASYNC109
+    async def take(self, timeout: float) -> asyncpg.Connection[Any]:  # noqa: ASYNC109
+        """Return a connection for ``Borrowed``, which gives it back. Raises as ``acquire`` says."""
         if self._places.locked():
             try:
                 async with asyncio.timeout(timeout):
@@ -125,10 +126,11 @@ class Pool:
             connection.terminate()  # lets asyncpg clean up after a connection that the other side cut
         return None
 
-    def _give_back(self, connection: asyncpg.Connection[Any], error: BaseException | None, generation: int) -> None:
-        if is_gone(error) and generation == self._generation:
+    def give_back(self, connection: asyncpg.Connection[Any], error: BaseException | None, generation: int) -> None:
+        """Keep it for the next user, or close it; ``error`` ended its use, ``generation`` is that of its taking."""
+        if is_gone(error) and generation == self.generation:
             self._replace_all()
-        old = generation != self._generation
+        old = generation != self.generation
         suspect = error is not None and (not isinstance(error, Exception) or isinstance(error, _SUSPECT))
         if connection.is_closed():
             connection.terminate()  # as above
@@ -142,7 +144,7 @@ class Pool:
         self._places.release()
 
     def _replace_all(self) -> None:
-        self._generation += 1
+        self.generation += 1
         while self._idle:
             self._idle.pop()[0].terminate()
 
@@ -162,8 +164,8 @@ class Borrowed:
         self._connection: asyncpg.Connection[Any] | None = None
 
     async def __aenter__(self) -> asyncpg.Connection[Any]:
-        self._generation = self._pool._generation  # noqa: SLF001 - one thing in two classes
-        self._connection = await self._pool._take(self._timeout)  # noqa: SLF001 - likewise
+        self._generation = self._pool.generation
+        self._connection = await self._pool.take(self._timeout)
         return self._connection
 
     async def __aexit__(
@@ -171,7 +173,7 @@ class Borrowed:
     ) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
-            self._pool._give_back(connection, error, self._generation)  # noqa: SLF001 - likewise
+            self._pool.give_back(connection, error, self._generation)
 
 
 async def _leave(connection: asyncpg.Connection[Any]) -> None:
