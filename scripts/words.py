@@ -1,9 +1,9 @@
 """Lists the words of which public names of the product are made, and keeps the list of the English ones.
 
 Without arguments it prints each word that no list has, with a file that uses it; the status is then 1. With words as
-arguments it adds these to ``tests/repository/words.txt``, as English, and drops what no name uses any more. A
+arguments it adds these to ``tests/repository/names/words.txt``, as English, and drops what no name uses any more. A
 Portuguese word belongs into a table of ``docs/glossario.md``, a name of the specification or of an outside protocol
-into ``tests/repository/outside_words.toml``.
+into ``tests/repository/names/outside_words.toml``.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PRODUCT = (
     *("bot", "console", "extractor", "gateway", "operations", "persistence", "state_machine", "telemetry", "webhooks"),
 )
-ENGLISH = ROOT / "tests/repository/words.txt"
-OUTSIDE = ROOT / "tests/repository/outside_words.toml"
+ENGLISH = ROOT / "tests/repository/names/words.txt"
+OUTSIDE = ROOT / "tests/repository/names/outside_words.toml"
 GLOSSARY = ROOT / "docs/glossario.md"
 _MIGRATIONS = "persistence/migrations/versions"  # named by number and subject, and never imported
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")

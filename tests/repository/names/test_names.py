@@ -6,7 +6,7 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PRODUCT = (
     *("bot", "console", "extractor", "gateway", "operations", "persistence", "state_machine", "telemetry", "webhooks"),
 )

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 
 from state_machine.values.errors import ProsaError
-from tests.repository.test_names import PRODUCT
+from tests.repository.names.test_names import PRODUCT
 
 
 def _modules():
