@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from persistence.queue.arrival import Arrival
     from telemetry.metrics import Metrics
@@ -30,7 +30,8 @@ class Figures:
     Instruments are looked up once: their ``labels`` takes longer than counting.
     """
 
-    def __init__(self, metrics: Metrics) -> None:
+    def __init__(self, metrics: Metrics, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
         self._seconds = cache(metrics.webhook_seconds.labels)
         self._requests = cache(metrics.webhook_requests.labels)
         self._messages = cache(metrics.messages.labels)
@@ -88,7 +89,7 @@ class Figures:
         self._tell_refused(last=True)
 
     def _tell_refused(self, *, last: bool = False) -> None:
-        now = monotonic()
+        now = self._clock()
         for kind, count in list(self._refused.items()):
             told_at = self._refusals_told_at.get(kind)
             if last or told_at is None or now >= told_at + REFUSALS_APART:

@@ -108,11 +108,10 @@ async def test_the_end_of_the_application_tells_what_is_left() -> None:
     assert len(told(logs)) == 1
 
 
-async def test_a_stranger_does_not_fill_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stranger_does_not_fill_the_log() -> None:
     """Refusals are told at once after a quiet minute, then summed: every one is counted, each kind by itself."""
     clock = Clock()
-    monkeypatch.setattr(module, "monotonic", clock)
-    figures = Figures(Metrics())
+    figures = Figures(Metrics(), clock)
 
     def lines() -> list[tuple[str, str, int]]:
         return [(line["event"], line["origem"], line["count"]) for line in logs]
