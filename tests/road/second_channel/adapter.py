@@ -10,12 +10,10 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
-import httpx
-
 from gateway.http import recording as tape
 from gateway.http.client import Destination
 from gateway.http.json_body import as_dict, json_object, text
-from gateway.http.wire import Answer
+from gateway.http.wire import Answer, NoAnswerError, NotSentError
 from gateway.keys.id_dps import IdDPS
 from gateway.lines import CallKind
 from gateway.port import Explicacao
@@ -61,7 +59,6 @@ NATUREZA = Natureza(
     webhook=False,
     prepares=True,
 )
-_BEFORE_SENDING = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 _SITUACOES = {"normal": Situacao.AUTORIZADA, "substituida": Situacao.CANCELADA, "cancelada": Situacao.CANCELADA}
 
 
@@ -132,7 +129,7 @@ class CityChannel:
         key = self.key(json.loads(payload)["prestador"], json.loads(payload)["chave"])
         result = await self._call(key.prestador, CallKind.SUBMISSION, "/notas", payload)
         if not isinstance(result, Answer):
-            return (NotSent if isinstance(result, _BEFORE_SENDING) else Unknown)(type(result).__name__)
+            return (NotSent if isinstance(result, NotSentError) else Unknown)(result.reason)
         body, says = json_object(result.body), f"HTTP {result.status}"
         nota = _nota(body.get("nota"), key)
         match result.status:
@@ -168,7 +165,7 @@ class CityChannel:
         path = f"/notas/{_number(id_externo)}/cancelamento"
         result = await self._call(prestador, CallKind.CANCELLATION, path, body)
         if not isinstance(result, Answer):
-            return (NotSent if isinstance(result, _BEFORE_SENDING) else Unknown)(type(result).__name__)
+            return (NotSent if isinstance(result, NotSentError) else Unknown)(result.reason)
         done = str(json_object(result.body).get("cancelada")) == _number(id_externo)
         return AlreadyCancelled() if result.status == 200 and done else Unknown(f"HTTP {result.status}")
 
@@ -189,11 +186,11 @@ class CityChannel:
 
     async def _call(
         self, prestador: str, kind: CallKind, path: str, content: bytes | None = None, method: str = "POST"
-    ) -> Answer | httpx.HTTPError:
+    ) -> Answer | NoAnswerError:
         try:
             with self.lines.call(prestador, kind) as breaker:
                 return await self._way.request(method if content else "GET", path, content=content, breaker=breaker)
-        except httpx.HTTPError as error:
+        except NoAnswerError as error:
             return error
 
 
