@@ -78,7 +78,10 @@ class Channels:
         return tuple(self._rows)
 
     def environment(self, canal: Canal) -> Ambiente:
-        """Return the environment of a choice."""
+        """Return the environment of a choice: a channel that has one only is not asked for another."""
+        row = self._rows.get(canal.nome)
+        if row is None or row.natureza.environments == "installation":
+            return self._ambiente
         return canal.ambiente or self._ambiente
 
     def of(self, canal: Canal) -> FiscalGateway:

@@ -49,6 +49,11 @@ async def choose(
     natureza = natures.get(nome)
     if natureza is None:
         raise CommandRefusedError(f"Não há canal {nome}; há {', '.join(natures)}. Nada mudou.")
+    if canal.ambiente is not None and natureza.environments == "installation":
+        raise CommandRefusedError(
+            f"O canal {nome} tem um ambiente só, o da instalação (PROSA_FISCAL_ENVIRONMENT): escolha sem --ambiente. "
+            "Nada mudou."
+        )
     async with database.transaction() as connection:
         company = await _company(connection, cnpj)
         if natureza.numbers == "we" and company.serie_rps is None:

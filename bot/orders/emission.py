@@ -122,7 +122,8 @@ class Emissions:
 
     async def postpone(self, _connection: Connection, tarefa: Tarefa, seconds: float) -> Passo:
         """Wait for the breaker."""
-        return sem_chamada(_interrupted(tarefa).andamento, seconds, "circuito", tarefa.clock.now(), self._politica)
+        politica = self._politica.de(self._channels.of(tarefa.canal).natureza)
+        return sem_chamada(_interrupted(tarefa).andamento, seconds, "circuito", tarefa.clock.now(), politica)
 
     async def settle(
         self, connection: Connection, tarefa: Tarefa, passo: Passo, call: Call[Outcome | Finding] | None

@@ -12,6 +12,7 @@ from persistence.fiscal import emissions, intents, suspension
 from persistence.fiscal.emissions import LEASE_SECONDS
 from persistence.idempotency import gateway_operations
 from persistence.idempotency.records import Conflict
+from state_machine.protocol.channel import Natureza
 from state_machine.protocol.emission import NotSent, StatusEmissao
 from state_machine.protocol.reconciliation import (
     SUSPENDED_PROBE,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from gateway.registry import Channels
     from persistence.db.engine import Database
     from persistence.fiscal.emissions import Tarefa
-    from state_machine.protocol.channel import Natureza
     from state_machine.protocol.reconciliation import Retida
     from state_machine.protocol.reprocessing import Anterior
     from state_machine.protocol.retry import Politica
@@ -66,7 +66,7 @@ class Clearance:
         if tarefa.a_preparar:
             made = await self._channels.of(tarefa.canal).prepare(tarefa.payload)
             if isinstance(made, NotSent):
-                return apos_envio(tarefa.andamento, made, tarefa.clock.now(), self._politica)
+                return apos_envio(tarefa.andamento, made, tarefa.clock.now(), self._policy(tarefa))
             async with self._database.transaction() as connection:
                 tarefa = await intents.prepared(connection, tarefa, made)
         async with self._database.transaction() as connection:
@@ -114,7 +114,10 @@ class Clearance:
 
     async def _sure(self, tarefa: Tarefa, ausentes: Sequence[Natureza], agora: datetime) -> Passo | None:
         """Count one more absence, by the strictest of the natures; ``None`` when it is sure."""
-        natureza = max(ausentes, key=lambda each: (each.absences, each.absence_spacing))
+        natureza = Natureza(
+            absences=max(each.absences for each in ausentes),
+            absence_spacing=max(each.absence_spacing for each in ausentes),
+        )
         andamento, resta = conta_ausencia(tarefa.andamento, agora, natureza)
         if not resta:
             return None
@@ -134,4 +137,7 @@ class Clearance:
         async with self._database.transaction() as connection:
             agora = await database_now(connection)
         atual = replace(tarefa.andamento, status=StatusEmissao.PENDENTE)
-        return sem_chamada(atual, seconds, why, agora, self._politica)
+        return sem_chamada(atual, seconds, why, agora, self._policy(tarefa))
+
+    def _policy(self, tarefa: Tarefa) -> Politica:
+        return self._politica.de(self._channels.of(tarefa.canal).natureza)

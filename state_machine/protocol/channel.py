@@ -53,7 +53,8 @@ class Natureza:
     ``absences`` certain absences, ``absence_spacing`` apart, or where certainly nothing left us.
     ``synchronous``: the answer to a submission is the note; any other acceptance is an unknown outcome.
     ``lists_by``: how it lists a company's notes, ``None`` where it does not. ``numbers``: who numbers, ``company``
-    where each company decides. ``webhook``: it tells of changes by itself. ``prepares``: the worker has it make the
+    where each company decides. ``environments``: whether its address and credentials are of the installation's
+    environment alone, or an adapter is opened for each. ``webhook``: it tells of changes by itself. ``prepares``: the worker has it make the
     bytes to send (``FiscalGateway.prepare``) of those that the turn stored.
     """
 
@@ -63,5 +64,6 @@ class Natureza:
     synchronous: bool = False
     lists_by: Literal["days"] | None = None
     numbers: Literal["channel", "company", "we"] = "channel"
+    environments: Literal["installation", "each"] = "installation"
     webhook: bool = False
     prepares: bool = False

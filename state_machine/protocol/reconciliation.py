@@ -191,6 +191,7 @@ def em_duvida(andamento: Andamento) -> Andamento:
 
 def sem_chamada(andamento: Andamento, espera: float, retida: Retida, agora: datetime, politica: Politica) -> Passo:
     """Decide when nothing may be called for ``espera`` seconds: nothing counts as an attempt, nobody is forgotten."""
+    andamento = _adiada(andamento, politica)
     if not andamento.avisado and (ate_avisar := (politica.avisar_apos - (agora - andamento.criado_em))) > timedelta(0):
         espera = min(espera, ate_avisar.total_seconds())  # looking again early costs no call
     passo = _espera(andamento, None, agora, politica, daqui=espera)
@@ -340,8 +341,15 @@ def _recuo(andamento: Andamento, politica: Politica) -> float:
 
 def _de_novo(andamento: Andamento, daqui: float, motivo: str, agora: datetime, politica: Politica) -> Passo:
     """Nothing left the house: the same bytes may go again."""
-    novo = replace(andamento, status=StatusEmissao.PENDENTE)
+    novo = _adiada(replace(andamento, status=StatusEmissao.PENDENTE), politica)
     return _espera(novo, motivo, agora, politica, daqui=daqui)
+
+
+def _adiada(andamento: Andamento, politica: Politica) -> Andamento:
+    """Return the standing of one that is not sent now: where a resend voids the first note, absence is asked anew."""
+    if politica.natureza.resend_is_destructive and andamento.duvida and deve_enviar(andamento):
+        return replace(em_duvida(andamento), ausente_desde=None, ausencias=0)
+    return andamento
 
 
 def _espera(

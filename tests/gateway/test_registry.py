@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import get_args
 
 import pytest
 
 from bot.settings import Settings
 from gateway.lines import Lines
+from gateway.plugnotas.adapter import NATUREZA
+from gateway.plugnotas.adapter import opened as plugnotas
 from gateway.plugnotas.payload import IntegrationKey
-from gateway.registry import REGISTRY, Channels, UnknownChannelError
+from gateway.registry import REGISTRY, ChannelRow, Channels, UnknownChannelError
 from state_machine.protocol.channel import PRIMEIRO, Ambiente, Canal
+
+EACH = {**REGISTRY, "cidade": ChannelRow(replace(NATUREZA, environments="each"), plugnotas)}
 
 
 def opened() -> Channels:
-    """The product's channels, in an installation for production."""
+    """The product's channels and one that has environments, in an installation for production."""
     return Channels(
-        REGISTRY,
+        EACH,
         Settings(),
         Canal(PRIMEIRO, Ambiente.PRODUCAO),
         guard=lambda: None,
@@ -32,11 +37,19 @@ def test_the_settings_offer_the_channels_that_there_are() -> None:
 async def test_a_choice_without_environment_takes_the_installations() -> None:
     """One adapter for each channel and environment, whoever asks for it, each with lines of its own."""
     channels = opened()
-    first = channels.of(Canal())
-    tests = channels.of(Canal(ambiente=Ambiente.HOMOLOGACAO))
-    assert first is channels.of(Canal(PRIMEIRO, Ambiente.PRODUCAO))
+    first = channels.of(Canal("cidade"))
+    tests = channels.of(Canal("cidade", Ambiente.HOMOLOGACAO))
+    assert first is channels.of(Canal("cidade", Ambiente.PRODUCAO))
     assert (first.ambiente, tests.ambiente) == (Ambiente.PRODUCAO, Ambiente.HOMOLOGACAO)
     assert first.lines is not tests.lines
+    await channels.aclose()
+
+
+async def test_a_channel_of_one_environment_is_never_counted_in_another() -> None:
+    """PlugNotas' address and key are the installation's: a row that names another environment changes no numbers."""
+    channels = opened()
+    assert channels.of(Canal(ambiente=Ambiente.HOMOLOGACAO)) is channels.of(Canal())
+    assert channels.of(Canal()).ambiente is Ambiente.PRODUCAO
     await channels.aclose()
 
 

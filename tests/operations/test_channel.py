@@ -14,12 +14,12 @@ from operations.company import add_company
 from operations.protocol import CommandRefusedError
 from persistence.db.engine import Database
 from persistence.people import channels
-from state_machine.protocol.channel import Ambiente, Canal, TipoDocumento
+from state_machine.protocol.channel import Ambiente, Canal, Natureza, TipoDocumento
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-NATURES = {name: row.natureza for name, row in REGISTRY.items()}
+NATURES = {name: row.natureza for name, row in REGISTRY.items()} | {"cidade": Natureza(environments="each")}
 CAFE = replace(COMPANY, cnpj="99.000.002/0001-48", usuarios=())
 
 
@@ -46,9 +46,9 @@ async def test_each_kind_of_document_has_its_own_channel(database: Database) -> 
     """What is set for products leaves services as they are; the change is in the audit."""
     empresa_id = await add_company(database, CAFE)
     before = await _chosen(database, empresa_id)
-    [told, _] = await choose(database, NATURES, CAFE.cnpj, "produto", "plugnotas", "producao")
-    assert "produto pelo canal plugnotas, ambiente producao" in told
-    assert await _chosen(database, empresa_id, TipoDocumento.PRODUTO) == Canal("plugnotas", Ambiente.PRODUCAO)
+    [told, _] = await choose(database, NATURES, CAFE.cnpj, "produto", "cidade", "producao")
+    assert "produto pelo canal cidade, ambiente producao" in told
+    assert await _chosen(database, empresa_id, TipoDocumento.PRODUTO) == Canal("cidade", Ambiente.PRODUCAO)
     assert await _chosen(database, empresa_id) == before
     assert [told] == await show(database, NATURES, CAFE.cnpj, "produto")
     assert await database.pool.fetchval("SELECT count(*) FROM auditoria WHERE acao = 'mudou o canal'") == 1
@@ -61,7 +61,8 @@ async def test_each_kind_of_document_has_its_own_channel(database: Database) -> 
         ("11.444.777/0001-61", "servico", "plugnotas", None),
         (CAFE.cnpj, "frete", "plugnotas", None),
         (CAFE.cnpj, "servico", "nenhum", None),
-        (CAFE.cnpj, "servico", "plugnotas", "ensaio"),
+        (CAFE.cnpj, "servico", "cidade", "ensaio"),
+        (CAFE.cnpj, "servico", "plugnotas", "homologacao"),  # its address and key are the installation's
     ],
 )
 async def test_what_cannot_be_changes_nothing(

@@ -56,6 +56,7 @@ NATUREZA = Natureza(
     synchronous=True,
     lists_by=None,
     numbers="we",
+    environments="each",
     webhook=False,
     prepares=True,
 )

@@ -369,6 +369,25 @@ def test_a_destructive_synchronous_channel_is_asked_unless_certainly_nothing_lef
     assert apos_envio(andamento(S.PENDENTE), NotSent("ConnectError"), depois(), CIDADE).andamento.status is S.PENDENTE
 
 
+@pytest.mark.parametrize(
+    "put_off",
+    [
+        lambda standing, agora, politica: apos_envio(standing, NotSent("ConnectError"), agora, politica),
+        lambda standing, agora, politica: apos_envio(standing, Misconfigured("HTTP 401"), agora, politica),
+        lambda standing, agora, politica: sem_chamada(standing, 18_000.0, "circuito", agora, politica),
+    ],
+    ids=["not sent", "credentials", "breaker"],
+)
+def test_where_a_resend_voids_the_first_note_old_absences_do_not_count(put_off) -> None:
+    """A note that appears while the resend waits would be voided by it: it is asked about again first."""
+    sure = andamento(S.PENDENTE, duvida=True, envios=1, rodadas=1)
+    asked = put_off(sure, AGORA, CIDADE).andamento
+    assert (asked.status, asked.ausente_desde, asked.ausencias) == (S.DESCONHECIDO, None, 0)
+    assert put_off(sure, AGORA, POLITICA).andamento.status is S.PENDENTE  # an authority that is unique on the key
+    first = andamento(S.PENDENTE)  # never sent: nothing can be voided
+    assert put_off(first, AGORA, CIDADE).andamento.status is S.PENDENTE
+
+
 def test_a_note_in_the_answer_is_adopted_unless_it_voided_another() -> None:
     """The answer is compared like any finding; a note that cost another one goes to people."""
     certo = apos_envio(andamento(S.PENDENTE), Issued(nota()), depois(), CIDADE)
