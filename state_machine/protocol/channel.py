@@ -54,8 +54,8 @@ class Natureza:
     ``synchronous``: the answer to a submission is the note; any other acceptance is an unknown outcome.
     ``lists_by``: how it lists a company's notes, ``None`` where it does not. ``numbers``: who numbers, ``company``
     where each company decides. ``environments``: whether its address and credentials are of the installation's
-    environment alone, or an adapter is opened for each. ``webhook``: it tells of changes by itself. ``prepares``: the worker has it make the
-    bytes to send (``FiscalGateway.prepare``) of those that the turn stored.
+    environment alone, or an adapter is opened for each. ``webhook``: it tells of changes by itself. ``prepares``: the
+    worker has it make the bytes to send (``FiscalGateway.prepare``) of those that the turn stored.
     """
 
     absences: int = 2
