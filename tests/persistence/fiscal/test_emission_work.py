@@ -155,6 +155,17 @@ async def test_what_was_settled_has_no_lease_to_renew(database: Database) -> Non
     assert (await row(database, TABLE, stored))["lease_until"] is None
 
 
+async def test_what_was_given_back_has_no_lease_to_renew(database: Database) -> None:
+    """A renewal that was under way meanwhile must not keep it from the next worker."""
+    stored = await emission(database)
+    [tarefa] = await claim(database)
+    async with database.transaction() as connection:
+        await emissions.give_back(connection, tarefa)
+    async with database.transaction() as connection:
+        assert not await emissions.renew(connection, tarefa, LEASE)
+    assert (await row(database, TABLE, stored))["lease_until"] is None
+
+
 async def test_what_was_taken_and_not_sent_is_given_back_as_it_was(database: Database) -> None:
     """``pendente`` and due again: kept as ``enviando`` it would be asked about for half a minute, for nothing."""
     stored = await emission(database)
