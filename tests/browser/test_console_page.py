@@ -160,6 +160,7 @@ async def test_the_keyboard_is_enough(browser: Browser, demo: Demo) -> None:
         await expect(page.locator("[data-rows] .lead").first).to_be_focused()
         await keys.press("Enter")
         await expect(page.get_by_test_id("por-que")).to_be_visible()
+        await page.wait_for_load_state()  # the script that hears the keys comes after what is seen
         await keys.press("/")
         await expect(page.get_by_test_id("busca")).to_be_focused()
         await keys.type(sessao_id)

@@ -30,9 +30,10 @@ def place() -> Iterator[Path]:
 
 
 def servers() -> int:
-    """How many PostgreSQL servers this test process has below it."""
+    """How many PostgreSQL servers this test process has below it; a server's own children are none."""
     family = psutil.Process().children(recursive=True)
-    return sum(Path(word).name == "postgres" for child in family for word in child.cmdline()[:1])
+    postgres = {child.pid: child.ppid() for child in family if child.name() == "postgres"}
+    return sum(parent not in postgres for parent in postgres.values())
 
 
 def test_an_account_is_made_on_the_running_demo(place: Path) -> None:
