@@ -116,9 +116,12 @@ class Person:
         """All that the bot said so far."""
         return [bubble.text for bubble in self.world.meta.bubbles(self.who) if bubble.side == "bot"]
 
-    async def files(self) -> tuple[bytes, bytes]:
-        """Wait for the invoice's PDF and XML, and open both as a phone does."""
-        pdf, xml = await self.expect(), await self.expect()
+    async def files(self, *, late: bool = False) -> tuple[bytes, bytes]:
+        """Wait for the invoice's PDF and XML, and open both as a phone does; ``late``: we may say first that it waits."""
+        pdf = await self.expect()
+        if late and "continuo acompanhando" in pdf.text:
+            pdf = await self.expect()
+        xml = await self.expect()
         if pdf.attachment is not None and pdf.attachment.mime != "application/pdf":
             pdf, xml = xml, pdf
         assert pdf.attachment is not None, pdf.text
