@@ -117,7 +117,7 @@ class Person:
         return [bubble.text for bubble in self.world.meta.bubbles(self.who) if bubble.side == "bot"]
 
     async def files(self, *, late: bool = False) -> tuple[bytes, bytes]:
-        """Wait for the invoice's PDF and XML, and open both as a phone does; ``late``: we may say first that it waits."""
+        """Wait for the invoice's PDF and XML, and open both as a phone does. ``late``: a notice may come first."""
         pdf = await self.expect()
         if late and "continuo acompanhando" in pdf.text:
             pdf = await self.expect()
