@@ -12,6 +12,7 @@ from bot.loops.supervision import together
 from bot.orders.audit import Audit
 from bot.orders.slow_notice import SlowNotices
 from bot.policy import politica_of, prazos_of
+from bot.subjects.table import jobs
 from bot.wiring.handlers import open_worker
 from bot.wiring.outside import open_outside
 from bot.wiring.pumps import Pumps
@@ -68,8 +69,8 @@ async def open_house(
         async with open_worker(stores, outside, pumps) as worker:
             database, inbox = stores.database, stores.inbox
             audit = Audit(database, outside.channels, stores.metrics, ring=pumps.ring)
-            jobs = JobContext(database, inbox, stores.backlog, audit.daily, prazos_of(settings))
-            schedule = Schedule(jobs)
+            context = JobContext(database, inbox, stores.backlog, audit.daily, prazos_of(settings))
+            schedule = Schedule(context, jobs())
             slow_notices = SlowNotices(database, inbox, politica_of(settings).avisar_apos)
             loops: dict[str, Loop] = {"lanes": worker, **pumps}
             loops |= {"breakers": outside.breakers, "slow_notices": slow_notices, "schedule": schedule}

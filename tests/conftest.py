@@ -7,6 +7,7 @@ import itertools
 import shutil
 import tempfile
 import threading
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -52,11 +53,18 @@ LOGICAL_DATABASES = 16  # Valkey's default; modules run one after the other, so 
 _numbers = itertools.count(1)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is slow by where it lives; a marker on a test of another folder says the same of that test."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what is slow by where it lives; a marker on a test of another folder says the same of that test.
+
+    Spread over processes, the slow files come first, those of few tests before all, which have the longest ones: what
+    begins last decides how long the others wait.
+    """
     for item in items:
         if str(item.path).startswith(SLOW):
             item.add_marker("slow")
+    if hasattr(config, "workerinput"):
+        sizes = Counter(item.path for item in items)
+        items.sort(key=lambda item: sizes[item.path] if item.get_closest_marker("slow") else len(items))
 
 
 @pytest.fixture(scope="session")

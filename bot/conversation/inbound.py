@@ -12,14 +12,10 @@ from persistence.rows.inbox_rows import MessageRow
 from state_machine.values.message_spans import Escrita
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
     from persistence.queue.lanes import InboxRow
 
-CANCELAMENTO = frozenset(  # of an issued note: see ``bot.subjects.cancellation.talk``
-    {"cancelar_nota", "cancelar_erro", "cancelar_nao_prestado", "cancelar_sim", "cancelar_nao"}
-)
-ACOES = frozenset({"confirmar", "corrigir", "cancelar", "refazer", "querer", "desistir"}) | CANCELAMENTO
 LONGEST_REVISION = 9  # digits; ours stay far below, and Python refuses to read 5,000 of them
 SILENT = frozenset({"reaction", "system", "revoke", "sticker"})  # people expect no answer to these
 
@@ -114,11 +110,12 @@ class _ParsedRow:
         return self.of.mensagem
 
 
-def next_arrival(lane: str, rows: Sequence[InboxRow]) -> Chegada:
+def next_arrival(lane: str, rows: Sequence[InboxRow], actions: Container[str] = ()) -> Chegada:
     """Take what belongs to one turn: messages in words from the head of ``rows`` together, else one message.
 
     A message that was edited or deleted before anybody read it is taken as it is now. The notice of such a change to
-    one that was read goes before everything else: whatever is confirmed must have seen it.
+    one that was read goes before everything else: whatever is confirmed must have seen it. ``actions`` are those of
+    all subjects: another button is a message without words.
     """
     heard = [_ParsedRow(row, MessageRow.of(row.payload)) for row in rows]
     unread = {row.chave for row in heard if _text(row.message) is not None}
@@ -133,7 +130,7 @@ def next_arrival(lane: str, rows: Sequence[InboxRow]) -> Chegada:
         elif isinstance(change, Apagada) or change.texto is not None:
             changed.setdefault(change.original, []).append(row)
         # An edit that does not tell the new words of what is unread waits: first that is read as it was.
-    return _words(lane, others, changed) or _one(lane, others[0])
+    return _words(lane, others, changed) or _one(lane, others[0], actions)
 
 
 def _words(lane: str, rows: Sequence[_ParsedRow], changed: dict[str, list[_ParsedRow]]) -> Chegada | None:
@@ -172,9 +169,9 @@ def _written(row: _ParsedRow, notices: Iterable[_ParsedRow]) -> Escrita | None:
     return written
 
 
-def _one(lane: str, row: _ParsedRow) -> Chegada:
+def _one(lane: str, row: _ParsedRow, actions: Container[str]) -> Chegada:
     message = row.message
-    return _chegada(lane, (row,), _button(message) or Outro(str(message.get("type"))))
+    return _chegada(lane, (row,), _button(message, actions) or Outro(str(message.get("type"))))
 
 
 def _chegada(lane: str, rows: tuple[_ParsedRow, ...], entrada: Entrada) -> Chegada:
@@ -211,7 +208,7 @@ def _change(message: dict[str, Any]) -> Edicao | Apagada | None:
             return None
 
 
-def _button(message: dict[str, Any]) -> Toque | None:
+def _button(message: dict[str, Any], actions: Container[str]) -> Toque | None:
     match message:
         case {"type": "interactive", "interactive": {"button_reply": {"id": str(key)}}}:
             pass
@@ -223,7 +220,7 @@ def _button(message: dict[str, Any]) -> Toque | None:
             return None
     acao, _, alvo = key.partition(":")
     sessao_id, _, revisao = alvo.partition(":")
-    if acao not in ACOES or not sessao_id:
+    if acao not in actions or not sessao_id:
         return None
     whole = revisao.isascii() and revisao.isdigit() and len(revisao) <= LONGEST_REVISION
     return Toque(acao, sessao_id, int(revisao) if whole else None)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bot.conversation.effects import Hands
     from bot.conversation.inbound import Chegada
     from bot.conversation.session_events import SessionEvents
+    from bot.loops.jobs import Deadline
     from bot.loops.worker import Handler
     from bot.ports import Extractor
     from persistence.conversations.conversations import Conversa
@@ -57,6 +58,11 @@ class Subject(Protocol):
     """What a conversation can be about; one for all conversations."""
 
     shows_reading: bool  # the person sees read marks and "typing…" as soon as the turn comes to it
+    actions: frozenset[str]  # of its buttons: the first part of their keys, each of one subject
+    deadlines: tuple[Deadline, ...]  # what it lets expire; each becomes a periodic job
+
+    def __init__(self, resources: Resources) -> None:
+        """Made once, with the stores open."""
 
     async def take(self, turn: Turn) -> Collection[int] | None:
         """Take the turn if it is about this subject, in one commit, and return the rows consumed; ``None``: it is not.

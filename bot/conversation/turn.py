@@ -30,10 +30,11 @@ class Conversations:
         self._read_receipts = ReadReceipts(messenger)
         self._budgets = budgets
         self._subjects = subjects
+        self._actions = frozenset(action for subject in subjects for action in subject.actions)
 
     async def on_messages(self, lease: Lease, rows: Sequence[InboxRow]) -> Collection[int]:
         """Take one turn from the head of a user's messages; returns the rows that it consumed."""
-        chegada = next_arrival(lease.lane, rows)
+        chegada = next_arrival(lease.lane, rows, self._actions)
         conversa = await conversations.find(self._database, chegada.contato)
         turn = Turn(lease, chegada, conversa, DatabaseClock(conversa.agora), partial(self._voice, lease.lane))
         shown = chegada.rows[-1].tentativas > 0  # at the first attempt

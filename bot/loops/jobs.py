@@ -1,30 +1,30 @@
-"""Periodic jobs: the table of them, and the work of each."""
+"""Periodic jobs: what one is, those that are no subject's deadline, and the work of each."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 import structlog
 
-from persistence.conversations import register_cache, snapshots
-from persistence.fiscal import cancellations
+from persistence.conversations import register_cache
 from persistence.idempotency import records as idempotency
 from persistence.people import retention
 from persistence.queue.arrival import Arrival
-from persistence.rows.inbox_rows import CancellationDeadlineRow, DeadlineRow
 from persistence.staff import dashboard
 from persistence.tables import job_slots
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from persistence.db.connection import Connection
     from persistence.db.engine import Database
     from persistence.people.retention import Prazos
     from persistence.queue.backlog import Backlog
     from persistence.queue.inbox import Inbox
+    from persistence.rows.inbox_rows import RowKind
 
 HOUR, DAY = 3600, 86_400
 OPERATOR_AFTER_SECONDS = 3600.0  # an hour without an answer is no longer the city being slow
@@ -59,6 +59,12 @@ class Job:
     run: Callable[[JobContext], Awaitable[int]]
     repeat: str
     slot: int = 0
+    what: str = ""  # what one run does; without it, the first line of the work says so
+
+    @property
+    def says(self) -> str:
+        """What one run does, for the operator's page."""
+        return self.what or (self.run.__doc__ or "").strip().removesuffix(".")
 
     @property
     def slot_seconds(self) -> int:
@@ -66,26 +72,33 @@ class Job:
         return self.slot or self.every
 
 
-async def expire_sessions(context: JobContext) -> int:
-    """Put an event into the lane of every session whose deadline passed."""
-    async with context.database.transaction() as connection:
-        overdue = await snapshots.overdue(connection, EXPIRY_BATCH)
-        rows = [_deadline(DeadlineRow(sessao_id), sessao_id, lane, versao) for sessao_id, lane, versao in overdue]
-        return await context.inbox.put_in(connection, rows)
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """What a subject of conversation lets expire: a row in its lane tells it of that.
 
+    ``name`` is that of the job. ``overdue`` returns up to so many things that are due: what the row names, its lane,
+    and the version of the thing, which the row's key holds: what speaks after a sweep gets a new deadline and row.
+    """
 
-async def expire_cancellations(context: JobContext) -> int:
-    """Put an event into the lane of every cancellation whose deadline for the user's word passed."""
-    async with context.database.transaction() as connection:
-        overdue = await cancellations.overdue(connection, EXPIRY_BATCH)
-        rows = [_deadline(CancellationDeadlineRow(which), which, lane, versao) for which, lane, versao in overdue]
-        return await context.inbox.put_in(connection, rows)
+    name: str
+    what: str  # for the operator's page
+    overdue: Callable[[Connection, int], Awaitable[Sequence[tuple[Any, str, int]]]]
+    row: Callable[[Any], RowKind]
 
+    def job(self) -> Job:
+        """Return the job that looks for what is due."""
+        return Job(self.name, 5, self._expire, "the key of the row holds the version", what=self.what)
 
-def _deadline(row: DeadlineRow | CancellationDeadlineRow, which: str | int, lane: str, versao: int) -> Arrival:
-    """One row per version: what spoke after this sweep gets a new deadline and a new row."""
-    correlacao = f"{row.tipo.replace('_', '-')}-{which}"
-    return Arrival.of(row, chave=f"{row.tipo}:{which}:{versao}", lane=lane, correlacao=correlacao)
+    async def _expire(self, context: JobContext) -> int:
+        async with context.database.transaction() as connection:
+            due = await self.overdue(connection, EXPIRY_BATCH)
+            rows = [self._arrival(which, lane, versao) for which, lane, versao in due]
+            return await context.inbox.put_in(connection, rows)
+
+    def _arrival(self, which: object, lane: str, versao: int) -> Arrival:
+        row = self.row(which)
+        correlacao = f"{row.tipo.replace('_', '-')}-{which}"
+        return Arrival.of(row, chave=f"{row.tipo}:{which}:{versao}", lane=lane, correlacao=correlacao)
 
 
 async def wake_sleepers(context: JobContext) -> int:
@@ -145,8 +158,6 @@ async def forget_people(context: JobContext) -> int:
 
 _DELETES = "what is deleted is not there a second time"
 JOBS: Sequence[Job] = (
-    Job("expiry", 5, expire_sessions, "the key of the row holds the session's version"),
-    Job("cancellation_expiry", 5, expire_cancellations, "the key of the row holds the cancellation's version"),
     Job("sleepers", 60, wake_sleepers, "a lane that is due already stays so"),  # safety net
     Job("watch", 300, watch, "it only logs"),
     Job("slots", HOUR, forget_slots, _DELETES),

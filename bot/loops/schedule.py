@@ -12,7 +12,6 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from apscheduler.triggers.interval import IntervalTrigger
 from sqlalchemy.dialects.postgresql import insert
 
-from bot.loops.jobs import JOBS
 from persistence.tables import job_slots
 from state_machine.values.errors import ProsaError
 
@@ -37,7 +36,7 @@ class ScheduleSilentError(ProsaError, RuntimeError):
 class Schedule:
     """APScheduler with an in-memory store; PostgreSQL decides which replica runs a slot."""
 
-    def __init__(self, context: JobContext, jobs: Sequence[Job] = JOBS) -> None:
+    def __init__(self, context: JobContext, jobs: Sequence[Job]) -> None:
         self._context = context
         self._jobs = {job.name: job for job in jobs}
         self._scheduler = AsyncIOScheduler(timezone=UTC, job_defaults={"coalesce": True, "max_instances": 1})

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from bot.conversation.subject import Resources, RowHandler, Turn
+    from bot.loops.jobs import Deadline
     from persistence.db.connection import Connection
     from persistence.queue.lanes import InboxRow, Lease
     from state_machine.machine.events import Evento
@@ -32,6 +33,8 @@ class Handover:
     """The first subject: while staff speak with somebody, no other one answers. A new command is a case below."""
 
     shows_reading = False
+    actions: frozenset[str] = frozenset()
+    deadlines: tuple[Deadline, ...] = ()
 
     def __init__(self, resources: Resources) -> None:
         self._r = resources

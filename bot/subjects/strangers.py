@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from bot.conversation.subject import Resources, Turn
+    from bot.loops.jobs import Deadline
 
 log = structlog.get_logger(__name__)
 
@@ -25,6 +26,8 @@ class Strangers:
     """Turns of who may issue for no company, and has no session open from when they might."""
 
     shows_reading = False
+    actions: frozenset[str] = frozenset()
+    deadlines: tuple[Deadline, ...] = ()
 
     def __init__(self, resources: Resources) -> None:
         self._r = resources

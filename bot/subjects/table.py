@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bot.loops.jobs import JOBS
 from bot.subjects.cancellation.subject import Cancellation
 from bot.subjects.handover import Handover
 from bot.subjects.invoice.subject import Invoice
 from bot.subjects.strangers import Strangers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from bot.conversation.subject import Resources, RowHandler, Subject
+    from bot.loops.jobs import Job
     from bot.loops.worker import Handler
 
 # Asked in this order, turn by turn; the last one takes what nobody else took.
-SUBJECTS: tuple[Callable[[Resources], Subject], ...] = (Handover, Strangers, Cancellation, Invoice)
+SUBJECTS: tuple[type[Subject], ...] = (Handover, Strangers, Cancellation, Invoice)
 
 
 def open_subjects(resources: Resources) -> tuple[Subject, ...]:
     """Return one of each subject, in the order of the table."""
     return tuple(subject(resources) for subject in SUBJECTS)
+
+
+def jobs() -> tuple[Job, ...]:
+    """Return all periodic jobs: the subjects' deadlines, and ``JOBS``, which are no subject's."""
+    return (*(deadline.job() for subject in SUBJECTS for deadline in subject.deadlines), *JOBS)
 
 
 def handlers_of(subjects: Sequence[Subject], others: Iterable[RowHandler]) -> dict[str, Handler]:

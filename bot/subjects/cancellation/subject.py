@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from bot.budgets import Voice
-from bot.conversation.inbound import CANCELAMENTO, Edicao, Palavras, Toque
+from bot.conversation.inbound import Edicao, Palavras, Toque
 from bot.conversation.subject import one_row
+from bot.loops.jobs import Deadline
 from bot.subjects.cancellation.choose_note import choose
 from bot.subjects.cancellation.talk import Talk
 from extractor.requests.cancellation import (
@@ -47,6 +48,15 @@ class Cancellation:
     """Takes the turns that are about cancelling an issued note."""
 
     shows_reading = True
+    actions = frozenset({"cancelar_nota", "cancelar_erro", "cancelar_nao_prestado", "cancelar_sim", "cancelar_nao"})
+    deadlines: tuple[Deadline, ...] = (
+        Deadline(
+            "cancellation_expiry",
+            "Put an event into the lane of every cancellation whose deadline for the user's word passed",
+            cancellations.overdue,
+            CancellationDeadlineRow,
+        ),
+    )
 
     def __init__(self, resources: Resources) -> None:
         self._r = resources
@@ -64,7 +74,7 @@ class Cancellation:
         if talking and isinstance(entrada, Edicao):
             entrada = await self._as_said_here(lease.lane, entrada)
         match entrada:
-            case Toque(acao) if acao in CANCELAMENTO:
+            case Toque(acao) if acao in self.actions:
                 pedido = None
             case Palavras(texto, proprias=proprias):
                 pedido = request(texto if proprias is None else proprias)

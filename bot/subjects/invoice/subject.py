@@ -14,6 +14,7 @@ from bot.conversation.customers import as_cadastro
 from bot.conversation.memory import ConversationMemory
 from bot.conversation.session_events import replanned
 from bot.conversation.subject import one_row
+from bot.loops.jobs import Deadline
 from bot.subjects.invoice.facts import as_issued_by, as_seen, as_stopped, as_unnumbered, is_yes, needs_right
 from bot.subjects.invoice.plan import Plano, decides, plan
 from bot.subjects.invoice.reading import Reader, as_it_stands
@@ -56,6 +57,15 @@ class Invoice:
     """The last subject: whatever is said is about the invoice at hand, or about a new one."""
 
     shows_reading = True
+    actions = frozenset({"confirmar", "corrigir", "cancelar", "refazer", "querer", "desistir"})
+    deadlines: tuple[Deadline, ...] = (
+        Deadline(
+            "expiry",
+            "Put an event into the lane of every session whose deadline passed",
+            snapshots.overdue,
+            DeadlineRow,
+        ),
+    )
 
     def __init__(self, resources: Resources) -> None:
         self._r = resources

@@ -5,11 +5,13 @@ from typing import Any
 
 import pytest
 
-from bot.conversation.inbound import Apagada, Edicao, Outro, Palavras, Toque, next_arrival
+from bot.conversation import inbound
+from bot.conversation.inbound import Apagada, Chegada, Edicao, Outro, Palavras, Toque
 from persistence.queue.lanes import InboxRow
 from state_machine.values.message_spans import Escrita
 
 LANE = "106:BR.77"
+ACTIONS = {"confirmar", "cancelar", "refazer"}
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
@@ -29,6 +31,10 @@ def text(number: int, body: Any) -> InboxRow:
 def button(number: int, key: str) -> InboxRow:
     reply = {"type": "button_reply", "button_reply": {"id": key, "title": "x"}}
     return row(number, {"type": "interactive", "interactive": reply})
+
+
+def next_arrival(lane: str, rows: list[InboxRow]) -> Chegada:
+    return inbound.next_arrival(lane, rows, ACTIONS)
 
 
 def test_words_in_a_row_are_one_turn() -> None:

@@ -9,8 +9,9 @@ import pytest
 from structlog.testing import capture_logs
 
 import bot.loops.schedule
-from bot.loops.jobs import JOBS, Job, JobContext
+from bot.loops.jobs import Job, JobContext
 from bot.loops.schedule import Schedule, ScheduleSilentError
+from bot.subjects.table import jobs
 from persistence.db.engine import Database
 from persistence.people.retention import Prazos
 from persistence.queue.backlog import Backlog
@@ -21,6 +22,7 @@ from tests.patience import PATIENCE
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
+ALL = jobs()
 SLOT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
@@ -35,9 +37,9 @@ async def no_audit() -> int:
     return 0
 
 
-def scheduler(database: Database, jobs: Sequence[Job] = JOBS) -> Schedule:
+def scheduler(database: Database, table: Sequence[Job] = ALL) -> Schedule:
     context = JobContext(database, Inbox(database, 0), Backlog(database), no_audit, Prazos(0, 0, 0, 0, 0))
-    return Schedule(context, jobs)
+    return Schedule(context, table)
 
 
 async def test_three_schedulers_run_a_slot_once(database: Database) -> None:
@@ -96,14 +98,14 @@ async def test_nothing_overdue_is_no_work(database: Database) -> None:
 
 async def test_every_row_of_the_table_is_a_job(database: Database) -> None:
     """A job is looked at as often as its row says, the audit hourly; what has no row is no job."""
-    without = [job for job in JOBS if job.name != "audit"]
-    for jobs, there in ((JOBS, True), (without, False)):
-        replica = scheduler(database, jobs)
+    without = [job for job in ALL if job.name != "audit"]
+    for table, there in ((ALL, True), (without, False)):
+        replica = scheduler(database, table)
         replica._add_jobs()
         assert (replica._scheduler.get_job("audit") is not None) is there
         planned = {job.id: job.trigger.interval.total_seconds() for job in replica._scheduler.get_jobs()}
         del planned["beat"]
-        assert planned == {job.name: job.every for job in jobs}
+        assert planned == {job.name: job.every for job in table}
 
 
 async def test_a_job_runs_in_one_slot_once(database: Database) -> None:
@@ -138,6 +140,6 @@ async def test_a_failed_job_stops_no_other(database: Database) -> None:
 def test_the_operators_page_lists_the_jobs() -> None:
     """``docs/operators.md`` has each row of the table: name, seconds between two looks, what one run does."""
     page = (Path(__file__).parents[3] / "docs" / "operators.md").read_text()
-    rows = [f"| `{job.name}` | {job.every} | {(job.run.__doc__ or '').strip().removesuffix('.')} |" for job in JOBS]
+    rows = [f"| `{job.name}` | {job.every} | {job.says} |" for job in ALL]
     assert [row for row in rows if row not in page] == []
-    assert len({job.name for job in JOBS}) == len(JOBS)
+    assert len({job.name for job in ALL}) == len(ALL)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Sequence
 
     from bot.conversation.subject import Resources, RowHandler, Turn
+    from bot.loops.jobs import Deadline
     from persistence.queue.lanes import InboxRow, Lease
     from tests.road.road_people import Road
 
@@ -37,6 +38,8 @@ class Riddles:
     """Asks a riddle whoever wants one, and tells its answer by a row in the conversation's lane."""
 
     shows_reading = True
+    actions: frozenset[str] = frozenset()
+    deadlines: tuple[Deadline, ...] = ()
 
     def __init__(self, resources: Resources) -> None:
         self._r = resources
