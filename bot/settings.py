@@ -72,6 +72,7 @@ class Settings(BaseSettings):
     cancel_timeout_seconds: float = Field(default=60.0, gt=0)  # likewise
 
     cnpj_api_url: str = "https://brasilapi.com.br"
+    cnpj_api_timeout_seconds: float = Field(default=3.0, gt=0)  # somebody waits for the summary, which can do without
 
     openai_api_key: SecretStr = SecretStr("")  # none: rules only
     openai_base_url: str = "https://api.openai.com/v1"

@@ -57,7 +57,9 @@ async def open_outside(stores: Stores, registry: Mapping[str, ChannelRow]) -> As
                 guard=refuse_in_transaction,
             )
         )
-        register = await stack.enter_async_context(CNPJRegister(settings.cnpj_api_url, guard=refuse_in_transaction))
+        register = await stack.enter_async_context(
+            CNPJRegister(settings.cnpj_api_url, timeout=settings.cnpj_api_timeout_seconds, guard=refuse_in_transaction)
+        )
         extractor = await stack.enter_async_context(
             open_extractor(settings, refuse_in_transaction, breakers.watch, stores.budgets.model)
         )

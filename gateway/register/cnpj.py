@@ -61,7 +61,7 @@ class CNPJRegister:
         base_url: str,
         *,
         guard: Callable[[], None],
-        timeout: float = 3.0,  # the person is waiting for the summary, which can do without the name
+        timeout: float = 3.0,
         observe: Callable[[Exchange], None] | None = None,
     ) -> None:
         self._path = "" if base_url.rstrip("/").endswith(_PATH) else _PATH

@@ -131,7 +131,7 @@ def test_a_first_start_that_is_cut_short(place: Path, step: int, number: signal.
         time.sleep(FIRST_START * step / STEPS)
         prosa.signal(number)
         assert prosa.wait() in {0, -number, 128 + number}, prosa.said
-        eventually(lambda: not left(place), ORPHAN_SECONDS)
+        eventually(lambda: not left(place), ORPHAN_SECONDS if number == signal.SIGKILL else END_SECONDS)
         assert "Traceback" not in prosa.said
     with Embedded.start(home) as embedded:
         assert not embedded.attached

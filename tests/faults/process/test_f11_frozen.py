@@ -31,6 +31,7 @@ async def test_a_worker_that_wakes_up_past_its_leases_changes_nothing(stage: Sta
             PROSA_PLUGNOTAS_URL=gateway.url,
             PROSA_CNPJ_API_URL=register.url,
             PROSA_GATEWAY_TIMEOUT_SECONDS="60",
+            PROSA_CNPJ_API_TIMEOUT_SECONDS="60",
         )
         ana, bia = await stage.person(), await stage.person()
         await ana.say(FULL)
