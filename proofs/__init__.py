@@ -1,1 +1,1 @@
-"""Proofs: simulators, storms and measurements; no part of the production image."""
+"""Proofs: simulators, storms and measurements, outside of the production image."""

@@ -1,4 +1,4 @@
-"""Invents past conversations for trying and measuring the console: many rows, all made up, none of them due."""
+"""Invents past conversations for trying and measuring the console."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Figures and logs for the operator; no personal data."""
+"""Figures and logs for the operator, free of personal data."""

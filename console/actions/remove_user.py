@@ -1,4 +1,4 @@
-"""The page that takes a phone's right to issue away: says what follows, asks why, does it with its audit."""
+"""The page that takes a phone's right to issue away, with a reason and an audit entry."""
 
 from __future__ import annotations
 

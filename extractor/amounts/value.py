@@ -1,4 +1,4 @@
-"""Chooses the invoice's amount in a turn, or says why it must be asked; never adds, multiplies or converts."""
+"""Chooses the invoice's amount in a turn, or says why it must be asked."""
 
 from __future__ import annotations
 

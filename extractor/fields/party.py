@@ -1,4 +1,4 @@
-"""Decides which document of a turn is the customer's: not our own, not a PIX key, not one that was denied."""
+"""Decides which document of a turn is the customer's."""
 
 from __future__ import annotations
 

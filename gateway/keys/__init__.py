@@ -1,4 +1,4 @@
-"""The authorities' natural keys as value objects: built from their parts, read, checked; never guessed or repaired."""
+"""The authorities' natural keys as value objects: built from their parts, read and checked."""
 
 from gateway.keys.errors import ChaveInvalida
 from gateway.keys.event_ids import IdEvento, IdPedidoEvento

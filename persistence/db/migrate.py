@@ -1,4 +1,4 @@
-"""Brings a database to the newest schema, and tells whether it is there; runs alembic, holds no schema itself."""
+"""Brings a database to the newest schema with alembic, and tells whether it is there."""
 
 from __future__ import annotations
 

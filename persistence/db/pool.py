@@ -1,4 +1,4 @@
-"""Up to ``size`` connections to PostgreSQL, none of which is handed on in the middle of something.
+"""Up to ``size`` connections to PostgreSQL, handed on only when their last use has ended.
 
 What asyncpg's own pool does otherwise is in docs/adr/0012-database-and-redis-access.md. Nobody here changes a session,
 so nothing is to be reset.

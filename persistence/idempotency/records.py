@@ -1,4 +1,4 @@
-"""Keeps who is at an operation and how it ended, once for each key; never takes an unknown outcome for a failure."""
+"""Keeps who is at an operation and how it ended, once for each key; an unknown outcome stays unknown."""
 
 from __future__ import annotations
 

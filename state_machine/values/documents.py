@@ -1,4 +1,4 @@
-"""CNPJ and CPF as value objects, normalised and verified on construction; never guesses or repairs a digit."""
+"""CNPJ and CPF as value objects, normalised and verified on construction."""
 
 from __future__ import annotations
 

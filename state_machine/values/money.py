@@ -1,4 +1,4 @@
-"""Amounts in BRL as ``Decimal`` centavos, in figures and in words; never a float, never a currency conversion."""
+"""Amounts in BRL as ``Decimal`` centavos, in figures and in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges the messages on the phones: each once, none missing, all true."""
+"""Judges the messages on the phones: whether each came once and is true."""
 
 from __future__ import annotations
 

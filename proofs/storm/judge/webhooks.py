@@ -1,4 +1,4 @@
-"""Compares the webhooks of Meta and of the gateway with what was stored: nothing that got a 2xx may be missing."""
+"""Compares the webhooks of Meta and of the gateway that got a 2xx with what was stored."""
 
 from __future__ import annotations
 
