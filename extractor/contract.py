@@ -28,6 +28,27 @@ class Intent(StrEnum):
     CONSULTAR = "consultar"
 
 
+class Ato(StrEnum):
+    """The speech act of a turn: what its answer must deal with first. Finer than ``Intent``, and learned."""
+
+    DADOS = "dados"  # asks for an invoice, or gives data for it
+    CORRIGE = "corrige"
+    CONFIRMA = "confirma"
+    RECUSA = "recusa"  # gives the draft up
+    ESPERA = "espera"  # asks to wait
+    PERGUNTA = "pergunta"  # about tax, deadlines, how it works
+    RECLAMA = "reclama"  # of something done
+    CANCELA_NOTA = "cancela_nota"  # of an issued one
+    FISCAL = "fiscal"  # retention, observation, discount line, foreign customer
+    REGISTRO = "registro"  # status, list, totals, second copy
+    REPETE = "repete"  # the same as before
+    VARIAS = "varias"  # several invoices
+    DEPOIS = "depois"  # later, or regularly
+    SOCIAL = "social"  # greets, thanks, chats, swears
+    PESSOA = "pessoa"  # wants a human
+    FORA = "fora"  # nothing for Prosa
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """What the conversation knows before this turn.
@@ -60,7 +81,8 @@ class Uso:
 class Extraction:
     """What one turn says: fields it fills, fields it puts in doubt, fields it takes back, and an intent.
 
-    ``uso`` is what a model took for it, whether its answer was of use or not; it is no part of what was said.
+    ``ato`` is the act where the readers agree on one, ``None`` where none is sure. ``uso`` is what a model took for it,
+    whether its answer was of use or not; it is no part of what was said.
     """
 
     intent: Intent
@@ -69,6 +91,7 @@ class Extraction:
     clear: frozenset[Campo] = frozenset()
     modelo_usado: bool = False
     uso: Uso | None = field(default=None, compare=False)
+    ato: Ato | None = None
 
 
 class Extractor(Protocol):

@@ -71,9 +71,15 @@ class Motivo(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """Something said about ``campo`` that must not be taken as it stands; ``detalhe``: "faltam 2 dígitos"."""
+    """Something said about ``campo`` that must not be taken as it stands; ``detalhe``: "faltam 2 dígitos".
+
+    ``leituras`` are the values that it may mean, normalised as in ``Candidate``, the likeliest first; ``conta`` is how
+    the only one of them was reckoned from the user's numbers ("15 × R$ 70,00"), ``None`` where it was said as it is.
+    """
 
     campo: Campo
     motivo: Motivo
     trecho: str
     detalhe: str | None = None
+    leituras: tuple[str, ...] = ()
+    conta: str | None = None
