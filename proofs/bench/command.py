@@ -13,10 +13,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from proofs.bench.figure import number
 from proofs.bench.machine.machine import describe
 from proofs.bench.machine.place import Place, open_place
 from proofs.bench.page import page
 from proofs.bench.rows.table import ROWS
+from proofs.storm.labels import written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 def run(names: Sequence[str], plan: Plan, json_file: Path | None, report: Path | None) -> int:
     """Measure the rows, print and write them; returns 0 when every row could be measured (reached or not)."""
     console = Console(stderr=True)
-    console.print(f"bench · {', '.join(names)} · {plan.rounds} rodadas de {plan.seconds:g} s por lado")
+    console.print(f"bench · {', '.join(names)} · {plan.rounds} rodadas de {written(plan.seconds)} s por lado")
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with open_place() as place, Progress(*columns, console=console) as progress:
         bar = progress.add_task("servidores", total=len(names))
@@ -94,16 +96,7 @@ def table(figures: Sequence[Figure]) -> Table:
             f"{number(figure.value)} {figure.unit}",
             f"{number(least)}-{number(most)}",
             reference,
-            f"{figure.ratio:.2f}×" if figure.ratio is not None else "",
-            f"{figure.reach}{mark}" if figure.reach else "",
+            f"{written(figure.ratio, '.2f')}×" if figure.ratio is not None else "",
+            f"{str(figure.reach).replace('.', ',')}{mark}" if figure.reach else "",
         )
     return shown
-
-
-def number(value: float | None) -> str:
-    """Return a number with three digits that mean something."""
-    if value is None:
-        return ""
-    if abs(value) >= 100:  # noqa: PLR2004 - where decimals stop to matter
-        return f"{value:,.0f}"
-    return f"{value:.3g}"

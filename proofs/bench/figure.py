@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field
 from statistics import median
 from typing import Any, Literal
 
+from proofs.storm.labels import written
+
 Kind = Literal["ratio", "value"]
 
 
@@ -96,6 +98,13 @@ def times_at_least(bound: float) -> Reach:
 def times_at_most(bound: float) -> Reach:
     """Ours must be ``bound`` times the reference, or less."""
     return Reach("ratio", bound, at_least=False)
+
+
+def number(value: float | None) -> str:
+    """Return a number with three digits that mean something, as Brazilians write it; empty for none."""
+    if value is None:
+        return ""
+    return written(value, ",.0f" if abs(value) >= 100 else ".3g")  # noqa: PLR2004 - where decimals stop to matter
 
 
 def percentile(values: list[float], share: float) -> float:

@@ -7,7 +7,20 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
+from proofs.bench.figure import number
+from proofs.storm.labels import written
+
 WIDTH, BAR, LABEL = 860, 22, 330  # px
+WORDS = {"reached": "atingida", "missed": "não atingida", "": ""}
+PARTS = {  # of a figure, where their name in the JSON file is English
+    "load": "carga",
+    "simulators": "simuladores",
+    "extractor": "extração",
+    "figures": "métricas",
+    "persistence": "persistência",
+    "state machine": "máquina de estados",
+    "event loop and rest": "laço de eventos e o resto",
+}
 STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;max-width:960px;margin:2rem auto;padding:0 1rem;color:#1c1c1c;background:#fff}
 h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2rem}table{border-collapse:collapse;font-size:14px}
@@ -20,7 +33,7 @@ pre{overflow:auto;background:#f5f5f5;padding:1rem;font-size:13px}
 def page(result: dict[str, Any]) -> str:
     """Return the whole page."""
     machine, figures = result["machine"], result["figures"]
-    facts = f"{machine['date']} · {machine['processor']}, {machine['cores']} cores · Python {machine['python']}"
+    facts = f"{machine['date']} · {machine['processor']}, {machine['cores']} núcleos · Python {machine['python']}"
     rows = "".join(_row(figure) for figure in figures)
     charts = "".join(
         f"<h2>{escape(name)}</h2>{''.join(_bars(figure) for figure in group)}"
@@ -28,42 +41,44 @@ def page(result: dict[str, Any]) -> str:
     )
     return "".join(
         [
-            '<!doctype html><html lang="en"><meta charset="utf-8">',
+            '<!doctype html><html lang="pt-BR"><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width"><title>prosa bench</title>',
             f"<style>{STYLE}</style><h1>prosa bench</h1><p>{escape(facts)}</p>",
             f"<pre>{escape(result['command'])}</pre>",
-            "<table><tr><th>figure<th>ours<th>reference<th>ratio<th>reach</tr>",
+            "<table><tr><th>medida<th>nosso<th>referência<th>razão<th>meta</tr>",
             rows,
             "</table>",
             charts,
-            "<h2>Everything</h2><pre>" + escape(json.dumps(result, indent=1, ensure_ascii=False)) + "</pre>",
+            "<h2>Resultado completo (JSON)</h2><pre>",
+            escape(json.dumps(result, indent=1, ensure_ascii=False)) + "</pre>",
         ]
     )
 
 
 def _row(figure: dict[str, Any]) -> str:
-    word = {True: "reached", False: "missed", None: ""}[figure["reached"]]
-    ratio = "" if figure["ratio"] is None else f"{figure['ratio']:.2f}×"
+    kind = {True: "reached", False: "missed", None: ""}[figure["reached"]]
+    ratio = "" if figure["ratio"] is None else f"{written(figure['ratio'], '.2f')}×"
     cells = (
         figure["name"] + (f" ({figure['note']})" if figure["note"] else ""),
-        f"{figure['median']:.4g} {figure['unit']}",
+        f"{number(figure['median'])} {figure['unit']}",
         figure["against"],
         ratio,
     )
     plain = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-    return f'<tr>{plain}<td class="{word}">{escape(figure["reach"] or "")} {word}</td></tr>'
+    bound = (figure["reach"] or "").replace(".", ",")
+    return f'<tr>{plain}<td class="{kind}">{escape(bound)} {WORDS[kind]}</td></tr>'
 
 
 def _bars(figure: dict[str, Any]) -> str:
     """One bar for each round of ours and of the reference, and one for each part."""
-    bars = [("ours", value, "#2e6e4e") for value in figure["ours"]]
+    bars = [("nosso", value, "#2e6e4e") for value in figure["ours"]]
     bars += [(figure["against"], value, "#b8b8b8") for value in figure["reference"]]
-    bars += [(name, value, "#1f6f8b") for name, value in figure["parts"].items()]
+    bars += [(PARTS.get(name, name), value, "#1f6f8b") for name, value in figure["parts"].items()]
     top = max((value for _, value, _ in bars), default=1.0) or 1.0
     drawn = "".join(
         f'<text x="0" y="{place * BAR + 15}">{escape(name)}</text><rect x="{LABEL}" y="{place * BAR + 3}" '
         f'width="{max(1.0, (WIDTH - LABEL - 90) * value / top):.1f}" height="{BAR - 6}" fill="{colour}"/>'
-        f'<text x="{LABEL + (WIDTH - LABEL - 90) * value / top + 6:.1f}" y="{place * BAR + 15}">{value:.4g}</text>'
+        f'<text x="{LABEL + (WIDTH - LABEL - 90) * value / top + 6:.1f}" y="{place * BAR + 15}">{number(value)}</text>'
         for place, (name, value, colour) in enumerate(bars)
     )
     title = f"{figure['name']}, {figure['unit']}" if figure["unit"] else figure["name"]

@@ -132,7 +132,7 @@ class Process:
                 self._note(line, log, up)
         transport.close()
         if not up.done():
-            up.set_exception(RuntimeError(f"prosa {self.command} did not start: {last.decode(errors='replace')}"))
+            up.set_exception(RuntimeError(f"prosa {self.command} não iniciou: {last.decode(errors='replace')}"))
             up.exception()  # a killed one is nobody's concern; whoever waits is told all the same
 
     def _note(self, line: bytes, log: IO[bytes], up: asyncio.Future[str]) -> None:

@@ -43,9 +43,9 @@ LOOK_EVERY = 0.2  # seconds
 CALM_LOOKS = 3  # in a row: between two ticks of one message nothing is under way for a moment
 OPEN_ROWS = {
     "inbox": "SELECT count(*) FROM inbox WHERE estado = 0",
-    "quarantine": "SELECT count(*) FROM inbox WHERE estado = 2",
+    "inbox, em quarentena": "SELECT count(*) FROM inbox WHERE estado = 2",
     "outbox": "SELECT count(*) FROM outbox WHERE run_at IS NOT NULL",
-    "outbox given up": "SELECT count(*) FROM outbox WHERE status = 'falhou'",
+    "outbox, sem entrega": "SELECT count(*) FROM outbox WHERE status = 'falhou'",
     "nfse_emissao": "SELECT count(*) FROM nfse_emissao WHERE proxima_acao_em IS NOT NULL",
     "cancelamento": "SELECT count(*) FROM cancelamento WHERE proxima_acao_em IS NOT NULL",
 }
@@ -170,7 +170,7 @@ class Storm:
         try:
             connection = await asyncpg.connect(self._servers.database_url)
         except (OSError, asyncpg.PostgresError):
-            return {"database": -1}
+            return {"banco fora do ar": -1}
         try:
             return {name: await connection.fetchval(query) for name, query in OPEN_ROWS.items()}
         finally:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from proofs.sandbox.faults import Fault
+from proofs.storm.labels import KINDS
 from proofs.storm.plan import BLOWS, Blow, Kind, Plan, blows, drawn
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ class Weather:
         try:
             target = await self._hit(blow)
         except Exception as error:  # noqa: BLE001 - a storm that broke itself must end loudly, not hang
-            self.broken.append(f"{blow.kind}: {type(error).__name__} {error}")
+            self.broken.append(f"{KINDS[blow.kind]}: {type(error).__name__} {error}")
             return
         if not target:
             self._falling[blow.kind] -= 1  # it fell on nothing

@@ -50,7 +50,7 @@ class Zygote:
         socket.send_fds(self._ours, [request], [stderr])
         answer, fds, _, _ = socket.recv_fds(self._ours, LONGEST, 1)
         if not fds:
-            raise RuntimeError(f"the zygote could not fork: {answer.decode(errors='replace')}")
+            raise RuntimeError(f"o processo não pôde ser criado: {answer.decode(errors='replace')}")
         return fds[0]
 
     def close(self) -> None:

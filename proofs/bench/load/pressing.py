@@ -29,6 +29,7 @@ SLICE_SECONDS = 0.5
 START_SECONDS = (
     2.5  # about; each process has a speed of its own from its start on (by up to a tenth): so several are started
 )
+NAMES = {"ours": "prosa web", "verify": "só a conferência", "empty": "servidor vazio"}  # as errors tell them
 STORING = frozenset({"ours", "fastapi-insert"})
 
 
@@ -76,6 +77,7 @@ class Target:
     def __init__(self, name: str, url: str, pid: int, database: str) -> None:
         self.pid = pid
         self._name, self._url, self._database = name, url, database
+        self._shown = NAMES.get(name, name)
         self._process = psutil.Process(pid)
         self._slices: list[Mapping[str, Any]] = []
         self._answered = 0
@@ -97,15 +99,13 @@ class Target:
         """Return all slices as one; raises ``RuntimeError`` when a 200 was not stored."""
         rows = await _rows(self._database)
         if self._name in STORING and rows != self._answered:
-            raise RuntimeError(f"{self._name}: {self._answered} acknowledged, {rows} stored")
+            raise RuntimeError(f"{self._shown}: {self._answered} respostas 200, {rows} gravadas")
         return Pressed(tuple(self._slices), self._cpu, rows)
 
     async def _load(self, seconds: float, connections: int, pause: float) -> dict[str, Any]:
         run = await load(self._url, seconds=seconds, connections=connections, pause=pause)
         if run["bad"] or not run["answered"]:
-            raise RuntimeError(
-                f"{self._name}: {run['answered']} requests were answered with 200, {run['bad']} were not"
-            )
+            raise RuntimeError(f"{self._shown}: {run['answered']} requisições receberam 200, {run['bad']} não")
         return run
 
     def _spent(self) -> float:
@@ -176,7 +176,7 @@ async def load(url: str, *, seconds: float, connections: int, pause: float) -> d
     )  # fmt: skip
     said, _ = await process.communicate()
     if process.returncode:
-        raise RuntimeError("the load generator broke")
+        raise RuntimeError("o gerador de carga quebrou")
     result: dict[str, Any] = json.loads(said)
     return result
 

@@ -57,7 +57,7 @@ class Child:
         async with asyncio.timeout(START_SECONDS):
             while not (address := self._said()):
                 if self.process.poll() is not None:
-                    raise RuntimeError(f"it did not start: {self.log.read_text(errors='replace')[-2000:]}")
+                    raise RuntimeError(f"não iniciou: {self.log.read_text(errors='replace')[-2000:]}")
                 await asyncio.sleep(LOOK_EVERY)
         self.address = address.removesuffix("-")
         return self.address

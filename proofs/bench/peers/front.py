@@ -187,7 +187,7 @@ def main() -> None:
         case "pywa":
             asgi(pywa())
         case _:
-            raise SystemExit(f"no reference is called {name}")
+            raise SystemExit(f"nenhuma referência se chama {name}")
 
 
 if __name__ == "__main__":

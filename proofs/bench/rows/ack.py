@@ -18,12 +18,16 @@ if TYPE_CHECKING:
     from proofs.bench.plan import Plan
 
 ROW = "ack"
-APART, TOGETHER = "own core", "shared cores"
-RATE, CPU = f"durable 200s per second, {CONNECTIONS} connections", "CPU of the server per request"
+APART, TOGETHER = "núcleo próprio", "núcleos divididos"
+RATE, CPU = f"respostas 200 gravadas por segundo, {CONNECTIONS} conexões", "CPU do servidor por requisição"
+EMPTY, IDLE, IDLE_EMPTY = "servidor vazio", "ocioso", "ocioso, servidor vazio"
 IDLE_PAUSE = 0.02  # seconds between the messages of an idle house
 IDLE_SECONDS = 2.5  # of a turn there
 NEEDS = {"pywa": ("pywa", "fastapi", "uvicorn"), "fastapi-insert": ("fastapi", "uvicorn")}
-PEERS = {"pywa": ("pywa on FastAPI + uvicorn, stores nothing", 2.5), "fastapi-insert": ("FastAPI, one INSERT each", 3)}
+PEERS = {
+    "pywa": ("pywa em FastAPI + uvicorn, não grava nada", 2.5),
+    "fastapi-insert": ("FastAPI, um INSERT por mensagem", 3),
+}
 
 
 async def measure(place: Place, plan: Plan) -> list[Figure]:
@@ -45,9 +49,9 @@ async def measure(place: Place, plan: Plan) -> list[Figure]:
             sides[name] = partial(pressed, place, name, plan.seconds, apart=apart)
         else:
             plan.step(f"{name} ficou de fora: instale requirements/bench.lock")
-    sides["empty"] = partial(pressed, place, "empty", min(plan.seconds, 3), apart=apart)
-    sides["idle"] = partial(_idle, place, plan.seconds)
-    sides["idle-empty"] = partial(pressed, place, "empty", plan.seconds, connections=1, pause=IDLE_PAUSE)
+    sides[EMPTY] = partial(pressed, place, "empty", min(plan.seconds, 3), apart=apart)
+    sides[IDLE] = partial(_idle, place, plan.seconds)
+    sides[IDLE_EMPTY] = partial(pressed, place, "empty", plan.seconds, connections=1, pause=IDLE_PAUSE)
     return figures(await plan.in_turns(sides))
 
 
@@ -79,28 +83,28 @@ def figures(found: dict[str, list[Any]]) -> list[Figure]:
                 Figure(row=ROW, name=f"{CPU}, {where}", unit="µs", ours=_of(ours, "cpu_us"),
                        reference=_of(found[peer], "cpu_us"), against=what)
             )  # fmt: skip
-    idle = [ours for ours, _ in found["idle"]]
-    alone = [taken for _, taken in found["idle"]]
+    idle = [ours for ours, _ in found[IDLE]]
+    alone = [taken for _, taken in found[IDLE]]
     made += [
         figure
-        for name, share, reach in (("p50, idle", 0.5, None), ("p99, idle", 0.99, at_most(3)))
+        for name, share, reach in (("p50, ocioso", 0.5, None), ("p99, ocioso", 0.99, at_most(3)))
         for figure in (
             Figure(
                 row=ROW, name=name, unit="ms", ours=tuple(run.taken_ms(share) for run in idle),
-                reference=tuple(percentile(taken, share) for taken in alone), against="one INSERT by itself",
-                reach=reach, note="PostgreSQL and the disk, without HTTP and without us",
+                reference=tuple(percentile(taken, share) for taken in alone), against="um INSERT sozinho",
+                reach=reach, note="PostgreSQL e disco, sem HTTP e sem a Prosa",
             ),
             Figure(
                 row=ROW, name=name, unit="ms", ours=tuple(run.taken_ms(share) for run in idle),
-                reference=tuple(run.taken_ms(share) for run in found["idle-empty"]),
-                against="a server that looks at nothing",
+                reference=tuple(run.taken_ms(share) for run in found[IDLE_EMPTY]),
+                against="um servidor que não lê nada",
             ),
         )
     ]  # fmt: skip
     made += [
         Figure(
-            row=ROW, name="the load generator's own limit", unit="/s", ours=_of(found["empty"], "per_second"),
-            reference=rate, against="our rate", reach=at_least(0), note="against an empty server",
+            row=ROW, name="limite do próprio gerador de carga", unit="/s", ours=_of(found[EMPTY], "per_second"),
+            reference=rate, against="o nosso ritmo", reach=at_least(0), note="contra um servidor vazio",
         ),
     ]  # fmt: skip
     return made
@@ -108,20 +112,20 @@ def figures(found: dict[str, list[Any]]) -> list[Figure]:
 
 def _beside_verifying(where: str, pairs: list[dict[str, Pressed]], *, bound: bool) -> list[Figure]:
     ours, verify = [pair["ours"] for pair in pairs], [pair["verify"] for pair in pairs]
-    figure = partial(Figure, row=ROW, against="verifying only")
+    figure = partial(Figure, row=ROW, against="só conferir, sem gravar")
     return [
         figure(
             name=f"{RATE}, {where}", unit="/s", reach=times_at_least(0.9) if bound else None,
             ours=tuple(rate for run in ours for rate in run.rates()),
             reference=tuple(rate for run in verify for rate in run.rates()),
-            note="turns of about half a second, each beside the other side's next to it",
+            note="fatias de cerca de meio segundo, cada uma com a vizinha do outro lado",
         ),
         figure(
-            name=f"the same, turns together, {where}", unit="/s", ours=_of(ours, "per_second"),
-            reference=_of(verify, "per_second"), note="a disk that stalls weighs as much as it lasts",
+            name=f"o mesmo, fatias somadas, {where}", unit="/s", ours=_of(ours, "per_second"),
+            reference=_of(verify, "per_second"), note="um disco que trava pesa o quanto a parada dura",
         ),
         figure(
-            name=f"p99 under that load, {where}", unit="ms", ours=tuple(run.taken_ms(0.99) for run in ours),
+            name=f"p99 sob essa carga, {where}", unit="ms", ours=tuple(run.taken_ms(0.99) for run in ours),
             reference=tuple(run.taken_ms(0.99) for run in verify), reach=times_at_most(2) if bound else None,
         ),
         figure(

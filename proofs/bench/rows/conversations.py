@@ -56,22 +56,22 @@ class Ran:
 
 async def measure(place: Place, plan: Plan) -> list[Figure]:
     """Return the row's figures; raises ``RuntimeError`` for a duplicate or a missing note."""
-    sides = {"conversations": lambda: talk(place, plan.seconds, kept_busy(AT_ONCE))}
-    runs = checked((await plan.in_turns(sides))["conversations"])
+    sides = {ROW: lambda: talk(place, plan.seconds, kept_busy(AT_ONCE))}
+    runs = checked((await plan.in_turns(sides))[ROW])
     parts = {role: round(runs[-1].cost(role), 2) for role in runs[-1].cpu}
     told = tuple(sum(ran.messages) / max(1, len(ran.messages)) for ran in runs)
     return [
-        Figure(row=ROW, name="conversations to an authorised invoice", unit="/s",
+        Figure(row=ROW, name="conversas até a nota autorizada", unit="/s",
                ours=tuple(ran.done / ran.seconds for ran in runs), reach=at_least(40),
-               note=f"{sum(ran.notes for ran in runs)} notes, 0 duplicates, by the gateway's own book"),
-        Figure(row=ROW, name="CPU of ours per conversation (web + workers)", unit="ms",
+               note=f"{sum(ran.notes for ran in runs)} notas, 0 em dobro, pelo livro do gateway"),
+        Figure(row=ROW, name="CPU nossa por conversa (web + workers)", unit="ms",
                ours=tuple(ran.cost("web", "worker") for ran in runs), parts=parts),
-        Figure(row=ROW, name="first message to PDF and XML, p50", unit="s",
+        Figure(row=ROW, name="da primeira mensagem a PDF e XML, p50", unit="s",
                ours=tuple(percentile(list(ran.taken), 0.5) for ran in runs),
-               note="with the simulated city's and renderer's own waits"),
-        Figure(row=ROW, name="database per issued invoice", unit="KB", ours=tuple(ran.stored / 1000 for ran in runs),
-               note="PDF and XML of the simulator included"),
-        Figure(row=ROW, name="outbound messages per issued invoice", unit="", ours=told, reach=at_most(3)),
+               note="com as esperas da prefeitura e do PDF simulados"),
+        Figure(row=ROW, name="banco por nota emitida", unit="KB", ours=tuple(ran.stored / 1000 for ran in runs),
+               note="com PDF e XML do simulador"),
+        Figure(row=ROW, name="mensagens enviadas por nota emitida", unit="", ours=told, reach=at_most(3)),
     ]  # fmt: skip
 
 
@@ -79,9 +79,9 @@ def checked(runs: list[Ran]) -> list[Ran]:
     """Return ``runs``; raises ``RuntimeError`` for a duplicate, a missing note, or nothing to count."""
     for ran in runs:
         if ran.duplicates or ran.notes != ran.begun:
-            raise RuntimeError(f"{ran.begun} confirmed, {ran.notes} notes, {ran.duplicates} duplicates")
+            raise RuntimeError(f"{ran.begun} confirmadas, {ran.notes} notas, {ran.duplicates} em dobro")
     if not all(ran.done for ran in runs):
-        raise RuntimeError("nobody ended within the counted seconds (though all notes came): give it more --seconds")
+        raise RuntimeError("todas as notas saíram, mas ninguém terminou dentro do tempo contado: aumente --seconds")
     return runs
 
 

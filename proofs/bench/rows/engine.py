@@ -32,12 +32,12 @@ SPAN = "SELECT extract(epoch FROM max(feito_em) - min(feito_em))::float8 FROM in
 
 async def measure(place: Place, plan: Plan) -> list[Figure]:
     """Return the row's figures; raises ``RuntimeError`` when rows are left."""
-    found = await plan.in_turns({"engine": lambda: drained(place, int(plan.seconds * GUESS))})
-    rates, costs = zip(*found["engine"], strict=True)
+    found = await plan.in_turns({ROW: lambda: drained(place, int(plan.seconds * GUESS))})
+    rates, costs = zip(*found[ROW], strict=True)
     return [
-        Figure(row=ROW, name=f"empty rows per second, {WORKERS} workers", unit="/s", ours=rates,
-               note=f"{LANES} lanes, one transaction each row"),
-        Figure(row=ROW, name="CPU of the workers per empty row", unit="ms", ours=costs),
+        Figure(row=ROW, name=f"tarefas vazias por segundo, {WORKERS} workers", unit="/s", ours=rates,
+               note=f"{LANES} filas, uma transação por tarefa"),
+        Figure(row=ROW, name="CPU dos workers por tarefa vazia", unit="ms", ours=costs),
     ]  # fmt: skip
 
 
@@ -55,7 +55,7 @@ async def drained(place: Place, rows: int) -> tuple[float, float]:
         await connection.execute(OFF)
         while await connection.fetchval("SELECT EXISTS (SELECT FROM inbox WHERE estado = 0)"):
             if time.monotonic() > deadline:
-                raise RuntimeError("the lane engine left rows")
+                raise RuntimeError("sobraram tarefas nas filas")
             await asyncio.sleep(0.05)
         spent = sum(meter.read().values())
         lasted = await connection.fetchval(SPAN)

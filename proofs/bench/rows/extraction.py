@@ -27,10 +27,10 @@ async def measure(_: Place, plan: Plan) -> list[Figure]:
     async def read() -> list[float]:
         return (await evaluate(CORPUS, RulesExtractor())).latencies
 
-    rounds = (await plan.in_turns({"rules": read}))["rules"]
+    rounds = (await plan.in_turns({"regras": read}))["regras"]
     return [
-        Figure(row=ROW, name=f"one message by rules, {name}", unit="ms",
+        Figure(row=ROW, name=f"uma mensagem pelas regras, {name}", unit="ms",
                ours=tuple(percentile(taken, share) for taken in rounds), reach=bound,
-               note=f"{len(rounds[0])} messages")
+               note=f"{len(rounds[0])} mensagens")
         for name, share, bound in (("p50", 0.5, None), ("p95", 0.95, at_most(5)))
     ]  # fmt: skip

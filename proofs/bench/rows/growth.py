@@ -11,6 +11,7 @@ from proofs.bench.load.seed import seed
 from proofs.bench.load.town import admit, open_town, person
 from proofs.bench.machine.cpu import resident
 from proofs.bench.rows.turns import PEOPLE, talk
+from proofs.storm.labels import written
 
 if TYPE_CHECKING:
     from proofs.bench.machine.place import Place
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from proofs.bench.rows.turns import Ran
 
 ROW = "growth"
+FEW_SIDE, MANY_SIDE = "poucas sessões", "muitas sessões"
 FEW = 1_000
 PIPELINE = 2_000  # SETs sent together
 
@@ -28,10 +30,10 @@ async def measure(place: Place, plan: Plan) -> list[Figure]:
         few = await stack.enter_async_context(place.database())
         many = await stack.enter_async_context(place.database())
         for url, sessions in ((few, FEW), (many, plan.sessions)):
-            plan.step(f"gravando {sessions:,} sessões")
+            plan.step(f"gravando {written(sessions, ',d')} sessões")
             await admit(url, (plan.rounds + 1) * PEOPLE)
             await seed(place.as_owner(url), sessions)
-        offsets = {"few": 0, "many": 0}
+        offsets = {FEW_SIDE: 0, MANY_SIDE: 0}
 
         async def at(name: str, url: str) -> tuple[Ran, int]:
             first = offsets[name]
@@ -40,28 +42,29 @@ async def measure(place: Place, plan: Plan) -> list[Figure]:
                 ran = await talk(town, plan.seconds, people=PEOPLE, pause=0, first=first)
                 return ran, resident(town.workers[0].pid)
 
-        await at("few", few)  # leaves live sessions behind, one of which is copied
+        await at(FEW_SIDE, few)  # leaves live sessions behind, one of which is copied
         per_session = await enliven(place, plan.live)
-        found = await plan.in_turns({"few": lambda: at("few", few), "many": lambda: at("many", many)})
+        found = await plan.in_turns({FEW_SIDE: lambda: at(FEW_SIDE, few), MANY_SIDE: lambda: at(MANY_SIDE, many)})
     return figures(found, per_session, plan)
 
 
 def figures(found: dict[str, list[tuple[Ran, int]]], per_session: float, plan: Plan) -> list[Figure]:
     """Turn the rounds of both sides into figures."""
-    few, many = found["few"], found["many"]
+    few, many = found[FEW_SIDE], found[MANY_SIDE]
 
     def cost(runs: list[tuple[Ran, int]], *roles: str) -> tuple[float, ...]:
         return tuple(ran.cost(*roles) for ran, _ in runs)
 
-    against, note = f"{FEW:,} stored", f"{plan.sessions:,} stored, {plan.live:,} live"
+    live = f"{written(plan.live, ',d')} vivas"
+    against, note = f"{written(FEW, ',d')} gravadas", f"{written(plan.sessions, ',d')} gravadas, {live}"
     return [
-        Figure(row=ROW, name="CPU of web, worker and PostgreSQL per turn", unit="ms",
+        Figure(row=ROW, name="CPU de web, worker e PostgreSQL por turno", unit="ms",
                ours=cost(many, "web", "worker", "postgres"), reference=cost(few, "web", "worker", "postgres"),
                against=against, reach=times_at_most(1.2), note=note),
-        Figure(row=ROW, name="memory of a worker", unit="MB", ours=tuple(size / 1e6 for _, size in many),
+        Figure(row=ROW, name="memória de um worker", unit="MB", ours=tuple(size / 1e6 for _, size in many),
                reference=tuple(size / 1e6 for _, size in few), against=against, reach=times_at_most(1.2), note=note),
-        Figure(row=ROW, name="Redis per live session", unit="bytes", ours=(per_session,), reach=at_most(4096),
-               note=f"{plan.live:,} live"),
+        Figure(row=ROW, name="Redis por sessão viva", unit="bytes", ours=(per_session,), reach=at_most(4096),
+               note=live),
     ]  # fmt: skip
 
 
@@ -71,7 +74,7 @@ async def enliven(place: Place, live: int) -> float:
         key = f"prosa:sessao:106540352242922:{person(0)}"
         model: Any = await redis.get(key)
         if model is None:
-            raise RuntimeError("no turn left a live session in Redis")
+            raise RuntimeError("nenhum turno deixou uma sessão viva no Redis")
         sessao = json.loads(model)
         before = int((await redis.info("memory"))["used_memory"])
         for first in range(0, live, PIPELINE):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from proofs.bench.figure import Figure, percentile
 from proofs.bench.rows.conversations import checked, talk
+from proofs.storm.labels import written
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -37,15 +38,15 @@ async def measure(place: Place, plan: Plan) -> list[Figure]:
         return tuple(percentile(list(ran.answered), share) * 1000 for ran in runs)
 
     parts = {role: round(100 * used / runs[-1].seconds, 1) for role, used in runs[-1].cpu.items()}
-    rate = f"{PER_SECOND:.1f} a second begun, {sum(ran.notes for ran in runs)} notes, 0 duplicates"
+    rate = f"{written(PER_SECOND, '.1f')} iniciadas por segundo, {sum(ran.notes for ran in runs)} notas, 0 em dobro"
     return [
-        Figure(row=ROW, name="conversations ended per second", unit="/s",
+        Figure(row=ROW, name="conversas terminadas por segundo", unit="/s",
                ours=tuple(ran.done / ran.seconds for ran in runs), note=rate),
-        Figure(row=ROW, name="message to summary, p50", unit="ms", ours=slowest(0.5)),
-        Figure(row=ROW, name="message to summary, p99", unit="ms", ours=slowest(0.99)),
-        Figure(row=ROW, name="of one core: web and workers", unit="%", ours=share("web", "worker"), parts=parts),
-        Figure(row=ROW, name="of one core: PostgreSQL", unit="%", ours=share("postgres")),
-        Figure(row=ROW, name="database per issued invoice", unit="KB", ours=tuple(ran.stored / 1000 for ran in runs)),
+        Figure(row=ROW, name="da mensagem ao resumo, p50", unit="ms", ours=slowest(0.5)),
+        Figure(row=ROW, name="da mensagem ao resumo, p99", unit="ms", ours=slowest(0.99)),
+        Figure(row=ROW, name="de um núcleo: web e workers", unit="%", ours=share("web", "worker"), parts=parts),
+        Figure(row=ROW, name="de um núcleo: PostgreSQL", unit="%", ours=share("postgres")),
+        Figure(row=ROW, name="banco por nota emitida", unit="KB", ours=tuple(ran.stored / 1000 for ran in runs)),
     ]  # fmt: skip
 
 

@@ -24,12 +24,12 @@ async def measure(place: Place, plan: Plan) -> list[Figure]:
     made: list[Figure] = []
     for name, runs in found.items():
         if any(ran.wrong for ran in runs):
-            raise RuntimeError(f"answers too many or too few with {name} workers")
+            raise RuntimeError(f"respostas a mais ou a menos, workers: {name}")
         made += [
-            Figure(row=ROW, name=f"turns per second, workers: {name}", unit="/s", ours=_rates(runs),
-                   reference=_rates(one), against="one worker"),
-            Figure(row=ROW, name=f"CPU of all but the load per turn, workers: {name}", unit="ms", ours=_costs(runs),
-                   reference=_costs(one), against="one worker"),
+            Figure(row=ROW, name=f"turnos por segundo, workers: {name}", unit="/s", ours=_rates(runs),
+                   reference=_rates(one), against="um worker"),
+            Figure(row=ROW, name=f"CPU por turno, tudo menos a carga, workers: {name}", unit="ms", ours=_costs(runs),
+                   reference=_costs(one), against="um worker"),
         ]  # fmt: skip
     return made
 

@@ -11,6 +11,7 @@ import aiohttp
 from proofs.bench.figure import Figure, at_most
 from proofs.bench.machine.child import Child
 from proofs.bench.machine.environment import settings
+from proofs.storm.labels import written
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,10 +37,10 @@ async def measure(place: Place, plan: Plan) -> list[Figure]:
         }
     )
     return [
-        Figure(row=ROW, name="prosa serve to ready, warm", unit="s", ours=tuple(found["serve"]), reach=at_most(1.5),
-               note="on running servers"),
-        Figure(row=ROW, name="prosa demo to its page, warm", unit="s", ours=tuple(found["demo"]), reach=at_most(5),
-               note=f"with its own PostgreSQL and Valkey; the very first start took {first:.1f} s"),
+        Figure(row=ROW, name="prosa serve até ficar pronto, a quente", unit="s", ours=tuple(found["serve"]),
+               reach=at_most(1.5), note="com os servidores já no ar"),
+        Figure(row=ROW, name="prosa demo até a página, a quente", unit="s", ours=tuple(found["demo"]), reach=at_most(5),
+               note=f"com PostgreSQL e Valkey próprios; a primeira vez levou {written(first, '.1f')} s"),
         Figure(row=ROW, name="prosa --help", unit="s", ours=tuple(found["help"])),
     ]  # fmt: skip
 
@@ -64,7 +65,7 @@ async def demonstrated(place: Place, home: Path, env: dict[str, str]) -> float:
         async with asyncio.timeout(MOST_SECONDS):
             while "http://" not in (said := child.log.read_text()):
                 if child.process.poll() is not None:
-                    raise RuntimeError(f"prosa demo did not start: {said[-2000:]}")
+                    raise RuntimeError(f"prosa demo não iniciou: {said[-2000:]}")
                 await asyncio.sleep(0.005)
         address = "http://" + said.partition("http://")[2].split()[0]
         async with aiohttp.ClientSession() as session, session.get(address) as answer:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from proofs.bench.plan import Plan
 
 ROW = "turns"
+IDLE, LOADED = "ocioso", "com carga"
 IDLE_PAUSE = 0.05  # seconds between the messages of an idle house
 PEOPLE = 40  # talking at the same time, each waiting for an answer before the next message
 WORKERS = 2
@@ -50,33 +51,31 @@ class Ran:
 
 async def measure(place: Place, plan: Plan) -> list[Figure]:
     """Return the row's figures; raises ``RuntimeError`` when a message was not answered exactly once."""
-    found = await plan.in_turns(
-        {"idle": lambda: idle(place, plan.seconds), "loaded": lambda: loaded(place, plan.seconds)}
-    )
+    found = await plan.in_turns({IDLE: lambda: idle(place, plan.seconds), LOADED: lambda: loaded(place, plan.seconds)})
     plan.step("perfil")
     seen = await watched(place, min(plan.seconds, PROFILE_SECONDS))
-    for ran in (*found["idle"], *found["loaded"], seen):
+    for ran in (*found[IDLE], *found[LOADED], seen):
         if ran.wrong:
-            raise RuntimeError(f"{ran.wrong} answers too many or too few in {ran.turns} turns")
-    quiet, busy = found["idle"], found["loaded"]
+            raise RuntimeError(f"{ran.wrong} respostas a mais ou a menos em {ran.turns} turnos")
+    quiet, busy = found[IDLE], found[LOADED]
     p50 = tuple(percentile(list(ran.latencies), 0.5) for ran in quiet)
     p99 = tuple(percentile(list(ran.latencies), 0.99) for ran in quiet)
     parts = {role: round(busy[-1].cost(role), 3) for role in busy[-1].cpu}
     return [
-        Figure(row=ROW, name="message to reply, idle, p50", unit="ms", ours=p50, reach=at_most(15)),
-        Figure(row=ROW, name="message to reply, idle, p99", unit="ms", ours=p99, reach=at_most(40)),
+        Figure(row=ROW, name="da mensagem à resposta, ocioso, p50", unit="ms", ours=p50, reach=at_most(15)),
+        Figure(row=ROW, name="da mensagem à resposta, ocioso, p99", unit="ms", ours=p99, reach=at_most(40)),
         Figure(
-            row=ROW, name=f"turns per second, {WORKERS} workers", unit="/s", ours=tuple(ran.rate for ran in busy),
-            reach=at_least(250), note="with three status webhooks for each reply",
+            row=ROW, name=f"turnos por segundo, {WORKERS} workers", unit="/s", ours=tuple(ran.rate for ran in busy),
+            reach=at_least(250), note="com três webhooks de status por resposta",
         ),
         Figure(
-            row=ROW, name="CPU of ours per turn (web + workers)", unit="ms",
+            row=ROW, name="CPU nossa por turno (web + workers)", unit="ms",
             ours=tuple(ran.cost("web", "worker") for ran in busy), reach=at_most(3), parts=parts,
         ),
         Figure(
-            row=ROW, name="CPU of the workers per turn, by part", unit="ms", ours=_of_workers(busy),
+            row=ROW, name="CPU dos workers por turno, por parte", unit="ms", ours=_of_workers(busy),
             parts={name: round(share * _of_workers(busy)[-1], 3) for name, share in seen.shares.items()},
-            note="shares from py-spy's samples of one worker" if seen.shares else "no profile: py-spy is not installed",
+            note="pelas amostras do py-spy em um worker" if seen.shares else "sem perfil: py-spy não está instalado",
         ),
     ]  # fmt: skip
 

@@ -66,7 +66,7 @@ def read_book(facts: Iterable[Record], written: int, *, bodies: bool = True) -> 
         for fact in facts:
             reading.take(fact)
     except (ValueError, KeyError, TypeError) as error:  # a torn line, or one that is no fact of this simulator
-        reading.damage(f"a line cannot be read: {type(error).__name__}")
+        reading.damage(f"uma linha não pôde ser lida: {type(error).__name__}")
     return reading.close(written)
 
 
@@ -86,7 +86,7 @@ class _Reading:
     def take(self, fact: Record) -> None:
         """Enter one fact."""
         if fact.seq != self._last + 1:
-            self.damage(f"fact {fact.seq} follows fact {self._last}")
+            self.damage(f"o registro {fact.seq} vem depois do registro {self._last}")
         self._last = fact.seq
         data = fact.data
         if fact.kind == STRUCK:
@@ -106,7 +106,7 @@ class _Reading:
         """Enter what became of one delivery; the answer of an abandoned one was entered when it failed."""
         hook = self._hooks.get(data["id"])
         if hook is None:
-            self.damage(f"webhook {data['id']} was answered and never made")
+            self.damage(f"o webhook {data['id']} foi respondido e nunca foi criado")
             return
         if kind != ABANDONED:
             hook.answers.append(data["status"])
@@ -120,9 +120,9 @@ class _Reading:
     def close(self, written: int) -> Book:
         """Return the book, of which ``written`` facts were to be read."""
         if self._last != written:
-            self.damage(f"it ends at fact {self._last}, and {written} were written")
+            self.damage(f"termina no registro {self._last}, e foram escritos {written}")
         if not written:
-            self.damage("it is empty")
+            self.damage("está vazio")
         dropped, damage = frozenset(self._dropped), tuple(self._damage)
         return Book(self._records, self._hooks, self._struck, dropped, self._calls, damage)
 

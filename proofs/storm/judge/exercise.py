@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from proofs.sandbox.faults import Fault
 from proofs.storm.judge.webhooks import heard
+from proofs.storm.labels import KINDS, LABELS
 from proofs.storm.plan import BLOWS, SMALLEST, Demand
 from proofs.storm.weather import AFTER, BEFORE, GATEWAY_WEBHOOKS, META, REGISTER
 
@@ -26,10 +27,11 @@ HEARD = 0.5  # of the notes, at least: a webhook of the gateway was stored
 
 def unusable(evidence: Evidence) -> Iterator[str]:
     """Name what makes the evidence worthless, whatever it says."""
-    for name, book in (("Meta", evidence.meta), ("the gateway", evidence.gateway), ("the register", evidence.register)):
-        yield from (f"the book of {name}: {damage}" for damage in book.damage)
+    books = {"da Meta": evidence.meta, "do gateway": evidence.gateway, "do cadastro": evidence.register}
+    for name, book in books.items():
+        yield from (f"livro {name}: {damage}" for damage in book.damage)
     if not evidence.wishes:
-        yield "nobody began"
+        yield "ninguém começou"
 
 
 def exercised(evidence: Evidence, phones: Phones, notes: list[Note]) -> dict[str, int]:
@@ -60,11 +62,11 @@ def lacking(evidence: Evidence, done: Mapping[str, int], notes: int) -> Iterator
     """Name what a storm of this size needs and this one had not."""
     planned, begun = evidence.plan.emissions, len(evidence.wishes)
     if planned < SMALLEST:
-        yield f"{planned} emissions: fewer than {SMALLEST} prove nothing"
+        yield f"{planned} notas: menos de {SMALLEST} não provam nada"
     if begun < planned:
-        yield f"{begun} of {planned} people began"
+        yield f"{begun} de {planned} pessoas começaram"
     for kind, demand in BLOWS.items():
-        yield from _short(f"{kind.value}", evidence.blows.get(kind, 0), demand, planned)
+        yield from _short(KINDS[kind], evidence.blows.get(kind, 0), demand, planned)
     for fault in (*BEFORE, *AFTER, Fault.NO_NUMBER):
         yield from _struck("gateway", evidence.gateway, fault, GATEWAY_FAULT, planned)
     for fault in GATEWAY_WEBHOOKS:
@@ -72,11 +74,12 @@ def lacking(evidence: Evidence, done: Mapping[str, int], notes: int) -> Iterator
     for fault in META:
         yield from _struck("Meta", evidence.meta, fault, META_FAULT, planned)
     asked = sum(evidence.register.struck.get(fault, 0) for fault in REGISTER)
-    yield from _short("register: any fault", asked, REGISTER_FAULT, planned)
+    yield from _short("cadastro: qualquer falha", asked, REGISTER_FAULT, planned)
     for what in SOME_PEOPLE:
-        yield from _short(what, done[what], PATH, planned)
-    if planned >= SMALLEST and done["notes heard of by webhook"] < notes * HEARD:
-        yield f"notes heard of by webhook: {done['notes heard of by webhook']} of {notes}"
+        yield from _short(LABELS[what], done[what], PATH, planned)
+    told = "notes heard of by webhook"
+    if planned >= SMALLEST and done[told] < notes * HEARD:
+        yield f"{LABELS[told]}: {done[told]} de {notes}"
 
 
 SOME_PEOPLE = (
@@ -97,4 +100,4 @@ def _struck(where: str, book: Book, fault: Fault, demand: Demand, planned: int) 
 def _short(what: str, had: int, demand: Demand, planned: int) -> Iterator[str]:
     needed = demand.least(planned)
     if had < needed:
-        yield f"{what}: {had} of {needed}"
+        yield f"{what}: {had} de {needed}"

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-from proofs.storm.judge.notes import BRASILIA
+from proofs.storm.judge.notes import BRASILIA, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -63,22 +63,22 @@ def missing_files(files: Mapping[str, list[File]], note: Note, who: str) -> Iter
     """Name what of a note never reached its person's phone."""
     absent = sorted(MIMES.keys() - {file.kind for file in files.get(who, ())})
     if absent:
-        yield f"{who} {note.key}: no {' and '.join(absent)} on the phone"
+        yield f"{who} {note.key}: sem {' e '.join(absent).upper()} no telefone"
 
 
 def wrong_files(files: Iterable[File], note: Note | None, who: str) -> Iterator[str]:
     """Name what is wrong with the files on one phone, whose person has this one note."""
     marks: dict[str, str] = {}
     for file in files:
-        where = f"{who}: {file.name or 'a file without a name'}"
+        where = f"{who}: {file.name or 'arquivo sem nome'}"
         if note is None:
-            yield f"{where}: its person has no note"
+            yield f"{where}: a pessoa não tem nota"
             continue
         if file.kind not in MIMES:
-            yield f"{where}: neither PDF nor XML"
+            yield f"{where}: nem PDF nem XML"
             continue
         if marks.setdefault(file.kind, file.mark) != file.mark:
-            yield f"{where}: another {file.kind.upper()} besides the first"
+            yield f"{where}: outro {file.kind.upper()} além do primeiro"
         yield from (f"{where}: {complaint}" for complaint in _outside(file, note))
         yield from (f"{where}: {complaint}" for complaint in (_pdf if file.kind == "pdf" else _xml)(file, note))
 
@@ -86,59 +86,60 @@ def wrong_files(files: Iterable[File], note: Note | None, who: str) -> Iterator[
 def _outside(file: File, note: Note) -> Iterator[str]:
     """Media type, name, caption, and the bytes that Meta took."""
     if file.media.get("mime") != MIMES[file.kind]:
-        yield f"of type {file.media.get('mime')!r}"
+        yield f"o tipo é {quoted(file.media.get('mime'))}"
     if file.name != f"NFSe-{note.numero}.{file.kind}":
-        yield f"the note is number {note.numero}"
+        yield f"a nota tem o número {note.numero}"
     if file.media.get("filename") != file.name:
-        yield f"uploaded as {file.media.get('filename')!r}"
+        yield f"enviado à Meta com o nome {quoted(file.media.get('filename'))}"
     if hashlib.sha256(file.content).hexdigest() != file.media.get("sha256"):
-        yield "not the bytes that were uploaded"
+        yield "o conteúdo não é o que foi enviado à Meta"
     words = re.findall(r"[\w.,/-]+", file.caption)
     if file.kind == "pdf" and file.caption and not {note.numero, printed(note.valor)} <= set(words):
-        yield f"its caption speaks of another note: {file.caption}"
+        yield f"a legenda fala de outra nota: {file.caption}"
 
 
 def _pdf(file: File, note: Note) -> Iterator[str]:
     if not file.content.startswith(b"%PDF-") or not file.content.rstrip().endswith(b"%%EOF"):
-        yield "no whole PDF"
+        yield "PDF incompleto"
         return
     cells = pdf_cells(file.content)
     service = note.payload["servico"][0]
     due = {
-        "number": note.numero,
-        "key": note.chave,
-        "protocol": note.autorizacao,
+        "número": note.numero,
+        "chave": note.chave,
+        "protocolo": note.autorizacao,
         "id": note.id,
-        "issuer": punctuated(note.prestador),
-        "customer": punctuated(note.tomador),
-        "amount": f"R$ {printed(note.valor)}",
-        "service code": str(service["codigo"]),
-        "service": str(service["discriminacao"]),
+        "emitente": punctuated(note.prestador),
+        "cliente": punctuated(note.tomador),
+        "valor": f"R$ {printed(note.valor)}",
+        "código do serviço": str(service["codigo"]),
+        "serviço": str(service["discriminacao"]),
     }
-    yield from (f"its {name} is not {value!r}" for name, value in due.items() if value not in cells)
+    yield from (f"{name} não é {value!r}" for name, value in due.items() if value not in cells)
 
 
 def _xml(file: File, note: Note) -> Iterator[str]:
     try:
         root = ET.fromstring(file.content)  # noqa: S314 - our own simulator's, and a judge has no network
     except ET.ParseError as error:
-        yield f"no XML: {error}"
+        line, column = error.position
+        yield f"não é um XML inteiro: linha {line}, coluna {column}"
         return
     found = {element.tag.removeprefix(NAMESPACE): element for element in root.iter() if isinstance(element.tag, str)}
     issuer, customer = root.find(f".//{NAMESPACE}emit"), root.find(f".//{NAMESPACE}toma")
     service = note.payload["servico"][0]
     due = {
-        "number": (_text(found.get("nNFSe")), note.numero),
-        "key": (found["infNFSe"].get("Id") if "infNFSe" in found else None, f"NFS{note.chave}"),
-        "issuer": (_document(issuer), note.prestador),
-        "customer": (_document(customer), note.tomador),
-        "amount": (_text(found.get("vServ")), f"{note.valor:.2f}"),
-        "service": (_text(found.get("xDescServ")), service["discriminacao"]),
-        "service code": (_text(found.get("cTribNac")), service["codigo"]),
-        "competence": (_text(found.get("dCompet")), (note.payload.get("rps") or {}).get("competencia")),
-        "day": ((_text(found.get("dhEmi")) or "")[:10], note.at.astimezone(BRASILIA).date().isoformat()),
+        "número": (_text(found.get("nNFSe")), note.numero),
+        "chave": (found["infNFSe"].get("Id") if "infNFSe" in found else None, f"NFS{note.chave}"),
+        "emitente": (_document(issuer), note.prestador),
+        "cliente": (_document(customer), note.tomador),
+        "valor": (_text(found.get("vServ")), f"{note.valor:.2f}"),
+        "serviço": (_text(found.get("xDescServ")), service["discriminacao"]),
+        "código do serviço": (_text(found.get("cTribNac")), service["codigo"]),
+        "competência": (_text(found.get("dCompet")), (note.payload.get("rps") or {}).get("competencia")),
+        "dia da emissão": ((_text(found.get("dhEmi")) or "")[:10], note.at.astimezone(BRASILIA).date().isoformat()),
     }
-    yield from (f"its {name} is {has!r}, not {needs!r}" for name, (has, needs) in due.items() if has != needs)
+    yield from (f"{name} é {quoted(has)}, e não {quoted(needs)}" for name, (has, needs) in due.items() if has != needs)
 
 
 def pdf_cells(content: bytes) -> set[str]:

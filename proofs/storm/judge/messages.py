@@ -37,11 +37,11 @@ def twice(meta: Book) -> Iterator[str]:
         mark, key, text = (who, str(payload.get("biz_opaque_callback_data"))), shown_in(payload), text_of(payload)
         told[who, text] += bool(text)
         if mark in marks:
-            yield f"{who}: message {mark[1]} again"
+            yield f"{who}: a mensagem {mark[1]} de novo"
         elif key and summary.get(who) == key:
-            yield f"{who}: the summary of {key} again"
+            yield f"{who}: o resumo de {key} de novo"
         elif told[who, text] > max(1, written[who]):
-            yield f"{who}: the same words again: {text[:60]}"
+            yield f"{who}: o mesmo texto de novo: {text[:60]}"
         marks.add(mark)
         if key:
             summary[who] = key
@@ -52,9 +52,9 @@ def untold(meta: Book, notes: Mapping[str, Note]) -> Iterator[str]:
     texts = _texts(meta)
     for who, note in notes.items():
         if not any(note.numero in ISSUED.findall(text) for text in texts.get(who, ())):
-            yield f"{who} {note.key}: never told that note {note.numero} was issued"
+            yield f"{who} {note.key}: nunca soube que a nota {note.numero} foi emitida"
         if note.cancelled and not any(_cancelled(text, note) for text in texts.get(who, ())):
-            yield f"{who} {note.key}: never told that note {note.numero} was cancelled"
+            yield f"{who} {note.key}: nunca soube que a nota {note.numero} foi cancelada"
 
 
 def untrue(meta: Book, notes: Mapping[str, Note], wishes: Iterable[Wish]) -> Iterator[str]:
@@ -64,14 +64,14 @@ def untrue(meta: Book, notes: Mapping[str, Note], wishes: Iterable[Wish]) -> Ite
         note = notes.get(wish.who)
         for text in texts.get(wish.who, ()):
             if note is not None and not note.cancelled and _cancelled(text, note):
-                yield f"{wish.who}: told that note {note.numero} was cancelled; it stands"
+                yield f"{wish.who}: leu que a nota {note.numero} foi cancelada; ela continua valendo"
             if any(note is None or number != note.numero for number in ISSUED.findall(text)):
-                yield f"{wish.who}: told of a note that is not theirs: {text[:60]}"
+                yield f"{wish.who}: leu sobre uma nota que não é sua: {text[:60]}"
 
 
 def last_words(meta: Book, who: str) -> str:
     """Return how the last message on a phone begins, for whoever looks for the cause."""
-    return " ".join((_texts(meta).get(who) or ["nothing"])[-1].split())[:100]
+    return " ".join((_texts(meta).get(who) or ["nada"])[-1].split())[:100]
 
 
 def _cancelled(text: str, note: Note) -> bool:

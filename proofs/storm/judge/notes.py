@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 BRASILIA = timezone(timedelta(hours=-3))  # no daylight saving since 2019
 SIMPLES = {"normal": 1, "mei": 2, "simples": 3}  # DPS layout 1.01, TSOpSimpNac
-ABSENT = "absent"
+ABSENT = "ausente"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def notes_of(gateway: Book) -> list[Note]:
             names = ("numero", "chave", "autorizacao")
             note |= {"settled": record.at, **{name: str(data.get(name) or "") for name in names}}
         else:
-            note["refused"] = str(data.get("mensagem") or data.get("situacao") or "refused")
+            note["refused"] = str(data.get("mensagem") or data.get("situacao") or "recusada")
     return [Note(id=note_id, **facts) for note_id, facts in found.items() if "payload" in facts]
 
 
@@ -121,11 +121,12 @@ def _compare(note: Note, wish: Wish, summaries: list[Summary]) -> tuple[list[str
     summary = summaries[-1]
     seen = summary.seen
     if seen is None:
-        return ["its summary cannot be read"], 0
-    complaints = ["its summary came with two contents"] if any(other.seen != seen for other in summaries) else []
+        return ["o resumo não pode ser lido"], 0
+    complaints = ["o resumo veio com dois conteúdos"] if any(other.seen != seen for other in summaries) else []
     customer = wish.recusado if note.refused and wish.recusado else wish.tomador
     complaints += [
-        f"the summary says {name} {shown!r}, not {said!r}" for name, shown, said in _said(wish, seen, customer)
+        f"o resumo diz {name} {quoted(shown)}, e não {quoted(said)}"
+        for name, shown, said in _said(wish, seen, customer)
     ]
     sent, due = dict(_flat(note.payload)), expected(wish, seen, customer)
     due |= {"idIntegracao": note.reference, "rps.competencia": sent.get("rps.competencia", ABSENT)}
@@ -137,7 +138,7 @@ def _compare(note: Note, wish: Wish, summaries: list[Summary]) -> tuple[list[str
     for path in sorted(due.keys() | sent.keys()):
         has, needs = sent.get(path, ABSENT), due.get(path, ABSENT)
         if _plain(has) != _plain(needs):
-            complaints.append(f"{path} is {has!r}, not {needs!r}")
+            complaints.append(f"{path} é {quoted(has)}, e não {quoted(needs)}")
     return complaints, len(due.keys() | sent.keys())
 
 
@@ -205,7 +206,7 @@ def _competence(sent: str, seen: Seen, summary: Summary) -> Iterator[str]:
     except ValueError:
         fits = False
     if not fits:
-        yield f"rps.competencia is {sent!r}, not {last.isoformat()!r}"
+        yield f"rps.competencia é {quoted(sent)}, e não {last.isoformat()!r}"
 
 
 def _address(sent: Mapping[str, Any], seen: Seen, customer: str) -> dict[str, Any]:
@@ -230,7 +231,7 @@ def _address(sent: Mapping[str, Any], seen: Seen, customer: str) -> dict[str, An
 def _rps(sent: Mapping[str, Any], issuer: Issuer) -> Iterator[str]:
     numero = sent.get("rps.numero")
     if not isinstance(numero, int) or numero < (issuer.primeiro_rps or 1):
-        yield f"rps.numero is {numero!r}, below the first of series {issuer.serie_rps}"
+        yield f"rps.numero é {quoted(numero)}, abaixo do primeiro da série {issuer.serie_rps}"
 
 
 def _numbers_twice(notes: Iterable[Note]) -> Iterator[str]:
@@ -241,7 +242,20 @@ def _numbers_twice(notes: Iterable[Note]) -> Iterator[str]:
         if rps.get("numero") is not None:
             number = (note.prestador, str(rps.get("serie")), int(rps["numero"]))
             if given.setdefault(number, note.key) != note.key:
-                yield f"{note.key}: RPS {number[1]}/{number[2]} of {number[0]} is that of {given[number]}"
+                yield f"{note.key}: o RPS {number[1]}/{number[2]} de {number[0]} é o de {given[number]}"
+
+
+def quoted(value: object) -> str:
+    """Return a value as the judge's lines show it; text in quotes, so that a number as text is seen."""
+    match value:
+        case None:
+            return "nulo"
+        case bool():
+            return "verdadeiro" if value else "falso"
+        case str() if value != ABSENT:
+            return repr(value)
+        case _:
+            return str(value)
 
 
 def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:

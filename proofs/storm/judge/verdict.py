@@ -137,27 +137,27 @@ def _duplicates(mine: Mapping[str, Sequence[Note]]) -> Iterator[str]:
     """By person: one wish has one note, however many sessions and keys there were."""
     for who, notes in mine.items():
         if len(notes) > 1 and who:
-            yield f"{who}: {len(notes)} notes: " + ", ".join(f"{note.numero} ({note.reference})" for note in notes)
+            yield f"{who}: {len(notes)} notas: " + ", ".join(f"{note.numero} ({note.reference})" for note in notes)
 
 
 def _lost(confirmed: Mapping[Key, Yes], notes: Sequence[Note], without: set[str]) -> Iterator[str]:
     """A yes without a note or a refusal; a person who said yes and has no note at all."""
     answered = {note.key for note in notes if note.settled is not None or note.refused}
     yield from (f"{yes.who} {key}" for key, yes in confirmed.items() if key not in answered)
-    yield from (f"{who}: no note" for who in sorted(without))
+    yield from (f"{who}: nenhuma nota" for who in sorted(without))
 
 
 def _stuck(evidence: Evidence, phones: Phones, notes: Sequence[Note]) -> Iterator[str]:
     confirmed, house = phones.confirmed, evidence.house
     people = {yes.who for yes in confirmed.values()}
     for who in sorted(evidence.wishes.keys() - people):
-        yield f"{who}: never came to a confirmation; last told: {last_words(evidence.meta, who)}"
+        yield f"{who}: não chegou a confirmar; última mensagem: {last_words(evidence.meta, who)}"
     refused = {note.key.sessao_id for note in notes if note.refused}
     issued = {note.key.sessao_id for note in notes if note.settled is not None}
     due = {key.sessao_id: APPROVED for key in confirmed}
     due |= dict.fromkeys(refused - issued, REFUSED)
     stored = {session.sessao_id for session in house.sessions}
-    yield from (f"{sessao_id}: ended without a snapshot" for sessao_id in due if sessao_id not in stored)
+    yield from (f"{sessao_id}: terminou sem snapshot" for sessao_id in due if sessao_id not in stored)
     for session in house.sessions:
         if (session.estado, session.reason) != due.get(session.sessao_id):
             yield f"{session.sessao_id}: {session.estado} ({session.reason})"
@@ -165,8 +165,8 @@ def _stuck(evidence: Evidence, phones: Phones, notes: Sequence[Note]) -> Iterato
     ended |= {note.reference: REFUSED_STATUS for note in notes if note.refused}
     for id_integracao, status in house.emissions:
         if status != ended.get(id_integracao):
-            yield f"{id_integracao}: {status}, the authority says {ended.get(id_integracao, 'nothing')}"
-    yield from (f"{count} open in {name}" for name, count in house.open_rows.items() if count)
+            yield f"{id_integracao}: {status}; na prefeitura: {ended.get(id_integracao, 'nada')}"
+    yield from (f"{name}: {count} em aberto" for name, count in house.open_rows.items() if count)
 
 
 def _uncancelled(evidence: Evidence, phones: Phones, first: Mapping[str, Note], notes: Sequence[Note]) -> Iterator[str]:
@@ -177,29 +177,29 @@ def _uncancelled(evidence: Evidence, phones: Phones, first: Mapping[str, Note], 
             said.at for said in phones.cancellings if said.who == who and f"NFS-e {note.numero} " in f"{said.text} "
         ]
         if note.asked and not any(at <= note.asked[0] for at in words):
-            yield f"{who} {note.key}: note {note.numero} was cancelled unasked"
+            yield f"{who} {note.key}: a nota {note.numero} foi cancelada sem pedido"
         if len(note.asked) > 1:
-            yield f"{who} {note.key}: its cancellation was asked for {len(note.asked)} times"
+            yield f"{who} {note.key}: o cancelamento foi pedido {len(note.asked)} vezes"
     said = {words.who for words in phones.cancellings}
     for who, wish in evidence.wishes.items():
         if wish.cancela and who in first and not first[who].cancelled:
-            why = "still stands" if who in said else "was never asked to be cancelled"
+            why = "continua valendo" if who in said else "não teve o cancelamento pedido"
             told = last_words(evidence.meta, who)
-            yield f"{who} {first[who].key}: note {first[who].numero} {why}; last told: {told}"
+            yield f"{who} {first[who].key}: a nota {first[who].numero} {why}; última mensagem: {told}"
 
 
 def _misrecorded(house: House, settled: Sequence[Note]) -> Iterator[str]:
     """Our own table has each note of the authority once, as the authority has it, and no other."""
     ours = Counter(kept.id_externo for kept in house.notes)
     theirs = {note.id: note for note in settled}
-    yield from (f"{note.key}: note {note.numero} is not in our table" for note in settled if not ours[note.id])
+    yield from (f"{note.key}: a nota {note.numero} não está na nossa tabela" for note in settled if not ours[note.id])
     for kept in house.notes:
         note = theirs.get(kept.id_externo)
         if note is None:
-            yield f"{kept.id_externo}: note {kept.numero} is only in our table"
+            yield f"{kept.id_externo}: a nota {kept.numero} só está na nossa tabela"
             continue
         due = (note.numero, note.chave, CANCELLED if note.cancelled else STANDS)
         if (kept.numero, kept.chave, kept.status) != due:
-            yield f"{note.key}: ours says {kept.numero} {kept.chave} {kept.status}, the authority {' '.join(due)}"
+            yield f"{note.key}: na nossa tabela {kept.numero} {kept.chave} {kept.status}; na prefeitura {' '.join(due)}"
         if ours[kept.id_externo] > 1:
-            yield f"{note.key}: in our table {ours[kept.id_externo]} times"
+            yield f"{note.key}: na nossa tabela {ours[kept.id_externo]} vezes"

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from proofs.storm.judge.books import Book, Hook, House
 
 AWAY = frozenset({0, 503})  # nobody there, or "come back later": whatever else is said of ours is a refusal
-SETTLING = ("note.settled", "cancel.settled")  # each of these facts is announced by a webhook of its own
+SETTLING = {  # each of these facts is announced by a webhook of its own
+    "note.settled": "resultado da nota",
+    "cancel.settled": "resultado do cancelamento",
+}
 
 
 def unstored(meta: Book, gateway: Book, house: House) -> Iterator[str]:
@@ -23,10 +26,10 @@ def unstored(meta: Book, gateway: Book, house: House) -> Iterator[str]:
     for hook in meta.hooks.values():
         if hook.end == END_DELIVERED:
             missing = [ref for ref in hook.refs if ref not in house.inbox and ref not in ticks]
-            yield from (f"Meta {ref}: answered {hook.answers[-1]}" for ref in missing)
+            yield from (f"Meta {ref}: respondido com {hook.answers[-1]} e não guardado" for ref in missing)
     for hook in gateway.hooks.values():
         if hook.end == END_DELIVERED and canonical(hook.body) not in house.hints:
-            yield f"gateway {' '.join(hook.refs)}: answered {hook.answers[-1]}"
+            yield f"gateway {' '.join(hook.refs)}: respondido com {hook.answers[-1]} e não guardado"
 
 
 def unaccounted(meta: Book, gateway: Book) -> Iterator[str]:
@@ -35,16 +38,16 @@ def unaccounted(meta: Book, gateway: Book) -> Iterator[str]:
         for hook in book.hooks.values():
             what = f"{name} {' '.join(hook.refs)}"
             if not hook.end:
-                yield f"{what}: still on its way"
+                yield f"{what}: ainda a caminho"
             refusals = sorted({status for status in hook.answers if not 200 <= status < 300} - AWAY)  # noqa: PLR2004 - HTTP
             if refusals:
-                yield f"{what}: refused with {', '.join(map(str, refusals))}"
+                yield f"{what}: recusado com {', '.join(map(str, refusals))}"
             if hook.end == END_ABANDONED and name == "Meta":
-                yield f"{what}: given up"  # it insists for seven days
+                yield f"{what}: abandonado"  # it insists for seven days
     messages = {ref for hook in meta.hooks.values() for ref in hook.refs}
     for record in meta.of("inbound"):
         if record.data["message"]["id"] not in messages:
-            yield f"Meta {record.data['message']['id']}: a message without a webhook"
+            yield f"Meta {record.data['message']['id']}: mensagem sem webhook"
     yield from _unannounced(gateway)
 
 
@@ -54,7 +57,7 @@ def _unannounced(gateway: Book) -> Iterator[str]:
     for record in gateway.of(*SETTLING):
         note_id = record.data["id"]
         if not made[note_id] and note_id not in gateway.dropped:
-            yield f"gateway {note_id}: {record.kind} without a webhook"
+            yield f"gateway {note_id}: {SETTLING[record.kind]} sem webhook"
 
 
 def heard(gateway: Book, house: House) -> set[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from proofs.bench.load.pressing import Pressed
-from proofs.bench.rows.ack import APART, TOGETHER, figures
+from proofs.bench.rows.ack import APART, EMPTY, IDLE, IDLE_EMPTY, TOGETHER, figures
 
 
 def pressed(*rates: float) -> Pressed:
@@ -20,7 +20,7 @@ def found(**modes: dict[str, Pressed]) -> dict[str, list[Any]]:
     """One round as ``measure`` finds it, without the peers."""
     names = {"apart": APART, "together": TOGETHER}
     sides = {names[mode]: [pair] for mode, pair in modes.items()}
-    return {**sides, "empty": [pressed(900)], "idle": [(pressed(50), [0.5, 2.0])], "idle-empty": [pressed(50)]}
+    return {**sides, EMPTY: [pressed(900)], IDLE: [(pressed(50), [0.5, 2.0])], IDLE_EMPTY: [pressed(50)]}
 
 
 def judged(rounds: dict[str, list[Any]]) -> dict[str, float | None]:
@@ -35,12 +35,14 @@ SLOW = {"ours": pressed(50), "verify": pressed(100)}
 def test_neighbouring_turns_decide_and_all_together_are_told() -> None:
     """One turn in which everything stood still does not decide; it weighs in the figure beside it."""
     rounds = found(apart=PAIR, together=SLOW)
-    assert judged(rounds) == {f"durable 200s per second, 64 connections, {APART}": pytest.approx(0.9)}
+    assert judged(rounds) == {f"respostas 200 gravadas por segundo, 64 conexões, {APART}": pytest.approx(0.9)}
     beside = {figure.name: figure.ratio for figure in figures(rounds)}
-    assert beside[f"the same, turns together, {APART}"] == pytest.approx(195 / 300)
-    assert beside[f"durable 200s per second, 64 connections, {TOGETHER}"] == pytest.approx(0.5)
+    assert beside[f"o mesmo, fatias somadas, {APART}"] == pytest.approx(195 / 300)
+    assert beside[f"respostas 200 gravadas por segundo, 64 conexões, {TOGETHER}"] == pytest.approx(0.5)
 
 
 def test_where_no_core_can_be_had_the_shared_ones_are_judged() -> None:
     """The bound is never without a figure."""
-    assert judged(found(together=SLOW)) == {f"durable 200s per second, 64 connections, {TOGETHER}": pytest.approx(0.5)}
+    assert judged(found(together=SLOW)) == {
+        f"respostas 200 gravadas por segundo, 64 conexões, {TOGETHER}": pytest.approx(0.5)
+    }

@@ -48,12 +48,17 @@ def test_percentiles_are_values_that_were_measured() -> None:
 
 def test_the_page_tells_figure_machine_and_verdict() -> None:
     """A reader of the page alone sees what was missed, on what, and by which command."""
-    missed = Figure(row="turns", name="turns <b>", unit="/s", ours=(1.0, 3.0), reach=at_least(250), parts={"web": 0.5})
+    missed = Figure(
+        row="turns", name="turns <b>", unit="/s", ours=(1.0, 3.0), reach=at_least(250), parts={"load": 1234.5}
+    )
     plan = Plan(2, 2, 10, 10, step=lambda _: None)
     result = as_dict(["turns"], plan, [missed], {})
     text = page(result)
     assert result["figures"][0]["reached"] is False
     assert "turns &lt;b&gt;" in text
-    assert "missed" in text
+    assert "≥ 250 não atingida" in text
+    assert '<html lang="pt-BR">' in text
+    assert ">carga<" in text
+    assert ">1.234<" in text
     assert result["machine"]["processor"] in text
     assert "--only turns --seconds 2 --rounds 2" in text

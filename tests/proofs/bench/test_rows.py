@@ -51,7 +51,7 @@ def test_a_run_tells_every_figure_of_its_rows(tmp_path: Path) -> None:
     assert {figure["row"] for figure in result["figures"]} == {"ack", "turns", "engine"}
     assert all(figure["median"] > 0 for figure in result["figures"] if figure["row"] in {"ack", "engine"})
     by_name = {figure["name"]: figure for figure in result["figures"] if figure["row"] == "turns"}
-    parts = by_name["CPU of ours per turn (web + workers)"]["parts"]
+    parts = by_name["CPU nossa por turno (web + workers)"]["parts"]
     assert {"web", "worker 1", "worker 2", "postgres", "valkey", "load"} == parts.keys()
     assert page.startswith("<!doctype html>")
 
@@ -67,8 +67,8 @@ def test_a_months_peak_is_talked_through_to_the_last_note(tmp_path: Path) -> Non
     """People keep arriving at the rate that is told, and each of them ends with one note."""
     result, _ = measured(("month",), tmp_path, "--seconds=4")
     told = {figure["name"]: figure for figure in result["figures"]}
-    assert "0 duplicates" in told["conversations ended per second"]["note"]
-    assert told["of one core: web and workers"]["parts"].keys() > {"web", "worker 1", "postgres", "simulators"}
+    assert "0 em dobro" in told["conversas terminadas por segundo"]["note"]
+    assert told["de um núcleo: web e workers"]["parts"].keys() > {"web", "worker 1", "postgres", "simulators"}
 
 
 async def test_people_arrive_whether_or_not_others_are_done() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
     from proofs.storm.crowd import Wish
 
+ENGLISH = re.compile(
+    r"\b(again|and|begun|came|has|is|its|never|none|not|nothing|of|on|only|our|the|told|was|with(out)?)\b"
+)
 START = datetime(2026, 1, 2, 12, tzinfo=UTC)
 Fact = tuple[datetime, str, dict[str, Any]]
 
@@ -235,8 +239,11 @@ class Stage:
         )
 
     def verdict(self) -> Verdict:
-        """Judge it."""
-        return judge(self.evidence())
+        """Judge it; whatever was found, its lines are in Portuguese."""
+        found = judge(self.evidence())
+        lines = [*found.unusable, *found.lacking, *(line for lines in found.faults.values() for line in lines)]
+        assert not [line for line in lines if ENGLISH.search(line)]
+        return found
 
     def _notes(self) -> dict[str, Note]:
         found: dict[str, Note] = {}

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from proofs.storm.command import LABELS
-from proofs.storm.judge.verdict import BROKEN, KEPT, Verdict
+from proofs.storm.command import SENTENCE
+from proofs.storm.judge.verdict import BROKEN, KEPT, NOT_PROVEN, Verdict
+from proofs.storm.labels import KINDS, LABELS
+from proofs.storm.plan import Kind
+from proofs.storm.report import COLOURS, WORDS
 from tests.proofs.storm.storm_books import Stage, another_note, good
 from tests.proofs.storm.storm_wishes import ANA, CAIO, DORA, PEOPLE, wish
 
@@ -27,9 +30,11 @@ def test_one_confirmation_and_one_note_each_is_what_was_promised() -> None:
 
 
 def test_everything_in_a_verdict_has_its_name_in_portuguese() -> None:
-    """The operator's table shows a label for each list of faults and each count, and no label is left over."""
+    """There is a label for each list of faults, count, blow and word, and no label is left over."""
     found = good().verdict()
     assert LABELS.keys() == {*found.faults, *found.judged, *found.exercised}
+    assert KINDS.keys() == COLOURS.keys() == set(Kind)
+    assert WORDS.keys() == SENTENCE.keys() == {KEPT, BROKEN, NOT_PROVEN}
 
 
 def two_sessions(stage: Stage) -> None:
@@ -96,7 +101,7 @@ WISHES = {
     "a confirmation without a note": ("lost", ANA, no_note),
     "a note that never got its number": ("lost", ANA, no_number),
     "a second yes without a note": ("lost", f"{ANA} S0x", yes_without_a_note),
-    "a refusal and nothing after it": ("lost", f"{CAIO}: no note", only_refused),
+    "a refusal and nothing after it": ("lost", f"{CAIO}: nenhuma nota", only_refused),
     "a refusal whose second attempt is lost": ("lost", CAIO, no_second_attempt),
 }
 
@@ -143,17 +148,20 @@ def attempt(status: str) -> Callable[[Stage], None]:
 
 
 STUCK = {
-    "a session without a snapshot": ("S0: ended without", lambda stage: stage.sessions.pop(0)),
+    "a session without a snapshot": ("S0: terminou sem snapshot", lambda stage: stage.sessions.pop(0)),
     "a snapshot with another reason": ("S0: aprovado (confirmed)", session(2, "confirmed")),
     "a session that never ended": ("S0: processando", session(1, "processando")),
     "a session that nobody confirmed": ("S99: ", lambda stage: stage.sessions.append(["S99", "expirado", "expired"])),
     "an emission of unknown outcome": ("S0-r1-1: desconhecido", attempt("desconhecido")),
     "an emission given up": ("S0-r1-1: erro", attempt("erro")),
     "an emission that the authority never saw": ("Z-r1-1", lambda s: s.emissions.append(["Z-r1-1", "concluido"])),
-    "a row that waits": ("2 open in outbox", lambda stage: stage.open_rows.update(outbox=2)),
-    "a quarantined row": ("1 open in quarantine", lambda stage: stage.open_rows.update(quarantine=1)),
+    "a row that waits": ("outbox: 2 em aberto", lambda stage: stage.open_rows.update(outbox=2)),
+    "a quarantined row": (
+        "em quarentena: 1 em aberto",
+        lambda stage: stage.open_rows.update({"inbox, em quarentena": 1}),
+    ),
     "a person who never came to a yes": (
-        "5511999: never",
+        "5511999: não chegou a confirmar",
         lambda stage: stage.wishes.update({"5511999": wish(0)}),
     ),
 }

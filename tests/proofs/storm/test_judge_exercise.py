@@ -47,19 +47,19 @@ def deaf(stage: Stage) -> None:
 
 
 LACKING = {
-    "no worker was killed": ("kill -9 worker: 0 of 1", quiet(Kind.KILL_WORKER)),
-    "no web was killed": ("kill -9 web: 0 of 1", quiet(Kind.KILL_WEB)),
-    "fewer people than planned": ("20 of 21 people began", fewer),
-    "too small": ("fewer than 20 prove nothing", tiny),
-    "no crash for its size": ("database crash: 0 of 1", larger),
-    "no frozen worker for its size": ("freeze worker: 0 of 1", larger),
-    "no flush for its size": ("FLUSHALL: 0 of 1", larger),
-    "no late acceptance for its size": ("gateway: aceitar_tarde: 0 of 1", larger),
-    "no lost answer for its size": ("gateway: perder_resposta: 0 of 1", larger),
-    "no fault of Meta for its size": ("Meta: webhook_duplicado: 0 of 3", larger),
-    "no fault of the register for its size": ("register: any fault: 0 of 1", larger),
-    "nobody tapped an outdated summary": ("taps on an outdated summary: 0 of 1", larger),
-    "the gateway's webhooks never came": ("notes heard of by webhook: 0 of 20", deaf),
+    "no worker was killed": ("kill -9 em worker: 0 de 1", quiet(Kind.KILL_WORKER)),
+    "no web was killed": ("kill -9 em web: 0 de 1", quiet(Kind.KILL_WEB)),
+    "fewer people than planned": ("20 de 21 pessoas começaram", fewer),
+    "too small": ("menos de 20 não provam nada", tiny),
+    "no crash for its size": ("queda do banco: 0 de 1", larger),
+    "no frozen worker for its size": ("worker congelado: 0 de 1", larger),
+    "no flush for its size": ("FLUSHALL no Redis: 0 de 1", larger),
+    "no late acceptance for its size": ("gateway: aceitar_tarde: 0 de 1", larger),
+    "no lost answer for its size": ("gateway: perder_resposta: 0 de 1", larger),
+    "no fault of Meta for its size": ("Meta: webhook_duplicado: 0 de 3", larger),
+    "no fault of the register for its size": ("cadastro: qualquer falha: 0 de 1", larger),
+    "nobody tapped an outdated summary": ("toques em um resumo antigo: 0 de 1", larger),
+    "the gateway's webhooks never came": ("notas avisadas por webhook: 0 de 20", deaf),
 }
 
 
@@ -87,7 +87,7 @@ def test_an_empty_book_proves_nothing(name: str) -> None:
     stage = good()
     getattr(stage, name).clear()
     found = stage.verdict()
-    assert any("is empty" in line for line in found.unusable)
+    assert any("está vazio" in line for line in found.unusable)
     assert found.word == NOT_PROVEN
 
 

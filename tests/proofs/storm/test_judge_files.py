@@ -222,9 +222,17 @@ RECORDS = {
     "a person told of somebody else's note": ("untrue", ANA, told_of_another),
     "another number in our table": ("misrecorded", "S0 r1", other_record(1, "99")),
     "another key in our table": ("misrecorded", "S0 r1", other_record(2, "x")),
-    "a note that our table lacks": ("misrecorded", "S0 r1: note 1 is not in", lambda stage: stage.kept.pop(0)),
-    "a note twice in our table": ("misrecorded", "S0 r1: in our", lambda s: s.kept.append(list(s.kept[0]))),
-    "another note in our table": ("misrecorded", "only in our table", other_record(0, "f" * 24)),
+    "a note that our table lacks": (
+        "misrecorded",
+        "S0 r1: a nota 1 não está na nossa tabela",
+        lambda stage: stage.kept.pop(0),
+    ),
+    "a note twice in our table": (
+        "misrecorded",
+        "S0 r1: na nossa tabela 2 vezes",
+        lambda s: s.kept.append(list(s.kept[0])),
+    ),
+    "another note in our table": ("misrecorded", "só está na nossa tabela", other_record(0, "f" * 24)),
 }
 
 

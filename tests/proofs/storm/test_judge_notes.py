@@ -82,7 +82,7 @@ def test_a_said_day_or_month_is_the_notes(number: int, competence: str) -> None:
     """The day on the summary is the note's; of a past month it is the last day."""
     stage = good()
     stage.created(wish(number).who)["payload"]["rps"]["competencia"] = competence
-    assert f"rps.competencia is '{competence}'" in " ".join(stage.verdict().wrong)
+    assert f"rps.competencia é '{competence}'" in " ".join(stage.verdict().wrong)
 
 
 @pytest.mark.parametrize(
@@ -121,8 +121,8 @@ def test_an_own_rps_number_is_given_once() -> None:
     assert "RPS 7/" in " ".join(stage.verdict().wrong)
     one["numero"], one["serie"] = 500, "8"
     lines = " ".join(stage.verdict().wrong)
-    assert "rps.numero is 500" in lines
-    assert "rps.serie is '8'" in lines
+    assert "rps.numero é 500" in lines
+    assert "rps.serie é '8'" in lines
 
 
 @pytest.mark.parametrize(

@@ -74,9 +74,9 @@ async def test_a_sound_product_in_calm_weather_proves_nothing(ground: Ground, tm
 @pytest.mark.parametrize(
     ("name", "kind", "words", "count"),
     [
-        ("text", "wrong", "servico.0.discriminacao is 'outro serviço'", PEOPLE),
-        ("competence", "wrong", "rps.competencia is '1999-01-01'", PEOPLE),
-        ("pdf", "misfiled", "its number is not", PEOPLE - 2),  # each company has its number 1
+        ("text", "wrong", "servico.0.discriminacao é 'outro serviço'", PEOPLE),
+        ("competence", "wrong", "rps.competencia é '1999-01-01'", PEOPLE),
+        ("pdf", "misfiled", "número não é", PEOPLE - 2),  # each company has its number 1
         ("webhooks", "unstored", "gateway ", PEOPLE),
     ],
 )
