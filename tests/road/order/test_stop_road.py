@@ -122,7 +122,7 @@ async def test_a_company_that_is_not_known_cannot_be_let_go(road: Road) -> None:
 
 async def test_while_the_gateway_is_down_due_invoices_wait_without_an_attempt(road: Road) -> None:
     """After failures in a row nothing but a probe is called; a confirmed invoice stays unsent and goes out after."""
-    ana, rui = await road.person(), await road.person()
+    ana = await road.person()
     road.world.plugnotas.faults.set("erro_500", method="POST")
     rest = [await road.person() for _ in range(OUTAGE["gateway_breaker_failures"])]
     for person in (ana, *rest):  # sent in vain
@@ -142,14 +142,20 @@ async def test_while_the_gateway_is_down_due_invoices_wait_without_an_attempt(ro
         return [tuple(row) for row in await road.database.pool.fetch(stands)] == [(aberto, int(aberto))]
 
     await until(lambda: told(aberto=True))
-    key = await _confirmed(road, rui)
-    await _held(road, key, "circuito")
-    waiting = await _row(road, key)
-    assert (waiting["status"], waiting["envios"], await _calls(road, key)) == ("pendente", 0, 0)
+    found: tuple[str, int, int] | None = None
+    for _ in range(10):  # who comes when a probe is due is the probe: then the next one waits
+        rest.append(await road.person())
+        key = await _confirmed(road, rest[-1])
+        await _held(road, key, "circuito")
+        waiting = await _row(road, key)
+        found = (waiting["status"], waiting["envios"], await _calls(road, key))
+        if not found[1] and not found[2]:
+            break
+    assert found == ("pendente", 0, 0)
 
     road.world.plugnotas.faults.clear()
     async with waits_passing(road):
-        for person in (ana, rui, *rest):
+        for person in (ana, *rest):
             await person.files()
             assert len(await road.notes(person)) == 1
     assert gauge._value.get() == 0
