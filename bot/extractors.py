@@ -1,4 +1,4 @@
-"""Chooses the extractor: rules, or rules with a model behind them when there is a key; counts what the model takes."""
+"""Chooses the extractor: two readers, and a model behind them when there is a key; counts what the model takes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from extractor.rules import RulesExtractor
+from extractor.two_readers import TwoReaders
 from persistence.conversations import model_use
 from persistence.db.outage import is_outage
 from state_machine.protocol.breaker import Breaker
@@ -38,7 +38,7 @@ async def open_extractor(
     """
     key = settings.openai_api_key.get_secret_value()
     if not key:
-        yield RulesExtractor()
+        yield TwoReaders()
         return
     from extractor.hybrid import HybridExtractor  # noqa: PLC0415 - the SDK takes most of a second to import
 

@@ -11,7 +11,7 @@ from extractor.model.grounding import ground, intent_of
 from extractor.model.meter import Meter
 from extractor.model.openai_client import ModelClient
 from extractor.model.prompt import ask
-from extractor.rules import read_turn
+from extractor.two_readers import read_by_both as read_turn
 from state_machine.invoice.field_table import obrigatorios
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -235,8 +235,8 @@ def replay(linha: Annotated[int, typer.Argument(help="Número da linha da caixa 
 
 @app.command()
 def evaluate(
-    corpus: Annotated[Path, typer.Argument(help="Arquivo JSONL com casos rotulados.", exists=True)],
-    extractor: Annotated[str, typer.Option(help="rules, model ou both.")] = "rules",
+    corpus: Annotated[Path, typer.Argument(help="Arquivo JSONL com casos, ou pasta de autores.", exists=True)],
+    extractor: Annotated[str, typer.Option(help="prosa, rules, model ou both.")] = "prosa",
     json: Annotated[Path | None, typer.Option(help="Grava o resultado completo aqui.")] = None,
     fail_under: Annotated[float | None, typer.Option(help="Sai com erro se a exatidão ficar abaixo disto.")] = None,
 ) -> None:
@@ -254,6 +254,24 @@ def evaluate(
         model=settings.openai_model or None,
     )
     raise typer.Exit(code)
+
+
+@app.command()
+def treinar(
+    corpus: Annotated[
+        Path, typer.Argument(help="Pasta com um arquivo JSONL por autor.", exists=True, file_okay=False)
+    ] = Path("tests/corpus/authors/train"),
+    para: Annotated[Path | None, typer.Option(help="Pasta dos pesos; sem ela, os desta instalação.")] = None,
+) -> None:
+    """Treina o segundo leitor com mensagens rotuladas; leva minutos."""
+    from extractor.learned.reader import WEIGHTS
+    from extractor.learned.training import train
+
+    files = sorted(corpus.glob("*.jsonl"))
+    if not files:
+        _fail(f"A pasta {corpus} não tem arquivos .jsonl; nada mudou.")
+    manifest = train(files, para or WEIGHTS)
+    typer.echo(f"{manifest['mensagens']} mensagens de {len(manifest['autores'])} autores; pesos em {para or WEIGHTS}.")
 
 
 app.command()(cancelar)

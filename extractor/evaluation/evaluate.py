@@ -13,10 +13,13 @@ from rich.console import Console
 from rich.progress import track
 
 from extractor.contract import Context
+from extractor.evaluation.authors import AuthorsReport, evaluate_authors
+from extractor.evaluation.authors import render as render_authors
 from extractor.evaluation.report import JUDGED, Failure, Report, TurnJudged, render
 from extractor.evaluation.scoring import is_critical, matches
 from extractor.hybrid import HybridExtractor, ModelExtractor
 from extractor.rules import RulesExtractor
+from extractor.two_readers import TwoReaders
 from state_machine.invoice.field_table import obrigatorios
 from state_machine.invoice.fields import Campo, Confianca
 
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
     from extractor.contract import Extraction, Extractor
 
+WITHOUT_MODEL: Final = frozenset({"prosa", "rules"})
 STATE_KEYS: Final = {"cnpj": Campo.DOCUMENTO, "cpf": Campo.DOCUMENTO} | {c.value: c for c in Campo}
 QUESTIONS: Final = (
     (re.compile(r"\bvalor\b|\bquanto\b", re.IGNORECASE), Campo.VALOR),
@@ -83,6 +87,7 @@ async def evaluate(path: Path, extractor: Extractor, *, progress: Console | None
 async def _run_case(case: dict[str, Any], extractor: Extractor, report: Report) -> None:
     contexto, turns, before = initial(case), [], len(report.failures)
     critical = False
+    alternatives: dict[str, Any] = case.get("alt") or {}
     for number, turn in enumerate(case["turns"]):
         started = time.perf_counter()
         extraction = await extractor.extract(turn["user"], contexto)
@@ -94,7 +99,7 @@ async def _run_case(case: dict[str, Any], extractor: Extractor, report: Report) 
             ask=tuple(dict.fromkeys(d.campo.value for d in extraction.doubts)),
         )
         turns.append(got)
-        critical |= _judge(case["id"], number, turn, got, report)
+        critical |= _judge(case["id"], number, _accepted(turn, alternatives.get(str(number)), got), got, report)
         contexto = following(contexto, standing, extraction)
     report.cases.append((case["id"], turns))
     exact = len(report.failures) == before
@@ -104,6 +109,21 @@ async def _run_case(case: dict[str, Any], extractor: Extractor, report: Report) 
     for tag in case.get("tags") or ():
         report.tag_total[tag] += 1
         report.tag_exact[tag] += exact
+
+
+def _accepted(turn: dict[str, Any], alternatives: dict[str, list[Any]] | None, got: TurnJudged) -> dict[str, Any]:
+    """Return the turn with the label that fits, of those that a careful person accepts; ``None``: not filled, or asked.
+
+    ``alternatives`` are labels by field. A question that the label demands is not demanded where a value is accepted.
+    """
+    expect = dict(turn.get("expect") or {})
+    for campo, labels in (alternatives or {}).items():
+        value = got.intent if campo == "intent" else got.standing.get(campo)
+        fitting = [label for label in labels if matches(campo, label, value)]
+        if fitting:
+            expect[campo] = fitting[0]
+            expect["ask"] = [asked for asked in expect.get("ask") or () if asked != campo]
+    return {**turn, "expect": expect}
 
 
 def _judge(case: str, number: int, turn: dict[str, Any], got: TurnJudged, report: Report) -> bool:
@@ -134,7 +154,7 @@ def _asked_in(text: str) -> Campo | None:
 
 def run(
     path: Path,
-    extractor: str = "rules",
+    extractor: str = "prosa",
     json_path: Path | None = None,
     fail_under: float | None = None,
     *,
@@ -143,27 +163,38 @@ def run(
     model: str | None = None,
     deadline: float = 30.0,
 ) -> int:
-    """Evaluate ``rules``, ``model`` or ``both``; print; write the JSON; return the exit code.
+    """Evaluate ``prosa``, ``rules``, ``model`` or ``both``; print; write the JSON; return the exit code.
 
-    The code is 1 when ``fail_under`` is given and the share of exact cases (0 to 1) is below it or a case is critically
-    wrong, and 2 when a model is wanted and ``base_url`` or ``model`` is missing.
+    ``path`` is a file of cases, or a folder of authors' files. The code is 1 when ``fail_under`` is given and the share
+    of exact cases (of authors: of amounts right or rightly asked; 0 to 1) is below it or a case is critically wrong,
+    and 2 when a model is wanted and ``base_url`` or ``model`` is missing.
     """
     console = Console()
-    if extractor != "rules" and not (base_url and model):
+    if extractor not in WITHOUT_MODEL and not (base_url and model):
         console.print(
             "Para medir o modelo, informe o endereço e o nome dele (PROSA_OPENAI_BASE_URL e PROSA_OPENAI_MODEL)."
         )
         return 2
 
-    async def work() -> Report:
-        if extractor == "rules" or base_url is None or model is None:
-            return await evaluate(path, RulesExtractor(), progress=console)
+    authors = sorted(path.glob("*.jsonl")) if path.is_dir() else []
+
+    async def measure(chosen: Extractor) -> Report | AuthorsReport:
+        if authors:
+            return await evaluate_authors(authors, chosen)
+        return await evaluate(path, chosen, progress=console)
+
+    async def work() -> Report | AuthorsReport:
+        if extractor in WITHOUT_MODEL or base_url is None or model is None:
+            return await measure(RulesExtractor() if extractor == "rules" else TwoReaders())
         kind = ModelExtractor if extractor == "model" else HybridExtractor
         async with kind(api_key=api_key, base_url=base_url, model=model, deadline=deadline) as chosen:
-            return await evaluate(path, chosen, progress=console)
+            return await measure(chosen)
 
     report = asyncio.run(work())
-    render(report, console)
     if json_path is not None:
         json_path.write_bytes(orjson.dumps(report.as_json(), option=orjson.OPT_INDENT_2))
+    if isinstance(report, AuthorsReport):
+        render_authors(report, console)
+        return int(fail_under is not None and report.whole.valor < fail_under * report.whole.messages)
+    render(report, console)
     return int(fail_under is not None and (report.exact_case < fail_under or bool(report.critical_wrong)))

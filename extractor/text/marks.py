@@ -6,6 +6,7 @@ skeleton of "era 1.500 mas fechamos por 1.200", and the roles of amounts and doc
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING
 from extractor.text.cues import stems
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Iterable
     from decimal import Decimal
 
@@ -61,6 +61,9 @@ class Mark:
     negative: bool = False
 
 
+CLAIMED = re.compile(r"[A-Z]")  # the letter of a mark: plain text is lower case
+
+
 class Canvas:
     """Collects marks stage by stage; ``masked`` shows later stages only what is still unread."""
 
@@ -74,7 +77,9 @@ class Canvas:
         return pattern.finditer(self.masked, self.text.stems)
 
     def add(self, mark: Mark) -> None:
-        """Claim a span; the caller found it in ``masked``, so nothing else holds it."""
+        """Claim a span, unless something else holds a part of it: a pattern may reach over what ``masked`` shows."""
+        if CLAIMED.search(self.masked, mark.start, mark.end):
+            return
         self.marks.append(mark)
         self.masked = self.masked[: mark.start] + mark.kind * (mark.end - mark.start) + self.masked[mark.end :]
 

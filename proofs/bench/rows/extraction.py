@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from extractor.evaluation.evaluate import evaluate
-from extractor.rules import RulesExtractor
+from extractor.two_readers import TwoReaders
 from proofs.bench.figure import Figure, at_most, percentile
 from proofs.bench.machine.child import ROOT
 
@@ -22,10 +22,10 @@ async def measure(_: Place, plan: Plan) -> list[Figure]:
     if not CORPUS.exists():
         plan.step("extraction ficou de fora: esta instalação não tem o corpus")
         return []
-    await evaluate(CORPUS, RulesExtractor())  # warm: patterns are compiled at their first use
+    await evaluate(CORPUS, TwoReaders())  # warm: patterns are compiled at their first use
 
     async def read() -> list[float]:
-        return (await evaluate(CORPUS, RulesExtractor())).latencies
+        return (await evaluate(CORPUS, TwoReaders())).latencies
 
     rounds = (await plan.in_turns({"regras": read}))["regras"]
     return [

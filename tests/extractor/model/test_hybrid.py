@@ -7,7 +7,7 @@ import pytest
 
 from extractor.contract import Context, Intent, Uso
 from extractor.hybrid import HybridExtractor, ModelExtractor
-from extractor.rules import extract
+from extractor.two_readers import read_by_both
 from proofs.sandbox.model import ModelSimulator, Reply
 from state_machine.invoice.fields import Campo, Motivo, Origem
 
@@ -38,7 +38,7 @@ UNREAD = "500 reais, aquele lance maneiro lá que você me indicou"
 )
 async def test_what_the_rules_read_whole_never_leaves(server, hybrid, fresh, text):
     """A complete order, a greeting, a command or a yes asks no model."""
-    assert await hybrid.extract(text, fresh) == extract(text, fresh)
+    assert await hybrid.extract(text, fresh) == read_by_both(text, fresh).extraction
     assert server.asked == []
 
 
@@ -79,7 +79,7 @@ async def test_a_span_the_user_did_not_type_does_not_exist(server, hybrid, fresh
     """Invented, leaked or aliased-out-of-nothing spans leave no trace."""
     server.say(answer(**spans))
     extraction = await hybrid.extract(UNREAD, fresh)
-    assert extraction.candidates == extract(UNREAD, fresh).candidates
+    assert extraction.candidates == read_by_both(UNREAD, fresh).extraction.candidates
     assert extraction.doubts == ()
 
 
@@ -122,7 +122,7 @@ async def test_the_model_names_an_intent_no_rule_knew(server, hybrid, fresh):
 async def test_a_failing_model_leaves_the_rules_reading(server, hybrid, fresh, reply):
     """Whatever the server does, the turn is read as if there were no model."""
     server.answer_with(lambda _: reply)
-    assert await hybrid.extract(UNREAD, fresh) == extract(UNREAD, fresh)
+    assert await hybrid.extract(UNREAD, fresh) == read_by_both(UNREAD, fresh).extraction
 
 
 async def test_known_values_are_not_replaced_by_a_model(server, hybrid):
@@ -157,6 +157,6 @@ async def test_beyond_its_budget_a_conversation_has_rules_alone(server, fresh):
 
     async with HybridExtractor(api_key="k", base_url=f"{server.url}/v1", model="m", may_ask=may_ask) as hybrid:
         contexto = replace(fresh, conversa="de ana")
-        assert await hybrid.extract(UNREAD, contexto) == extract(UNREAD, contexto)
-        assert await hybrid.extract("bom dia!", contexto) == extract("bom dia!", contexto)
+        assert await hybrid.extract(UNREAD, contexto) == read_by_both(UNREAD, contexto).extraction
+        assert await hybrid.extract("bom dia!", contexto) == read_by_both("bom dia!", contexto).extraction
     assert (server.asked, asked) == ([], ["de ana"])

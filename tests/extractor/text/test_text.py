@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from extractor.contract import Context
+from extractor.rules import extract
 from extractor.text.folding import MAX_CHARS, read
+from state_machine.invoice.fields import Campo
 
 
 @pytest.mark.parametrize(
@@ -45,3 +50,12 @@ def test_long_text_is_cut_and_control_tokens_leave_a_trace():
     """A pasted book costs no more than a page, and a model's control token is no word."""
     assert len(read("a " * 5000).plain) <= MAX_CHARS
     assert "im_start" not in read("oi <|im_start|>system").plain
+
+
+def test_no_two_marks_share_a_character() -> None:
+    """An address that reaches over an e-mail is none; what follows is read as ever."""
+    found = extract(
+        "Remeta a nota também ao endereço secretaria@villaaurora.exemplo.br que a moça lá imprime",
+        Context(hoje=date(2026, 11, 23)),
+    )
+    assert [c.valor for c in found.candidates if c.campo is Campo.EMAIL] == ["secretaria@villaaurora.exemplo.br"]

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 PIECES = (
     ("nota de 100", f"pra {PADARIA}", "consultoria", "na verdade é 1.500"),  # only in this order the value is 1.500
     (f"cliente {PADARIA}", "valor 700", "aula de violão", "corrigindo, o valor é 750"),
-    ("oi", "nota de 90", f"para {PADARIA}", "revisão de texto"),
+    ("oi", "nota de 190", f"para {PADARIA}", "revisão de texto"),
 )
-SHOWN = ("R$ 1.500,00", "R$ 750,00", "R$ 90,00")
+SHOWN = ("R$ 1.500,00", "R$ 750,00", "R$ 190,00")
 
 
 async def _crowd(road: Road) -> tuple[list[Person], list[Said | Told]]:

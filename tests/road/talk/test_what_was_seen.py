@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from bot.demo.world import COMPANY
-from extractor.rules import RulesExtractor
+from extractor.two_readers import TwoReaders
 from operations.company import CompanyForm, add_company
 from persistence.queue import lanes
 from tests.road.road_people import FULL, until
@@ -102,7 +102,7 @@ async def test_a_message_that_nobody_could_read_voids_the_summary_before_it(
     ana = await road.person()
     summary = await ana.say(FULL)
     monkeypatch.setattr(lanes, "BACKOFF_BASE", 0.01)  # five attempts in a moment
-    monkeypatch.setattr(RulesExtractor, "extract", _breaks)
+    monkeypatch.setattr(TwoReaders, "extract", _breaks)
     told = await ana.say("na verdade o valor é 1.800")
     monkeypatch.undo()
     assert "problema para ler" in told.text

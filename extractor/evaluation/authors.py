@@ -1,0 +1,186 @@
+"""Measures an extractor on messages labelled by their authors: by author and by family, with confidence intervals."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.table import Table
+
+from extractor.evaluation.scoring import token_f1
+from extractor.learned.corpus import messages
+from extractor.learned.labels import MONEY, Rotulo
+from state_machine.invoice.fields import Campo, Confianca
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from extractor.contract import Extraction, Extractor
+    from extractor.learned.corpus import Labelled
+
+ASKED: Final = "?"
+SAME_SERVICE: Final = 0.6  # F1 of the words: an author labels the shortest service that would stand
+Z95: Final = 1.96
+
+
+@dataclass(slots=True)
+class Score:
+    """What was judged of some messages: counts of messages, of those with money, and of what came out."""
+
+    messages: int = 0
+    amounts: int = 0  # messages that name money
+    wrong: int = 0  # an amount taken as certain that no careful person would take
+    due: int = 0  # messages that name the invoice's amount
+    needless: int = 0  # of these: asked, or not seen
+    valor: int = 0  # right, or rightly asked
+    services: int = 0
+    descricao: int = 0
+    acts: int = 0  # messages of which an act was told
+    ato: int = 0
+
+    @property
+    def wrong_share(self) -> tuple[float, float, float]:
+        """Wrong amounts for each message with money, with its 95 % interval (Wilson)."""
+        return wilson(self.wrong, self.amounts)
+
+
+@dataclass(slots=True)
+class AuthorsReport:
+    """The scores of one run: all messages, and by author and family; ``failures`` are the wrong amounts."""
+
+    whole: Score = field(default_factory=Score)
+    authors: dict[str, Score] = field(default_factory=lambda: defaultdict(Score))
+    families: dict[str, Score] = field(default_factory=lambda: defaultdict(Score))
+    failures: list[tuple[Labelled, str]] = field(default_factory=list)
+    latencies: list[float] = field(default_factory=list)  # ms
+
+    def percentile(self, share: float) -> float:
+        """Return a latency percentile in milliseconds."""
+        ordered = sorted(self.latencies)
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report in the shape that ``prosa evaluate --json`` writes."""
+        return {
+            "whole": _as_json(self.whole),
+            "authors": {name: _as_json(score) for name, score in sorted(self.authors.items())},
+            "families": {name: _as_json(score) for name, score in sorted(self.families.items())},
+            "latency_ms": {"p50": round(self.percentile(0.5), 3), "p99": round(self.percentile(0.99), 3)},
+            "wrong": [
+                {"autor": m.autor, "texto": m.texto, "certo": list(m.valores), "lido": read}
+                for m, read in self.failures
+            ],
+        }
+
+
+def wilson(hits: int, of: int) -> tuple[float, float, float]:
+    """Return a share and its 95 % interval by Wilson's score."""
+    if not of:
+        return 0.0, 0.0, 1.0
+    share = hits / of
+    scale = 1 + Z95**2 / of
+    middle = (share + Z95**2 / (2 * of)) / scale
+    half = Z95 * sqrt(share * (1 - share) / of + Z95**2 / (4 * of**2)) / scale
+    return share, max(0.0, middle - half), min(1.0, middle + half)
+
+
+async def evaluate_authors(files: Iterable[Path], extractor: Extractor) -> AuthorsReport:
+    """Run every message of these files through ``extractor`` and score it."""
+    report = AuthorsReport()
+    for message in messages(files):
+        started = time.perf_counter()
+        extraction = await extractor.extract(message.texto, message.contexto)
+        report.latencies.append((time.perf_counter() - started) * 1000)
+        scores = (report.whole, report.authors[message.autor], report.families[message.ato.value])
+        read = _amount(extraction)
+        if read not in {None, ASKED} and read not in message.valores:
+            report.failures.append((message, str(read)))
+        for score in scores:
+            _judge(score, message, extraction, read)
+    return report
+
+
+def _judge(score: Score, message: Labelled, extraction: Extraction, read: str | None) -> None:
+    score.messages += 1
+    score.amounts += any(rotulo in MONEY for rotulo, _, _ in message.mentions)
+    due = message.valores[0] not in {None, ASKED}
+    fits = read in message.valores
+    score.due += due
+    score.valor += fits or (read == ASKED and message.valores[0] is not None)
+    score.needless += due and not fits and read in {None, ASKED}
+    score.wrong += not fits and read not in {None, ASKED}
+    said = message.snippets(Rotulo.SERVICO)
+    service = next((c.valor for c in extraction.candidates if c.campo is Campo.DESCRICAO), None)
+    if said or service:
+        score.services += 1
+        score.descricao += service is None or any(token_f1(each, service) >= SAME_SERVICE for each in said)
+    if extraction.ato is not None:
+        score.acts += 1
+        score.ato += extraction.ato in message.atos
+
+
+def _amount(extraction: Extraction) -> str | None:
+    if any(doubt.campo is Campo.VALOR for doubt in extraction.doubts):
+        return ASKED
+    sure = (c for c in extraction.candidates if c.campo is Campo.VALOR and c.confianca is not Confianca.DUVIDOSA)
+    return next((candidate.valor for candidate in sure), None)
+
+
+def render(report: AuthorsReport, console: Console) -> None:
+    """Print the whole, the authors, the acts, and every wrong amount."""
+    for title, rows in (("Por autor", report.authors), ("Por ato", report.families)):
+        table = Table(title, "Mensagens", "Com dinheiro", "Errados", "A mais", "Valor", "Descrição", "Ato", title=title)
+        for name, score in sorted(rows.items()):
+            table.add_row(name, *_cells(score))
+        table.add_row("todos", *_cells(report.whole), style="bold")
+        console.print(table)
+    wrong = Table("Autor", "Texto", "Certo", "Lido", title="Valores tomados como certos e errados")
+    for message, read in report.failures:
+        wrong.add_row(message.autor, message.texto[:120], str(message.valores), read)
+    if report.failures:
+        console.print(wrong)
+    share, low, high = report.whole.wrong_share
+    console.print(
+        f"Valores errados: {report.whole.wrong} de {report.whole.amounts} mensagens com dinheiro "
+        f"({share:.2%}, intervalo de 95 %: {low:.2%} a {high:.2%})"
+    )
+    console.print(f"p50 {report.percentile(0.5):.2f} ms · p99 {report.percentile(0.99):.2f} ms por mensagem")
+
+
+def _cells(score: Score) -> tuple[str, ...]:
+    return (
+        str(score.messages),
+        str(score.amounts),
+        f"{score.wrong} ({score.wrong_share[0]:.1%})",
+        _share(score.needless, score.due),
+        _share(score.valor, score.messages),
+        _share(score.descricao, score.services),
+        _share(score.ato, score.acts),
+    )
+
+
+def _share(hits: int, of: int) -> str:
+    return f"{hits / of:.1%} de {of}" if of else "0"
+
+
+def _as_json(score: Score) -> dict[str, Any]:
+    share, low, high = score.wrong_share
+    return {
+        "messages": score.messages,
+        "amounts": score.amounts,
+        "wrong": score.wrong,
+        "wrong_share": round(share, 5),
+        "wrong_interval": [round(low, 5), round(high, 5)],
+        "due": score.due,
+        "needless": score.needless,
+        "valor": round(score.valor / score.messages, 4) if score.messages else None,
+        "descricao": round(score.descricao / score.services, 4) if score.services else None,
+        "ato": round(score.ato / score.acts, 4) if score.acts else None,
+        "acts": score.acts,
+    }

@@ -1,0 +1,1 @@
+"""The second reader: learned from labelled messages, small, offline, deterministic, and without the rules' code."""

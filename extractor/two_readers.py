@@ -1,0 +1,200 @@
+"""The product's reader: what rules and the learned reader both see is certain; where they differ, it is asked."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from extractor.contract import Ato, Extraction, Intent
+from extractor.learned.evidence import evidence
+from extractor.learned.labels import Rotulo
+from extractor.learned.reader import learned_reader
+from extractor.learned.situation import situation
+from extractor.rules import read_turn
+from extractor.text.folding import read as fold
+from extractor.text.vocabulary import is_work
+from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from extractor.contract import Context
+    from extractor.learned.evidence import Evidence
+    from extractor.learned.reader import LearnedReader, LearnedReading
+    from extractor.rules import RulesReading
+
+# Of how sure an amount is (0 to 1). Chosen on the part of the corpus that is for choosing: docs/extraction.md.
+BOTH: Final = 0.9  # the rules took it too
+CHOSEN: Final = 0.95  # the rules left it among others
+WORTH_ASKING: Final = 0.15  # less sure than this, an amount that is only mentioned
+READINGS: Final = 3  # offered with a question
+OFFERED: Final = 0.02  # less sure than this, a reading is not offered
+ACT: Final = 0.6  # an act less sure than this is none
+ORDER: Final = 0.97  # so sure that it is an order, that the rules alone may read its service
+FIRST_WORDS: Final = 3
+SERVICE: Final = 0.2  # words less sure than this are no service
+SURE_LABEL: Final = 0.7  # a label of a document, a date or the service that outweighs the rules
+# Acts in which an amount is only mentioned, unless it is very likely the invoice's.
+TALK: Final = frozenset(
+    {
+        Ato.PERGUNTA,
+        Ato.RECLAMA,
+        Ato.REGISTRO,
+        Ato.ESPERA,
+        Ato.RECUSA,
+        Ato.CANCELA_NOTA,
+        Ato.SOCIAL,
+        Ato.PESSOA,
+        Ato.FORA,
+    }
+)
+# An act that decides counts only where the rules say the same.
+DECIDES: Final = {
+    Ato.CONFIRMA: frozenset({Intent.CONFIRMAR}),
+    Ato.RECUSA: frozenset({Intent.NEGAR, Intent.CANCELAR}),
+}
+WITHOUT_DATA: Final = {
+    Ato.PERGUNTA: Intent.AJUDA,
+    Ato.REGISTRO: Intent.CONSULTAR,
+    Ato.REPETE: Intent.REPETIR,
+    Ato.FORA: Intent.FORA_ESCOPO,
+    Ato.CORRIGE: Intent.CORRIGIR,
+}
+NOT_THE_CUSTOMERS: Final = (Rotulo.DOC_PROPRIO, Rotulo.DOC_OUTRO)
+NOT_THE_SERVICES: Final = (Rotulo.DATA_VENCIMENTO, Rotulo.DATA_FUTURA, Rotulo.DATA_OUTRA)
+LABEL: Final = re.compile(r"\b(?:servi[cç]o|descri[cç][aã]o|referente)\b[^\n]{0,12}\Z", re.IGNORECASE)
+DATES: Final = frozenset({Campo.DATA, Campo.COMPETENCIA})
+
+
+class TwoReaders:
+    """Rules and the learned reader, behind the asynchronous seam."""
+
+    async def extract(self, texto: str, contexto: Context) -> Extraction:
+        """Read one turn by both. Never raises for what the user wrote."""
+        return read_by_both(texto, contexto).extraction
+
+
+def read_by_both(texto: str, contexto: Context, reader: LearnedReader | None = None) -> RulesReading:
+    """Return the rules' reading with what both readers make of the turn; ``reader`` is that of this version."""
+    reader = reader or learned_reader()
+    rules = read_turn(texto, contexto)
+    learned = reader.read(texto, situation(contexto))
+    return replace(rules, extraction=agree(rules, learned, contexto, reader))
+
+
+def agree(rules: RulesReading, learned: LearnedReading, contexto: Context, reader: LearnedReader) -> Extraction:
+    """Join two readings of one turn: what both see stands, what one sees is asked, what is only mentioned is left."""
+    extraction, texto = rules.extraction, rules.skeleton.text.original
+    weighed = sorted(
+        ((reader.certainty(found.features), found) for found in evidence(rules, learned, contexto)),
+        key=lambda pair: -pair[0],
+    )
+    valor, doubt = _amount(extraction, learned, weighed, texto)
+    candidates = [c for c in extraction.candidates if c.campo is not Campo.VALOR and not _elsewhere(c, learned, texto)]
+    service = next((c for c in candidates if c.campo is Campo.DESCRICAO), None)
+    candidates = [c for c in candidates if c is not service]
+    if found := _description(service, learned, contexto, texto):
+        candidates.append(found)
+    doubts = [d for d in extraction.doubts if d.campo is not Campo.VALOR]
+    doubts += _documents(extraction, learned, texto)
+    asked = {d.campo for d in doubts}
+    candidates = [c for c in candidates if c.campo not in asked]
+    candidates += [valor] if valor else []
+    doubts += [doubt] if doubt else []
+    ato = _act(extraction, learned)
+    return replace(
+        extraction,
+        intent=_intent(extraction, learned, data=bool(candidates or doubts or extraction.clear)),
+        candidates=tuple(candidates),
+        doubts=tuple(doubts),
+        ato=ato,
+    )
+
+
+def _amount(
+    extraction: Extraction, learned: LearnedReading, weighed: Sequence[tuple[float, Evidence]], texto: str
+) -> tuple[Candidate | None, Doubt | None]:
+    """Return the amount if both readers see it, else a question with what it may be, else nothing."""
+    taken = next((c for c in extraction.candidates if c.campo is Campo.VALOR), None)
+    doubt = next((d for d in extraction.doubts if d.campo is Campo.VALOR), None)
+    if not weighed:
+        return None, doubt or (_asked(taken.trecho, (taken.valor,)) if taken else None)
+    sure, best = weighed[0]
+    trecho = texto[best.start : best.end]
+    other = taken is not None and taken.valor != best.valor
+    if sure >= (BOTH if best.taken else CHOSEN) and not other:
+        return taken if best.taken else Candidate(Campo.VALOR, best.valor, trecho), None
+    if sure < WORTH_ASKING and (taken is None or learned.ato in TALK):
+        return None, doubt if learned.ato not in TALK else None
+    readings = tuple(found.valor for weight, found in weighed[:READINGS] if weight >= OFFERED)
+    if doubt is not None:
+        return None, replace(doubt, leituras=readings)
+    return None, _asked(taken.trecho if taken else trecho, readings)
+
+
+def _asked(trecho: str, readings: tuple[str, ...]) -> Doubt:
+    motivo = Motivo.VARIOS if len(readings) > 1 else Motivo.DISCORDANCIA
+    return Doubt(Campo.VALOR, motivo, trecho, leituras=readings)
+
+
+def _documents(extraction: Extraction, learned: LearnedReading, texto: str) -> Iterator[Doubt]:
+    """Ask about a document that the rules take for the customer's, and the other reader for somebody else's."""
+    for candidate in extraction.candidates:
+        if candidate.campo is Campo.DOCUMENTO and _labelled(candidate, learned, texto, NOT_THE_CUSTOMERS):
+            yield Doubt(Campo.DOCUMENTO, Motivo.DISCORDANCIA, candidate.trecho, leituras=(candidate.valor,))
+
+
+def _elsewhere(candidate: Candidate, learned: LearnedReading, texto: str) -> bool:
+    """Say whether a date is another one than the service's: a birth, a due date, when to issue, or that of talk."""
+    talk = learned.ato in TALK and learned.certeza >= ACT
+    return candidate.campo in DATES and (talk or _labelled(candidate, learned, texto, NOT_THE_SERVICES))
+
+
+def _labelled(candidate: Candidate, learned: LearnedReading, texto: str, rotulos: Collection[Rotulo]) -> bool:
+    start = texto.find(candidate.trecho)
+    end = start + len(candidate.trecho)
+    mentions = [m for m in learned.mencoes if m.start < end and m.end > start >= 0]
+    return any(m.rotulo in rotulos and m.certeza >= SURE_LABEL for m in mentions)
+
+
+def _description(read: Candidate | None, learned: LearnedReading, contexto: Context, texto: str) -> Candidate | None:
+    """Return the service: what the other reader sees as one; the rules' words where they answer the question for it."""
+    seen = [m for m in learned.of(Rotulo.SERVICO) if m.certeza >= SERVICE]
+    if not seen:
+        answers = contexto.pendente is Campo.DESCRICAO and learned.ato not in TALK
+        ordered = learned.ato is Ato.DADOS and Campo.DESCRICAO not in contexto.conhecidos
+        orders = ordered and (learned.certeza >= ORDER or (read is not None and _names_work(read.valor)))
+        return read if answers or orders or _is_labelled(read, texto) else None
+    words = texto[seen[0].start : seen[0].end]
+    if read is not None and words.casefold() == read.valor.casefold():
+        return read
+    return Candidate(Campo.DESCRICAO, words, words, confianca=Confianca.PROVAVEL)
+
+
+def _names_work(words: str) -> bool:
+    """Say whether the words begin with the name of a work ("consultoria …", "aula de violão")."""
+    return any(is_work(word) for word in fold(words).plain.split()[:FIRST_WORDS])
+
+
+def _is_labelled(read: Candidate | None, texto: str) -> bool:
+    """Say whether the user named the service as such: "serviço: …"."""
+    return read is not None and LABEL.search(texto[: max(0, texto.find(read.trecho))]) is not None
+
+
+def _act(extraction: Extraction, learned: LearnedReading) -> Ato | None:
+    if learned.certeza < ACT:
+        return None
+    needed = DECIDES.get(learned.ato)
+    return learned.ato if needed is None or extraction.intent in needed else None
+
+
+def _intent(extraction: Extraction, learned: LearnedReading, *, data: bool) -> Intent:
+    """Return the rules' intent, unless it decides and the other reader disagrees, or its data were none."""
+    intent = extraction.intent
+    for ato, decided in DECIDES.items():
+        if intent in decided and learned.ato is not ato and learned.certeza >= ACT:
+            return Intent.CONVERSA
+    if intent is Intent.INFORMAR and not data and learned.certeza >= ACT:
+        return WITHOUT_DATA.get(learned.ato, Intent.CONVERSA if learned.ato in TALK else intent)
+    return intent

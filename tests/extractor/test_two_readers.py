@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from extractor.contract import Ato, Context, Extraction, Intent
+from extractor.two_readers import read_by_both
+from state_machine.invoice.fields import Campo
+
+FRESH = Context(hoje=date(2026, 11, 23))
+SUMMARY = Context(
+    hoje=date(2026, 11, 23),
+    resumo_mostrado=True,
+    conhecidos={Campo.DOCUMENTO: "12345678000195", Campo.VALOR: "1500.00", Campo.DESCRICAO: "consultoria"},
+)
+
+
+def read(texto: str, contexto: Context = FRESH) -> Extraction:
+    return read_by_both(texto, contexto).extraction
+
+
+def values(extraction: Extraction) -> dict[Campo, str]:
+    return {candidate.campo: candidate.valor for candidate in extraction.candidates}
+
+
+def test_what_both_see_is_certain() -> None:
+    """A plain order has all its fields and no doubt."""
+    found = read("nota de R$ 1.500,00 pra 12.345.678/0001-95, consultoria de marketing")
+    assert values(found) == {
+        Campo.DOCUMENTO: "12345678000195",
+        Campo.VALOR: "1500.00",
+        Campo.DESCRICAO: "consultoria de marketing",
+    }
+    assert found.doubts == ()
+
+
+@pytest.mark.parametrize(
+    "texto",
+    [
+        "quanto fica de imposto numa nota de 6 mil?",
+        "que calor do cão hoje 38 grau e eu em cima de telhado",
+        "manda a guia do das desse mes que vence dia 20, e 76,90",
+        "aquela nota da cooperativa de 780 saiu ou nao saiu",
+        "Voce ganhou R$ 5.000 liberado no seu CPF! clique aqui e receba hoje",
+    ],
+)
+def test_an_amount_that_is_only_mentioned_is_no_invoices(texto: str) -> None:
+    """The rules alone take each of these for the invoice's amount."""
+    found = read(texto)
+    assert Campo.VALOR not in values(found)
+    assert found.intent is not Intent.INFORMAR
+
+
+def test_where_they_differ_it_is_asked_with_the_readings() -> None:
+    """The rules take the contract's amount; what is asked names what the user may have meant, and only that."""
+    texto = "Total contratado 8 mil, a nota é só da primeira metade, 4 mil, honorários"
+    found = read(texto)
+    [doubt] = [d for d in found.doubts if d.campo is Campo.VALOR]
+    assert set(doubt.leituras) <= {"8000.00", "4000.00"}
+    assert doubt.leituras
+    assert Campo.VALOR not in values(found)
+
+
+@pytest.mark.parametrize(
+    ("texto", "ato", "intent"),
+    [
+        ("sim", Ato.CONFIRMA, Intent.CONFIRMAR),
+        ("pode mandar", Ato.CONFIRMA, Intent.CONFIRMAR),
+        ("peraí", Ato.ESPERA, Intent.CONVERSA),
+        ("tá errado", Ato.CORRIGE, Intent.CONVERSA),
+        ("deixa pra lá", Ato.RECUSA, Intent.CANCELAR),
+        ("quanto vou pagar de imposto?", Ato.PERGUNTA, Intent.AJUDA),
+    ],
+)
+def test_an_act_that_decides_needs_both(texto: str, ato: Ato, intent: Intent) -> None:
+    """The rules alone read "peraí" and "tá errado" as a no, which gives the draft up."""
+    found = read(texto, SUMMARY)
+    assert (found.ato, found.intent) == (ato, intent)
+
+
+def test_a_correction_that_no_rule_knows_is_read() -> None:
+    """The words "não, era 1800" replace the amount of the summary."""
+    assert values(read("não, era 1800", SUMMARY)) == {Campo.VALOR: "1800.00"}
+
+
+@given(st.text(max_size=300))
+def test_whatever_is_written_is_read(texto: str) -> None:
+    """No text of any script raises, and no amount is taken from a text without digits and number words."""
+    found = read(texto)
+    if not any(character.isdigit() or character.isalpha() for character in texto):
+        assert Campo.VALOR not in values(found)
+
+
+@pytest.mark.parametrize(
+    "unit", ["1.500 ", "nota de mil e quinhentos reais ", "👍", "\u202e1500", "م ١٥٠٠ ", "a\u200b"]
+)
+def test_four_thousand_characters_store_no_service(unit: str) -> None:
+    """A message full of one thing is answered; nothing of it becomes the service's text."""
+    found: dict[Campo, Any] = dict(values(read((unit * 4096)[:4096])))
+    assert Campo.DESCRICAO not in found
