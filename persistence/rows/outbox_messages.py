@@ -39,8 +39,7 @@ def parse(payload: Mapping[str, Any]) -> OutboxMessage:
     """Return a stored message; unknown fields are left alone. Raises ``MisshapenMessageError``."""
     match payload:
         case {"tipo": "texto", "texto": str(texto), "botoes": list(botoes)}:
-            lista = tuple(_row(row) for row in payload.get("lista") or ())
-            return Mensagem(texto, tuple(_button(botao) for botao in botoes), lista)
+            return Mensagem(texto, tuple(_button(botao) for botao in botoes), _rows(payload.get("lista", [])))
         case {"tipo": "arquivo", "emissao_id": int(emissao_id), "formato": "pdf" | "xml" as formato, "nome": str(nome)}:
             return EnviarArquivo(emissao_id, formato, nome, payload.get("legenda"))
         case _:
@@ -55,9 +54,12 @@ def _button(stored: Any) -> Botao:
             raise MisshapenMessageError("a button without its id or title")
 
 
-def _row(stored: Any) -> Linha:
-    match stored:
-        case {"id": str(key), "titulo": str(titulo), "descricao": str() | None as descricao}:
-            return Linha(key, titulo, descricao)
-        case _:
-            raise MisshapenMessageError("a row of a list without its id or title")
+def _rows(stored: Any) -> tuple[Linha, ...]:
+    rows = []
+    for row in stored if isinstance(stored, list) else [stored]:
+        match row:
+            case {"id": str(key), "titulo": str(titulo), "descricao": str() | None as descricao}:
+                rows.append(Linha(key, titulo, descricao))
+            case _:
+                raise MisshapenMessageError("a row of a list without its id or title")
+    return tuple(rows)
