@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from state_machine.machine.effects import Botao, EnviarArquivo, Linha, Mensagem
+from state_machine.machine.effects import Botao, EnviarArquivo, Mensagem, Opcao
 from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
@@ -54,12 +54,12 @@ def _button(stored: Any) -> Botao:
             raise MisshapenMessageError("a button without its id or title")
 
 
-def _rows(stored: Any) -> tuple[Linha, ...]:
+def _rows(stored: Any) -> tuple[Opcao, ...]:
     rows = []
     for row in stored if isinstance(stored, list) else [stored]:
         match row:
             case {"id": str(key), "titulo": str(titulo), "descricao": str() | None as descricao}:
-                rows.append(Linha(key, titulo, descricao))
+                rows.append(Opcao(key, titulo, descricao))
             case _:
                 raise MisshapenMessageError("a row of a list without its id or title")
     return tuple(rows)

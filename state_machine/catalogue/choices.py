@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from state_machine.invoice.draft import StatusCampo
 from state_machine.invoice.field_table import FIELDS, FieldKind
 from state_machine.invoice.summary import legivel
-from state_machine.machine.effects import Botao, Linha
+from state_machine.machine.effects import Botao, Opcao
 from state_machine.values.text_length import apara, tamanho
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def botao_pessoa(sessao: Sessao) -> Botao:
     return Botao(f"pessoa:{sessao.sessao_id}:{sessao.revisao}", _PESSOA)
 
 
-def opcoes(sessao: Sessao, campo: Campo, *, com_pessoa: bool) -> tuple[tuple[Botao, ...], tuple[Linha, ...]]:
+def opcoes(sessao: Sessao, campo: Campo, *, com_pessoa: bool) -> tuple[tuple[Botao, ...], tuple[Opcao, ...]]:
     """Return the readings of ``campo`` and the way out as buttons, or as the rows of a list where these are too small.
 
     Each carries the session, the revision at which it is shown, and the reading itself.
@@ -88,5 +88,5 @@ def opcoes(sessao: Sessao, campo: Campo, *, com_pessoa: bool) -> tuple[tuple[Bot
     ditas = [(f"usar:{alvo}:{leitura}", legivel(campo, leitura) or "") for leitura in leituras]
     if len(leituras) <= BOTOES_MAX and not com_pessoa and all(tamanho(dita) <= BOTAO_MAX for _, dita in ditas):
         return (*(Botao(key, dita) for key, dita in ditas), outro)[:BOTOES_MAX], ()
-    linhas = [Linha(key, apara(dita, LINHA_MAX), dita if tamanho(dita) > LINHA_MAX else None) for key, dita in ditas]
-    return (), (*linhas, *(Linha(botao.id, botao.titulo) for botao in (outro, *pessoa)))
+    linhas = [Opcao(key, apara(dita, LINHA_MAX), dita if tamanho(dita) > LINHA_MAX else None) for key, dita in ditas]
+    return (), (*linhas, *(Opcao(botao.id, botao.titulo) for botao in (outro, *pessoa)))

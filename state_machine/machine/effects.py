@@ -19,7 +19,7 @@ class Botao:
 
 
 @dataclass(frozen=True, slots=True)
-class Linha:
+class Opcao:
     """A row of a list: ``id`` comes back when chosen (at most 200 characters), ``titulo`` at most 24 characters.
 
     ``descricao``, at most 72, says what the title could not hold.
@@ -36,7 +36,7 @@ class Mensagem:
 
     texto: str
     botoes: tuple[Botao, ...] = ()
-    lista: tuple[Linha, ...] = ()
+    lista: tuple[Opcao, ...] = ()
 
     @property
     def ids(self) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from persistence.rows.outbox_messages import KINDS, TIPOS, MisshapenMessageError, parse, to_payload
-from state_machine.machine.effects import Botao, EnviarArquivo, Linha, Mensagem
+from state_machine.machine.effects import Botao, EnviarArquivo, Mensagem, Opcao
 
 STORED: list[
     tuple[Mensagem | EnviarArquivo, dict[str, Any]]
@@ -17,7 +17,7 @@ STORED: list[
         {"tipo": "texto", "texto": "oi", "botoes": [{"id": "confirmar:s:1", "titulo": "Confirmar"}]},
     ),
     (
-        Mensagem("oi", lista=(Linha("usar:s:1:valor:1.00", "R$ 1,00"), Linha("outro:s:1:valor", "Outro", "valor"))),
+        Mensagem("oi", lista=(Opcao("usar:s:1:valor:1.00", "R$ 1,00"), Opcao("outro:s:1:valor", "Outro", "valor"))),
         {
             "tipo": "texto",
             "texto": "oi",
