@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from state_machine.catalogue import questions
-from state_machine.catalogue.questions import duvidosos
+from state_machine.catalogue.choices import duvidosos
 from state_machine.invoice.draft import Rascunho, aplicar
 from state_machine.invoice.field_table import FIELDS, obrigatorios
 from state_machine.invoice.fields import Campo, Doubt, Motivo
