@@ -84,7 +84,7 @@ class Hands:
                 case GravarSnapshot():
                     pass  # the turn saves the session whenever it changed
                 case Responder(mensagem, unica):
-                    resumo_de = sessao.revisao if _is_summary(mensagem) else None
+                    resumo_de = sessao.revisao if _takes_a_yes(mensagem) else None
                     await self._say(connection, sessao, mensagem, correlacao, chave=unica, resumo_de=resumo_de)
                 case EnviarArquivo():
                     chave = f"arquivo:{efeito.emissao_id}:{efeito.formato}"
@@ -222,8 +222,9 @@ def _competencia(rascunho: Rascunho, mostrado_em: datetime) -> date:
     return min(ultimo, hoje) if primeiro <= hoje else primeiro
 
 
-def _is_summary(mensagem: Mensagem) -> bool:
-    return any(botao.id.startswith("confirmar:") for botao in mensagem.botoes)
+def _takes_a_yes(mensagem: Mensagem) -> bool:
+    """A yes in words answers a summary, or a question that shows what the words may mean."""
+    return any(key.startswith(("confirmar:", "usar:")) for key in mensagem.ids)
 
 
 def _customer(tomador: Tomador, cadastro: CompanyEntry | None) -> dict[str, Any]:

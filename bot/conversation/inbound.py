@@ -37,11 +37,15 @@ class Palavras:
 
 @dataclass(frozen=True, slots=True)
 class Toque:
-    """A pressed button: what it asks for, of which session, and at which revision it was shown."""
+    """A pressed button, or a chosen row: what it asks for, of which session, and at which revision it was shown.
+
+    ``escolha`` is what else it carries: the field and the reading that were chosen.
+    """
 
     acao: str
     sessao_id: str
     revisao: int | None
+    escolha: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,11 +223,12 @@ def _button(message: dict[str, Any], actions: Container[str]) -> Toque | None:
         case _:
             return None
     acao, _, alvo = key.partition(":")
-    sessao_id, _, revisao = alvo.partition(":")
+    sessao_id, _, resto = alvo.partition(":")
+    revisao, _, escolha = resto.partition(":")
     if acao not in actions or not sessao_id:
         return None
     whole = revisao.isascii() and revisao.isdigit() and len(revisao) <= LONGEST_REVISION
-    return Toque(acao, sessao_id, int(revisao) if whole else None)
+    return Toque(acao, sessao_id, int(revisao) if whole else None, escolha)
 
 
 def _time(message: dict[str, Any]) -> datetime | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from persistence.conversations.snapshots import dump_rascunho
 from state_machine.invoice.field_table import FIELDS
-from state_machine.machine.events import Apagou, Confirmou, Editou, Informou, MudouEmissor, NotaRejeitada
+from state_machine.machine.events import Apagou, Confirmou, Editou, Escolheu, Informou, MudouEmissor, NotaRejeitada
 
 if TYPE_CHECKING:
     from state_machine.invoice.draft import Rascunho
@@ -27,8 +27,8 @@ def trace(antes: Sessao, depois: Sessao, evento: Evento) -> dict[str, Any]:
             kept["apagada"] = evento.mensagem
         case MudouEmissor():
             kept["empresa"] = evento.emissor.id if evento.emissor else None
-        case Confirmou():
-            kept["revisao_do_botao"] = evento.revisao
+        case Confirmou() | Escolheu():
+            kept |= {"revisao_do_botao": evento.revisao, **_taken(antes.rascunho, depois.rascunho, evento)}
         case NotaRejeitada():
             kept["motivo"] = evento.motivo
         case _:
@@ -36,6 +36,12 @@ def trace(antes: Sessao, depois: Sessao, evento: Evento) -> dict[str, Any]:
     if depois.rascunho != antes.rascunho or antes.versao == 0:
         kept["rascunho"] = dump_rascunho(depois.rascunho)
     return kept
+
+
+def _taken(antes: Rascunho, depois: Rascunho, evento: Confirmou | Escolheu) -> dict[str, Any]:
+    """Return which reading of a doubt was taken, and whether by a button or by a yes in words."""
+    tomados = {c.value: depois.campo(c).valor for c in FIELDS if antes.campo(c).leituras and depois.validado(c)}
+    return {"escolhido": tomados, "por": "botao" if isinstance(evento, Escolheu) else "palavra"} if tomados else {}
 
 
 def _read(dito: Informou) -> dict[str, Any]:

@@ -24,10 +24,11 @@ from gateway.whatsapp.errors import (
     WindowClosed,
 )
 from gateway.whatsapp.limits import MensagemInvalida
-from gateway.whatsapp.messages import ComBotoes, Mensagem, ReplyButton, Texto
+from gateway.whatsapp.messages import ComBotoes, ListMessage, ListRow, ListSection, Mensagem, ReplyButton, Texto
 from persistence.queue import doubts, outbox
 from persistence.queue.doubts import LostAnswer
 from persistence.rows.outbox_messages import MisshapenMessageError, parse
+from state_machine.catalogue.choices import VER_OPCOES
 from state_machine.machine.effects import EnviarArquivo
 from state_machine.machine.effects import Mensagem as Resposta
 
@@ -141,6 +142,9 @@ class Delivery:
     async def _content(self, mensagem: OutboxMessage) -> Mensagem | NotYet | Failure:
         if isinstance(mensagem, EnviarArquivo):
             return await self._attachments.prepare(mensagem)
+        if mensagem.lista:
+            rows = tuple(ListRow(linha.id, linha.titulo, linha.descricao) for linha in mensagem.lista)
+            return ListMessage(mensagem.texto, VER_OPCOES, (ListSection(rows),))
         if not mensagem.botoes:
             return Texto(mensagem.texto)
         return ComBotoes(mensagem.texto, tuple(ReplyButton(botao.id, botao.titulo) for botao in mensagem.botoes))

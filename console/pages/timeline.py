@@ -103,7 +103,9 @@ def _sent(row: Any, olhar: Olhar) -> Item:
         row.criado_em,
         f"{de}, da equipe" if de else "Prosa",
         olhar.texto(texto),
-        tuple(str(botao.get("titulo", "")) for botao in m.get("botoes") or ()),
+        tuple(
+            olhar.texto(str(opcao.get("titulo", ""))) for opcao in (*(m.get("botoes") or ()), *(m.get("lista") or ()))
+        ),
         labels.TIQUES.get(row.status, (row.status, "")),
         detalhe=detalhe if row.status == "falhou" else "",
         ruim=row.status == "falhou",

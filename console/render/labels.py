@@ -61,6 +61,7 @@ EVENTOS: Final[Mapping[str, str]] = {
     "Abriu": "abriu a nota",
     "Informou": "deu dados",
     "Confirmou": "confirmou",
+    "Escolheu": "escolheu entre as leituras",
     "Negou": "disse não",
     "Cancelou": "desistiu",
     "PediuCorrecao": "quis corrigir",

@@ -70,8 +70,8 @@ def enqueue(
 ) -> None:
     """Put one message into the transaction that decided it; with ``chave`` a second of the same key is dropped.
 
-    ``de`` is who of the staff wrote it, ``resumo_de`` the revision whose summary it shows; ``bloqueia``: later messages
-    wait until it has left.
+    ``de`` is who of the staff wrote it, ``resumo_de`` the revision whose summary or readings it shows; ``bloqueia``:
+    later messages wait until it has left.
     """
     if conversa.startswith(APAGADA):  # late news of an invoice whose person was erased: there is nobody to tell
         return
@@ -191,7 +191,7 @@ async def retry_failed(connection: Connection, wamid: str, seconds: float, max_t
 
 
 async def seen(connection: Connection, sessao: Sessao) -> tuple[datetime | None, bool]:
-    """Return when the summary of the session's revision first left for the user, ``None`` if none has.
+    """Return when the summary, or the readings, of the session's revision first left for the user, ``None`` if never.
 
     And whether we answered about something that is no session since it was decided: a yes may be meant for that.
     """

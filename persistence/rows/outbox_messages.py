@@ -1,4 +1,4 @@
-"""The kinds of messages in the outbox: a text with or without buttons, or a document; with one parser.
+"""The kinds of messages in the outbox: a text, with buttons or a list or neither, or a document; with one parser.
 
 The stored JSON is a contract with the release before and the one after: fields are added, never renamed.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from state_machine.machine.effects import Botao, EnviarArquivo, Mensagem
+from state_machine.machine.effects import Botao, EnviarArquivo, Mensagem, Opcao
 from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
@@ -30,14 +30,16 @@ def to_payload(mensagem: OutboxMessage, de: str | None = None) -> dict[str, Any]
     if isinstance(mensagem, EnviarArquivo):
         return stored | {name: getattr(mensagem, name) for name in mensagem.__slots__}
     buttons = [{"id": botao.id, "titulo": botao.titulo} for botao in mensagem.botoes]
-    return stored | {"texto": mensagem.texto, "botoes": buttons} | ({"de": de} if de else {})
+    rows = [{"id": linha.id, "titulo": linha.titulo, "descricao": linha.descricao} for linha in mensagem.lista]
+    stored |= {"texto": mensagem.texto, "botoes": buttons} | ({"de": de} if de else {})
+    return stored | ({"lista": rows} if rows else {})  # a release without lists sends the text, which names the choices
 
 
 def parse(payload: Mapping[str, Any]) -> OutboxMessage:
     """Return a stored message; unknown fields are left alone. Raises ``MisshapenMessageError``."""
     match payload:
         case {"tipo": "texto", "texto": str(texto), "botoes": list(botoes)}:
-            return Mensagem(texto, tuple(_button(botao) for botao in botoes))
+            return Mensagem(texto, tuple(_button(botao) for botao in botoes), _rows(payload.get("lista", [])))
         case {"tipo": "arquivo", "emissao_id": int(emissao_id), "formato": "pdf" | "xml" as formato, "nome": str(nome)}:
             return EnviarArquivo(emissao_id, formato, nome, payload.get("legenda"))
         case _:
@@ -50,3 +52,14 @@ def _button(stored: Any) -> Botao:
             return Botao(key, titulo)
         case _:
             raise MisshapenMessageError("a button without its id or title")
+
+
+def _rows(stored: Any) -> tuple[Opcao, ...]:
+    rows = []
+    for row in stored if isinstance(stored, list) else [stored]:
+        match row:
+            case {"id": str(key), "titulo": str(titulo), "descricao": str() | None as descricao}:
+                rows.append(Opcao(key, titulo, descricao))
+            case _:
+                raise MisshapenMessageError("a row of a list without its id or title")
+    return tuple(rows)

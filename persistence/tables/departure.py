@@ -35,7 +35,7 @@ outbox = sa.Table(
     sa.Column("sessao_id", sa.Text),
     sa.Column("chave", sa.Text, unique=True),  # null for ordinary answers; set where a message must exist once
     sa.Column("mensagem", JSONB, nullable=False),
-    sa.Column("resumo_de", sa.Integer),  # the revision whose summary this message shows
+    sa.Column("resumo_de", sa.Integer),  # the revision whose summary or readings this message shows
     sa.Column("bloqueia", sa.Boolean, nullable=False, server_default="true"),  # false: later ones may overtake it
     sa.Column("resposta_a", sa.Text),  # wamid that we answer: read mark and typing
     sa.Column("status", sa.Text, nullable=False, server_default=StatusSaida.PENDENTE.value),

@@ -34,12 +34,24 @@ def titulo(antes: Rascunho, depois: Rascunho) -> str | None:
 
 
 def anotado(antes: Rascunho, depois: Rascunho) -> str:
-    """Return what stands before the next question: corrections of known fields, and what was not taken; often none."""
-    mudou = [(campo, apara(legivel(campo, novo) or "", _VALOR_MAX)) for campo, _, novo in mudancas(antes, depois)]
+    """Return what stands before the next question, often nothing: what was not taken, and what was stored just now.
+
+    Stored, that is, other than by filling a required field: those are named with the question itself.
+    """
+    stored = (*((campo, novo) for campo, _, novo in mudancas(antes, depois)), *_opcionais(antes, depois))
+    mudou = [(campo, apara(legivel(campo, novo) or "", _VALOR_MAX)) for campo, novo in stored]
     novos = [f"{FIELDS[campo].label} {novo}" for campo, novo in mudou]
     partes = [f"Anotei: {', '.join(novos)}."] if novos else []
     recusa = _nao_tomado(antes, depois)
     return "".join(f"{parte}\n\n" for parte in (*partes, recusa) if parte)
+
+
+def _opcionais(antes: Rascunho, depois: Rascunho) -> tuple[tuple[Campo, str], ...]:
+    """List the fields that nobody has to fill and that now are: (field, value); not a name that the register knows."""
+    do_cadastro = {Campo.NOME} if depois.cadastro else set()
+    livres = [campo for campo, row in FIELDS.items() if not row.required and campo not in do_cadastro]
+    novos = [(campo, depois.validado(campo)) for campo in livres if antes.validado(campo) is None]
+    return tuple((campo, novo) for campo, novo in novos if novo)
 
 
 def _nao_tomado(antes: Rascunho, depois: Rascunho) -> str | None:

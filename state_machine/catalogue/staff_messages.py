@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from state_machine.catalogue import messages, questions
@@ -32,8 +33,8 @@ def devolveu(sessao: Sessao | None) -> Mensagem:
     if sessao.rascunho.completo:
         return resumo(sessao, f"{_VOLTEI}\nO que você combinou com a equipe eu não li. Confere?")
     if sessao.rascunho.faltam and any(sessao.rascunho.validado(c) for c in FIELDS):
-        pergunta = questions.pergunta(sessao.rascunho)
-        return Mensagem(f"{_VOLTEI}\n\n{pergunta.texto}", pergunta.botoes)
+        pergunta = questions.pergunta(sessao)
+        return replace(pergunta, texto=f"{_VOLTEI}\n\n{pergunta.texto}")
     return Mensagem(f"{_VOLTEI}\n\n{messages.saudacao().texto}")
 
 

@@ -13,6 +13,7 @@ from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Mot
 from state_machine.values.documents import DocumentoInvalido
 from state_machine.values.message_spans import escrita_de
 from state_machine.values.money import ValorInvalido, centavos
+from state_machine.values.text_length import tamanho
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from state_machine.values.message_spans import Escrita
 
 APAGADA = "você apagou a mensagem em que isso estava"  # said with the question about it
+LEITURAS_MAX = 8  # a list message has ten rows: one is for another value, one for a person
+LEITURA_MAX = 72  # UTF-16 units of a list row's description: what cannot be shown whole is not offered
 
 
 class StatusCampo(StrEnum):
@@ -50,6 +53,7 @@ class Lido:
 
     ``mensagem`` is the wamid of the very message in which it stood, ``None`` in what older versions of us stored;
     ``escrita_em`` is when that one, or a later one that said the same, was written by Meta's clock (aware UTC).
+    ``leituras`` and ``conta`` are the doubt's (see ``Doubt``): only values that could stand in the invoice as they are.
     """
 
     status: StatusCampo = StatusCampo.NULL
@@ -62,6 +66,8 @@ class Lido:
     mensagem: str | None = None
     recusa: Recusa | None = None
     escrita_em: datetime | None = None
+    leituras: tuple[str, ...] = ()
+    conta: str | None = None
 
 
 VAZIO = Lido()
@@ -255,7 +261,7 @@ def sem_editada(rascunho: Rascunho, mensagem: str, ditos: Collection[Campo]) -> 
 def sem_apagada(rascunho: Rascunho, mensagem: str) -> Rascunho:
     """Return the draft after its user deleted the message ``mensagem``.
 
-    What is needed and stood in it is in doubt; anything else that it said is forgotten.
+    What is needed and stood in it is in doubt, without readings; anything else that it said is forgotten.
     """
     for campo, row in FIELDS.items():
         lido = rascunho.campo(campo)
@@ -266,7 +272,22 @@ def sem_apagada(rascunho: Rascunho, mensagem: str) -> Rascunho:
             rascunho = rascunho.com(campo, duvida)
         elif not row.required:
             rascunho = rascunho.com(campo, VAZIO)
+        elif lido.leituras:
+            rascunho = sem_leituras(rascunho, campo)
     return rascunho
+
+
+def com_leitura(rascunho: Rascunho, campo: Campo, leitura: str) -> Rascunho:
+    """Return the draft with one of the doubt's readings as the value; the words and their message stay its source."""
+    duvida = rascunho.campo(campo)
+    lido = ler(Candidate(campo, leitura, duvida.escrito or "", duvida.origem or Origem.REGRAS))
+    escrito, mensagem, escrita_em = duvida.escrito, duvida.mensagem, duvida.escrita_em
+    return rascunho.com(campo, replace(lido, escrito=escrito, mensagem=mensagem, escrita_em=escrita_em))
+
+
+def sem_leituras(rascunho: Rascunho, campo: Campo) -> Rascunho:
+    """Return the draft with the doubt as it is, and none of its readings on offer."""
+    return rascunho.com(campo, replace(rascunho.campo(campo), leituras=(), conta=None))
 
 
 def difere(antes: Rascunho, depois: Rascunho) -> bool:
@@ -278,6 +299,7 @@ def difere(antes: Rascunho, depois: Rascunho) -> bool:
 
 
 def _duvidoso(doubt: Doubt, escrita: Escrita | None) -> Lido:
+    leituras = _leituras(doubt)
     return Lido(
         StatusCampo.INVALID,
         None,
@@ -288,7 +310,19 @@ def _duvidoso(doubt: Doubt, escrita: Escrita | None) -> Lido:
         doubt.detalhe,
         escrita.mensagem if escrita else None,
         escrita_em=escrita.em if escrita else None,
+        leituras=leituras,
+        conta=doubt.conta if len(leituras) == 1 else None,
     )
+
+
+def _leituras(doubt: Doubt) -> tuple[str, ...]:
+    """Return the readings that pass our own checks, each once, the likeliest first; of two invoices none is offered."""
+    if doubt.motivo is Motivo.DUAS_NOTAS:
+        return ()
+    lidos = (ler(Candidate(doubt.campo, leitura, doubt.trecho)) for leitura in doubt.leituras)
+    valores = [lido.valor for lido in lidos if lido.status is StatusCampo.VALIDATED and lido.valor]
+    shortest = FIELDS[doubt.campo].shortest
+    return tuple(dict.fromkeys(v for v in valores if shortest <= len(v) and tamanho(v) <= LEITURA_MAX))[:LEITURAS_MAX]
 
 
 def mudancas(antes: Rascunho, depois: Rascunho) -> tuple[tuple[Campo, str, str], ...]:

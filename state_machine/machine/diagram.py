@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from state_machine.generated import INICIO, between, rewrite_pages, state_diagram
 from state_machine.invoice.draft import Cadastro, Rascunho, aplicar
-from state_machine.invoice.fields import Campo, Candidate
+from state_machine.invoice.fields import Campo, Candidate, Doubt, Motivo
 from state_machine.machine.events import (
     Abriu,
     Apagou,
@@ -23,6 +23,7 @@ from state_machine.machine.events import (
     EquipeAssumiu,
     EquipeDevolveu,
     EquipeEncerrou,
+    Escolheu,
     Informou,
     MandouArquivo,
     MudouEmissor,
@@ -56,6 +57,7 @@ _TUDO = (
     Candidate(Campo.VALOR, "1500.00", "1.500"),
     Candidate(Campo.DESCRICAO, "consultoria", "consultoria"),
 )
+_DUVIDA = (Doubt(Campo.DESCRICAO, Motivo.DISCORDANCIA, "consultoria", leituras=("consultoria",)),)
 _ESCRITAS = (Escrita("wamid.1", "12.345.678/0001-95, 1.500, consultoria"),)
 _PADARIA = Cadastro("12345678000195", "PADARIA DO ZÉ LTDA")
 _COMPLETO = replace(aplicar(Rascunho(), _TUDO, (), (), _ESCRITAS), cadastro=_PADARIA)
@@ -68,6 +70,8 @@ EXEMPLOS: tuple[Evento, ...] = (
     Informou(clear=frozenset({Campo.VALOR})),
     Confirmou(1),
     Confirmou(0),
+    Confirmou(None, _AGORA),
+    Escolheu(Campo.DESCRICAO, "consultoria", 0),
     Negou(),
     Cancelou(),
     PediuCorrecao(),
@@ -101,7 +105,8 @@ def example(estado: Estado) -> Sessao:
     """Return a session as it would stand in ``estado``."""
     sessao = Sessao("010126-00000000", "1:5511900000000", 1, "ANA DESIGN ME", estado=estado, versao=1, resumos=1)
     if estado is Estado.DADOS_INCOMPLETOS:
-        sessao = replace(sessao, rascunho=aplicar(Rascunho(), _TUDO[:2], (), (), _ESCRITAS), pendente=Campo.DESCRICAO)
+        rascunho = aplicar(Rascunho(), _TUDO[:2], _DUVIDA, (), _ESCRITAS)
+        sessao = replace(sessao, rascunho=rascunho, pendente=Campo.DESCRICAO, mostrado_em=_AGORA)
     elif estado is not Estado.COLETA:
         sessao = replace(sessao, rascunho=_COMPLETO, revisao=1, mostrado_em=_AGORA)
     if estado in ESPERAM_USUARIO:

@@ -19,11 +19,29 @@ class Botao:
 
 
 @dataclass(frozen=True, slots=True)
+class Opcao:
+    """A row of a list: ``id`` comes back when chosen (at most 200 characters), ``titulo`` at most 24 characters.
+
+    ``descricao``, at most 72, says what the title could not hold.
+    """
+
+    id: str
+    titulo: str
+    descricao: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Mensagem:
-    """One message to the user: WhatsApp-formatted text and up to three buttons."""
+    """One message to the user: WhatsApp-formatted text, and up to three buttons or a list of up to ten rows."""
 
     texto: str
     botoes: tuple[Botao, ...] = ()
+    lista: tuple[Opcao, ...] = ()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """What comes back when one of its buttons is pressed or one of its rows is chosen."""
+        return (*(botao.id for botao in self.botoes), *(linha.id for linha in self.lista))
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,19 +39,34 @@ class Informou:
 class Confirmou:
     """The user said yes: by a button bound to ``revisao``, or in words (``None``) written at ``escrita_em``.
 
-    ``visto`` is false when no summary of the present revision had reached WhatsApp before the words were written.
-    ``igual`` is an invoice of the same content that the company confirmed not long ago, or that is still undecided.
+    ``visto`` is false when neither summary nor question of the present revision had reached WhatsApp before the words
+    were written. ``igual`` is an invoice of the same content that the company confirmed not long ago, or that is still
+    undecided. ``cadastro`` is the register's word on a document that the yes takes.
     """
 
     revisao: int | None
     escrita_em: datetime | None = None
     visto: bool = True
     igual: NotaIgual | None = None
+    cadastro: Cadastro | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Escolheu:
+    """The user pressed a reading of the field in doubt, or that it is another one (``valor`` is ``None``).
+
+    ``revisao`` is the one at which it was shown; ``cadastro`` is the register's word on a document that it takes.
+    """
+
+    campo: Campo
+    valor: str | None
+    revisao: int | None
+    cadastro: Cadastro | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Negou:
-    """The user said no to the summary."""
+    """The user said no to the summary, or to the only reading of a field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +227,9 @@ class EquipeEncerrou:
     """The staff closed an invoice that waited for its user."""
 
 
-EventoUsuario = Abriu | Informou | Confirmou | Negou | Cancelou | PediuCorrecao | Conversou | PediuAjuda | MandouArquivo
+EventoConversa = Abriu | Informou | Conversou | PediuAjuda | MandouArquivo
+EventoDecisao = Confirmou | Escolheu | Negou | Cancelou | PediuCorrecao
+EventoUsuario = EventoConversa | EventoDecisao
 EventoMensagem = Encaminhou | Editou | Apagou
 EventoPerda = PerdeuMensagem | PrazoVencido | MudouEmissor
 EventoEmissao = NotaAutorizada | NotaRejeitada | EmissaoFalhou | EmissaoDemorou | EmissaoParada
@@ -224,6 +241,7 @@ EVENTOS: tuple[type[Evento], ...] = (
     Abriu,
     Informou,
     Confirmou,
+    Escolheu,
     Negou,
     Cancelou,
     PediuCorrecao,

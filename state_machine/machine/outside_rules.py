@@ -69,8 +69,11 @@ def muda_emissor(sessao: Sessao, evento: MudouEmissor, agora: datetime) -> Decis
 
 
 def _sem_o_proprio(rascunho: Rascunho, cnpj: str) -> Rascunho:
-    """Put the customer in doubt when it is the new company itself: nobody issues to themselves."""
+    """Put the customer in doubt, or offer it no more, when it is the new company itself: nobody bills themselves."""
     lido = rascunho.documento
+    if cnpj in lido.leituras:
+        leituras = tuple(leitura for leitura in lido.leituras if leitura != cnpj)
+        return rascunho.com(Campo.DOCUMENTO, replace(lido, leituras=leituras, conta=None))
     if lido.valor != cnpj or lido.status is not StatusCampo.VALIDATED:
         return rascunho
     duvida = replace(lido, status=StatusCampo.INVALID, motivo=Motivo.PROPRIO_DOCUMENTO)

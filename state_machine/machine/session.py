@@ -31,7 +31,8 @@ class Sessao:
     ``revisao`` was shown, ``None`` when our last word was no summary; ``resumos`` how many different ones have been.
     ``igual`` is the invoice of the same content that this summary tells of: a yes to it means a second one.
     ``empresa_versao`` is the version of the company whose data ``revisao`` would be issued with, ``None`` in what
-    older versions of us stored.
+    older versions of us stored. ``insistencias`` is how often the open question has been asked again; only the live
+    copy has it, and where that is lost the wordings begin anew.
     """
 
     sessao_id: str
@@ -51,6 +52,7 @@ class Sessao:
     origem: str | None = None
     empresa_versao: int | None = None
     versao: int = 0
+    insistencias: int = 0
 
     @property
     def espera_usuario(self) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from state_machine.catalogue import announcement as anuncio
 from state_machine.catalogue import questions
+from state_machine.catalogue.choices import duvidosos, unica_leitura
 from state_machine.invoice.draft import difere
 from state_machine.invoice.fields import Campo
 from state_machine.invoice.summary import resumo
@@ -34,7 +35,7 @@ def diz(sessao: Sessao, mensagem: Mensagem) -> Decision:
 
 
 def mostra(sessao: Sessao, mensagem: Mensagem, agora: datetime) -> Decision:
-    """Show the summary of the same revision again."""
+    """Show what a yes in words answers once more: the summary of the same revision, or the only reading of a field."""
     return Decision(replace(sessao, mostrado_em=sessao.mostrado_em or agora), (Responder(mensagem),))
 
 
@@ -61,15 +62,23 @@ def com_rascunho(sessao: Sessao, rascunho: Rascunho, agora: datetime, *, titulo:
         "revisao": sessao.revisao + mudou,
         "igual": None if mudou else sessao.igual,  # other data are like another invoice, or like none
     }
+    mostrado_em = agora if mudou else sessao.mostrado_em or agora
     if not rascunho.completo:
-        pendente = (*questions.duvidosos(rascunho), *rascunho.faltam)[0]
-        sessao = _em(sessao, Estado.DADOS_INCOMPLETOS, pendente=pendente, **campos)
-        return _entrou(sessao, Responder(questions.pergunta(rascunho, antes)))
+        sessao = _em(
+            sessao,
+            Estado.DADOS_INCOMPLETOS,
+            pendente=(*duvidosos(rascunho), *rascunho.faltam)[0],
+            mostrado_em=mostrado_em if unica_leitura(rascunho) else None,
+            insistencias=sessao.insistencias + 1 if questions.mesmo_assunto(antes, rascunho) else 0,
+            **campos,
+        )
+        return _entrou(sessao, Responder(questions.pergunta(sessao, antes)))
     sessao = _em(
         sessao,
         Estado.AGUARDANDO_CONFIRMACAO,
         pendente=None if rascunho.tomador_nome else Campo.NOME,  # nothing waits for it, but it may just be sent
-        mostrado_em=agora if mudou else sessao.mostrado_em or agora,
+        mostrado_em=mostrado_em,
+        insistencias=0,
         resumos=sessao.resumos + (mudou or not sessao.resumos),
         **campos,
     )

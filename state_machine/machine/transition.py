@@ -25,6 +25,7 @@ from state_machine.machine.events import (
     EquipeAssumiu,
     EquipeDevolveu,
     EquipeEncerrou,
+    Escolheu,
     Evento,
     Informou,
     MandouArquivo,
@@ -71,10 +72,12 @@ REGRAS: dict[tuple[Estado, type[Evento]], Regra] = {
     **{(estado, MudouEmissor): outside.muda_emissor for estado in ESPERAM_USUARIO},
     **{(estado, PrazoVencido): outside.expira for estado in ESPERAM_USUARIO},
     **{(_E.COLETA, evento): user.sauda for evento in (Conversou, Confirmou, Negou, PediuCorrecao, Encaminhou)},
-    **{
-        (_E.DADOS_INCOMPLETOS, evento): user.repergunta
-        for evento in (Conversou, Confirmou, Negou, PediuCorrecao, Encaminhou)
-    },
+    (_E.COLETA, Escolheu): user.sauda,  # nothing was read yet: forged
+    **{(_E.DADOS_INCOMPLETOS, evento): user.repergunta for evento in (Conversou, PediuCorrecao, Encaminhou)},
+    # a doubt is asked about, with what the words may mean
+    (_E.DADOS_INCOMPLETOS, Escolheu): user.escolhe,
+    (_E.DADOS_INCOMPLETOS, Confirmou): user.aceita,
+    (_E.DADOS_INCOMPLETOS, Negou): user.recusa,
     # the staff step in and out
     **{(estado, EquipeAssumiu): staff.assume for estado in ESPERAM_USUARIO},
     **{(estado, EquipeDevolveu): staff.devolve for estado in ESPERAM_USUARIO},
@@ -84,6 +87,7 @@ REGRAS: dict[tuple[Estado, type[Evento]], Regra] = {
     (_E.AGUARDANDO_CONFIRMACAO, Negou): user.cancela,
     (_E.AGUARDANDO_CONFIRMACAO, PediuCorrecao): user.pede_correcao,
     (_E.AGUARDANDO_CONFIRMACAO, Conversou): user.lembra,
+    (_E.AGUARDANDO_CONFIRMACAO, Escolheu): user.lembra,  # an old button: nothing is in doubt any more
     (_E.AGUARDANDO_CONFIRMACAO, Encaminhou): user.nao_vale,
     # at the authority
     (_E.PROCESSANDO, Cancelou): user.ja_enviada,
@@ -105,7 +109,7 @@ REGRAS: dict[tuple[Estado, type[Evento]], Regra] = {
     # staff send what certainly nobody accepted
     (_E.ERRO, QuisAinda): outside.retoma_envio,
     # an old button
-    **{(estado, Confirmou): user.ja_encerrada for estado in FINAIS},
+    **{(estado, evento): user.ja_encerrada for estado in FINAIS for evento in (Confirmou, Escolheu)},
     **{(estado, QuisAinda): user.ja_encerrada for estado in FINAIS - {_E.ERRO}},
     **{(estado, NaoQuisMais): user.ja_encerrada for estado in FINAIS},
 }
@@ -114,6 +118,7 @@ _USUARIO = {
     Abriu,
     Informou,
     Confirmou,
+    Escolheu,
     Negou,
     Cancelou,
     PediuCorrecao,
@@ -146,7 +151,8 @@ IGNORADOS: frozenset[tuple[Estado, type[Evento]]] = frozenset(
         # while one is at the authority, new words open a new session
         *((_E.PROCESSANDO, evento) for evento in _USUARIO - {Cancelou, PediuCorrecao}),
         (_E.PROCESSANDO, PrazoVencido),  # it waits for the authority, not for the user
-        *((estado, evento) for estado in FINAIS for evento in _USUARIO - {Abriu, Confirmou}),  # final is final
+        # final is final; an old button is answered
+        *((estado, evento) for estado in FINAIS for evento in _USUARIO - {Abriu, Confirmou, Escolheu}),
         *((estado, PrazoVencido) for estado in FINAIS),
         # what is at the authority, or over, the staff do not change by taking the conversation
         *((estado, evento) for estado in Estado if estado not in ESPERAM_USUARIO for evento in _EQUIPE),

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 
 from state_machine.catalogue import announcement as anuncio
 from state_machine.catalogue import messages, questions
-from state_machine.invoice.draft import StatusCampo, aplicar, sem_apagada, sem_editada
+from state_machine.catalogue.choices import unica_leitura
+from state_machine.invoice.draft import (
+    StatusCampo,
+    aplicar,
+    com_leitura,
+    sem_apagada,
+    sem_editada,
+    sem_leituras,
+)
 from state_machine.invoice.fields import Campo, Motivo
 from state_machine.machine.effects import Decision, Emitir, Responder
 from state_machine.machine.events import Negou
@@ -17,13 +25,14 @@ from state_machine.machine.steps import com_rascunho, diz, entra, mostra, perman
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from state_machine.invoice.draft import Rascunho
+    from state_machine.invoice.draft import Cadastro, Rascunho
     from state_machine.machine.events import (
         Abriu,
         Apagou,
         Cancelou,
         Confirmou,
         Editou,
+        Escolheu,
         Evento,
         Informou,
         MandouArquivo,
@@ -57,10 +66,52 @@ def informa(sessao: Sessao, evento: Informou, agora: datetime) -> Decision:
 
 def _somado(rascunho: Rascunho, evento: Informou) -> Rascunho:
     rascunho = aplicar(rascunho, evento.candidates, evento.doubts, evento.clear, evento.escritas)
-    cadastro = evento.cadastro
+    return _com_cadastro(rascunho, evento.cadastro)
+
+
+def _com_cadastro(rascunho: Rascunho, cadastro: Cadastro | None) -> Rascunho:
     if cadastro and cadastro.documento == rascunho.validado(Campo.DOCUMENTO):
-        rascunho = replace(rascunho, cadastro=cadastro)
+        return replace(rascunho, cadastro=cadastro)
     return rascunho
+
+
+def escolhe(sessao: Sessao, evento: Escolheu, agora: datetime) -> Decision:
+    """Take the reading that a button of this very revision offers; an old or forged one gets the question again."""
+    lido = sessao.rascunho.campo(evento.campo)
+    if evento.revisao != sessao.revisao or lido.status is not StatusCampo.INVALID or not lido.leituras:
+        return repergunta(sessao, evento, agora)
+    if evento.valor is None:
+        return _pede_outro(sessao, evento.campo)
+    if evento.valor not in lido.leituras:
+        return repergunta(sessao, evento, agora)
+    return _toma(sessao, evento.campo, evento.valor, evento.cadastro, agora)
+
+
+def aceita(sessao: Sessao, evento: Confirmou, agora: datetime) -> Decision:
+    """Take the only reading that the question shows, for a yes written after it was shown; any other yes is talk."""
+    oferta = unica_leitura(sessao.rascunho)
+    if oferta is None or evento.revisao is not None or not _viu_o_resumo(sessao, evento):
+        return repergunta(sessao, evento, agora)
+    return _toma(sessao, *oferta, evento.cadastro, agora)
+
+
+def recusa(sessao: Sessao, evento: Negou, agora: datetime) -> Decision:
+    """Ask for the value instead of the only reading that was shown; a no to any other question is none to a value."""
+    oferta = unica_leitura(sessao.rascunho)
+    if oferta is None or sessao.mostrado_em is None:
+        return repergunta(sessao, evento, agora)
+    return _pede_outro(sessao, oferta[0])
+
+
+def _toma(sessao: Sessao, campo: Campo, valor: str, cadastro: Cadastro | None, agora: datetime) -> Decision:
+    return com_rascunho(sessao, _com_cadastro(com_leitura(sessao.rascunho, campo, valor), cadastro), agora)
+
+
+def _pede_outro(sessao: Sessao, campo: Campo) -> Decision:
+    """Ask for the value: no button shown so far counts any more."""
+    rascunho = sem_leituras(sessao.rascunho, campo)
+    sessao = replace(sessao, rascunho=rascunho, revisao=sessao.revisao + 1, insistencias=0)
+    return diz(sessao, questions.outro(sessao, campo))
 
 
 def edita(sessao: Sessao, evento: Editou, agora: datetime) -> Decision:
@@ -101,7 +152,7 @@ def confirma(sessao: Sessao, evento: Confirmou, agora: datetime) -> Decision:
 
 
 def _viu_o_resumo(sessao: Sessao, evento: Confirmou) -> bool:
-    """True unless the yes was written before the present summary was shown, or after we changed the subject."""
+    """True unless the yes was written before what it answers was shown, or after we changed the subject."""
     if sessao.mostrado_em is None or not evento.visto:
         return False
     # Meta tells the time of writing in whole seconds.
@@ -119,13 +170,18 @@ def pede_correcao(sessao: Sessao, _evento: PediuCorrecao, _agora: datetime) -> D
 
 
 def sauda(sessao: Sessao, _evento: Evento, _agora: datetime) -> Decision:
-    """Greet: there is nothing yet to answer."""
-    return diz(sessao, messages.saudacao())
+    """Greet once: there is nothing yet to answer; then ask for what an invoice needs."""
+    mensagem = questions.insiste(sessao) if sessao.insistencias else messages.saudacao()
+    return diz(replace(sessao, insistencias=sessao.insistencias + 1), mensagem)
 
 
-def repergunta(sessao: Sessao, evento: Evento, _agora: datetime) -> Decision:
+def repergunta(sessao: Sessao, evento: Evento, agora: datetime) -> Decision:
     """Ask the open question again, in other words."""
-    return diz(sessao, questions.insiste(sessao.rascunho, negou=isinstance(evento, Negou)))
+    sessao = replace(sessao, insistencias=sessao.insistencias + 1)
+    if isinstance(evento, Negou):
+        return diz(sessao, questions.insiste(sessao, negou=True))
+    mensagem = questions.insiste(sessao)
+    return mostra(sessao, mensagem, agora) if unica_leitura(sessao.rascunho) else diz(sessao, mensagem)
 
 
 def lembra(sessao: Sessao, _evento: Evento, agora: datetime) -> Decision:
@@ -170,7 +226,7 @@ _ENCERRADA = {
 }
 
 
-def ja_encerrada(sessao: Sessao, _evento: Confirmou, _agora: datetime) -> Decision:
+def ja_encerrada(sessao: Sessao, _evento: Evento, _agora: datetime) -> Decision:
     """Answer an old button: nothing happens again."""
     unica = f"ja_encerrada:{sessao.sessao_id}:{sessao.estado}"
     return Decision(sessao, (Responder(messages.ja_encerrada(_ENCERRADA[sessao.estado]), unica),))

@@ -48,6 +48,19 @@ def test_a_field_that_says_something_is_not_dropped(campo: Campo | None, said: o
         STORED.load(changed(campo, local=said))
 
 
+def test_readings_are_stored_and_say_nothing_where_there_are_none() -> None:
+    """A release without them reads every other draft, and leaves one that has some to who knows them."""
+    doubt = Lido(StatusCampo.INVALID, leituras=("1050.00",), conta="15 × R$ 70,00")
+    draft = Rascunho(valor=doubt)
+    stored = dump_rascunho(draft)
+    assert STORED.load(stored) == draft
+    assert stored["valor"]["leituras"] == ["1050.00"]
+    plain = dump_rascunho(DRAFT)["valor"]
+    assert (plain["leituras"], plain["conta"]) == ([], None)
+    older = {name: value for name, value in plain.items() if name not in {"leituras", "conta"}}
+    assert STORED.load({"valor": older}) == Rascunho(valor=DRAFT.valor)
+
+
 @pytest.mark.parametrize("word", ["status", "motivo", "origem", "confianca"])
 def test_an_unknown_word_in_a_field_is_another_versions(word: str) -> None:
     """So is a value of an enumeration that this version does not have."""

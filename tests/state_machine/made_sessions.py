@@ -18,6 +18,7 @@ from state_machine.machine.events import (
     Confirmou,
     Editou,
     EmissaoFalhou,
+    Escolheu,
     Informou,
     MandouArquivo,
     MudouEmissor,
@@ -90,12 +91,19 @@ def snapshots(decision):
 def fits(mensagem):
     """Meta's limits for a text with or without buttons; and it reads well."""
     assert mensagem.texto.strip()
-    assert tamanho(mensagem.texto) <= (1024 if mensagem.botoes else 4096)
+    assert tamanho(mensagem.texto) <= (1024 if mensagem.ids else 4096)
     assert len(mensagem.botoes) <= 3
+    assert len(mensagem.lista) <= 10
+    assert not (mensagem.botoes and mensagem.lista)
+    for linha in mensagem.lista:
+        assert 0 < tamanho(linha.titulo) <= 24
+        assert tamanho(linha.descricao or "") <= 72
+        assert 0 < tamanho(linha.id) <= 200
     for botao in mensagem.botoes:
         assert 0 < tamanho(botao.titulo) <= 20
         assert 0 < tamanho(botao.id) <= 256
-    assert len({b.titulo for b in mensagem.botoes}) == len({b.id for b in mensagem.botoes}) == len(mensagem.botoes)
+    assert len({b.titulo for b in mensagem.botoes}) == len(mensagem.botoes)
+    assert len(set(mensagem.ids)) == len(mensagem.ids)
     reads_well(mensagem.texto)
 
 
@@ -144,7 +152,17 @@ candidates = st.sampled_from(Campo).flatmap(
         Candidate, st.just(campo), valores[campo], textos, st.sampled_from(Origem), st.sampled_from(Confianca)
     )
 )
-doubts = st.builds(Doubt, st.sampled_from(Campo), st.sampled_from(Motivo), textos, st.none() | textos)
+doubts = st.sampled_from(Campo).flatmap(
+    lambda campo: st.builds(
+        Doubt,
+        st.just(campo),
+        st.sampled_from(Motivo),
+        textos,
+        st.none() | textos,
+        st.lists(valores[campo], max_size=12).map(tuple),
+        st.none() | textos,
+    )
+)
 cadastros = st.builds(
     Cadastro, st.sampled_from(DOCUMENTOS), nomes, st.sampled_from([None, "", "ATIVA", "BAIXADA", "X" * 90])
 )
@@ -224,6 +242,9 @@ _fazem = {
         st.none() | st.integers(-1, 9),
         st.none() | momentos,
         visto=st.booleans(),
+    ),
+    Escolheu: st.builds(
+        Escolheu, st.sampled_from(Campo), st.none() | quantias | documentos, st.none() | st.integers(0, 9), st.none()
     ),
     Editou: st.builds(Editou, st.none() | st.just("wamid.1"), st.none() | informes),
     Apagou: st.just(Apagou("wamid.1")),

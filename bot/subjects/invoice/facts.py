@@ -65,7 +65,7 @@ async def as_seen(connection: Connection, sessao: Sessao, evento: Evento, repeat
 
     ``repeat``: for so long after its end an invoice of the same content makes us ask before a second one.
     """
-    if not isinstance(evento, Confirmou) or sessao.estado is not Estado.AGUARDANDO_CONFIRMACAO:
+    if not isinstance(evento, Confirmou) or not sessao.espera_usuario:
         return evento
     if evento.revisao is None:  # a button is itself the proof that its summary arrived
         shown, aside = await outbox.seen(connection, sessao)

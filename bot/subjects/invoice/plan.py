@@ -14,6 +14,7 @@ from extractor.requests.requests import Pedido, RequestKind
 from extractor.requests.unserved import instruction
 from state_machine.catalogue import messages
 from state_machine.catalogue import requests as pedidos
+from state_machine.invoice.field_table import field_named
 from state_machine.invoice.fields import Campo
 from state_machine.machine.effects import EnviarArquivo, Mensagem
 from state_machine.machine.events import (
@@ -24,6 +25,7 @@ from state_machine.machine.events import (
     Conversou,
     Editou,
     Encaminhou,
+    Escolheu,
     Evento,
     Informou,
     MandouArquivo,
@@ -67,7 +69,7 @@ class Plano:
 
 
 # What people decide about an invoice: its answer is never held back.
-_DECISIONS = (Confirmou, Cancelou, Negou, PediuCorrecao, QuisAinda, NaoQuisMais)
+_DECISIONS = (Confirmou, Escolheu, Cancelou, Negou, PediuCorrecao, QuisAinda, NaoQuisMais)
 
 
 def decides(entrada: Entrada, plano: Plano) -> bool:
@@ -238,8 +240,23 @@ async def _pressed(toque: Toque, memory: Memory) -> Plano:
             return Plano((QuisAinda(),), sessao)
         case "desistir":
             return Plano((NaoQuisMais(),), sessao)
+        case "usar" | "outro":
+            return Plano((_chosen(toque),), sessao)
+        case "pessoa":
+            resposta = await answer(Pedido(RequestKind.ATENDENTE), memory)
+            texto = pedidos.mensagem(str(resposta), em_aberto=ativa is not None)
+            return Plano((PediuAjuda(texto),), ativa) if ativa else Plano(resposta=texto)
         case _:
             return await _take_up(sessao, memory)
+
+
+def _chosen(toque: Toque) -> Evento:
+    """Return what was chosen of a field in doubt; a press that names no field of ours is talk."""
+    row_name, _, leitura = toque.escolha.partition(":")
+    row = field_named(row_name)
+    if row is None:
+        return Conversou()
+    return Escolheu(row.campo, leitura if toque.acao == "usar" else None, toque.revisao)
 
 
 async def _take_up(antiga: Sessao, memory: Memory) -> Plano:

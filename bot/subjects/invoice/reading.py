@@ -11,6 +11,7 @@ from bot.conversation.inbound import Edicao, Outro, Palavras, joined
 from bot.subjects.invoice.facts import CLOCKS_APART
 from extractor.contract import Context, Extraction
 from extractor.requests.unserved import without as without_unserved
+from state_machine.catalogue.choices import unica_leitura
 from state_machine.invoice.draft import sem_editada
 from state_machine.invoice.field_table import FIELDS
 from state_machine.machine.states import Estado
@@ -90,12 +91,17 @@ async def read(
     contexto = Context(
         hoje=agora.astimezone(SAO_PAULO).date(),
         pendente=sessao.pendente if sessao else None,
-        resumo_mostrado=bool(sessao and sessao.estado is Estado.AGUARDANDO_CONFIRMACAO),
+        resumo_mostrado=sessao is not None and _awaits_yes(sessao),
         conhecidos=conhecidos,
         proprios=frozenset({empresa.cnpj}),
         conversa=conversa,
     )
     return await extractor.extract(without_unserved(texto), contexto)
+
+
+def _awaits_yes(sessao: Sessao) -> bool:
+    """The summary does, and so does the only reading of a field in doubt."""
+    return sessao.estado is Estado.AGUARDANDO_CONFIRMACAO or unica_leitura(sessao.rascunho) is not None
 
 
 def without(sessao: Sessao | None, mensagem: str | None) -> Sessao | None:

@@ -24,13 +24,16 @@ from persistence.queue import outbox
 from persistence.rows.inbox_rows import DeadlineRow, EmissionRow, OrderRow, ResumeRow
 from persistence.versions import AnotherVersionError, known
 from state_machine.catalogue import messages
+from state_machine.catalogue.choices import unica_leitura
 from state_machine.invoice.fields import Campo
 from state_machine.machine.events import (
+    Confirmou,
     Conversou,
     Editou,
     EmissaoDemorou,
     EmissaoFalhou,
     EmissaoParada,
+    Escolheu,
     Informou,
     MudouEmissor,
     NotaAutorizada,
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     from persistence.db.connection import Connection
     from persistence.people.companies import Empresa
     from persistence.queue.lanes import InboxRow, Lease
+    from state_machine.invoice.draft import Cadastro
     from state_machine.machine.events import Evento
 
 log = structlog.get_logger(__name__)
@@ -57,7 +61,9 @@ class Invoice:
     """The last subject: whatever is said is about the invoice at hand, or about a new one."""
 
     shows_reading = True
-    actions = frozenset({"confirmar", "corrigir", "cancelar", "refazer", "querer", "desistir"})
+    actions = frozenset(
+        {"confirmar", "corrigir", "cancelar", "refazer", "querer", "desistir", "usar", "outro", "pessoa"}
+    )
     deadlines: tuple[Deadline, ...] = (
         Deadline(
             "expiry",
@@ -88,7 +94,7 @@ class Invoice:
         ativa = await self._active(turn, stored=attempt > 1)
         plano = await self._planned(turn, ativa)
         voz = Voice.SPEAK if decides(turn.chegada.entrada, plano) else await turn.voice()
-        eventos = [await self._with_register(evento) for evento in plano.eventos]
+        eventos = [await self._with_register(evento, plano.alvo) for evento in plano.eventos]
         agora = turn.clock.now()  # a model or the register may have taken their time
         sessao = None
         async with self._r.committing(turn) as connection:
@@ -134,19 +140,27 @@ class Invoice:
         proprias = await self._reader.own_words(chegada, ativa, empresa, agora)
         return await plan(chegada.entrada, leitura, memory, agora, proprias)
 
-    async def _with_register(self, evento: Evento) -> Evento:
+    async def _with_register(self, evento: Evento, alvo: Sessao | None) -> Evento:
         match evento:
             case Informou():
                 return await self._looked_up(evento)
             case Editou(dito=Informou() as dito):
                 return replace(evento, dito=await self._looked_up(dito))
+            case Escolheu(campo=Campo.DOCUMENTO, valor=str(documento)):
+                return replace(evento, cadastro=await self._cadastro(documento))
+            case Confirmou(revisao=None) if alvo and (oferta := unica_leitura(alvo.rascunho)):
+                campo, valor = oferta
+                return replace(evento, cadastro=await self._cadastro(valor)) if campo is Campo.DOCUMENTO else evento
             case _:
                 return evento
 
     async def _looked_up(self, dito: Informou) -> Informou:
         documentos = [c.valor for c in dito.candidates if c.campo is Campo.DOCUMENTO]
-        found = await self._r.customers.find(documentos[-1]) if documentos else None
-        return replace(dito, cadastro=as_cadastro(found)) if found else dito
+        return replace(dito, cadastro=await self._cadastro(documentos[-1])) if documentos else dito
+
+    async def _cadastro(self, documento: str) -> Cadastro | None:
+        found = await self._r.customers.find(documento)
+        return as_cadastro(found) if found else None
 
     async def _with_records(
         self, connection: Connection, turn: Turn, alvo: Sessao, eventos: list[Evento]

@@ -11,7 +11,7 @@ from persistence.queue.lanes import InboxRow
 from state_machine.values.message_spans import Escrita
 
 LANE = "106:BR.77"
-ACTIONS = {"confirmar", "cancelar", "refazer"}
+ACTIONS = {"confirmar", "cancelar", "refazer", "usar"}
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
@@ -141,6 +141,8 @@ def test_a_caption_counts_as_words(kind: str) -> None:
         ("refazer:211126-aa", Toque("refazer", "211126-aa", None)),
         ("confirmar:211126-aa:x", Toque("confirmar", "211126-aa", None)),
         ("confirmar:211126-aa:²", Toque("confirmar", "211126-aa", None)),
+        ("usar:211126-aa:3:valor:1500.00", Toque("usar", "211126-aa", 3, "valor:1500.00")),
+        ("usar:211126-aa:3:descricao:a:b", Toque("usar", "211126-aa", 3, "descricao:a:b")),
         ("apagar:211126-aa:3", Outro("interactive")),
         ("confirmar", Outro("interactive")),
         ("", Outro("interactive")),

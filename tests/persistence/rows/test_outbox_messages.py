@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from persistence.rows.outbox_messages import KINDS, TIPOS, MisshapenMessageError, parse, to_payload
-from state_machine.machine.effects import Botao, EnviarArquivo, Mensagem
+from state_machine.machine.effects import Botao, EnviarArquivo, Mensagem, Opcao
 
 STORED: list[
     tuple[Mensagem | EnviarArquivo, dict[str, Any]]
@@ -15,6 +15,18 @@ STORED: list[
     (
         Mensagem("oi", (Botao("confirmar:s:1", "Confirmar"),)),
         {"tipo": "texto", "texto": "oi", "botoes": [{"id": "confirmar:s:1", "titulo": "Confirmar"}]},
+    ),
+    (
+        Mensagem("oi", lista=(Opcao("usar:s:1:valor:1.00", "R$ 1,00"), Opcao("outro:s:1:valor", "Outro", "valor"))),
+        {
+            "tipo": "texto",
+            "texto": "oi",
+            "botoes": [],
+            "lista": [
+                {"id": "usar:s:1:valor:1.00", "titulo": "R$ 1,00", "descricao": None},
+                {"id": "outro:s:1:valor", "titulo": "Outro", "descricao": "valor"},
+            ],
+        },
     ),
     (Mensagem("oi"), {"tipo": "texto", "texto": "oi", "botoes": []}),
     (
@@ -49,6 +61,8 @@ def test_a_text_of_the_staff_names_its_writer() -> None:
         {},
         {"tipo": "texto"},
         {"tipo": "texto", "texto": "oi", "botoes": [{"id": "x"}]},
+        {"tipo": "texto", "texto": "oi", "botoes": [], "lista": [{"id": "x", "titulo": "y"}]},
+        {"tipo": "texto", "texto": "oi", "botoes": [], "lista": 1},
         {"tipo": "arquivo", "emissao_id": 7},
         {"tipo": "arquivo", "emissao_id": 7, "formato": "doc", "nome": "x"},
         {"tipo": "lista"},

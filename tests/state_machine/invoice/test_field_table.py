@@ -110,7 +110,7 @@ def test_a_new_row_is_shown_to_staff(toy):
 @pytest.mark.usefixtures("toy")
 def test_a_new_row_that_is_missing_is_named_with_what_stands():
     """A question says which of the required fields are missing, the new one among them."""
-    assert "o número da obra" in pergunta(RascunhoDeObra()).texto
+    assert "o número da obra" in pergunta(nova(rascunho=RascunhoDeObra())).texto
 
 
 def test_every_field_has_one_row_and_one_place_everywhere():

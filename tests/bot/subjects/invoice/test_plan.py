@@ -11,6 +11,7 @@ from bot.subjects.invoice.plan import RECENT, Plano, plan
 from extractor.contract import Extraction, Intent
 from persistence.conversations.edits import Mudanca, Ouvida
 from state_machine.catalogue import messages
+from state_machine.catalogue import requests as pedidos
 from state_machine.invoice.fields import Campo, Candidate
 from state_machine.machine.diagram import example
 from state_machine.machine.events import (
@@ -18,6 +19,7 @@ from state_machine.machine.events import (
     Cancelou,
     Confirmou,
     Conversou,
+    Escolheu,
     Evento,
     Informou,
     MandouArquivo,
@@ -116,6 +118,30 @@ async def test_a_button_speaks_to_its_own_session() -> None:
     assert await plan(Toque("confirmar", "old", 1), None, memory, NOW) == Plano((Confirmou(1),), old)
     assert await plan(Toque("cancelar", OPEN.sessao_id, 2), None, memory, NOW) == Plano((Cancelou(),), OPEN)
     assert await plan(Toque("corrigir", OPEN.sessao_id, 2), None, memory, NOW) == Plano((PediuCorrecao(),), OPEN)
+
+
+@pytest.mark.parametrize(
+    ("toque", "evento"),
+    [
+        (Toque("usar", OPEN.sessao_id, 2, "valor:70.00"), Escolheu(Campo.VALOR, "70.00", 2)),
+        (Toque("usar", OPEN.sessao_id, None, "descricao:a: b"), Escolheu(Campo.DESCRICAO, "a: b", None)),
+        (Toque("outro", OPEN.sessao_id, 2, "valor"), Escolheu(Campo.VALOR, None, 2)),
+        (Toque("usar", OPEN.sessao_id, 2, "local:x"), Conversou()),
+        (Toque("usar", OPEN.sessao_id, 2), Conversou()),
+    ],
+)
+async def test_a_chosen_reading_says_field_and_value(toque: Toque, evento: Evento) -> None:
+    """As the button carried them; a field that we do not know is none."""
+    assert await plan(toque, None, Remembered(OPEN), NOW) == Plano((evento,), OPEN)
+
+
+async def test_who_wants_a_person_is_answered_and_keeps_the_invoice() -> None:
+    """The button says what the words say."""
+    plano = await plan(Toque("pessoa", OPEN.sessao_id, 2), None, Remembered(OPEN), NOW)
+    answer = pedidos.mensagem(pedidos.atendente(), em_aberto=True)
+    assert plano == Plano((PediuAjuda(answer),), OPEN)
+    ended = Remembered(stored={OPEN.sessao_id: OPEN})
+    assert (await plan(Toque("pessoa", OPEN.sessao_id, 2), None, ended, NOW)).eventos == ()
 
 
 async def test_a_confirm_button_without_a_revision_confirms_none() -> None:

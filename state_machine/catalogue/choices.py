@@ -1,0 +1,92 @@
+"""What the words about a doubtful field may mean, as buttons or a list to choose from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from state_machine.invoice.draft import StatusCampo
+from state_machine.invoice.field_table import FIELDS, FieldKind
+from state_machine.invoice.summary import legivel
+from state_machine.machine.effects import Botao, Opcao
+from state_machine.values.text_length import apara, tamanho
+
+if TYPE_CHECKING:
+    from state_machine.invoice.draft import Lido, Rascunho
+    from state_machine.invoice.fields import Campo
+    from state_machine.machine.session import Sessao
+
+BOTOES_MAX = 3  # of one message (Cloud API reference, "interactive.action.buttons")
+BOTAO_MAX = 20  # UTF-16 units of a button's title (ibid.)
+LINHA_MAX = 24  # UTF-16 units of the title of a list's row (ibid., "interactive.action.sections.rows")
+_CONTA_MAX = 120  # UTF-16 units of how an amount was reckoned
+_PESSOA = "Falar com uma pessoa"
+VER_OPCOES = "Ver opções"  # what opens a list
+OU_PESSOA = f"Se preferir, toca em *{_PESSOA}*."
+
+
+def duvidosos(rascunho: Rascunho) -> tuple[Campo, ...]:
+    """Fields about which something was said that can't be taken as it stands."""
+    lidos = zip(FIELDS, rascunho.lidos, strict=True)
+    return tuple(campo for campo, lido in lidos if lido.status is StatusCampo.INVALID)
+
+
+def unica_leitura(rascunho: Rascunho) -> tuple[Campo, str] | None:
+    """Return the field asked about and its only reading, which a plain yes takes; ``None`` where it has none or more.
+
+    One question stands at a time: the first doubt's.
+    """
+    for campo in duvidosos(rascunho)[:1]:
+        leituras = rascunho.campo(campo).leituras
+        return (campo, leituras[0]) if len(leituras) == 1 else None
+    return None
+
+
+def pergunta_leituras(campo: Campo, lido: Lido, degrau: int) -> str:
+    """Ask which reading counts; ``degrau`` is 0 for the first wording, 1 for the short one, 2 with a person beside."""
+    row = FIELDS[campo]
+    opcoes = _ou([legivel(campo, leitura) or "" for leitura in lido.leituras])
+    conta = f"{apara(lido.conta, _CONTA_MAX)} = " if lido.conta else ""
+    rotulo = "" if row.kind is FieldKind.DINHEIRO else f"{row.label[0].upper()}{row.label[1:]}: "
+    match len(lido.leituras), degrau:
+        case 1, 0:
+            return f"{rotulo}{conta}{opcoes}, é isso?"
+        case 1, 1:
+            return f"{rotulo}{conta}{opcoes}? Toca em *Sim* ou me manda {row.short}. {row.example}"
+        case _, 0:
+            return f"{rotulo}{opcoes}?{_SE_NAO[row.article] if len(lido.leituras) == BOTOES_MAX else ''}"
+        case _, 1:
+            return f"Qual vale para {row.short}: {opcoes}? {row.example}"
+        case _:
+            return f"Ainda preciso saber {row.short}: {conta}{opcoes}? {OU_PESSOA}"
+
+
+# Where the readings take all buttons, the way out is said.
+_SE_NAO = {"o": " Se for outro, é só me mandar.", "a": " Se for outra, é só me mandar."}
+
+
+def _ou(opcoes: list[str]) -> str:
+    *inicio, fim = opcoes
+    return f"{', '.join(inicio)} ou {fim}" if inicio else fim
+
+
+def botao_pessoa(sessao: Sessao) -> Botao:
+    """Return the button that asks for a person."""
+    return Botao(f"pessoa:{sessao.sessao_id}:{sessao.revisao}", _PESSOA)
+
+
+def opcoes(sessao: Sessao, campo: Campo, *, com_pessoa: bool) -> tuple[tuple[Botao, ...], tuple[Opcao, ...]]:
+    """Return the readings of ``campo`` and the way out as buttons, or as the rows of a list where these are too small.
+
+    Each carries the session, the revision at which it is shown, and the reading itself.
+    """
+    row, leituras = FIELDS[campo], sessao.rascunho.campo(campo).leituras
+    alvo = f"{sessao.sessao_id}:{sessao.revisao}:{campo}"
+    outro = Botao(f"outro:{alvo}", apara(f"{'Outro' if row.article == 'o' else 'Outra'} {row.label}", BOTAO_MAX))
+    pessoa = (botao_pessoa(sessao),) if com_pessoa else ()
+    if len(leituras) == 1:
+        return (Botao(f"usar:{alvo}:{leituras[0]}", "Sim"), outro, *pessoa), ()
+    ditas = [(f"usar:{alvo}:{leitura}", legivel(campo, leitura) or "") for leitura in leituras]
+    if len(leituras) <= BOTOES_MAX and not com_pessoa and all(tamanho(dita) <= BOTAO_MAX for _, dita in ditas):
+        return (*(Botao(key, dita) for key, dita in ditas), outro)[:BOTOES_MAX], ()
+    linhas = [Opcao(key, apara(dita, LINHA_MAX), dita if tamanho(dita) > LINHA_MAX else None) for key, dita in ditas]
+    return (), (*linhas, *(Opcao(botao.id, botao.titulo) for botao in (outro, *pessoa)))
