@@ -302,15 +302,27 @@ def nada_a_confirmar() -> Mensagem:
     )
 
 
-_INSTRUCOES = {"retencao": "reter impostos na nota", "observacao": "colocar observação na nota"}
+_INSTRUCOES = {
+    "retencao": "reter impostos na nota",
+    "observacao": "colocar observação na nota",
+    "desconto": "destacar desconto na nota: ela sai pelo valor final",
+    "exterior": "emitir para cliente de fora do Brasil",
+    "codigo": "mudar o código do serviço: a nota sai com o que está no cadastro da empresa",
+    "aliquota": "mudar a alíquota: a nota sai com a que está no cadastro da empresa",
+    "periodo": "emitir com mais de um mês de competência",
+}
 
 
-def instrucao_fiscal(qual: str) -> Mensagem:
-    """Something is asked of the invoice that we cannot do yet; ``qual`` is ``retencao`` or ``observacao``."""
+def instrucao_fiscal(qual: str | None) -> Mensagem:
+    """Something is asked of the invoice that we cannot do yet; ``qual`` is a value of ``Instrucao``, where known."""
+    oque = _INSTRUCOES[qual] if qual else "fazer isso na nota"
     return Mensagem(
-        f"*Ainda não sei {_INSTRUCOES[qual]}, e não emiti nada.* Se precisa disso, emita esta por outro caminho. "
+        f"*Ainda não sei {oque}, e não emiti nada.* Se precisa disso, emita esta por outro caminho. "
         "Para seguir sem isso, me manda os dados que faltam ou escreve _sim_: eu mostro o resumo, e só emito com o "
-        "*Confirmar* dele. Para desistir, escreve _cancela_."
+        "*Confirmar* dele. Para desistir, escreve _cancela_.",
+        outras=(
+            "Isso eu continuo sem saber fazer, e não emiti nada. _sim_ mostra o resumo sem isso; _cancela_ desiste.",
+        ),
     )
 
 

@@ -20,10 +20,14 @@ class Botao:
 
 @dataclass(frozen=True, slots=True)
 class Mensagem:
-    """One message to the user: WhatsApp-formatted text and up to three buttons."""
+    """One message to the user: WhatsApp-formatted text and up to three buttons.
+
+    ``outras`` say the same in other, shorter words, for when the text would be what the person read last.
+    """
 
     texto: str
     botoes: tuple[Botao, ...] = ()
+    outras: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,10 +74,12 @@ class PediuAjuda:
     """The user asked something that changes no invoice; ``resposta`` answers it, ``None``: what can be done here.
 
     ``retem``: it asked for something that the invoice would lack, so that no summary shown so far may be confirmed.
+    ``aberto``: the answer ends with what is open, the question or the summary.
     """
 
     resposta: Mensagem | None = None
     retem: bool = False
+    aberto: bool = False
 
 
 @dataclass(frozen=True, slots=True)

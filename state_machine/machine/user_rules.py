@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from state_machine.catalogue import acts, messages, questions
 from state_machine.catalogue import announcement as anuncio
-from state_machine.catalogue import messages, questions
 from state_machine.invoice.draft import StatusCampo, aplicar, sem_apagada, sem_editada
 from state_machine.invoice.fields import Campo, Motivo
 from state_machine.machine.effects import Decision, Emitir, Responder
@@ -142,7 +142,8 @@ def ajuda(sessao: Sessao, evento: PediuAjuda, _agora: datetime) -> Decision:
     """Answer what was asked, else say how it works; the buttons of what is no longer wanted as it was stop issuing."""
     if evento.retem:
         sessao = replace(sessao, revisao=sessao.revisao + 1)
-    return diz(sessao, evento.resposta or messages.ajuda())
+    resposta = evento.resposta or messages.ajuda()
+    return diz(sessao, acts.em_aberto(sessao, resposta) if evento.aberto else resposta)
 
 
 def so_texto(sessao: Sessao, evento: MandouArquivo, _agora: datetime) -> Decision:

@@ -57,7 +57,12 @@ class Invoice:
     """The last subject: whatever is said is about the invoice at hand, or about a new one."""
 
     shows_reading = True
-    actions = frozenset({"confirmar", "corrigir", "cancelar", "refazer", "querer", "desistir"})
+    actions = frozenset(
+        {
+            *("confirmar", "corrigir", "cancelar", "refazer", "querer", "desistir"),
+            *("errado_cliente", "errado_valor", "errado_servico", "pessoa"),
+        }
+    )
     deadlines: tuple[Deadline, ...] = (
         Deadline(
             "expiry",
@@ -168,10 +173,10 @@ class Invoice:
         if plano.resposta and not beside and voz is not Voice.SILENT:
             mensagem = plano.resposta if voz is Voice.SPEAK else messages.devagar()
             outbox.enqueue(connection, conversa=conversa, mensagem=mensagem, correlacao=correlacao)
-        if plano.arquivo and voz is Voice.SPEAK:  # a key of this very request: asked again, it is sent again
-            key = f"pedido:{turn.chegada.ids[-1]}"
+        for arquivo in plano.arquivos if voz is Voice.SPEAK else ():
+            key = f"pedido:{turn.chegada.ids[-1]}:{arquivo.formato}"  # of this very request: asked again, sent again
             outbox.enqueue(
-                connection, conversa=conversa, mensagem=plano.arquivo, chave=key, bloqueia=False, correlacao=correlacao
+                connection, conversa=conversa, mensagem=arquivo, chave=key, bloqueia=False, correlacao=correlacao
             )
 
     async def _remember(self, sessao: Sessao, plano: Plano) -> None:
