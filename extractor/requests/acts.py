@@ -39,12 +39,12 @@ _WAIT_FILLER: Final = (
 )
 WAITS: Final = re.compile(rf"(?:(?:{_WAIT}|{_WAIT_FILLER})(?: |$))+")
 ONE_WAIT: Final = re.compile(rf"(?:^| )(?:{_WAIT})(?: |$)")
-_WRONG_FILLER: Final = (
-    r"(?:nao|ai|isso|ih|xi|vixe|eita|oxe|opa|que|ta|esta|tem|tah|tudo|algo|alguma coisa|coisa|bem|mas|ue|uai)"
-)
-WRONG: Final = re.compile(
-    rf"(?:{_WRONG_FILLER} )*(?:(?:ta|tah|esta|ficou|tem|veio|saiu) (?:tudo |algo |coisa |um |uma )*)?"
-    rf"(?:errad[oa]|incorret[oa]|err[oa]|erro)(?: {_WRONG_FILLER})*"
+_WRONG: Final = frozenset({"errado", "errada", "erro", "incorreto", "incorreta"})
+_WRONG_FILLER: Final = frozenset(
+    {
+        *("nao", "ai", "isso", "ih", "xi", "vixe", "eita", "oxe", "opa", "que", "ta", "tah", "esta", "ficou", "tem"),
+        *("veio", "tudo", "algo", "alguma", "um", "uma", "coisa", "bem", "mas", "ue", "uai"),
+    }
 )
 ASKS: Final = re.compile(
     r"^\W*(?:(?:oi|ola|e|mas|entao|bom dia|boa tarde|boa noite|ei|opa|ah|prosa|me (?:diz|fala|explica)|uma duvida|"
@@ -129,7 +129,7 @@ def _named(texto: str, leitura: Extraction) -> Ato | None:
     data = bool(leitura.candidates or leitura.doubts or leitura.clear)
     if short and not data and is_wait(words):
         return Ato.ESPERA
-    if short and not data and WRONG.fullmatch(words):
+    if short and not data and is_wrong(words):
         return Ato.CORRIGE
     if any(doubt.motivo in SEVERAL for doubt in leitura.doubts):
         return Ato.VARIAS
@@ -149,6 +149,12 @@ def _named(texto: str, leitura: Extraction) -> Ato | None:
 def is_wait(words: str) -> bool:
     """Say whether these words (``standalone``) ask to wait, and nothing else."""
     return bool(WAITS.fullmatch(f"{words} ") and ONE_WAIT.search(words))
+
+
+def is_wrong(words: str) -> bool:
+    """Say whether these words (``standalone``) say that something is wrong, and not what."""
+    said = set(words.split())
+    return bool(said & _WRONG) and said <= _WRONG | _WRONG_FILLER
 
 
 def _outside(plain: str, leitura: Extraction) -> Ato | None:

@@ -13,9 +13,8 @@ if TYPE_CHECKING:
 
 _DOCUMENT: Final = re.compile(r"(?<![\w.])(?:\d{2}\.?\d{3}\.?\d{3}/?\d{4}-?\d{2}|\d{3}\.?\d{3}\.?\d{3}-?\d{2})(?![\w])")
 _BETWEEN: Final = re.compile(
-    r"\n+|\s*;\s*|[,.]?\s+e\s+(?:(?:mais\s+)?(?:uma|a)\s+)?(?:outra\s+)?(?:nota\s+)?(?:(?:de|"
-    r"no valor de)\s+(?=r?\$?\s?\d))?"
-    r"|[,.]\s+(?:a\s+)?outra\s+(?:nota\s+)?(?:de\s+)?",
+    r"\n+|;|[,.]?\se\s(?:mais\s)?(?:(?:uma|a)\s)?(?:outra\s)?(?:nota\s)?(?:(?:de|no valor de)\s(?=r?\$?\s?\d))?"
+    r"|[,.]\s(?:a\s)?outra\s(?:nota\s)?(?:de\s)?",
     re.IGNORECASE,
 )
 _HEAD: Final = re.compile(

@@ -36,7 +36,7 @@ def formas(mensagem: Mensagem) -> tuple[Mensagem, ...]:
     limite = TEXTO_COM_BOTOES_MAX if mensagem.botoes else TEXTO_MAX
     resto = mensagem.texto
     if tamanho(_REPETINDO + resto) > limite:
-        resto = resto.partition("\n")[2] or apara(resto, limite - tamanho(_REPETINDO))  # the heading goes first
+        resto = apara(resto.partition("\n")[2] or resto, limite - tamanho(_REPETINDO))  # the heading goes first
     return tuple(replace(mensagem, texto=texto, outras=()) for texto in dict.fromkeys((*textos, _REPETINDO + resto)))
 
 

@@ -58,11 +58,11 @@ def com_resumo(sessao: Sessao, mensagem: Mensagem) -> Mensagem:
     """
     if mensagem.botoes:
         return _cada(mensagem, lambda texto: f"{texto}\n\n{_GUARDADA}")
-    inteiro = resumo(sessao, "").texto
+    inteiro = resumo(sessao, "").texto.lstrip("\n")
     textos = (mensagem.texto, *mensagem.outras)
-    if tamanho(inteiro) + max(map(tamanho, textos)) > TEXTO_COM_BOTOES_MAX:
+    if len("\n\n") + tamanho(inteiro) + max(map(tamanho, textos)) > TEXTO_COM_BOTOES_MAX:
         return _cada(mensagem, lambda texto: f"{texto}\n\n{_GUARDADA}")
-    return replace(_cada(mensagem, lambda texto: f"{texto}\n{inteiro}"), botoes=_botoes(sessao))
+    return replace(_cada(mensagem, lambda texto: f"{texto}\n\n{inteiro}"), botoes=_botoes(sessao))
 
 
 def _cada(mensagem: Mensagem, feito: Callable[[str], str]) -> Mensagem:

@@ -51,7 +51,7 @@ class Fala:
 
 
 @dataclass(frozen=True, slots=True)
-class Linha:
+class ActRow:
     """A row: ``responde`` gives the answer, ``None`` where the data decide after all.
 
     ``aberto``: the answer ends with what is open. ``dados``: what was said about the invoice is taken first; without
@@ -65,11 +65,11 @@ class Linha:
 
 
 @dataclass(frozen=True, slots=True)
-class Resposta:
+class ActAnswer:
     """The answer to an act, and the row that gave it."""
 
     mensagem: Mensagem
-    linha: Linha = field(repr=False)
+    linha: ActRow = field(repr=False)
 
 
 async def moment(memory: Memory, agora: datetime, recente: timedelta) -> Momento:
@@ -91,7 +91,7 @@ async def moment(memory: Memory, agora: datetime, recente: timedelta) -> Momento
 
 async def answer_to(
     entrada: Palavras, leitura: Extraction, memory: Memory, agora: datetime, recente: timedelta
-) -> Resposta | None:
+) -> ActAnswer | None:
     """Return the answer to the act of these words, ``None`` where no row of the table answers it."""
     ato = act_of(entrada.texto, leitura)
     if ato is None or (entrada.proprias is not None and ato is not Ato.FISCAL):  # forwarded words only give data
@@ -101,7 +101,7 @@ async def answer_to(
     if linha is None:
         return None
     mensagem = await linha.responde(Fala(entrada.texto, leitura, memory, momento))
-    return Resposta(mensagem, linha) if mensagem else None
+    return ActAnswer(mensagem, linha) if mensagem else None
 
 
 async def _espera(fala: Fala) -> Mensagem | None:
@@ -191,20 +191,20 @@ def _names_customer(leitura: Extraction) -> bool:
 
 
 _ALWAYS: Final = {
-    Ato.ESPERA: Linha(_espera, aberto=False),
-    Ato.PERGUNTA: Linha(_pergunta),
-    Ato.RECLAMA: Linha(_reclama),
-    Ato.CANCELA_NOTA: Linha(_cancela_nota),
-    Ato.FISCAL: Linha(_fiscal, aberto=False, dados=True, retem=True),  # the button stays away until they say
-    Ato.VARIAS: Linha(_varias, dados=True),
-    Ato.DEPOIS: Linha(_depois, dados=True),
-    Ato.SOCIAL: Linha(_social),
-    Ato.PESSOA: Linha(_pessoa),
-    Ato.FORA: Linha(_fora),
+    Ato.ESPERA: ActRow(_espera, aberto=False),
+    Ato.PERGUNTA: ActRow(_pergunta),
+    Ato.RECLAMA: ActRow(_reclama),
+    Ato.CANCELA_NOTA: ActRow(_cancela_nota),
+    Ato.FISCAL: ActRow(_fiscal, aberto=False, dados=True, retem=True),  # the button stays away until they say
+    Ato.VARIAS: ActRow(_varias, dados=True),
+    Ato.DEPOIS: ActRow(_depois, dados=True),
+    Ato.SOCIAL: ActRow(_social),
+    Ato.PESSOA: ActRow(_pessoa),
+    Ato.FORA: ActRow(_fora),
 }
 ANSWERS: Final = {
     **{(ato, momento): linha for ato, linha in _ALWAYS.items() for momento in Momento},
-    (Ato.CORRIGE, Momento.RESUMO): Linha(_corrige, aberto=False),
+    (Ato.CORRIGE, Momento.RESUMO): ActRow(_corrige, aberto=False),
 }
 # What is answered by the invoice's own rules, or as a request. Together with ANSWERS it covers every pair (a test).
 ELSEWHERE: Final = frozenset(

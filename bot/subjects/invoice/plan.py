@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from bot.conversation.inbound import Entrada
-    from bot.subjects.invoice.acts import Resposta
+    from bot.subjects.invoice.acts import ActAnswer
     from persistence.conversations.edits import Mudanca, Ouvida
     from state_machine.catalogue.requests import NotaListada
     from state_machine.machine.session import Sessao
@@ -152,7 +152,7 @@ async def plan(
             raise AssertionError("words without a reading")
 
 
-async def _acted(resposta: Resposta, evento: Evento, memory: Memory, agora: datetime) -> Plano:
+async def _acted(resposta: ActAnswer, evento: Evento, memory: Memory, agora: datetime) -> Plano:
     """Answer an act; data are taken before the answer where its row says so, and nothing else ever happens."""
     linha = resposta.linha
     aviso = PediuAjuda(resposta.mensagem, retem=linha.retem, aberto=linha.aberto)

@@ -15,7 +15,7 @@ from bot.conversation.memory import ConversationMemory
 from bot.conversation.session_events import replanned
 from bot.conversation.subject import one_row
 from bot.loops.jobs import Deadline
-from bot.subjects.invoice.facts import as_issued_by, as_seen, as_stopped, as_unnumbered, is_yes, needs_right
+from bot.subjects.invoice.facts import as_issued_by, as_seen, as_stopped, as_unnumbered, as_usual, is_yes, needs_right
 from bot.subjects.invoice.plan import Plano, decides, plan
 from bot.subjects.invoice.reading import Reader, as_it_stands
 from bot.subjects.invoice.staff_orders import StaffOrders
@@ -94,6 +94,8 @@ class Invoice:
         plano = await self._planned(turn, ativa)
         voz = Voice.SPEAK if decides(turn.chegada.entrada, plano) else await turn.voice()
         eventos = [await self._with_register(evento) for evento in plano.eventos]
+        if turn.conversa.empresa:
+            eventos = [await as_usual(self._r.database, turn.conversa.empresa.id, evento) for evento in eventos]
         agora = turn.clock.now()  # a model or the register may have taken their time
         sessao = None
         async with self._r.committing(turn) as connection:
