@@ -62,7 +62,8 @@ TEMAS: Final = (
             r"meu) "
             r"das\b|\b(?:venc\w*|quando|que dia)\b.{0,60}\b(?:guia|boleto) (?:do|da|de) (?:mei|das|simples)\b"
         ),
-        "O DAS vence no dia 20 do mês seguinte ao do faturamento. Eu não gero a guia: ela sai no Portal do "
+        "O DAS vence no dia 20 do mês seguinte ao do faturamento, ou no dia útil depois dele. Eu não gero a guia: "
+        "ela sai no Portal do "
         "Empreendedor "
         "(MEI) ou no Portal do Simples Nacional.",
         f"{_CGSN140}, art. 40",
@@ -158,7 +159,7 @@ TEMAS: Final = (
         ),
         "Emite quem tem empresa aberta (MEI também) e foi liberado na Prosa por ela. O MEI é obrigado a emitir "
         "quando o "
-        "cliente é empresa; para pessoa física, só se ela pedir. " + _CONTADOR,
+        "cliente é empresa; para pessoa física, em regra, não. " + _CONTADOR,
         f"{_CGSN140}, art. 106",
     ),
     Tema(

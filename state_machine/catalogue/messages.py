@@ -279,12 +279,23 @@ def duas_notas(numero: str, outras: tuple[str, ...]) -> Mensagem:
 
 def so_texto(tipo: str) -> Mensagem:
     """Kind answer to what has no words in it."""
-    nome = {"audio": "áudio", "image": "foto", "document": "documento", "video": "vídeo"}.get(tipo)
-    inicio = f"Ainda não consigo ler {nome} por aqui." if nome else "Essa mensagem eu não consigo ler."
     return Mensagem(
-        f"{inicio} Me escreve o CNPJ ou CPF do cliente, o valor e o serviço?",
+        f"{_nao_leio(tipo)} Me escreve o CNPJ ou CPF do cliente, o valor e o serviço?",
         outras=("Também não consigo ler essa. Por aqui, só texto.",),
     )
+
+
+def so_texto_em_aberto(tipo: str) -> Mensagem:
+    """The same while an invoice is being made: what is open stands below."""
+    return Mensagem(
+        f"{_nao_leio(tipo)} O que você já mandou continua guardado.",
+        outras=("Também não consigo ler essa. Por aqui, só texto.",),
+    )
+
+
+def _nao_leio(tipo: str) -> str:
+    nome = {"audio": "áudio", "image": "foto", "document": "documento", "video": "vídeo"}.get(tipo)
+    return f"Ainda não consigo ler {nome} por aqui." if nome else "Essa mensagem eu não consigo ler."
 
 
 def desconhecido() -> Mensagem:

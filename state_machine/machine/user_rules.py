@@ -147,8 +147,10 @@ def ajuda(sessao: Sessao, evento: PediuAjuda, _agora: datetime) -> Decision:
 
 
 def so_texto(sessao: Sessao, evento: MandouArquivo, _agora: datetime) -> Decision:
-    """Ask for words instead of a file."""
-    return diz(sessao, messages.so_texto(evento.tipo))
+    """Ask for words instead of a file; what is open stays, and is shown."""
+    if sessao.estado is Estado.COLETA:
+        return diz(sessao, messages.so_texto(evento.tipo))
+    return diz(sessao, acts.em_aberto(sessao, messages.so_texto_em_aberto(evento.tipo)))
 
 
 def perde(sessao: Sessao, _evento: PerdeuMensagem, _agora: datetime) -> Decision:

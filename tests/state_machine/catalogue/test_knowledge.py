@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 
 import pytest
 
 from state_machine.catalogue import acts, knowledge, messages
 from state_machine.machine.diagram import example
-from state_machine.machine.effects import Botao, Mensagem
-from state_machine.machine.events import PediuAjuda
+from state_machine.machine.effects import Botao, Mensagem, Responder
+from state_machine.machine.events import MandouArquivo, PediuAjuda
 from state_machine.machine.states import Estado
 from state_machine.machine.transition import transition
 from state_machine.values.text_length import TEXTO_COM_BOTOES_MAX, tamanho
@@ -65,6 +65,15 @@ def test_what_people_ask_finds_its_topic(plain: str, chave: str) -> None:
     tema = knowledge.find(plain)
     assert tema
     assert tema.chave == chave
+
+
+@pytest.mark.parametrize("estado", [Estado.AGUARDANDO_CONFIRMACAO, Estado.DADOS_INCOMPLETOS])
+def test_a_file_asks_for_nothing_that_is_known(estado: Estado) -> None:
+    """An audio over an open invoice says that it was not read, and shows what is open."""
+    [responder] = transition(example(estado), MandouArquivo("audio"), datetime(2026, 1, 1, tzinfo=UTC)).efeitos
+    assert isinstance(responder, Responder)
+    assert "continua guardado" in responder.mensagem.texto
+    assert "R$ 1.500,00" in responder.mensagem.texto
 
 
 def test_what_is_not_written_is_not_answered() -> None:

@@ -167,6 +167,7 @@ _FIXAS = {
     "falhou": (),
     "demorou": (),
     "so_texto": ("audio",),
+    "so_texto_em_aberto": ("audio",),
     "desconhecido": (),
     "devagar": (),
     "expirada": (_SESSAO.sessao_id,),
