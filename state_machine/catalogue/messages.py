@@ -288,7 +288,7 @@ def so_texto(tipo: str) -> Mensagem:
 def so_texto_em_aberto(tipo: str) -> Mensagem:
     """The same while an invoice is being made: what is open stands below."""
     return Mensagem(
-        f"{_nao_leio(tipo)} O que você já mandou continua guardado.",
+        f"{_nao_leio(tipo)} Me escreve o que era? O que você já mandou continua guardado.",
         outras=("Também não consigo ler essa. Por aqui, só texto.",),
     )
 

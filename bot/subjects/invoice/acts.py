@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from bot.subjects.invoice.plan import Memory
 
 
+MIN_WORDS: Final = 3  # of a question that is one by itself: "já foi?" is about what is at hand
+
+
 class Momento(StrEnum):
     """Where a conversation stands when somebody speaks."""
 
@@ -121,12 +124,11 @@ async def _pergunta(fala: Fala) -> Mensagem | None:
     tema = knowledge.find(plain)
     if tema:
         return Mensagem(tema.texto)
-    unknown = fala.leitura.ato is Ato.PERGUNTA or fala.leitura.intent in {
-        Intent.FORA_ESCOPO,
-        Intent.AJUDA,
-        Intent.CANCELAR,
-    }
-    return textos.nao_sei() if unknown and not informs(fala.leitura) else None
+    if informs(fala.leitura):
+        return None
+    gives_up = fala.leitura.intent is Intent.CANCELAR  # asked, and so not done
+    unknown = fala.leitura.intent in {Intent.FORA_ESCOPO, Intent.AJUDA} and len(plain.split()) >= MIN_WORDS
+    return textos.nao_sei() if gives_up or unknown or fala.leitura.ato is Ato.PERGUNTA else None
 
 
 async def _reclama(fala: Fala) -> Mensagem | None:
