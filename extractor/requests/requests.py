@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 
 from extractor.text.cues import Cued
 from extractor.text.folding import read
@@ -22,14 +22,16 @@ class RequestKind(StrEnum):
     RETOMAR = "retomar"
     REPETIR = "repetir"
     PARAR = "parar"
+    EMAIL = "email"  # what was issued, to an address
 
 
 @dataclass(frozen=True, slots=True)
 class Pedido:
-    """A request, and the number of the invoice that it names."""
+    """A request, the number of the invoice that it names, and the kind of file."""
 
     tipo: RequestKind
     numero: str | None = None
+    formato: Literal["pdf", "xml"] = "pdf"
 
 
 _NUMBER: Final = (
@@ -43,6 +45,9 @@ _ISSUED: Final = (
 )
 _FILE: Final = r"(?:pdf|xml|danfs?e)"
 _ASK: Final = r"(?:manda\w*|envia\w*|reenvia\w*|quero|preciso|baix\w+|cade|perdi|passa)"
+_SEND: Final = r"(?:manda\w*|envia\w*|reenvia\w*|passa\w*)"
+_XML: Final = re.compile(r"\bxml\b")
+_PDF: Final = re.compile(r"\bpdf\b")
 _PERSON: Final = r"(?:alguem|gente|(?:uma? )?pessoa|(?:o |um )?suporte)"
 # The first that fits counts: "cancela a nota 12 e me manda o pdf" is about cancelling.
 _KINDS: Final = tuple(
@@ -57,6 +62,11 @@ _KINDS: Final = tuple(
             RequestKind.RETOMAR,
             "des ret vol",
             (r"\b(?:retom\w+|desfa[zc]\w*|descancel\w+)\b", r"\bvolt\w+ (?:com |para )?(?:a|aquela|essa) nota\b"),
+        ),
+        (
+            RequestKind.EMAIL,
+            "env man pas ree",
+            (rf"\b{_SEND}\b[^.\n@]{{0,30}}\b(?:por|pro|pra o|para o|no|ao|via|pelo) (?:e-?mail|email)\b(?! ?[:=])",),
         ),
         (
             RequestKind.SEGUNDA_VIA,
@@ -114,5 +124,7 @@ def read_request(texto: str) -> Pedido | None:
     for tipo, pattern in _KINDS:
         if pattern.search(text.plain, text.stems):
             number = _NUMBERED.search(text.plain)
-            return Pedido(tipo, number["n"].replace(".", "").lstrip("0") or None if number else None)
+            only_xml = tipo is RequestKind.SEGUNDA_VIA and _XML.search(text.plain) and not _PDF.search(text.plain)
+            named = number["n"].replace(".", "").lstrip("0") or None if number else None
+            return Pedido(tipo, named, "xml" if only_xml else "pdf")
     return None

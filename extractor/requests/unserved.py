@@ -15,12 +15,20 @@ class Instrucao(StrEnum):
 
     RETENCAO = "retencao"
     OBSERVACAO = "observacao"
+    DESCONTO = "desconto"  # as a line of its own
+    EXTERIOR = "exterior"
+    CODIGO = "codigo"
+    ALIQUOTA = "aliquota"
+    PERIODO = "periodo"
 
 
 _TAX: Final = r"(?:iss|issqn|inss|ir|irrf|pis|cofins|csll|impostos?|tributos?|na fonte)"
 _KEEP: Final = r"(?:ret(?:em|enh\w+|er|ido|idos|ida|encao|encoes|endo|iver)|descont(?:a|e|o|ar|ando|ado))"
 _PUT: Final = r"(?:coloc\w+|coloqu\w+|poe|poem|por|ponh\w+|bot\w+|inclu\w+|acrescent\w+|adicion\w+|escrev\w+|anot\w+)"
 _NOTES: Final = r"obs(?:ervac(?:ao|oes))?"
+_MONTH: Final = (
+    r"(?:janeiro|fevereiro|marco|abril|maio|junho|julho|agosto|setembro|outubro|novembro|dezembro|\d{1,2}/\d{2,4})"
+)
 # Each ends with its clause: what follows on another line, or in another sentence, is read as ever.
 _REST: Final = r"[^.;\n]*"
 _KINDS: Final = (
@@ -28,12 +36,54 @@ _KINDS: Final = (
         Instrucao.RETENCAO,
         re.compile(
             rf"(?<!sem )(?<!nao )\b(?:com )?{_KEEP}\b[^.,;\n]{{0,20}}\b{_TAX}\b{_REST}"
-            rf"|\b{_TAX} (?:eh |sera |vai ser |deve ser )?retid[ao]s?\b{_REST}"
+            rf"|\b{_TAX} (?:eh? |sera |vai ser |deve ser )?retid[ao]s?\b{_REST}"
+            rf"|\b(?:tomador|cliente) (?:que )?(?:recolhe|retem|vai reter|paga) (?:o |os )?{_TAX}\b{_REST}"
+            rf"|\bsubstitu(?:icao|to) tributari[ao]\b{_REST}"
         ),
     ),
     (
         Instrucao.OBSERVACAO,
         re.compile(rf"\b{_PUT}\b[^.,;\n]{{0,15}}\bn?(?:a|o|as|os|em|uma|como) {_NOTES}\b{_REST}|^ *{_NOTES} *:{_REST}"),
+    ),
+    (
+        Instrucao.DESCONTO,
+        re.compile(
+            rf"\b(?:destac\w+|discrimin\w+|{_PUT})\b[^.,;\n]{{0,10}}\b(?:o |um )?desconto\b[^.,;\n]{{0,25}}"
+            rf"\b(?:na nota|no corpo|separado|em linha|incondicional)\b{_REST}|\bdesconto (?:in)?condicion(?:al|"
+            rf"ado)\b{_REST}"
+        ),
+    ),
+    (
+        Instrucao.EXTERIOR,
+        re.compile(
+            r"\b(?:cliente|tomador|empresa)s? (?:eh? |fica |esta |mora )*(?:do exterior|no exterior|"
+            r"de fora do (?:brasil|pais)|"
+            r"fora do (?:brasil|pais)|estrangeir[ao]|american[ao]|gringo|"
+            r"(?:dos|nos) (?:eua|estados unidos)|(?:de|em) portugal|(?:da|na) (?:argentina|europa|alemanha|"
+            r"inglaterra))\b"
+            r"|\bexportacao de servicos?\b"
+        ),
+    ),
+    (
+        Instrucao.CODIGO,
+        re.compile(
+            r"\b(?:codigo|item)(?: d[eoa] (?:servico|lista|lc ?116|tributacao))+\W{0,3}(?:eh? |para |pra |o |"
+            r":)*\d[\d.\-/]*"
+            r"|\b(?:mud\w+|troc\w+|us[ae]\w*|alter\w+) (?:o |esse |outro )*(?:cnae|codigo d[eo] servico)\b[^.;\n]*"
+        ),
+    ),
+    (
+        Instrucao.ALIQUOTA,
+        re.compile(
+            rf"\b(?:mud\w+|troc\w+|us[ae]\w*|alter\w+|{_PUT}|com)\b[^.,;\n]{{0,10}}\baliquota\b(?: de)? ?\d[^.;\n]*"
+            r"|\baliquota (?:de |eh? |do iss |iss )*\d[\d,]* ?%"
+        ),
+    ),
+    (
+        Instrucao.PERIODO,
+        re.compile(
+            rf"\bcompetencias? (?:de |d[eo]s? meses de )?{_MONTH}(?: de \d{{4}})? (?:a|ate|e) {_MONTH}\b{_REST}"
+        ),
     ),
 )
 

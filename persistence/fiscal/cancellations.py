@@ -55,7 +55,7 @@ async def locked(connection: Connection, cancelamento_id: int, conversa: str | N
     """Return a cancellation (of this conversation, if named), its note's row locked until our transaction ends."""
     this = {"_id": cancelamento_id}
     emissao_id = (await connection.execute(_EMISSAO, this)).scalar_one_or_none()
-    nota = await issued.locked(connection, emissao_id) if emissao_id is not None else None
+    nota = await issued.locked(connection, emissao_id, conversa) if emissao_id is not None else None
     if nota is None:
         return None
     row = (await connection.execute(_ONE, this)).one_or_none()

@@ -1,4 +1,4 @@
-"""Finds a company's issued notes, by number, value or age, and locks a note's row."""
+"""Finds a company's issued notes, by number, value or age, with who made each, and locks a note's row."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from persistence.tables import cliente_tomador, empresa, nfse_emissao, nfse_processada
+from persistence.tables import cliente_tomador, conversas, empresa, nfse_emissao, nfse_processada, session_snapshot
 from persistence.versions import known
 from state_machine.cancellation.machine import NotaEmitida, StatusNota
 from state_machine.protocol.emission import StatusEmissao
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from persistence.db.connection import Connection
 
+SOMEBODY = "outra pessoa da empresa"  # where the conversation that made a note has no name
 RECENT = 300  # notes among which a client's name is looked for: a busy month of a small company
 
 _SELECT = (
@@ -28,9 +29,13 @@ _SELECT = (
         nfse_emissao.c.valor_servico,
         nfse_emissao.c.tomador_documento,
         cliente_tomador.c.razao_social,
+        session_snapshot.c.conversa,
+        sa.func.coalesce(conversas.c.nome_perfil, conversas.c.wa_id, SOMEBODY).label("quem"),
     )
     .join(nfse_emissao, nfse_emissao.c.id == nfse_processada.c.emissao_id)
     .join(cliente_tomador, cliente_tomador.c.id == nfse_emissao.c.tomador_id)
+    .outerjoin(session_snapshot, session_snapshot.c.id == nfse_emissao.c.session_id)
+    .outerjoin(conversas, conversas.c.conversa == session_snapshot.c.conversa)
     .order_by(nfse_processada.c.id.desc())
 )
 _IN_FLIGHT = (
@@ -53,7 +58,9 @@ _OF_COMPANY = _MINE.where(_THIS)
 _LOCKED = _SELECT.where(_THIS).with_for_update(of=nfse_processada)
 _LATEST = (
     sa.select(nfse_emissao.c.status)
+    .join(session_snapshot, session_snapshot.c.id == nfse_emissao.c.session_id)
     .where(nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"))
+    .where(session_snapshot.c.conversa == sa.bindparam("b_conversa"))
     .order_by(nfse_emissao.c.id.desc())
     .limit(1)
 )
@@ -71,7 +78,7 @@ def _mark(para: StatusNota) -> sa.Update:
 _MARK = {para: _mark(para) for para in StatusNota}
 
 
-def _nota(row: Any) -> NotaEmitida:
+def _nota(row: Any, conversa: str | None) -> NotaEmitida:
     return NotaEmitida(
         row.emissao_id,
         row.numero,
@@ -80,41 +87,54 @@ def _nota(row: Any) -> NotaEmitida:
         row.tomador_documento,
         row.criado_em,
         known(StatusNota, row.status),
+        row.quem if conversa is not None and row.conversa != conversa else None,
     )
 
 
-async def _all(connection: Connection, statement: sa.Select[Any], values: dict[str, Any]) -> list[NotaEmitida]:
-    return [_nota(row) for row in await connection.execute(statement, values)]
+async def _all(
+    connection: Connection, statement: sa.Select[Any], values: dict[str, Any], conversa: str | None
+) -> list[NotaEmitida]:
+    return [_nota(row, conversa) for row in await connection.execute(statement, values)]
 
 
-async def by_number(connection: Connection, empresa_id: int, numero: str) -> list[NotaEmitida]:
-    """Return the company's notes of this number, leading zeros aside, the newest first."""
-    return await _all(connection, _BY_NUMBER, {"b_empresa": empresa_id, "b_numero": numero.lstrip("0")})
+async def by_number(
+    connection: Connection, empresa_id: int, numero: str, conversa: str | None = None
+) -> list[NotaEmitida]:
+    """Return the company's notes of this number, leading zeros aside, the newest first.
+
+    Here and below: with ``conversa``, who asks, a note that another one made says whose it is.
+    """
+    values = {"b_empresa": empresa_id, "b_numero": numero.lstrip("0")}
+    return await _all(connection, _BY_NUMBER, values, conversa)
 
 
-async def by_value(connection: Connection, empresa_id: int, valor: Decimal) -> list[NotaEmitida]:
+async def by_value(
+    connection: Connection, empresa_id: int, valor: Decimal, conversa: str | None = None
+) -> list[NotaEmitida]:
     """Return the company's notes of exactly this value (BRL) that stand, the newest first."""
-    return await _all(connection, _BY_VALUE, {"b_empresa": empresa_id, "b_valor": valor})
+    return await _all(connection, _BY_VALUE, {"b_empresa": empresa_id, "b_valor": valor}, conversa)
 
 
-async def recent(connection: Connection, empresa_id: int) -> list[NotaEmitida]:
+async def recent(connection: Connection, empresa_id: int, conversa: str | None = None) -> list[NotaEmitida]:
     """Return the company's newest notes, cancelled ones too."""
-    return await _all(connection, _RECENT, {"b_empresa": empresa_id})
+    return await _all(connection, _RECENT, {"b_empresa": empresa_id}, conversa)
 
 
 async def of_company(connection: Connection, empresa_id: int, emissao_id: int) -> NotaEmitida | None:
     """Return one note if it is this company's."""
-    return next(iter(await _all(connection, _OF_COMPANY, {"b_empresa": empresa_id, "b_emissao": emissao_id})), None)
+    values = {"b_empresa": empresa_id, "b_emissao": emissao_id}
+    return next(iter(await _all(connection, _OF_COMPANY, values, None)), None)
 
 
-async def locked(connection: Connection, emissao_id: int) -> NotaEmitida | None:
+async def locked(connection: Connection, emissao_id: int, conversa: str | None = None) -> NotaEmitida | None:
     """Return a note and keep everybody else from changing it until our transaction ends."""
-    return next(iter(await _all(connection, _LOCKED, {"b_emissao": emissao_id})), None)
+    return next(iter(await _all(connection, _LOCKED, {"b_emissao": emissao_id}, conversa)), None)
 
 
-async def in_flight(connection: Connection, empresa_id: int) -> bool:
-    """Tell whether the company's newest emission is still at the authority."""
-    return (await connection.execute(_LATEST, {"b_empresa": empresa_id})).scalar_one_or_none() in _IN_FLIGHT
+async def in_flight(connection: Connection, empresa_id: int, conversa: str) -> bool:
+    """Tell whether the newest emission that this conversation made for the company is still at the authority."""
+    values = {"b_empresa": empresa_id, "b_conversa": conversa}
+    return (await connection.execute(_LATEST, values)).scalar_one_or_none() in _IN_FLIGHT
 
 
 async def referred(connection: Connection, referencia: str, cnpj: str | None) -> list[int]:

@@ -1,4 +1,4 @@
-"""Finds an earlier invoice of the same content."""
+"""Finds what earlier invoices say of a new one: the same content, and the usual amount."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from persistence.db.connection import Connection
 
+LATEST, ENOUGH = 20, 5  # invoices that tell a company's usual amount: so many at most, and at least
 CANDIDATES = 50  # invoices of one amount to one customer that are compared: undecided ones, then the newest
 NEVER = (StatusEmissao.REJEITADO, StatusEmissao.DISPENSADO)  # certainly no invoice
 
@@ -45,6 +46,25 @@ _CANDIDATES = (
     .order_by(_UNDECIDED.desc(), nfse_emissao.c.id.desc())
     .limit(CANDIDATES)
 )
+
+
+_AMOUNTS = (
+    sa.select(nfse_emissao.c.valor_servico)
+    .where(nfse_emissao.c.prestador_id == sa.bindparam("b_emissor"), nfse_emissao.c.status == StatusEmissao.CONCLUIDO)
+    .order_by(nfse_emissao.c.id.desc())
+    .limit(LATEST)
+    .subquery()
+)
+_USUAL = sa.select(
+    sa.func.percentile_disc(sa.literal_column("0.5")).within_group(_AMOUNTS.c.valor_servico).label("valor"),
+    sa.func.count().label("quantas"),
+).select_from(_AMOUNTS)
+
+
+async def usual_amount(connection: Connection, empresa_id: int) -> Decimal | None:
+    """Return the median amount (BRL) of the company's last issued invoices, ``None`` where there are too few."""
+    row = (await connection.execute(_USUAL, {"b_emissor": empresa_id})).one()
+    return row.valor if row.quantas >= ENOUGH else None
 
 
 async def equal_invoice(

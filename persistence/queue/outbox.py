@@ -8,13 +8,15 @@ from datetime import datetime  # noqa: TC003 - part of a record that is built at
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import JSONB, insert
 
 from persistence.db.moments import in_seconds
 from persistence.people.parts import APAGADA
 from persistence.rows.outbox_messages import TIPOS, to_payload
 from persistence.tables import TALVEZ_SAIU, StatusSaida, outbox
 from persistence.versions import literals
+from state_machine.catalogue import messages
+from state_machine.machine.effects import Mensagem
 
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
@@ -54,6 +56,15 @@ class Saida:
 
 # Statements are composed once: that costs more than running them.
 _ENQUEUE = insert(outbox).on_conflict_do_nothing(index_elements=[outbox.c.chave])
+# Of several wordings the one after what the conversation read last; the first one, if that was something else.
+_WORDING = sa.text("""(
+    SELECT f.forma FROM jsonb_array_elements(:b_formas) WITH ORDINALITY AS f(forma, n) ORDER BY f.n <= coalesce((
+        SELECT max(g.n) FROM jsonb_array_elements(:b_formas) WITH ORDINALITY AS g(forma, n) WHERE g.forma->>'texto' = (
+            SELECT o.mensagem->>'texto' FROM outbox o WHERE o.conversa = :b_conversa ORDER BY o.id DESC LIMIT 1
+        )
+    ), 0), f.n LIMIT 1
+)""").bindparams(sa.bindparam("b_formas", type_=JSONB), sa.bindparam("b_conversa", type_=sa.Text))
+_ENQUEUE_WORDED = insert(outbox).values(mensagem=_WORDING)
 
 
 def enqueue(
@@ -71,20 +82,23 @@ def enqueue(
     """Put one message into the transaction that decided it; with ``chave`` a second of the same key is dropped.
 
     ``de`` is who of the staff wrote it, ``resumo_de`` the revision whose summary or readings it shows; ``bloqueia``:
-    later messages wait until it has left.
+    later messages wait until it has left. An answer of ours without a key is never, word for word, what was said last.
     """
     if conversa.startswith(APAGADA):  # late news of an invoice whose person was erased: there is nobody to tell
         return
     values = {
         "conversa": conversa,
-        "mensagem": to_payload(mensagem, de),
         "sessao_id": sessao_id,
         "chave": chave,
         "resumo_de": resumo_de,
         "bloqueia": bloqueia,
         "correlacao": correlacao,
     }
-    connection.later(_ENQUEUE, values)
+    if isinstance(mensagem, Mensagem) and chave is None and de is None:
+        formas = [to_payload(forma) for forma in messages.formas(mensagem)]
+        connection.later(_ENQUEUE_WORDED, {**values, "b_formas": formas, "b_conversa": conversa})
+    else:
+        connection.later(_ENQUEUE, {**values, "mensagem": to_payload(mensagem, de)})
 
 
 # Another version's: it keeps its place, as the messages of its conversation leave in order.

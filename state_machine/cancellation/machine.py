@@ -55,7 +55,10 @@ VIVOS = CONVERSANDO | {E.PENDENTE}
 
 @dataclass(frozen=True, slots=True)
 class NotaEmitida:
-    """An issued note as the user knows it; ``valor`` in BRL, ``documento`` a bare CNPJ or CPF, ``emitida_em`` UTC."""
+    """An issued note as the user knows it; ``valor`` in BRL, ``documento`` a bare CNPJ or CPF, ``emitida_em`` UTC.
+
+    ``feita_por`` is who made it, where that was another conversation than the one that it is told to.
+    """
 
     emissao_id: int
     numero: str
@@ -64,6 +67,7 @@ class NotaEmitida:
     documento: str
     emitida_em: datetime
     status: StatusNota
+    feita_por: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,11 +32,12 @@ CONFERE = "*Cancelo esta nota?* Depois de cancelada, ela não volta."
 
 
 def descreve(nota: NotaEmitida) -> str:
-    """Name a note as its owner knows it: number, value, client, day."""
+    """Name a note as its owner knows it: number, value, client, day, and who made it where that was somebody else."""
     nome = apara(nota.tomador or "", _NOME_MAX)
     cliente = f"{nome} · {formata_documento(nota.documento)}" if nome else formata_documento(nota.documento)
     dia = nota.emitida_em.astimezone(SAO_PAULO)
-    return f"NFS-e {nota.numero} · {formata_brl(nota.valor)} · {cliente} · emitida em {dia:%d/%m/%Y}"
+    quem = f"\n⚠️ Feita por {apara(nota.feita_por, _NOME_MAX)}, em outra conversa." if nota.feita_por else ""
+    return f"NFS-e {nota.numero} · {formata_brl(nota.valor)} · {cliente} · emitida em {dia:%d/%m/%Y}{quem}"
 
 
 def pergunta_motivo(c: Cancelamento) -> Mensagem:

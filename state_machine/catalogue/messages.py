@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from state_machine.invoice.field_table import FIELDS
@@ -11,7 +12,7 @@ from state_machine.machine.effects import Botao, Mensagem
 from state_machine.machine.states import Estado
 from state_machine.values.documents import formata_documento
 from state_machine.values.money import formata_brl
-from state_machine.values.text_length import apara
+from state_machine.values.text_length import TEXTO_COM_BOTOES_MAX, TEXTO_MAX, apara, tamanho
 
 if TYPE_CHECKING:
     from state_machine.machine.session import Sessao
@@ -23,11 +24,31 @@ APAGADA = "*Você apagou uma mensagem: tirei da nota o que só ela dizia.*\nConf
 _EXEMPLO = "_nota de 1.500 para 12.345.678/0001-95, consultoria de marketing_"  # a textbook CNPJ
 
 
+_REPETINDO = "_Repetindo:_ "
+
+
+def formas(mensagem: Mensagem) -> tuple[Mensagem, ...]:
+    """Return the wordings of a message, of which no two are equal; the last one says that it repeats.
+
+    Each fits where the first one fits.
+    """
+    textos = (mensagem.texto, *mensagem.outras)
+    limite = TEXTO_COM_BOTOES_MAX if mensagem.botoes else TEXTO_MAX
+    resto = mensagem.texto
+    if tamanho(_REPETINDO + resto) > limite:
+        resto = apara(resto.partition("\n")[2] or resto, limite - tamanho(_REPETINDO))  # the heading goes first
+    return tuple(replace(mensagem, texto=texto, outras=()) for texto in dict.fromkeys((*textos, _REPETINDO + resto)))
+
+
 def saudacao() -> Mensagem:
     """Greet and say the one thing that can be done here."""
     return Mensagem(
         "Oi! Eu emito sua nota de serviço por aqui. Me manda o CNPJ ou CPF do cliente, o valor e o serviço, "
-        f"tudo junto ou um de cada vez. Por exemplo:\n{_EXEMPLO}"
+        f"tudo junto ou um de cada vez. Por exemplo:\n{_EXEMPLO}",
+        outras=(
+            f"Para fazer uma nota, me manda assim:\n{_EXEMPLO}",
+            "Se preferir falar com alguém, escreve _falar com uma pessoa_. Para uma nota: cliente, valor e serviço.",
+        ),
     )
 
 
@@ -39,7 +60,11 @@ def ajuda() -> Mensagem:
         "2. Eu mostro um resumo. Só emito depois do seu *Confirmar*.\n"
         "3. Quando a nota sai, te mando o PDF e o XML.\n\n"
         "Para mudar algo, é só dizer: _na verdade é 1.800_. Para desistir: _cancela_.\n\n"
-        "Das notas que já saíram: _status_, _minhas notas_, _segunda via_ e _cancelar nota 123_."
+        "Das notas que já saíram: _status_, _minhas notas_, _segunda via_ e _cancelar nota 123_.",
+        outras=(
+            f"Em resumo: me manda cliente, valor e serviço ({_EXEMPLO}), confere e toca em *Confirmar*.",
+            "Se ainda ficou dúvida, escreve _falar com uma pessoa_ ou me pergunta com outras palavras.",
+        ),
     )
 
 
@@ -49,6 +74,7 @@ def o_que_muda(sessao: Sessao) -> Mensagem:
         "O que eu mudo? Me manda só a informação certa: o CNPJ ou CPF, o valor ou o serviço. "
         "O resto continua guardado.",
         (botao_cancelar(sessao),),
+        outras=("Me manda só o certo, por exemplo _o valor é 1.800_ ou _o serviço é mentoria_.",),
     )
 
 
@@ -147,7 +173,9 @@ def ja_existe_igual(sessao: Sessao) -> Mensagem:
 
 def lembrete(sessao: Sessao) -> Mensagem:
     """Repeat the summary after words that changed nothing, or a yes written before it was shown."""
-    return resumo(sessao, "*Está tudo pronto, só falta você confirmar.*")
+    outros = ("*Segue o mesmo resumo: ainda não emiti.*", "*Sem mudança. Para emitir, toca em Confirmar.*")
+    mensagem = resumo(sessao, "*Está tudo pronto, só falta você confirmar.*")
+    return replace(mensagem, outras=tuple(resumo(sessao, titulo).texto for titulo in outros))
 
 
 def cancelada(sessao: Sessao) -> Mensagem:
@@ -251,9 +279,23 @@ def duas_notas(numero: str, outras: tuple[str, ...]) -> Mensagem:
 
 def so_texto(tipo: str) -> Mensagem:
     """Kind answer to what has no words in it."""
+    return Mensagem(
+        f"{_nao_leio(tipo)} Me escreve o CNPJ ou CPF do cliente, o valor e o serviço?",
+        outras=("Também não consigo ler essa. Por aqui, só texto.",),
+    )
+
+
+def so_texto_em_aberto(tipo: str) -> Mensagem:
+    """The same while an invoice is being made: what is open stands below."""
+    return Mensagem(
+        f"{_nao_leio(tipo)} Me escreve o que era? O que você já mandou continua guardado.",
+        outras=("Também não consigo ler essa. Por aqui, só texto.",),
+    )
+
+
+def _nao_leio(tipo: str) -> str:
     nome = {"audio": "áudio", "image": "foto", "document": "documento", "video": "vídeo"}.get(tipo)
-    inicio = f"Ainda não consigo ler {nome} por aqui." if nome else "Essa mensagem eu não consigo ler."
-    return Mensagem(f"{inicio} Me escreve o CNPJ ou CPF do cliente, o valor e o serviço?")
+    return f"Ainda não consigo ler {nome} por aqui." if nome else "Essa mensagem eu não consigo ler."
 
 
 def desconhecido() -> Mensagem:
@@ -285,7 +327,8 @@ def em_andamento() -> Mensagem:
     """Words while the last invoice is at the authority."""
     return Mensagem(
         "Sua nota está em emissão; assim que a prefeitura responder, eu te mando aqui. "
-        "Se quiser fazer outra enquanto isso, é só me mandar os dados."
+        "Se quiser fazer outra enquanto isso, é só me mandar os dados.",
+        outras=("Ainda com a prefeitura; te aviso assim que sair.",),
     )
 
 
@@ -298,19 +341,35 @@ def nada_a_confirmar() -> Mensagem:
     """A yes, no or small talk when no invoice is open."""
     return Mensagem(
         "Não há nota aberta esperando você, e não mudei nada. Para uma nova nota, me manda o CNPJ ou CPF, o valor e o "
-        "serviço. Das que já saíram, sei responder _status_, _minhas notas_, _segunda via_ e _cancelar nota 123_."
+        "serviço. Das que já saíram, sei responder _status_, _minhas notas_, _segunda via_ e _cancelar nota 123_.",
+        outras=(
+            f"Continua sem nota aberta. Para começar uma, me manda assim:\n{_EXEMPLO}",
+            "Nada aberto por aqui. Escreve _ajuda_ para ver o que eu faço, ou _falar com uma pessoa_.",
+        ),
     )
 
 
-_INSTRUCOES = {"retencao": "reter impostos na nota", "observacao": "colocar observação na nota"}
+_INSTRUCOES = {
+    "retencao": "reter impostos na nota",
+    "observacao": "colocar observação na nota",
+    "desconto": "destacar desconto na nota: ela sai pelo valor final",
+    "exterior": "emitir para cliente de fora do Brasil",
+    "codigo": "mudar o código do serviço: a nota sai com o que está no cadastro da empresa",
+    "aliquota": "mudar a alíquota: a nota sai com a que está no cadastro da empresa",
+    "periodo": "emitir com mais de um mês de competência",
+}
 
 
-def instrucao_fiscal(qual: str) -> Mensagem:
-    """Something is asked of the invoice that we cannot do yet; ``qual`` is ``retencao`` or ``observacao``."""
+def instrucao_fiscal(qual: str | None) -> Mensagem:
+    """Something is asked of the invoice that we cannot do yet; ``qual`` is a value of ``Instrucao``, where known."""
+    oque = _INSTRUCOES[qual] if qual else "fazer isso na nota"
     return Mensagem(
-        f"*Ainda não sei {_INSTRUCOES[qual]}, e não emiti nada.* Se precisa disso, emita esta por outro caminho. "
+        f"*Ainda não sei {oque}, e não emiti nada.* Se precisa disso, emita esta por outro caminho. "
         "Para seguir sem isso, me manda os dados que faltam ou escreve _sim_: eu mostro o resumo, e só emito com o "
-        "*Confirmar* dele. Para desistir, escreve _cancela_."
+        "*Confirmar* dele. Para desistir, escreve _cancela_.",
+        outras=(
+            "Isso eu continuo sem saber fazer, e não emiti nada. _sim_ mostra o resumo sem isso; _cancela_ desiste.",
+        ),
     )
 
 

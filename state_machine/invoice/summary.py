@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from state_machine.invoice.field_table import FIELDS, FieldKind
@@ -13,7 +14,7 @@ from state_machine.values.money import formata_brl, por_extenso
 from state_machine.values.text_length import TEXTO_COM_BOTOES_MAX, apara, tamanho
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from state_machine.invoice.draft import Rascunho
     from state_machine.machine.session import Sessao
@@ -45,6 +46,27 @@ def resumo(sessao: Sessao, titulo: str = CONFERE) -> Mensagem:
     resta = TEXTO_COM_BOTOES_MAX - tamanho("\n".join([*antes, "Serviço: ", *depois]))
     servico = _servico(rascunho.validado(Campo.DESCRICAO) or "", min(resta, _SERVICO_MAX))
     return Mensagem("\n".join([*antes, f"Serviço: {servico}", *depois]), _botoes(sessao))
+
+
+_GUARDADA = "A nota que estamos fazendo continua guardada, sem mudança. Escreve _resumo_ para ver."
+
+
+def com_resumo(sessao: Sessao, mensagem: Mensagem) -> Mensagem:
+    """Put the summary under an answer; where it has buttons of its own, or both do not fit, say that it is kept.
+
+    A summary never shows less because of the answer above it.
+    """
+    if mensagem.botoes:
+        return _cada(mensagem, lambda texto: f"{texto}\n\n{_GUARDADA}")
+    inteiro = resumo(sessao, "").texto.lstrip("\n")
+    textos = (mensagem.texto, *mensagem.outras)
+    if len("\n\n") + tamanho(inteiro) + max(map(tamanho, textos)) > TEXTO_COM_BOTOES_MAX:
+        return _cada(mensagem, lambda texto: f"{texto}\n\n{_GUARDADA}")
+    return replace(_cada(mensagem, lambda texto: f"{texto}\n\n{inteiro}"), botoes=_botoes(sessao))
+
+
+def _cada(mensagem: Mensagem, feito: Callable[[str], str]) -> Mensagem:
+    return replace(mensagem, texto=feito(mensagem.texto), outras=tuple(map(feito, mensagem.outras)))
 
 
 def _botoes(sessao: Sessao) -> tuple[Botao, ...]:

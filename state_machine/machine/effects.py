@@ -32,11 +32,15 @@ class Opcao:
 
 @dataclass(frozen=True, slots=True)
 class Mensagem:
-    """One message to the user: WhatsApp-formatted text, and up to three buttons or a list of up to ten rows."""
+    """One message to the user: WhatsApp-formatted text, and up to three buttons or a list of up to ten rows.
+
+    ``outras`` say the same in other, shorter words, for when the text would be what the person read last.
+    """
 
     texto: str
     botoes: tuple[Botao, ...] = ()
     lista: tuple[Opcao, ...] = ()
+    outras: tuple[str, ...] = ()
 
     @property
     def ids(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime  # noqa: TC003 - events are stored with their times
+from decimal import Decimal  # noqa: TC003 - likewise
 
 from state_machine.invoice.draft import Cadastro, Rascunho  # noqa: TC001 - likewise
 from state_machine.invoice.equal_invoice import NotaIgual  # noqa: TC001 - likewise
@@ -25,7 +26,7 @@ class Abriu:
 class Informou:
     """The user said something about the invoice; ``cadastro`` is the register's word on a document in it.
 
-    ``escritas`` are the messages that were read together, oldest first.
+    ``escritas`` are the messages that were read together, oldest first; ``comum`` is the company's usual amount in BRL.
     """
 
     candidates: tuple[Candidate, ...] = ()
@@ -33,6 +34,7 @@ class Informou:
     clear: frozenset[Campo] = frozenset()
     cadastro: Cadastro | None = None
     escritas: tuple[Escrita, ...] = ()
+    comum: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +91,12 @@ class PediuAjuda:
     """The user asked something that changes no invoice; ``resposta`` answers it, ``None``: what can be done here.
 
     ``retem``: it asked for something that the invoice would lack, so that no summary shown so far may be confirmed.
+    ``aberto``: the answer ends with what is open, the question or the summary.
     """
 
     resposta: Mensagem | None = None
     retem: bool = False
+    aberto: bool = False
 
 
 @dataclass(frozen=True, slots=True)

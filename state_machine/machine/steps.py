@@ -10,12 +10,15 @@ from state_machine.catalogue import questions
 from state_machine.catalogue.choices import duvidosos, unica_leitura
 from state_machine.invoice.draft import difere
 from state_machine.invoice.fields import Campo
-from state_machine.invoice.summary import resumo
+from state_machine.invoice.sanity import cautela
+from state_machine.invoice.summary import CONFERE, TITULO_MAX, resumo
 from state_machine.machine.effects import Decision, Efeito, GravarSnapshot, Mensagem, Responder
 from state_machine.machine.states import REASON_ON_ENTRY, Estado
+from state_machine.values.text_length import tamanho
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from decimal import Decimal
 
     from state_machine.invoice.draft import Rascunho
     from state_machine.machine.session import Sessao
@@ -54,8 +57,13 @@ def _entrou(sessao: Sessao, *efeitos: Efeito) -> Decision:
     return Decision(sessao, (GravarSnapshot(sessao.snapshot_reason), *efeitos))
 
 
-def com_rascunho(sessao: Sessao, rascunho: Rascunho, agora: datetime, *, titulo: str | None = None) -> Decision:
-    """Go where the data lead: to the summary when all stands, else to the next question."""
+def com_rascunho(
+    sessao: Sessao, rascunho: Rascunho, agora: datetime, *, titulo: str | None = None, comum: Decimal | None = None
+) -> Decision:
+    """Go where the data lead: to the summary when all stands, else to the next question.
+
+    ``comum``: the company's usual amount in BRL, beside which a far greater one is pointed out.
+    """
     antes, mudou = sessao.rascunho, difere(sessao.rascunho, rascunho)
     campos: dict[str, Any] = {
         "rascunho": rascunho,
@@ -82,5 +90,9 @@ def com_rascunho(sessao: Sessao, rascunho: Rascunho, agora: datetime, *, titulo:
         resumos=sessao.resumos + (mudou or not sessao.resumos),
         **campos,
     )
-    titulo = titulo or anuncio.titulo(antes, rascunho)
-    return _entrou(sessao, Responder(resumo(sessao, titulo) if titulo else resumo(sessao)))
+    titulo = titulo or anuncio.titulo(antes, rascunho) or CONFERE
+    aviso = cautela(rascunho, agora, comum)
+    if aviso:
+        junto = f"{aviso}\n{titulo}"
+        titulo = junto if tamanho(junto) <= TITULO_MAX else f"{aviso}\n{CONFERE}"
+    return _entrou(sessao, Responder(resumo(sessao, titulo)))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from state_machine.catalogue import acts, messages, questions
 from state_machine.catalogue import announcement as anuncio
-from state_machine.catalogue import messages, questions
 from state_machine.catalogue.choices import unica_leitura
 from state_machine.invoice.draft import (
     StatusCampo,
@@ -61,7 +61,7 @@ def abre(sessao: Sessao, evento: Abriu, agora: datetime) -> Decision:
 
 def informa(sessao: Sessao, evento: Informou, agora: datetime) -> Decision:
     """Merge what was said, with the register's word on the document."""
-    return com_rascunho(sessao, _somado(sessao.rascunho, evento), agora)
+    return com_rascunho(sessao, _somado(sessao.rascunho, evento), agora, comum=evento.comum)
 
 
 def _somado(rascunho: Rascunho, evento: Informou) -> Rascunho:
@@ -198,12 +198,15 @@ def ajuda(sessao: Sessao, evento: PediuAjuda, _agora: datetime) -> Decision:
     """Answer what was asked, else say how it works; the buttons of what is no longer wanted as it was stop issuing."""
     if evento.retem:
         sessao = replace(sessao, revisao=sessao.revisao + 1)
-    return diz(sessao, evento.resposta or messages.ajuda())
+    resposta = evento.resposta or messages.ajuda()
+    return diz(sessao, acts.em_aberto(sessao, resposta) if evento.aberto else resposta)
 
 
 def so_texto(sessao: Sessao, evento: MandouArquivo, _agora: datetime) -> Decision:
-    """Ask for words instead of a file."""
-    return diz(sessao, messages.so_texto(evento.tipo))
+    """Ask for words instead of a file; what is open stays, and is shown."""
+    if sessao.estado is Estado.COLETA:
+        return diz(sessao, messages.so_texto(evento.tipo))
+    return diz(sessao, acts.em_aberto(sessao, messages.so_texto_em_aberto(evento.tipo)))
 
 
 def perde(sessao: Sessao, _evento: PerdeuMensagem, _agora: datetime) -> Decision:

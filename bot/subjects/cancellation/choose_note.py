@@ -1,4 +1,4 @@
-"""Finds which issued note a request means, among the company's own; asks when several fit."""
+"""Finds which issued note a request means: this conversation's first, then the company's; asks when several fit."""
 
 from __future__ import annotations
 
@@ -19,18 +19,20 @@ Escolha = NotaEmitida | tuple[NotaEmitida, ...]
 """The one note that is meant, or those that fit: none, or several."""
 
 
-async def choose(connection: Connection, empresa_id: int, pedido: Pedido) -> Escolha:
+async def choose(connection: Connection, empresa_id: int, pedido: Pedido, conversa: str) -> Escolha:
     """Return what the request names; a client's name counts only among notes that stand."""
     match pedido:
         case PorNumero(numero):
-            found = await issued.by_number(connection, empresa_id, numero)
+            found = await issued.by_number(connection, empresa_id, numero, conversa)
         case PorValor(valor):
-            found = await issued.by_value(connection, empresa_id, valor)
+            found = await issued.by_value(connection, empresa_id, valor, conversa)
         case PorCliente(nome):
-            notas = _standing(await issued.recent(connection, empresa_id))
+            notas = _standing(await issued.recent(connection, empresa_id, conversa))
             found = [notas[place] for place in similar(nome, [nota.tomador for nota in notas])]
         case Ultima():
-            found = (await issued.recent(connection, empresa_id))[:1]
+            notas = await issued.recent(connection, empresa_id, conversa)
+            minhas = [nota for nota in notas if nota.feita_por is None]
+            found = (minhas or notas)[:1]  # "the one I just made" is this person's, not the company's newest
         case Qual():
             return ()
         case _:
@@ -38,11 +40,11 @@ async def choose(connection: Connection, empresa_id: int, pedido: Pedido) -> Esc
     return found[0] if len(found) == 1 else tuple(found)
 
 
-async def ask_which(connection: Connection, empresa_id: int, pedido: Pedido, cabem: Escolha) -> Mensagem:
+async def ask_which(connection: Connection, empresa_id: int, pedido: Pedido, cabem: Escolha, conversa: str) -> Mensagem:
     """Ask which of those that fit; of none, say so and show the last ones."""
     if isinstance(cabem, tuple) and cabem:
         return textos.qual_nota(cabem)
-    return textos.qual_nota(_standing(await issued.recent(connection, empresa_id)), _named(pedido))
+    return textos.qual_nota(_standing(await issued.recent(connection, empresa_id, conversa)), _named(pedido))
 
 
 def _standing(notas: list[NotaEmitida]) -> list[NotaEmitida]:

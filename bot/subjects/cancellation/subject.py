@@ -145,7 +145,7 @@ class Cancellation:
                 return True
             if isinstance(pedido, Qual):
                 return False
-            found = await choose(connection, empresa.id, pedido)
+            found = await choose(connection, empresa.id, pedido, conversa)
         if isinstance(pedido, PorCliente) and similar(pedido.nome, [draft.rascunho.tomador_nome]):
             return False
         return found != ()

@@ -100,16 +100,16 @@ class Talk:
         return await self._event(alvo, evento)
 
     async def _asked(self, pedido: Pedido) -> Mensagem | None:
-        if isinstance(pedido, Ultima) and await issued.in_flight(self._connection, self._empresa.id):
+        if isinstance(pedido, Ultima) and await issued.in_flight(self._connection, self._empresa.id, self._conversa):
             return textos.ainda_em_emissao()
-        escolha = await choose(self._connection, self._empresa.id, pedido)
+        escolha = await choose(self._connection, self._empresa.id, pedido, self._conversa)
         if isinstance(escolha, tuple):
-            return await ask_which(self._connection, self._empresa.id, pedido, escolha)
+            return await ask_which(self._connection, self._empresa.id, pedido, escolha, self._conversa)
         return await self._open(escolha)
 
     async def _open(self, nota: NotaEmitida) -> Mensagem | None:
         """Begin with this note, in the place of whatever else is being asked about it or here."""
-        atual = await issued.locked(self._connection, nota.emissao_id)
+        atual = await issued.locked(self._connection, nota.emissao_id, self._conversa)
         if atual is None or atual.status is StatusNota.CANCELADO:
             return textos.ja_cancelada(atual or nota)
         if atual.status is StatusNota.CANCELAMENTO_PENDENTE:

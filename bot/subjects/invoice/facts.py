@@ -7,17 +7,26 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from persistence.fiscal import attempts
-from persistence.fiscal.repeats import equal_invoice
+from persistence.fiscal.repeats import equal_invoice, usual_amount
 from persistence.queue import outbox
 from state_machine.catalogue import messages
 from state_machine.invoice.fields import Campo
-from state_machine.machine.events import Confirmou, Conversou, MudouEmissor, NaoQuisMais, PediuAjuda, QuisAinda
+from state_machine.machine.events import (
+    Confirmou,
+    Conversou,
+    Informou,
+    MudouEmissor,
+    NaoQuisMais,
+    PediuAjuda,
+    QuisAinda,
+)
 from state_machine.machine.states import Estado
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from persistence.db.connection import Connection
+    from persistence.db.engine import Database
     from persistence.people.companies import Empresa
     from state_machine.machine.events import Evento
     from state_machine.machine.session import Sessao
@@ -77,6 +86,14 @@ async def as_seen(connection: Connection, sessao: Sessao, evento: Evento, repeat
     valor = sessao.rascunho.valor_servico
     igual = await equal_invoice(connection, sessao.empresa_id, sessao.sessao_id, documento, valor, descricao, repeat)
     return replace(evento, igual=igual)
+
+
+async def as_usual(database: Database, empresa_id: int, evento: Evento) -> Evento:
+    """Return words that name an amount with the company's usual one; any other event as it is."""
+    if not isinstance(evento, Informou) or not any(c.campo is Campo.VALOR for c in evento.candidates):
+        return evento
+    async with database.alone() as connection:
+        return replace(evento, comum=await usual_amount(connection, empresa_id))
 
 
 def as_unnumbered(eventos: Sequence[Evento]) -> list[Evento]:

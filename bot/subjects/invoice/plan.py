@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from bot.conversation.inbound import SILENT, Apagada, Edicao, Outro, Palavras, Toque
+from bot.subjects.invoice.acts import answer_to
 from bot.subjects.invoice.requests import answer
 from bot.subjects.invoice.words import asked, informs, said
 from extractor.contract import Extraction, Intent
 from extractor.requests.requests import Pedido, RequestKind
-from extractor.requests.unserved import instruction
 from state_machine.catalogue import messages
 from state_machine.catalogue import requests as pedidos
 from state_machine.invoice.field_table import field_named
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from bot.conversation.inbound import Entrada
-    from extractor.requests.unserved import Instrucao
+    from bot.subjects.invoice.acts import ActAnswer
     from persistence.conversations.edits import Mudanca, Ouvida
     from state_machine.catalogue.requests import NotaListada
     from state_machine.machine.session import Sessao
@@ -58,15 +58,28 @@ RECENT = timedelta(hours=24)  # for so long a rejected or expired session is wha
 class Plano:
     """What a turn will do: ``eventos`` to ``alvo`` (``None``: a new session), or just an answer, or silence.
 
-    ``origem`` is the ended session that a new one takes over from; ``arquivo`` is a document that was asked for.
+    ``origem`` is the ended session that a new one takes over from; ``arquivos`` are documents that were asked for.
     """
 
     eventos: tuple[Evento, ...] = ()
     alvo: Sessao | None = None
     resposta: Mensagem | None = None
     origem: str | None = None
-    arquivo: EnviarArquivo | None = None
+    arquivos: tuple[EnviarArquivo, ...] = ()
 
+
+# What a button says to its session, where that is the same whatever it carries.
+_PRESSED: dict[str, Evento] = {
+    "corrigir": PediuCorrecao(),
+    "cancelar": Cancelou(),
+    "querer": QuisAinda(),
+    "desistir": NaoQuisMais(),
+    "errado_cliente": Informou(clear=frozenset({Campo.DOCUMENTO})),
+    "errado_valor": Informou(clear=frozenset({Campo.VALOR})),
+    "errado_servico": Informou(clear=frozenset({Campo.DESCRICAO})),
+}
+
+_FILES: tuple[Literal["pdf", "xml"], ...] = ("pdf", "xml")
 
 # What people decide about an invoice: its answer is never held back.
 _DECISIONS = (Confirmou, Escolheu, Cancelou, Negou, PediuCorrecao, QuisAinda, NaoQuisMais)
@@ -133,8 +146,8 @@ async def plan(
             return await _edited(entrada, leitura, memory, agora)
         case Apagada(original):
             return await _deleted(original, memory)
-        case Palavras(texto) if leitura is not None and (instrucao := instruction(texto)):
-            return await _instructed(instrucao, said(entrada, leitura, proprias), memory, agora)
+        case Palavras() if leitura and (resposta := await answer_to(entrada, leitura, memory, agora, RECENT)):
+            return await _acted(resposta, said(entrada, leitura, proprias), memory, agora)
         case Palavras() if leitura is not None and (pedido := asked(entrada, leitura, proprias, memory.ativa)):
             return await _requested(pedido, memory, agora)
         case Palavras() if leitura is not None:
@@ -150,35 +163,37 @@ async def plan(
             raise AssertionError("words without a reading")
 
 
-async def _instructed(instrucao: Instrucao, evento: Evento, memory: Memory, agora: datetime) -> Plano:
-    """Take the data that came with it, say what cannot be done, and have no summary confirmed that lacks it."""
-    dito = messages.instrucao_fiscal(instrucao.value)
-    if isinstance(evento, Cancelou):
-        return Plano((evento,), memory.ativa) if memory.ativa else await _out_of_the_blue(evento, memory, agora)
-    aviso = PediuAjuda(dito, retem=True)
+async def _acted(resposta: ActAnswer, evento: Evento, memory: Memory, agora: datetime) -> Plano:
+    """Answer an act; data are taken before the answer where its row says so, and nothing else ever happens."""
+    linha = resposta.linha
+    aviso = PediuAjuda(resposta.mensagem, retem=linha.retem, aberto=linha.aberto)
+    toma = linha.dados and isinstance(evento, Informou)
     if memory.ativa:
-        return Plano((evento, aviso) if isinstance(evento, Informou) else (aviso,), memory.ativa)
-    if not isinstance(evento, Informou):
-        return Plano(resposta=dito)
+        return Plano((evento, aviso) if toma else (aviso,), memory.ativa)
+    if not toma:
+        return Plano(resposta=resposta.mensagem)
     plano = await _out_of_the_blue(evento, memory, agora)
     return replace(plano, eventos=(*plano.eventos, aviso)) if plano.eventos else plano
 
 
-async def _requested(pedido: Pedido, memory: Memory, agora: datetime) -> Plano:
+async def _requested(pedido: Pedido, memory: Memory, agora: datetime | None) -> Plano:
     """Answer a request beside whatever is open: the draft stays, and a later yes answers no summary any more."""
     if pedido.tipo is RequestKind.RETOMAR:
         ultima, quando = await memory.latest() or (None, None)
         if memory.ativa:
             return Plano((Conversou(),), memory.ativa)
-        if ultima and quando and agora - quando < RECENT and ultima.estado in TAKEN_UP:
+        if ultima and quando and agora and agora - quando < RECENT and ultima.estado in TAKEN_UP:
             return await _take_up(ultima, memory)
     resposta = await answer(pedido, memory)
-    arquivo = resposta if isinstance(resposta, EnviarArquivo) else None
+    arquivos: tuple[EnviarArquivo, ...] = (resposta,) if isinstance(resposta, EnviarArquivo) else ()
+    if pedido.tipo is RequestKind.EMAIL:
+        copias = [await answer(Pedido(RequestKind.SEGUNDA_VIA, formato=formato), memory) for formato in _FILES]
+        arquivos = tuple(copia for copia in copias if isinstance(copia, EnviarArquivo))
     if memory.ativa is None:
         texto = None if isinstance(resposta, EnviarArquivo) else pedidos.mensagem(resposta, em_aberto=False)
-        return Plano(resposta=texto, arquivo=arquivo)
-    texto = pedidos.mensagem("O PDF está indo." if isinstance(resposta, EnviarArquivo) else resposta, em_aberto=True)
-    return Plano((PediuAjuda(texto),), memory.ativa, arquivo=arquivo)
+        return Plano(resposta=texto, arquivos=arquivos)
+    dito = f"O {resposta.formato.upper()} está indo." if isinstance(resposta, EnviarArquivo) else resposta
+    return Plano((PediuAjuda(pedidos.mensagem(dito, em_aberto=True)),), memory.ativa, arquivos=arquivos)
 
 
 async def _edited(edicao: Edicao, leitura: Extraction | None, memory: Memory, agora: datetime) -> Plano:
@@ -225,27 +240,19 @@ async def _deleted(original: str, memory: Memory) -> Plano:
 
 
 async def _pressed(toque: Toque, memory: Memory) -> Plano:
+    if toque.acao == "pessoa":
+        return await _requested(Pedido(RequestKind.ATENDENTE), memory, None)
     ativa = memory.ativa
     sessao = ativa if ativa and ativa.sessao_id == toque.sessao_id else await memory.load(toque.sessao_id)
     if sessao is None:  # not of this conversation: a forged or very old button
         return Plano((Conversou(),), ativa) if ativa else Plano(resposta=messages.nada_a_confirmar())
+    if toque.acao in _PRESSED:
+        return Plano((_PRESSED[toque.acao],), sessao)
     match toque.acao:
         case "confirmar":
             return Plano((Confirmou(toque.revisao if toque.revisao is not None else -1),), sessao)
-        case "corrigir":
-            return Plano((PediuCorrecao(),), sessao)
-        case "cancelar":
-            return Plano((Cancelou(),), sessao)
-        case "querer":
-            return Plano((QuisAinda(),), sessao)
-        case "desistir":
-            return Plano((NaoQuisMais(),), sessao)
         case "usar" | "outro":
             return Plano((_chosen(toque),), sessao)
-        case "pessoa":
-            resposta = await answer(Pedido(RequestKind.ATENDENTE), memory)
-            texto = pedidos.mensagem(str(resposta), em_aberto=ativa is not None)
-            return Plano((PediuAjuda(texto),), ativa) if ativa else Plano(resposta=texto)
         case _:
             return await _take_up(sessao, memory)
 

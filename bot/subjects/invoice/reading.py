@@ -9,7 +9,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from bot.conversation.inbound import Edicao, Outro, Palavras, joined
 from bot.subjects.invoice.facts import CLOCKS_APART
-from extractor.contract import Context, Extraction
+from extractor.contract import Ato, Context, Extraction
+from extractor.requests.several import split
 from extractor.requests.unserved import without as without_unserved
 from state_machine.catalogue.choices import unica_leitura
 from state_machine.invoice.draft import sem_editada
@@ -96,6 +97,9 @@ async def read(
         proprios=frozenset({empresa.cnpj}),
         conversa=conversa,
     )
+    several = split(texto)
+    if several:  # one at a time: the first is read as if it stood alone
+        return replace(await extractor.extract(without_unserved(several[0]), contexto), ato=Ato.VARIAS)
     return await extractor.extract(without_unserved(texto), contexto)
 
 

@@ -30,7 +30,9 @@ async def answer(pedido: Pedido, memory: Notes) -> str | EnviarArquivo:
     match pedido.tipo:
         case RequestKind.SEGUNDA_VIA:
             achadas = await memory.notes(1, numero=pedido.numero)
-            return pedidos.segunda_via(achadas[0]) if achadas else pedidos.sem_nota(pedido.numero)
+            return pedidos.segunda_via(achadas[0], pedido.formato) if achadas else pedidos.sem_nota(pedido.numero)
+        case RequestKind.EMAIL:
+            return pedidos.sem_email() if await memory.notes(1) else pedidos.sem_nota(None)
         case RequestKind.MINHAS_NOTAS:
             return pedidos.minhas_notas(await memory.notes(LISTADAS))
         case RequestKind.STATUS:

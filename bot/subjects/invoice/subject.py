@@ -15,7 +15,7 @@ from bot.conversation.memory import ConversationMemory
 from bot.conversation.session_events import replanned
 from bot.conversation.subject import one_row
 from bot.loops.jobs import Deadline
-from bot.subjects.invoice.facts import as_issued_by, as_seen, as_stopped, as_unnumbered, is_yes, needs_right
+from bot.subjects.invoice.facts import as_issued_by, as_seen, as_stopped, as_unnumbered, as_usual, is_yes, needs_right
 from bot.subjects.invoice.plan import Plano, decides, plan
 from bot.subjects.invoice.reading import Reader, as_it_stands
 from bot.subjects.invoice.staff_orders import StaffOrders
@@ -62,7 +62,10 @@ class Invoice:
 
     shows_reading = True
     actions = frozenset(
-        {"confirmar", "corrigir", "cancelar", "refazer", "querer", "desistir", "usar", "outro", "pessoa"}
+        {
+            *("confirmar", "corrigir", "cancelar", "refazer", "querer", "desistir", "usar", "outro", "pessoa"),
+            *("errado_cliente", "errado_valor", "errado_servico"),
+        }
     )
     deadlines: tuple[Deadline, ...] = (
         Deadline(
@@ -95,6 +98,8 @@ class Invoice:
         plano = await self._planned(turn, ativa)
         voz = Voice.SPEAK if decides(turn.chegada.entrada, plano) else await turn.voice()
         eventos = [await self._with_register(evento, plano.alvo) for evento in plano.eventos]
+        if turn.conversa.empresa:
+            eventos = [await as_usual(self._r.database, turn.conversa.empresa.id, evento) for evento in eventos]
         agora = turn.clock.now()  # a model or the register may have taken their time
         sessao = None
         async with self._r.committing(turn) as connection:
@@ -182,10 +187,10 @@ class Invoice:
         if plano.resposta and not beside and voz is not Voice.SILENT:
             mensagem = plano.resposta if voz is Voice.SPEAK else messages.devagar()
             outbox.enqueue(connection, conversa=conversa, mensagem=mensagem, correlacao=correlacao)
-        if plano.arquivo and voz is Voice.SPEAK:  # a key of this very request: asked again, it is sent again
-            key = f"pedido:{turn.chegada.ids[-1]}"
+        for arquivo in plano.arquivos if voz is Voice.SPEAK else ():
+            key = f"pedido:{turn.chegada.ids[-1]}:{arquivo.formato}"  # of this very request: asked again, sent again
             outbox.enqueue(
-                connection, conversa=conversa, mensagem=plano.arquivo, chave=key, bloqueia=False, correlacao=correlacao
+                connection, conversa=conversa, mensagem=arquivo, chave=key, bloqueia=False, correlacao=correlacao
             )
 
     async def _remember(self, sessao: Sessao, plano: Plano) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from extractor.contract import Intent
+from extractor.contract import Ato, Intent
 from extractor.requests.requests import Pedido, RequestKind, read_request
 from state_machine.machine.events import (
     Cancelou,
@@ -44,11 +44,11 @@ def informs(leitura: Extraction) -> bool:
 def _event(leitura: Extraction, entrada: Palavras) -> Evento:
     informing = informs(leitura)
     match leitura.intent:
-        case Intent.CONFIRMAR if not informing:
+        case Intent.CONFIRMAR if not informing and leitura.ato in {None, Ato.CONFIRMA}:
             return Confirmou(None, entrada.escrita_em)
-        case Intent.NEGAR if not informing:
+        case Intent.NEGAR if not informing and leitura.ato in {None, Ato.RECUSA}:
             return Negou()
-        case Intent.CANCELAR:
+        case Intent.CANCELAR if leitura.ato in {None, Ato.RECUSA}:
             return Cancelou()
         case Intent.AJUDA if not informing:
             return PediuAjuda()

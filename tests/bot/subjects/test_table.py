@@ -7,7 +7,7 @@ from pathlib import Path
 from bot.subjects.table import SUBJECTS, jobs
 
 ROOT = Path(__file__).parents[3]
-BUTTON = re.compile(r'\bBotao\(f"(\w+):')
+BUTTON = re.compile(r'\bBotao\(f?"(\w+):')
 
 
 def test_every_button_of_the_catalogue_is_of_one_subject() -> None:

@@ -6,14 +6,18 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import pytest_asyncio
+import sqlalchemy as sa
 
 from persistence.db.engine import Database
 from persistence.fiscal import issued
+from persistence.tables import nfse_emissao, session_snapshot
 from state_machine.cancellation.machine import StatusNota
 from tests.stored_work import clear, emission, note, row
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from persistence.db.connection import Connection
 
 VALOR = Decimal("1500.00")
 
@@ -39,6 +43,14 @@ async def issue(database: Database, id_externo: str) -> tuple[int, int]:
     return (await row(database, "nfse_emissao", stored))["prestador_id"], stored
 
 
+async def speaks(connection: Connection, empresa_id: int) -> str:
+    """The conversation in which a company issued."""
+    of_session = nfse_emissao.c.session_id == session_snapshot.c.id
+    statement = sa.select(session_snapshot.c.conversa).join(nfse_emissao, of_session)
+    conversa = await connection.scalar(statement.where(nfse_emissao.c.prestador_id == empresa_id))
+    return str(conversa)
+
+
 async def test_a_note_is_found_by_its_own_company_only(database: Database) -> None:
     """By number, amount, age or its own id; two companies have notes of the same number and amount."""
     (mine, ours), (_, theirs) = await issue(database, "ext-1"), await issue(database, "ext-2")
@@ -58,8 +70,23 @@ async def test_another_companys_work_says_nothing_of_ours(database: Database) ->
     mine, _ = await issue(database, "ext-1")
     theirs = (await row(database, "nfse_emissao", await emission(database, status="enviado")))["prestador_id"]
     async with database.transaction() as connection:
-        assert not await issued.in_flight(connection, mine)
-        assert await issued.in_flight(connection, theirs)
+        ours, conversa = await speaks(connection, mine), await speaks(connection, theirs)
+        assert not await issued.in_flight(connection, mine, ours)
+        assert await issued.in_flight(connection, theirs, conversa)
+        assert not await issued.in_flight(connection, theirs, "somebody:else")
+
+
+async def test_a_note_of_another_conversation_says_who_made_it(database: Database) -> None:
+    """To its own conversation it says nothing of that, nor where nobody asks."""
+    mine, ours = await issue(database, "ext-1")
+    async with database.transaction() as connection:
+        conversa = await speaks(connection, mine)
+        [own], [other] = [await issued.recent(connection, mine, asks) for asks in (conversa, "somebody:else")]
+        assert (own.feita_por, (await issued.by_number(connection, mine, "42"))[0].feita_por) == (None, None)
+        assert other.feita_por
+        locked = await issued.locked(connection, ours, "somebody:else")
+        assert locked
+        assert locked.feita_por == other.feita_por
 
 
 async def test_a_notes_status_moves_only_from_where_it_may(database: Database) -> None:

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 
 from persistence.db.engine import Database
-from persistence.fiscal.repeats import equal_invoice
+from persistence.fiscal.repeats import equal_invoice, usual_amount
 from tests.stored_work import change, clear, emission, note, row
 
 if TYPE_CHECKING:
@@ -104,3 +104,16 @@ async def test_two_of_one_moment_wait_for_each_other(database: Database) -> None
                 assert not second.done(), "it did not wait"
                 await asyncio.sleep(0.01)
     assert await second == stored["id_integracao"]
+
+
+async def test_the_usual_amount_is_the_median_of_the_last_issued(database: Database) -> None:
+    """Of at least five of the company's own; undecided ones and another company's count for nothing."""
+    stored = [await emission(database, status="concluido", proxima_acao_em=None) for _ in range(6)]
+    mine = (await row(database, "nfse_emissao", stored[0]))["prestador_id"]
+    for emissao_id, valor in zip(stored[:5], (10, 20, 30, 40, 9000), strict=True):
+        await change(database, "nfse_emissao", emissao_id, prestador_id=mine, valor_servico=Decimal(valor))
+    async with database.transaction() as connection:
+        assert await usual_amount(connection, mine) == Decimal("30.00")
+    await change(database, "nfse_emissao", stored[4], status="enviado")
+    async with database.transaction() as connection:
+        assert await usual_amount(connection, mine) is None

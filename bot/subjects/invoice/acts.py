@@ -1,0 +1,218 @@
+"""The table of answers to speech acts: what is said to each act in each moment of a conversation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from bot.subjects.invoice.words import informs
+from extractor.contract import Ato, Extraction, Intent
+from extractor.requests.acts import OF_ISSUED, SWEARING, THANKS, act_of, asks_how_to_use
+from extractor.requests.requests import read_request
+from extractor.requests.several import split
+from extractor.requests.unserved import instruction
+from extractor.text.folding import read
+from extractor.text.hostile import ABUSE
+from state_machine.catalogue import acts as textos
+from state_machine.catalogue import knowledge, messages
+from state_machine.catalogue import requests as pedidos
+from state_machine.invoice.fields import Campo
+from state_machine.machine.effects import Mensagem
+from state_machine.machine.states import Estado
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from datetime import datetime, timedelta
+
+    from bot.conversation.inbound import Palavras
+    from bot.subjects.invoice.plan import Memory
+
+
+MIN_WORDS: Final = 3  # of a question that is one by itself: "já foi?" is about what is at hand
+
+
+class Momento(StrEnum):
+    """Where a conversation stands when somebody speaks."""
+
+    SEM_NOTA = "sem_nota"  # nothing is open, and nothing ended lately
+    COLETANDO = "coletando"
+    RESUMO = "resumo"  # the summary waits for a yes
+    EMITINDO = "emitindo"
+    EMITIDA = "emitida"  # lately
+    ENCERRADA = "encerrada"  # lately, without a note: refused, given up, expired, with the staff
+
+
+@dataclass(frozen=True, slots=True)
+class Fala:
+    """What was said, as read, and when."""
+
+    texto: str
+    leitura: Extraction
+    memory: Memory
+    momento: Momento
+
+
+@dataclass(frozen=True, slots=True)
+class ActRow:
+    """A row: ``responde`` gives the answer, ``None`` where the data decide after all.
+
+    ``aberto``: the answer ends with what is open. ``dados``: what was said about the invoice is taken first; without
+    it an answer never acts. ``retem``: no summary shown so far may be confirmed.
+    """
+
+    responde: Callable[[Fala], Awaitable[Mensagem | None]]
+    aberto: bool = True
+    dados: bool = False
+    retem: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ActAnswer:
+    """The answer to an act, and the row that gave it."""
+
+    mensagem: Mensagem
+    linha: ActRow = field(repr=False)
+
+
+async def moment(memory: Memory, agora: datetime, recente: timedelta) -> Momento:
+    """Say where the conversation stands; ``recente``: for so long after its end an invoice still counts."""
+    if memory.ativa:
+        shown = memory.ativa.estado is Estado.AGUARDANDO_CONFIRMACAO
+        return Momento.RESUMO if shown else Momento.COLETANDO
+    ultima, quando = await memory.latest() or (None, None)
+    if ultima is None or quando is None or agora - quando >= recente:
+        return Momento.SEM_NOTA
+    match ultima.estado:
+        case Estado.PROCESSANDO:
+            return Momento.EMITINDO
+        case Estado.APROVADO:
+            return Momento.EMITIDA
+        case _:
+            return Momento.ENCERRADA
+
+
+async def answer_to(
+    entrada: Palavras, leitura: Extraction, memory: Memory, agora: datetime, recente: timedelta
+) -> ActAnswer | None:
+    """Return the answer to the act of these words, ``None`` where no row of the table answers it."""
+    ato = act_of(entrada.texto, leitura)
+    if ato is None or (entrada.proprias is not None and ato is not Ato.FISCAL):  # forwarded words only give data
+        return None
+    momento = await moment(memory, agora, recente)
+    linha = ANSWERS.get((ato, momento))
+    if linha is None:
+        return None
+    mensagem = await linha.responde(Fala(entrada.texto, leitura, memory, momento))
+    return ActAnswer(mensagem, linha) if mensagem else None
+
+
+async def _espera(fala: Fala) -> Mensagem | None:
+    if informs(fala.leitura):
+        return None
+    if fala.momento is Momento.EMITINDO:
+        return textos.espera_emissao()
+    return textos.espera(resumo=fala.momento is Momento.RESUMO, aberta=fala.momento is Momento.COLETANDO)
+
+
+async def _pergunta(fala: Fala) -> Mensagem | None:
+    if _names_customer(fala.leitura):
+        return None
+    plain = read(fala.texto).plain
+    if asks_how_to_use(plain):
+        return None
+    tema = knowledge.find(plain)
+    if tema:
+        return Mensagem(tema.texto)
+    if informs(fala.leitura):
+        return None
+    gives_up = fala.leitura.intent is Intent.CANCELAR  # asked, and so not done
+    unknown = fala.leitura.intent in {Intent.FORA_ESCOPO, Intent.AJUDA} and len(plain.split()) >= MIN_WORDS
+    return textos.nao_sei() if gives_up or unknown or fala.leitura.ato is Ato.PERGUNTA else None
+
+
+async def _reclama(fala: Fala) -> Mensagem | None:
+    issued = OF_ISSUED.search(read(fala.texto).plain)
+    if fala.memory.ativa is not None and informs(fala.leitura) and not issued:
+        return None  # "o valor tava errado, é 1800" corrects what is open
+    if _names_customer(fala.leitura):
+        return None
+    if fala.momento is Momento.EMITINDO:
+        return messages.ja_enviada()
+    return textos.reclama(next(iter(await fala.memory.notes(1)), None), em_aberto=fala.memory.ativa is not None)
+
+
+async def _corrige(fala: Fala) -> Mensagem | None:
+    vago = not informs(fala.leitura) and fala.leitura.intent in {Intent.NEGAR, Intent.CONVERSA}
+    return textos.o_que_errado(fala.memory.ativa) if vago and fala.memory.ativa else None
+
+
+async def _fiscal(fala: Fala) -> Mensagem | None:
+    if fala.leitura.intent is Intent.CANCELAR and not informs(fala.leitura):
+        return None
+    qual = instruction(fala.texto)
+    return messages.instrucao_fiscal(qual.value if qual else None)
+
+
+async def _cancela_nota(fala: Fala) -> Mensagem | None:
+    if informs(fala.leitura):
+        return None
+    pedido = read_request(fala.texto)
+    return Mensagem(pedidos.cancelar_emitida(pedido.numero if pedido else None))
+
+
+async def _varias(fala: Fala) -> Mensagem | None:
+    partes = split(fala.texto)
+    return textos.varias(len(partes), partes[1:]) if partes and informs(fala.leitura) else None
+
+
+async def _depois(_fala: Fala) -> Mensagem | None:
+    return textos.depois()
+
+
+async def _social(fala: Fala) -> Mensagem | None:
+    plain = read(fala.texto).plain
+    if informs(fala.leitura):
+        return None
+    if ABUSE.search(plain) or SWEARING.search(plain):
+        return textos.xingou()
+    return textos.obrigado() if THANKS.search(plain) else None
+
+
+async def _pessoa(fala: Fala) -> Mensagem | None:
+    return None if informs(fala.leitura) else Mensagem(pedidos.atendente())
+
+
+async def _fora(fala: Fala) -> Mensagem | None:
+    return None if _names_customer(fala.leitura) else textos.fora()
+
+
+def _names_customer(leitura: Extraction) -> bool:
+    """Tell whether the words name a customer's document: then they are about an invoice, whatever else they say."""
+    return any(candidate.campo is Campo.DOCUMENTO for candidate in leitura.candidates)
+
+
+_ALWAYS: Final = {
+    Ato.ESPERA: ActRow(_espera, aberto=False),
+    Ato.PERGUNTA: ActRow(_pergunta),
+    Ato.RECLAMA: ActRow(_reclama),
+    Ato.CANCELA_NOTA: ActRow(_cancela_nota),
+    Ato.FISCAL: ActRow(_fiscal, aberto=False, dados=True, retem=True),  # the button stays away until they say
+    Ato.VARIAS: ActRow(_varias, dados=True),
+    Ato.DEPOIS: ActRow(_depois, dados=True),
+    Ato.SOCIAL: ActRow(_social),
+    Ato.PESSOA: ActRow(_pessoa),
+    Ato.FORA: ActRow(_fora),
+}
+ANSWERS: Final = {
+    **{(ato, momento): linha for ato, linha in _ALWAYS.items() for momento in Momento},
+    (Ato.CORRIGE, Momento.RESUMO): ActRow(_corrige, aberto=False),
+}
+# What is answered by the invoice's own rules, or as a request. Together with ANSWERS it covers every pair (a test).
+ELSEWHERE: Final = frozenset(
+    {
+        *((ato, momento) for ato in (Ato.DADOS, Ato.CONFIRMA, Ato.RECUSA) for momento in Momento),  # ``transition``
+        *((Ato.CORRIGE, momento) for momento in Momento if momento is not Momento.RESUMO),  # ``transition``
+        *((ato, momento) for ato in (Ato.REGISTRO, Ato.REPETE) for momento in Momento),  # ``requests``
+    }
+)

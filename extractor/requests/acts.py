@@ -1,0 +1,182 @@
+"""Names the speech act of a turn from closed lists of words, where the readers agreed on none."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from extractor.contract import Ato, Intent
+from extractor.requests.requests import RequestKind, read_request
+from extractor.requests.unserved import instruction
+from extractor.requests.yes_no import standalone
+from extractor.text.folding import read
+from extractor.text.hostile import ABUSE
+from state_machine.invoice.fields import Campo, Motivo
+
+if TYPE_CHECKING:
+    from extractor.contract import Extraction
+
+MAX_WORDS: Final = 12  # of a turn that is nothing but one of these acts; longer ones are orders or stories
+_WAIT: Final = (
+    r"(?:ag|g)?uent(?:a|e)|es?per(?:a|e)|pera|pere|perae|pe?rai|perainda|perale|pera la|calma|carma|carminha|"
+    r"segura|aguard[ae]|(?:da|de)(?: so)? (?:um|1) (?:tempo|tempinho)|"
+    r"(?:so |me da |da |mais )*(?:um|uns|1|2|dois) (?:minut(?:o|inho)s?|min|mins|minutim|segund(?:o|inho)s?|seg|"
+    r"instante|"
+    r"instantinho|momento|momentinho|pouco|pouquinho|cadinho|cadim|tiquinho|tico|tiquim|bocadinho)|"
+    r"(?:minutinho|momentinho|instantinho|rapidinho|rapidim|momento|instante)|"
+    r"(?:eu )?(?:ja|logo) (?:eu )?(?:volto|venho|retorno|te (?:falo|respondo|mando|chamo|digo))|"
+    r"(?:eu )?(?:volto|retorno|falo|respondo) (?:ja|logo|depois|daqui a pouco|mais tarde)|"
+    r"(?:de[ix]*[ae]|xo|dexo) (?:so )?(?:eu )?(?:ver|conferir|confirmar|checar|olhar|perguntar|pensar|verificar)|"
+    r"(?:eu )?vou (?:so )?(?:ver|conferir|confirmar|checar|olhar|perguntar|pensar|verificar|almocar|atender)|"
+    r"(?:eu )?(?:to|estou|tou) (?:no transito|dirigindo|ocupad[oa]|atendendo|com cliente|na rua|no telefone|vendo)|"
+    r"wait|hold on|un momento|not yet"
+)
+_WAIT_FILLER: Final = (
+    r"ai|nao|nem|sim|so|por favor|favor|um|uma|pouco|pouquinho|eh|ta|tah|ja|que|eu|aqui|la|mas|antes|primeiro|o|a|com|"
+    r"oxe|oxente|bah|tche|uai|vixe|eita|opa|rapaz|mano|cara|moco|moca|amigo|amiga|querida|querido|prosa|ainda|viu|hein|"
+    r"meu|minha|cliente|contador|contadora|marido|esposa|patrao|chefe|socio|socia|rapidinho|agora|entao|hum+|hmm+|"
+    r"isso|valor|certo|nota|dados|ele|ela|os|as|e|de|do|da|no|na|pra|pro|daqui|gente|te"
+)
+WAITS: Final = re.compile(rf"(?:(?:{_WAIT}|{_WAIT_FILLER})(?: |$))+")
+ONE_WAIT: Final = re.compile(rf"(?:^| )(?:{_WAIT})(?: |$)")
+_WRONG: Final = frozenset({"errado", "errada", "erro", "incorreto", "incorreta"})
+_WRONG_FILLER: Final = frozenset(
+    {
+        *("nao", "ai", "isso", "ih", "xi", "vixe", "eita", "oxe", "opa", "que", "ta", "tah", "esta", "ficou", "tem"),
+        *("veio", "tudo", "algo", "alguma", "um", "uma", "coisa", "bem", "mas", "ue", "uai"),
+    }
+)
+ASKS: Final = re.compile(
+    r"^\W*(?:(?:oi|ola|e|mas|entao|bom dia|boa tarde|boa noite|ei|opa|ah|prosa|me (?:diz|fala|explica)|uma duvida|"
+    r"duvida|queria saber|quero saber|gostaria de saber|voce sabe|sabe|sera que|outra coisa)[\s,:;.]+)*"
+    r"(?:quais?|quantos?|quantas?|quanto|quando|como|onde|quem|por ?que|porque|pq|o que|oq|que (?:dia|hora)|ate quando|"
+    r"e se|se eu|posso|pode ser que|da p(?:ra|ara)|tem (?:como|que|jeito|prazo)|preciso (?:ter|pagar|de)|"
+    r"eh (?:seguro|obrigad|preciso|possivel)\w*|sou obrigad\w*|vai (?:demorar|cair|dar))\b"
+)
+COMPLAINT: Final = re.compile(
+    r"\b(?:tava|estava|tavam|estavam|veio|saiu|ficou|foi|emitiu|emitiram|mandou|fez|fizeram|lancou|colocou|colocaram)\b"
+    r"[^.\n]{0,40}\b(?:errad\w*|incorret\w*|trocad[oa]|duplicad[oa]|em dobro|a mais|a menos|pra pessoa errada)\b"
+    r"|\bnota\b[^.\n]{0,30}\b(?:errada|incorreta|trocada|duplicada)\b|\berr(?:ou|aram|ei)\b[^.\n]{0,30}\bnota\b"
+    r"|\bnota\b[^.\n]{0,40}\b(?:com erro|com (?:o )?\w+ errado)\b|\bnao (?:era|foi) (?:isso|esse|"
+    r"essa)\b[^.\n]{0,30}\bnota\b"
+    r"|\bquero (?:fazer uma )?reclama\w+|\breclamacao\b|\bnao (?:recebi|chegou|veio)\b[^.\n]{0,25}\b(?:nota|pdf|xml|"
+    r"arquivo)\b"
+)
+OF_ISSUED: Final = re.compile(
+    r"\bacab\w+ de (?:emitir|sair|mandar|fazer)\b|\bemitid[ao]\b|\bque (?:ja )?saiu\b|\bja saiu\b"
+)
+LATER: Final = re.compile(
+    r"\btod[oa]s?(?: os?| as?)? (?:santo )?(?:mes(?:es)?|dia \d{1,2}|semanas?|quinzenas?|segunda|sexta)\b|"
+    r"\bmensalmente\b"
+    r"|\bsemanalmente\b|\bmes sim\b|\b(?:so|apenas|somente) (?:amanha|depois de amanha|segunda|semana que vem|"
+    r"mes que vem|"
+    r"dia \d{1,2})\b|\bagend\w+|\bprograma(?:r|da|do)?\b[^.\n]{0,20}\bnota|\b(?:emit\w+|manda\w*|faz\w*|faca|solt\w+|"
+    r"ger\w+)\b"
+    r"[^.\n]{0,30}\b(?:amanha|depois de amanha|semana que vem|mes que vem|(?:na )?(?:segunda|terca|quarta|quinta|"
+    r"sexta)(?:-feira| "
+    r"que vem))\b|\bautomatic\w+\b[^.\n]{0,20}\b(?:mes|nota)|\brecorren\w+"
+)
+OUTSIDE: Final = re.compile(
+    r"\b(?:ger\w+|emit\w+|faz\w*|faca|manda\w*|me (?:da|passa)|preciso|quero|tira\w*|pag\w+|imprim\w+|baix\w+|"
+    r"declar\w+)\b"
+    r"[^.;\n]{0,25}\b(?:guia|das|dasn|darf|gps|gru|boleto|holerite|irpf|imposto de renda|alvara|contrato|"
+    r"recibo|orcamento|certidao|fgts|pix|emprestimo|nota de produto|nf de produto|nfc-?e|cupom fiscal)\b"
+    r"|\bme (?:empresta|deve|devem|transfere)\b|\bquem me deve\b"
+    r"|\bguia (?:do|da|de) (?:das|inss|iss|mei)\b"
+)
+INVOICE_WORK: Final = re.compile(r"\b(?:servico|servicos|referente|ref|descricao|consultoria|assessoria|honorarios)\b")
+THANKS: Final = re.compile(
+    r"(?:\W|^)(?:obrigad[oa]|brigad[oa]|brigadao|obg|obgd|vlw|valeu|agradec\w+|gratidao|tmj|deus (?:te|"
+    r"lhe) (?:abencoe|pague)|"
+    r"thanks|gracias)(?:\W|$)"
+)
+SWEARING: Final = re.compile(
+    r"\b(?:porra|caralho|krl|merda|bosta|droga|inferno|saco|cacete|burr[oa]|idiota|imbecil|lix[oa]|porcaria|inutil|otari[oa])\b"
+)
+HOW_TO_USE: Final = re.compile(
+    r"\b(?:ajuda|help|socorro|menu|comandos|opcoes|tutorial|passo a passo)\b|\bcomo (?:que )?(?:isso |voce |eu )*"
+    r"(?:funciona|uso|usar|faco|fazer|emito|emitir|mando|comeco|peco)\b|\bo que (?:eh que )?(?:voce|vc|isso|a prosa) "
+    r"(?:faz|sabe|consegue)\b|\b(?:quais|que|o que|oq) (?:dados|informacoes|documentos|falta|(?:voce |vc )?precisa)\b|"
+    r"\bo que (?:eu )?(?:mando|preciso|escrevo|tenho que)\b|\bfalta (?:o que|alguma coisa|algo)\b|\bnao (?:entendi|"
+    r"sei usar)\b"
+)
+SEVERAL: Final = frozenset({Motivo.DUAS_NOTAS})
+_BY_INTENT: Final = {
+    Intent.INFORMAR: Ato.DADOS,
+    Intent.CORRIGIR: Ato.CORRIGE,
+    Intent.CONFIRMAR: Ato.CONFIRMA,
+    Intent.NEGAR: Ato.RECUSA,
+    Intent.CANCELAR: Ato.RECUSA,
+    Intent.REPETIR: Ato.REPETE,
+    Intent.CONSULTAR: Ato.REGISTRO,
+}
+
+
+def act_of(texto: str, leitura: Extraction) -> Ato | None:
+    """Return the act of a turn: the one that the readers agree on, else the one that its words name beyond doubt.
+
+    ``None``: nothing names it; then what was read decides alone.
+    """
+    return leitura.ato or _named(texto, leitura)
+
+
+def _named(texto: str, leitura: Extraction) -> Ato | None:
+    if instruction(texto):
+        return Ato.FISCAL
+    plain = read(texto).plain.strip()
+    words = standalone(plain).replace("?", "").strip()
+    short = 0 < len(words.split()) <= MAX_WORDS
+    data = bool(leitura.candidates or leitura.doubts or leitura.clear)
+    if short and not data and is_wait(words):
+        return Ato.ESPERA
+    if short and not data and is_wrong(words):
+        return Ato.CORRIGE
+    if any(doubt.motivo in SEVERAL for doubt in leitura.doubts):
+        return Ato.VARIAS
+    if COMPLAINT.search(plain):
+        return Ato.RECLAMA
+    named = _outside(plain, leitura) or _asked(texto, plain, leitura)
+    if named:
+        return named
+    if LATER.search(plain):
+        return Ato.DEPOIS
+    talk = short and not data and leitura.intent not in _BY_INTENT
+    if talk and (ABUSE.search(plain) or SWEARING.search(plain) or THANKS.search(plain)):
+        return Ato.SOCIAL
+    return _BY_INTENT.get(leitura.intent)
+
+
+def is_wait(words: str) -> bool:
+    """Say whether these words (``standalone``) ask to wait, and nothing else."""
+    return bool(WAITS.fullmatch(f"{words} ") and ONE_WAIT.search(words))
+
+
+def is_wrong(words: str) -> bool:
+    """Say whether these words (``standalone``) say that something is wrong, and not what."""
+    said = set(words.split())
+    return bool(said & _WRONG) and said <= _WRONG | _WRONG_FILLER
+
+
+def _outside(plain: str, leitura: Extraction) -> Ato | None:
+    """Return ``FORA`` for what no invoice is: a tax payment slip, a payment, a loan, orders to the reader."""
+    customer = any(candidate.campo is Campo.DOCUMENTO for candidate in leitura.candidates)
+    if customer or INVOICE_WORK.search(plain):
+        return None
+    return Ato.FORA if OUTSIDE.search(plain) else None
+
+
+def _asked(texto: str, plain: str, leitura: Extraction) -> Ato | None:
+    """Return ``PERGUNTA`` for words that ask; a question never gives an invoice up, and never issues one."""
+    asks = ASKS.search(plain)
+    data = leitura.doubts or any(c.campo in {Campo.DOCUMENTO, Campo.VALOR} for c in leitura.candidates)
+    if not asks and (data or "?" not in plain):
+        return None
+    request = read_request(texto)
+    if request and request.tipo is not RequestKind.CANCELAR_NOTA:
+        return None
+    return Ato.PERGUNTA
+
+
+def asks_how_to_use(plain: str) -> bool:
+    """Say whether these folded words ask what Prosa does, or what it needs."""
+    return bool(HOW_TO_USE.search(plain))

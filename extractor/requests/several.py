@@ -1,0 +1,61 @@
+"""Cuts a message that orders several invoices into a piece for each, where it is plain which words are whose."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from state_machine.values.documents import DocumentoInvalido, parse_documento
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_DOCUMENT: Final = re.compile(r"(?<![\w.])(?:\d{2}\.?\d{3}\.?\d{3}/?\d{4}-?\d{2}|\d{3}\.?\d{3}\.?\d{3}-?\d{2})(?![\w])")
+_BETWEEN: Final = re.compile(
+    r"\n+|;|[,.]?\se\s(?:mais\s)?(?:(?:uma|a)\s)?(?:outra\s)?(?:nota\s)?(?:(?:de|no valor de)\s(?=r?\$?\s?\d))?"
+    r"|[,.]\s(?:a\s)?outra\s(?:nota\s)?(?:de\s)?",
+    re.IGNORECASE,
+)
+_HEAD: Final = re.compile(
+    r"^.{0,40}?\b(?:duas|dois|tr[eê]s|quatro|cinco|v[aá]rias|umas|\d{1,2})\s+notas?\b(?:\s+fiscais)?[^:\n\d]{0,30}[:,\n-]*\s*",
+    re.IGNORECASE,
+)
+_NUMBER: Final = re.compile(r"\d[\d.,]*")
+MOST: Final = 10  # more are a list, and no message
+MAX_CHARS: Final = 1500  # longer text is pasted matter
+
+
+def split(texto: str) -> tuple[str, ...]:
+    """Return a piece for each invoice, in the order of writing; none unless each has one document and one number.
+
+    The documents are valid and differ; between two of them there is exactly one place to cut.
+    """
+    if len(texto) > MAX_CHARS:
+        return ()
+    head = _HEAD.match(texto)
+    start = head.end() if head else 0
+    found = [match.span() for match in _DOCUMENT.finditer(texto, start)]
+    if not 1 < len(found) <= MOST or not _differ([texto[a:b] for a, b in found]):
+        return ()
+    cuts: list[tuple[int, int]] = []
+    for (_, end), (begin, _) in pairwise(found):
+        places = list(_BETWEEN.finditer(texto, end, begin))
+        if len(places) != 1:
+            return ()
+        cuts.append(places[0].span())
+    edges = [start, *(edge for cut in cuts for edge in cut), len(texto)]
+    pieces = [texto[a:b].strip(" \n;,.") for a, b in zip(edges[::2], edges[1::2], strict=True)]
+    return tuple(pieces) if all(_one_amount(piece) for piece in pieces) else ()
+
+
+def _differ(written: Sequence[str]) -> bool:
+    try:
+        bare = [str(parse_documento(each)) for each in written]
+    except DocumentoInvalido:
+        return False
+    return len(set(bare)) == len(bare)
+
+
+def _one_amount(piece: str) -> bool:
+    return len(_NUMBER.findall(_DOCUMENT.sub(" ", piece))) == 1

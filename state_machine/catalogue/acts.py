@@ -1,0 +1,150 @@
+"""The answers to speech acts that give no data: waiting, complaints, later, thanks, what is not for us."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from state_machine.catalogue import questions
+from state_machine.invoice.summary import com_resumo
+from state_machine.machine.effects import Botao, Mensagem
+from state_machine.machine.states import Estado
+from state_machine.values.money import formata_brl
+from state_machine.values.text_length import apara
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from state_machine.catalogue.requests import NotaListada
+    from state_machine.machine.session import Sessao
+
+_NOME_MAX = 60  # UTF-16 units of a client's name
+_RESTO_MAX = 80  # UTF-16 units of each further invoice that is quoted back
+PESSOA = Botao("pessoa:equipe", "Falar com alguém")
+
+
+def espera(*, resumo: bool, aberta: bool) -> Mensagem:
+    """They ask to wait: nothing changes. ``resumo``: a summary is shown; ``aberta``: an invoice is being made."""
+    if resumo:
+        return Mensagem(
+            "Tranquilo, espero. Nada mudou: o resumo e os botões dele continuam valendo. Quando voltar, é só me "
+            "chamar.",
+            outras=("Sem pressa. O resumo continua valendo.",),
+        )
+    if aberta:
+        return Mensagem(
+            "Tranquilo, espero. O que você já mandou continua guardado.",
+            outras=("Sem pressa, está tudo guardado.",),
+        )
+    return Mensagem("Tranquilo, estou por aqui.", outras=("Sem pressa.",))
+
+
+def espera_emissao() -> Mensagem:
+    """They ask to wait for what is already at the authority."""
+    return Mensagem(
+        "Esta nota já foi para a prefeitura depois do seu *Confirmar*, e não dá para segurar o envio. Quando ela "
+        "responder, eu te aviso; se precisar, dá para pedir o cancelamento.",
+        outras=("Ela já está com a prefeitura. Te aviso assim que responder.",),
+    )
+
+
+def nao_sei() -> Mensagem:
+    """A question that is not in what we know."""
+    return Mensagem(
+        "Essa eu não sei responder, e prefiro não chutar. Sobre imposto, quem responde bem é a contabilidade.",
+        outras=("Também não sei essa. Escreve _ajuda_ para ver o que eu faço, ou fala com a contabilidade.",),
+    )
+
+
+def o_que_errado(sessao: Sessao) -> Mensagem:
+    """Something in the summary is wrong: ask which part, with a button for each."""
+    alvo = f"{sessao.sessao_id}:{sessao.revisao}"
+    return Mensagem(
+        "O que está errado: cliente, valor ou serviço? O resto continua guardado, e nada foi emitido.",
+        (
+            Botao(f"errado_cliente:{alvo}", "Cliente"),
+            Botao(f"errado_valor:{alvo}", "Valor"),
+            Botao(f"errado_servico:{alvo}", "Serviço"),
+        ),
+        outras=("Qual dos três eu mudo? Pode tocar no botão ou já me mandar o certo.",),
+    )
+
+
+def reclama(nota: NotaListada | None, *, em_aberto: bool) -> Mensagem:
+    """They complain: offer the very note of this conversation; nothing is done by itself."""
+    if nota is None:
+        sobra = "A nota que estamos fazendo ainda não foi emitida: me diz o que mudar." if em_aberto else ""
+        return Mensagem(
+            f"Entendi que algo deu errado. Não saiu nenhuma nota por esta conversa. {sobra}".strip(),
+            (PESSOA,),
+            outras=(f"Me conta o que deu errado, ou chama alguém da equipe. {sobra}".strip(),),
+        )
+    qual = f"nota {nota.numero}, de {formata_brl(nota.valor)} para {apara(nota.cliente, _NOME_MAX)} ({nota.dia})"
+    if nota.cancelada:
+        return Mensagem(
+            f"A última por aqui é a {qual}, e ela já está cancelada. Para fazer outra, me manda os dados certos.",
+            (PESSOA,),
+            outras=("Ela continua cancelada. Para outra nota, me manda os dados certos.",),
+        )
+    return Mensagem(
+        f"Sinto muito. É a {qual}? Ela continua valendo, não mexi em nada. Nota emitida não se edita: dá para "
+        f"cancelar e "
+        "fazer outra com os dados certos.",
+        (Botao(f"cancelar_nota:{nota.emissao_id}", "Cancelar esta nota"), PESSOA),
+        outras=(f"Para trocar a nota {nota.numero}: cancela pelo botão e depois me manda os dados certos.",),
+    )
+
+
+def depois() -> Mensagem:
+    """They want it later, or regularly."""
+    return Mensagem(
+        "Ainda não agendo nem repito nota sozinha: só emito na hora, com o seu *Confirmar*. Me chama no dia.",
+        outras=("Agendar eu ainda não faço. No dia, me manda os dados.",),
+    )
+
+
+def fora() -> Mensagem:
+    """Nothing for Prosa."""
+    return Mensagem(
+        "Isso eu não faço: por aqui só emito, consulto e cancelo notas de serviço. A guia do DAS sai no Portal do "
+        "Empreendedor ou no do Simples Nacional.",
+        outras=("Isso fica fora do que eu faço. Por aqui, só notas de serviço.",),
+    )
+
+
+def obrigado() -> Mensagem:
+    """They thank."""
+    return Mensagem("Por nada! Quando precisar de nota, é só me chamar.", outras=("Disponha!",))
+
+
+def xingou() -> Mensagem:
+    """They swear: short, kind, and a way out."""
+    return Mensagem(
+        "Entendo a irritação. Me diz o que precisa e eu tento resolver.",
+        outras=("Estou aqui para ajudar com a nota. Se preferir, escreve _falar com uma pessoa_.",),
+    )
+
+
+def varias(quantas: int, restantes: Sequence[str]) -> Mensagem:
+    """Several invoices in one message: the first is begun, the others are quoted for later."""
+    linhas = "\n".join(f"• _{apara(' '.join(resto.split()), _RESTO_MAX)}_" for resto in restantes)
+    depois_dela = (
+        "Quando ela sair, me manda a outra:" if len(restantes) == 1 else "Quando ela sair, me manda as outras:"
+    )
+    return Mensagem(f"*Li {quantas} notas e faço uma de cada vez.* Comecei pela primeira. {depois_dela}\n{linhas}")
+
+
+def em_aberto(sessao: Sessao, mensagem: Mensagem) -> Mensagem:
+    """Return an answer that ends with what is open: the summary with its buttons, or the question."""
+    if sessao.estado is Estado.AGUARDANDO_CONFIRMACAO and sessao.rascunho.completo:
+        return com_resumo(sessao, mensagem)
+    if sessao.estado is not Estado.DADOS_INCOMPLETOS:
+        return mensagem
+    pergunta = questions.insiste(sessao)
+    return replace(
+        mensagem,
+        texto=f"{mensagem.texto}\n\n{pergunta.texto}",
+        botoes=mensagem.botoes or pergunta.botoes,
+        lista=() if mensagem.botoes else pergunta.lista,
+        outras=tuple(f"{outra}\n\n{pergunta.texto}" for outra in mensagem.outras),
+    )

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+
+import pytest
+
+from state_machine.catalogue import acts, knowledge, messages
+from state_machine.machine.diagram import example
+from state_machine.machine.effects import Botao, Mensagem, Responder
+from state_machine.machine.events import MandouArquivo, PediuAjuda
+from state_machine.machine.states import Estado
+from state_machine.machine.transition import transition
+from state_machine.values.text_length import TEXTO_COM_BOTOES_MAX, tamanho
+
+NOW = example(Estado.AGUARDANDO_CONFIRMACAO).mostrado_em
+SHOWN = example(Estado.AGUARDANDO_CONFIRMACAO)
+CHATS = (
+    *(acts.espera(resumo=r, aberta=a) for r in (True, False) for a in (True, False)),
+    *(acts.espera_emissao(), acts.nao_sei(), acts.o_que_errado(SHOWN), acts.reclama(None, em_aberto=True)),
+    *(acts.depois(), acts.fora(), acts.obrigado(), acts.xingou(), acts.varias(3, ["x" * 300, "y"])),
+)
+
+
+@pytest.mark.parametrize("tema", knowledge.TEMAS, ids=lambda tema: tema.chave)
+def test_an_answer_is_short_and_says_whence_it_is(tema: knowledge.Tema) -> None:
+    """A source and a day stand beside each; a law is named in what people read."""
+    assert tema.fonte
+    assert date(2026, 1, 1) <= tema.escrito_em
+    assert len(tema.texto) <= 420
+    assert any(law in tema.texto for law in ("Lei", "Resolução")) == ("Lei" in tema.fonte or "Resolução" in tema.fonte)
+
+
+def test_every_topic_has_its_own_name() -> None:
+    """A name is what a test or a person speaks of."""
+    assert len({tema.chave for tema in knowledge.TEMAS}) == len(knowledge.TEMAS)
+
+
+@pytest.mark.parametrize(
+    ("plain", "chave"),
+    [
+        ("qual o prazo pra cancelar uma nota?", "prazo_cancelar"),
+        ("e se eu errar da pra cancelar depois?", "errar"),
+        ("como corrijo uma nota emitida? da pra alterar a nota?", "errar"),
+        ("posso cancelar depois?", "cancelar"),
+        ("mei paga imposto?", "imposto_mei"),
+        ("quanto de imposto eu pago?", "imposto"),
+        ("o iss eh retido?", "retencao"),
+        ("quanto o mei pode faturar?", "limite_mei"),
+        ("qual o limite do caminhoneiro?", "limite_mei_transporte"),
+        ("quando vence o das?", "das"),
+        ("quem pode emitir?", "quem_emite"),
+        ("eh mei, cpf serve?", "cpf_ou_cnpj"),
+        ("quanto custa?", "preco"),
+        ("meus dados ficam seguros?", "dados"),
+        ("o que acontece depois que eu confirmar?", "depois_do_sim"),
+        ("onde fica o xml?", "arquivos"),
+        ("quanto tempo demora?", "demora"),
+        ("da pra emitir pra fora do brasil?", "exterior"),
+        ("voce eh um robo?", "quem_sou"),
+    ],
+)
+def test_what_people_ask_finds_its_topic(plain: str, chave: str) -> None:
+    """The narrower topic is found before the wider one."""
+    tema = knowledge.find(plain)
+    assert tema
+    assert tema.chave == chave
+
+
+@pytest.mark.parametrize("estado", [Estado.AGUARDANDO_CONFIRMACAO, Estado.DADOS_INCOMPLETOS])
+def test_a_file_asks_for_nothing_that_is_known(estado: Estado) -> None:
+    """An audio over an open invoice says that it was not read, and shows what is open."""
+    [responder] = transition(example(estado), MandouArquivo("audio"), datetime(2026, 1, 1, tzinfo=UTC)).efeitos
+    assert isinstance(responder, Responder)
+    assert "continua guardado" in responder.mensagem.texto
+    assert "R$ 1.500,00" in responder.mensagem.texto
+
+
+def test_what_is_not_written_is_not_answered() -> None:
+    """No nearest guess."""
+    assert knowledge.find("qual a capital da franca?") is None
+
+
+@pytest.mark.parametrize("mensagem", CHATS)
+def test_a_message_has_wordings_that_fit(mensagem: Mensagem) -> None:
+    """No two equal, each within what a message with buttons holds, and under the open summary as well."""
+    formas = [forma.texto for forma in messages.formas(mensagem)]
+    assert len(set(formas)) == len(formas) > 1
+    for sessao in (SHOWN, example(Estado.DADOS_INCOMPLETOS)):
+        for forma in messages.formas(acts.em_aberto(sessao, mensagem)):
+            assert tamanho(forma.texto) <= TEXTO_COM_BOTOES_MAX
+
+
+def test_a_repetition_at_the_limit_still_fits() -> None:
+    """The heading gives way to the word that says so; a text of one line is cut."""
+    buttons = (Botao("confirmar:a:1", "Confirmar"),)
+    for texto in ("*Título*\n" + "a" * 1015, "a" * 1024):
+        *_, repeated = messages.formas(Mensagem(texto, buttons))
+        assert repeated.texto.startswith("_Repetindo:_")
+        assert tamanho(repeated.texto) <= TEXTO_COM_BOTOES_MAX
+
+
+def test_an_answer_never_cuts_the_summary() -> None:
+    """Where both do not fit, the invoice is said to be kept, and nothing can be confirmed from there."""
+    assert NOW
+    evento = PediuAjuda(Mensagem("a" * 900), aberto=True)
+    [responder] = transition(SHOWN, evento, NOW).efeitos
+    told = getattr(responder, "mensagem", None)
+    assert told
+    assert "continua guardada" in told.texto
+    assert not told.botoes
+
+
+def test_an_answer_that_is_open_shows_the_whole_summary() -> None:
+    """Its last part is the summary, word for word, with the same buttons."""
+    told = acts.em_aberto(SHOWN, Mensagem("Isso."))
+    shown = messages.lembrete(replace(SHOWN))
+    assert told.texto.startswith("Isso.\n")
+    assert told.texto.splitlines()[1:] == shown.texto.splitlines()[1:]
+    assert told.botoes == shown.botoes
