@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from extractor.contract import Ato, Extraction, Intent
 from extractor.learned.evidence import evidence
 from extractor.learned.labels import Rotulo
+from extractor.learned.proposal import proposal
 from extractor.learned.reader import learned_reader
 from extractor.learned.situation import situation
 from extractor.rules import read_turn
@@ -90,7 +91,7 @@ def agree(rules: RulesReading, learned: LearnedReading, contexto: Context, reade
         ((reader.certainty(found.features), found) for found in evidence(rules, learned, contexto)),
         key=lambda pair: -pair[0],
     )
-    valor, doubt = _amount(extraction, learned, weighed, texto)
+    valor, doubt = _amount(rules, learned, weighed)
     candidates = [c for c in extraction.candidates if c.campo is not Campo.VALOR and not _elsewhere(c, learned, texto)]
     service = next((c for c in candidates if c.campo is Campo.DESCRICAO), None)
     candidates = [c for c in candidates if c is not service]
@@ -113,9 +114,10 @@ def agree(rules: RulesReading, learned: LearnedReading, contexto: Context, reade
 
 
 def _amount(
-    extraction: Extraction, learned: LearnedReading, weighed: Sequence[tuple[float, Evidence]], texto: str
+    rules: RulesReading, learned: LearnedReading, weighed: Sequence[tuple[float, Evidence]]
 ) -> tuple[Candidate | None, Doubt | None]:
     """Return the amount if both readers see it, else a question with what it may be, else nothing."""
+    extraction, texto = rules.extraction, rules.skeleton.text.original
     taken = next((c for c in extraction.candidates if c.campo is Campo.VALOR), None)
     doubt = next((d for d in extraction.doubts if d.campo is Campo.VALOR), None)
     if not weighed:
@@ -125,6 +127,9 @@ def _amount(
     other = taken is not None and taken.valor != best.valor
     if sure >= (BOTH if best.taken else CHOSEN) and not other:
         return taken if best.taken else Candidate(Campo.VALOR, best.valor, trecho), None
+    made = proposal(rules, learned) if learned.ato not in TALK else None
+    if made is not None:
+        return None, replace(doubt or _asked(trecho, ()), leituras=(made[0],), conta=made[1])
     if sure < WORTH_ASKING and (taken is None or learned.ato in TALK):
         return None, doubt if learned.ato not in TALK else None
     readings = tuple(found.valor for weight, found in weighed[:READINGS] if weight >= OFFERED)

@@ -101,6 +101,10 @@ HOW_TO_USE: Final = re.compile(
     r"sei usar)\b"
 )
 SEVERAL: Final = frozenset({Motivo.DUAS_NOTAS})
+# Acts whose lists are closed: who says these words does this, whatever a learned reader makes of the rest.
+LISTED: Final = frozenset(
+    {Ato.FISCAL, Ato.ESPERA, Ato.VARIAS, Ato.RECLAMA, Ato.FORA, Ato.DEPOIS, Ato.REGISTRO, Ato.REPETE, Ato.SOCIAL}
+)
 _BY_INTENT: Final = {
     Intent.INFORMAR: Ato.DADOS,
     Intent.CORRIGIR: Ato.CORRIGE,
@@ -113,11 +117,12 @@ _BY_INTENT: Final = {
 
 
 def act_of(texto: str, leitura: Extraction) -> Ato | None:
-    """Return the act of a turn: the one that the readers agree on, else the one that its words name beyond doubt.
+    """Return the act of a turn: one that closed lists name, else what the readers agree on, else what the data say.
 
     ``None``: nothing names it; then what was read decides alone.
     """
-    return leitura.ato or _named(texto, leitura)
+    named = _named(texto, leitura)
+    return named if named in LISTED else leitura.ato or named
 
 
 def _named(texto: str, leitura: Extraction) -> Ato | None:

@@ -102,3 +102,19 @@ def test_four_thousand_characters_store_no_service(unit: str) -> None:
     """A message full of one thing is answered; nothing of it becomes the service's text."""
     found: dict[Campo, Any] = dict(values(read((unit * 4096)[:4096])))
     assert Campo.DESCRICAO not in found
+
+
+@pytest.mark.parametrize(
+    ("texto", "amount", "reckoned"),
+    [
+        ("15 aulas de 70 reais cada, cpf 529.982.247-25", "1050.00", "15 × R$ 70,00"),
+        ("cobrei 900 mas dei 100 de desconto", "800.00", "R$ 900,00 − R$ 100,00"),
+        ("3x de 200", "600.00", "3 × R$ 200,00"),
+    ],
+)
+def test_arithmetic_is_proposed_and_never_done(texto: str, amount: str, reckoned: str) -> None:
+    """The user's own numbers make the amount; it stands only after a yes."""
+    found = read(texto)
+    assert Campo.VALOR not in values(found)
+    [doubt] = [d for d in found.doubts if d.campo is Campo.VALOR]
+    assert (doubt.leituras, doubt.conta) == ((amount,), reckoned)

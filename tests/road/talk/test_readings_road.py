@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from extractor.contract import Extraction, Intent
-from extractor.rules import RulesExtractor
+from extractor.two_readers import TwoReaders
 from state_machine.invoice.fields import Campo, Doubt, Motivo
 from tests.road.road_people import PADARIA, until
 
@@ -28,13 +28,13 @@ DOUBTS = {
 @pytest.fixture(autouse=True)
 def reader(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some words are in doubt, with readings; all others are read as ever."""
-    reads = RulesExtractor.extract
+    reads = TwoReaders.extract
 
-    async def extract(self: RulesExtractor, texto: str, contexto: Context) -> Extraction:
+    async def extract(self: TwoReaders, texto: str, contexto: Context) -> Extraction:
         doubt = DOUBTS.get(texto)
         return Extraction(Intent.INFORMAR, doubts=(doubt,)) if doubt else await reads(self, texto, contexto)
 
-    monkeypatch.setattr(RulesExtractor, "extract", extract)
+    monkeypatch.setattr(TwoReaders, "extract", extract)
 
 
 async def asked(road: Road, words: str) -> tuple[Person, Bubble]:

@@ -72,5 +72,5 @@ async def test_an_uncertain_amount_over_the_summary_is_quoted(road: Road) -> Non
     """The question shows what was read."""
     ana = await road.person()
     await ana.say(FULL)
-    assert "Li “1.50”" in (await ana.say("1.50")).text
+    assert "R$ 1,50, é isso?" in (await ana.say("1.50")).text
     assert "Li “5x de 120”" in (await ana.say("5x de 120")).text
