@@ -65,6 +65,7 @@ WITHOUT_DATA: Final = {
 NOT_THE_CUSTOMERS: Final = (Rotulo.DOC_PROPRIO, Rotulo.DOC_OUTRO)
 NOT_THE_SERVICES: Final = (Rotulo.DATA_VENCIMENTO, Rotulo.DATA_FUTURA, Rotulo.DATA_OUTRA)
 LABEL: Final = re.compile(r"\b(?:servi[cç]o|descri[cç][aã]o|referente)\b[^\n]{0,12}\Z", re.IGNORECASE)
+BIRTH: Final = re.compile(r"\b(?:nasc\w*|d\.?\s?n)\b\W{0,15}(?:(?:em|dia|é)\W{1,3})?\Z", re.IGNORECASE)
 DATES: Final = frozenset({Campo.DATA, Campo.COMPETENCIA})
 
 
@@ -91,7 +92,7 @@ def agree(rules: RulesReading, learned: LearnedReading, contexto: Context, reade
         ((reader.certainty(found.features), found) for found in evidence(rules, learned, contexto)),
         key=lambda pair: -pair[0],
     )
-    valor, doubt = _amount(rules, learned, weighed)
+    valor, doubt = _amount(rules, learned, weighed, contexto)
     candidates = [c for c in extraction.candidates if c.campo is not Campo.VALOR and not _elsewhere(c, learned, texto)]
     service = next((c for c in candidates if c.campo is Campo.DESCRICAO), None)
     candidates = [c for c in candidates if c is not service]
@@ -114,7 +115,7 @@ def agree(rules: RulesReading, learned: LearnedReading, contexto: Context, reade
 
 
 def _amount(
-    rules: RulesReading, learned: LearnedReading, weighed: Sequence[tuple[float, Evidence]]
+    rules: RulesReading, learned: LearnedReading, weighed: Sequence[tuple[float, Evidence]], contexto: Context
 ) -> tuple[Candidate | None, Doubt | None]:
     """Return the amount if both readers see it, else a question with what it may be, else nothing."""
     extraction, texto = rules.extraction, rules.skeleton.text.original
@@ -125,6 +126,8 @@ def _amount(
     sure, best = weighed[0]
     trecho = texto[best.start : best.end]
     other = taken is not None and taken.valor != best.valor
+    if taken is not None and taken.valor == contexto.conhecidos.get(Campo.VALOR):
+        return taken, None  # said again: it changes nothing
     if sure >= (BOTH if best.taken else CHOSEN) and not other:
         return taken if best.taken else Candidate(Campo.VALOR, best.valor, trecho), None
     made = proposal(rules, learned) if learned.ato not in TALK else None
@@ -153,7 +156,8 @@ def _documents(extraction: Extraction, learned: LearnedReading, texto: str) -> I
 def _elsewhere(candidate: Candidate, learned: LearnedReading, texto: str) -> bool:
     """Say whether a date is another one than the service's: a birth, a due date, when to issue, or that of talk."""
     talk = learned.ato in TALK and learned.certeza >= ACT
-    return candidate.campo in DATES and (talk or _labelled(candidate, learned, texto, NOT_THE_SERVICES))
+    born = BIRTH.search(texto[: max(0, texto.find(candidate.trecho))]) is not None
+    return candidate.campo in DATES and (talk or born or _labelled(candidate, learned, texto, NOT_THE_SERVICES))
 
 
 def _labelled(candidate: Candidate, learned: LearnedReading, texto: str, rotulos: Collection[Rotulo]) -> bool:
