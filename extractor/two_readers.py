@@ -34,6 +34,7 @@ OFFERED: Final = 0.02  # less sure than this, a reading is not offered
 ACT: Final = 0.6  # an act less sure than this is none
 ORDER: Final = 0.97  # so sure that it is an order, that the rules alone may read its service
 FIRST_WORDS: Final = 3
+ALONE: Final = 3  # words of a message that is an amount and nothing else
 SERVICE: Final = 0.2  # words less sure than this are no service
 SURE_LABEL: Final = 0.7  # a label of a document, a date or the service that outweighs the rules
 # Acts in which an amount is only mentioned, unless it is very likely the invoice's.
@@ -126,8 +127,8 @@ def _amount(
     sure, best = weighed[0]
     trecho = texto[best.start : best.end]
     other = taken is not None and taken.valor != best.valor
-    if taken is not None and taken.valor == contexto.conhecidos.get(Campo.VALOR):
-        return taken, None  # said again: it changes nothing
+    if taken is not None and taken.valor == contexto.conhecidos.get(Campo.VALOR) and len(texto.split()) <= ALONE:
+        return taken, None  # the same again, and nothing else
     if sure >= (BOTH if best.taken else CHOSEN) and not other:
         return taken if best.taken else Candidate(Campo.VALOR, best.valor, trecho), None
     made = proposal(rules, learned) if learned.ato not in TALK else None
