@@ -65,6 +65,7 @@ WITHOUT_DATA: Final = {
 }
 NOT_THE_CUSTOMERS: Final = (Rotulo.DOC_PROPRIO, Rotulo.DOC_OUTRO)
 NOT_THE_SERVICES: Final = (Rotulo.DATA_VENCIMENTO, Rotulo.DATA_FUTURA, Rotulo.DATA_OUTRA)
+COMPOUND: Final = re.compile(r"(?:[-/]\w+)+")
 LABEL: Final = re.compile(r"\b(?:servi[cç]o|descri[cç][aã]o|referente)\b[^\n]{0,12}\Z", re.IGNORECASE)
 BIRTH: Final = re.compile(r"\b(?:nasc\w*|d\.?\s?n)\b\W{0,15}(?:(?:em|dia|é)\W{1,3})?\Z", re.IGNORECASE)
 DATES: Final = frozenset({Campo.DATA, Campo.COMPETENCIA})
@@ -176,7 +177,8 @@ def _description(read: Candidate | None, learned: LearnedReading, contexto: Cont
         ordered = learned.ato is Ato.DADOS and Campo.DESCRICAO not in contexto.conhecidos
         orders = ordered and (learned.certeza >= ORDER or (read is not None and _names_work(read.valor)))
         return read if answers or orders or _is_labelled(read, texto) else None
-    words = texto[seen[0].start : seen[0].end]
+    rest = COMPOUND.match(texto, seen[0].end)  # "ar-condicionado" is one word
+    words = texto[seen[0].start : rest.end() if rest else seen[0].end]
     if read is not None and words.casefold() == read.valor.casefold():
         return read
     return Candidate(Campo.DESCRICAO, words, words, confianca=Confianca.PROVAVEL)
