@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from extractor.rules import RulesReading
 
 # Of how sure an amount is (0 to 1). Chosen on the part of the corpus that is for choosing: docs/extraction.md.
+ONLY: Final = 0.7  # it is the only one of an order, and each reader takes it
 BOTH: Final = 0.9  # the rules took it too
 CHOSEN: Final = 0.95  # the rules left it among others
 WORTH_ASKING: Final = 0.15  # less sure than this, an amount that is only mentioned
@@ -68,6 +69,8 @@ NOT_THE_SERVICES: Final = (Rotulo.DATA_VENCIMENTO, Rotulo.DATA_FUTURA, Rotulo.DA
 COMPOUND: Final = re.compile(r"(?:[-/]\w+)+")
 LABEL: Final = re.compile(r"\b(?:servi[cç]o|descri[cç][aã]o|referente)\b[^\n]{0,12}\Z", re.IGNORECASE)
 BIRTH: Final = re.compile(r"\b(?:nasc\w*|d\.?\s?n)\b\W{0,15}(?:(?:em|dia|é)\W{1,3})?\Z", re.IGNORECASE)
+OF_SERVICE: Final = re.compile(r"\b(?:servi[cç]o|compet[eê]ncia)\b[\s:]{0,3}(?:de |em |dia )?\Z", re.IGNORECASE)
+NO_SERVICE: Final = re.compile(r"\b(?:e-?mail|cnpj|cpf|valor)\b", re.IGNORECASE)
 DATES: Final = frozenset({Campo.DATA, Campo.COMPETENCIA})
 
 
@@ -130,7 +133,8 @@ def _amount(
     other = taken is not None and taken.valor != best.valor
     if taken is not None and taken.valor == contexto.conhecidos.get(Campo.VALOR) and len(texto.split()) <= ALONE:
         return taken, None  # the same again, and nothing else
-    if sure >= (BOTH if best.taken else CHOSEN) and not other:
+    only = len(weighed) == 1 and best.taken and learned.ato is Ato.DADOS and bool(learned.of(Rotulo.TOTAL))
+    if sure >= (ONLY if only else BOTH if best.taken else CHOSEN) and not other:
         return taken if best.taken else Candidate(Campo.VALOR, best.valor, trecho), None
     made = proposal(rules, learned) if learned.ato not in TALK else None
     if made is not None:
@@ -158,8 +162,10 @@ def _documents(extraction: Extraction, learned: LearnedReading, texto: str) -> I
 def _elsewhere(candidate: Candidate, learned: LearnedReading, texto: str) -> bool:
     """Say whether a date is another one than the service's: a birth, a due date, when to issue, or that of talk."""
     talk = learned.ato in TALK and learned.certeza >= ACT
-    born = BIRTH.search(texto[: max(0, texto.find(candidate.trecho))]) is not None
-    return candidate.campo in DATES and (talk or born or _labelled(candidate, learned, texto, NOT_THE_SERVICES))
+    before = texto[: max(0, texto.find(candidate.trecho))]
+    if candidate.campo not in DATES or OF_SERVICE.search(before):
+        return False
+    return talk or BIRTH.search(before) is not None or _labelled(candidate, learned, texto, NOT_THE_SERVICES)
 
 
 def _labelled(candidate: Candidate, learned: LearnedReading, texto: str, rotulos: Collection[Rotulo]) -> bool:
@@ -179,9 +185,14 @@ def _description(read: Candidate | None, learned: LearnedReading, contexto: Cont
         return read if answers or orders or _is_labelled(read, texto) else None
     rest = COMPOUND.match(texto, seen[0].end)  # "ar-condicionado" is one word
     words = texto[seen[0].start : rest.end() if rest else seen[0].end]
-    if read is not None and words.casefold() == read.valor.casefold():
+    if read is not None and (words.casefold() == read.valor.casefold() or _runs_on(words, read.valor)):
         return read
     return Candidate(Campo.DESCRICAO, words, words, confianca=Confianca.PROVAVEL)
+
+
+def _runs_on(words: str, service: str) -> bool:
+    """Say whether ``words`` are the service and what is no part of it: "aulas de inglês, email financeiro"."""
+    return words.casefold().startswith(service.casefold()) and NO_SERVICE.search(words[len(service) :]) is not None
 
 
 def _names_work(words: str) -> bool:
