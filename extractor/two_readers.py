@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from extractor.rules import RulesReading
 
 # Of how sure an amount is (0 to 1). Chosen on the part of the corpus that is for choosing: docs/extraction.md.
-ONLY: Final = 0.7  # it is the only one of an order, and each reader takes it
 BOTH: Final = 0.9  # the rules took it too
 CHOSEN: Final = 0.95  # the rules left it among others
 WORTH_ASKING: Final = 0.15  # less sure than this, an amount that is only mentioned
@@ -133,8 +132,7 @@ def _amount(
     other = taken is not None and taken.valor != best.valor
     if taken is not None and taken.valor == contexto.conhecidos.get(Campo.VALOR) and len(texto.split()) <= ALONE:
         return taken, None  # the same again, and nothing else
-    only = len(weighed) == 1 and best.taken and learned.ato is Ato.DADOS and bool(learned.of(Rotulo.TOTAL))
-    if sure >= (ONLY if only else BOTH if best.taken else CHOSEN) and not other:
+    if sure >= (BOTH if best.taken else CHOSEN) and not other:
         return taken if best.taken else Candidate(Campo.VALOR, best.valor, trecho), None
     made = proposal(rules, learned) if learned.ato not in TALK else None
     if made is not None:
