@@ -13,6 +13,7 @@ from extractor.learned.proposal import proposal
 from extractor.learned.reader import learned_reader
 from extractor.learned.situation import situation
 from extractor.rules import read_turn
+from extractor.text.folding import MAX_CHARS
 from extractor.text.folding import read as fold
 from extractor.text.vocabulary import is_work
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo
@@ -210,7 +211,7 @@ def _description(read: Candidate | None, learned: LearnedReading, contexto: Cont
     """Return the service: what the other reader sees as one; the rules' words where they answer the question for it."""
     seen = [m for m in learned.of(Rotulo.SERVICO) if m.certeza >= SERVICE]
     if not seen:
-        answers = contexto.pendente is Campo.DESCRICAO and learned.ato not in TALK
+        answers = contexto.pendente is Campo.DESCRICAO and learned.ato not in TALK and len(texto) < MAX_CHARS
         ordered = learned.ato is Ato.DADOS and Campo.DESCRICAO not in contexto.conhecidos
         orders = ordered and (learned.certeza >= ORDER or (read is not None and _names_work(read.valor)))
         return read if answers or orders or _is_labelled(read, texto) else None
