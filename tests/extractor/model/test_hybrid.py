@@ -184,6 +184,21 @@ async def test_without_a_third_word_the_person_is_asked_as_ever(server, fresh, s
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "span", "readings"),
+    [
+        ("3x de 500 daquele lance que te falei", "500", ("1500.00",)),  # asked for the service, and it says more
+        (TWO, "300", ("500.00", "300.00")),
+    ],
+)
+async def test_the_model_lifts_no_doubt(server, hybrid, fresh, sure, text, span, readings):
+    """What the rules explain, and a reading that is not the likeliest, stay a question whatever a model picks."""
+    sure(0.9)
+    server.say(answer(valor=span))
+    assert amount(await hybrid.extract(text, fresh)) == [readings]
+    assert len(server.asked) == 1
+
+
 async def test_disagreement_about_money_is_asked(server, hybrid, fresh, sure):
     """The model reading another amount than both readers leaves a question with the two, no amount."""
     sure(0.99)
