@@ -169,12 +169,12 @@ def _undecided(
         return None
     sure, best = weighed[0]
     other = any(c.campo is Campo.VALOR and c.valor != best.valor for c in rules.extraction.candidates)
-    if other or sure < with_third(BOTH if best.taken else CHOSEN):
+    if other or sure < _with_third(BOTH if best.taken else CHOSEN):
         return None
     return Candidate(Campo.VALOR, best.valor, rules.skeleton.text.original[best.start : best.end])
 
 
-def with_third(needed: float) -> float:
+def _with_third(needed: float) -> float:
     """Return how sure two readers must be of an amount (0 to 1) that a third one's word makes as sure as ``needed``."""
     return needed / (needed + THIRD * (1 - needed))
 
