@@ -37,6 +37,7 @@ ORDER: Final = 0.97  # so sure that it is an order, that the rules alone may rea
 FIRST_WORDS: Final = 3
 ALONE: Final = 3  # words of a message that is an amount and nothing else
 SERVICE: Final = 0.2  # words less sure than this are no service
+ASIDE: Final = 0.6  # nor less sure than this, where something else was asked
 SURE_LABEL: Final = 0.7  # a label of a document, a date or the service that outweighs the rules
 # A model names the invoice's amount so many times as readily as another one that stands in the words: docs/adr/0039.
 THIRD: Final = 4
@@ -208,15 +209,21 @@ def _labelled(candidate: Candidate, learned: LearnedReading, texto: str, rotulos
 
 
 def _description(read: Candidate | None, learned: LearnedReading, contexto: Context, texto: str) -> Candidate | None:
-    """Return the service: what the other reader sees as one; the rules' words where they answer the question for it."""
-    seen = [m for m in learned.of(Rotulo.SERVICO) if m.certeza >= SERVICE]
+    """Return the service: what the other reader is surest of; the rules' words where they answer the question for it.
+
+    Who answers another question, or has said the service already, names a new one only in words that are sure.
+    """
+    asked, known = contexto.pendente is Campo.DESCRICAO, Campo.DESCRICAO in contexto.conhecidos
+    aside = not asked and (known or contexto.pendente is not None)
+    seen = [m for m in learned.of(Rotulo.SERVICO) if m.certeza >= (ASIDE if aside else SERVICE)]
     if not seen:
-        answers = contexto.pendente is Campo.DESCRICAO and learned.ato not in TALK and len(texto) < MAX_CHARS
-        ordered = learned.ato is Ato.DADOS and Campo.DESCRICAO not in contexto.conhecidos
+        answers = asked and learned.ato not in TALK and len(texto) < MAX_CHARS
+        ordered = learned.ato is Ato.DADOS and not aside
         orders = ordered and (learned.certeza >= ORDER or (read is not None and _names_work(read.valor)))
         return read if answers or orders or _is_labelled(read, texto) else None
-    rest = COMPOUND.match(texto, seen[0].end)  # "ar-condicionado" is one word
-    words = texto[seen[0].start : rest.end() if rest else seen[0].end]
+    best = max(seen, key=lambda mention: mention.certeza)
+    rest = COMPOUND.match(texto, best.end)  # "ar-condicionado" is one word
+    words = texto[best.start : rest.end() if rest else best.end]
     if read is not None and (words.casefold() == read.valor.casefold() or _runs_on(words, read.valor)):
         return read
     return Candidate(Campo.DESCRICAO, words, words, confianca=Confianca.PROVAVEL)

@@ -136,3 +136,23 @@ def test_the_amount_that_stands_may_be_said_again() -> None:
 def test_a_service_keeps_its_compound_words(service: str) -> None:
     """Found by the storm's judge: half of a word is no service."""
     assert values(read(f"nota de 300 pra 12.345.678/0001-95, {service}"))[Campo.DESCRICAO] == service
+
+
+@pytest.mark.parametrize(
+    ("pendente", "texto"),
+    [
+        (Campo.VALOR, "ela adiantou 200, falta o resto"),
+        (Campo.VALOR, "Anotei aqui no meu caderno: 27/03, R$430"),
+        (Campo.DOCUMENTO, "Fui buscar os óculos. É 92 447 189 0004 26, confira por obsequio"),
+    ],
+)
+def test_an_answer_to_another_question_names_no_service(pendente: Campo, texto: str) -> None:
+    """The rules take what stands beside the amount or the document for a service: it would replace the one said."""
+    found = read(texto, Context(hoje=date(2026, 11, 23), pendente=pendente))
+    assert Campo.DESCRICAO not in values(found)
+
+
+def test_of_two_services_the_surer_one_counts() -> None:
+    """What was travelled and eaten on the way stands before what was done."""
+    found = read("fui de ônibus, a passagem saiu 58, almocei por 32, e fiz a consultoria de marketing por 700 reais")
+    assert "consultoria" in values(found)[Campo.DESCRICAO]
