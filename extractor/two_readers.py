@@ -12,6 +12,7 @@ from extractor.learned.labels import Rotulo
 from extractor.learned.proposal import proposal
 from extractor.learned.reader import learned_reader
 from extractor.learned.situation import situation
+from extractor.requests.yes_no import is_firm_yes
 from extractor.rules import read_turn
 from extractor.text.folding import read as fold
 from extractor.text.vocabulary import is_work
@@ -55,6 +56,14 @@ TALK: Final = frozenset(
 DECIDES: Final = {
     Ato.CONFIRMA: frozenset({Intent.CONFIRMAR}),
     Ato.RECUSA: frozenset({Intent.NEGAR, Intent.CANCELAR}),
+}
+# The rules' yes is a closed grammar of the whole message: a reader that takes it for an order says nothing against it,
+# and one that takes it for talk only where the same words greet or thank. Whatever else it sees is an objection.
+NO_OBJECTION: Final = frozenset({Ato.CONFIRMA, Ato.DADOS})
+# A no only makes us ask, so that it stands against a reader that takes the words for a yes.
+REFUSES: Final = {
+    Intent.CANCELAR: frozenset({Ato.RECUSA}),
+    Intent.NEGAR: frozenset({Ato.RECUSA, Ato.CONFIRMA}),
 }
 WITHOUT_DATA: Final = {
     Ato.PERGUNTA: Intent.AJUDA,
@@ -108,13 +117,13 @@ def agree(rules: RulesReading, learned: LearnedReading, contexto: Context, reade
     candidates = [c for c in candidates if c.campo not in asked]
     candidates += [valor] if valor else []
     doubts += [doubt] if doubt else []
-    ato = _act(extraction, learned)
+    intent = _intent(rules, learned, data=bool(candidates or doubts or extraction.clear))
     return replace(
         extraction,
-        intent=_intent(extraction, learned, data=bool(candidates or doubts or extraction.clear)),
+        intent=intent,
         candidates=tuple(candidates),
         doubts=tuple(doubts),
-        ato=ato,
+        ato=_act(intent, learned),
     )
 
 
@@ -203,19 +212,28 @@ def _is_labelled(read: Candidate | None, texto: str) -> bool:
     return read is not None and LABEL.search(texto[: max(0, texto.find(read.trecho))]) is not None
 
 
-def _act(extraction: Extraction, learned: LearnedReading) -> Ato | None:
-    if learned.certeza < ACT:
+def _act(intent: Intent, learned: LearnedReading) -> Ato | None:
+    """Return the act where the readers agree; a yes that nothing objects to has no other one."""
+    if learned.certeza < ACT or (intent is Intent.CONFIRMAR and learned.ato is not Ato.CONFIRMA):
         return None
     needed = DECIDES.get(learned.ato)
-    return learned.ato if needed is None or extraction.intent in needed else None
+    return learned.ato if needed is None or intent in needed else None
 
 
-def _intent(extraction: Extraction, learned: LearnedReading, *, data: bool) -> Intent:
+def _intent(rules: RulesReading, learned: LearnedReading, *, data: bool) -> Intent:
     """Return the rules' intent, unless it decides and the other reader disagrees, or its data were none."""
-    intent = extraction.intent
-    for ato, decided in DECIDES.items():
-        if intent in decided and learned.ato is not ato and learned.certeza >= ACT:
-            return Intent.CONVERSA
-    if intent is Intent.INFORMAR and not data and learned.certeza >= ACT:
+    intent = rules.extraction.intent
+    if learned.certeza < ACT:
+        return intent
+    if intent is Intent.CONFIRMAR and _objects(learned.ato, rules.skeleton.text.plain):
+        return Intent.CONVERSA
+    if intent in REFUSES and learned.ato not in REFUSES[intent]:
+        return Intent.CONVERSA
+    if intent is Intent.INFORMAR and not data:
         return WITHOUT_DATA.get(learned.ato, Intent.CONVERSA if learned.ato in TALK else intent)
     return intent
+
+
+def _objects(ato: Ato, plain: str) -> bool:
+    """Say whether a reader that is sure of this act speaks against a yes of these words."""
+    return ato not in NO_OBJECTION and not (ato is Ato.SOCIAL and is_firm_yes(plain))

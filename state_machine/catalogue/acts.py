@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from state_machine.catalogue import questions
-from state_machine.invoice.summary import com_resumo
+from state_machine.invoice.summary import botao_cancelar, com_resumo
 from state_machine.machine.effects import Botao, Mensagem
 from state_machine.machine.states import Estado
 from state_machine.values.money import formata_brl
@@ -67,6 +67,16 @@ def o_que_errado(sessao: Sessao) -> Mensagem:
             Botao(f"errado_servico:{alvo}", "Serviço"),
         ),
         outras=("Qual dos três eu mudo? Pode tocar no botão ou já me mandar o certo.",),
+    )
+
+
+def negou(sessao: Sessao) -> Mensagem:
+    """A no to the summary: it may mean that something is wrong, or that the invoice is not wanted."""
+    return Mensagem(
+        "Certo, não emiti. O que está errado? Me manda o certo ou toca em *Corrigir*: o resto continua guardado. "
+        "Se não quer mais esta nota, toca em *Cancelar* ou escreve _cancela_.",
+        (Botao(f"corrigir:{sessao.sessao_id}:{sessao.revisao}", "Corrigir"), botao_cancelar(sessao)),
+        outras=("Continua guardada, e nada foi emitido. Me diz o que mudar, ou escreve _cancela_ para desistir.",),
     )
 
 
