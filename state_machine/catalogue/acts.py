@@ -97,11 +97,10 @@ def reclama(nota: NotaListada | None, *, em_aberto: bool) -> Mensagem:
             outras=("Ela continua cancelada. Para outra nota, me manda os dados certos.",),
         )
     return Mensagem(
-        f"Sinto muito. É a {qual}? Ela continua valendo, não mexi em nada. Nota emitida não se edita: dá para "
-        f"cancelar e "
-        "fazer outra com os dados certos.",
-        (Botao(f"cancelar_nota:{nota.emissao_id}", "Cancelar esta nota"), PESSOA),
-        outras=(f"Para trocar a nota {nota.numero}: cancela pelo botão e depois me manda os dados certos.",),
+        f"Sinto muito. É a {qual}? Ela continua valendo, não mexi em nada. Nota emitida não se edita: primeiro a "
+        "prefeitura cancela; depois eu trago os mesmos dados, e você muda só o que estava errado.",
+        (Botao(f"cancelar_nota:{nota.emissao_id}", "Cancelar e refazer"), PESSOA),
+        outras=(f"Para trocar a nota {nota.numero}: começa pelo botão. Depois de cancelada, você muda só o errado.",),
     )
 
 

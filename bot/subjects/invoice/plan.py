@@ -124,6 +124,10 @@ class Memory(Protocol):
         """Whether the session's invoice waits for its person's word: nobody has accepted it for a day."""
         ...
 
+    async def cancelled(self, sessao: Sessao) -> bool:
+        """Whether the session's invoice was issued, and is cancelled."""
+        ...
+
     async def heard(self, wamid: str) -> Ouvida:
         """What is known of a message that came before."""
         ...
@@ -272,9 +276,11 @@ def _chosen(toque: Toque) -> Evento:
 
 
 async def _take_up(antiga: Sessao, memory: Memory) -> Plano:
-    """Open a new session with an ended one's data, once."""
+    """Open a new session with an ended one's data, once; with those of an issued note only after it was cancelled."""
     if memory.ativa:  # the invoice at hand comes first
         return Plano((Conversou(),), memory.ativa)
+    if antiga.estado is Estado.APROVADO and await memory.cancelled(antiga):
+        return Plano((Abriu(antiga.rascunho),))  # an invoice of its own: it repairs nothing that may still come
     if antiga.estado not in TAKEN_UP or await memory.repaired(antiga.sessao_id):
         return Plano(resposta=messages.ja_retomada())
     return Plano((Abriu(antiga.rascunho, antiga.pendente),), None, origem=antiga.sessao_id)

@@ -79,7 +79,7 @@ UNCONTRACTED = re.compile(r"\b(?:de|em|por) (?:[oa]s?)\b")
 @pytest.mark.parametrize(("motivo", "campo"), [p for p in PARES if p[1] is not Campo.NOME])
 def test_prepositions_contract_with_the_articles_of_the_fields(motivo, campo, vez):
     """It is "preciso do valor", in every wording, of every doubt and of everything that is missing."""
-    ditos = [pergunta(em_duvida(campo, motivo), vez=vez), pergunta(em_duvida(campo, motivo, sobre=TUDO), vez=vez)]
+    ditos = [pergunta(em_duvida(campo, motivo), vez=vez)]
     for tem in range(3):
         rascunho = aplicar(Rascunho(), TUDO[:tem], (), ())
         ditos += [pergunta(rascunho, vez=vez), insiste(rascunho, vez=vez, negou=True)]

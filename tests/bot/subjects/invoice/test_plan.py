@@ -54,6 +54,7 @@ class Remembered:
     last: tuple[Sessao, datetime] | None = None
     taken_up: bool = False
     waits: bool = False
+    was_cancelled: bool = False
 
     async def load(self, sessao_id: str) -> Sessao | None:
         """One session of this conversation."""
@@ -70,6 +71,10 @@ class Remembered:
     async def stopped(self, sessao: Sessao) -> bool:
         """Whether its invoice waits for a yes, having been accepted by nobody for a day."""
         return self.waits
+
+    async def cancelled(self, sessao: Sessao) -> bool:
+        """Whether its note was cancelled."""
+        return self.was_cancelled
 
     async def heard(self, wamid: str) -> Ouvida:
         """A message that never came before."""
@@ -179,6 +184,18 @@ async def test_what_was_sent_is_not_taken_up(estado: Estado) -> None:
     """An issued invoice, or one whose fate is open, can't be begun again by an old button."""
     memory = Remembered(None, {"old": replace(ended(estado), sessao_id="old")})
     assert (await plan(Toque("refazer", "old", None), None, memory, NOW)).eventos == ()
+
+
+async def test_a_cancelled_note_is_made_anew_and_no_other() -> None:
+    """Its data open an invoice of its own; while the note stands, they open none."""
+    antiga = replace(ended(Estado.APROVADO), sessao_id="old")
+    press = Toque("refazer", "old", None)
+    cancelled = Remembered(None, {"old": antiga}, was_cancelled=True)
+    assert await plan(press, None, cancelled, NOW) == Plano((Abriu(antiga.rascunho),))
+    stands = Remembered(None, {"old": antiga})
+    assert await plan(press, None, stands, NOW) == Plano(resposta=messages.ja_retomada())
+    busy = replace(cancelled, ativa=OPEN)
+    assert await plan(press, None, busy, NOW) == Plano((Conversou(),), OPEN)
 
 
 async def test_first_words_open_a_session() -> None:
