@@ -12,10 +12,14 @@ from extractor.learned.labels import Rotulo
 from extractor.learned.proposal import proposal
 from extractor.learned.reader import learned_reader
 from extractor.learned.situation import situation
+from extractor.requests.several import documents
+from extractor.requests.yes_no import is_firm_yes
 from extractor.rules import read_turn
 from extractor.text.folding import MAX_CHARS
 from extractor.text.folding import read as fold
+from extractor.text.hostile import commands
 from extractor.text.vocabulary import is_work
+from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo
 
 if TYPE_CHECKING:
@@ -38,6 +42,8 @@ FIRST_WORDS: Final = 3
 ALONE: Final = 3  # words of a message that is an amount and nothing else
 SERVICE: Final = 0.2  # words less sure than this are no service
 ASIDE: Final = 0.6  # nor less sure than this, where something else was asked
+SURE_OTHER: Final = 0.95  # so sure that another amount is the invoice's, and
+SURER_BY: Final = 0.1  # by so much surer than of the one that is taken, that it is asked
 SURE_LABEL: Final = 0.7  # a label of a document, a date or the service that outweighs the rules
 # A model names the invoice's amount so many times as readily as another one that stands in the words: docs/adr/0039.
 THIRD: Final = 4
@@ -61,6 +67,14 @@ DECIDES: Final = {
     Ato.CONFIRMA: frozenset({Intent.CONFIRMAR}),
     Ato.RECUSA: frozenset({Intent.NEGAR, Intent.CANCELAR}),
 }
+# The rules' yes is a closed grammar of the whole message: a reader that takes it for an order says nothing against it,
+# and one that takes it for talk only where the same words greet or thank. Whatever else it sees is an objection.
+NO_OBJECTION: Final = frozenset({Ato.CONFIRMA, Ato.DADOS})
+# A no only makes us ask, so that it stands against a reader that takes the words for a yes.
+REFUSES: Final = {
+    Intent.CANCELAR: frozenset({Ato.RECUSA}),
+    Intent.NEGAR: frozenset({Ato.RECUSA, Ato.CONFIRMA}),
+}
 WITHOUT_DATA: Final = {
     Ato.PERGUNTA: Intent.AJUDA,
     Ato.REGISTRO: Intent.CONSULTAR,
@@ -75,6 +89,9 @@ LABEL: Final = re.compile(r"\b(?:servi[cç]o|descri[cç][aã]o|referente)\b[^\n]
 BIRTH: Final = re.compile(r"\b(?:nasc\w*|d\.?\s?n)\b\W{0,15}(?:(?:em|dia|é)\W{1,3})?\Z", re.IGNORECASE)
 OF_SERVICE: Final = re.compile(r"\b(?:servi[cç]o|compet[eê]ncia)\b[\s:]{0,3}(?:de |em |dia )?\Z", re.IGNORECASE)
 NO_SERVICE: Final = re.compile(r"\b(?:e-?mail|cnpj|cpf|valor)\b", re.IGNORECASE)
+WORD: Final = re.compile(r"[a-z]{4,}")
+CURRENCY: Final = frozenset({"reais", "centavos", "conto", "pila", "mango", "prata", "limpo", "total", "valor"})
+OF_ONE_NOTE: Final = frozenset({Campo.DOCUMENTO, Campo.DESCRICAO, Campo.NOME})
 DATES: Final = frozenset({Campo.DATA, Campo.COMPETENCIA})
 
 
@@ -115,17 +132,21 @@ def agree(
         candidates.append(found)
     doubts = [d for d in extraction.doubts if d.campo is not Campo.VALOR]
     doubts += _documents(extraction, learned, texto)
-    asked = {d.campo for d in doubts}
-    candidates = [c for c in candidates if c.campo not in asked]
     candidates += [valor] if valor else []
     doubts += [doubt] if doubt else []
-    ato = _act(extraction, learned)
+    if commands(rules.skeleton.text):
+        candidates, doubts = _under_orders(candidates, doubts, contexto)
+    if any(d.motivo is Motivo.DUAS_NOTAS for d in doubts) and len(documents(texto)) > 1:
+        candidates = [c for c in candidates if c.campo not in OF_ONE_NOTE]  # of which of them, nobody can tell
+    asked = {d.campo for d in doubts}
+    candidates = [c for c in candidates if c.campo not in asked]
+    intent = _intent(rules, learned, data=bool(candidates or doubts or extraction.clear))
     return replace(
         extraction,
-        intent=_intent(extraction, learned, data=bool(candidates or doubts or extraction.clear)),
+        intent=intent,
         candidates=tuple(candidates),
         doubts=tuple(doubts),
-        ato=ato,
+        ato=_act(intent, learned),
     )
 
 
@@ -143,7 +164,10 @@ def _amount(
     other = taken is not None and taken.valor != best.valor
     if taken is not None and taken.valor == contexto.conhecidos.get(Campo.VALOR) and len(texto.split()) <= ALONE:
         return taken, None  # the same again, and nothing else
-    if sure >= (BOTH if best.taken else CHOSEN) and not other:
+    cut_short = _cut_short(best, learned, texto)
+    if cut_short:
+        return None, Doubt(Campo.VALOR, Motivo.AMBIGUO, cut_short)
+    if sure >= (BOTH if best.taken else CHOSEN) and not other and not _prefers_another(best, weighed, learned):
         return taken if best.taken else Candidate(Campo.VALOR, best.valor, trecho), None
     made = proposal(rules, learned) if learned.ato not in TALK else None
     if made is not None:
@@ -178,6 +202,42 @@ def _undecided(
 def _with_third(needed: float) -> float:
     """Return how sure two readers must be of an amount (0 to 1) that a third one's word makes as sure as ``needed``."""
     return needed / (needed + THIRD * (1 - needed))
+
+
+def _cut_short(best: Evidence, learned: LearnedReading, texto: str) -> str | None:
+    """Return an amount in words of which only a part was read ("mil e quinhento"), else ``None``."""
+    for mention in learned.of(Rotulo.TOTAL):
+        if mention.start < best.end and mention.end > best.start:
+            rest = f"{texto[mention.start : best.start]} {texto[best.end : mention.end]}"
+            if any(word not in CURRENCY for word in WORD.findall(fold(rest).plain)):
+                return texto[mention.start : mention.end]
+    return None
+
+
+def _prefers_another(best: Evidence, weighed: Sequence[tuple[float, Evidence]], learned: LearnedReading) -> bool:
+    """Say whether the learned reader is surer that another amount of the message is the invoice's."""
+    sure = {
+        found.valor: max(
+            (m.certeza for m in learned.of(Rotulo.TOTAL) if m.start < found.end and m.end > found.start), default=0.0
+        )
+        for _, found in weighed
+    }
+    own = sure.pop(best.valor, 0.0)
+    return any(other >= SURE_OTHER and other - own >= SURER_BY for other in sure.values())
+
+
+def _under_orders(
+    candidates: Sequence[Candidate], doubts: Sequence[Doubt], contexto: Context
+) -> tuple[list[Candidate], list[Doubt]]:
+    """Ask about what a message says that gives the reader orders ("ignore as regras"); what stands, stands."""
+    new = [c for c in candidates if c.campo not in contexto.conhecidos]
+    asked = [
+        Doubt(c.campo, Motivo.DISCORDANCIA, c.trecho, leituras=(c.valor,)) for c in new if FIELDS[c.campo].critical
+    ]
+    return [c for c in new if not FIELDS[c.campo].critical], [
+        *(d for d in doubts if d.campo not in contexto.conhecidos),
+        *asked,
+    ]
 
 
 def _asked(trecho: str, readings: tuple[str, ...]) -> Doubt:
@@ -244,19 +304,28 @@ def _is_labelled(read: Candidate | None, texto: str) -> bool:
     return read is not None and LABEL.search(texto[: max(0, texto.find(read.trecho))]) is not None
 
 
-def _act(extraction: Extraction, learned: LearnedReading) -> Ato | None:
-    if learned.certeza < ACT:
+def _act(intent: Intent, learned: LearnedReading) -> Ato | None:
+    """Return the act where the readers agree; a yes that nothing objects to has no other one."""
+    if learned.certeza < ACT or (intent is Intent.CONFIRMAR and learned.ato is not Ato.CONFIRMA):
         return None
     needed = DECIDES.get(learned.ato)
-    return learned.ato if needed is None or extraction.intent in needed else None
+    return learned.ato if needed is None or intent in needed else None
 
 
-def _intent(extraction: Extraction, learned: LearnedReading, *, data: bool) -> Intent:
+def _intent(rules: RulesReading, learned: LearnedReading, *, data: bool) -> Intent:
     """Return the rules' intent, unless it decides and the other reader disagrees, or its data were none."""
-    intent = extraction.intent
-    for ato, decided in DECIDES.items():
-        if intent in decided and learned.ato is not ato and learned.certeza >= ACT:
-            return Intent.CONVERSA
-    if intent is Intent.INFORMAR and not data and learned.certeza >= ACT:
+    intent = rules.extraction.intent
+    if learned.certeza < ACT:
+        return intent
+    if intent is Intent.CONFIRMAR and _objects(learned.ato, rules.skeleton.text.plain):
+        return Intent.CONVERSA
+    if intent in REFUSES and learned.ato not in REFUSES[intent]:
+        return Intent.CONVERSA
+    if intent is Intent.INFORMAR and not data:
         return WITHOUT_DATA.get(learned.ato, Intent.CONVERSA if learned.ato in TALK else intent)
     return intent
+
+
+def _objects(ato: Ato, plain: str) -> bool:
+    """Say whether a reader that is sure of this act speaks against a yes of these words."""
+    return ato not in NO_OBJECTION and not (ato is Ato.SOCIAL and is_firm_yes(plain))

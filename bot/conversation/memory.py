@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from persistence.conversations import edits, snapshots
-from persistence.fiscal import attempts, notes
+from persistence.fiscal import attempts, issued, notes
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -45,6 +45,11 @@ class ConversationMemory:
         """Whether the session's invoice waits for its person's word."""
         async with self._database.transaction() as connection:
             return await attempts.waits_for_person(connection, sessao.sessao_id, sessao.revisao)
+
+    async def cancelled(self, sessao: Sessao) -> bool:
+        """Whether the session's invoice was issued, and is cancelled."""
+        async with self._database.alone() as connection:
+            return await issued.is_cancelled(connection, sessao.sessao_id)
 
     async def notes(self, limit: int, *, numero: str | None = None, autorizadas: bool = True) -> list[NotaListada]:
         """This conversation's newest invoices of the company for which it issues now, newest first; nobody else's."""

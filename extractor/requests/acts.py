@@ -26,15 +26,23 @@ _WAIT: Final = (
     r"(?:minutinho|momentinho|instantinho|rapidinho|rapidim|momento|instante)|"
     r"(?:eu )?(?:ja|logo) (?:eu )?(?:volto|venho|retorno|te (?:falo|respondo|mando|chamo|digo))|"
     r"(?:eu )?(?:volto|retorno|falo|respondo) (?:ja|logo|depois|daqui a pouco|mais tarde)|"
-    r"(?:de[ix]*[ae]|xo|dexo) (?:so )?(?:eu )?(?:ver|conferir|confirmar|checar|olhar|perguntar|pensar|verificar)|"
-    r"(?:eu )?vou (?:so )?(?:ver|conferir|confirmar|checar|olhar|perguntar|pensar|verificar|almocar|atender)|"
+    r"(?:de[ix]*[ae]|xo|xeu|dexo|deixo) (?:so )?(?:eu )?"
+    r"(?:ver?|conferir|confirmar|checar|olhar|perguntar|pensar|verificar)|"
+    r"(?:eu )?vou (?:so )?(?:ver?|conferir|confirmar|checar|olhar|perguntar|pensar|verificar|almocar|atender)|"
     r"(?:eu )?(?:to|estou|tou) (?:no transito|dirigindo|ocupad[oa]|atendendo|com cliente|na rua|no telefone|vendo)|"
+    r"(?:ja|logo|depois|mais tarde|daqui a pouco|jaja|ja ja) (?:eu |te )*"
+    r"(?:confirmo|aprovo|autorizo|vejo|olho|confiro)|"
+    r"(?:confirmo|aprovo|autorizo|vejo|olho|confiro) (?:ja|logo|depois|mais tarde|daqui a pouco|hoje|amanha)|"
+    r"ainda nao(?: (?:manda|mande|emite|emita|envia|faz|confirma|pode))?|agora nao|nao ainda|"
+    r"nao (?:manda|mande|emite|emita|envia|faz|confirma) (?:ainda|agora)|"
+    r"ja vai|ja ja|jaja|agorinha|n?um instante|calmae|carmae|devagar|freia|stand ?by|de molho|"
     r"wait|hold on|un momento|not yet"
 )
 _WAIT_FILLER: Final = (
     r"ai|nao|nem|sim|so|por favor|favor|um|uma|pouco|pouquinho|eh|ta|tah|ja|que|eu|aqui|la|mas|antes|primeiro|o|a|com|"
     r"oxe|oxente|bah|tche|uai|vixe|eita|opa|rapaz|mano|cara|moco|moca|amigo|amiga|querida|querido|prosa|ainda|viu|hein|"
     r"meu|minha|cliente|contador|contadora|marido|esposa|patrao|chefe|socio|socia|rapidinho|agora|entao|hum+|hmm+|"
+    r"as|pontas?|onda|so|deixa|tem|calma|com|sem|pressa|"
     r"isso|valor|certo|nota|dados|ele|ela|os|as|e|de|do|da|no|na|pra|pro|daqui|gente|te"
 )
 WAITS: Final = re.compile(rf"(?:(?:{_WAIT}|{_WAIT_FILLER})(?: |$))+")

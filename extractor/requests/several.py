@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -47,6 +48,15 @@ def split(texto: str) -> tuple[str, ...]:
     edges = [start, *(edge for cut in cuts for edge in cut), len(texto)]
     pieces = [texto[a:b].strip(" \n;,.") for a, b in zip(edges[::2], edges[1::2], strict=True)]
     return tuple(pieces) if all(_one_amount(piece) for piece in pieces) else ()
+
+
+def documents(texto: str) -> frozenset[str]:
+    """Return the different valid documents of a message, bare."""
+    found: set[str] = set()
+    for match in _DOCUMENT.finditer(texto[:MAX_CHARS]):
+        with suppress(DocumentoInvalido):
+            found.add(str(parse_documento(match[0])))
+    return frozenset(found)
 
 
 def _differ(written: Sequence[str]) -> bool:

@@ -39,7 +39,11 @@ ABBREVIATIONS: Final[dict[str, str]] = {
     "oitossentos": "oitocentos", "novescentos": "novecentos", "trezento": "trezentos", "millhao": "milhao",
     "milion": "milhao", "seteta": "setenta", "sesenta": "sessenta", "cessenta": "sessenta",
     "centavo": "centavos", "cents": "centavos", "reau": "reais", "reaus": "reais", "reals": "reais", "real": "reais",
-    "reaiss": "reais", "contos": "conto", "pilas": "pila", "mangos": "mango", "paus": "pau", "pratas": "prata",
+    "reaiss": "reais", "novesento": "novecentos", "novesentos": "novecentos", "oitosento": "oitocentos",
+    "oitosentos": "oitocentos", "setesento": "setecentos", "setesentos": "setecentos", "seisento": "seiscentos",
+    "seisentos": "seiscentos", "quatrosento": "quatrocentos", "quatrosentos": "quatrocentos", "duzentus": "duzentos",
+    "trezentus": "trezentos", "quinhentus": "quinhentos",
+    "contos": "conto", "pilas": "pila", "mangos": "mango", "paus": "pau", "pratas": "prata",
 }  # fmt: skip
 
 # Cue words that may be recognised one edit away.

@@ -30,6 +30,7 @@ _SELECT = (
         nfse_emissao.c.tomador_documento,
         cliente_tomador.c.razao_social,
         session_snapshot.c.conversa,
+        session_snapshot.c.sessao_id,
         sa.func.coalesce(conversas.c.nome_perfil, conversas.c.wa_id, SOMEBODY).label("quem"),
     )
     .join(nfse_emissao, nfse_emissao.c.id == nfse_processada.c.emissao_id)
@@ -65,6 +66,12 @@ _LATEST = (
     .limit(1)
 )
 
+_OF_SESSION = (
+    sa.select(nfse_processada.c.status)
+    .join(nfse_emissao, nfse_emissao.c.id == nfse_processada.c.emissao_id)
+    .where(nfse_emissao.c.sessao_id == sa.bindparam("b_sessao"))
+)
+
 
 def _mark(para: StatusNota) -> sa.Update:
     values: dict[str, Any] = {"status": para}
@@ -88,6 +95,7 @@ def _nota(row: Any, conversa: str | None) -> NotaEmitida:
         row.criado_em,
         known(StatusNota, row.status),
         row.quem if conversa is not None and row.conversa != conversa else None,
+        row.sessao_id if row.conversa == conversa else None,
     )
 
 
@@ -129,6 +137,12 @@ async def of_company(connection: Connection, empresa_id: int, emissao_id: int) -
 async def locked(connection: Connection, emissao_id: int, conversa: str | None = None) -> NotaEmitida | None:
     """Return a note and keep everybody else from changing it until our transaction ends."""
     return next(iter(await _all(connection, _LOCKED, {"b_emissao": emissao_id}, conversa)), None)
+
+
+async def is_cancelled(connection: Connection, sessao_id: str) -> bool:
+    """Tell whether every note that a session issued was cancelled, and there is one."""
+    found = list((await connection.execute(_OF_SESSION, {"b_sessao": sessao_id})).scalars())
+    return bool(found) and all(status == StatusNota.CANCELADO for status in found)
 
 
 async def in_flight(connection: Connection, empresa_id: int, conversa: str) -> bool:

@@ -57,7 +57,8 @@ VIVOS = CONVERSANDO | {E.PENDENTE}
 class NotaEmitida:
     """An issued note as the user knows it; ``valor`` in BRL, ``documento`` a bare CNPJ or CPF, ``emitida_em`` UTC.
 
-    ``feita_por`` is who made it, where that was another conversation than the one that it is told to.
+    ``feita_por`` is who made it, where that was another conversation than the one that it is told to; ``sessao_id`` is
+    the session that it was made in, ``None`` where that was another conversation's.
     """
 
     emissao_id: int
@@ -68,6 +69,7 @@ class NotaEmitida:
     emitida_em: datetime
     status: StatusNota
     feita_por: str | None = None
+    sessao_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

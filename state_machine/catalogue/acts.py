@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from state_machine.catalogue import questions
-from state_machine.invoice.summary import com_resumo
+from state_machine.invoice.summary import botao_cancelar, com_resumo
 from state_machine.machine.effects import Botao, Mensagem
 from state_machine.machine.states import Estado
 from state_machine.values.money import formata_brl
@@ -70,6 +70,16 @@ def o_que_errado(sessao: Sessao) -> Mensagem:
     )
 
 
+def negou(sessao: Sessao) -> Mensagem:
+    """A no to the summary: it may mean that something is wrong, or that the invoice is not wanted."""
+    return Mensagem(
+        "Certo, não emiti. O que está errado? Me manda o certo ou toca em *Corrigir*: o resto continua guardado. "
+        "Se não quer mais esta nota, toca em *Cancelar* ou escreve _cancela_.",
+        (Botao(f"corrigir:{sessao.sessao_id}:{sessao.revisao}", "Corrigir"), botao_cancelar(sessao)),
+        outras=("Continua guardada, e nada foi emitido. Me diz o que mudar, ou escreve _cancela_ para desistir.",),
+    )
+
+
 def reclama(nota: NotaListada | None, *, em_aberto: bool) -> Mensagem:
     """They complain: offer the very note of this conversation; nothing is done by itself."""
     if nota is None:
@@ -87,11 +97,10 @@ def reclama(nota: NotaListada | None, *, em_aberto: bool) -> Mensagem:
             outras=("Ela continua cancelada. Para outra nota, me manda os dados certos.",),
         )
     return Mensagem(
-        f"Sinto muito. É a {qual}? Ela continua valendo, não mexi em nada. Nota emitida não se edita: dá para "
-        f"cancelar e "
-        "fazer outra com os dados certos.",
-        (Botao(f"cancelar_nota:{nota.emissao_id}", "Cancelar esta nota"), PESSOA),
-        outras=(f"Para trocar a nota {nota.numero}: cancela pelo botão e depois me manda os dados certos.",),
+        f"Sinto muito. É a {qual}? Ela continua valendo, não mexi em nada. Nota emitida não se edita: primeiro a "
+        "prefeitura cancela; depois eu trago os mesmos dados, e você muda só o que estava errado.",
+        (Botao(f"cancelar_nota:{nota.emissao_id}", "Cancelar e refazer"), PESSOA),
+        outras=(f"Para trocar a nota {nota.numero}: começa pelo botão. Depois de cancelada, você muda só o errado.",),
     )
 
 

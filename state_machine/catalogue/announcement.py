@@ -1,4 +1,4 @@
-"""Says what a turn changed in the data, and what of it was not taken."""
+"""Says what a turn changed in the data, what of it was not taken, and what of an expired invoice is kept."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from state_machine.invoice.draft import difere, mudancas
 from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo
 from state_machine.invoice.summary import CONFERE, NOME_DO_CADASTRO, TITULO_MAX, legivel, titulo_da_mudanca
+from state_machine.machine.effects import Mensagem
 from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.money import formata_brl
 from state_machine.values.text_length import apara, tamanho
 
 if TYPE_CHECKING:
     from state_machine.invoice.draft import Rascunho
+    from state_machine.machine.session import Sessao
 
 _TRECHO_MAX = 40  # UTF-16 units of what was not taken
 _VALOR_MAX = 60  # UTF-16 units of a value that is repeated
@@ -44,6 +46,29 @@ def anotado(antes: Rascunho, depois: Rascunho) -> str:
     partes = [f"Anotei: {', '.join(novos)}."] if novos else []
     recusa = _nao_tomado(antes, depois)
     return "".join(f"{parte}\n\n" for parte in (*partes, recusa) if parte)
+
+
+def guardei(antiga: Sessao) -> Mensagem:
+    """An invoice that expired while its data were collected goes on: what of it is kept."""
+    return Mensagem(
+        f"*A nota que ficou parada tinha expirado, e continuo dela.* {_dito(antiga.rascunho, 'Guardei')} "
+        "Se for outra nota, escreve _cancela_ e me manda os dados dela."
+    )
+
+
+def comecei_outra(antiga: Sessao) -> Mensagem:
+    """Data that an expired invoice had were told anew: that one is left, with what it had."""
+    return Mensagem(
+        "*A nota que ficou parada expirou sem ser emitida, e comecei outra com o que você mandou agora.* "
+        f"{_dito(antiga.rascunho, 'Da anterior não usei')} Se ainda vale, me manda de novo."
+    )
+
+
+def _dito(rascunho: Rascunho, verbo: str) -> str:
+    """List what a draft holds, as "Guardei: valor R$ 200,00."."""
+    ditos = ((row, legivel(campo, rascunho.validado(campo))) for campo, row in FIELDS.items())
+    tem = [f"{row.label} {apara(valor, _VALOR_MAX)}" for row, valor in ditos if valor]
+    return f"{verbo}: {', '.join(tem)}." if tem else f"{verbo} o que estava em dúvida."
 
 
 def _opcionais(antes: Rascunho, depois: Rascunho) -> tuple[tuple[Campo, str], ...]:

@@ -106,8 +106,15 @@ def expirado(c: Cancelamento) -> Mensagem:
 
 
 def cancelada(nota: NotaEmitida) -> Mensagem:
-    """The authority cancelled it."""
-    return Mensagem(f"*Nota {nota.numero} cancelada* pela prefeitura.\n{descreve(nota)}")
+    """The authority cancelled it; whoever made it may make it anew, changing only what was wrong."""
+    texto = f"*Nota {nota.numero} cancelada* pela prefeitura.\n{descreve(nota)}"
+    if nota.sessao_id is None:
+        return Mensagem(texto)
+    return Mensagem(
+        f"{texto}\n\nPara emitir outra no lugar dela, toca em *Refazer*: trago os mesmos dados, e você muda só o que "
+        "estava errado.",
+        (Botao(f"refazer:{nota.sessao_id}", "Refazer"),),
+    )
 
 
 def cancelada_por_fora(nota: NotaEmitida) -> Mensagem:

@@ -90,13 +90,18 @@ _DUVIDA = {
         "Para enviar de novo, preciso de outra informação para {campo}. {exemplo}",
     ),
 }
-_TERCEIRA = "Ainda preciso de {campo}. {exemplo}"
+_TERCEIRA = "Ainda preciso {do_campo}. {exemplo}"
 _CONFERE = {11: "Confere no CPF do cliente", 14: "Confere no cartão CNPJ do cliente"}
 
 
 def _lista(partes: Iterable[str]) -> str:
     *inicio, fim = partes
     return f"{', '.join(inicio)} e {fim}" if inicio else fim
+
+
+def _de(nome: str) -> str:
+    """Contract "de" with the article that a field's name begins with: "do valor", "da data"."""
+    return f"d{nome}"
 
 
 def _guardados(rascunho: Rascunho) -> str:
@@ -113,6 +118,7 @@ def _duvida(campo: Campo, lido: Lido, degrau: int) -> str:
     escrito = apara(lido.escrito or "", TRECHO_MAX)
     texto = (*wordings, _TERCEIRA)[degrau].format(
         campo=FIELDS[campo].name,
+        do_campo=_de(FIELDS[campo].name),
         curto=FIELDS[campo].short,
         detalhe=detalhe,
         li=f" Li “{escrito}”." if escrito else "",
@@ -209,4 +215,4 @@ def _falta(rascunho: Rascunho, degrau: int) -> str:
         case 1:
             return f"Ainda {'faltam' if len(faltam) > 1 else 'falta'} {faltando}. {primeiro.example}"
         case _:
-            return f"Para fazer a nota, preciso de {faltando}. {OU_PESSOA}"
+            return f"Para fazer a nota, preciso {_lista(_de(FIELDS[c].name) for c in faltam)}. {OU_PESSOA}"

@@ -84,7 +84,7 @@ REGRAS: dict[tuple[Estado, type[Evento]], Regra] = {
     **{(estado, EquipeEncerrou): staff.encerra for estado in ESPERAM_USUARIO},
     # the summary is on the screen
     (_E.AGUARDANDO_CONFIRMACAO, Confirmou): user.confirma,
-    (_E.AGUARDANDO_CONFIRMACAO, Negou): user.cancela,
+    (_E.AGUARDANDO_CONFIRMACAO, Negou): user.nega,
     (_E.AGUARDANDO_CONFIRMACAO, PediuCorrecao): user.pede_correcao,
     (_E.AGUARDANDO_CONFIRMACAO, Conversou): user.lembra,
     (_E.AGUARDANDO_CONFIRMACAO, Escolheu): user.lembra,  # an old button: nothing is in doubt any more

@@ -164,6 +164,13 @@ def cancela(sessao: Sessao, _evento: Cancelou | Negou, _agora: datetime) -> Deci
     return entra(sessao, Estado.CANCELADO_USUARIO, Responder(messages.cancelada(sessao)))
 
 
+def nega(sessao: Sessao, evento: Negou, agora: datetime) -> Decision:
+    """Ask what a no to the summary means; to the question whether a second invoice is wanted it means none."""
+    if sessao.igual and sessao.mostrado_em:
+        return cancela(sessao, evento, agora)
+    return diz(sessao, acts.negou(sessao))
+
+
 def pede_correcao(sessao: Sessao, _evento: PediuCorrecao, _agora: datetime) -> Decision:
     """Ask what to change."""
     return diz(sessao, messages.o_que_muda(sessao))

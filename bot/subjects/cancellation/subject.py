@@ -118,7 +118,7 @@ class Cancellation:
     async def _on_news(self, lease: Lease, row: InboxRow, news: CancellationRow) -> None:
         """Tell the user what became of a cancellation, or that a note was cancelled elsewhere."""
         async with self._r.database.transaction() as connection:
-            nota = await issued.locked(connection, news.emissao_id)
+            nota = await issued.locked(connection, news.emissao_id, lease.lane)
             if nota is not None:
                 mensagem = _news(nota, news)
                 outbox.enqueue(

@@ -12,9 +12,11 @@ from bot.subjects.invoice.requests import answer
 from bot.subjects.invoice.words import asked, informs, said
 from extractor.contract import Extraction, Intent
 from extractor.requests.requests import Pedido, RequestKind
+from state_machine.catalogue import announcement as anuncio
 from state_machine.catalogue import messages
 from state_machine.catalogue import requests as pedidos
-from state_machine.invoice.field_table import field_named
+from state_machine.invoice.draft import Rascunho
+from state_machine.invoice.field_table import field_named, obrigatorios
 from state_machine.invoice.fields import Campo
 from state_machine.machine.effects import EnviarArquivo, Mensagem
 from state_machine.machine.events import (
@@ -84,6 +86,9 @@ _FILES: tuple[Literal["pdf", "xml"], ...] = ("pdf", "xml")
 # What people decide about an invoice: its answer is never held back.
 _DECISIONS = (Confirmou, Escolheu, Cancelou, Negou, PediuCorrecao, QuisAinda, NaoQuisMais)
 
+# What goes on with an invoice that expired in mid-collection.
+_GO_ON = (Informou, Confirmou, Conversou, PediuCorrecao)
+
 
 def decides(entrada: Entrada, plano: Plano) -> bool:
     """Say whether the turn decides about an invoice, in words or by a button; each button counts as one that does."""
@@ -117,6 +122,10 @@ class Memory(Protocol):
 
     async def stopped(self, sessao: Sessao) -> bool:
         """Whether the session's invoice waits for its person's word: nobody has accepted it for a day."""
+        ...
+
+    async def cancelled(self, sessao: Sessao) -> bool:
+        """Whether the session's invoice was issued, and is cancelled."""
         ...
 
     async def heard(self, wamid: str) -> Ouvida:
@@ -267,9 +276,11 @@ def _chosen(toque: Toque) -> Evento:
 
 
 async def _take_up(antiga: Sessao, memory: Memory) -> Plano:
-    """Open a new session with an ended one's data, once."""
+    """Open a new session with an ended one's data, once; with those of an issued note only after it was cancelled."""
     if memory.ativa:  # the invoice at hand comes first
         return Plano((Conversou(),), memory.ativa)
+    if antiga.estado is Estado.APROVADO and await memory.cancelled(antiga):
+        return Plano((Abriu(antiga.rascunho),))  # an invoice of its own: it repairs nothing that may still come
     if antiga.estado not in TAKEN_UP or await memory.repaired(antiga.sessao_id):
         return Plano(resposta=messages.ja_retomada())
     return Plano((Abriu(antiga.rascunho, antiga.pendente),), None, origem=antiga.sessao_id)
@@ -279,6 +290,8 @@ async def _out_of_the_blue(evento: Evento, memory: Memory, agora: datetime) -> P
     """Words while no invoice waits for the user: most open a new session, some only refer to the last one."""
     ultima, quando = await memory.latest() or (None, None)
     recente = bool(quando and agora - quando < RECENT)
+    if ultima and recente and isinstance(evento, _GO_ON) and await _broke_off(ultima, memory):
+        return _after_expiry(ultima, evento)
     match evento:
         case PediuAjuda():
             return Plano(resposta=messages.ajuda())
@@ -307,11 +320,37 @@ async def _lapsed(ultima: Sessao, memory: Memory) -> bool:
     return ultima.estado is Estado.EXPIRADO and not await memory.repaired(ultima.sessao_id)
 
 
+async def _broke_off(ultima: Sessao, memory: Memory) -> bool:
+    """True when the last invoice expired while its data were still being collected, and had some."""
+    open_ended = ultima.rascunho != Rascunho() and not ultima.rascunho.completo
+    return open_ended and await _lapsed(ultima, memory)
+
+
+def _after_expiry(antiga: Sessao, evento: Evento) -> Plano:
+    """Go on with what the expired invoice had, or begin another where the words tell again what it had; say which.
+
+    What is shown after an expiry is confirmed anew: the answer is the last word, so that no yes of before counts.
+    """
+    rascunho = antiga.rascunho
+    fields = _fields(evento) if isinstance(evento, Informou) else frozenset()
+    ditos = (evento,) if fields else ()
+    if Campo.DOCUMENTO in fields:
+        fields -= {Campo.NOME}  # of whom the document names
+    if fields <= {campo for campo in obrigatorios() if rascunho.validado(campo) is None}:
+        aviso = PediuAjuda(anuncio.guardei(antiga), aberto=True)
+        return Plano((Abriu(rascunho), *ditos, aviso), origem=antiga.sessao_id)
+    return Plano((Abriu(), *ditos, PediuAjuda(anuncio.comecei_outra(antiga), aberto=True)))
+
+
+def _fields(evento: Informou) -> frozenset[Campo]:
+    return frozenset({c.campo for c in evento.candidates} | {d.campo for d in evento.doubts})
+
+
 async def _repairs(evento: Informou, ultima: Sessao, memory: Memory) -> bool:
     """True when the words mend the invoice that was just rejected, rather than begin another one."""
     if ultima.estado is not Estado.REJEITADO or await memory.repaired(ultima.sessao_id):
         return False
-    fields = {c.campo for c in evento.candidates} | {d.campo for d in evento.doubts}
+    fields = _fields(evento)
     if ultima.pendente is not None:
         return fields == {ultima.pendente}
     return len(fields) == 1 and Campo.NOME not in fields  # somebody else's name is somebody else's invoice

@@ -108,9 +108,31 @@ async def test_a_complaint_is_offered_the_very_note(road: Road) -> None:
     [note] = await road.notes(ana)
     told = await ana.say("tava errado o valor da nota que você acabou de emitir")
     assert f"nota {note.numero}, de R$ 1.500,00" in told.text
-    assert titles(told) == ["Cancelar esta nota", "Falar com alguém"]
+    assert titles(told) == ["Cancelar e refazer", "Falar com alguém"]
     assert "pessoa" in (await ana.press("Falar com alguém", told)).text
-    assert "Qual é o motivo?" in (await ana.press("Cancelar esta nota", told)).text
+    assert "Qual é o motivo?" in (await ana.press("Cancelar e refazer", told)).text
+
+
+async def test_a_wrong_note_is_replaced_without_telling_it_all_again(road: Road) -> None:
+    """Cancelled first, with its own reason and button; then its data come back, and only what was wrong is told."""
+    ana = await road.person()
+    await ana.issue(FULL)
+    await road.settled()
+    [wrong] = await road.notes(ana)
+    told = await ana.say("tava errado o valor da nota, era 1800")
+    await ana.press("Cancelar e refazer", told)
+    await ana.press("Erro na emissão")
+    await ana.press("Cancelar a nota")
+    cancelled = await ana.expect(f"Nota {wrong.numero} cancelada")
+    await road.settled()
+    assert await road.notes(ana) == []
+    assert "R$ 1.500,00" in (await ana.press("Refazer", cancelled)).text
+    assert "R$ 1.800,00" in (await ana.say("o valor é 1800")).text
+    await ana.touch("Confirmar")
+    await ana.files()
+    await road.settled()
+    [note] = await road.notes(ana)
+    assert (note.valor, note.payload["tomador"]) == (1800, wrong.payload["tomador"])
 
 
 async def test_two_orders_in_one_message_begin_with_the_first(road: Road) -> None:

@@ -115,9 +115,24 @@ async def test_yes_in_words_confirms(road: Road, yes: str) -> None:
     assert len(await road.notes(ana)) == 1
 
 
-@pytest.mark.parametrize("no", ["não", "nao", "cancela", "deixa pra lá", "n"])
-async def test_no_ends_the_invoice_and_keeps_the_data(road: Road, no: str) -> None:
-    """A no issues nothing; one button takes the same data up again."""
+@pytest.mark.parametrize("no", ["não", "nao", "n"])
+async def test_a_bare_no_asks_what_is_wrong_and_keeps_the_draft(road: Road, no: str) -> None:
+    """It may mean that something is wrong: the correction needs nothing told again, and only its yes issues."""
+    ana = await road.person()
+    await ana.say(FULL)
+    asked = await ana.say(no)
+    assert "O que está errado?" in asked.text
+    assert (await road.session(ana))["estado"] == "aguardando_confirmacao"
+    assert "R$ 1.800,00" in (await ana.say("o valor é 1800")).text
+    await ana.touch("Confirmar")
+    await ana.files()
+    [note] = await road.notes(ana)
+    assert note.valor == 1800
+
+
+@pytest.mark.parametrize("no", ["não quero mais", "cancela", "deixa pra lá", "deixa quieto"])
+async def test_giving_up_ends_the_invoice_and_keeps_the_data(road: Road, no: str) -> None:
+    """It issues nothing; one button takes the same data up again."""
     ana = await road.person()
     await ana.say(FULL)
     goodbye = await ana.say(no)

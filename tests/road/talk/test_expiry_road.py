@@ -47,6 +47,19 @@ async def test_a_forgotten_invoice_expires_and_can_be_taken_up(road: Road) -> No
     assert len(await road.notes(ana)) == 1
 
 
+async def test_an_expiry_in_mid_collection_keeps_what_was_said(road: Road) -> None:
+    """The next words go on from there and say so; what is issued is what the summary after them shows."""
+    ana = await road.person()
+    await ana.say("nota de 1500 reais")
+    await _expired(road, ana)
+    told = await ana.say("pro 12.345.678/0001-95, consultoria de marketing")
+    assert "Guardei: valor R$ 1.500,00." in told.text
+    await ana.touch("Confirmar")
+    await ana.files()
+    await road.settled()
+    assert [note.valor for note in await road.notes(ana)] == [1500]
+
+
 async def test_every_word_moves_the_deadline(road: Road) -> None:
     """A sweep that saw the old deadline finds a session that spoke since, and leaves it alone."""
     ana = await road.person()

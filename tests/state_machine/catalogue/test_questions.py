@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -68,6 +70,20 @@ def test_each_reason_has_a_question_that_names_its_field(motivo, campo, detalhe)
     assert "R$ 500.." not in primeiro
     assert "r$" not in primeiro
     assert ". ." not in primeiro
+
+
+UNCONTRACTED = re.compile(r"\b(?:de|em|por) (?:[oa]s?)\b")
+
+
+@pytest.mark.parametrize("vez", range(4))
+@pytest.mark.parametrize(("motivo", "campo"), [p for p in PARES if p[1] is not Campo.NOME])
+def test_prepositions_contract_with_the_articles_of_the_fields(motivo, campo, vez):
+    """It is "preciso do valor", in every wording, of every doubt and of everything that is missing."""
+    ditos = [pergunta(em_duvida(campo, motivo), vez=vez)]
+    for tem in range(3):
+        rascunho = aplicar(Rascunho(), TUDO[:tem], (), ())
+        ditos += [pergunta(rascunho, vez=vez), insiste(rascunho, vez=vez, negou=True)]
+    assert [dito.texto for dito in ditos if UNCONTRACTED.search(dito.texto)] == []
 
 
 def test_the_question_says_the_detail_and_what_comes_next():

@@ -7,6 +7,7 @@ import pytest
 
 from state_machine.invoice.draft import Cadastro, StatusCampo
 from state_machine.invoice.fields import Campo, Doubt, Motivo
+from state_machine.machine.diagram import example
 from state_machine.machine.effects import GravarSnapshot
 from state_machine.machine.events import (
     Abriu,
@@ -22,7 +23,8 @@ from state_machine.machine.events import (
     PediuCorrecao,
 )
 from state_machine.machine.session import Emissor
-from state_machine.machine.states import Estado, SnapshotReason
+from state_machine.machine.states import ESPERAM_USUARIO, Estado, SnapshotReason
+from state_machine.machine.transition import transition
 from tests.state_machine.made_sessions import (
     AGORA,
     CNPJ,
@@ -296,10 +298,28 @@ def test_small_talk_over_the_summary_repeats_it():
     assert emissoes(diz(decision.sessao, Confirmou(None, AGORA + 30 * SEGUNDO)))
 
 
-@pytest.mark.parametrize("evento", [Negou(), Cancelou()])
-def test_no_ends_the_invoice(evento):
+def test_a_no_keeps_the_draft_and_asks_what_is_wrong():
+    """It issues nothing, gives nothing up, and leaves no yes in words that would issue."""
+    decision = diz(no_resumo(), Negou())
+    assert decision.sessao.estado is Estado.AGUARDANDO_CONFIRMACAO
+    assert decision.sessao.rascunho == no_resumo().rascunho
+    assert "O que está errado?" in resposta(decision).texto
+    assert [botao.titulo for botao in resposta(decision).botoes] == ["Corrigir", "Cancelar"]
+    assert not emissoes(diz(decision.sessao, Confirmou(None, AGORA)))
+    again = diz(decision.sessao, Negou())
+    assert again.sessao.estado is Estado.AGUARDANDO_CONFIRMACAO
+    assert diz(again.sessao, Cancelou()).sessao.estado is Estado.CANCELADO_USUARIO
+
+
+@pytest.mark.parametrize("estado", sorted(ESPERAM_USUARIO))
+def test_no_waiting_state_gives_a_draft_up_for_a_bare_no(estado):
+    """Only a word that gives up, or its button, ends an invoice that waits for its person."""
+    assert transition(example(estado), Negou(), AGORA).sessao.estado is estado
+
+
+def test_giving_up_ends_the_invoice():
     """Nothing is issued, the reason is ``cancelled``, and the data can be taken up again."""
-    decision = diz(no_resumo(), evento)
+    decision = diz(no_resumo(), Cancelou())
     assert decision.sessao.estado is Estado.CANCELADO_USUARIO
     assert snapshots(decision) == [SnapshotReason.CANCELLED]
     assert resposta(decision).botoes[0].id == f"refazer:{decision.sessao.sessao_id}"

@@ -10,8 +10,10 @@ from bot.conversation.inbound import Outro, Palavras, Toque
 from bot.subjects.invoice.plan import RECENT, Plano, plan
 from extractor.contract import Extraction, Intent
 from persistence.conversations.edits import Mudanca, Ouvida
+from state_machine.catalogue import announcement as anuncio
 from state_machine.catalogue import messages
 from state_machine.catalogue import requests as pedidos
+from state_machine.invoice.draft import Rascunho, aplicar
 from state_machine.invoice.fields import Campo, Candidate
 from state_machine.machine.diagram import example
 from state_machine.machine.events import (
@@ -29,6 +31,7 @@ from state_machine.machine.events import (
 )
 from state_machine.machine.session import Sessao
 from state_machine.machine.states import Estado
+from state_machine.machine.transition import transition
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 OPEN = Sessao("211126-aaaaaaaa", "106:BR.77", 1, "ANA DESIGN ME", estado=Estado.AGUARDANDO_CONFIRMACAO, revisao=2)
 VALOR = Candidate(Campo.VALOR, "1800.00", "1.800")
+SERVICO = Candidate(Campo.DESCRICAO, "consultoria", "consultoria")
 DOCUMENTO = Candidate(Campo.DOCUMENTO, "12345678000195", "12345678000195")
 
 
@@ -50,6 +54,7 @@ class Remembered:
     last: tuple[Sessao, datetime] | None = None
     taken_up: bool = False
     waits: bool = False
+    was_cancelled: bool = False
 
     async def load(self, sessao_id: str) -> Sessao | None:
         """One session of this conversation."""
@@ -66,6 +71,10 @@ class Remembered:
     async def stopped(self, sessao: Sessao) -> bool:
         """Whether its invoice waits for a yes, having been accepted by nobody for a day."""
         return self.waits
+
+    async def cancelled(self, sessao: Sessao) -> bool:
+        """Whether its note was cancelled."""
+        return self.was_cancelled
 
     async def heard(self, wamid: str) -> Ouvida:
         """A message that never came before."""
@@ -177,6 +186,18 @@ async def test_what_was_sent_is_not_taken_up(estado: Estado) -> None:
     assert (await plan(Toque("refazer", "old", None), None, memory, NOW)).eventos == ()
 
 
+async def test_a_cancelled_note_is_made_anew_and_no_other() -> None:
+    """Its data open an invoice of its own; while the note stands, they open none."""
+    antiga = replace(ended(Estado.APROVADO), sessao_id="old")
+    press = Toque("refazer", "old", None)
+    cancelled = Remembered(None, {"old": antiga}, was_cancelled=True)
+    assert await plan(press, None, cancelled, NOW) == Plano((Abriu(antiga.rascunho),))
+    stands = Remembered(None, {"old": antiga})
+    assert await plan(press, None, stands, NOW) == Plano(resposta=messages.ja_retomada())
+    busy = replace(cancelled, ativa=OPEN)
+    assert await plan(press, None, busy, NOW) == Plano((Conversou(),), OPEN)
+
+
 async def test_first_words_open_a_session() -> None:
     """Data or small talk from somebody new open one; help needs none."""
     assert await words(Remembered(), Intent.INFORMAR, VALOR) == Plano((Abriu(), Informou((VALOR,))))
@@ -212,6 +233,43 @@ async def test_a_late_word_to_an_expired_invoice_offers_it_again(intent: Intent)
     assert await words(Remembered(last=(expired, NOW)), intent) == offer
     assert await words(Remembered(last=(expired, NOW), taken_up=True), intent) != offer
     assert await words(Remembered(last=(expired, NOW - RECENT - timedelta(seconds=1))), intent) != offer
+
+
+BROKEN_OFF = replace(
+    ended(Estado.EXPIRADO), rascunho=aplicar(Rascunho(), (VALOR,), (), ()), sessao_id="old"
+)  # the amount was told, and nothing else
+
+
+@pytest.mark.parametrize("intent", [Intent.CONFIRMAR, Intent.CONVERSA, Intent.CORRIGIR])
+async def test_words_after_an_expiry_in_mid_collection_go_on_with_what_was_kept(intent: Intent) -> None:
+    """The next word takes the data up and says which; not after somebody did, nor a day later."""
+    plano = await words(Remembered(last=(BROKEN_OFF, NOW)), intent)
+    assert plano.eventos == (Abriu(BROKEN_OFF.rascunho), PediuAjuda(anuncio.guardei(BROKEN_OFF), aberto=True))
+    assert plano.origem == "old"
+    assert "Guardei: valor R$ 1.800,00." in anuncio.guardei(BROKEN_OFF).texto
+    assert (await words(Remembered(last=(BROKEN_OFF, NOW), taken_up=True), intent)).origem is None
+    assert (await words(Remembered(last=(BROKEN_OFF, NOW - RECENT - timedelta(seconds=1))), intent)).origem is None
+
+
+async def test_data_after_an_expiry_in_mid_collection_fill_what_was_missing() -> None:
+    """What the expired invoice lacked is added to it; what it had, told anew, begins another, and that is said."""
+    memory = Remembered(last=(BROKEN_OFF, NOW))
+    goes_on = await words(memory, Intent.INFORMAR, DOCUMENTO)
+    assert goes_on.eventos[:2] == (Abriu(BROKEN_OFF.rascunho), Informou((DOCUMENTO,)))
+    assert goes_on.origem == "old"
+    another = await words(memory, Intent.INFORMAR, DOCUMENTO, VALOR)
+    aviso = PediuAjuda(anuncio.comecei_outra(BROKEN_OFF), aberto=True)
+    assert another == Plano((Abriu(), Informou((DOCUMENTO, VALOR)), aviso))
+
+
+async def test_nothing_is_confirmed_by_words_after_an_expiry() -> None:
+    """What became complete is shown, and a yes in words shows it again: only its button, or the next yes, issues."""
+    plano = await words(Remembered(last=(BROKEN_OFF, NOW)), Intent.INFORMAR, DOCUMENTO, SERVICO)
+    sessao = replace(BROKEN_OFF, estado=Estado.COLETA, rascunho=Rascunho(), sessao_id="new")
+    for evento in plano.eventos:
+        sessao = transition(sessao, evento, NOW).sessao
+    assert sessao.estado is Estado.AGUARDANDO_CONFIRMACAO
+    assert transition(sessao, Confirmou(None, NOW), NOW).sessao.estado is Estado.AGUARDANDO_CONFIRMACAO
 
 
 async def test_words_while_the_authority_works() -> None:
