@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from state_machine.invoice.draft import difere, mudancas
 from state_machine.invoice.field_table import FIELDS
-from state_machine.invoice.fields import Campo
+from state_machine.invoice.fields import Campo, Origem
 from state_machine.invoice.summary import CONFERE, NOME_DO_CADASTRO, TITULO_MAX, legivel, titulo_da_mudanca
 from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.money import formata_brl
 from state_machine.values.text_length import apara, tamanho
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from state_machine.invoice.draft import Rascunho
 
 _TRECHO_MAX = 40  # UTF-16 units of what was not taken
@@ -27,6 +29,10 @@ def titulo(antes: Rascunho, depois: Rascunho) -> str | None:
     if recusa:
         junto = f"{recusa}\n{titulo_da_mudanca(mudou) if mudou else CONFERE}"
         return junto if tamanho(junto) <= TITULO_MAX else f"{recusa}\n{CONFERE}"
+    achei = _achado(antes, depois)
+    if achei:
+        junto = f"*{achei}*\n{titulo_da_mudanca(outras)}" if (outras := _sem_cliente(mudou)) else f"*{achei}*\nConfere?"
+        return junto if tamanho(junto) <= TITULO_MAX else f"*{achei}*\nConfere?"
     if mudou:
         return titulo_da_mudanca(mudou)
     so_o_nome = antes.completo and antes.nome != depois.nome and not difere(replace(antes, nome=depois.nome), depois)
@@ -35,11 +41,28 @@ def titulo(antes: Rascunho, depois: Rascunho) -> str | None:
 
 def anotado(antes: Rascunho, depois: Rascunho) -> str:
     """Return what stands before the next question: corrections of known fields, and what was not taken; often none."""
-    mudou = [(campo, apara(legivel(campo, novo) or "", _VALOR_MAX)) for campo, _, novo in mudancas(antes, depois)]
+    achei = _achado(antes, depois, inteiro=True)
+    todas = mudancas(antes, depois)
+    outras = _sem_cliente(todas) if achei else todas
+    mudou = [(campo, apara(legivel(campo, novo) or "", _VALOR_MAX)) for campo, _, novo in outras]
     novos = [f"{FIELDS[campo].label} {novo}" for campo, novo in mudou]
     partes = [f"Anotei: {', '.join(novos)}."] if novos else []
     recusa = _nao_tomado(antes, depois)
-    return "".join(f"{parte}\n\n" for parte in (*partes, recusa) if parte)
+    return "".join(f"{parte}\n\n" for parte in (achei, *partes, recusa) if parte)
+
+
+def _achado(antes: Rascunho, depois: Rascunho, *, inteiro: bool = False) -> str | None:
+    """Say that this turn found the client among the company's own; ``inteiro``: with the document, too."""
+    lido = depois.documento
+    if lido.origem is not Origem.CADASTRO or lido.valor == antes.documento.valor:
+        return None
+    documento = legivel(Campo.DOCUMENTO, lido.valor) or ""
+    nome = apara(depois.tomador_nome or documento, _VALOR_MAX)
+    return f"Achei entre os seus clientes: {nome}{f', {documento}' if inteiro and nome != documento else ''}."
+
+
+def _sem_cliente(mudou: Sequence[tuple[Campo, str, str]]) -> list[tuple[Campo, str, str]]:
+    return [mudanca for mudanca in mudou if mudanca[0] not in {Campo.DOCUMENTO, Campo.NOME}]
 
 
 def _nao_tomado(antes: Rascunho, depois: Rascunho) -> str | None:

@@ -14,6 +14,7 @@ from extractor.requests.requests import Pedido, RequestKind
 from extractor.requests.unserved import instruction
 from state_machine.catalogue import messages
 from state_machine.catalogue import requests as pedidos
+from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.fields import Campo
 from state_machine.machine.effects import EnviarArquivo, Mensagem
 from state_machine.machine.events import (
@@ -64,6 +65,12 @@ class Plano:
     resposta: Mensagem | None = None
     origem: str | None = None
     arquivo: EnviarArquivo | None = None
+
+    @property
+    def rascunho(self) -> Rascunho:
+        """The draft to which the words are said."""
+        bases = (evento.base for evento in self.eventos if isinstance(evento, Abriu) and evento.base)
+        return next(bases, self.alvo.rascunho if self.alvo else Rascunho())
 
 
 # What people decide about an invoice: its answer is never held back.

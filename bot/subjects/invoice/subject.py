@@ -11,10 +11,12 @@ import structlog
 
 from bot.budgets import Voice
 from bot.conversation.customers import as_cadastro
+from bot.conversation.inbound import Palavras
 from bot.conversation.memory import ConversationMemory
 from bot.conversation.session_events import replanned
 from bot.conversation.subject import one_row
 from bot.loops.jobs import Deadline
+from bot.subjects.invoice.clients import ClientFinder
 from bot.subjects.invoice.facts import as_issued_by, as_seen, as_stopped, as_unnumbered, is_yes, needs_right
 from bot.subjects.invoice.plan import Plano, decides, plan
 from bot.subjects.invoice.reading import Reader, as_it_stands
@@ -70,6 +72,7 @@ class Invoice:
     def __init__(self, resources: Resources) -> None:
         self._r = resources
         self._reader = Reader(resources.extractor, resources.lanes)
+        self._clients = ClientFinder(resources.database)
 
     def handlers(self) -> Sequence[RowHandler]:
         """News of its emission, its deadline, another subject's end, and what staff order for it."""
@@ -88,7 +91,7 @@ class Invoice:
         ativa = await self._active(turn, stored=attempt > 1)
         plano = await self._planned(turn, ativa)
         voz = Voice.SPEAK if decides(turn.chegada.entrada, plano) else await turn.voice()
-        eventos = [await self._with_register(evento) for evento in plano.eventos]
+        eventos = [await self._completed(evento, plano, turn) for evento in plano.eventos]
         agora = turn.clock.now()  # a model or the register may have taken their time
         sessao = None
         async with self._r.committing(turn) as connection:
@@ -134,16 +137,22 @@ class Invoice:
         proprias = await self._reader.own_words(chegada, ativa, empresa, agora)
         return await plan(chegada.entrada, leitura, memory, agora, proprias)
 
-    async def _with_register(self, evento: Evento) -> Evento:
+    async def _completed(self, evento: Evento, plano: Plano, turn: Turn) -> Evento:
+        """Add what the company's own records and the public register say of the client."""
+        entrada, empresa = turn.chegada.entrada, turn.conversa.empresa
+        if empresa and isinstance(entrada, Palavras):
+            evento = await self._clients.answered(evento, plano.alvo, entrada, empresa.id)
         match evento:
             case Informou():
-                return await self._looked_up(evento)
+                return await self._looked_up(evento, plano, empresa)
             case Editou(dito=Informou() as dito):
-                return replace(evento, dito=await self._looked_up(dito))
+                return replace(evento, dito=await self._looked_up(dito, plano, empresa))
             case _:
                 return evento
 
-    async def _looked_up(self, dito: Informou) -> Informou:
+    async def _looked_up(self, dito: Informou, plano: Plano, empresa: Empresa | None) -> Informou:
+        if empresa:
+            dito = await self._clients.named(dito, plano.rascunho, empresa.id)
         documentos = [c.valor for c in dito.candidates if c.campo is Campo.DOCUMENTO]
         found = await self._r.customers.find(documentos[-1]) if documentos else None
         return replace(dito, cadastro=as_cadastro(found)) if found else dito
