@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from persistence.conversations import edits, snapshots
 from persistence.fiscal import attempts, notes
+from persistence.fiscal.notes import Quais
+from persistence.people import clients
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from persistence.conversations.edits import Mudanca, Ouvida
     from persistence.db.engine import Database
     from state_machine.catalogue.requests import NotaListada
+    from state_machine.invoice.known_clients import Cliente
     from state_machine.machine.session import Sessao
 
 
@@ -46,12 +49,28 @@ class ConversationMemory:
         async with self._database.transaction() as connection:
             return await attempts.waits_for_person(connection, sessao.sessao_id, sessao.revisao)
 
-    async def notes(self, limit: int, *, numero: str | None = None, autorizadas: bool = True) -> list[NotaListada]:
-        """This conversation's newest invoices of the company for which it issues now, newest first; nobody else's."""
+    async def notes(
+        self,
+        limit: int,
+        *,
+        numero: str | None = None,
+        autorizadas: bool = True,
+        sessao_id: str | None = None,
+        documento: str | None = None,
+        valem: bool = False,
+    ) -> list[NotaListada]:
+        """This conversation's newest invoices of the company for which it issues now, newest first; nobody else's.
+
+        Only those of a number, a session or a client, where one is given; with ``valem`` no cancelled ones.
+        """
+        quais = Quais(numero, sessao_id, documento, autorizadas=autorizadas or valem, valem=valem)
         async with self._database.alone() as connection:
-            return await notes.listed(
-                connection, self._conversa, self._empresa_id, limit, numero=numero, autorizadas=autorizadas
-            )
+            return await notes.listed(connection, self._conversa, self._empresa_id, limit, quais)
+
+    async def clients(self) -> list[Cliente]:
+        """The clients of the company for which the conversation issues now."""
+        async with self._database.alone() as connection:
+            return await clients.of_company(connection, self._empresa_id)
 
     async def heard(self, wamid: str) -> Ouvida:
         """What is known of a message that came before."""

@@ -23,8 +23,9 @@ MARGIN: Final = 5.0  # the next client must be so much farther away; "padaria do
 ASKS: Final = 75.0  # a near miss: named in a question, never taken
 WORD: Final = 85.0  # how alike two words are of which one is mistyped; "Zé" and "Jó" are others
 _PART: Final = 2.0  # off, where the name has more words than were said
-_DIMINUTIVE: Final = 4.0  # off: "mercadinho" for MERCADO
-_ONE_WORD: Final = 90.0  # at most: "a padaria", "a Maria", "o Zé"; there may be another one, never invoiced so far
+_DIMINUTIVE: Final = 2.0  # off: "mercadinho" for MERCADO
+PART_OF_NAME: Final = 90.0  # at most, for "a padaria", "a Maria", "o Zé": there may be another one, not yet invoiced
+_FAMILIAR: Final = 85.0  # at most, for a person by a diminutive: "Coutinho" is not "Couto"
 _MISTYPED: Final = 0.9  # of the likeness of two words that are not the same
 _SHORT: Final = 4  # letters; a shorter word has too many neighbours to be mistyped
 
@@ -63,6 +64,12 @@ _FOR: Final = re.compile(
     r"(?=\s*(?:[,.;:!?\n\d]|r\$|\bde (?:r\$|\d)|\bno valor\b|\bvalor\b|\breferente\b|\bpor\b|\bso que\b|\bmas\b|$))"
 )
 _RECIPIENT: Final = re.compile(_FOR.pattern.replace("|ao|d[ao]", ""))
+_NOBODY: Final = re.compile(
+    r"(?:mes(?:es)?|semana|an[oa]|dia|hoje|ontem|anteontem|manha|tarde|noite|hora|agora|sempre|vez|ultim[ao]s?|anterior|"
+    r"passad[ao]|outr[ao]s?|mesm[ao]s?|novo|nova|notas?|nfse?|nf|mim|gente|eu|ele|ela|valor|total|mei|limite|email|"
+    r"janeiro|fevereiro|marco|abril|maio|junho|julho|agosto|setembro|outubro|novembro|dezembro|"
+    r"fim|final|inicio|comeco|periodo|trimestre|semestre|contador|contabilidade|imposto|prefeitura)\b"
+)
 _LONGEST: Final = 8  # words; a name is no longer
 
 
@@ -79,8 +86,11 @@ def nickname(nome: str) -> str:
     return " ".join(_words(nome))
 
 
-def find_client(nome: str, clientes: Iterable[Cliente]) -> Clientes:
-    """Return which of these clients ``nome`` means; none for a name of which a word is nobody's."""
+def find_client(nome: str, clientes: Iterable[Cliente], *, fills: float = FILLS) -> Clientes:
+    """Return which of these clients ``nome`` means; none for a name of which a word is nobody's.
+
+    One is clear from the score ``fills`` on: ``PART_OF_NAME`` is enough where an invoice that exists is spoken of.
+    """
     said = _words(nome)
     if not said or len(said) > _LONGEST:
         return Clientes()
@@ -89,7 +99,7 @@ def find_client(nome: str, clientes: Iterable[Cliente]) -> Clientes:
     if not near:
         return Clientes()
     best = near[0][0]
-    if best < FILLS:
+    if best < fills:
         return Clientes(tuple(cliente for _, cliente in near))
     fit = tuple(cliente for score, cliente in near if score > best - MARGIN)
     return Clientes(fit, certo=len(fit) == 1)
@@ -100,9 +110,9 @@ def recipients(texto: str) -> list[str]:
     return _named(_RECIPIENT, texto)
 
 
-def mentioned(texto: str) -> list[str]:
-    """Return the same of words about an earlier invoice: "a mesma da padaria", "o xml do Zé"."""
-    return _named(_FOR, texto)
+def mentioned(texto: str) -> tuple[str, ...]:
+    """Return the same of words about an earlier invoice: "a mesma da padaria"; none for "a mesma do mês passado"."""
+    return tuple(nome for nome in _named(_FOR, texto) if not _NOBODY.match(" ".join(read(nome).plain.split())))
 
 
 def _named(pattern: re.Pattern[str], texto: str) -> list[str]:
@@ -132,14 +142,14 @@ def _alike(said: Sequence[str], name: Sequence[str], *, person: bool) -> float:
     if len(said) == len(name):
         return score
     alone = len(said) == 1 and (person or said[0] in _GENERIC or [w for w in name if w not in _TRADES] != [*said])
-    return min(score - _PART, _ONE_WORD) if alone else score - _PART
+    return min(score - _PART, PART_OF_NAME) if alone else score - _PART
 
 
 def _word(said: str, known: str, *, person: bool) -> float:
     if said == known:
         return 100.0
     if _little(said) == known or _little(known) == said:
-        return _ONE_WORD if person else 100.0 - _DIMINUTIVE + _PART  # "Coutinho" is not "Couto"
+        return _FAMILIAR if person else 100.0 - _DIMINUTIVE
     if min(len(said), len(known)) < _SHORT:
         return 0.0
     ratio = fuzz.ratio(said, known, score_cutoff=WORD)

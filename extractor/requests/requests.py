@@ -26,10 +26,11 @@ class RequestKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pedido:
-    """A request, and the number of the invoice that it names."""
+    """A request, and what it names: an invoice by its number, or clients as people call them."""
 
     tipo: RequestKind
     numero: str | None = None
+    clientes: tuple[str, ...] = ()
 
 
 _NUMBER: Final = (

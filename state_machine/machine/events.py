@@ -15,10 +15,11 @@ from state_machine.values.message_spans import Escrita  # noqa: TC001 - likewise
 
 @dataclass(frozen=True, slots=True)
 class Abriu:
-    """The first message of a new session; ``base`` is the draft of an ended session that this one repairs."""
+    """The first message of a new session; ``base`` is the draft of an ended session repaired or repeated."""
 
     base: Rascunho | None = None
     corrigir: Campo | None = None  # the field that the authority refused
+    igual_a: str | None = None  # the number of the issued invoice whose data ``base`` has
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from state_machine.catalogue import announcement as anuncio
-from state_machine.catalogue import messages, questions
+from state_machine.catalogue import memory_texts, messages, questions
 from state_machine.invoice.draft import StatusCampo, aplicar, sem_apagada, sem_editada
 from state_machine.invoice.fields import Campo, Motivo
 from state_machine.machine.effects import Decision, Emitir, Responder
@@ -46,7 +46,7 @@ def abre(sessao: Sessao, evento: Abriu, agora: datetime) -> Decision:
             base.campo(evento.corrigir), status=StatusCampo.INVALID, motivo=Motivo.RECUSADO, detalhe=None
         )
         base = base.com(evento.corrigir, recusado)
-    titulo = "*Retomei os dados da nota anterior.* Se algo mudou, me diz; senão, confirma."
+    titulo = memory_texts.igual_a(evento.igual_a) if evento.igual_a else messages.RETOMADA
     return com_rascunho(sessao, base, agora, titulo=titulo)
 
 

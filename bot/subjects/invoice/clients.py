@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from extractor.fields.clients import find_client, recipients, until_number
 from persistence.people import clients
-from state_machine.catalogue.client_texts import quais_clientes
+from state_machine.catalogue.memory_texts import quais_clientes
 from state_machine.invoice.draft import StatusCampo
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
 from state_machine.machine.events import Conversou, Informou

@@ -7,12 +7,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from bot.conversation.inbound import SILENT, Apagada, Edicao, Outro, Palavras, Toque
+from bot.subjects.invoice.repeat import repeated
 from bot.subjects.invoice.requests import answer
-from bot.subjects.invoice.words import asked, informs, said
+from bot.subjects.invoice.words import asked, begun, informs, said
 from extractor.contract import Extraction, Intent
 from extractor.requests.requests import Pedido, RequestKind
 from extractor.requests.unserved import instruction
-from state_machine.catalogue import messages
+from state_machine.catalogue import memory_texts, messages
 from state_machine.catalogue import requests as pedidos
 from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.fields import Campo
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from extractor.requests.unserved import Instrucao
     from persistence.conversations.edits import Mudanca, Ouvida
     from state_machine.catalogue.requests import NotaListada
+    from state_machine.invoice.known_clients import Cliente
     from state_machine.machine.session import Sessao
 
 TAKEN_UP = frozenset({Estado.REJEITADO, Estado.CANCELADO_USUARIO, Estado.EXPIRADO})  # their data may go on
@@ -119,8 +121,21 @@ class Memory(Protocol):
         """Every notice so far that one of these messages was edited or deleted."""
         ...
 
-    async def notes(self, limit: int, *, numero: str | None = None, autorizadas: bool = True) -> Sequence[NotaListada]:
-        """This conversation's newest invoices, newest first; only those of a number, or also those not issued."""
+    async def notes(
+        self,
+        limit: int,
+        *,
+        numero: str | None = None,
+        autorizadas: bool = True,
+        sessao_id: str | None = None,
+        documento: str | None = None,
+        valem: bool = False,
+    ) -> Sequence[NotaListada]:
+        """This conversation's newest invoices, newest first; only those of a number, a session, a client."""
+        ...
+
+    async def clients(self) -> Sequence[Cliente]:
+        """The company's own clients."""
         ...
 
 
@@ -141,7 +156,7 @@ async def plan(
         case Palavras(texto) if leitura is not None and (instrucao := instruction(texto)):
             return await _instructed(instrucao, said(entrada, leitura, proprias), memory, agora)
         case Palavras() if leitura is not None and (pedido := asked(entrada, leitura, proprias, memory.ativa)):
-            return await _requested(pedido, memory, agora)
+            return await _requested(pedido, said(entrada, leitura, proprias), memory, agora)
         case Palavras() if leitura is not None:
             evento = said(entrada, leitura, proprias)
             return Plano((evento,), memory.ativa) if memory.ativa else await _out_of_the_blue(evento, memory, agora)
@@ -169,8 +184,10 @@ async def _instructed(instrucao: Instrucao, evento: Evento, memory: Memory, agor
     return replace(plano, eventos=(*plano.eventos, aviso)) if plano.eventos else plano
 
 
-async def _requested(pedido: Pedido, memory: Memory, agora: datetime) -> Plano:
+async def _requested(pedido: Pedido, evento: Evento, memory: Memory, agora: datetime) -> Plano:
     """Answer a request beside whatever is open: the draft stays, and a later yes answers no summary any more."""
+    if pedido.tipo is RequestKind.REPETIR:
+        return _opened(await repeated(memory, pedido.clientes), memory, evento)
     if pedido.tipo is RequestKind.RETOMAR:
         ultima, quando = await memory.latest() or (None, None)
         if memory.ativa:
@@ -184,6 +201,17 @@ async def _requested(pedido: Pedido, memory: Memory, agora: datetime) -> Plano:
         return Plano(resposta=texto, arquivo=arquivo)
     texto = pedidos.mensagem("O PDF está indo." if isinstance(resposta, EnviarArquivo) else resposta, em_aberto=True)
     return Plano((PediuAjuda(texto),), memory.ativa, arquivo=arquivo)
+
+
+def _opened(como: Abriu | str, memory: Memory, evento: Evento | None = None) -> Plano:
+    """Open a draft like another invoice, with what was said to differ; one that is being made comes first."""
+    aberta = memory.ativa if begun(memory.ativa) else None
+    if isinstance(como, Abriu) and aberta is None:
+        dito = (evento,) if isinstance(evento, Informou) else ()
+        return Plano((como, *dito), memory.ativa)
+    texto = como if isinstance(como, str) else memory_texts.outra_aberta()
+    resposta = pedidos.mensagem(texto, em_aberto=aberta is not None)
+    return Plano((PediuAjuda(resposta),), memory.ativa) if memory.ativa else Plano(resposta=resposta)
 
 
 async def _edited(edicao: Edicao, leitura: Extraction | None, memory: Memory, agora: datetime) -> Plano:
@@ -245,6 +273,8 @@ async def _pressed(toque: Toque, memory: Memory) -> Plano:
             return Plano((QuisAinda(),), sessao)
         case "desistir":
             return Plano((NaoQuisMais(),), sessao)
+        case "repetir":
+            return _opened(await repeated(memory, sessao_id=sessao.sessao_id), memory)
         case _:
             return await _take_up(sessao, memory)
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 async def answer(pedido: Pedido, memory: Notes) -> str | EnviarArquivo:
-    """Return the words of the answer, or the document that is asked for. ``RETOMAR`` is the plan's own work."""
+    """Return the words of the answer, or the document that is asked for. The plan itself does ``RETOMAR`` and ``REPETIR``."""
     match pedido.tipo:
         case RequestKind.SEGUNDA_VIA:
             achadas = await memory.notes(1, numero=pedido.numero)
@@ -36,15 +36,13 @@ async def answer(pedido: Pedido, memory: Notes) -> str | EnviarArquivo:
         case RequestKind.STATUS:
             achadas = await memory.notes(1, numero=pedido.numero, autorizadas=False)
             return pedidos.status(next(iter(achadas), None), pedido.numero)
-        case RequestKind.REPETIR:
-            return pedidos.repetir(next(iter(await memory.notes(1)), None))
         case RequestKind.ATENDENTE:
             return pedidos.atendente()
         case RequestKind.PARAR:
             return pedidos.parar()
         case RequestKind.CANCELAR_NOTA:
             return pedidos.cancelar_emitida(pedido.numero)
-        case RequestKind.RETOMAR:
+        case RequestKind.RETOMAR | RequestKind.REPETIR:
             return pedidos.nada_a_retomar()
         case _:
             assert_never(pedido.tipo)

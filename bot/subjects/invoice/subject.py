@@ -26,8 +26,10 @@ from persistence.queue import outbox
 from persistence.rows.inbox_rows import DeadlineRow, EmissionRow, OrderRow, ResumeRow
 from persistence.versions import AnotherVersionError, known
 from state_machine.catalogue import messages
+from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.fields import Campo
 from state_machine.machine.events import (
+    Abriu,
     Conversou,
     Editou,
     EmissaoDemorou,
@@ -59,7 +61,7 @@ class Invoice:
     """The last subject: whatever is said is about the invoice at hand, or about a new one."""
 
     shows_reading = True
-    actions = frozenset({"confirmar", "corrigir", "cancelar", "refazer", "querer", "desistir"})
+    actions = frozenset({"confirmar", "corrigir", "cancelar", "refazer", "querer", "desistir", "repetir"})
     deadlines: tuple[Deadline, ...] = (
         Deadline(
             "expiry",
@@ -147,6 +149,9 @@ class Invoice:
                 return await self._looked_up(evento, plano, empresa)
             case Editou(dito=Informou() as dito):
                 return replace(evento, dito=await self._looked_up(dito, plano, empresa))
+            case Abriu(base=Rascunho() as base, igual_a=str()):
+                found = await self._r.customers.find(base.validado(Campo.DOCUMENTO) or "")
+                return replace(evento, base=replace(base, cadastro=as_cadastro(found) if found else None))
             case _:
                 return evento
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from extractor.contract import Intent
+from extractor.fields.clients import mentioned
 from extractor.requests.requests import Pedido, RequestKind, read_request
 from state_machine.machine.events import (
     Cancelou,
@@ -17,6 +18,7 @@ from state_machine.machine.events import (
     PediuAjuda,
     PediuCorrecao,
 )
+from state_machine.machine.states import Estado
 
 if TYPE_CHECKING:
     from bot.conversation.inbound import Palavras
@@ -68,10 +70,20 @@ def asked(entrada: Palavras, leitura: Extraction, proprias: Extraction | None, a
 
 
 def _request(texto: str, leitura: Extraction, ativa: Sessao | None) -> Pedido | None:
-    """Return what the words ask for when they carry no data of an invoice; "cancela" alone is about the open one."""
+    """Return what the words ask for when they carry no data of an invoice; "cancela" alone is about the open one.
+
+    Data beside "a mesma" say what differs, unless they are for the invoice that is being made.
+    """
+    if leitura.intent is Intent.REPETIR and not (informs(leitura) and begun(ativa)):
+        return Pedido(RequestKind.REPETIR, clientes=mentioned(texto))
     if informs(leitura) or (ativa and leitura.intent in FINAL_WORDS):
         return None
     pedido = read_request(texto)
     if leitura.intent is Intent.CANCELAR:
         return pedido if pedido and pedido.tipo in {RequestKind.CANCELAR_NOTA, RequestKind.PARAR} else None
-    return Pedido(RequestKind.REPETIR) if pedido is None and leitura.intent is Intent.REPETIR else pedido
+    return pedido
+
+
+def begun(ativa: Sessao | None) -> bool:
+    """Tell whether an invoice is being made of which something is known."""
+    return ativa is not None and ativa.estado is not Estado.COLETA

@@ -13,6 +13,7 @@ from operations.company import add_company
 from tests.road.road_people import Person, new_phone
 
 if TYPE_CHECKING:
+    from operations.company import CompanyForm
     from tests.road.road_people import Scene
 
 ZE = "12.345.678/0001-95"  # PADARIA DO ZÉ LTDA
@@ -28,9 +29,13 @@ def new_cnpj() -> str:
     return base + calc_check_digits(base)
 
 
+def company_form(*phones: str, **values: object) -> CompanyForm:
+    """Return a company that has issued nothing; ``values`` are fields of its form."""
+    return replace(COMPANY, cnpj=new_cnpj(), usuarios=phones, **values)  # type: ignore[arg-type]  # fields by name
+
+
 async def of_new_company(scene: Scene, how_many: int = 1, **values: object) -> list[Person]:
-    """Return people who may issue for a company that has issued nothing; ``values`` are fields of its form."""
+    """Return people who may issue for such a company."""
     phones = tuple(new_phone() for _ in range(how_many))
-    form = replace(COMPANY, cnpj=new_cnpj(), usuarios=phones, **values)  # type: ignore[arg-type]  # fields by name
-    await add_company(scene.database, form)
+    await add_company(scene.database, company_form(*phones, **values))
     return [Person(scene.world, phone) for phone in phones]
