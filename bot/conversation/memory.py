@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from persistence.conversations import edits, snapshots
-from persistence.fiscal import attempts, notes
+from persistence.fiscal import attempts, history, notes
 from persistence.fiscal.notes import Quais
 from persistence.people import clients
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from persistence.conversations.edits import Mudanca, Ouvida
     from persistence.db.engine import Database
     from state_machine.catalogue.requests import NotaListada
-    from state_machine.invoice.known_clients import Cliente
+    from state_machine.invoice.known_clients import Cliente, Costume
     from state_machine.machine.session import Sessao
 
 
@@ -71,6 +71,11 @@ class ConversationMemory:
         """The clients of the company for which the conversation issues now."""
         async with self._database.alone() as connection:
             return await clients.of_company(connection, self._empresa_id)
+
+    async def usual(self, documento: str) -> Costume | None:
+        """What the company usually invoices to a client."""
+        async with self._database.alone() as connection:
+            return await history.usual(connection, self._empresa_id, documento)
 
     async def heard(self, wamid: str) -> Ouvida:
         """What is known of a message that came before."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from state_machine.catalogue.questions import duvidosos
+from state_machine.invoice.summary import legivel
 from state_machine.machine.effects import Botao, Mensagem
 from state_machine.values.documents import formata_documento
 from state_machine.values.text_length import apara
@@ -11,10 +13,11 @@ from state_machine.values.text_length import apara
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from state_machine.invoice.known_clients import Cliente
+    from state_machine.invoice.known_clients import Cliente, Costume
     from state_machine.machine.session import Sessao
 
 _NOMEADOS = 3  # clients named in a question; more are told apart by a longer name
+_SERVICO_MAX = 120  # UTF-16 units of a service that is offered
 _NOME_MAX = 34  # UTF-16 units of each: three fit into the detail of a question
 
 
@@ -64,6 +67,17 @@ def outra_aberta() -> str:
 def igual_a(numero: str) -> str:
     """Return the first line of the summary of an invoice that was made like another one."""
     return f"*Igual à nota {numero}; ainda não emiti.*\nSe algo mudou, me diz; senão, confirma."
+
+
+def de_sempre(sessao: Sessao, pergunta: Mensagem, costume: Costume) -> Mensagem:
+    """Offer beside a question what is usually invoiced to this client, with buttons bound to this revision."""
+    oferta = costume.preenche(sessao.rascunho)
+    if not oferta or duvidosos(sessao.rascunho):
+        return pergunta
+    ditos = ", ".join(apara(legivel(campo, valor) or "", _SERVICO_MAX) for campo, valor in oferta.items())
+    alvo = f"{sessao.sessao_id}:{sessao.revisao}"
+    botoes = (Botao(f"usar:{alvo}", "Usar"), Botao(f"mudar:{alvo}", "Mudar"))
+    return Mensagem(f"{pergunta.texto}\n\nDe sempre: {ditos}.", botoes)
 
 
 def depois_da_nota(sessao: Sessao, numero: str) -> Mensagem:

@@ -8,6 +8,7 @@ from datetime import datetime  # noqa: TC003 - events are stored with their time
 from state_machine.invoice.draft import Cadastro, Rascunho  # noqa: TC001 - likewise
 from state_machine.invoice.equal_invoice import NotaIgual  # noqa: TC001 - likewise
 from state_machine.invoice.fields import Campo, Candidate, Doubt  # noqa: TC001 - likewise
+from state_machine.invoice.known_clients import Costume  # noqa: TC001 - likewise
 from state_machine.machine.effects import Mensagem  # noqa: TC001 - likewise
 from state_machine.machine.session import Emissor  # noqa: TC001 - likewise
 from state_machine.values.message_spans import Escrita  # noqa: TC001 - likewise
@@ -26,6 +27,7 @@ class Abriu:
 class Informou:
     """The user said something about the invoice; ``cadastro`` is the register's word on a document in it.
 
+    ``costume`` is what is usually invoiced to the client: it is offered, never taken over.
     ``escritas`` are the messages that were read together, oldest first.
     """
 
@@ -34,6 +36,7 @@ class Informou:
     clear: frozenset[Campo] = frozenset()
     cadastro: Cadastro | None = None
     escritas: tuple[Escrita, ...] = ()
+    costume: Costume | None = None
 
 
 @dataclass(frozen=True, slots=True)

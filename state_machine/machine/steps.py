@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from state_machine.catalogue import announcement as anuncio
-from state_machine.catalogue import questions
+from state_machine.catalogue import memory_texts, questions
 from state_machine.invoice.draft import difere
 from state_machine.invoice.fields import Campo
 from state_machine.invoice.summary import resumo
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from state_machine.invoice.draft import Rascunho
+    from state_machine.invoice.known_clients import Costume
     from state_machine.machine.session import Sessao
 
 # States in which ``pendente`` says something; elsewhere it is empty, so that a session taken up again starts clean.
@@ -53,8 +54,10 @@ def _entrou(sessao: Sessao, *efeitos: Efeito) -> Decision:
     return Decision(sessao, (GravarSnapshot(sessao.snapshot_reason), *efeitos))
 
 
-def com_rascunho(sessao: Sessao, rascunho: Rascunho, agora: datetime, *, titulo: str | None = None) -> Decision:
-    """Go where the data lead: to the summary when all stands, else to the next question."""
+def com_rascunho(
+    sessao: Sessao, rascunho: Rascunho, agora: datetime, *, titulo: str | None = None, costume: Costume | None = None
+) -> Decision:
+    """Go where the data lead: to the summary when all stands, else to the next question, with the usual offered."""
     antes, mudou = sessao.rascunho, difere(sessao.rascunho, rascunho)
     campos: dict[str, Any] = {
         "rascunho": rascunho,
@@ -64,7 +67,8 @@ def com_rascunho(sessao: Sessao, rascunho: Rascunho, agora: datetime, *, titulo:
     if not rascunho.completo:
         pendente = (*questions.duvidosos(rascunho), *rascunho.faltam)[0]
         sessao = _em(sessao, Estado.DADOS_INCOMPLETOS, pendente=pendente, **campos)
-        return _entrou(sessao, Responder(questions.pergunta(rascunho, antes)))
+        pergunta = questions.pergunta(rascunho, antes)
+        return _entrou(sessao, Responder(memory_texts.de_sempre(sessao, pergunta, costume) if costume else pergunta))
     sessao = _em(
         sessao,
         Estado.AGUARDANDO_CONFIRMACAO,

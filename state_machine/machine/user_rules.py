@@ -52,7 +52,7 @@ def abre(sessao: Sessao, evento: Abriu, agora: datetime) -> Decision:
 
 def informa(sessao: Sessao, evento: Informou, agora: datetime) -> Decision:
     """Merge what was said, with the register's word on the document."""
-    return com_rascunho(sessao, _somado(sessao.rascunho, evento), agora)
+    return com_rascunho(sessao, _somado(sessao.rascunho, evento), agora, costume=evento.costume)
 
 
 def _somado(rascunho: Rascunho, evento: Informou) -> Rascunho:

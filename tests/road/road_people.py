@@ -117,7 +117,10 @@ class Person:
         return [bubble.text for bubble in self.world.meta.bubbles(self.who) if bubble.side == "bot"]
 
     async def files(self, *, late: bool = False) -> tuple[bytes, bytes]:
-        """Wait for the invoice's PDF and XML, and open both as a phone does; the offer to repeat comes too. ``late``: a notice may come first."""
+        """Wait for the invoice's PDF and XML, and open both as a phone does. ``late``: a notice may come first.
+
+        The offer to repeat it comes with them.
+        """
         told = [await self.expect()]
         if late and "continuo acompanhando" in told[0].text:
             told = [await self.expect()]

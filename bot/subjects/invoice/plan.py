@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from bot.conversation.inbound import SILENT, Apagada, Edicao, Outro, Palavras, Toque
-from bot.subjects.invoice.repeat import repeated
+from bot.subjects.invoice.repeat import repeated, usual
 from bot.subjects.invoice.requests import answer
 from bot.subjects.invoice.words import asked, begun, informs, said
 from extractor.contract import Extraction, Intent
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from extractor.requests.unserved import Instrucao
     from persistence.conversations.edits import Mudanca, Ouvida
     from state_machine.catalogue.requests import NotaListada
-    from state_machine.invoice.known_clients import Cliente
+    from state_machine.invoice.known_clients import Cliente, Costume
     from state_machine.machine.session import Sessao
 
 TAKEN_UP = frozenset({Estado.REJEITADO, Estado.CANCELADO_USUARIO, Estado.EXPIRADO})  # their data may go on
@@ -136,6 +136,10 @@ class Memory(Protocol):
 
     async def clients(self) -> Sequence[Cliente]:
         """The company's own clients."""
+        ...
+
+    async def usual(self, documento: str) -> Costume | None:
+        """What the company usually invoices to a client."""
         ...
 
 
@@ -275,6 +279,11 @@ async def _pressed(toque: Toque, memory: Memory) -> Plano:
             return Plano((NaoQuisMais(),), sessao)
         case "repetir":
             return _opened(await repeated(memory, sessao_id=sessao.sessao_id), memory)
+        case "mudar":
+            return Plano((PediuCorrecao(),), sessao)
+        case "usar":
+            valem = sessao.espera_usuario and toque.revisao == sessao.revisao
+            return Plano((await usual(memory, sessao.rascunho) if valem else Conversou(),), sessao)
         case _:
             return await _take_up(sessao, memory)
 

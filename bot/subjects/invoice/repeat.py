@@ -1,4 +1,4 @@
-"""Opens a draft like an earlier invoice of this conversation: its last one, a client's last one, or one by button."""
+"""Takes data over from earlier invoices: a draft like one of them, and what is usual for a client."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from extractor.fields.clients import PART_OF_NAME, find_client
 from state_machine.catalogue import memory_texts as textos
 from state_machine.invoice.draft import Rascunho, ler
 from state_machine.invoice.fields import Campo, Candidate, Origem
-from state_machine.machine.events import Abriu
+from state_machine.machine.events import Abriu, Conversou, Informou
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from state_machine.catalogue.requests import NotaListada
-    from state_machine.invoice.known_clients import Cliente
+    from state_machine.invoice.known_clients import Cliente, Costume
 
 
 class Notes(Protocol):
@@ -28,6 +28,14 @@ class Notes(Protocol):
 
     async def clients(self) -> Sequence[Cliente]:
         """The company's own clients."""
+        ...
+
+
+class Usual(Protocol):
+    """The part of it that knows habits."""
+
+    async def usual(self, documento: str) -> Costume | None:
+        """What the company usually invoices to a client."""
         ...
 
 
@@ -46,6 +54,14 @@ async def repeated(memory: Notes, clientes: Sequence[str] = (), sessao_id: str |
     if not notas:
         return textos.sem_nota_para(clientes[0]) if clientes else textos.nada_a_repetir()
     return Abriu(like(notas[0]), igual_a=notas[0].numero)
+
+
+async def usual(memory: Usual, rascunho: Rascunho) -> Informou | Conversou:
+    """Return what is missing as the client's usual; words that tell nothing, where there is no usual any more."""
+    costume = await memory.usual(rascunho.validado(Campo.DOCUMENTO) or "")
+    oferta = costume.preenche(rascunho) if costume else {}
+    ditos = tuple(Candidate(campo, valor, valor, Origem.CADASTRO) for campo, valor in oferta.items())
+    return Informou(ditos) if ditos else Conversou()
 
 
 async def client_named(memory: Notes, nome: str) -> Cliente | str:

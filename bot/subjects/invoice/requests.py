@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 async def answer(pedido: Pedido, memory: Notes) -> str | EnviarArquivo:
-    """Return the words of the answer, or the document that is asked for. The plan itself does ``RETOMAR`` and ``REPETIR``."""
+    """Return the words of the answer, or the document asked for; ``RETOMAR`` and ``REPETIR`` are the plan's."""
     match pedido.tipo:
         case RequestKind.SEGUNDA_VIA:
             achadas = await memory.notes(1, numero=pedido.numero)

@@ -22,6 +22,7 @@ from bot.subjects.invoice.plan import Plano, decides, plan
 from bot.subjects.invoice.reading import Reader, as_it_stands
 from bot.subjects.invoice.staff_orders import StaffOrders
 from persistence.conversations import conversations, snapshots
+from persistence.fiscal import history
 from persistence.queue import outbox
 from persistence.rows.inbox_rows import DeadlineRow, EmissionRow, OrderRow, ResumeRow
 from persistence.versions import AnotherVersionError, known
@@ -61,7 +62,9 @@ class Invoice:
     """The last subject: whatever is said is about the invoice at hand, or about a new one."""
 
     shows_reading = True
-    actions = frozenset({"confirmar", "corrigir", "cancelar", "refazer", "querer", "desistir", "repetir"})
+    actions = frozenset(
+        {"confirmar", "corrigir", "cancelar", "refazer", "querer", "desistir", "repetir", "usar", "mudar"}
+    )
     deadlines: tuple[Deadline, ...] = (
         Deadline(
             "expiry",
@@ -160,7 +163,17 @@ class Invoice:
             dito = await self._clients.named(dito, plano.rascunho, empresa.id)
         documentos = [c.valor for c in dito.candidates if c.campo is Campo.DOCUMENTO]
         found = await self._r.customers.find(documentos[-1]) if documentos else None
-        return replace(dito, cadastro=as_cadastro(found)) if found else dito
+        dito = replace(dito, cadastro=as_cadastro(found)) if found else dito
+        documento = documentos[-1] if documentos else plano.rascunho.validado(Campo.DOCUMENTO)
+        ditos = {c.campo for c in dito.candidates}
+        if (
+            empresa is None
+            or documento is None
+            or not {Campo.VALOR, Campo.DESCRICAO} & {*plano.rascunho.faltam} - ditos
+        ):
+            return dito
+        async with self._r.database.alone() as connection:
+            return replace(dito, costume=await history.usual(connection, empresa.id, documento))
 
     async def _with_records(
         self, connection: Connection, turn: Turn, alvo: Sessao, eventos: list[Evento]

@@ -48,7 +48,7 @@ async def test_words_open_another_like_the_last(road: Road, words: str) -> None:
 
 
 async def test_the_last_of_a_named_client_with_another_amount(road: Road) -> None:
-    """ "A mesma da padaria, só que 430": that client and service, the new amount; a stranger's name repeats nothing."""
+    """Said as "a mesma da padaria, só que 430": that client and service, the new amount; no other name will do."""
     [ana] = await of_new_company(road)
     await ana.issue(f"nota de 400 pra {ZE}, consultoria de marketing")
     await ana.issue(f"nota de 90 pra {CAFE}, revisão de texto")
