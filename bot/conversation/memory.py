@@ -10,23 +10,31 @@ from persistence.fiscal.notes import Quais
 from persistence.people import clients
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from datetime import datetime
+    from collections.abc import Awaitable, Callable, Collection
+    from datetime import date, datetime
 
     from persistence.conversations.edits import Mudanca, Ouvida
     from persistence.db.engine import Database
+    from persistence.people.companies import Empresa
+    from state_machine.catalogue.records import Emitida
     from state_machine.catalogue.requests import NotaListada
     from state_machine.invoice.known_clients import Cliente, Costume
     from state_machine.machine.session import Sessao
+    from state_machine.values.mei import Medidor
+    from state_machine.values.period import Periodo
+
+    Meter = Callable[[Empresa, date], Awaitable[Medidor | None]]
 
 
 class ConversationMemory:
     """What ``plan`` may ask about a conversation, one statement each."""
 
-    def __init__(self, database: Database, conversa: str, empresa_id: int, ativa: Sessao | None) -> None:
+    def __init__(self, database: Database, conversa: str, empresa: Empresa, ativa: Sessao | None, mei: Meter) -> None:
         self._database = database
         self._conversa = conversa
-        self._empresa_id = empresa_id
+        self._empresa = empresa
+        self._empresa_id = empresa.id
+        self._mei = mei
         self.ativa = ativa
 
     async def load(self, sessao_id: str) -> Sessao | None:
@@ -71,6 +79,15 @@ class ConversationMemory:
         """The clients of the company for which the conversation issues now."""
         async with self._database.alone() as connection:
             return await clients.of_company(connection, self._empresa_id)
+
+    async def issued(self, periodo: Periodo) -> list[Emitida]:
+        """The company's authorised notes of a period that stand, by their day of issue, newest first."""
+        async with self._database.alone() as connection:
+            return await history.issued(connection, self._empresa_id, periodo)
+
+    async def mei(self, hoje: date) -> Medidor | None:
+        """How much of a MEI's limit the company used this year, ``None`` if it is none."""
+        return await self._mei(self._empresa, hoje)
 
     async def usual(self, documento: str) -> Costume | None:
         """What the company usually invoices to a client."""

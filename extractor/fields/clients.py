@@ -60,7 +60,8 @@ _TWICE: Final = re.compile(r"([a-z])\1")
 _LITTLE: Final = re.compile(r"(?P<base>[a-z]{2,}?)(?:(?P<z>s)inh[oa]|inh(?P<end>[oa]))")  # after ``_SPELLING``: z is s
 _PLURAL: Final = re.compile(r"(?<=[a-z]{3}[aeiou])s$")
 _FOR: Final = re.compile(
-    r"\b(?:pra|pro|para|ao|d[ao])\s+(?:[ao]s?\s+)?(?P<nome>[^,.;:!?\n\d$]{2,80}?)"
+    r"\b(?:pra|pro|para|ao|d[ao])\s+(?:[ao]s?\s+)?"
+    r"(?:(?:ultima )?notas?(?: fiscal)? (?:d[aeo]s?|pr[ao]|para)\s+(?:[ao]s?\s+)?)?(?P<nome>[^,.;:!?\n\d$]{2,80}?)"
     r"(?=\s*(?:[,.;:!?\n\d]|r\$|\bde (?:r\$|\d)|\bno valor\b|\bvalor\b|\breferente\b|\bpor\b|\bso que\b|\bmas\b|$))"
 )
 _RECIPIENT: Final = re.compile(_FOR.pattern.replace("|ao|d[ao]", ""))

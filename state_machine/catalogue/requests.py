@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime  # noqa: TC003 - part of a record that is built at run time
 from decimal import Decimal  # noqa: TC003 - likewise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from state_machine.machine.effects import EnviarArquivo, Mensagem
 from state_machine.protocol.emission import StatusEmissao
@@ -81,11 +81,11 @@ def status(ultima: NotaListada | None, numero: str | None = None) -> str:
     return f"A {qual}, de {formata_brl(ultima.valor)} para {ultima.cliente} ({ultima.dia}), está {situacao}."
 
 
-def segunda_via(nota: NotaListada) -> EnviarArquivo:
-    """Send the PDF of an authorised invoice once more."""
+def segunda_via(nota: NotaListada, formato: Literal["pdf", "xml"] = "pdf") -> EnviarArquivo:
+    """Send the PDF or XML of an authorised invoice once more."""
     cancelada = " (cancelada)" if nota.cancelada else ""
     legenda = f"Segunda via da NFS-e {nota.numero}{cancelada} · {formata_brl(nota.valor)} · {nota.cliente}"
-    return EnviarArquivo(nota.emissao_id, "pdf", f"NFSe-{nota.numero}.pdf", legenda)
+    return EnviarArquivo(nota.emissao_id, formato, f"NFSe-{nota.numero}.{formato}", legenda)
 
 
 def sem_nota(numero: str | None) -> str:

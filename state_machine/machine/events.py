@@ -136,11 +136,15 @@ class PrazoVencido:
 
 @dataclass(frozen=True, slots=True)
 class NotaAutorizada:
-    """The authority issued the invoice; ``outras`` are the numbers of notes that stand for the same confirmation."""
+    """The authority issued the invoice; ``outras`` are the numbers of notes that stand for the same confirmation.
+
+    ``aviso`` is what else its person should know now.
+    """
 
     numero: str
     emissao_id: int
     outras: tuple[str, ...] = ()
+    aviso: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ def _sem_o_proprio(rascunho: Rascunho, cnpj: str) -> Rascunho:
 
 def autoriza(sessao: Sessao, evento: NotaAutorizada, _agora: datetime) -> Decision:
     """Send PDF and XML: the invoice exists. With a button for another one like it."""
-    depois = Responder(memory_texts.depois_da_nota(sessao, evento.numero), f"repetir:{sessao.sessao_id}")
+    depois = Responder(memory_texts.depois_da_nota(sessao, evento.numero, evento.aviso), f"repetir:{sessao.sessao_id}")
     return entra(sessao, Estado.APROVADO, *_arquivos(sessao, evento), depois)
 
 

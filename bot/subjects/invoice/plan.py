@@ -36,18 +36,22 @@ from state_machine.machine.events import (
     QuisAinda,
 )
 from state_machine.machine.states import Estado
+from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.message_spans import Escrita
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-    from datetime import datetime
+    from datetime import date, datetime
 
     from bot.conversation.inbound import Entrada
     from extractor.requests.unserved import Instrucao
     from persistence.conversations.edits import Mudanca, Ouvida
+    from state_machine.catalogue.records import Emitida
     from state_machine.catalogue.requests import NotaListada
     from state_machine.invoice.known_clients import Cliente, Costume
     from state_machine.machine.session import Sessao
+    from state_machine.values.mei import Medidor
+    from state_machine.values.period import Periodo
 
 TAKEN_UP = frozenset({Estado.REJEITADO, Estado.CANCELADO_USUARIO, Estado.EXPIRADO})  # their data may go on
 FINAL_WORDS = frozenset({Intent.CONFIRMAR, Intent.NEGAR})  # they answer us; they ask for nothing
@@ -138,6 +142,14 @@ class Memory(Protocol):
         """The company's own clients."""
         ...
 
+    async def issued(self, periodo: Periodo) -> Sequence[Emitida]:
+        """The company's authorised notes of a period that stand."""
+        ...
+
+    async def mei(self, hoje: date) -> Medidor | None:
+        """How much of a MEI's limit the company used this year."""
+        ...
+
     async def usual(self, documento: str) -> Costume | None:
         """What the company usually invoices to a client."""
         ...
@@ -198,12 +210,14 @@ async def _requested(pedido: Pedido, evento: Evento, memory: Memory, agora: date
             return Plano((Conversou(),), memory.ativa)
         if ultima and quando and agora - quando < RECENT and ultima.estado in TAKEN_UP:
             return await _take_up(ultima, memory)
-    resposta = await answer(pedido, memory)
+    resposta = await answer(pedido, memory, agora.astimezone(SAO_PAULO).date())
     arquivo = resposta if isinstance(resposta, EnviarArquivo) else None
     if memory.ativa is None:
         texto = None if isinstance(resposta, EnviarArquivo) else pedidos.mensagem(resposta, em_aberto=False)
         return Plano(resposta=texto, arquivo=arquivo)
-    texto = pedidos.mensagem("O PDF está indo." if isinstance(resposta, EnviarArquivo) else resposta, em_aberto=True)
+    texto = pedidos.mensagem(
+        "O arquivo está indo." if isinstance(resposta, EnviarArquivo) else resposta, em_aberto=True
+    )
     return Plano((PediuAjuda(texto),), memory.ativa, arquivo=arquivo)
 
 

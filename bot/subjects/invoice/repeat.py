@@ -21,7 +21,14 @@ class Notes(Protocol):
     """The part of the conversation's memory that is asked here."""
 
     async def notes(
-        self, limit: int, *, sessao_id: str | None = None, documento: str | None = None, valem: bool = False
+        self,
+        limit: int,
+        *,
+        numero: str | None = None,
+        autorizadas: bool = True,
+        sessao_id: str | None = None,
+        documento: str | None = None,
+        valem: bool = False,
     ) -> Sequence[NotaListada]:
         """This conversation's newest authorised invoices, newest first; ``valem``: not the cancelled ones."""
         ...

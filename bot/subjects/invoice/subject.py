@@ -18,6 +18,7 @@ from bot.conversation.subject import one_row
 from bot.loops.jobs import Deadline
 from bot.subjects.invoice.clients import ClientFinder
 from bot.subjects.invoice.facts import as_issued_by, as_seen, as_stopped, as_unnumbered, is_yes, needs_right
+from bot.subjects.invoice.mei import MeiMeter
 from bot.subjects.invoice.plan import Plano, decides, plan
 from bot.subjects.invoice.reading import Reader, as_it_stands
 from bot.subjects.invoice.staff_orders import StaffOrders
@@ -78,6 +79,7 @@ class Invoice:
         self._r = resources
         self._reader = Reader(resources.extractor, resources.lanes)
         self._clients = ClientFinder(resources.database)
+        self._mei = MeiMeter(resources.database, resources.customers, resources.limites_mei)
 
     def handlers(self) -> Sequence[RowHandler]:
         """News of its emission, its deadline, another subject's end, and what staff order for it."""
@@ -136,7 +138,7 @@ class Invoice:
         empresa, agora = turn.conversa.empresa, turn.clock.now()
         if empresa is None:
             return Plano((MudouEmissor(None),) if ativa else (), ativa)
-        memory = ConversationMemory(self._r.database, turn.lease.lane, empresa.id, ativa)
+        memory = ConversationMemory(self._r.database, turn.lease.lane, empresa, ativa, self._mei.of)
         chegada = await as_it_stands(turn.chegada, memory)
         leitura = await self._reader.all_words(chegada, ativa, empresa, agora)
         proprias = await self._reader.own_words(chegada, ativa, empresa, agora)
@@ -165,12 +167,8 @@ class Invoice:
         found = await self._r.customers.find(documentos[-1]) if documentos else None
         dito = replace(dito, cadastro=as_cadastro(found)) if found else dito
         documento = documentos[-1] if documentos else plano.rascunho.validado(Campo.DOCUMENTO)
-        ditos = {c.campo for c in dito.candidates}
-        if (
-            empresa is None
-            or documento is None
-            or not {Campo.VALOR, Campo.DESCRICAO} & {*plano.rascunho.faltam} - ditos
-        ):
+        faltam = {*plano.rascunho.faltam} - {c.campo for c in dito.candidates} - {Campo.DOCUMENTO}
+        if empresa is None or documento is None or not faltam:
             return dito
         async with self._r.database.alone() as connection:
             return replace(dito, costume=await history.usual(connection, empresa.id, documento))
@@ -208,7 +206,11 @@ class Invoice:
             await self._r.live.drop(sessao.conversa)
 
     async def _on_emission(self, lease: Lease, row: InboxRow, news: EmissionRow) -> None:
-        await self._r.sessions.on_row(lease, row, news.sessao_id, _event(news))
+        evento = _event(news)
+        if isinstance(evento, NotaAutorizada):
+            hoje = row.recebido_em.astimezone(SAO_PAULO).date()
+            evento = replace(evento, aviso=await self._mei.after(evento.emissao_id, hoje))
+        await self._r.sessions.on_row(lease, row, news.sessao_id, evento)
 
     async def _on_deadline(self, lease: Lease, row: InboxRow, prazo: DeadlineRow) -> None:
         await self._r.sessions.on_row(lease, row, prazo.sessao_id, PrazoVencido())

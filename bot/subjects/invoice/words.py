@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from extractor.contract import Intent
 from extractor.fields.clients import mentioned
 from extractor.requests.requests import Pedido, RequestKind, read_request
+from state_machine.invoice.fields import Campo
 from state_machine.machine.events import (
     Cancelou,
     Confirmou,
@@ -76,12 +77,28 @@ def _request(texto: str, leitura: Extraction, ativa: Sessao | None) -> Pedido | 
     """
     if leitura.intent is Intent.REPETIR and not (informs(leitura) and begun(ativa)):
         return Pedido(RequestKind.REPETIR, clientes=mentioned(texto))
-    if informs(leitura) or (ativa and leitura.intent in FINAL_WORDS):
-        return None
     pedido = read_request(texto)
+    if (informs(leitura) and not _is_its_own(pedido, leitura)) or (ativa and leitura.intent in FINAL_WORDS):
+        return None
     if leitura.intent is Intent.CANCELAR:
         return pedido if pedido and pedido.tipo in {RequestKind.CANCELAR_NOTA, RequestKind.PARAR} else None
     return pedido
+
+
+# What a request names may look like data of an invoice: "notas de outubro", "o xml da 12".
+_OWN_WORDS = {
+    RequestKind.TOTAL: frozenset({Campo.COMPETENCIA, Campo.DATA}),
+    RequestKind.MINHAS_NOTAS: frozenset({Campo.COMPETENCIA, Campo.DATA}),
+    RequestKind.SEGUNDA_VIA: frozenset({Campo.VALOR}),
+}
+
+
+def _is_its_own(pedido: Pedido | None, leitura: Extraction) -> bool:
+    if pedido is None or leitura.doubts or leitura.clear:
+        return False
+    if pedido.tipo is RequestKind.SEGUNDA_VIA and pedido.numero is None:
+        return False
+    return {c.campo for c in leitura.candidates} <= _OWN_WORDS.get(pedido.tipo, frozenset())
 
 
 def begun(ativa: Sessao | None) -> bool:

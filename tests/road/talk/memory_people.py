@@ -31,7 +31,7 @@ def new_cnpj() -> str:
 
 def company_form(*phones: str, **values: object) -> CompanyForm:
     """Return a company that has issued nothing; ``values`` are fields of its form."""
-    return replace(COMPANY, cnpj=new_cnpj(), usuarios=phones, **values)  # type: ignore[arg-type]  # fields by name
+    return replace(COMPANY, **{"cnpj": new_cnpj(), "usuarios": phones, **values})  # type: ignore[arg-type]  # fields by name
 
 
 async def of_new_company(scene: Scene, how_many: int = 1, **values: object) -> list[Person]:
