@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import structlog
@@ -92,7 +93,7 @@ def limits_of(settings: Settings) -> Limits:
 
 def limites_mei_of(settings: Settings) -> LimitesMei:
     """Return what a MEI may earn in a year."""
-    return LimitesMei(settings.mei_limit, settings.mei_transport_limit)
+    return LimitesMei(Decimal(settings.mei_limit), Decimal(settings.mei_transport_limit))
 
 
 def prazos_of(settings: Settings) -> Prazos:

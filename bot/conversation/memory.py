@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from state_machine.invoice.known_clients import Cliente, Costume
     from state_machine.machine.session import Sessao
     from state_machine.values.mei import Medidor
-    from state_machine.values.period import Periodo
+    from state_machine.values.period import MesOuAno
 
     Meter = Callable[[Empresa, date], Awaitable[Medidor | None]]
 
@@ -80,7 +80,7 @@ class ConversationMemory:
         async with self._database.alone() as connection:
             return await clients.of_company(connection, self._empresa_id)
 
-    async def issued(self, periodo: Periodo) -> list[Emitida]:
+    async def issued(self, periodo: MesOuAno) -> list[Emitida]:
         """The company's authorised notes of a period that stand, by their day of issue, newest first."""
         async with self._database.alone() as connection:
             return await history.issued(connection, self._empresa_id, periodo)

@@ -57,7 +57,6 @@ _GENERIC: Final = _set(
 _PERSONAL_NAME: Final = re.compile(r"\b\d{11}\b|^\d{2}\.?\d{3}\.?\d{3}\b")  # a MEI's, with its CPF or CNPJ in it
 _SPELLING: Final = (("ph", "f"), ("th", "t"), ("y", "i"), ("w", "v"), ("z", "s"), ("ç", "c"))
 _TWICE: Final = re.compile(r"([a-z])\1")
-_LITTLE: Final = re.compile(r"(?P<base>[a-z]{2,}?)(?:(?P<z>s)inh[oa]|inh(?P<end>[oa]))")  # after ``_SPELLING``: z is s
 _PLURAL: Final = re.compile(r"(?<=[a-z]{3}[aeiou])s$")
 _FOR: Final = re.compile(
     r"\b(?:pra|pro|para|ao|d[ao])\s+(?:[ao]s?\s+)?"
@@ -160,8 +159,11 @@ def _word(said: str, known: str, *, person: bool) -> float:
 @lru_cache(4096)  # the same few words stand in most names
 def _little(word: str) -> str | None:
     """Return what a diminutive is one of, ``None`` for another word."""
-    found = _LITTLE.fullmatch(word)
-    return (found["base"] + (found["end"] or "")) if found else None
+    for ending in ("inho", "inha"):
+        if word.endswith(ending) and len(word) > len(ending) + 1:
+            base = word.removesuffix(ending)
+            return base[:-1] if base[-1] == "s" else base + ending[-1]  # "zinho" has its z as s here
+    return None
 
 
 def _words(nome: str) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from extractor.fields.dates import MONTHS
-from state_machine.values.period import Periodo
+from state_machine.values.period import MesOuAno
 
 if TYPE_CHECKING:
     from datetime import date
@@ -35,16 +35,16 @@ class Quando:
     atras: int | None = None  # so many months (with ``mensal``) or years ago
     mensal: bool = False
 
-    def em(self, hoje: date) -> Periodo:
+    def em(self, hoje: date) -> MesOuAno:
         """Return the period that is meant on a day."""
         if self.mes:
-            return Periodo(self.ano or hoje.year - (self.mes > hoje.month), self.mes)
+            return MesOuAno(self.ano or hoje.year - (self.mes > hoje.month), self.mes)
         if self.ano:
-            return Periodo(self.ano)
+            return MesOuAno(self.ano)
         if not self.mensal:
-            return Periodo(hoje.year - (self.atras or 0))
+            return MesOuAno(hoje.year - (self.atras or 0))
         meses = hoje.year * LAST_MONTH + hoje.month - 1 - (self.atras or 0)
-        return Periodo(meses // LAST_MONTH, meses % LAST_MONTH + 1)
+        return MesOuAno(meses // LAST_MONTH, meses % LAST_MONTH + 1)
 
 
 def read_period(plain: str) -> Quando | None:

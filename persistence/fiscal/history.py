@@ -19,7 +19,7 @@ from state_machine.values.local_time import SAO_PAULO
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
     from persistence.people.companies import Empresa
-    from state_machine.values.period import Periodo
+    from state_machine.values.period import MesOuAno
 
 ALIKE = 2  # notes in a row that make a habit
 LONGEST_WAIT = timedelta(days=60)  # between a confirmation and the day on its note; people look after the rest
@@ -63,7 +63,7 @@ async def issuer_of(connection: Connection, emissao_id: int) -> Empresa | None:
     return company_of(row) if row else None
 
 
-async def issued(connection: Connection, empresa_id: int, periodo: Periodo) -> list[Emitida]:
+async def issued(connection: Connection, empresa_id: int, periodo: MesOuAno) -> list[Emitida]:
     """Return a company's authorised notes of a period by their day of issue, newest first, without cancelled ones."""
     inicio = datetime.combine(periodo.inicio, time(), SAO_PAULO)
     rows = await connection.execute(_ISSUED, {"b_empresa": empresa_id, "b_desde": inicio - LONGEST_WAIT})

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from state_machine.values.mei import Medidor
-    from state_machine.values.period import Periodo
+    from state_machine.values.period import MesOuAno
 
 LISTADAS = 15  # lines of a month's list; the sum counts all of them
 _NOME_MAX = 40  # UTF-16 units of a client in a list
@@ -34,13 +34,13 @@ class Emitida:
     dia: date
 
 
-def total(periodo: Periodo, notas: Sequence[Emitida], mei: Medidor | None = None) -> str:
+def total(periodo: MesOuAno, notas: Sequence[Emitida], mei: Medidor | None = None) -> str:
     """Say how much the company issued in a month or a year."""
     texto = f"Em {periodo}, sua empresa emitiu {_quantas(notas)}. {_CONHECIDAS}"
     return f"{texto}\n\n{linha_mei(mei)}" if mei else texto
 
 
-def lista(periodo: Periodo, notas: Sequence[Emitida]) -> str:
+def lista(periodo: MesOuAno, notas: Sequence[Emitida]) -> str:
     """List what the company issued in a month or a year, newest first, with its sum."""
     if not notas:
         return f"Não achei nota da sua empresa em {periodo}. {_CONHECIDAS}"
@@ -88,7 +88,7 @@ def limite_mei(mei: Medidor) -> str:
     )
 
 
-def nao_e_mei() -> str:
+def sem_mei() -> str:
     """Say that the company is registered with another regime."""
     return (
         "Sua empresa não está cadastrada como MEI na Prosa, então não acompanho esse limite. "

@@ -12,7 +12,7 @@ _MESES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Periodo:
+class MesOuAno:
     """A month of a year, or with ``mes`` ``None`` the whole year."""
 
     ano: int

@@ -133,4 +133,4 @@ def test_whom_an_order_is_for_is_read_as_it_was_written(words: str, named: list[
 )
 def test_whose_earlier_invoice_is_meant(words: str, named: list[str]) -> None:
     """The first name after "da", "do" or "pra" is the client's."""
-    assert mentioned(words)[:1] == named
+    assert list(mentioned(words)[:1]) == named

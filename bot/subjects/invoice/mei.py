@@ -9,7 +9,7 @@ from bot.conversation.customers import remembered
 from persistence.fiscal import history
 from state_machine.catalogue.records import aviso_mei
 from state_machine.values.mei import medidor
-from state_machine.values.period import Periodo
+from state_machine.values.period import MesOuAno
 
 if TYPE_CHECKING:
     from bot.conversation.customers import Customers
@@ -44,7 +44,7 @@ class MeiMeter:
         return aviso_mei(await self._measured(empresa, hoje, entry))
 
     async def _measured(self, empresa: Empresa, hoje: date, entry: CompanyEntry | None) -> Medidor:
-        ano = Periodo(hoje.year)
+        ano = MesOuAno(hoje.year)
         async with self._database.alone() as connection:
             notas = await history.issued(connection, empresa.id, ano)
         limite = self._limites.transporte if empresa.mei_transporte else self._limites.geral

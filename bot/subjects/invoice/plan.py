@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from state_machine.invoice.known_clients import Cliente, Costume
     from state_machine.machine.session import Sessao
     from state_machine.values.mei import Medidor
-    from state_machine.values.period import Periodo
+    from state_machine.values.period import MesOuAno
 
 TAKEN_UP = frozenset({Estado.REJEITADO, Estado.CANCELADO_USUARIO, Estado.EXPIRADO})  # their data may go on
 FINAL_WORDS = frozenset({Intent.CONFIRMAR, Intent.NEGAR})  # they answer us; they ask for nothing
@@ -142,7 +142,7 @@ class Memory(Protocol):
         """The company's own clients."""
         ...
 
-    async def issued(self, periodo: Periodo) -> Sequence[Emitida]:
+    async def issued(self, periodo: MesOuAno) -> Sequence[Emitida]:
         """The company's authorised notes of a period that stand."""
         ...
 

@@ -9,7 +9,7 @@ from extractor.requests.requests import Pedido, RequestKind
 from state_machine.catalogue import memory_texts, records
 from state_machine.catalogue import requests as pedidos
 from state_machine.catalogue.requests import LISTADAS
-from state_machine.values.period import Periodo
+from state_machine.values.period import MesOuAno
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Records(Notes, Protocol):
     """The part of the conversation's memory that is asked here."""
 
-    async def issued(self, periodo: Periodo) -> Sequence[Emitida]:
+    async def issued(self, periodo: MesOuAno) -> Sequence[Emitida]:
         """The company's authorised notes of a period that stand."""
         ...
 
@@ -59,7 +59,7 @@ async def answer(pedido: Pedido, memory: Records, hoje: date) -> str | EnviarArq
 
 
 def _limite(medidor: Medidor | None) -> str:
-    return records.limite_mei(medidor) if medidor else records.nao_e_mei()
+    return records.limite_mei(medidor) if medidor else records.sem_mei()
 
 
 async def _list(pedido: Pedido, memory: Records, hoje: date) -> str:
@@ -70,7 +70,7 @@ async def _list(pedido: Pedido, memory: Records, hoje: date) -> str:
 
 
 async def _total(pedido: Pedido, memory: Records, hoje: date) -> str:
-    periodo = pedido.quando.em(hoje) if pedido.quando else Periodo(hoje.year)
+    periodo = pedido.quando.em(hoje) if pedido.quando else MesOuAno(hoje.year)
     mei = await memory.mei(hoje) if periodo.ano == hoje.year else None
     return records.total(periodo, await memory.issued(periodo), mei)
 

@@ -12,7 +12,7 @@ from extractor.requests.requests import Pedido, RequestKind, read_request
         ("quero a 2ª via da nota 1042", Pedido(RequestKind.SEGUNDA_VIA, "1042")),
         ("2a via da NF nº 0012 por favor", Pedido(RequestKind.SEGUNDA_VIA, "12")),
         ("me manda o pdf de novo?", Pedido(RequestKind.SEGUNDA_VIA)),
-        ("perdi o xml da nota 7", Pedido(RequestKind.SEGUNDA_VIA, "7")),
+        ("perdi o xml da nota 7", Pedido(RequestKind.SEGUNDA_VIA, "7", xml=True)),
         ("minhas notas", Pedido(RequestKind.MINHAS_NOTAS)),
         ("Lista as minhas últimas notas", Pedido(RequestKind.MINHAS_NOTAS)),
         ("status", Pedido(RequestKind.STATUS)),

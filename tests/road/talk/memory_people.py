@@ -34,7 +34,7 @@ def company_form(*phones: str, **values: object) -> CompanyForm:
     return replace(COMPANY, **{"cnpj": new_cnpj(), "usuarios": phones, **values})  # type: ignore[arg-type]  # fields by name
 
 
-async def of_new_company(scene: Scene, how_many: int = 1, **values: object) -> list[Person]:
+async def of_new_company(scene: Scene, how_many: int = 1, /, **values: object) -> list[Person]:
     """Return people who may issue for such a company."""
     phones = tuple(new_phone() for _ in range(how_many))
     await add_company(scene.database, company_form(*phones, **values))

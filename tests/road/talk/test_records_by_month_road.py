@@ -124,7 +124,7 @@ async def test_from_four_fifths_of_the_limit_each_note_tells_it(road: Road) -> N
 )
 async def test_other_companies_have_other_limits(road: Road, values: dict[str, object], said: str) -> None:
     """A MEI of transport has its own limit, and who is no MEI is told so."""
-    [ana] = await of_new_company(road, **values)
+    [ana] = await of_new_company(road, 1, **values)
     assert said in (await ana.say("quanto falta pro limite do mei")).text
 
 
