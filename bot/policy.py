@@ -13,7 +13,7 @@ from bot.budgets import Limits
 from gateway.lines import CallKind, Lines
 from persistence.people.retention import Prazos
 from state_machine.protocol.retry import Politica, Retentativas
-from state_machine.values.mei import LimitesMei
+from state_machine.values.yearly_limit import LimitesMei
 
 if TYPE_CHECKING:
     from collections.abc import Callable

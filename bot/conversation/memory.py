@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from state_machine.catalogue.requests import NotaListada
     from state_machine.invoice.known_clients import Cliente, Costume
     from state_machine.machine.session import Sessao
-    from state_machine.values.mei import Medidor
     from state_machine.values.period import MesOuAno
+    from state_machine.values.yearly_limit import Medidor
 
     Meter = Callable[[Empresa, date], Awaitable[Medidor | None]]
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from persistence.db.engine import Database
     from persistence.queue.inbox import Inbox
     from persistence.queue.lanes import InboxRow, Lanes, Lease
-    from state_machine.values.mei import LimitesMei
+    from state_machine.values.yearly_limit import LimitesMei
 
 Kind = TypeVar("Kind", bound=RowKind)
 

@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from state_machine.catalogue.requests import NotaListada
     from state_machine.invoice.known_clients import Cliente, Costume
     from state_machine.machine.session import Sessao
-    from state_machine.values.mei import Medidor
     from state_machine.values.period import MesOuAno
+    from state_machine.values.yearly_limit import Medidor
 
 TAKEN_UP = frozenset({Estado.REJEITADO, Estado.CANCELADO_USUARIO, Estado.EXPIRADO})  # their data may go on
 FINAL_WORDS = frozenset({Intent.CONFIRMAR, Intent.NEGAR})  # they answer us; they ask for nothing

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from state_machine.catalogue.records import Emitida
     from state_machine.machine.effects import EnviarArquivo
-    from state_machine.values.mei import Medidor
+    from state_machine.values.yearly_limit import Medidor
 
 
 class Records(Notes, Protocol):

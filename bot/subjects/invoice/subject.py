@@ -18,10 +18,10 @@ from bot.conversation.subject import one_row
 from bot.loops.jobs import Deadline
 from bot.subjects.invoice.clients import ClientFinder
 from bot.subjects.invoice.facts import as_issued_by, as_seen, as_stopped, as_unnumbered, is_yes, needs_right
-from bot.subjects.invoice.mei import MeiMeter
 from bot.subjects.invoice.plan import Plano, decides, plan
 from bot.subjects.invoice.reading import Reader, as_it_stands
 from bot.subjects.invoice.staff_orders import StaffOrders
+from bot.subjects.invoice.yearly_limit import MeiMeter
 from persistence.conversations import conversations, snapshots
 from persistence.fiscal import history
 from persistence.queue import outbox

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from state_machine.catalogue.records import Emitida
     from state_machine.catalogue.requests import NotaListada
     from state_machine.invoice.known_clients import Cliente, Costume
-    from state_machine.values.mei import Medidor
     from state_machine.values.period import MesOuAno
+    from state_machine.values.yearly_limit import Medidor
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 OPEN = Sessao("211126-aaaaaaaa", "106:BR.77", 1, "ANA DESIGN ME", estado=Estado.AGUARDANDO_CONFIRMACAO, revisao=2)

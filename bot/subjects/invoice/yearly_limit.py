@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 from bot.conversation.customers import remembered
 from persistence.fiscal import history
 from state_machine.catalogue.records import aviso_mei
-from state_machine.values.mei import medidor
 from state_machine.values.period import MesOuAno
+from state_machine.values.yearly_limit import medidor
 
 if TYPE_CHECKING:
     from bot.conversation.customers import Customers
     from gateway.register.cnpj import CompanyEntry
     from persistence.db.engine import Database
     from persistence.people.companies import Empresa
-    from state_machine.values.mei import LimitesMei, Medidor
+    from state_machine.values.yearly_limit import LimitesMei, Medidor
 
 
 class MeiMeter:
