@@ -53,10 +53,10 @@ def anotado(antes: Rascunho, depois: Rascunho) -> str:
 
 def _achado(antes: Rascunho, depois: Rascunho, *, inteiro: bool = False) -> str | None:
     """Say that this turn found the client among the company's own; ``inteiro``: with the document, too."""
-    lido = depois.documento
-    if lido.origem is not Origem.CADASTRO or lido.valor == antes.documento.valor:
+    valor = depois.validado(Campo.DOCUMENTO)
+    if depois.documento.origem is not Origem.CADASTRO or valor in {None, antes.documento.valor}:
         return None
-    documento = legivel(Campo.DOCUMENTO, lido.valor) or ""
+    documento = legivel(Campo.DOCUMENTO, valor) or ""
     nome = apara(depois.tomador_nome or documento, _VALOR_MAX)
     return f"Achei entre os seus clientes: {nome}{f', {documento}' if inteiro and nome != documento else ''}."
 
