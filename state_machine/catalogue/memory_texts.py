@@ -82,6 +82,6 @@ def de_sempre(sessao: Sessao, pergunta: Mensagem, costume: Costume) -> Mensagem:
 
 def depois_da_nota(sessao: Sessao, numero: str, aviso: str | None = None) -> Mensagem:
     """Offer another invoice like the one just issued; no question, so that a yes that follows is none to it."""
-    texto = f"Para outra igual à nota {numero}, toca em *Igual à última*: eu mostro o resumo antes de emitir."
+    texto = f"A nota {numero} saiu. Para outra igual, toca em *Igual à última*: o resumo vem antes de emitir."
     texto = f"{aviso}\n\n{texto}" if aviso else texto
     return Mensagem(texto, (Botao(f"repetir:{sessao.sessao_id}:{sessao.revisao}", "Igual à última"),))
