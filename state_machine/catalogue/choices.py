@@ -44,6 +44,8 @@ def unica_leitura(rascunho: Rascunho) -> tuple[Campo, str] | None:
 def pergunta_leituras(campo: Campo, lido: Lido, degrau: int) -> str:
     """Ask which reading counts; ``degrau`` is 0 for the first wording, 1 for the short one, 2 with a person beside."""
     row = FIELDS[campo]
+    if row.kind is not FieldKind.DINHEIRO and lido.detalhe:
+        return _pergunta_nomeadas(campo, lido, degrau)
     opcoes = _ou([legivel(campo, leitura) or "" for leitura in lido.leituras])
     conta = f"{apara(lido.conta, _CONTA_MAX)} = " if lido.conta else ""
     rotulo = "" if row.kind is FieldKind.DINHEIRO else f"{row.label[0].upper()}{row.label[1:]}: "
@@ -58,6 +60,20 @@ def pergunta_leituras(campo: Campo, lido: Lido, degrau: int) -> str:
             return f"Qual vale para {row.short}: {opcoes}? {row.example}"
         case _:
             return f"Ainda preciso saber {row.short}: {conta}{opcoes}? {OU_PESSOA}"
+
+
+def _pergunta_nomeadas(campo: Campo, lido: Lido, degrau: int) -> str:
+    """Ask which reading counts where the doubt's detail names them, as it does clients."""
+    row, detalhe = FIELDS[campo], lido.detalhe or ""
+    ditas = f"{detalhe[0].upper()}{detalhe[1:]}."
+    qual = "É esse?" if len(lido.leituras) == 1 else "Qual deles?"
+    match degrau:
+        case 0:
+            return f"{ditas} {qual}"
+        case 1:
+            return f"{ditas} {qual} Toca no botão ou me manda {row.short}. {row.example}"
+        case _:
+            return f"Ainda preciso saber {row.short}. {ditas} {OU_PESSOA}"
 
 
 # Where the readings take all buttons, the way out is said.

@@ -23,7 +23,7 @@ class Origem(StrEnum):
 
     REGRAS = "regras"
     MODELO = "modelo"
-    CADASTRO = "cadastro"  # taken over from an earlier session, not from words
+    CADASTRO = "cadastro"  # the company's own records: a client found by name, an earlier invoice
 
 
 class Confianca(StrEnum):

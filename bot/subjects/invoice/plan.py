@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from bot.conversation.inbound import SILENT, Apagada, Edicao, Outro, Palavras, Toque
 from bot.subjects.invoice.acts import answer_to
+from bot.subjects.invoice.repeat import repeated, usual
 from bot.subjects.invoice.requests import answer
-from bot.subjects.invoice.words import asked, informs, said
+from bot.subjects.invoice.words import asked, begun, informs, said
 from extractor.contract import Extraction, Intent
 from extractor.requests.requests import Pedido, RequestKind
-from state_machine.catalogue import messages
+from state_machine.catalogue import memory_texts, messages
 from state_machine.catalogue import requests as pedidos
+from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.field_table import field_named
 from state_machine.invoice.fields import Campo
 from state_machine.machine.effects import EnviarArquivo, Mensagem
@@ -36,17 +38,22 @@ from state_machine.machine.events import (
     QuisAinda,
 )
 from state_machine.machine.states import Estado
+from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.message_spans import Escrita
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-    from datetime import datetime
+    from datetime import date, datetime
 
     from bot.conversation.inbound import Entrada
     from bot.subjects.invoice.acts import ActAnswer
     from persistence.conversations.edits import Mudanca, Ouvida
+    from state_machine.catalogue.records import Emitida
     from state_machine.catalogue.requests import NotaListada
+    from state_machine.invoice.known_clients import Cliente, Costume
     from state_machine.machine.session import Sessao
+    from state_machine.values.period import MesOuAno
+    from state_machine.values.yearly_limit import Medidor
 
 TAKEN_UP = frozenset({Estado.REJEITADO, Estado.CANCELADO_USUARIO, Estado.EXPIRADO})  # their data may go on
 FINAL_WORDS = frozenset({Intent.CONFIRMAR, Intent.NEGAR})  # they answer us; they ask for nothing
@@ -67,10 +74,17 @@ class Plano:
     origem: str | None = None
     arquivos: tuple[EnviarArquivo, ...] = ()
 
+    @property
+    def rascunho(self) -> Rascunho:
+        """The draft to which the words are said."""
+        bases = (evento.base for evento in self.eventos if isinstance(evento, Abriu) and evento.base)
+        return next(bases, self.alvo.rascunho if self.alvo else Rascunho())
+
 
 # What a button says to its session, where that is the same whatever it carries.
 _PRESSED: dict[str, Evento] = {
     "corrigir": PediuCorrecao(),
+    "mudar_costume": PediuCorrecao(),
     "cancelar": Cancelou(),
     "querer": QuisAinda(),
     "desistir": NaoQuisMais(),
@@ -127,8 +141,33 @@ class Memory(Protocol):
         """Every notice so far that one of these messages was edited or deleted."""
         ...
 
-    async def notes(self, limit: int, *, numero: str | None = None, autorizadas: bool = True) -> Sequence[NotaListada]:
-        """This conversation's newest invoices, newest first; only those of a number, or also those not issued."""
+    async def notes(
+        self,
+        limit: int,
+        *,
+        numero: str | None = None,
+        autorizadas: bool = True,
+        sessao_id: str | None = None,
+        documento: str | None = None,
+        valem: bool = False,
+    ) -> Sequence[NotaListada]:
+        """This conversation's newest invoices, newest first; only those of a number, a session, a client."""
+        ...
+
+    async def clients(self) -> Sequence[Cliente]:
+        """The company's own clients."""
+        ...
+
+    async def issued(self, periodo: MesOuAno) -> Sequence[Emitida]:
+        """The company's authorised notes of a period that stand."""
+        ...
+
+    async def mei(self, hoje: date) -> Medidor | None:
+        """How much of a MEI's limit the company used this year."""
+        ...
+
+    async def usual(self, documento: str) -> Costume | None:
+        """What the company usually invoices to a client."""
         ...
 
 
@@ -141,7 +180,7 @@ async def plan(
     """
     match entrada:
         case Toque():
-            return await _pressed(entrada, memory)
+            return await _pressed(entrada, memory, agora)
         case Edicao():
             return await _edited(entrada, leitura, memory, agora)
         case Apagada(original):
@@ -149,7 +188,7 @@ async def plan(
         case Palavras() if leitura and (resposta := await answer_to(entrada, leitura, memory, agora, RECENT)):
             return await _acted(resposta, said(entrada, leitura, proprias), memory, agora)
         case Palavras() if leitura is not None and (pedido := asked(entrada, leitura, proprias, memory.ativa)):
-            return await _requested(pedido, memory, agora)
+            return await _requested(pedido, said(entrada, leitura, proprias), memory, agora)
         case Palavras() if leitura is not None:
             evento = said(entrada, leitura, proprias)
             return Plano((evento,), memory.ativa) if memory.ativa else await _out_of_the_blue(evento, memory, agora)
@@ -176,24 +215,38 @@ async def _acted(resposta: ActAnswer, evento: Evento, memory: Memory, agora: dat
     return replace(plano, eventos=(*plano.eventos, aviso)) if plano.eventos else plano
 
 
-async def _requested(pedido: Pedido, memory: Memory, agora: datetime | None) -> Plano:
+async def _requested(pedido: Pedido, evento: Evento, memory: Memory, agora: datetime) -> Plano:
     """Answer a request beside whatever is open: the draft stays, and a later yes answers no summary any more."""
+    if pedido.tipo is RequestKind.REPETIR:
+        return _opened(await repeated(memory, pedido.clientes), memory, evento)
     if pedido.tipo is RequestKind.RETOMAR:
         ultima, quando = await memory.latest() or (None, None)
         if memory.ativa:
             return Plano((Conversou(),), memory.ativa)
-        if ultima and quando and agora and agora - quando < RECENT and ultima.estado in TAKEN_UP:
+        if ultima and quando and agora - quando < RECENT and ultima.estado in TAKEN_UP:
             return await _take_up(ultima, memory)
-    resposta = await answer(pedido, memory)
+    hoje = agora.astimezone(SAO_PAULO).date()
+    resposta = await answer(pedido, memory, hoje)
     arquivos: tuple[EnviarArquivo, ...] = (resposta,) if isinstance(resposta, EnviarArquivo) else ()
     if pedido.tipo is RequestKind.EMAIL:
-        copias = [await answer(Pedido(RequestKind.SEGUNDA_VIA, formato=formato), memory) for formato in _FILES]
+        copias = [await answer(Pedido(RequestKind.SEGUNDA_VIA, formato=formato), memory, hoje) for formato in _FILES]
         arquivos = tuple(copia for copia in copias if isinstance(copia, EnviarArquivo))
     if memory.ativa is None:
         texto = None if isinstance(resposta, EnviarArquivo) else pedidos.mensagem(resposta, em_aberto=False)
         return Plano(resposta=texto, arquivos=arquivos)
     dito = f"O {resposta.formato.upper()} está indo." if isinstance(resposta, EnviarArquivo) else resposta
     return Plano((PediuAjuda(pedidos.mensagem(dito, em_aberto=True)),), memory.ativa, arquivos=arquivos)
+
+
+def _opened(como: Abriu | str, memory: Memory, evento: Evento | None = None) -> Plano:
+    """Open a draft like another invoice, with what was said to differ; one that is being made comes first."""
+    aberta = memory.ativa if begun(memory.ativa) else None
+    if isinstance(como, Abriu) and aberta is None:
+        dito = (evento,) if isinstance(evento, Informou) else ()
+        return Plano((como, *dito), memory.ativa)
+    texto = como if isinstance(como, str) else memory_texts.outra_aberta()
+    resposta = pedidos.mensagem(texto, em_aberto=aberta is not None)
+    return Plano((PediuAjuda(resposta),), memory.ativa) if memory.ativa else Plano(resposta=resposta)
 
 
 async def _edited(edicao: Edicao, leitura: Extraction | None, memory: Memory, agora: datetime) -> Plano:
@@ -239,9 +292,9 @@ async def _deleted(original: str, memory: Memory) -> Plano:
     return Plano((PediuAjuda(resposta),), ativa) if ativa else Plano(resposta=resposta)
 
 
-async def _pressed(toque: Toque, memory: Memory) -> Plano:
+async def _pressed(toque: Toque, memory: Memory, agora: datetime) -> Plano:
     if toque.acao == "pessoa":
-        return await _requested(Pedido(RequestKind.ATENDENTE), memory, None)
+        return await _requested(Pedido(RequestKind.ATENDENTE), Conversou(), memory, agora)
     ativa = memory.ativa
     sessao = ativa if ativa and ativa.sessao_id == toque.sessao_id else await memory.load(toque.sessao_id)
     if sessao is None:  # not of this conversation: a forged or very old button
@@ -253,6 +306,11 @@ async def _pressed(toque: Toque, memory: Memory) -> Plano:
             return Plano((Confirmou(toque.revisao if toque.revisao is not None else -1),), sessao)
         case "usar" | "outro":
             return Plano((_chosen(toque),), sessao)
+        case "repetir":
+            return _opened(await repeated(memory, sessao_id=sessao.sessao_id), memory)
+        case "usar_costume":
+            valem = sessao.espera_usuario and toque.revisao == sessao.revisao
+            return Plano((await usual(memory, sessao.rascunho) if valem else Conversou(),), sessao)
         case _:
             return await _take_up(sessao, memory)
 

@@ -11,6 +11,8 @@ import pytest
 from persistence.conversations import conversations
 from persistence.db.connection import _compiled
 from persistence.db.engine import Database
+from persistence.fiscal import history
+from persistence.people import clients
 from persistence.queue import entrance, lanes, outbox, slots, slow_notice
 from persistence.tables import MENSAGENS, MENSAGENS_ABERTAS, MENSAGENS_LIDAS
 from tests.owner import as_owner
@@ -32,6 +34,9 @@ HOT = {
     "claim_emissions": _compiled(
         slots.CLAIM_EMISSIONS, dict.fromkeys(("livres", "janela", "empresas", "ocupadas", "quietas", "lease"))
     ).sql,
+    "clients_of_company": _compiled(clients._OF_COMPANY, {"b_empresa": 1}).sql,
+    "usual_of_client": _compiled(history._LAST, {"b_empresa": 1, "b_documento": ""}).sql,
+    "issued_by_company": _compiled(history._ISSUED, {"b_empresa": 1, "b_desde": None}).sql,
     "slow_emissions": _compiled(slow_notice._EMISSIONS, dict.fromkeys(("seconds", "batch"))).sql,
 }
 

@@ -32,8 +32,13 @@ from state_machine.machine.states import Estado
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+    from datetime import date
 
+    from state_machine.catalogue.records import Emitida
     from state_machine.catalogue.requests import NotaListada
+    from state_machine.invoice.known_clients import Cliente, Costume
+    from state_machine.values.period import MesOuAno
+    from state_machine.values.yearly_limit import Medidor
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 OPEN = Sessao("211126-aaaaaaaa", "106:BR.77", 1, "ANA DESIGN ME", estado=Estado.AGUARDANDO_CONFIRMACAO, revisao=2)
@@ -75,9 +80,34 @@ class Remembered:
         """No message was edited or deleted."""
         return ()
 
-    async def notes(self, limit: int, *, numero: str | None = None, autorizadas: bool = True) -> Sequence[NotaListada]:
+    async def notes(
+        self,
+        limit: int,
+        *,
+        numero: str | None = None,
+        autorizadas: bool = True,
+        sessao_id: str | None = None,
+        documento: str | None = None,
+        valem: bool = False,
+    ) -> Sequence[NotaListada]:
         """No invoice was ever issued."""
         return ()
+
+    async def clients(self) -> Sequence[Cliente]:
+        """Nobody was ever invoiced."""
+        return ()
+
+    async def usual(self, documento: str) -> Costume | None:
+        """Nor is anything usual."""
+        return None
+
+    async def issued(self, periodo: MesOuAno) -> Sequence[Emitida]:
+        """Nothing was issued in any month."""
+        return ()
+
+    async def mei(self, hoje: date) -> Medidor | None:
+        """The company is no MEI."""
+        return None
 
 
 def ended(estado: Estado, pendente: Campo | None = None) -> Sessao:
