@@ -68,7 +68,7 @@ _NOBODY: Final = re.compile(
     r"(?:mes(?:es)?|semana|an[oa]|dia|hoje|ontem|anteontem|manha|tarde|noite|hora|agora|sempre|vez|ultim[ao]s?|anterior|"
     r"passad[ao]|outr[ao]s?|mesm[ao]s?|novo|nova|notas?|nfse?|nf|mim|gente|eu|ele|ela|valor|total|mei|limite|email|"
     r"janeiro|fevereiro|marco|abril|maio|junho|julho|agosto|setembro|outubro|novembro|dezembro|"
-    r"fim|final|inicio|comeco|periodo|trimestre|semestre|contador|contabilidade|imposto|prefeitura)\b"
+    r"xml|pdf|danfs?e|arquivo|fim|final|inicio|comeco|periodo|trimestre|semestre|contador|contabilidade|imposto|prefeitura)\b"
 )
 _LONGEST: Final = 8  # words; a name is no longer
 

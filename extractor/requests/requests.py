@@ -56,6 +56,8 @@ _ASK: Final = r"(?:manda\w*|envia\w*|reenvia\w*|quero|preciso|baix\w+|cade|perdi
 _SEND: Final = r"(?:manda\w*|envia\w*|reenvia\w*|passa\w*)"
 _XML: Final = re.compile(r"\bxml\b")
 _PDF: Final = re.compile(r"\bpdf\b")
+# What the limit is for everybody is a question; how much of it is used or left is in the company's own records.
+_USED: Final = r"(?:falta\w*|rest\w+|sobr\w+|cabe|usei|meu|perto|longe|passei|estour\w+)"
 _PERSON: Final = r"(?:alguem|gente|(?:uma? )?pessoa|(?:o |um )?suporte)"
 # The first that fits counts: "cancela a nota 12 e me manda o pdf" is about cancelling.
 _KINDS: Final = tuple(
@@ -90,9 +92,8 @@ _KINDS: Final = tuple(
             RequestKind.LIMITE_MEI,
             "lim tet",
             (
-                r"\b(?:limite|teto)\b[^.\n]{0,30}\bmei\b",
-                r"\bmei\b[^.\n]{0,30}\b(?:limite|teto)\b",
-                r"\b(?:quanto|falta|cabe)\b[^.\n]{0,40}\b(?:limite|teto)\b",
+                rf"\b{_USED}\b[^.\n]{{0,40}}\b(?:limite|teto)\b",
+                rf"\b(?:limite|teto)\b[^.\n]{{0,40}}\b{_USED}\b",
             ),
         ),
         (

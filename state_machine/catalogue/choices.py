@@ -19,6 +19,7 @@ BOTOES_MAX = 3  # of one message (Cloud API reference, "interactive.action.butto
 BOTAO_MAX = 20  # UTF-16 units of a button's title (ibid.)
 LINHA_MAX = 24  # UTF-16 units of the title of a list's row (ibid., "interactive.action.sections.rows")
 _CONTA_MAX = 120  # UTF-16 units of how an amount was reckoned
+_DETALHE_MAX = 200  # UTF-16 units of what names the readings
 _PESSOA = "Falar com uma pessoa"
 VER_OPCOES = "Ver opções"  # what opens a list
 OU_PESSOA = f"Se preferir, toca em *{_PESSOA}*."
@@ -44,7 +45,7 @@ def unica_leitura(rascunho: Rascunho) -> tuple[Campo, str] | None:
 def pergunta_leituras(campo: Campo, lido: Lido, degrau: int) -> str:
     """Ask which reading counts; ``degrau`` is 0 for the first wording, 1 for the short one, 2 with a person beside."""
     row = FIELDS[campo]
-    if row.kind is not FieldKind.DINHEIRO and lido.detalhe:
+    if row.kind is not FieldKind.DINHEIRO and (lido.detalhe or "").strip():
         return _pergunta_nomeadas(campo, lido, degrau)
     opcoes = _ou([legivel(campo, leitura) or "" for leitura in lido.leituras])
     conta = f"{apara(lido.conta, _CONTA_MAX)} = " if lido.conta else ""
@@ -64,7 +65,7 @@ def pergunta_leituras(campo: Campo, lido: Lido, degrau: int) -> str:
 
 def _pergunta_nomeadas(campo: Campo, lido: Lido, degrau: int) -> str:
     """Ask which reading counts where the doubt's detail names them, as it does clients."""
-    row, detalhe = FIELDS[campo], lido.detalhe or ""
+    row, detalhe = FIELDS[campo], apara((lido.detalhe or "").strip(), _DETALHE_MAX)
     ditas = f"{detalhe[0].upper()}{detalhe[1:]}."
     qual = "É esse?" if len(lido.leituras) == 1 else "Qual deles?"
     match degrau:

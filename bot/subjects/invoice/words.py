@@ -91,14 +91,16 @@ _OWN_WORDS = {
     RequestKind.MINHAS_NOTAS: frozenset({Campo.COMPETENCIA, Campo.DATA}),
     RequestKind.SEGUNDA_VIA: frozenset({Campo.VALOR}),
 }
+_CLIENTS_WORDS = frozenset({Campo.NOME, Campo.DESCRICAO})  # a client's name: "segunda via da oficina"
 
 
 def _is_its_own(pedido: Pedido | None, leitura: Extraction) -> bool:
     if pedido is None or leitura.doubts or leitura.clear:
         return False
+    said = {c.campo for c in leitura.candidates}
     if pedido.tipo is RequestKind.SEGUNDA_VIA and pedido.numero is None:
-        return False
-    return {c.campo for c in leitura.candidates} <= _OWN_WORDS.get(pedido.tipo, frozenset())
+        return bool(pedido.clientes) and said <= _CLIENTS_WORDS
+    return said <= _OWN_WORDS.get(pedido.tipo, frozenset())
 
 
 def begun(ativa: Sessao | None) -> bool:
