@@ -48,7 +48,8 @@ def pergunta_leituras(campo: Campo, lido: Lido, degrau: int) -> str:
     if row.kind is not FieldKind.DINHEIRO and (lido.detalhe or "").strip():
         return _pergunta_nomeadas(campo, lido, degrau)
     opcoes = _ou([legivel(campo, leitura) or "" for leitura in lido.leituras])
-    conta = f"{apara(lido.conta, _CONTA_MAX)} = " if lido.conta else ""
+    feita = apara(lido.conta or "", _CONTA_MAX)
+    conta = f"{feita} = " if feita else ""
     rotulo = "" if row.kind is FieldKind.DINHEIRO else f"{row.label[0].upper()}{row.label[1:]}: "
     match len(lido.leituras), degrau:
         case 1, 0:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 NOMEADOS = 3  # clients named in a question; more are told apart by a longer name
 _SERVICO_MAX = 120  # UTF-16 units of a service that is offered
+_NUMERO_MAX = 20  # UTF-16 units of an invoice's number
 _NOME_MAX = 34  # UTF-16 units of each: three fit into the detail of a question
 
 
@@ -67,7 +68,7 @@ def outra_aberta() -> str:
 
 def igual_a(numero: str) -> str:
     """Return the first line of the summary of an invoice that was made like another one."""
-    return f"*Igual à nota {numero}; ainda não emiti.*\nSe algo mudou, me diz; senão, confirma."
+    return f"*Igual à nota {apara(numero, _NUMERO_MAX)}; ainda não emiti.*\nSe algo mudou, me diz; senão, confirma."
 
 
 def de_sempre(sessao: Sessao, pergunta: Mensagem, costume: Costume) -> Mensagem:
