@@ -34,6 +34,7 @@ OFFERED: Final = 0.02  # less sure than this, a reading is not offered
 ACT: Final = 0.6  # an act less sure than this is none
 ORDER: Final = 0.97  # so sure that it is an order, that the rules alone may read its service
 FIRST_WORDS: Final = 3
+ALONE: Final = 3  # words of a message that is an amount and nothing else
 SERVICE: Final = 0.2  # words less sure than this are no service
 SURE_LABEL: Final = 0.7  # a label of a document, a date or the service that outweighs the rules
 # Acts in which an amount is only mentioned, unless it is very likely the invoice's.
@@ -64,7 +65,11 @@ WITHOUT_DATA: Final = {
 }
 NOT_THE_CUSTOMERS: Final = (Rotulo.DOC_PROPRIO, Rotulo.DOC_OUTRO)
 NOT_THE_SERVICES: Final = (Rotulo.DATA_VENCIMENTO, Rotulo.DATA_FUTURA, Rotulo.DATA_OUTRA)
+COMPOUND: Final = re.compile(r"(?:[-/]\w+)+")
 LABEL: Final = re.compile(r"\b(?:servi[cç]o|descri[cç][aã]o|referente)\b[^\n]{0,12}\Z", re.IGNORECASE)
+BIRTH: Final = re.compile(r"\b(?:nasc\w*|d\.?\s?n)\b\W{0,15}(?:(?:em|dia|é)\W{1,3})?\Z", re.IGNORECASE)
+OF_SERVICE: Final = re.compile(r"\b(?:servi[cç]o|compet[eê]ncia)\b[\s:]{0,3}(?:de |em |dia )?\Z", re.IGNORECASE)
+NO_SERVICE: Final = re.compile(r"\b(?:e-?mail|cnpj|cpf|valor)\b", re.IGNORECASE)
 DATES: Final = frozenset({Campo.DATA, Campo.COMPETENCIA})
 
 
@@ -91,7 +96,7 @@ def agree(rules: RulesReading, learned: LearnedReading, contexto: Context, reade
         ((reader.certainty(found.features), found) for found in evidence(rules, learned, contexto)),
         key=lambda pair: -pair[0],
     )
-    valor, doubt = _amount(rules, learned, weighed)
+    valor, doubt = _amount(rules, learned, weighed, contexto)
     candidates = [c for c in extraction.candidates if c.campo is not Campo.VALOR and not _elsewhere(c, learned, texto)]
     service = next((c for c in candidates if c.campo is Campo.DESCRICAO), None)
     candidates = [c for c in candidates if c is not service]
@@ -114,7 +119,7 @@ def agree(rules: RulesReading, learned: LearnedReading, contexto: Context, reade
 
 
 def _amount(
-    rules: RulesReading, learned: LearnedReading, weighed: Sequence[tuple[float, Evidence]]
+    rules: RulesReading, learned: LearnedReading, weighed: Sequence[tuple[float, Evidence]], contexto: Context
 ) -> tuple[Candidate | None, Doubt | None]:
     """Return the amount if both readers see it, else a question with what it may be, else nothing."""
     extraction, texto = rules.extraction, rules.skeleton.text.original
@@ -125,6 +130,8 @@ def _amount(
     sure, best = weighed[0]
     trecho = texto[best.start : best.end]
     other = taken is not None and taken.valor != best.valor
+    if taken is not None and taken.valor == contexto.conhecidos.get(Campo.VALOR) and len(texto.split()) <= ALONE:
+        return taken, None  # the same again, and nothing else
     if sure >= (BOTH if best.taken else CHOSEN) and not other:
         return taken if best.taken else Candidate(Campo.VALOR, best.valor, trecho), None
     made = proposal(rules, learned) if learned.ato not in TALK else None
@@ -153,7 +160,10 @@ def _documents(extraction: Extraction, learned: LearnedReading, texto: str) -> I
 def _elsewhere(candidate: Candidate, learned: LearnedReading, texto: str) -> bool:
     """Say whether a date is another one than the service's: a birth, a due date, when to issue, or that of talk."""
     talk = learned.ato in TALK and learned.certeza >= ACT
-    return candidate.campo in DATES and (talk or _labelled(candidate, learned, texto, NOT_THE_SERVICES))
+    before = texto[: max(0, texto.find(candidate.trecho))]
+    if candidate.campo not in DATES or OF_SERVICE.search(before):
+        return False
+    return talk or BIRTH.search(before) is not None or _labelled(candidate, learned, texto, NOT_THE_SERVICES)
 
 
 def _labelled(candidate: Candidate, learned: LearnedReading, texto: str, rotulos: Collection[Rotulo]) -> bool:
@@ -171,10 +181,16 @@ def _description(read: Candidate | None, learned: LearnedReading, contexto: Cont
         ordered = learned.ato is Ato.DADOS and Campo.DESCRICAO not in contexto.conhecidos
         orders = ordered and (learned.certeza >= ORDER or (read is not None and _names_work(read.valor)))
         return read if answers or orders or _is_labelled(read, texto) else None
-    words = texto[seen[0].start : seen[0].end]
-    if read is not None and words.casefold() == read.valor.casefold():
+    rest = COMPOUND.match(texto, seen[0].end)  # "ar-condicionado" is one word
+    words = texto[seen[0].start : rest.end() if rest else seen[0].end]
+    if read is not None and (words.casefold() == read.valor.casefold() or _runs_on(words, read.valor)):
         return read
     return Candidate(Campo.DESCRICAO, words, words, confianca=Confianca.PROVAVEL)
+
+
+def _runs_on(words: str, service: str) -> bool:
+    """Say whether ``words`` are the service and what is no part of it: "aulas de inglês, email financeiro"."""
+    return words.casefold().startswith(service.casefold()) and NO_SERVICE.search(words[len(service) :]) is not None
 
 
 def _names_work(words: str) -> bool:

@@ -63,8 +63,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if str(item.path).startswith(SLOW):
             item.add_marker("slow")
     if hasattr(config, "workerinput"):
-        sizes = Counter(item.path for item in items)
-        items.sort(key=lambda item: sizes[item.path] if item.get_closest_marker("slow") else len(items))
+        sizes, last = Counter(item.path for item in items), len(items)
+        items.sort(key=lambda item: sizes[item.path] if item.get_closest_marker("slow") else last)
 
 
 @pytest.fixture(scope="session")

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bot.process.servers import Storage
+    from bot.settings import Settings
 
 # Modules are imported inside the commands: `prosa --help` must not wait for a database driver.
 
@@ -243,15 +244,25 @@ def replay(linha: Annotated[int, typer.Argument(help="Número da linha da caixa 
 
 @app.command()
 def evaluate(
-    corpus: Annotated[Path, typer.Argument(help="Arquivo JSONL com casos, ou pasta de autores.", exists=True)],
+    corpus: Annotated[
+        Path | None, typer.Argument(help="Arquivo JSONL com casos, ou pasta de autores.", exists=True)
+    ] = None,
+    dialogues: Annotated[
+        Path | None, typer.Option(help="Em vez do corpus: diálogos para conversar com o produto.", exists=True)
+    ] = None,
     extractor: Annotated[str, typer.Option(help="prosa, rules, model ou both.")] = "prosa",
     json: Annotated[Path | None, typer.Option(help="Grava o resultado completo aqui.")] = None,
     fail_under: Annotated[float | None, typer.Option(help="Sai com erro se a exatidão ficar abaixo disto.")] = None,
 ) -> None:
-    """Mede a extração em um corpus rotulado."""
+    """Mede a extração em um corpus rotulado, ou o produto inteiro em diálogos rotulados."""
+    settings = _settings(quiet=True)
+    if dialogues is not None and corpus is None:
+        _play(dialogues, settings, json, fail_under)
+        return
+    if corpus is None or dialogues is not None:
+        raise typer.BadParameter("diga um corpus, ou --dialogues com um arquivo ou uma pasta")
     from extractor.evaluation.evaluate import run
 
-    settings = _settings(quiet=True)
     code = run(
         corpus,
         extractor,
@@ -262,6 +273,29 @@ def evaluate(
         model=settings.openai_model or None,
     )
     raise typer.Exit(code)
+
+
+def _play(place: Path, settings: Settings, json: Path | None, fail_under: float | None) -> None:
+    from tempfile import TemporaryDirectory
+
+    from proofs.dialogues.report import measure, tell
+    from proofs.dialogues.script import dialogues
+
+    try:
+        scripts = dialogues(place)
+    except ValueError as error:
+        _fail(f"Uma linha não é um diálogo (o formato está em docs/extraction.md); nada foi medido. {error}")
+    if not scripts:
+        _fail(f"Não há diálogos em {place}; nada foi medido.")
+    with TemporaryDirectory(prefix="prosa-dialogues-") as home:
+        # Servers of its own, as for the demo: what is played must not reach a database that the environment names.
+        alone = settings.model_copy(update={"home": Path(home), "database_url": None, "redis_url": None})
+
+        async def work(storage: Storage) -> None:
+            report = await measure(scripts, alone, storage.database_url, storage.redis_url)
+            raise typer.Exit(tell(report, json, fail_under))
+
+        _with_storage(alone, work)
 
 
 @app.command()

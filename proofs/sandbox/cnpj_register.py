@@ -69,10 +69,26 @@ def company_names() -> dict[str, str]:
     return {cnpj: row["razao_social"] for cnpj, row in companies().items()}
 
 
+def any_company(cnpj: str) -> dict[str, Any]:
+    """Return an active company of this number, invented like all of them."""
+    return next(iter(companies().values())) | {
+        "cnpj": cnpj,
+        "razao_social": f"INVENTADA {cnpj[:8]} LTDA",
+        "nome_fantasia": "",
+    }
+
+
 class CnpjRegister(Simulator):
-    """``GET /api/cnpj/v1/{cnpj}``; the ledger has one ``lookup`` per call."""
+    """``GET /api/cnpj/v1/{cnpj}``; the ledger has one ``lookup`` per call.
+
+    With ``knows_all`` every number with right check digits is an active company.
+    """
 
     name = "cnpj"
+
+    def __init__(self, *, knows_all: bool = False, **server: Any) -> None:
+        super().__init__(**server)
+        self._knows_all = knows_all
 
     def routes(self) -> Iterable[web.AbstractRouteDef]:
         """Return the one route."""
@@ -85,9 +101,10 @@ class CnpjRegister(Simulator):
     async def _find(self, request: web.Request) -> web.Response:
         asked = request.match_info["cnpj"]
         wanted = bare(asked)
-        company = companies().get(wanted)
+        valid = documents.is_valid(wanted)
+        company = companies().get(wanted) or (any_company(wanted) if valid and self._knows_all else None)
         self.ledger.append("lookup", cnpj=wanted, found=company is not None)
-        if not documents.is_valid(wanted):
+        if not valid:
             body = {"message": f"CNPJ {asked} inválido.", "type": "bad_request", "name": "BadRequestError"}
             return answer(body, 400)
         if company is None:

@@ -47,13 +47,14 @@ class Urls:
 
 @dataclass(frozen=True, slots=True)
 class WorldConfig:
-    """How the world behaves; ``seed`` is that of all faults."""
+    """How the world behaves; ``seed`` is that of all faults, ``knows_all`` the register's."""
 
     meta: MetaConfig = field(default_factory=MetaConfig)
     plugnotas: PlugNotasConfig = field(default_factory=PlugNotasConfig)
     ports: Ports = field(default_factory=Ports)
     seed: int = 0
     fsync: bool = False
+    knows_all: bool = False
 
 
 class World:
@@ -92,7 +93,9 @@ class World:
         self.plugnotas = PlugNotasSimulator(
             gateway, ledger=ledger("plugnotas"), faults=Faults(seed=seed), port=ports.plugnotas
         )
-        self.cnpj = CnpjRegister(ledger=ledger("cnpj"), faults=Faults(seed=seed), port=ports.cnpj)
+        self.cnpj = CnpjRegister(
+            ledger=ledger("cnpj"), faults=Faults(seed=seed), port=ports.cnpj, knows_all=self.config.knows_all
+        )
         self.model = ModelSimulator(ledger=ledger("model"), faults=Faults(seed=seed), port=ports.model)
         self._opened = AsyncExitStack()
         if bot_url is not None:

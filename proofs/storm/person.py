@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 PATIENCE = 240.0  # seconds for an answer in a storm; whoever waits longer is counted as stuck
 LONG_PATIENCE = 600.0  # seconds for files: on a busy machine a message in doubt waits for minutes, and then comes
 CONFIRM = "confirmar:"
+TAKE = "usar:"
 REASON, CANCEL = "cancelar_erro:", "cancelar_sim:"  # buttons: why, and the last word
 REFUSAL = "não aceitou"
 NUMBER = re.compile(r"NFS-e (\d+) autorizada")
@@ -56,6 +57,7 @@ class Person:
         self._meta = meta
         self._wish = wish
         self._word = ""  # the message that said yes
+        self._taken: set[str] = set()  # buttons of questions that were answered
 
     async def confirm(self) -> None:
         """Ask for the invoice, correct it if so minded, and confirm it; raises ``TimeoutError``."""
@@ -131,7 +133,23 @@ class Person:
             return button_id.rpartition(":")[0] if session else button_id
 
         old = {name(button.id) for button in other_than.buttons} if other_than else set()
-        return await self._see(lambda b: any(x.id.startswith(CONFIRM) and name(x.id) not in old for x in b.buttons))
+
+        def fits(b: Bubble) -> bool:
+            new = any(x.id.startswith(CONFIRM) and name(x.id) not in old for x in b.buttons)
+            return new or any(x.id.startswith(TAKE) and x.id not in self._taken for x in b.buttons)
+
+        while True:
+            shown = await self._see(fits)
+            if not any(button.id.startswith(TAKE) for button in shown.buttons):
+                return shown
+            await self._take(shown)
+
+    async def _take(self, question: Bubble) -> None:
+        """Answer what a doubtful amount is: yes where it is the one that was said."""
+        said = {brl(amount) for amount in (self._wish.valor, self._wish.antes) if amount is not None}
+        self._taken |= {button.id for button in question.buttons}
+        if any(f"R$ {amount}, é isso?" in question.text for amount in said):
+            await self._tap(question, TAKE)
 
     async def _reply(self) -> None:
         """Read what the bot says to the outdated tap before tapping the right summary."""

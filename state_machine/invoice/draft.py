@@ -311,7 +311,7 @@ def _duvidoso(doubt: Doubt, escrita: Escrita | None) -> Lido:
         escrita.mensagem if escrita else None,
         escrita_em=escrita.em if escrita else None,
         leituras=leituras,
-        conta=doubt.conta if len(leituras) == 1 else None,
+        conta=" ".join((doubt.conta or "").split()) or None if len(leituras) == 1 else None,
     )
 
 

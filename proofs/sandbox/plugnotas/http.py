@@ -81,7 +81,8 @@ class _Api:
             return _error(400, "JSON inválido")
         if not isinstance(notes, list) or not notes:
             return _error(400, "Falha na validação do JSON de NFSe", fields={"nfse": "Deve ser uma lista de notas"})
-        wrong = {path: complaint for note in notes for path, complaint in missing(note).items()}
+        nameless = self.gateway.config.nameless
+        wrong = {path: complaint for note in notes for path, complaint in missing(note, nameless=nameless).items()}
         if wrong:
             return _error(400, "Falha na validação do JSON de NFSe", fields=wrong)
         if any(bare(note["prestador"]["cpfCnpj"]) in self.gateway.refused for note in notes):

@@ -38,6 +38,7 @@ class PlugNotasConfig:
     processing: float = 0.3  # seconds from acceptance to the city's word
     rendering: float = 0.1  # seconds until PDF and XML exist, 202 before
     cancel_within: float | None = None  # seconds from authorisation: the city's time limit (None: none)
+    nameless: bool = False  # takes a customer with a CPF and no name
     first_number: int = 1
     page: int = 50  # notes per page of /consultar/periodo
     closed: frozenset[str] = frozenset()  # CNPJs that are BAIXADA: their notes are rejected

@@ -30,8 +30,11 @@ _NATIONAL_CODE = 6  # digits of cTribNac
 _MAX_TEXT = 2000  # xDescServ of the national layout
 
 
-def missing(note: Any) -> dict[str, str]:
-    """Return what is wrong with the JSON of one note: field path and complaint, empty when it may pass."""
+def missing(note: Any, *, nameless: bool = False) -> dict[str, str]:
+    """Return what is wrong with the JSON of one note: field path and complaint, empty when it may pass.
+
+    ``nameless``: a customer with a CPF may do without a name.
+    """
     if not isinstance(note, dict):
         return {"nfse": "Deve ser um objeto"}
     wrong: dict[str, str] = {}
@@ -41,7 +44,7 @@ def missing(note: Any) -> dict[str, str]:
     if not _valid_document(_get(note, "prestador", "cpfCnpj")):
         wrong["prestador.cpfCnpj"] = "Preenchimento obrigatório com CPF ou CNPJ válido"
     if note.get("tomador") is not None:
-        wrong |= _customer(note)
+        wrong |= _customer(note, nameless=nameless)
     return wrong | _service(note)
 
 
@@ -61,11 +64,12 @@ def rejection(note: Mapping[str, Any], *, closed: frozenset[str], forced: bool, 
     return json.dumps([{"Codigo": code, "Descricao": _REASONS[code]} for code in codes], ensure_ascii=False)
 
 
-def _customer(note: Mapping[str, Any]) -> dict[str, str]:
+def _customer(note: Mapping[str, Any], *, nameless: bool) -> dict[str, str]:
     wrong: dict[str, str] = {}
     if not _valid_document(_get(note, "tomador", "cpfCnpj")):
         wrong["tomador.cpfCnpj"] = "CPF ou CNPJ inválido"
-    if not _get(note, "tomador", "razaoSocial") and len(bare(_get(note, "tomador", "cpfCnpj"))) == _CPF:
+    a_person = len(bare(_get(note, "tomador", "cpfCnpj"))) == _CPF
+    if a_person and not nameless and not _get(note, "tomador", "razaoSocial"):
         # xNome is mandatory in the national layout; that a company's name is filled in from the register is our guess
         wrong["tomador.razaoSocial"] = "Preenchimento obrigatório"
     address = _get(note, "tomador", "endereco")

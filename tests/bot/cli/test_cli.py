@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import re
 import sys
@@ -267,3 +268,19 @@ def test_an_installed_package_keeps_its_data_where_the_system_says(
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_STATE_HOME", state)
     assert place_of_files(Path(".prosa")) == tmp_path / home
+
+
+def test_dialogues_are_played_and_judged(prosa: Prosa, tmp_path: Path) -> None:
+    """On servers of their own; what is no dialogue, and a corpus beside them, is refused with a sentence."""
+    nota = {"documento": "25956721000109", "valor": "260", "servico": ["costura"]}
+    line = {"texto": "nota de R$ 260,00 para 25.956.721/0001-09, serviço: costura", "depois": {"valor": "260"}}
+    dialogue = {"familia": "simples", "falas": [line], "respostas": {}, "fim": {"notas": [nota]}}
+    (tmp_path / "ana.jsonl").write_text(json.dumps(dialogue) + "\n")
+    said = prosa("evaluate", "--dialogues", "ana.jsonl", "--json", "figures.json", "--fail-under", "1")
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert "diálogos certos: 1 de 1" in said.stdout
+    assert json.loads((tmp_path / "figures.json").read_text())["authors"]["ana"]["notes"] == 1
+    (tmp_path / "ana.jsonl").write_text("{}\n")
+    refused = prosa("evaluate", "--dialogues", "ana.jsonl")
+    assert (refused.returncode, "nada foi medido" in refused.stderr) == (1, True)
+    assert prosa("evaluate").returncode == prosa("evaluate", "ana.jsonl", "--dialogues", "ana.jsonl").returncode == 2

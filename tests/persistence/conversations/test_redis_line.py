@@ -162,7 +162,7 @@ async def test_who_gives_up_while_connecting_says_nothing_of_redis(line: RedisLi
 def test_what_a_live_session_leaves_out_says_nothing() -> None:
     """A default that becomes a value would be read into sessions that another version of us has stored."""
     defaults = {
-        kind: {field.name: field.default for field in fields(kind) if field.default not in {MISSING, None, 0}}
+        kind: {field.name: field.default for field in fields(kind) if field.default not in {MISSING, None, 0, ()}}
         for kind in (Sessao, Rascunho, Lido)
     }
     assert defaults[Sessao] == {"estado": "coleta", "snapshot_reason": "manual"}

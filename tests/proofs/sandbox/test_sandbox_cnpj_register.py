@@ -37,6 +37,17 @@ async def test_refuses_as_brasil_api_does(api) -> None:
     assert (wrong.status_code, wrong.json()["type"]) == (400, "bad_request")
 
 
+async def test_may_know_every_company() -> None:
+    """Where labelled documents are looked up, each right number is an active company; a wrong one stays wrong."""
+    async with CnpjRegister(knows_all=True) as register, httpx.AsyncClient(base_url=register.url) as client:
+        invented = await client.get("/api/cnpj/v1/00000000000191")
+        assert (invented.status_code, invented.json()["cnpj"]) == (200, "00000000000191")
+        assert invented.json()["descricao_situacao_cadastral"] == "ATIVA"
+        known = await client.get("/api/cnpj/v1/12345678000195")
+        assert known.json()["razao_social"] == "PADARIA DO ZÉ LTDA"
+        assert (await client.get("/api/cnpj/v1/12345678000199")).status_code == 400
+
+
 async def test_can_be_in_trouble(register, api) -> None:
     """The register fails on demand."""
     register.faults.set(Fault.ERROR_500, times=1)

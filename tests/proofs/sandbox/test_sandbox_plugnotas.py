@@ -14,6 +14,7 @@ from proofs.sandbox.faults import Fault
 from proofs.sandbox.ledger import Ledger
 from proofs.sandbox.plugnotas.danfse import reais
 from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig, PlugNotasSimulator
+from proofs.sandbox.plugnotas.rules import missing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,6 +117,14 @@ async def test_rejects_a_closed_customer_and_by_switch(gateway, api) -> None:
     await settled(gateway, 3)
     codes = {n.id_integracao: json.loads(n.mensagem)[0]["Codigo"] for n in gateway.notes.values() if not n.numero}
     assert codes == {"a": "E0190", "b": "E9902"}
+
+
+def test_a_person_without_a_name_may_be_taken() -> None:
+    """Scripts that know no names are not refused for it; whatever else is missing still is."""
+    nameless = note(tomador={"cpfCnpj": "52998224725"})
+    assert missing(nameless)
+    assert not missing(nameless, nameless=True)
+    assert missing(note(tomador={"cpfCnpj": "123"}), nameless=True)
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ async def test_a_stale_copy_never_decides(road: Road) -> None:
     assert "R$ 1.800,00" in (await ana.press("Confirmar", of=old)).text  # that summary is not the present one
     await road.house.redis.set(key(road, ana), stale)
     assert "R$ 1.800,00" in (await ana.say("obrigada")).text
+    assert "R$ 1.800,00" in (await ana.say("sim")).text  # what answers thanks is not to be confirmed in words
     await road.house.redis.set(key(road, ana), stale)
     await ana.tell("sim")
     await ana.files()

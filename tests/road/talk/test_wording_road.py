@@ -73,4 +73,4 @@ async def test_an_uncertain_amount_over_the_summary_is_quoted(road: Road) -> Non
     ana = await road.person()
     await ana.say(FULL)
     assert "R$ 1,50, é isso?" in (await ana.say("1.50")).text
-    assert "Li “5x de 120”" in (await ana.say("5x de 120")).text
+    assert "5 × R$ 120,00 = R$ 600,00, é isso?" in (await ana.say("5x de 120")).text

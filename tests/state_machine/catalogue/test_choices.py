@@ -181,3 +181,9 @@ def test_what_nobody_has_to_say_is_acknowledged_when_it_is_stored():
     depois = aplicar(antes, (lido(Campo.EMAIL, "ana@exemplo.com.br"),), (), ())
     assert questions.pergunta(nova(rascunho=depois), antes).texto.startswith("Anotei: e-mail ana@exemplo.com.br.\n\n")
     assert "Anotei" not in questions.pergunta(nova(rascunho=depois), depois).texto
+
+
+def test_a_blank_sum_leaves_no_hole() -> None:
+    """What a reader reckoned with may be blank; the question shows the reading alone."""
+    rascunho = aplicar(Rascunho(), (), (duvida(QUANTIAS[0], conta=" "),), ())
+    assert rascunho.valor.conta is None

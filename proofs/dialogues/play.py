@@ -1,0 +1,317 @@
+"""Plays dialogues against the real house in this process: each has a person, a phone and a company of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from pydantic import SecretStr
+from stdnum.br import cnpj as check
+
+from bot.demo.world import COMPANY, demo_settings
+from bot.house import open_house
+from bot.process.run import serving
+from operations.company import add_company
+from proofs.dialogues.script import TAPS, Nota, fold, names
+from proofs.sandbox.meta.meta import MetaConfig
+from proofs.sandbox.meta.model import bsuid
+from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig
+from proofs.sandbox.world import World, WorldConfig
+from state_machine.invoice.draft import StatusCampo
+from state_machine.invoice.field_table import obrigatorios
+from state_machine.invoice.fields import Campo
+from state_machine.machine.states import ESPERAM_USUARIO, Estado
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+
+    from bot.settings import Settings
+    from persistence.db.engine import Database
+    from proofs.dialogues.script import Fala, Roteiro
+    from proofs.sandbox.meta.model import Bubble, Button
+
+TOGETHER: Final = 12  # conversations at once: what two cores play without making each other wait
+TURN_SECONDS: Final = 90.0  # for everything that a line brings about; usual: below one
+LOOK_EVERY: Final = 0.03  # seconds
+MORE_TURNS: Final = 2  # beyond the fewest, before the person gives up
+QUICK: Final = WorldConfig(
+    meta=MetaConfig(statuses=()),  # nobody reads the ticks here, and each is a webhook
+    plugnotas=PlugNotasConfig(
+        processing=0.05, rendering=0.0, nameless=True
+    ),  # the scripts know no names to answer with
+    knows_all=True,
+)
+IMPATIENT: Final = {
+    "openai_api_key": SecretStr(""),  # rules and learned reader: the same everywhere
+    "repeat_window_seconds": 0,
+    "debounce_seconds": 0.05,
+    "reconcile_ladder": (0.2, 0.5, 1.0),
+    "person_answers_burst": 0,
+}
+FIELDS: Final = {
+    "documento": Campo.DOCUMENTO,
+    "valor": Campo.VALOR,
+    "servico": Campo.DESCRICAO,
+    "nome": Campo.NOME,
+}  # as the labels call them
+ASKED_AS: Final = {campo: name for name, campo in FIELDS.items() if name != "nome"}
+MIMES: Final = {"audio": "audio/ogg", "image": "image/jpeg"}
+_FIRST_ROOT: Final = 98_000_001  # never given to anybody
+_FIRST_LINE: Final = 70_000_000
+_BATCH: Final = 10_000  # more people than one run has: a second run on the same stores meets nobody again
+
+_batches = itertools.count(step=_BATCH)
+
+_SESSION = "SELECT * FROM session_snapshot WHERE conversa = $1 ORDER BY id DESC LIMIT 1"
+_SETTLED = """
+SELECT EXISTS (SELECT FROM inbox WHERE chave = $2 AND estado <> 0)
+   AND NOT EXISTS (SELECT FROM inbox WHERE lane = $1 AND estado = 0)
+   AND NOT EXISTS (SELECT FROM outbox WHERE conversa = $1 AND run_at IS NOT NULL)
+   AND NOT EXISTS (SELECT FROM nfse_emissao JOIN session_snapshot USING (sessao_id)
+                   WHERE conversa = $1 AND proxima_acao_em IS NOT NULL)
+   AND NOT EXISTS (SELECT FROM cancelamento WHERE conversa = $1 AND proxima_acao_em IS NOT NULL)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What the draft holds, by the labels' names: ``values`` is certain, ``doubtful`` is asked about.
+
+    ``aberta``: an invoice is in the making; else the draft is empty. ``resumo``: its summary awaits a yes.
+    """
+
+    aberta: bool = False
+    resumo: bool = False
+    values: dict[str, str] = field(default_factory=dict)
+    doubtful: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One line that was said, what stood before and after it, what was answered, and which notes came of it."""
+
+    texto: str
+    fala: Fala | None  # None: said after the last line, as an answer
+    antes: Standing
+    depois: Standing
+    answers: tuple[str, ...]
+    issued: tuple[Nota, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A dialogue as it went; ``stuck``: the product did not come to rest in time."""
+
+    roteiro: Roteiro
+    turns: tuple[Turn, ...]
+    stuck: bool = False
+
+    @property
+    def issued(self) -> tuple[Nota, ...]:
+        """The notes that the authority issued, by its own ledger; the service is the whole text."""
+        return tuple(nota for turn in self.turns for nota in turn.issued)
+
+
+@dataclass(slots=True)
+class Talk:
+    """A person with a phone who follows a script."""
+
+    roteiro: Roteiro
+    world: World
+    database: Database
+    who: str
+    cnpj: str
+    turns: list[Turn] = field(default_factory=list)
+    _tapped: set[str] = field(default_factory=set)
+
+    async def play(self) -> Played:
+        """Say every line, then answer what is asked until the wanted notes are there or nothing is asked."""
+        stuck = False
+        try:
+            for fala in self.roteiro.falas:
+                await self._say(fala.texto, fala)
+            for _ in range(self.roteiro.needed + MORE_TURNS if self.roteiro.needed else 0):
+                if len(self._ledger()) >= len(self.roteiro.fim.notas) or not await self._answer():
+                    break
+        except TimeoutError:
+            stuck = True
+        return Played(self.roteiro, tuple(self.turns), stuck)
+
+    async def _say(self, texto: str, fala: Fala | None = None, button: tuple[Bubble, Button] | None = None) -> None:
+        meta = self.world.meta
+        if fala is not None and fala.tap:
+            button = self._newest(lambda each: each.title == fala.tap)
+            if button is None:
+                return
+        before, issued, antes = len(self._bubbles()), len(self._ledger()), await self._standing()
+        if button is not None:
+            bubble, pressed = button
+            self._tapped.add(pressed.id)
+            send = meta.user_list_reply if pressed in bubble.rows else meta.user_button
+            wamid = await send(self.who, pressed.id, pressed.title, context_wamid=bubble.id)
+        elif fala is not None and fala.medium:
+            wamid = await meta.user_media(self.who, b"?", MIMES[fala.medium], kind=fala.medium)
+        else:
+            wamid = await meta.user_text(self.who, texto)
+        await self._rest(wamid)
+        said = tuple(_words(bubble) for bubble in self._bubbles()[before:])
+        came = tuple(self._ledger()[issued:])
+        after = await self._standing(issued=bool(came))
+        self.turns.append(Turn(texto, fala, antes, after, said, came))
+
+    async def _rest(self, wamid: str) -> None:
+        async with asyncio.timeout(TURN_SECONDS):
+            while not await self.database.pool.fetchval(_SETTLED, self._conversa, wamid):  # noqa: ASYNC110 - a row has no event
+                await asyncio.sleep(LOOK_EVERY)
+
+    async def _answer(self) -> bool:
+        """Answer the open question as ``respostas`` says; false when nothing is asked."""
+        session = await self.database.pool.fetchrow(_SESSION, self._conversa)
+        respostas = self.roteiro.respostas
+        if session is None or session["estado"] not in ESPERAM_USUARIO:
+            asked = any("?" in text for text in self.turns[-1].answers[-1:]) if self.turns else False
+            texto = respostas.get("outra") if asked else None
+        elif session["estado"] == Estado.AGUARDANDO_CONFIRMACAO:
+            texto = respostas.get("confirmacao")
+            if confirm := self._newest(lambda each: each.title == TAPS[0], last=True):
+                await self._say(f"[{TAPS[0]}]", button=confirm)
+                return True
+        else:
+            lidos = session["rascunho"]
+            doubtful = [campo for campo in Campo if lidos[campo]["status"] == StatusCampo.INVALID]
+            missing = [campo for campo in obrigatorios() if lidos[campo]["status"] != StatusCampo.VALIDATED]
+            pending = [Campo(session["pendente"])] if session["pendente"] else []
+            campo = next(iter((*doubtful, *pending, *missing)))
+            wanted = self._wanted(lidos["documento"]["valor"])
+            if reading := self._newest(lambda each: _takes(each.id, campo, wanted), last=True):
+                await self._say(f"[{reading[1].title}]", button=reading)
+                return True
+            doubt = respostas.get("valor_duvida") if campo is Campo.VALOR and doubtful else None
+            texto = doubt or respostas.get(ASKED_AS.get(campo, "outra"))
+        if not texto:
+            return False
+        await self._say(texto)
+        return True
+
+    def _wanted(self, documento: str | None) -> list[Nota]:
+        """Return the notes that are wanted and not there, only those to ``documento`` where one is."""
+        left = list(self.roteiro.fim.notas)
+        for issued in self._ledger():
+            for nota in [each for each in left if (each.documento, each.valor) == (issued.documento, issued.valor)][:1]:
+                left.remove(nota)
+        return [nota for nota in left if nota.documento == documento] or left
+
+    @property
+    def _conversa(self) -> str:
+        return f"{self.world.config.meta.account.phone_number_id}:{bsuid(self.who)}"
+
+    def _bubbles(self) -> list[Bubble]:
+        return [bubble for bubble in self.world.meta.bubbles(self.who) if bubble.side == "bot"]
+
+    def _newest(self, fits: Callable[[Button], bool], *, last: bool = False) -> tuple[Bubble, Button] | None:
+        """Return the newest button that fits and was not tapped yet; ``last``: of the newest message only."""
+        shown = [bubble for bubble in self._bubbles() if bubble.attachment is None]
+        for bubble in reversed(shown[-1:] if last else shown):
+            for button in (*bubble.buttons, *bubble.rows):
+                if button.id not in self._tapped and fits(button):
+                    return bubble, button
+        return None
+
+    def _ledger(self) -> list[Nota]:
+        ours = [note for note in self.world.plugnotas.issued() if note.prestador == self.cnpj]
+        return [
+            Nota(documento=note.tomador, valor=str(note.valor), servico=(str(note.servico["discriminacao"]),))
+            for note in ours
+        ]
+
+    async def _standing(self, *, issued: bool = False) -> Standing:
+        """Return what stands in the draft; a note that this very line issued is still its draft."""
+        session = await self.database.pool.fetchrow(_SESSION, self._conversa)
+        if session is None or not (issued or session["estado"] in ESPERAM_USUARIO):
+            return Standing()
+        lidos = {name: session["rascunho"][campo] for name, campo in FIELDS.items()}
+        values = {n: lido["valor"] for n, lido in lidos.items() if lido["status"] == StatusCampo.VALIDATED}
+        doubtful = frozenset(n for n, lido in lidos.items() if lido["status"] == StatusCampo.INVALID)
+        return Standing(
+            session["estado"] in ESPERAM_USUARIO,
+            session["estado"] == Estado.AGUARDANDO_CONFIRMACAO,
+            values,
+            doubtful,
+        )
+
+
+def _takes(button: str, campo: Campo, wanted: Sequence[Nota]) -> bool:
+    """True for a button that takes a reading of ``campo`` which stands in one of the wanted notes."""
+    parts = button.split(":", 4)  # usar:sessao:revisao:campo:leitura
+    if parts[0] != "usar" or parts[3] != campo:
+        return False
+    match campo:
+        case Campo.VALOR:
+            return parts[4] in {nota.valor for nota in wanted}
+        case Campo.DOCUMENTO:
+            return parts[4] in {nota.documento for nota in wanted}
+        case _:
+            return any(names(parts[4], nota.servico) for nota in wanted)
+
+
+def _words(bubble: Bubble) -> str:
+    return f"{bubble.text} [{bubble.attachment.filename}]" if bubble.attachment else bubble.text
+
+
+def companies(roteiros: Sequence[Roteiro], first: int = _FIRST_ROOT) -> Iterator[str]:
+    """Yield CNPJs that nobody names in these dialogues: the issuer's own document would never be the customer's."""
+    named = fold(" ".join(roteiro.model_dump_json() for roteiro in roteiros))
+    for root in itertools.count(first):
+        number = f"{root}0001"
+        number += check.calc_check_digits(number)
+        if number not in named and check.format(number) not in named:
+            yield number
+
+
+async def play(
+    roteiros: Sequence[Roteiro],
+    settings: Settings,
+    database_url: str,
+    redis_url: str,
+    *,
+    together: int = TOGETHER,
+    progress: Callable[[], None] = lambda: None,
+) -> list[Played]:
+    """Play all of them, ``together`` at once, on stores of the newest schema; returns them in their order."""
+    slots = asyncio.Semaphore(together)
+    batch = next(_batches)
+    async with _opened(settings, database_url, redis_url) as (world, database):
+
+        async def one(number: int, roteiro: Roteiro, cnpj: str) -> Played:
+            async with slots:
+                who = f"55119{_FIRST_LINE + batch + number}"
+                await add_company(database, replace(COMPANY, cnpj=cnpj, usuarios=(who,)))
+                played = await Talk(roteiro, world, database, who, cnpj).play()
+                progress()
+                return played
+
+        async with asyncio.TaskGroup() as group:
+            numbered = zip(roteiros, companies(roteiros, _FIRST_ROOT + batch), strict=False)
+            tasks = [group.create_task(one(number, *each)) for number, each in enumerate(numbered)]
+        return [task.result() for task in tasks]
+
+
+@asynccontextmanager
+async def _opened(settings: Settings, database_url: str, redis_url: str) -> AsyncIterator[tuple[World, Database]]:
+    async with AsyncExitStack() as stack:
+        world = await stack.enter_async_context(World(config=QUICK))
+        configured = demo_settings(settings, world, 0).model_copy(update=IMPATIENT)
+        house = await stack.enter_async_context(open_house(configured, database_url, redis_url))
+        world.connect(await stack.enter_async_context(serving(house.web_app(), "127.0.0.1", 0)))
+        stop = asyncio.Event()
+        work = asyncio.create_task(house.work(stop))
+
+        async def drain() -> None:
+            stop.set()
+            await work
+
+        stack.push_async_callback(drain)
+        yield world, house.database

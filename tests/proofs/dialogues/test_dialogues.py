@@ -1,0 +1,100 @@
+"""Dialogues on the whole product: it is measured as it is, and a sabotaged one is told apart."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.settings import Settings
+from extractor.two_readers import TwoReaders
+from proofs.dialogues.judge import judge
+from proofs.dialogues.play import companies, play
+from proofs.dialogues.report import measure
+from proofs.dialogues.script import dialogues
+from state_machine.invoice.fields import Campo
+
+if TYPE_CHECKING:
+    from extractor.contract import Extraction
+
+CORPUS = Path(__file__).parents[2] / "corpus" / "dialogues"
+NOTE = {"documento": "25956721000109", "valor": "260.00", "servico": ["costura"]}
+TINY: dict[str, Any] = {
+    "familia": "simples",
+    "falas": [
+        {"texto": "[Confirmar]", "ato": "confirma"},  # skipped: nothing to tap yet
+        {
+            "texto": "nota de R$ 260,00 para 25.956.721/0001-09, serviço: costura de vestido",
+            "ato": "dados",
+            "depois": {"valor": "260", "documento": "25.956.721/0001-09", "servico": "costura"},
+        },
+        {"texto": "[foto]", "depois": {"valor": "260"}},
+        {"texto": "[Confirmar]", "ato": "confirma"},
+    ],
+    "respostas": {"documento": "25956721000109", "valor": "260", "servico": "costura", "outra": "sim"},
+    "fim": {"notas": [NOTE], "contem": ["autorizada"]},
+}
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """A file with one dialogue that leaves nothing to understand."""
+    path = tmp_path / "eu.jsonl"
+    path.write_text(json.dumps(TINY) + "\n")
+    return path
+
+
+async def test_a_plain_dialogue_is_right(tiny: Path, database_url: str, redis_url: str) -> None:
+    """Each line is said in its order, and the gateway's ledger has the note."""
+    (played,) = await play(dialogues(tiny), Settings(), database_url, redis_url)
+    verdict = judge(played)
+    assert verdict.right, played
+    assert [turn.texto for turn in played.turns] == [fala["texto"] for fala in TINY["falas"][1:]]
+    assert all(draft.right for draft in verdict.drafts)
+    assert (len(verdict.drafts), verdict.beyond, verdict.silent) == (4, 0, ())
+
+
+async def test_a_product_that_reads_ten_times_the_amount_is_found(
+    tiny: Path, database_url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The draft differs from its label, and the note that comes of it is a wrong one."""
+    honest = TwoReaders.extract
+
+    async def tenfold(self: TwoReaders, *words: Any, **more: Any) -> Extraction:
+        read = await honest(self, *words, **more)
+        tens = [replace(c, valor=c.valor.replace(".", "0.")) if c.campo is Campo.VALOR else c for c in read.candidates]
+        return replace(read, candidates=type(read.candidates)(tens))
+
+    monkeypatch.setattr(TwoReaders, "extract", tenfold)
+    report = await measure(dialogues(tiny), Settings(), database_url, redis_url)
+    assert (report.whole.right, report.whole.wrong_notes, report.whole.drafts_wrong) == (0, 1, 2)
+    assert report.as_json()["dialogues"][0]["wrong_notes"][0]["valor"] == "2600.00"
+
+
+def test_an_issuer_is_nobody_of_the_dialogues(tiny: Path) -> None:
+    """A company whose number is in the texts would be taken for the person's own."""
+    first = next(companies(dialogues(tiny)))
+    tiny.write_text(json.dumps(TINY | {"falas": [{"texto": f"nota pra {first}"}]}) + "\n")
+    assert next(companies(dialogues(tiny))) != first
+
+
+@pytest.mark.parametrize("line", ['{"familia": "x"}', "[]", "nada"])
+def test_a_line_that_is_no_dialogue_is_refused(line: str, tmp_path: Path) -> None:
+    """A label that nobody reads would be no label."""
+    (tmp_path / "x.jsonl").write_text(line)
+    with pytest.raises(ValueError, match=r"\S"):
+        dialogues(tmp_path)
+
+
+# What was measured is the floor; both authors taught the second reader.
+async def test_two_authors_end_as_they_wanted(database_url: str, redis_url: str) -> None:
+    """Of the part that may be looked at: no wrong note, and no worse than it was measured."""
+    scripts = [each for author in ("a04", "a07") for each in dialogues(CORPUS / f"{author}.jsonl")]
+    whole = (await measure(scripts, Settings(), database_url, redis_url)).whole
+    assert whole.wrong_notes == 0
+    assert whole.silent == 0
+    assert whole.right >= 23
+    assert whole.repeated <= 1
