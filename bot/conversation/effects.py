@@ -18,7 +18,7 @@ from persistence.people import channels as company_channels
 from persistence.people import clients
 from persistence.queue import outbox
 from persistence.versions import AnotherVersionError
-from state_machine.invoice.fields import Campo
+from state_machine.invoice.fields import Campo, Origem
 from state_machine.machine.effects import (
     Dispensar,
     Efeito,
@@ -233,7 +233,11 @@ def _takes_a_yes(mensagem: Mensagem) -> bool:
 
 def _nickname(rascunho: Rascunho) -> str | None:
     """Return what the person calls the client of a confirmed invoice, ``None`` where that is its own name."""
-    apelido = nickname(until_number(rascunho.nome.escrito or "")) if rascunho.validado(Campo.NOME) else ""
+    if rascunho.documento.origem is Origem.CADASTRO:  # found or chosen among the clients: these words meant it
+        escrito = rascunho.documento.escrito
+    else:
+        escrito = rascunho.nome.escrito if rascunho.validado(Campo.NOME) else None
+    apelido = nickname(until_number(escrito or ""))
     return apelido if apelido and apelido != nickname(rascunho.tomador_nome or "") else None
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from persistence.conversations.edits import Mudanca, Ouvida
     from persistence.db.engine import Database
     from persistence.people.companies import Empresa
-    from state_machine.catalogue.records import Emitida
+    from state_machine.catalogue.records import Emitidas
     from state_machine.catalogue.requests import NotaListada
     from state_machine.invoice.known_clients import Cliente, Costume
     from state_machine.machine.session import Sessao
@@ -63,15 +63,15 @@ class ConversationMemory:
         *,
         numero: str | None = None,
         autorizadas: bool = True,
-        sessao_id: str | None = None,
+        emissao_id: int | None = None,
         documento: str | None = None,
         valem: bool = False,
     ) -> list[NotaListada]:
         """This conversation's newest invoices of the company for which it issues now, newest first; nobody else's.
 
-        Only those of a number, a session or a client, where one is given; with ``valem`` no cancelled ones.
+        Only those of a number, an emission or a client, where one is given; with ``valem`` no cancelled ones.
         """
-        quais = Quais(numero, sessao_id, documento, autorizadas=autorizadas or valem, valem=valem)
+        quais = Quais(numero, emissao_id, documento, autorizadas=autorizadas or valem, valem=valem)
         async with self._database.alone() as connection:
             return await notes.listed(connection, self._conversa, self._empresa_id, limit, quais)
 
@@ -80,8 +80,8 @@ class ConversationMemory:
         async with self._database.alone() as connection:
             return await clients.of_company(connection, self._empresa_id)
 
-    async def issued(self, periodo: MesOuAno) -> list[Emitida]:
-        """The company's authorised notes of a period that stand, by their day of issue, newest first."""
+    async def issued(self, periodo: MesOuAno) -> Emitidas:
+        """The company's authorised notes of a period that stand, by their day of issue."""
         async with self._database.alone() as connection:
             return await history.issued(connection, self._empresa_id, periodo)
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 from rapidfuzz import fuzz
 
 from extractor.text.folding import read
+from state_machine.invoice.known_clients import MOST
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
     from state_machine.invoice.known_clients import Cliente
 
@@ -24,7 +25,7 @@ ASKS: Final = 75.0  # a near miss: named in a question, never taken
 WORD: Final = 85.0  # how alike two words are of which one is mistyped; "Zé" and "Jó" are others
 _PART: Final = 2.0  # off, where the name has more words than were said
 _DIMINUTIVE: Final = 2.0  # off: "mercadinho" for MERCADO
-PART_OF_NAME: Final = 90.0  # at most, for "a padaria", "a Maria", "o Zé": there may be another one, not yet invoiced
+PART_OF_NAME: Final = 90.0  # at most, for "a padaria" or part of a person's name: there may be another one, not known
 _FAMILIAR: Final = 85.0  # at most, for a person by a diminutive: "Coutinho" is not "Couto"
 _MISTYPED: Final = 0.9  # of the likeness of two words that are not the same
 _SHORT: Final = 4  # letters; a shorter word has too many neighbours to be mistyped
@@ -82,11 +83,12 @@ class Clientes:
 
 
 def nickname(nome: str) -> str:
-    """Return a name as nicknames are remembered and compared; empty when nothing of it names anybody."""
-    return " ".join(_words(nome))
+    """Return a name as nicknames are remembered and compared; empty when nothing of it names anybody, or too much."""
+    words = _words(nome)
+    return " ".join(words) if len(words) <= _LONGEST else ""
 
 
-def find_client(nome: str, clientes: Iterable[Cliente], *, fills: float = FILLS) -> Clientes:
+def find_client(nome: str, clientes: Collection[Cliente], *, fills: float = FILLS) -> Clientes:
     """Return which of these clients ``nome`` means; none for a name of which a word is nobody's.
 
     One is clear from the score ``fills`` on: ``PART_OF_NAME`` is enough where an invoice that exists is spoken of.
@@ -102,7 +104,7 @@ def find_client(nome: str, clientes: Iterable[Cliente], *, fills: float = FILLS)
     if best < fills:
         return Clientes(tuple(cliente for _, cliente in near))
     fit = tuple(cliente for score, cliente in near if score > best - MARGIN)
-    return Clientes(fit, certo=len(fit) == 1)
+    return Clientes(fit, certo=len(fit) == 1 and len(clientes) <= MOST)
 
 
 def recipients(texto: str) -> list[str]:
@@ -141,8 +143,8 @@ def _alike(said: Sequence[str], name: Sequence[str], *, person: bool) -> float:
             return 0.0
     if len(said) == len(name):
         return score
-    alone = len(said) == 1 and (person or said[0] in _GENERIC or [w for w in name if w not in _TRADES] != [*said])
-    return min(score - _PART, PART_OF_NAME) if alone else score - _PART
+    alone = len(said) == 1 and (said[0] in _GENERIC or [w for w in name if w not in _TRADES] != [*said])
+    return min(score - _PART, PART_OF_NAME) if person or alone else score - _PART
 
 
 def _word(said: str, known: str, *, person: bool) -> float:
@@ -166,11 +168,12 @@ def _little(word: str) -> str | None:
     return None
 
 
-def _words(nome: str) -> list[str]:
+@lru_cache(4096)  # the same names are compared again and again
+def _words(nome: str) -> tuple[str, ...]:
     plain = "".join(c for c in unicodedata.normalize("NFKD", nome.casefold()) if not unicodedata.combining(c))
     plain = re.sub(r"\bs\s*[/.]\s*a\b\.?", " ", plain)
     words = (_spelled(word) for word in re.findall(r"[a-z0-9]+", plain) if not word.isdigit())
-    return [word for word in words if word not in _DROPPED_SPELLED]
+    return tuple(word for word in words if word not in _DROPPED_SPELLED)
 
 
 @lru_cache(4096)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from datetime import date, datetime, time, timedelta
+from datetime import datetime, time, timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from persistence.people.companies import company_of
 from persistence.tables import cliente_tomador, empresa, nfse_emissao, nfse_processada
 from state_machine.cancellation.machine import StatusNota
-from state_machine.catalogue.records import Emitida
+from state_machine.catalogue.records import LISTADAS, Emitida, Emitidas
 from state_machine.invoice.equal_invoice import mesmo_texto
 from state_machine.invoice.known_clients import Costume
 from state_machine.values.local_time import SAO_PAULO
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 ALIKE = 2  # notes in a row that make a habit
 LONGEST_WAIT = timedelta(days=60)  # between a confirmation and the day on its note; people look after the rest
+CLOCKS_APART = timedelta(days=1)  # a note may have the day before its confirmation on it
 
 # Statements are composed once: that costs more than running them.
 _STANDING = sa.and_(
@@ -36,20 +37,56 @@ _LAST = (
     .limit(ALIKE)
 )
 
-_ISSUED = (
+# The day on a note as authorities write it, day first or ISO, else that on which we recorded it; "2026-11-23".
+_SAID = nfse_processada.c.data_emissao
+_DAY = sa.case(
+    (
+        _SAID.op("~")(r"^(0[1-9]|[12]\d|3[01])/(0[1-9]|1[0-2])/\d{4}(\D|$)"),
+        sa.func.concat(sa.func.substr(_SAID, 7, 4), "-", sa.func.substr(_SAID, 4, 2), "-", sa.func.substr(_SAID, 1, 2)),
+    ),
+    (_SAID.op("~")(r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"), sa.func.substr(_SAID, 1, 10)),
+    else_=sa.func.to_char(sa.func.timezone(str(SAO_PAULO), nfse_processada.c.criado_em), "YYYY-MM-DD"),
+)
+# Emissions are numbered as they come: two looks at the times of all bound what is read of the company's own.
+_FIRST, _LAST_BEFORE = (
+    sa.select(nfse_emissao.c.id)
+    .where(nfse_emissao.c.criado_em <= sa.bindparam(name, type_=sa.DateTime(timezone=True)))
+    .order_by(nfse_emissao.c.criado_em.desc())
+    .limit(1)
+    .scalar_subquery()
+    for name in ("b_desde", "b_ate")
+)
+_IN_PERIOD = (
     sa.select(
+        nfse_emissao.c.id,
         nfse_processada.c.numero,
-        nfse_processada.c.data_emissao,
-        nfse_processada.c.criado_em,
+        _DAY.label("dia"),
         nfse_emissao.c.valor_servico,
         nfse_emissao.c.tomador_documento,
-        cliente_tomador.c.razao_social,
+        nfse_emissao.c.tomador_id,
     )
     .join(nfse_emissao, nfse_emissao.c.id == nfse_processada.c.emissao_id)
-    .join(cliente_tomador, cliente_tomador.c.id == nfse_emissao.c.tomador_id)
-    .where(_STANDING, nfse_emissao.c.criado_em > sa.bindparam("b_desde", type_=sa.DateTime(timezone=True)))
-    .order_by(nfse_emissao.c.id.desc())
+    .where(
+        _STANDING,
+        nfse_emissao.c.id > sa.func.coalesce(_FIRST, 0),
+        nfse_emissao.c.id <= sa.func.coalesce(_LAST_BEFORE, 0),
+        sa.func.starts_with(_DAY, sa.bindparam("b_periodo", type_=sa.Text)),
+    )
 )
+_COUNTED = _IN_PERIOD.subquery()
+_ISSUED = (
+    sa.select(
+        _COUNTED,
+        cliente_tomador.c.razao_social,
+        sa.func.count().over().label("quantas"),
+        sa.func.sum(_COUNTED.c.valor_servico).over().label("soma"),
+    )
+    .join(cliente_tomador, cliente_tomador.c.id == _COUNTED.c.tomador_id)
+    .order_by(_COUNTED.c.id.desc())
+    .limit(LISTADAS)
+)
+_SUMMED = _IN_PERIOD.order_by(nfse_emissao.c.id.desc()).limit(sa.bindparam("b_limit", type_=sa.Integer)).subquery()
+_SUM = sa.select(sa.func.count().label("quantas"), sa.func.sum(_SUMMED.c.valor_servico).label("soma"))
 _ISSUER = (
     sa.select(empresa)
     .join(nfse_emissao, nfse_emissao.c.prestador_id == empresa.c.id)
@@ -63,34 +100,30 @@ async def issuer_of(connection: Connection, emissao_id: int) -> Empresa | None:
     return company_of(row) if row else None
 
 
-async def issued(connection: Connection, empresa_id: int, periodo: MesOuAno) -> list[Emitida]:
-    """Return a company's authorised notes of a period by their day of issue, newest first, without cancelled ones."""
-    inicio = datetime.combine(periodo.inicio, time(), SAO_PAULO)
-    rows = await connection.execute(_ISSUED, {"b_empresa": empresa_id, "b_desde": inicio - LONGEST_WAIT})
-    notas = [
-        Emitida(
-            row.numero,
-            row.valor_servico,
-            row.tomador_documento,
-            row.razao_social,
-            issue_day(row.data_emissao, row.criado_em),
-        )
-        for row in rows
-    ]
-    return [nota for nota in notas if nota.dia in periodo]
+async def issued(connection: Connection, empresa_id: int, periodo: MesOuAno) -> Emitidas:
+    """Return a company's authorised notes of a period by their day of issue, without cancelled ones."""
+    rows = list(await connection.execute(_ISSUED, _bounds(empresa_id, periodo)))
+    notas = tuple(
+        Emitida(row.numero, row.valor_servico, row.tomador_documento, row.razao_social, row.dia) for row in rows
+    )
+    return Emitidas(rows[0].quantas, rows[0].soma, notas) if rows else Emitidas()
 
 
-def issue_day(said: str | None, recorded: datetime) -> date:
-    """Return the day on a note as authorities write it (day first, or ISO), else that on which we recorded it."""
-    found = _DAY_FIRST.match(said or "")
-    text = f"{found[3]}-{found[2]}-{found[1]}" if found else (said or "")[:10]
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return recorded.astimezone(SAO_PAULO).date()
+async def total_issued(connection: Connection, empresa_id: int, periodo: MesOuAno, most: int) -> Decimal | None:
+    """Return the sum (BRL) of the same notes, ``None`` where there are more than ``most``: reading them takes long."""
+    values = {**_bounds(empresa_id, periodo), "b_limit": most + 1}
+    row = (await connection.execute(_SUM, values)).one()
+    return (row.soma or Decimal("0.00")) if row.quantas <= most else None
 
 
-_DAY_FIRST = re.compile(r"(\d{2})/(\d{2})/(\d{4})(?!\d)")
+def _bounds(empresa_id: int, periodo: MesOuAno) -> dict[str, object]:
+    inicio, depois = (datetime.combine(dia, time(), SAO_PAULO) for dia in (periodo.inicio, periodo.depois))
+    return {
+        "b_empresa": empresa_id,
+        "b_desde": inicio - LONGEST_WAIT,
+        "b_ate": depois + CLOCKS_APART,
+        "b_periodo": periodo.prefixo,
+    }
 
 
 async def usual(connection: Connection, empresa_id: int, documento: str) -> Costume | None:

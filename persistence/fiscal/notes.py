@@ -78,9 +78,9 @@ _NEWEST = (
 )
 
 
-def _given(name: str, column: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
+def _given(name: str, column: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
     """Return the condition that a column has the value of a parameter, where one is given."""
-    parameter = sa.bindparam(name, type_=sa.Text)
+    parameter = sa.bindparam(name, type_=column.type)
     return sa.or_(parameter.is_(None), column == parameter)
 
 
@@ -89,7 +89,7 @@ _ALL = _NEWEST.where(
     nfse_emissao.c.status != StatusEmissao.DISPENSADO,
     nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"),
     _given("b_numero", sa.func.ltrim(nfse_processada.c.numero, "0")),
-    _given("b_sessao", nfse_emissao.c.sessao_id),
+    _given("b_emissao", nfse_emissao.c.id),
     _given("b_documento", nfse_emissao.c.tomador_documento),
 )
 _AUTHORISED = _ALL.where(nfse_processada.c.numero.is_not(None))
@@ -159,10 +159,10 @@ async def of_conversation(connection: Connection, conversa: str, limit: int = 20
 
 @dataclass(frozen=True, slots=True)
 class Quais:
-    """Which invoices to list: of a number, a session, a client; authorised ones; those of them that stand."""
+    """Which invoices to list: of a number, an emission, a client; authorised ones; those of them that stand."""
 
     numero: str | None = None
-    sessao_id: str | None = None
+    emissao_id: int | None = None
     documento: str | None = None
     autorizadas: bool = True
     valem: bool = False
@@ -176,7 +176,7 @@ async def listed(connection: Connection, conversa: str, empresa_id: int, limit: 
         "b_empresa": empresa_id,
         "b_limit": limit,
         "b_numero": quais.numero,
-        "b_sessao": quais.sessao_id,
+        "b_emissao": quais.emissao_id,
         "b_documento": quais.documento,
     }
     return [

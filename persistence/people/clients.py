@@ -8,12 +8,10 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from persistence.tables import cliente_apelido, cliente_tomador, cnpj_cache
-from state_machine.invoice.known_clients import Cliente
+from state_machine.invoice.known_clients import MOST, Cliente
 
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
-
-NEWEST = 1000  # clients among which a name is looked for, those invoiced last first: comparing names costs time
 
 # Statements are composed once: that costs more than running them.
 _MINE = cliente_tomador.c.empresa_id == sa.bindparam("b_empresa")
@@ -37,8 +35,8 @@ _OF_COMPANY = (
     )
     .outerjoin(cnpj_cache, cnpj_cache.c.cnpj == cliente_tomador.c.cnpj)
     .where(_MINE)
-    .order_by(cliente_tomador.c.atualizado_em.desc())
-    .limit(NEWEST)
+    .order_by(cliente_tomador.c.id.desc())
+    .limit(MOST + 1)  # the newest ones: comparing names costs time
 )
 _NEW = insert(cliente_apelido)
 _REMEMBER = _NEW.on_conflict_do_update(
@@ -48,7 +46,7 @@ _REMEMBER = _NEW.on_conflict_do_update(
 
 
 async def of_company(connection: Connection, empresa_id: int) -> list[Cliente]:
-    """Return the company's clients, those whose entry changed last first; at most ``NEWEST``, never another's."""
+    """Return the company's clients, the newest first, never another's; one more than ``MOST`` where it has more."""
     rows = await connection.execute(_OF_COMPANY, {"b_empresa": empresa_id})
     return [
         Cliente(

@@ -93,6 +93,7 @@ cliente_tomador = sa.Table(
     now("criado_em"),
     now("atualizado_em"),
     sa.UniqueConstraint("empresa_id", "cnpj"),
+    sa.Index("ix_cliente_tomador_empresa", "empresa_id", sa.text("id DESC")),
 )
 
 cliente_apelido = sa.Table(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from state_machine.invoice.draft import StatusCampo
+from state_machine.invoice.draft import LEITURA_MAX, StatusCampo
 from state_machine.invoice.field_table import FIELDS, FieldKind
 from state_machine.invoice.summary import legivel
 from state_machine.machine.effects import Botao, Opcao
@@ -97,14 +97,24 @@ def opcoes(sessao: Sessao, campo: Campo, *, com_pessoa: bool) -> tuple[tuple[Bot
 
     Each carries the session, the revision at which it is shown, and the reading itself.
     """
-    row, leituras = FIELDS[campo], sessao.rascunho.campo(campo).leituras
+    row, lido = FIELDS[campo], sessao.rascunho.campo(campo)
+    leituras = lido.leituras
     alvo = f"{sessao.sessao_id}:{sessao.revisao}:{campo}"
     outro = Botao(f"outro:{alvo}", apara(f"{'Outro' if row.article == 'o' else 'Outra'} {row.label}", BOTAO_MAX))
     pessoa = (botao_pessoa(sessao),) if com_pessoa else ()
     if len(leituras) == 1:
         return (Botao(f"usar:{alvo}:{leituras[0]}", "Sim"), outro, *pessoa), ()
+    if lido.nomes:  # a document tells nobody which client it is
+        linhas = [_pelo_nome(f"usar:{alvo}:{leitura}", campo, leitura, dict(lido.nomes)) for leitura in leituras]
+        return (), (*linhas, *(Opcao(botao.id, botao.titulo) for botao in (outro, *pessoa)))
     ditas = [(f"usar:{alvo}:{leitura}", legivel(campo, leitura) or "") for leitura in leituras]
     if len(leituras) <= BOTOES_MAX and not com_pessoa and all(tamanho(dita) <= BOTAO_MAX for _, dita in ditas):
         return (*(Botao(key, dita) for key, dita in ditas), outro)[:BOTOES_MAX], ()
     linhas = [Opcao(key, apara(dita, LINHA_MAX), dita if tamanho(dita) > LINHA_MAX else None) for key, dita in ditas]
     return (), (*linhas, *(Opcao(botao.id, botao.titulo) for botao in (outro, *pessoa)))
+
+
+def _pelo_nome(key: str, campo: Campo, leitura: str, nomes: dict[str, str]) -> Opcao:
+    dita = legivel(campo, leitura) or ""
+    nome = nomes.get(leitura)
+    return Opcao(key, apara(nome, LINHA_MAX), apara(f"{dita} · {nome}", LEITURA_MAX)) if nome else Opcao(key, dita)

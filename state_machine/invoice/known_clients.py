@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final
 
 from state_machine.invoice.equal_invoice import mesmo_texto
 from state_machine.invoice.fields import Campo
 
 if TYPE_CHECKING:
     from state_machine.invoice.draft import Rascunho
+
+MOST: Final = 1000  # clients among which a name is looked for; with more of them none is clear: another may fit better
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,11 @@ class Costume:
     documento: str
     descricao: str
     valor: str | None
+
+    @property
+    def marca(self) -> str:
+        """What a button carries of it: another habit than the one that was shown has another mark."""
+        return sha256(f"{self.valor}:{self.descricao}".encode()).hexdigest()[:16]
 
     def preenche(self, rascunho: Rascunho) -> dict[Campo, str]:
         """Return which missing fields of a draft it can offer; none beside another client or another service."""

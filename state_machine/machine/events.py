@@ -90,7 +90,12 @@ class PediuCorrecao:
 
 @dataclass(frozen=True, slots=True)
 class Conversou:
-    """Small talk, or words that we could not place; nothing about the invoice."""
+    """Small talk, or words that we could not place; nothing about the invoice.
+
+    ``saudacao`` is the first question of an empty draft that it opens.
+    """
+
+    saudacao: Mensagem | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +165,7 @@ class PrazoVencido:
 class NotaAutorizada:
     """The authority issued the invoice; ``outras`` are the numbers of notes that stand for the same confirmation.
 
-    ``aviso`` is what else its person should know now.
+    ``aviso`` is what else its person should know now; it is part of the caption of the PDF.
     """
 
     numero: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from state_machine.catalogue import memory_texts, messages
+from state_machine.catalogue import messages
 from state_machine.invoice.draft import StatusCampo
 from state_machine.invoice.fields import Campo, Motivo
 from state_machine.machine.effects import Decision, Dispensar, Emitir, EnviarArquivo, Responder, RetomarEnvio
@@ -81,9 +81,8 @@ def _sem_o_proprio(rascunho: Rascunho, cnpj: str) -> Rascunho:
 
 
 def autoriza(sessao: Sessao, evento: NotaAutorizada, _agora: datetime) -> Decision:
-    """Send PDF and XML: the invoice exists. With a button for another one like it."""
-    depois = Responder(memory_texts.depois_da_nota(sessao, evento.numero, evento.aviso), f"repetir:{sessao.sessao_id}")
-    return entra(sessao, Estado.APROVADO, *_arquivos(sessao, evento), depois)
+    """Send PDF and XML: the invoice exists."""
+    return entra(sessao, Estado.APROVADO, *_arquivos(sessao, evento))
 
 
 def autoriza_outra(sessao: Sessao, evento: NotaAutorizada, _agora: datetime) -> Decision:
@@ -97,6 +96,7 @@ def autoriza_outra(sessao: Sessao, evento: NotaAutorizada, _agora: datetime) -> 
 
 def _arquivos(sessao: Sessao, evento: NotaAutorizada) -> tuple[EnviarArquivo, EnviarArquivo]:
     legenda = messages.autorizada(sessao, evento.numero)
+    legenda = f"{legenda}\n\n{evento.aviso}" if evento.aviso else legenda
     return (
         EnviarArquivo(evento.emissao_id, "pdf", f"NFSe-{evento.numero}.pdf", legenda),
         EnviarArquivo(evento.emissao_id, "xml", f"NFSe-{evento.numero}.xml"),

@@ -18,7 +18,7 @@ from state_machine.invoice.draft import (
 )
 from state_machine.invoice.fields import Campo, Motivo
 from state_machine.machine.effects import Decision, Emitir, Responder
-from state_machine.machine.events import Negou
+from state_machine.machine.events import Conversou, Negou
 from state_machine.machine.states import Estado
 from state_machine.machine.steps import com_rascunho, diz, entra, mostra, permanece
 
@@ -171,9 +171,10 @@ def pede_correcao(sessao: Sessao, _evento: PediuCorrecao, _agora: datetime) -> D
     return diz(sessao, messages.o_que_muda(sessao))
 
 
-def sauda(sessao: Sessao, _evento: Evento, _agora: datetime) -> Decision:
+def sauda(sessao: Sessao, evento: Evento, _agora: datetime) -> Decision:
     """Greet once: there is nothing yet to answer; then ask for what an invoice needs."""
-    mensagem = questions.insiste(sessao) if sessao.insistencias else messages.saudacao()
+    saudacao = (evento.saudacao if isinstance(evento, Conversou) else None) or messages.saudacao()
+    mensagem = questions.insiste(sessao) if sessao.insistencias else saudacao
     return diz(replace(sessao, insistencias=sessao.insistencias + 1), mensagem)
 
 

@@ -23,9 +23,15 @@ class MesOuAno:
         """Its first day."""
         return date(self.ano, self.mes or 1, 1)
 
-    def __contains__(self, dia: date) -> bool:
-        """Tell whether a day is in it."""
-        return dia.year == self.ano and self.mes in {None, dia.month}
+    @property
+    def depois(self) -> date:
+        """The first day after it."""
+        return date(self.ano + (self.mes in {None, len(_MESES)}), (self.mes or 0) % len(_MESES) + 1, 1)
+
+    @property
+    def prefixo(self) -> str:
+        """How its days begin in ISO 8601: "2026-10-", "2026-"."""
+        return f"{self.ano}-{self.mes:02}-" if self.mes else f"{self.ano}-"
 
     def __str__(self) -> str:
         """Return its name: "outubro de 2026", "2026"."""

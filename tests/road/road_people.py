@@ -117,17 +117,13 @@ class Person:
         return [bubble.text for bubble in self.world.meta.bubbles(self.who) if bubble.side == "bot"]
 
     async def files(self, *, late: bool = False) -> tuple[bytes, bytes]:
-        """Wait for the invoice's PDF and XML, and open both as a phone does. ``late``: a notice may come first.
-
-        The offer to repeat it comes with them.
-        """
-        told = [await self.expect()]
-        if late and "continuo acompanhando" in told[0].text:
-            told = [await self.expect()]
-        told += [await self.expect(), await self.expect()]
-        told.sort(key=lambda bubble: (bubble.attachment is None, bubble.attachment and bubble.attachment.mime))
-        pdf, xml, again = told
-        assert [button.title for button in again.buttons] == ["Igual à última"], again.text
+        """Wait for the invoice's PDF and XML, and open both as a phone does. ``late``: a notice may come first."""
+        pdf = await self.expect()
+        if late and "continuo acompanhando" in pdf.text:
+            pdf = await self.expect()
+        xml = await self.expect()
+        if pdf.attachment is not None and pdf.attachment.mime != "application/pdf":
+            pdf, xml = xml, pdf
         assert pdf.attachment is not None, pdf.text
         assert xml.attachment is not None, xml.text
         async with aiohttp.ClientSession() as session:

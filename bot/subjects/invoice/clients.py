@@ -5,20 +5,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from extractor.fields.clients import find_client, recipients, until_number
+from extractor.fields.clients import Clientes, find_client, recipients, until_number
 from persistence.people import clients
-from state_machine.catalogue.memory_texts import NOMEADOS, quais_clientes
-from state_machine.invoice.draft import StatusCampo
+from state_machine.catalogue.memory_texts import quais_clientes
+from state_machine.invoice.draft import LEITURAS_MAX, StatusCampo
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
 from state_machine.machine.events import Conversou, Informou
 
 if TYPE_CHECKING:
     from bot.conversation.inbound import Palavras
-    from extractor.fields.clients import Clientes
     from persistence.db.engine import Database
     from state_machine.invoice.draft import Rascunho
     from state_machine.machine.events import Evento
     from state_machine.machine.session import Sessao
+
+NAMES = 3  # of one turn that are looked up: comparing them with all clients takes milliseconds
 
 
 class ClientFinder:
@@ -28,14 +29,20 @@ class ClientFinder:
         self._database = database
 
     async def answered(self, evento: Evento, sessao: Sessao | None, palavras: Palavras, empresa_id: int) -> Evento:
-        """Return words without data as the client's name, where that is what we asked for and they are one."""
+        """Return words without data as the client's name, where that is what we asked for and they are one.
+
+        One word is asked about: "claro" and "oi" are words of every day, and names of companies.
+        """
         if not isinstance(evento, Conversou) or sessao is None or sessao.pendente is not Campo.DOCUMENTO:
             return evento
-        nomes = recipients(palavras.texto) or [palavras.texto]
-        found = await self._find(empresa_id, nomes[:1])
+        nomes = recipients(palavras.texto)
+        found = await self._find(empresa_id, nomes or [palavras.texto])
         if found is None:
             return evento
-        return _with(Informou(escritas=palavras.escritas), *found)
+        trecho, clientes = found
+        if not nomes and len(palavras.texto.split()) == 1:
+            clientes = replace(clientes, certo=False)
+        return _with(Informou(escritas=palavras.escritas), trecho, clientes)
 
     async def named(self, dito: Informou, rascunho: Rascunho, empresa_id: int) -> Informou:
         """Return what was said with the client's document where the name is clear, with a question where it is not."""
@@ -58,14 +65,15 @@ class ClientFinder:
         return dito if same else _with(dito, *found)
 
     async def _find(self, empresa_id: int, nomes: list[str]) -> tuple[str, Clientes] | None:
+        """Return whom the names mean, and the first that means anybody; where they mean several, none is clear."""
         async with self._database.alone() as connection:
             known = await clients.of_company(connection, empresa_id)
-        for nome in nomes:
-            trecho = until_number(nome)
-            found = find_client(trecho, known)
-            if found.possiveis:
-                return trecho, found
-        return None
+        found = [(trecho, find_client(trecho, known)) for trecho in map(until_number, nomes[:NAMES])]
+        found = [(trecho, clientes) for trecho, clientes in found if clientes.possiveis]
+        if not found:
+            return None
+        possiveis = tuple(dict.fromkeys(cliente for _, clientes in found for cliente in clientes.possiveis))
+        return found[0][0], Clientes(possiveis, certo=len(possiveis) == 1 and all(one.certo for _, one in found))
 
 
 def _with(dito: Informou, trecho: str, found: Clientes) -> Informou:
@@ -76,7 +84,8 @@ def _with(dito: Informou, trecho: str, found: Clientes) -> Informou:
             Motivo.VARIOS if several else Motivo.AMBIGUO,
             trecho,
             quais_clientes(found.possiveis),
-            tuple(cliente.documento for cliente in found.possiveis[:NOMEADOS]),
+            tuple(cliente.documento for cliente in found.possiveis),
+            nomes=tuple((c.documento, c.nome) for c in found.possiveis[:LEITURAS_MAX] if c.nome),
         )
         return replace(dito, doubts=(*dito.doubts, doubt))
     [cliente] = found.possiveis

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from bot.conversation.inbound import SILENT, Apagada, Edicao, Outro, Palavras, Toque
 from bot.subjects.invoice.acts import answer_to
-from bot.subjects.invoice.repeat import repeated, usual
+from bot.subjects.invoice.repeat import repeated, repeated_note, usual, with_offer
 from bot.subjects.invoice.requests import answer
 from bot.subjects.invoice.words import asked, begun, informs, said
 from extractor.contract import Extraction, Intent
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from bot.conversation.inbound import Entrada
     from bot.subjects.invoice.acts import ActAnswer
     from persistence.conversations.edits import Mudanca, Ouvida
-    from state_machine.catalogue.records import Emitida
+    from state_machine.catalogue.records import Emitidas
     from state_machine.catalogue.requests import NotaListada
     from state_machine.invoice.known_clients import Cliente, Costume
     from state_machine.machine.session import Sessao
@@ -147,18 +147,18 @@ class Memory(Protocol):
         *,
         numero: str | None = None,
         autorizadas: bool = True,
-        sessao_id: str | None = None,
+        emissao_id: int | None = None,
         documento: str | None = None,
         valem: bool = False,
     ) -> Sequence[NotaListada]:
-        """This conversation's newest invoices, newest first; only those of a number, a session, a client."""
+        """This conversation's newest invoices, newest first; only those of a number, an emission, a client."""
         ...
 
     async def clients(self) -> Sequence[Cliente]:
         """The company's own clients."""
         ...
 
-    async def issued(self, periodo: MesOuAno) -> Sequence[Emitida]:
+    async def issued(self, periodo: MesOuAno) -> Emitidas:
         """The company's authorised notes of a period that stand."""
         ...
 
@@ -218,7 +218,8 @@ async def _acted(resposta: ActAnswer, evento: Evento, memory: Memory, agora: dat
 async def _requested(pedido: Pedido, evento: Evento, memory: Memory, agora: datetime) -> Plano:
     """Answer a request beside whatever is open: the draft stays, and a later yes answers no summary any more."""
     if pedido.tipo is RequestKind.REPETIR:
-        return _opened(await repeated(memory, pedido.clientes), memory, evento)
+        como = memory_texts.outra_aberta() if begun(memory.ativa) else await repeated(memory, pedido.clientes)
+        return _opened(como, memory, evento)
     if pedido.tipo is RequestKind.RETOMAR:
         ultima, quando = await memory.latest() or (None, None)
         if memory.ativa:
@@ -238,15 +239,11 @@ async def _requested(pedido: Pedido, evento: Evento, memory: Memory, agora: date
     return Plano((PediuAjuda(pedidos.mensagem(dito, em_aberto=True)),), memory.ativa, arquivos=arquivos)
 
 
-def _opened(como: Abriu | str, memory: Memory, evento: Evento | None = None) -> Plano:
-    """Open a draft like another invoice, with what was said to differ; one that is being made comes first."""
-    aberta = memory.ativa if begun(memory.ativa) else None
-    if isinstance(como, Abriu) and aberta is None:
-        dito = (evento,) if isinstance(evento, Informou) else ()
-        return Plano((como, *dito), memory.ativa)
-    texto = como if isinstance(como, str) else memory_texts.outra_aberta()
-    resposta = pedidos.mensagem(texto, em_aberto=aberta is not None)
-    return Plano((PediuAjuda(resposta),), memory.ativa) if memory.ativa else Plano(resposta=resposta)
+def _opened(como: Abriu | Mensagem, memory: Memory, evento: Evento | None = None) -> Plano:
+    """Open a draft like another invoice, with what was said to differ, or say why not."""
+    if isinstance(como, Abriu):
+        return Plano((como, evento) if isinstance(evento, Informou) else (como,), memory.ativa)
+    return Plano((PediuAjuda(como),), memory.ativa) if memory.ativa else Plano(resposta=como)
 
 
 async def _edited(edicao: Edicao, leitura: Extraction | None, memory: Memory, agora: datetime) -> Plano:
@@ -296,6 +293,9 @@ async def _pressed(toque: Toque, memory: Memory, agora: datetime) -> Plano:
     if toque.acao == "pessoa":
         return await _requested(Pedido(RequestKind.ATENDENTE), Conversou(), memory, agora)
     ativa = memory.ativa
+    if toque.acao == "repetir":
+        como = memory_texts.outra_aberta() if begun(ativa) else await repeated_note(memory, toque.sessao_id)
+        return _opened(como, memory)
     sessao = ativa if ativa and ativa.sessao_id == toque.sessao_id else await memory.load(toque.sessao_id)
     if sessao is None:  # not of this conversation: a forged or very old button
         return Plano((Conversou(),), ativa) if ativa else Plano(resposta=messages.nada_a_confirmar())
@@ -306,11 +306,9 @@ async def _pressed(toque: Toque, memory: Memory, agora: datetime) -> Plano:
             return Plano((Confirmou(toque.revisao if toque.revisao is not None else -1),), sessao)
         case "usar" | "outro":
             return Plano((_chosen(toque),), sessao)
-        case "repetir":
-            return _opened(await repeated(memory, sessao_id=sessao.sessao_id), memory)
         case "usar_costume":
             valem = sessao.espera_usuario and toque.revisao == sessao.revisao
-            return Plano((await usual(memory, sessao.rascunho) if valem else Conversou(),), sessao)
+            return Plano((await usual(memory, sessao.rascunho, toque.escolha) if valem else Conversou(),), sessao)
         case _:
             return await _take_up(sessao, memory)
 
@@ -350,14 +348,16 @@ async def _out_of_the_blue(evento: Evento, memory: Memory, agora: datetime) -> P
         case _ if ultima and ultima.estado is Estado.PROCESSANDO and await memory.stopped(ultima):
             return Plano(resposta=messages.ainda_quer(ultima))  # words decide nothing here: the buttons do
         case Conversou() if not recente:
-            return Plano((Abriu(), evento))
+            return Plano((Abriu(), Conversou(await with_offer(memory, messages.saudacao()))))
         case Confirmou() | Conversou() if ultima and recente and await _lapsed(ultima, memory):
             return Plano(resposta=messages.expirada(ultima.sessao_id))
         case Cancelou() | PediuCorrecao() if recente and ultima and ultima.estado is Estado.PROCESSANDO:
             return Plano((evento,), ultima)
         case _:
-            em_andamento = recente and ultima and ultima.estado is Estado.PROCESSANDO
-            return Plano(resposta=messages.em_andamento() if em_andamento else messages.nada_a_confirmar())
+            if recente and ultima and ultima.estado is Estado.PROCESSANDO:
+                return Plano(resposta=messages.em_andamento())
+            resposta = messages.nada_a_confirmar()
+            return Plano(resposta=await with_offer(memory, resposta) if isinstance(evento, Conversou) else resposta)
 
 
 async def _lapsed(ultima: Sessao, memory: Memory) -> bool:

@@ -6,15 +6,19 @@ from typing import TYPE_CHECKING, Protocol
 
 from extractor.fields.clients import PART_OF_NAME, find_client
 from state_machine.catalogue import memory_texts as textos
-from state_machine.invoice.draft import Rascunho, ler
+from state_machine.invoice.draft import LEITURAS_MAX, Rascunho, ler
 from state_machine.invoice.fields import Campo, Candidate, Origem
+from state_machine.machine.effects import Mensagem
 from state_machine.machine.events import Abriu, Conversou, Informou
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from extractor.fields.clients import Clientes
     from state_machine.catalogue.requests import NotaListada
     from state_machine.invoice.known_clients import Cliente, Costume
+
+LONGEST_ID = 18  # digits of an id; PostgreSQL reads no more as an integer
 
 
 class Notes(Protocol):
@@ -26,7 +30,7 @@ class Notes(Protocol):
         *,
         numero: str | None = None,
         autorizadas: bool = True,
-        sessao_id: str | None = None,
+        emissao_id: int | None = None,
         documento: str | None = None,
         valem: bool = False,
     ) -> Sequence[NotaListada]:
@@ -46,49 +50,60 @@ class Usual(Protocol):
         ...
 
 
-async def repeated(memory: Notes, clientes: Sequence[str] = (), sessao_id: str | None = None) -> Abriu | str:
-    """Return the opening of a draft like the invoice that is meant, or why there is none; nothing is issued by it.
+async def with_offer(memory: Notes, resposta: Mensagem) -> Mensagem:
+    """Return an answer with the button that repeats the newest invoice that stands, where there is one."""
+    notas = await memory.notes(1, valem=True)
+    return textos.com_oferta(resposta, notas[0]) if notas else resposta
 
-    ``clientes`` are the names that were said; with ``sessao_id`` it is the invoice of that session.
+
+async def repeated(memory: Notes, nomes: Sequence[str]) -> Abriu | Mensagem:
+    """Return the opening of a draft like the newest invoice, of the client first named in ``nomes`` where one is.
+
+    Else which one is meant, or why there is none. Nothing is issued by it.
     """
-    documento = None
-    if clientes:
-        found = await client_named(memory, clientes[0])
-        if isinstance(found, str):
-            return found
-        documento = found.documento
-    notas = await memory.notes(1, sessao_id=sessao_id, documento=documento, valem=True)
+    if not nomes:
+        notas = await memory.notes(1, valem=True)
+        return _opening(notas[0]) if notas else textos.nada_a_repetir()
+    found = await clients_named(memory, nomes[0])
+    newest = [await memory.notes(1, documento=c.documento, valem=True) for c in found.possiveis[:LEITURAS_MAX]]
+    notas = [nota for notas in newest for nota in notas]
     if not notas:
-        return textos.sem_nota_para(clientes[0]) if clientes else textos.nada_a_repetir()
-    return Abriu(like(notas[0]), igual_a=notas[0].numero)
+        return Mensagem(textos.sem_nota_para(nomes[0]))
+    return _opening(notas[0]) if found.certo else textos.qual_repetir(nomes[0], notas)
 
 
-async def usual(memory: Usual, rascunho: Rascunho) -> Informou | Conversou:
-    """Return what is missing as the client's usual; words that tell nothing, where there is no usual any more."""
+async def repeated_note(memory: Notes, emissao: str) -> Abriu | Mensagem:
+    """Return the same of the very invoice that a button names, by its emission; a cancelled one is not repeated."""
+    known = emissao.isascii() and emissao.isdigit() and len(emissao) <= LONGEST_ID
+    notas = await memory.notes(1, emissao_id=int(emissao)) if known else ()
+    nota = next(iter(notas), None)
+    return _opening(nota) if nota and not nota.cancelada else textos.nao_repito(nota)
+
+
+def _opening(nota: NotaListada) -> Abriu:
+    return Abriu(like(nota), igual_a=nota.numero)
+
+
+async def usual(memory: Usual, rascunho: Rascunho, marca: str) -> Informou | Conversou:
+    """Return what is missing as the client's usual; words that tell nothing, where that is not what was offered."""
     costume = await memory.usual(rascunho.validado(Campo.DOCUMENTO) or "")
-    oferta = costume.preenche(rascunho) if costume else {}
+    oferta = costume.preenche(rascunho) if costume and costume.marca == marca else {}
     ditos = tuple(Candidate(campo, valor, valor, Origem.CADASTRO) for campo, valor in oferta.items())
     return Informou(ditos) if ditos else Conversou()
 
 
-async def client_named(memory: Notes, nome: str) -> Cliente | str:
-    """Return the company's client of this name, of which a word is enough, or the words that ask which one is meant."""
-    found = find_client(nome, await memory.clients(), fills=PART_OF_NAME)
-    if found.certo:
-        return found.possiveis[0]
-    return textos.qual_cliente(nome, found.possiveis)
+async def clients_named(memory: Notes, nome: str) -> Clientes:
+    """Return the company's clients of this name, of which a word is enough: it is of an invoice that exists."""
+    return find_client(nome, await memory.clients(), fills=PART_OF_NAME)
 
 
 def like(nota: NotaListada) -> Rascunho:
     """Return a draft with the customer, the amount and the service of an invoice, checked by the rules of today."""
-    ditos = {
-        Campo.DOCUMENTO: nota.documento,
-        Campo.VALOR: str(nota.valor),
-        Campo.DESCRICAO: nota.descricao,
-        Campo.NOME: nota.nome,
-    }
-    rascunho = Rascunho()
-    for campo, valor in ditos.items():
-        if valor:
-            rascunho = rascunho.com(campo, ler(Candidate(campo, valor, valor, Origem.CADASTRO)))
-    return rascunho
+    rascunho = _taken(Rascunho(), Campo.DOCUMENTO, nota.documento)
+    rascunho = _taken(rascunho, Campo.VALOR, str(nota.valor))
+    rascunho = _taken(rascunho, Campo.DESCRICAO, nota.descricao)
+    return _taken(rascunho, Campo.NOME, nota.nome) if nota.nome else rascunho
+
+
+def _taken(rascunho: Rascunho, campo: Campo, valor: str) -> Rascunho:
+    return rascunho.com(campo, ler(Candidate(campo, valor, valor, Origem.CADASTRO)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, assert_never
 
-from bot.subjects.invoice.repeat import Notes, client_named
+from bot.subjects.invoice.repeat import Notes, clients_named
 from extractor.requests.requests import Pedido, RequestKind
 from state_machine.catalogue import memory_texts, records
 from state_machine.catalogue import requests as pedidos
@@ -12,10 +12,9 @@ from state_machine.catalogue.requests import LISTADAS
 from state_machine.values.period import MesOuAno
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import date
 
-    from state_machine.catalogue.records import Emitida
+    from state_machine.catalogue.records import Emitidas
     from state_machine.machine.effects import EnviarArquivo
     from state_machine.values.yearly_limit import Medidor
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 class Records(Notes, Protocol):
     """The part of the conversation's memory that is asked here."""
 
-    async def issued(self, periodo: MesOuAno) -> Sequence[Emitida]:
+    async def issued(self, periodo: MesOuAno) -> Emitidas:
         """The company's authorised notes of a period that stand."""
         ...
 
@@ -80,10 +79,10 @@ async def _copy(pedido: Pedido, memory: Records) -> str | EnviarArquivo:
         return pedidos.sem_email() if await memory.notes(1) else pedidos.sem_nota(None)
     documento = None
     if pedido.clientes:
-        cliente = await client_named(memory, pedido.clientes[0])
-        if isinstance(cliente, str):
-            return cliente
-        documento = cliente.documento
+        found = await clients_named(memory, pedido.clientes[0])
+        if not found.certo:
+            return memory_texts.qual_cliente(pedido.clientes[0], found.possiveis)
+        documento = found.possiveis[0].documento
     achadas = await memory.notes(1, numero=pedido.numero, documento=documento)
     if achadas:
         return pedidos.segunda_via(achadas[0], pedido.formato)

@@ -24,10 +24,12 @@ def upgrade() -> None:
             'empresa_id', 'documento', 'apelido', name=op.f('uq_cliente_apelido_empresa_id_documento_apelido')
         ),
     )
+    op.create_index('ix_cliente_tomador_empresa', 'cliente_tomador', ['empresa_id', sa.text('id DESC')])
     # The release before registers companies without it: they are no MEI of transport, as far as it knows.
     op.add_column('empresa', sa.Column('mei_transporte', sa.Boolean(), server_default='false', nullable=False))
 
 
 def downgrade() -> None:
     op.drop_column('empresa', 'mei_transporte')
+    op.drop_index('ix_cliente_tomador_empresa', 'cliente_tomador')
     op.drop_table('cliente_apelido')

@@ -72,7 +72,7 @@ async def test_confirmations_delivered_many_times_issue_once(road: Road) -> None
     await road.world.meta.redeliver(pressed, times=10)
     await road.settled()
     assert len(await road.notes(ana)) == 1
-    assert len(ana.answers) == 4
+    assert len(ana.answers) == 3
 
 
 async def test_one_bad_message_poisons_no_neighbour(road: Road) -> None:

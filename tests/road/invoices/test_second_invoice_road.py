@@ -60,10 +60,10 @@ async def test_the_same_invoice_again_is_asked_about(road: Road) -> None:
 
 
 async def test_a_copy_of_the_last_one_is_asked_about_too(road: Road) -> None:
-    """The button that repeats an invoice passes no guard: the question comes before a second one."""
+    """Repeating an invoice passes no guard: the question comes before a second one."""
     ana = await road.person()
     await ana.issue(words(99))
-    await ana.press("Igual à última")
+    await ana.say("igual à última")
     assert "nota igual" in (await ana.press("Confirmar")).text
     assert len(await road.notes(ana)) == 1
 

@@ -50,14 +50,22 @@ async def test_a_near_miss_is_asked_about_and_never_taken(road: Road) -> None:
     assert (await road.session(ana))["cnpj"] is None
 
 
-async def test_two_that_fit_are_asked_about_and_a_longer_name_answers(road: Road) -> None:
-    """The question names both with their documents; the words that name one of them are its answer."""
+async def test_two_that_fit_are_a_list_and_a_longer_name_answers(road: Road) -> None:
+    """The question names both with their documents; a row is one of them, and so are the words that name one."""
     [ana] = await of_new_company(road)
     await ana.issue(f"nota de 80 pra Maria Souza Lima, cpf {MARIA}, aula de inglês")
     await ana.issue("nota de 81 pra Maria Souza Prado, cpf 111.444.777-35, aula de inglês")
     question = await ana.say("nota de 90 pra maria souza, serviço: aula de inglês")
     assert f"1) Maria Souza Prado, 111.444.777-35; 2) Maria Souza Lima, {MARIA}" in question.text
+    assert not question.buttons
+    assert {row.title for row in question.rows} >= {"Maria Souza Prado", "Maria Souza Lima"}
     assert (await road.session(ana))["cnpj"] is None
+    [prado] = [row for row in question.rows if row.title == "Maria Souza Prado"]
+    await road.world.meta.user_list_reply(ana.who, prado.id, prado.title, context_wamid=question.id)
+    chosen = await ana.expect("Cliente: Maria Souza Prado")
+    assert "CPF: 111.444.777-35" in chosen.text
+    await ana.say("cancela")
+    await ana.say("nota de 90 pra maria souza, serviço: aula de inglês")
     summary = await ana.say("maria souza lima")
     assert summary.text.startswith("*Achei entre os seus clientes: Maria Souza Lima.*")
     assert f"CPF: {MARIA}" in summary.text
@@ -95,3 +103,38 @@ async def test_another_name_puts_a_client_found_by_name_aside(road: Road) -> Non
     assert f"CNPJ: {CAFE}" in (await ana.say("é pro café da esquina inventada")).text
     await ana.say("é pro Carlos Lima")
     assert (await road.session(ana))["cnpj"] is None
+
+
+async def test_part_of_a_persons_name_is_asked_about(road: Road) -> None:
+    """There are many of a first and last name: whom we know need not be the one that is meant."""
+    [ana] = await of_new_company(road)
+    await ana.issue(f"nota de 82 pra Maria Aparecida Souza, cpf {MARIA}, aula de inglês")
+    question = await ana.say("nota de 90 pra maria souza, serviço: aula de inglês")
+    assert f"Maria Aparecida Souza, {MARIA}. É esse?" in question.text
+    assert (await road.session(ana))["cnpj"] is None
+    summary = await ana.press("Sim")
+    assert "Cliente: Maria Aparecida Souza" in summary.text
+    await ana.touch("Confirmar")
+    await ana.files()
+    assert f"CPF: {MARIA}" in (await ana.say("nota de 91 pra maria souza, serviço: aula de inglês")).text
+
+
+async def test_two_names_in_one_message_fill_nothing(road: Road) -> None:
+    """Which of them the note is for, only the person knows."""
+    [ana] = await of_new_company(road)
+    await ana.issue(f"nota de 155 pra {ZE}, serviço: panfleto")
+    await ana.issue(f"nota de 92 pra {CAFE}, revisão de texto")
+    question = await ana.say("paguei a gráfica pro café da esquina inventada, nota de 200 pra padaria do zé")
+    assert (await road.session(ana))["cnpj"] is None
+    assert {"PADARIA DO ZÉ LTDA", "CAFÉ DA ESQUINA INVENTA…"} <= {row.title for row in question.rows}
+
+
+async def test_one_word_for_an_answer_is_asked_about(road: Road) -> None:
+    """A client may be called like a word of every day."""
+    [ana] = await of_new_company(road)
+    await ana.issue(f"nota de 156 pra ACME, cnpj {ZE}, serviço: panfleto")
+    await ana.say("nota de 200, serviço: panfleto")
+    question = await ana.say("acme")
+    assert "É esse?" in question.text
+    assert (await road.session(ana))["cnpj"] is None
+    assert f"CNPJ: {ZE}" in (await ana.press("Sim")).text

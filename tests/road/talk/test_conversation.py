@@ -28,7 +28,7 @@ async def test_a_message_and_a_confirmation_become_one_invoice(road: Road) -> No
     [note] = await road.notes(ana)
     assert f"<nNFSe>{note.numero}</nNFSe>".encode() in xml
     assert f"NFS-e {note.numero} autorizada · R$ 1.500,00 · PADARIA DO ZÉ LTDA" in ana.answers
-    assert len(ana.answers) == 4  # summary, PDF, XML, the offer to repeat: nothing that Meta bills beyond need
+    assert len(ana.answers) == 3  # summary, PDF, XML: nothing that Meta bills beyond need
     session = await road.session(ana)
     assert (session["estado"], session["snapshot_reason"]) == ("aprovado", "webhook_success")
 
@@ -174,7 +174,7 @@ async def test_help_leaves_the_invoice_where_it_was(road: Road) -> None:
 
 
 async def test_every_turn_gets_exactly_one_message(road: Road) -> None:
-    """Whatever a person does, Meta is given one message for it, until the invoice brings its two files and an offer."""
+    """Whatever a person does, Meta is given one message for it, until the invoice brings its two files."""
     ana = await road.person()
     words = ["oi", "ajuda", "1500", "quê?", PADARIA, "na verdade é 1.800", "consultoria", "hmm", "obrigada", "ajuda"]
     for count, said in enumerate(words, 1):
@@ -185,7 +185,7 @@ async def test_every_turn_gets_exactly_one_message(road: Road) -> None:
     await ana.touch("Confirmar")
     await ana.files()
     await road.settled()
-    assert len(road.world.meta.outbound(ana.who)) == len(words) + 1 + 3
+    assert len(road.world.meta.outbound(ana.who)) == len(words) + 1 + 2
 
 
 async def test_short_messages_in_a_row_are_one_turn(road: Road) -> None:

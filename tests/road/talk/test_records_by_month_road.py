@@ -104,15 +104,20 @@ async def test_a_mei_is_told_how_much_is_left(road: Road) -> None:
 
 
 async def test_from_four_fifths_of_the_limit_each_note_tells_it(road: Road) -> None:
-    """Below it the news of a note says nothing of the limit; a total says it always."""
+    """In the caption of its PDF, no message more; below it that says nothing of the limit. A total says it always."""
     [ana] = await of_new_company(road)
     await issued(road, ana, "64000")
     assert not any("Limite do MEI" in text for text in ana.answers)
     await issued(road, ana, "1000")
     [told] = [text for text in ana.answers if "Limite do MEI" in text]
+    assert "autorizada · R$ 1.000,00" in told
+    assert len(ana.answers) == 2 * 3
     assert "R$ 65.000,00 de R$ 81.000,00 (80 %)" in told
     assert "Conto só as notas que a Prosa conhece" in told
     assert "R$ 65.000,00 de R$ 81.000,00 (80 %)" in (await ana.say("total do ano")).text
+    for valor in ("16001", "10"):  # the second one is told without another look
+        await issued(road, ana, valor)
+        assert any("já passam do limite do MEI" in text for text in ana.answers[-2:])
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,19 @@ async def test_a_button_of_another_revision_fills_nothing(road: Road) -> None:
     assert (stored["cnpj"], stored["descricao"]) == ("99000002000148", None)
 
 
+async def test_a_habit_that_changed_since_it_was_offered_fills_nothing(road: Road) -> None:
+    """A partner's notes made another one: the button takes only what its message named."""
+    ana, bia = await of_new_company(road, 2)
+    for _ in range(2):
+        await ana.issue(f"nota de 508 pra {ZE}, {SERVICE}")
+    await ana.say(f"nota pra {ZE}")
+    for _ in range(2):
+        await bia.issue(f"nota de 509 pra {ZE}, {SERVICE}")
+    await ana.press("Usar")
+    stored = await road.session(ana)
+    assert (stored["valor"], stored["descricao"]) == (None, None)
+
+
 async def test_another_service_and_another_company_are_offered_nothing(road: Road) -> None:
     """The habit is the company's with this client and this service."""
     [ana] = await of_new_company(road)

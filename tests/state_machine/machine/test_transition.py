@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from state_machine.invoice.fields import Campo
-from state_machine.machine.effects import Dispensar, Emitir, EnviarArquivo, GravarSnapshot, RetomarEnvio
+from state_machine.machine.effects import Dispensar, Emitir, EnviarArquivo, GravarSnapshot, Responder, RetomarEnvio
 from state_machine.machine.events import (
     EVENTOS,
     Abriu,
@@ -102,7 +102,7 @@ def test_an_authorised_note_brings_pdf_and_xml():
     assert (pdf.formato, xml.formato, pdf.nome) == ("pdf", "xml", "NFSe-1042.pdf")
     assert pdf.legenda == "NFS-e 1042 autorizada · R$ 1.500,00 · PADARIA DO ZÉ LTDA"
     assert xml.legenda is None
-    assert [botao.titulo for botao in resposta(decision).botoes] == ["Igual à última"]
+    assert not any(isinstance(e, Responder) for e in decision.efeitos)
 
 
 def test_a_rejection_says_why_and_what_to_mend():

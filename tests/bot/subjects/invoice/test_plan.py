@@ -12,6 +12,7 @@ from extractor.contract import Extraction, Intent
 from persistence.conversations.edits import Mudanca, Ouvida
 from state_machine.catalogue import messages
 from state_machine.catalogue import requests as pedidos
+from state_machine.catalogue.records import Emitidas
 from state_machine.invoice.fields import Campo, Candidate
 from state_machine.machine.diagram import example
 from state_machine.machine.events import (
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from datetime import date
 
-    from state_machine.catalogue.records import Emitida
     from state_machine.catalogue.requests import NotaListada
     from state_machine.invoice.known_clients import Cliente, Costume
     from state_machine.values.period import MesOuAno
@@ -86,7 +86,7 @@ class Remembered:
         *,
         numero: str | None = None,
         autorizadas: bool = True,
-        sessao_id: str | None = None,
+        emissao_id: int | None = None,
         documento: str | None = None,
         valem: bool = False,
     ) -> Sequence[NotaListada]:
@@ -101,9 +101,9 @@ class Remembered:
         """Nor is anything usual."""
         return None
 
-    async def issued(self, periodo: MesOuAno) -> Sequence[Emitida]:
+    async def issued(self, periodo: MesOuAno) -> Emitidas:
         """Nothing was issued in any month."""
-        return ()
+        return Emitidas()
 
     async def mei(self, hoje: date) -> Medidor | None:
         """The company is no MEI."""
@@ -210,7 +210,7 @@ async def test_what_was_sent_is_not_taken_up(estado: Estado) -> None:
 async def test_first_words_open_a_session() -> None:
     """Data or small talk from somebody new open one; help needs none."""
     assert await words(Remembered(), Intent.INFORMAR, VALOR) == Plano((Abriu(), Informou((VALOR,))))
-    assert await words(Remembered(), Intent.CONVERSA) == Plano((Abriu(), Conversou()))
+    assert await words(Remembered(), Intent.CONVERSA) == Plano((Abriu(), Conversou(messages.saudacao())))
     assert await words(Remembered(), Intent.AJUDA) == Plano(resposta=messages.ajuda())
 
 
