@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from state_machine.values.period import MesOuAno
 
 ALIKE = 2  # notes in a row that make a habit
-LONGEST_WAIT = timedelta(days=60)  # between a confirmation and the day on its note; people look after the rest
-CLOCKS_APART = timedelta(days=1)  # a note may have the day before its confirmation on it
+APART = timedelta(days=60)  # a confirmation and the day on its note, at most: an authority waits, or dates back
+
 
 # Statements are composed once: that costs more than running them.
 _STANDING = sa.and_(
@@ -120,8 +120,8 @@ def _bounds(empresa_id: int, periodo: MesOuAno) -> dict[str, object]:
     inicio, depois = (datetime.combine(dia, time(), SAO_PAULO) for dia in (periodo.inicio, periodo.depois))
     return {
         "b_empresa": empresa_id,
-        "b_desde": inicio - LONGEST_WAIT,
-        "b_ate": depois + CLOCKS_APART,
+        "b_desde": inicio - APART,
+        "b_ate": depois + APART,
         "b_periodo": periodo.prefixo,
     }
 

@@ -80,7 +80,7 @@ _NEWEST = (
 
 def _given(name: str, column: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
     """Return the condition that a column has the value of a parameter, where one is given."""
-    parameter = sa.bindparam(name, type_=column.type)
+    parameter = sa.cast(sa.bindparam(name), sa.BigInteger if isinstance(column.type, sa.BigInteger) else sa.Text)
     return sa.or_(parameter.is_(None), column == parameter)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from state_machine.machine.events import Evento
     from state_machine.machine.session import Sessao
 
-NAMES = 3  # of one turn that are looked up: comparing them with all clients takes milliseconds
+NAMES = 4  # of one turn that are looked up: comparing them with all clients takes milliseconds
 
 
 class ClientFinder:
@@ -52,8 +52,8 @@ class ClientFinder:
         if standing and standing.origem is not Origem.CADASTRO:
             return dito  # the person gave it: a name does not change it
         nomes = [c.trecho for c in dito.candidates if c.campo is Campo.NOME and c.confianca is not Confianca.DUVIDOSA]
-        if not nomes and standing is None:
-            nomes = [nome for escrita in dito.escritas for nome in recipients(escrita.texto)]
+        if standing is None:  # whoever else the words name may be the one that is meant
+            nomes += [nome for escrita in dito.escritas for nome in recipients(escrita.texto)]
         if not nomes:
             return dito
         found = await self._find(empresa_id, nomes)
@@ -68,7 +68,7 @@ class ClientFinder:
         """Return whom the names mean, and the first that means anybody; where they mean several, none is clear."""
         async with self._database.alone() as connection:
             known = await clients.of_company(connection, empresa_id)
-        found = [(trecho, find_client(trecho, known)) for trecho in map(until_number, nomes[:NAMES])]
+        found = [(trecho, find_client(trecho, known)) for trecho in dict.fromkeys(map(until_number, nomes[:NAMES]))]
         found = [(trecho, clientes) for trecho, clientes in found if clientes.possiveis]
         if not found:
             return None

@@ -99,7 +99,7 @@ async def test_a_mei_is_told_how_much_is_left(road: Road) -> None:
         entry = {"cnpj": cnpj, "razao_social": "ANA DESIGN ME", "data_inicio_atividade": f"{year}-10-20"}
         await register_cache.put(connection, cnpj, entry)
     proportional = (await ana.say("quanto falta pro limite do mei?")).text
-    assert "R$ 1.000,00 de R$ 20.250,00 (5 %). Ainda cabem R$ 19.250,00." in proportional
+    assert "R$ 1.000,00 de R$ 20.250,00 (4 %). Ainda cabem R$ 19.250,00." in proportional
     assert "proporcional a 3 meses" in proportional
 
 
