@@ -75,7 +75,7 @@ def sem_nota_para(nome: str) -> str:
 def nada_a_repetir() -> Mensagem:
     """Say that there is no invoice to make another one like it."""
     return Mensagem(
-        "Não tenho nota autorizada desta conversa para repetir, e não fiz nada. "
+        "Não achei nota desta conversa que esteja valendo, então não tenho qual repetir. "
         "Me manda o CNPJ ou CPF, o valor e o serviço."
     )
 

@@ -102,7 +102,7 @@ async def test_another_persons_note_is_not_repeated(road: Road) -> None:
     [button] = old.buttons
     await road.world.meta.user_button(bia.who, button.id, button.title, old.id)
     assert "então não repeti" in (await bia.expect()).text
-    assert "Não tenho nota autorizada desta conversa" in (await bia.say("igual à última")).text
+    assert "não tenho qual repetir" in (await bia.say("igual à última")).text
 
 
 async def test_two_clients_that_fit_are_a_list_of_their_notes(road: Road) -> None:
