@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from state_machine.catalogue.choices import LINHA_MAX, duvidosos
-from state_machine.catalogue.requests import mensagem
 from state_machine.invoice.draft import LEITURA_MAX
 from state_machine.invoice.summary import legivel
 from state_machine.machine.effects import Botao, Mensagem, Opcao
@@ -80,7 +79,7 @@ def nada_a_repetir() -> Mensagem:
     )
 
 
-def nao_repito(nota: NotaListada | None) -> Mensagem:
+def sem_repetir(nota: NotaListada | None) -> Mensagem:
     """Say why the invoice of a button is not repeated: it was cancelled, or is not of the company of now."""
     porque = f"A {_qual(nota)}, foi cancelada" if nota else "Aquela nota não é da empresa pela qual você emite agora"
     return Mensagem(f"{porque}, então não repeti. Para outra nota, me manda o CNPJ ou CPF, o valor e o serviço.")
@@ -88,7 +87,7 @@ def nao_repito(nota: NotaListada | None) -> Mensagem:
 
 def outra_aberta() -> Mensagem:
     """Say that the invoice at hand comes before a copy of another one."""
-    return mensagem("Antes de repetir outra nota, confirma esta que está aberta ou escreve _cancela_.", em_aberto=True)
+    return Mensagem("Antes de repetir outra nota, confirma esta que está aberta ou escreve _cancela_.")
 
 
 def igual_a(numero: str) -> str:

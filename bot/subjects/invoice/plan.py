@@ -218,8 +218,7 @@ async def _acted(resposta: ActAnswer, evento: Evento, memory: Memory, agora: dat
 async def _requested(pedido: Pedido, evento: Evento, memory: Memory, agora: datetime) -> Plano:
     """Answer a request beside whatever is open: the draft stays, and a later yes answers no summary any more."""
     if pedido.tipo is RequestKind.REPETIR:
-        como = memory_texts.outra_aberta() if begun(memory.ativa) else await repeated(memory, pedido.clientes)
-        return _opened(como, memory, evento)
+        return _opened(await repeated(memory, pedido.clientes), memory, evento)
     if pedido.tipo is RequestKind.RETOMAR:
         ultima, quando = await memory.latest() or (None, None)
         if memory.ativa:
@@ -240,10 +239,13 @@ async def _requested(pedido: Pedido, evento: Evento, memory: Memory, agora: date
 
 
 def _opened(como: Abriu | Mensagem, memory: Memory, evento: Evento | None = None) -> Plano:
-    """Open a draft like another invoice, with what was said to differ, or say why not."""
-    if isinstance(como, Abriu):
+    """Open a draft like another invoice, with what was said to differ, or say why not; one being made comes first."""
+    aberta = begun(memory.ativa)
+    if isinstance(como, Abriu) and not aberta:
         return Plano((como, evento) if isinstance(evento, Informou) else (como,), memory.ativa)
-    return Plano((PediuAjuda(como),), memory.ativa) if memory.ativa else Plano(resposta=como)
+    resposta = memory_texts.outra_aberta() if isinstance(como, Abriu) else como
+    resposta = replace(resposta, texto=pedidos.mensagem(resposta.texto, em_aberto=aberta).texto)
+    return Plano((PediuAjuda(resposta),), memory.ativa) if memory.ativa else Plano(resposta=resposta)
 
 
 async def _edited(edicao: Edicao, leitura: Extraction | None, memory: Memory, agora: datetime) -> Plano:
@@ -294,8 +296,7 @@ async def _pressed(toque: Toque, memory: Memory, agora: datetime) -> Plano:
         return await _requested(Pedido(RequestKind.ATENDENTE), Conversou(), memory, agora)
     ativa = memory.ativa
     if toque.acao == "repetir":
-        como = memory_texts.outra_aberta() if begun(ativa) else await repeated_note(memory, toque.sessao_id)
-        return _opened(como, memory)
+        return _opened(await repeated_note(memory, toque.sessao_id), memory)
     sessao = ativa if ativa and ativa.sessao_id == toque.sessao_id else await memory.load(toque.sessao_id)
     if sessao is None:  # not of this conversation: a forged or very old button
         return Plano((Conversou(),), ativa) if ativa else Plano(resposta=messages.nada_a_confirmar())

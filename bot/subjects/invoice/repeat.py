@@ -77,7 +77,7 @@ async def repeated_note(memory: Notes, emissao: str) -> Abriu | Mensagem:
     known = emissao.isascii() and emissao.isdigit() and len(emissao) <= LONGEST_ID
     notas = await memory.notes(1, emissao_id=int(emissao)) if known else ()
     nota = next(iter(notas), None)
-    return _opening(nota) if nota and not nota.cancelada else textos.nao_repito(nota)
+    return _opening(nota) if nota and not nota.cancelada else textos.sem_repetir(nota)
 
 
 def _opening(nota: NotaListada) -> Abriu:

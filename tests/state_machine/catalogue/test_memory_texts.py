@@ -48,7 +48,7 @@ def test_a_list_of_notes_fits_whatever_the_names(quantas):
 
 
 @pytest.mark.parametrize(
-    "mensagem", [textos.nada_a_repetir(), textos.nao_repito(None), textos.nao_repito(HOSTILE), textos.outra_aberta()]
+    "mensagem", [textos.nada_a_repetir(), textos.sem_repetir(None), textos.sem_repetir(HOSTILE), textos.outra_aberta()]
 )
 def test_every_answer_about_a_repetition_fits(mensagem):
     """Whatever the data."""
