@@ -1,17 +1,17 @@
-"""The extractors that may ask a model: rules first, a model for what they left; or, for evaluation, it alone."""
+"""The extractors that may ask a model: it is the third reader, after two that differ; or, for evaluation, alone."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
-from extractor.contract import Extraction, Intent
+from extractor.contract import Ato, Extraction, Intent
 from extractor.merge import merge
 from extractor.model.grounding import ground, intent_of
 from extractor.model.meter import Meter
 from extractor.model.openai_client import ModelClient
 from extractor.model.prompt import ask
-from extractor.two_readers import read_by_both as read_turn
+from extractor.two_readers import read_by_both
 from state_machine.invoice.field_table import obrigatorios
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from extractor.contract import Context
     from extractor.rules import RulesReading
     from state_machine.protocol.breaker import Breaker
+
+# Acts with which words that no rule read may hold data; any other act is told by the learned reader.
+MAY_HOLD_DATA: Final = frozenset({None, Ato.DADOS, Ato.CORRIGE})
 
 
 class _WithModel:
@@ -58,11 +61,11 @@ class _WithModel:
 
 
 class HybridExtractor(_WithModel):
-    """Rules first; the model only when a required field may hide in unread words, or no rule named the intent."""
+    """Two readers; the model only where its word may decide between them, or they read no part of what was said."""
 
     async def extract(self, texto: str, contexto: Context) -> Extraction:
-        """Read one turn; a server's failure costs at most the deadline and leaves the rules' reading."""
-        reading = read_turn(texto, contexto)
+        """Read one turn; a server's failure costs at most the deadline and leaves what the two readers made of it."""
+        reading = read_by_both(texto, contexto)
         if not needs_model(reading, contexto) or not await self._allowed(contexto):
             return reading.extraction
         question, meter = ask(reading.skeleton, contexto), Meter()
@@ -81,7 +84,7 @@ class ModelExtractor(_WithModel):
 
     async def extract(self, texto: str, contexto: Context) -> Extraction:
         """Read one turn by the model; nothing when it has no usable answer."""
-        reading = read_turn(texto, contexto)
+        reading = read_by_both(texto, contexto)
         question = ask(reading.skeleton, contexto)
         resposta = await self.client.propose(question)
         if resposta is None:
@@ -91,11 +94,13 @@ class ModelExtractor(_WithModel):
 
 
 def needs_model(reading: RulesReading, contexto: Context) -> bool:
-    """Say whether a model could add to what the rules read."""
-    if reading.unsure:
-        return True
+    """Say whether a model could settle what two readers differ about, or add what neither of them read."""
     extraction = reading.extraction
+    if reading.unsure:
+        return extraction.ato in MAY_HOLD_DATA
     if extraction.intent not in {Intent.INFORMAR, Intent.CORRIGIR}:
         return False
+    if reading.undecided is not None:
+        return True
     settled = {c.campo for c in extraction.candidates} | {d.campo for d in extraction.doubts} | set(contexto.conhecidos)
     return reading.unread and any(c not in settled for c in obrigatorios())

@@ -58,6 +58,7 @@ class RulesReading:
     limit: int  # plain index at which hostile text begins
     unsure: bool  # no rule named the intent
     unread: bool  # words of substance went into no field
+    undecided: Candidate | None = None  # an amount in doubt that a third reader's word makes certain
 
 
 def extract(texto: str, contexto: Context) -> Extraction:

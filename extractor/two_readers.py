@@ -13,6 +13,7 @@ from extractor.learned.proposal import proposal
 from extractor.learned.reader import learned_reader
 from extractor.learned.situation import situation
 from extractor.rules import read_turn
+from extractor.text.folding import MAX_CHARS
 from extractor.text.folding import read as fold
 from extractor.text.vocabulary import is_work
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo
@@ -37,6 +38,9 @@ FIRST_WORDS: Final = 3
 ALONE: Final = 3  # words of a message that is an amount and nothing else
 SERVICE: Final = 0.2  # words less sure than this are no service
 SURE_LABEL: Final = 0.7  # a label of a document, a date or the service that outweighs the rules
+# A model names the invoice's amount so many times as readily as another one that stands in the words: docs/adr/0039.
+THIRD: Final = 4
+DENIED_BY_NOBODY: Final = frozenset({Motivo.VARIOS, Motivo.DISCORDANCIA})  # any other doubt says why it is no amount
 # Acts in which an amount is only mentioned, unless it is very likely the invoice's.
 TALK: Final = frozenset(
     {
@@ -86,16 +90,22 @@ def read_by_both(texto: str, contexto: Context, reader: LearnedReader | None = N
     reader = reader or learned_reader()
     rules = read_turn(texto, contexto)
     learned = reader.read(texto, situation(contexto))
-    return replace(rules, extraction=agree(rules, learned, contexto, reader))
-
-
-def agree(rules: RulesReading, learned: LearnedReading, contexto: Context, reader: LearnedReader) -> Extraction:
-    """Join two readings of one turn: what both see stands, what one sees is asked, what is only mentioned is left."""
-    extraction, texto = rules.extraction, rules.skeleton.text.original
     weighed = sorted(
         ((reader.certainty(found.features), found) for found in evidence(rules, learned, contexto)),
         key=lambda pair: -pair[0],
     )
+    joined = agree(rules, learned, weighed, contexto)
+    return replace(rules, extraction=joined, undecided=_undecided(rules, joined, weighed, contexto))
+
+
+def agree(
+    rules: RulesReading, learned: LearnedReading, weighed: Sequence[tuple[float, Evidence]], contexto: Context
+) -> Extraction:
+    """Join two readings of one turn: what both see stands, what one sees is asked, what is only mentioned is left.
+
+    ``weighed`` is how sure each amount is (0 to 1), the surest first.
+    """
+    extraction, texto = rules.extraction, rules.skeleton.text.original
     valor, doubt = _amount(rules, learned, weighed, contexto)
     candidates = [c for c in extraction.candidates if c.campo is not Campo.VALOR and not _elsewhere(c, learned, texto)]
     service = next((c for c in candidates if c.campo is Campo.DESCRICAO), None)
@@ -145,6 +155,30 @@ def _amount(
     return None, _asked(taken.trecho if taken else trecho, readings)
 
 
+def _undecided(
+    rules: RulesReading, joined: Extraction, weighed: Sequence[tuple[float, Evidence]], contexto: Context
+) -> Candidate | None:
+    """Return the amount that is asked about, and would be as sure as any that both take if a third reader saw it too.
+
+    None where the rules took another one or say what it is instead, and none in the place of a validated one.
+    """
+    doubt = next((d for d in joined.doubts if d.campo is Campo.VALOR), None)
+    if doubt is None or doubt.conta or doubt.motivo not in DENIED_BY_NOBODY or Campo.VALOR in contexto.conhecidos:
+        return None
+    if not weighed:
+        return None
+    sure, best = weighed[0]
+    other = any(c.campo is Campo.VALOR and c.valor != best.valor for c in rules.extraction.candidates)
+    if other or sure < _with_third(BOTH if best.taken else CHOSEN):
+        return None
+    return Candidate(Campo.VALOR, best.valor, rules.skeleton.text.original[best.start : best.end])
+
+
+def _with_third(needed: float) -> float:
+    """Return how sure two readers must be of an amount (0 to 1) that a third one's word makes as sure as ``needed``."""
+    return needed / (needed + THIRD * (1 - needed))
+
+
 def _asked(trecho: str, readings: tuple[str, ...]) -> Doubt:
     motivo = Motivo.VARIOS if len(readings) > 1 else Motivo.DISCORDANCIA
     return Doubt(Campo.VALOR, motivo, trecho, leituras=readings)
@@ -177,7 +211,7 @@ def _description(read: Candidate | None, learned: LearnedReading, contexto: Cont
     """Return the service: what the other reader sees as one; the rules' words where they answer the question for it."""
     seen = [m for m in learned.of(Rotulo.SERVICO) if m.certeza >= SERVICE]
     if not seen:
-        answers = contexto.pendente is Campo.DESCRICAO and learned.ato not in TALK
+        answers = contexto.pendente is Campo.DESCRICAO and learned.ato not in TALK and len(texto) < MAX_CHARS
         ordered = learned.ato is Ato.DADOS and Campo.DESCRICAO not in contexto.conhecidos
         orders = ordered and (learned.certeza >= ORDER or (read is not None and _names_work(read.valor)))
         return read if answers or orders or _is_labelled(read, texto) else None

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def trace(antes: Sessao, depois: Sessao, evento: Evento) -> dict[str, Any]:
-    """Return what was read, and the draft if it changed: every revision of it can be shown again."""
+    """Return what was read, how often the open question was asked again, and the draft if it changed.
+
+    Every revision can be shown again, and a session that is loaded from its snapshot words its next question anew.
+    """
     kept: dict[str, Any] = {}
     match evento:
         case Informou():
@@ -33,6 +36,8 @@ def trace(antes: Sessao, depois: Sessao, evento: Evento) -> dict[str, Any]:
             kept["motivo"] = evento.motivo
         case _:
             pass
+    if depois.insistencias:
+        kept["insistencias"] = depois.insistencias
     if depois.rascunho != antes.rascunho or antes.versao == 0:
         kept["rascunho"] = dump_rascunho(depois.rascunho)
     return kept

@@ -25,8 +25,8 @@ FAST = "--fast"
 QUICK_ONES = ("-m", "not slow and not storm")  # tests/conftest.py says which are slow
 PROFILE = "PROSA_TEST_PROFILE"  # read by tests/nightly.py
 # Each process has servers of its own, and a file's tests stay together, in the order of tests/conftest.py. Most tests
-# wait for something, so two cores bear four processes; more have not been tried.
-SPREAD = ("--numprocesses=4", "--dist=loadfile", "--no-loadscope-reorder")
+# wait for something, so two cores bear five processes.
+SPREAD = ("--numprocesses=5", "--dist=loadfile", "--no-loadscope-reorder")
 QUICK_SECONDS = 900.0  # a check takes seconds, a first one of mypy on a busy machine minutes
 TESTS_SECONDS = 5_400.0  # measured: 13 min on two quiet cores, 30 min on busy ones
 NIGHT_SECONDS = 86_400.0  # the long sizes take hours

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from extractor.amounts.roles import roles_of
 from extractor.learned.features import act_features
 from extractor.learned.labels import Mencao, Rotulo
+from extractor.learned.reader import LONGEST, MOST_WORDS
 from extractor.learned.situation import situation
 from extractor.learned.words import cut
 from extractor.text.marks import Kind
@@ -31,7 +32,6 @@ LEVELS: Final = (0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99)
 NEAR: Final = 5  # words on each side that are seen with their place
 LEFT, RIGHT = 10, 8  # words that are seen without it
 COMPARED: Final = 8  # other amounts that sums and products are looked for among
-READ: Final = 1500  # characters, as by both readers
 MANY: Final = 40  # amounts: a list, of which none is taken for the invoice's
 
 
@@ -62,10 +62,13 @@ class _Amount:
 def evidence(reading: RulesReading, learned: LearnedReading, contexto: Context) -> list[Evidence]:
     """Return the evidence for each distinct amount, that of its best place; nothing for a message full of amounts."""
     texto = reading.skeleton.text.original
-    words = cut(texto, READ)
-    amounts = list(_amounts(reading))
-    if not words or len(amounts) > MANY:
+    words = cut(texto, LONGEST, MOST_WORDS)
+    marks = [m for m in reading.skeleton.marks if _is_amount(m)]
+    if not words or not 0 < len(marks) <= MANY:
         return []
+    amounts = list(_amounts(reading, marks))
+    if any(amount.start >= words[-1].end for amount in amounts):
+        return []  # of what is not read to its end nothing is taken
     whole = [*_of_message(words, reading, learned, contexto), f"valores={min(len({a.valor for a in amounts}), 5)}"]
     best: dict[str, tuple[float, Evidence]] = {}
     for amount in amounts:
@@ -88,12 +91,15 @@ def evidence(reading: RulesReading, learned: LearnedReading, contexto: Context) 
     return [found for _, found in best.values()]
 
 
-def _amounts(reading: RulesReading) -> Iterator[_Amount]:
+def _is_amount(mark: Mark) -> bool:
+    return mark.kind in {Kind.MONEY, Kind.NUMBER} and mark.amount is not None and 0 < mark.amount < LIMITE
+
+
+def _amounts(reading: RulesReading, marks: Iterable[Mark]) -> Iterator[_Amount]:
     skeleton, roles = reading.skeleton, roles_of(reading.skeleton)
-    for mark in skeleton.marks:
-        if mark.kind in {Kind.MONEY, Kind.NUMBER} and mark.amount is not None and 0 < mark.amount < LIMITE:
-            start, end = skeleton.text.starts[mark.start], skeleton.text.ends[mark.end - 1]
-            yield _Amount(mark, start, end, frozenset(roles.get(mark, ())))
+    for mark in marks:
+        start, end = skeleton.text.starts[mark.start], skeleton.text.ends[mark.end - 1]
+        yield _Amount(mark, start, end, frozenset(roles.get(mark, ())))
 
 
 def _view(reading: RulesReading, valor: str, verbatim: str) -> str:

@@ -23,6 +23,7 @@ WEIGHTS: Final = Path(__file__).parent / "weights"
 ROLES, ACTS, CERTAINTY = "papeis.crfsuite", "atos.crfsuite", "certeza.crfsuite"
 RIGHT, WRONG = "certo", "errado"
 LONGEST: Final = 1500  # characters that are read, as by the rules
+MOST_WORDS: Final = 200  # of these; the longest message that it learned from has 121
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ class LearnedReader:
 
     def read(self, texto: str, situacao: str) -> LearnedReading:
         """Read one message; ``situacao`` is what was said before it, as in the corpus: "inicio", "resumo" …"""
-        words = cut(texto, LONGEST)
+        words = cut(texto, LONGEST, MOST_WORDS)
         if not words:
             return LearnedReading(Ato.SOCIAL, 0.0, ())
         ato, certeza = self._act(words, situacao)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 TOKEN: Final = re.compile(r"\d+(?:[.,'’]\d+)*|[^\W\d_]+|\n|[^\w\s]|_")
@@ -45,10 +46,10 @@ class Word:
         return masked if len(masked) <= LONG_SHAPE else f"9x{len(masked)}"
 
 
-def cut(texto: str, limit: int | None = None) -> list[Word]:
-    """Return the words of the first ``limit`` characters, in order."""
+def cut(texto: str, limit: int | None = None, most: int | None = None) -> list[Word]:
+    """Return the words of the first ``limit`` characters in order, ``most`` of them at most."""
     plain = "".join(map(_plain, texto[:limit]))
-    return [Word(found.group(), found.start(), found.end()) for found in TOKEN.finditer(plain)]
+    return [Word(found.group(), found.start(), found.end()) for found in islice(TOKEN.finditer(plain), most)]
 
 
 def _plain(character: str) -> str:

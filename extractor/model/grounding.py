@@ -32,8 +32,8 @@ NEVER_A_PRICE: Final = frozenset(
         Role.RATE, Role.EITHER, Role.PLURAL, Role.STRAY,
     }
 )  # fmt: skip
-# A yes and the end of a conversation are read from exact words only, never proposed.
-PROPOSABLE: Final = frozenset(Intent) - {Intent.CONFIRMAR, Intent.CANCELAR}
+# A yes, and a no that gives a draft up, are read from exact words only, never proposed.
+PROPOSABLE: Final = frozenset(Intent) - {Intent.CONFIRMAR, Intent.NEGAR, Intent.CANCELAR}
 MAX_DESCRIPTION: Final = 200  # longer "spans" are the message itself
 
 

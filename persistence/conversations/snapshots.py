@@ -160,11 +160,20 @@ def _sessao(row: Row) -> Sessao:
         origem=row.origem,
         empresa_versao=row.empresa_versao,
         versao=row.versao,
+        insistencias=row.insistencias or 0,
     )
 
 
 _THIS = session_snapshot.c.conversa == sa.bindparam("_conversa")
-_SELECT = sa.select(session_snapshot, empresa.c.razao_social).join(empresa).where(_THIS)
+# The journal's newest step says how often the open question was asked; none of a release that did not write it.
+_ASKED = (
+    sa.select(transicoes.c.detalhe["insistencias"].as_integer())
+    .where(transicoes.c.sessao_id == session_snapshot.c.sessao_id)
+    .order_by(transicoes.c.id.desc())
+    .limit(sa.literal_column("1"))
+    .scalar_subquery()
+)
+_SELECT = sa.select(session_snapshot, empresa.c.razao_social, _ASKED.label("insistencias")).join(empresa).where(_THIS)
 _ACTIVE = _SELECT.where(session_snapshot.c.estado.in_(ESPERAM_USUARIO))
 _ONE = _SELECT.where(session_snapshot.c.sessao_id == sa.bindparam("_sessao"))
 _LATEST = _SELECT.order_by(session_snapshot.c.id.desc()).limit(1)

@@ -4,34 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from pydantic import SecretStr
 from stdnum.br import cnpj as check
 
-from bot.demo.world import COMPANY, demo_settings
-from bot.house import open_house
-from bot.process.run import serving
+from bot.demo.world import COMPANY
 from operations.company import add_company
+from proofs.connected import connected
 from proofs.dialogues.script import TAPS, Nota, fold, names
 from proofs.sandbox.meta.meta import MetaConfig
 from proofs.sandbox.meta.model import bsuid
 from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig
-from proofs.sandbox.world import World, WorldConfig
+from proofs.sandbox.world import WorldConfig
 from state_machine.invoice.draft import StatusCampo
 from state_machine.invoice.field_table import obrigatorios
 from state_machine.invoice.fields import Campo
 from state_machine.machine.states import ESPERAM_USUARIO, Estado
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from bot.settings import Settings
     from persistence.db.engine import Database
     from proofs.dialogues.script import Fala, Roteiro
     from proofs.sandbox.meta.model import Bubble, Button
+    from proofs.sandbox.world import World
 
 TOGETHER: Final = 12  # conversations at once: what two cores play without making each other wait
 TURN_SECONDS: Final = 90.0  # for everything that a line brings about; usual: below one
@@ -44,11 +43,8 @@ QUICK: Final = WorldConfig(
     ),  # the scripts know no names to answer with
     knows_all=True,
 )
-IMPATIENT: Final = {
+CHANGED: Final = {
     "openai_api_key": SecretStr(""),  # rules and learned reader: the same everywhere
-    "repeat_window_seconds": 0,
-    "debounce_seconds": 0.05,
-    "reconcile_ladder": (0.2, 0.5, 1.0),
     "person_answers_burst": 0,
 }
 FIELDS: Final = {
@@ -283,7 +279,8 @@ async def play(
     """Play all of them, ``together`` at once, on stores of the newest schema; returns them in their order."""
     slots = asyncio.Semaphore(together)
     batch = next(_batches)
-    async with _opened(settings, database_url, redis_url) as (world, database):
+    async with connected(settings, database_url, redis_url, QUICK, changes=CHANGED) as opened:
+        world, database = opened.world, opened.house.database
 
         async def one(number: int, roteiro: Roteiro, cnpj: str) -> Played:
             async with slots:
@@ -297,21 +294,3 @@ async def play(
             numbered = zip(roteiros, companies(roteiros, _FIRST_ROOT + batch), strict=False)
             tasks = [group.create_task(one(number, *each)) for number, each in enumerate(numbered)]
         return [task.result() for task in tasks]
-
-
-@asynccontextmanager
-async def _opened(settings: Settings, database_url: str, redis_url: str) -> AsyncIterator[tuple[World, Database]]:
-    async with AsyncExitStack() as stack:
-        world = await stack.enter_async_context(World(config=QUICK))
-        configured = demo_settings(settings, world, 0).model_copy(update=IMPATIENT)
-        house = await stack.enter_async_context(open_house(configured, database_url, redis_url))
-        world.connect(await stack.enter_async_context(serving(house.web_app(), "127.0.0.1", 0)))
-        stop = asyncio.Event()
-        work = asyncio.create_task(house.work(stop))
-
-        async def drain() -> None:
-            stop.set()
-            await work
-
-        stack.push_async_callback(drain)
-        yield world, house.database

@@ -31,8 +31,8 @@ class Sessao:
     ``revisao`` was shown, ``None`` when our last word was no summary; ``resumos`` how many different ones have been.
     ``igual`` is the invoice of the same content that this summary tells of: a yes to it means a second one.
     ``empresa_versao`` is the version of the company whose data ``revisao`` would be issued with, ``None`` in what
-    older versions of us stored. ``insistencias`` is how often the open question has been asked again; only the live
-    copy has it, and where that is lost the wordings begin anew.
+    older versions of us stored. ``insistencias`` is how often the open question has been asked again; the live
+    copy has it, and the journal.
     """
 
     sessao_id: str

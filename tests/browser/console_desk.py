@@ -31,10 +31,11 @@ if TYPE_CHECKING:
     from bot.demo.world import Demo
 
 WIDTHS = (360, 768, 1440)
-THEMES = ("light", "dark")
+HEIGHT = 900
 ASSETS = Path(__file__).resolve().parents[2] / "docs" / "assets"
 SENHA = "uma-senha-bem-comprida"
 Theme = Literal["light", "dark"]
+THEMES: tuple[Theme, ...] = ("light", "dark")
 SHOTS = {
     "console-sessao-light-1440.png",
     "console-sessao-dark-360.png",
@@ -53,6 +54,7 @@ class Desk:
     page: Page
     demo: Demo
     who: Enrolment
+    looks: tuple[tuple[int, Theme], ...]
     complaints: list[str] = field(default_factory=list)
 
     async def open(self, path: str) -> None:
@@ -114,32 +116,55 @@ class Desk:
         await self.page.get_by_role("button", name="Ver o que está guardado").click()
         await expect(self.page.get_by_role("heading", name="O que está guardado")).to_be_visible()
 
+    async def seen(self) -> AsyncIterator[tuple[int, Theme]]:
+        """Show the page in each of the widths and themes, then in the first of them again."""
+        for width, theme in self.looks:
+            await self._look(width, theme)
+            yield width, theme
+        await self._look(*self.looks[0])
+
+    async def _look(self, width: int, theme: Theme) -> None:
+        await self.page.set_viewport_size({"width": width, "height": HEIGHT})
+        await self.page.emulate_media(color_scheme=theme)
+
     async def check(self) -> None:
-        """Nothing overflows, and axe finds nothing."""
-        size = self.page.viewport_size
-        assert size is not None
-        assert await self.page.evaluate("document.documentElement.scrollWidth") <= size["width"], self.page.url
-        found = await Axe().run(self.page)
-        broken = [(v["id"], [node["html"][:120] for node in v["nodes"][:3]]) for v in found.response["violations"]]
-        assert broken == [], self.page.url
+        """At no width anything overflows, and in no theme axe finds anything."""
+        async for width, _ in self.seen():
+            assert await self.page.evaluate("document.documentElement.scrollWidth") <= width, self.page.url
+            found = await Axe().run(self.page)
+            broken = [(v["id"], [node["html"][:120] for node in v["nodes"][:3]]) for v in found.response["violations"]]
+            assert broken == [], self.page.url
+
+    async def shots(self, name: str, tmp_path: Path) -> None:
+        """Keep pictures: for the docs when asked, else only as proof that there is something to see."""
+        async for width, theme in self.seen():
+            picture = f"console-{name}-{theme}-{width}.png"
+            wanted = os.environ.get("PROSA_SCREENSHOTS") == "1" and picture in SHOTS
+            target = (ASSETS if wanted else tmp_path) / picture
+            await self.page.screenshot(path=target)
+            assert target.stat().st_size > 8_000
 
 
 @asynccontextmanager
 async def at_work(
-    browser: Browser, demo: Demo, width: int = 1440, theme: Theme = "light", *, scripts: bool = True
+    browser: Browser, demo: Demo, *widths: int, themes: tuple[Theme, ...] = ("light",), scripts: bool = True
 ) -> AsyncIterator[Desk]:
-    """Open a fresh profile of a fresh admin who is logged in."""
+    """Open a fresh profile of a fresh admin who is logged in; pages are checked at all ``widths`` in all ``themes``.
+
+    The first width and theme are those of the walk.
+    """
+    looks = tuple((width, theme) for width in widths or (WIDTHS[-1],) for theme in themes)
     known = Enrolment(f"pessoa{next(_names)}", SENHA, new_secret())
     await enrol(demo.house.database, vault_of(demo.house.settings), known.nome, Papel.ADMIN, known=known)
     profile = await browser.new_context(
-        viewport={"width": width, "height": 900},
-        color_scheme=theme,
+        viewport={"width": looks[0][0], "height": HEIGHT},
+        color_scheme=looks[0][1],
         locale="pt-BR",
         java_script_enabled=scripts,
     )
     profile.set_default_timeout(PATIENCE * 1000)
     page = await profile.new_page()
-    desk = Desk(page, demo, known)
+    desk = Desk(page, demo, known, looks)
     page.on("console", lambda said: desk.complaints.append(said.text) if said.type == "error" else None)
     page.on("pageerror", lambda error: desk.complaints.append(str(error)))
     if scripts:
@@ -253,11 +278,3 @@ async def newest_emission(demo: Demo) -> int:
 
 def _invoice() -> str:
     return FULL.replace("1500", str(next(_amounts)))
-
-
-async def shot(page: Page, name: str, tmp_path: Path) -> None:
-    """Keep a picture: for the docs when asked, else only as proof that there is something to see."""
-    wanted = os.environ.get("PROSA_SCREENSHOTS") == "1" and name in SHOTS
-    target = (ASSETS if wanted else tmp_path) / name
-    await page.screenshot(path=target)
-    assert target.stat().st_size > 8_000

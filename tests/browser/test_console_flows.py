@@ -21,16 +21,14 @@ if TYPE_CHECKING:
 
     from bot.demo.world import Demo
     from proofs.sandbox.meta.model import Bubble
-    from tests.browser.console_desk import Theme
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("width", WIDTHS)
-async def test_a_note_is_cancelled(browser: Browser, demo: Demo, width: int, theme: Theme) -> None:
+@pytest.mark.parametrize("widths", [WIDTHS[:1], WIDTHS[:0:-1]], ids=["phone", "wide"])
+async def test_a_note_is_cancelled(browser: Browser, demo: Demo, widths: tuple[int, ...]) -> None:
     """The authority gets the reason, the case says that the note is void, and the person is told."""
     sessao_id = await concluded(demo)
     newest = demo.world.meta.bubbles(USERS[0].wa_id)[-1].id
-    async with at_work(browser, demo, width, theme) as sara:
+    async with at_work(browser, demo, *widths, themes=THEMES) as sara:
         page = sara.page
         await sara.open(f"/sessoes/{sessao_id}")
         await page.get_by_test_id("acao-cancelar").click()

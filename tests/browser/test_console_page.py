@@ -13,7 +13,6 @@ from tests.browser.console_desk import (
     WIDTHS,
     at_work,
     say,
-    shot,
     some_refusal,
     some_session,
     stuck,
@@ -28,17 +27,15 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser
 
     from bot.demo.world import Demo
-    from tests.browser.console_desk import Theme
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("widths", [WIDTHS[:1], WIDTHS[:0:-1]], ids=["phone", "wide"])
 async def test_a_stuck_invoice_is_found_understood_and_moved(
-    browser: Browser, demo: Demo, width: int, theme: Theme, tmp_path: Path
+    browser: Browser, demo: Demo, widths: tuple[int, ...], tmp_path: Path
 ) -> None:
     """Log in, find by phone, understand, ask the gateway, resend, take over and hand back, reveal, see the audit."""
     sessao_id = await stuck(demo)
-    async with at_work(browser, demo, width, theme) as sara:
+    async with at_work(browser, demo, *widths, themes=THEMES) as sara:
         page = sara.page
         await expect(page.locator(f"[data-id='{sessao_id}']")).to_contain_text("resposta perdida")
         await sara.check()
@@ -50,7 +47,7 @@ async def test_a_stuck_invoice_is_found_understood_and_moved(
         await expect(page.get_by_test_id("por-que")).to_contain_text("A resposta do gateway se perdeu")
         await expect(page.get_by_test_id("telefone")).to_have_text("+55 11 •••••-4321")
         await sara.check()
-        await shot(page, f"console-sessao-{theme}-{width}.png", tmp_path)
+        await sara.shots("sessao", tmp_path)
         await page.get_by_test_id("acao-consultar").click()
         await expect(page.get_by_test_id("consequencia")).to_contain_text("Não emite outra nota")
         await sara.check()
@@ -65,7 +62,7 @@ async def test_a_stuck_invoice_is_found_understood_and_moved(
         words = f"Demorou, mas saiu: {sessao_id}. Tudo certo por aí?"
         await sara.write(words)
         await demo.world.meta.wait_for(USERS[0].wa_id, lambda b: words in b.text, PATIENCE)
-        await shot(page, f"console-assumida-{theme}-{width}.png", tmp_path)
+        await sara.shots("assumida", tmp_path)
         await page.get_by_test_id("devolver").click()
         await expect(page.get_by_test_id("feito")).to_have_text("A Prosa voltou a atender.")
         await until(demo, "SELECT atendente_id IS NULL FROM conversas WHERE wa_id = $1", USERS[0].wa_id)
@@ -84,25 +81,20 @@ async def test_a_stuck_invoice_is_found_understood_and_moved(
     demo.world.plugnotas.faults.clear()
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("width", WIDTHS)
-async def test_every_page_fits_and_is_accessible(
-    browser: Browser, demo: Demo, width: int, theme: Theme, tmp_path: Path
-) -> None:
+@pytest.mark.timeout(600)  # twenty pages in six looks
+async def test_every_page_fits_and_is_accessible(browser: Browser, demo: Demo, tmp_path: Path) -> None:
     """At every width, in both themes, no page overflows, complains, or breaks a rule of WCAG that axe knows."""
-    await say(demo, "oi, quero uma nota", "não está ligado", user=2) if width == WIDTHS[
-        0
-    ] and theme == "light" else None
+    await say(demo, "oi, quero uma nota", "não está ligado", user=2)
     sessao_id, refused = await some_session(demo), await some_refusal(demo)
     await warnings(demo)
-    async with at_work(browser, demo, width, theme) as sara:
+    async with at_work(browser, demo, *WIDTHS[::-1], themes=THEMES) as sara:
         lists = ("", "?ver=todas", "?ver=desconhecidas", "?ver=quarentena", "?ver=todas&estado=erro")
         pages = ("/busca", "/falhas", "/painel", "/saude", "/auditoria", "/senha", "/nada")
         for path in (*lists, *pages, f"/sessoes/{sessao_id}/snapshot", f"/sessoes/{sessao_id}/acoes/anotar"):
             await sara.open(path)
             await sara.check()
             if name := {"?ver=todas": "fila", "/painel": "painel", "/saude": "saude"}.get(path):
-                await shot(sara.page, f"console-{name}-{theme}-{width}.png", tmp_path)
+                await sara.shots(name, tmp_path)
         await sara.page.get_by_test_id("busca").fill("529.982.247-25")
         await sara.page.keyboard.press("Enter")
         await expect(sara.page.get_by_role("heading", name="Não encontrei nada")).to_be_visible()
@@ -111,7 +103,7 @@ async def test_every_page_fits_and_is_accessible(
         await sara.open("/falhas")
         await sara.page.get_by_test_id("abrir-grupo").first.click()
         await expect(sara.page.get_by_test_id("plano").filter(has_text=refused)).to_be_visible()
-        await shot(sara.page, f"console-grupo-{theme}-{width}.png", tmp_path)
+        await sara.shots("grupo", tmp_path)
         await sara.check()
         await sara.keep_view("?ver=todas&estado=rejeitado", "Recusadas-que-ninguém-olhou-esta-semana")
         await sara.page.get_by_test_id("filtros").click()

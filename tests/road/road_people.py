@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
-from bot.demo.world import COMPANY, demo_settings
-from bot.house import open_house
-from bot.process.run import serving
+from bot.demo.world import COMPANY
 from bot.settings import Settings
 from gateway.registry import REGISTRY
 from operations.company import add_company
+from proofs.connected import connected
 from proofs.sandbox.meta.meta import MetaConfig
 from proofs.sandbox.meta.model import bsuid
 from proofs.sandbox.plugnotas.model import ISSUED
 from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig
-from proofs.sandbox.world import World, WorldConfig
+from proofs.sandbox.world import WorldConfig
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from persistence.db.engine import Database
     from proofs.sandbox.meta.model import Bubble
     from proofs.sandbox.plugnotas.model import Note
+    from proofs.sandbox.world import World
 
 PADARIA = "12.345.678/0001-95"  # known to the simulated register
 FULL = f"faz uma nota de 1500 pra {PADARIA}, consultoria de marketing"
@@ -38,7 +38,6 @@ QUICK = WorldConfig(
     meta=MetaConfig(status_delay=0.005),
     plugnotas=PlugNotasConfig(processing=0.05, rendering=0.0),
 )
-IMPATIENT = {"repeat_window_seconds": 0, "debounce_seconds": 0.05, "reconcile_ladder": (0.2, 0.5, 1.0)}
 
 _lines = itertools.count(80_000_000)
 _amounts = itertools.count(3001)
@@ -221,20 +220,6 @@ async def open_road(
     ``between`` puts something between both, and returns the settings that lead through it; ``registry`` has the
     channels that the house knows.
     """
-    async with AsyncExitStack() as stack:
-        world = await stack.enter_async_context(World(config=config))
-        if between is not None:
-            changes |= await between(world)
-        settings = demo_settings(Settings(), world, 0).model_copy(update={**IMPATIENT, **changes})
-        house = await stack.enter_async_context(open_house(settings, database_url, redis_url, registry=registry))
-        address = await stack.enter_async_context(serving(house.web_app(), "127.0.0.1", 0))
-        world.connect(address)
-        stop = asyncio.Event()
-        work = asyncio.create_task(house.work(stop))
-
-        async def drain() -> None:
-            stop.set()
-            await work
-
-        stack.push_async_callback(drain)
-        yield Road(world, house.database, house, address)
+    around = connected(Settings(), database_url, redis_url, config, between=between, registry=registry, changes=changes)
+    async with around as opened:
+        yield Road(opened.world, opened.house.database, opened.house, opened.address)

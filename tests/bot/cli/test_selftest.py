@@ -49,7 +49,7 @@ def test_an_installed_package_says_that_tests_need_a_clone(
 @pytest.mark.parametrize(
     ("args", "steps", "tests"),
     [
-        ([], 5, ["--numprocesses=4", "--dist=loadfile", "--no-loadscope-reorder"]),
+        ([], 5, ["--numprocesses=5", "--dist=loadfile", "--no-loadscope-reorder"]),
         (["--nightly"], 6, []),
         (["--fast"], 5, [*selftest.SPREAD, "-m", "not slow and not storm"]),
         (["--fast", "tests/extractor"], 1, ["tests/extractor", *selftest.SPREAD, "-m", "not slow and not storm"]),

@@ -1,16 +1,20 @@
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from datetime import date
 
 import pytest
 
+from extractor import two_readers
 from extractor.contract import Context, Intent, Uso
 from extractor.hybrid import HybridExtractor, ModelExtractor
+from extractor.learned.reader import LearnedReader
 from extractor.two_readers import read_by_both
 from proofs.sandbox.model import ModelSimulator, Reply
-from state_machine.invoice.fields import Campo, Motivo, Origem
+from state_machine.invoice.fields import Campo, Confianca, Origem
 
+BUSY = 4.0  # seconds: what a machine under load may add
 NOTHING = dict.fromkeys(("documento", "valor", "descricao", "nome", "email", "competencia", "data"))
 
 
@@ -31,13 +35,36 @@ async def hybrid(server):
 
 
 UNREAD = "500 reais, aquele lance maneiro lá que você me indicou"
+ORDER = "nota de R$ 1.500,00 pra 11.222.333/0001-81, consultoria"
+TWO = "valor 500, mês passado 300, consultoria pra 11.222.333/0001-81"
+TALK = "olha só que dia lindo pra caminhar no parque"
 
 
-@pytest.mark.parametrize(
-    "text", ["nota de R$ 1.500,00 pra 11.222.333/0001-81, consultoria", "bom dia!", "ajuda", "👍", "cancela"]
-)
-async def test_what_the_rules_read_whole_never_leaves(server, hybrid, fresh, text):
-    """A complete order, a greeting, a command or a yes asks no model."""
+@pytest.fixture
+def sure(monkeypatch):
+    """Make the two readers so sure (0 to 1) that an amount is the invoice's, whatever the weights say."""
+
+    def of(certainty):
+        monkeypatch.setattr(LearnedReader, "certainty", lambda _reader, _features: certainty)
+
+    return of
+
+
+@pytest.fixture
+def no_act(monkeypatch):
+    """Let the learned reader be sure of no speech act."""
+    monkeypatch.setattr(two_readers, "ACT", 1.1)
+
+
+def amount(extraction):
+    """The amount that stands with who read it, or the readings that are asked about."""
+    found = [(c.valor, c.origem) for c in extraction.candidates if c.campo is Campo.VALOR]
+    return found or [d.leituras for d in extraction.doubts if d.campo is Campo.VALOR]
+
+
+@pytest.mark.parametrize("text", [ORDER, "bom dia!", "ajuda", "👍", "cancela", "tô perdidinho aqui nesse negócio"])
+async def test_what_two_readers_agree_on_never_leaves(server, hybrid, fresh, text):
+    """A complete order, a greeting, a command, a yes, and talk that the learned reader knows as such ask no model."""
     assert await hybrid.extract(text, fresh) == read_by_both(text, fresh).extraction
     assert server.asked == []
 
@@ -83,34 +110,132 @@ async def test_a_span_the_user_did_not_type_does_not_exist(server, hybrid, fresh
     assert extraction.doubts == ()
 
 
-async def test_disagreement_about_money_is_asked(server, hybrid, fresh):
-    """Rules and model reading different amounts leave a question, no amount."""
-    server.say(answer(valor="300"))
-    extraction = await hybrid.extract("valor 500, mês passado 300, aquele lance que você sabe", fresh)
-    assert Campo.VALOR not in {c.campo for c in extraction.candidates}
-    assert Campo.VALOR in {d.campo for d in extraction.doubts}
+async def test_a_third_word_makes_an_amount_certain(server, hybrid, fresh, sure):
+    """Two readers are not quite sure of an amount, the model names it: one question to it, none to the person."""
+    sure(0.8)
+    assert amount(read_by_both(ORDER, fresh).extraction) == [("1500.00",)]
+    server.say(answer(valor="R$ 1.500,00"))
+    extraction = await hybrid.extract(ORDER, fresh)
+    assert amount(extraction) == [("1500.00", Origem.MODELO)]
+    assert {c.confianca for c in extraction.candidates if c.campo is Campo.VALOR} == {Confianca.PROVAVEL}
+    assert (extraction.doubts, len(server.asked)) == ((), 1)
 
 
-async def test_the_model_lifts_no_doubt(server, hybrid, fresh):
-    """Where the rules ask because of instalments, a model that picks one number changes nothing."""
-    text = "3x de 500 daquele lance que te falei"
-    server.say(answer(valor="500"))
+async def test_an_amount_that_the_rules_left_among_others_needs_more(server, hybrid, fresh, sure):
+    """Where the rules took none of two, the readers must be surer before a third word counts."""
+    server.answer_with(lambda _: Reply(answer(valor="500")))
+    sure(0.8)
+    assert amount(await hybrid.extract(TWO, fresh)) == [("500.00", "300.00")]
+    assert server.asked == []
+    sure(0.9)
+    assert amount(await hybrid.extract(TWO, fresh)) == [("500.00", Origem.MODELO)]
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "certainty"),
+    [
+        (ORDER, 0.6),  # three readers would be less sure than two that agree
+        ("uns 800 pra 11.222.333/0001-81, consultoria", 0.94),
+        ("500 ou 600 pra 11.222.333/0001-81, consultoria", 0.94),
+        ("3x de 500 pra 11.222.333/0001-81, consultoria", 0.94),
+        ("15 aulas de 70 pra 11.222.333/0001-81, aula de violão", 0.94),
+        ("era 1000 mas fechamos por 900 pra 11.222.333/0001-81, consultoria", 0.94),  # the readers take another each
+    ],
+)
+async def test_what_no_third_word_can_settle_is_asked_of_the_person_alone(server, hybrid, fresh, sure, text, certainty):
+    """The rules say why it is no amount, or take another one, or nobody is sure: no model is asked."""
+    sure(certainty)
     extraction = await hybrid.extract(text, fresh)
-    assert {d.campo: d.motivo for d in extraction.doubts} == {Campo.VALOR: Motivo.PARCELADO}
-    assert Campo.VALOR not in {c.campo for c in extraction.candidates}
+    assert Campo.VALOR in {d.campo for d in extraction.doubts}
+    assert extraction == read_by_both(text, fresh).extraction
+    assert server.asked == []
 
 
-@pytest.mark.parametrize("intent", ["confirmar", "cancelar"])
-async def test_the_model_neither_confirms_nor_cancels(server, hybrid, summary, intent):
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Reply(answer()),
+        Reply(answer(valor="R$ 1.500,01")),
+        Reply(answer(valor="mil")),
+        Reply(answer("cancelar")),
+        Reply("não sei"),
+        Reply(shape="refusal"),
+        Reply(shape="html"),
+        Reply(status=500),
+        Reply(shape="drip", seconds=0.5),
+        Reply(shape="hang", seconds=5),
+    ],
+    ids=str,
+)
+async def test_without_a_third_word_the_person_is_asked_as_ever(server, fresh, sure, reply):
+    """Silence, an error, nonsense, or an amount that nobody wrote leave the question with its buttons, in time."""
+    sure(0.8)
+    server.answer_with(lambda _: reply)
+    async with HybridExtractor(api_key="k", base_url=f"{server.url}/v1", model="m", deadline=1) as hybrid:
+        started = time.perf_counter()
+        extraction = await hybrid.extract(ORDER, fresh)
+        assert time.perf_counter() - started < 1 + BUSY
+    both = read_by_both(ORDER, fresh).extraction
+    assert (extraction.candidates, extraction.doubts, extraction.intent) == (
+        both.candidates,
+        both.doubts,
+        both.intent,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "span", "readings"),
+    [
+        ("3x de 500 daquele lance que te falei", "500", ("1500.00",)),  # asked for the service, and it says more
+        (TWO, "300", ("500.00", "300.00")),
+    ],
+)
+async def test_the_model_lifts_no_doubt(server, hybrid, fresh, sure, text, span, readings):
+    """What the rules explain, and a reading that is not the likeliest, stay a question whatever a model picks."""
+    sure(0.9)
+    server.say(answer(valor=span))
+    assert amount(await hybrid.extract(text, fresh)) == [readings]
+    assert len(server.asked) == 1
+
+
+async def test_disagreement_about_money_is_asked(server, hybrid, fresh, sure):
+    """The model reading another amount than both readers leaves a question with the two, no amount."""
+    sure(0.99)
+    server.say(answer(valor="300"))
+    extraction = await hybrid.extract("fechamos por 900, 300 de material, aquele lance que você sabe", fresh)
+    assert amount(extraction) == [("900.00", "300.00")]
+
+
+async def test_an_amount_that_only_the_model_sees_is_asked(server, hybrid, fresh, sure, no_act):
+    """It stands in the words, and no other reader took it for the invoice's: the person says whether it is."""
+    sure(0.05)
+    text = "aquele lance maneiro do galpão que você me indicou, o das 350 lá"
+    assert amount(read_by_both(text, fresh).extraction) == []
+    server.say(answer(valor="350"))
+    extraction = await hybrid.extract(text, fresh)
+    assert (amount(extraction), extraction.intent) == ([("350.00",)], Intent.INFORMAR)
+
+
+async def test_a_date_that_only_the_model_takes_dates_no_service(server, hybrid, fresh):
+    """The rules see every date that it may name; the day on which a bill is due is none of the service's."""
+    server.say(answer(data="05/12/2026", competencia="05/12/2026"))
+    extraction = await hybrid.extract(f"{UNREAD}, vence 05/12/2026", fresh)
+    assert server.asked
+    assert not {c.campo for c in extraction.candidates} & {Campo.DATA, Campo.COMPETENCIA}
+
+
+@pytest.mark.parametrize("intent", ["confirmar", "cancelar", "negar"])
+async def test_the_model_neither_confirms_nor_cancels(server, hybrid, summary, intent, no_act):
     """A yes and an end are read from exact words; a model's proposal of either is ignored."""
     server.say(answer(intent))
-    extraction = await hybrid.extract("olha só que dia lindo pra caminhar no parque", summary)
+    extraction = await hybrid.extract(TALK, summary)
     assert server.asked
-    assert extraction.intent not in {Intent.CONFIRMAR, Intent.CANCELAR}
+    assert extraction.intent is Intent.CONVERSA
 
 
-async def test_the_model_names_an_intent_no_rule_knew(server, hybrid, fresh):
-    """An intent is proposed only where the rules had none."""
+async def test_the_model_names_an_intent_no_rule_knew(server, hybrid, fresh, no_act):
+    """An intent is proposed only where neither reader names an act."""
     server.say(answer("ajuda"))
     extraction = await hybrid.extract("tô perdidinho aqui nesse negócio", fresh)
     assert extraction.intent is Intent.AJUDA
@@ -125,12 +250,20 @@ async def test_a_failing_model_leaves_the_rules_reading(server, hybrid, fresh, r
     assert await hybrid.extract(UNREAD, fresh) == read_by_both(UNREAD, fresh).extraction
 
 
-async def test_known_values_are_not_replaced_by_a_model(server, hybrid):
+async def test_known_values_are_not_replaced_by_a_model(server, hybrid, no_act):
     """What was validated is replaced by the user's clear words only."""
     known = Context(hoje=date(2026, 11, 21), conhecidos={Campo.DOCUMENTO: "11222333000181", Campo.VALOR: "500.00"})
     server.say(answer(documento="[DOC1]", valor="800", descricao="lance maneiro"))
     extraction = await hybrid.extract("olha aquele lance maneiro que você me indicou", known)
+    assert server.asked
     assert {c.campo for c in extraction.candidates} <= {Campo.DESCRICAO}
+
+
+async def test_an_amount_in_the_place_of_a_known_one_is_the_persons_to_choose(server, hybrid, summary, sure):
+    """Two readers that are not quite sure of a correction: no third word replaces what stands."""
+    sure(0.8)
+    extraction = await hybrid.extract("o valor é 1.800", summary)
+    assert (amount(extraction), server.asked) == ([("1800.00",)], [])
 
 
 async def test_the_model_alone_is_grounded_too(server, fresh):
@@ -147,9 +280,10 @@ async def test_the_model_alone_is_grounded_too(server, fresh):
         assert (await alone.extract("oi", fresh)).candidates == ()
 
 
-async def test_beyond_its_budget_a_conversation_has_rules_alone(server, fresh):
-    """A question that the budget refuses is never asked, and the rules' reading stands; the budget knows for whom."""
+async def test_beyond_its_budget_a_conversation_has_two_readers(server, fresh, sure):
+    """A question that the budget refuses is never asked, and their reading stands; the budget knows for whom."""
     asked = []
+    sure(0.8)
 
     async def may_ask(conversa):
         asked.append(conversa)
@@ -158,5 +292,6 @@ async def test_beyond_its_budget_a_conversation_has_rules_alone(server, fresh):
     async with HybridExtractor(api_key="k", base_url=f"{server.url}/v1", model="m", may_ask=may_ask) as hybrid:
         contexto = replace(fresh, conversa="de ana")
         assert await hybrid.extract(UNREAD, contexto) == read_by_both(UNREAD, contexto).extraction
+        assert await hybrid.extract(ORDER, contexto) == read_by_both(ORDER, contexto).extraction
         assert await hybrid.extract("bom dia!", contexto) == read_by_both("bom dia!", contexto).extraction
-    assert (server.asked, asked) == ([], ["de ana"])
+    assert (server.asked, asked) == ([], ["de ana", "de ana"])

@@ -10,10 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from extractor.hybrid import HybridExtractor
+from extractor.learned.reader import LearnedReader
 from extractor.model.grounding import ground
 from extractor.model.openai_client import Mode, ModelClient
 from extractor.model.prompt import Resposta, ask
 from extractor.rules import read_turn
+from extractor.two_readers import read_by_both
+from state_machine.invoice.fields import Campo
 
 HAS_WHEEL = (sys.platform, platform.machine()) == ("linux", "x86_64")  # the only one that the locks name a wheel for
 if HAS_WHEEL:
@@ -54,6 +58,20 @@ async def test_a_real_server_honours_the_schema_and_its_inventions_are_dropped(a
     assert client.mode is Mode.JSON_SCHEMA
     assert ground(answer, question, reading, fresh) == ()
     await client.aclose()
+
+
+async def test_a_real_server_is_the_third_reader(address, fresh, monkeypatch):
+    """Asked once where two are not sure, never where they are; it upholds the amount, or leaves the question."""
+    order = "nota de R$ 1.500,00 pra 11.222.333/0001-81, consultoria"
+    async with HybridExtractor(api_key=None, base_url=address, model="smollm2", deadline=800) as hybrid:
+        assert (await hybrid.extract(order, fresh)).uso is None
+        monkeypatch.setattr(LearnedReader, "certainty", lambda _reader, _features: 0.8)
+        extraction = await hybrid.extract(order, fresh)
+    assert extraction.uso is not None
+    assert extraction.uso.chamadas == 1
+    both = read_by_both(order, fresh).extraction
+    stands = {c.valor for c in extraction.candidates if c.campo is Campo.VALOR}
+    assert stands == {"1500.00"} if not extraction.doubts else extraction.doubts == both.doubts
 
 
 async def test_a_real_server_is_not_waited_for_beyond_the_deadline(address, fresh):

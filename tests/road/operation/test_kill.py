@@ -215,7 +215,7 @@ async def test_killed_while_cancelling(stage: Stage, moment: Moment, refused: bo
     async def revive() -> None:
         await struck.wait()
         await prosa.ended()
-        await stage.leases_run_out(*LEASES[:3])
+        await stage.leases_run_out(*LEASES[:4])
         await stage.start()
 
     hush = ledger.listen(look)

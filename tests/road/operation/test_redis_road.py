@@ -31,6 +31,19 @@ async def test_a_flush_in_mid_conversation_loses_nothing(road: Road) -> None:
     assert len(await road.sessions(ana)) == 1
 
 
+async def test_a_flush_does_not_repeat_a_question(road: Road) -> None:
+    """How often it was asked is in the journal: the second wording is followed by the third."""
+    ana = await road.person()
+    await ana.say("nota de 1500 pra fulano")
+    answers = []
+    for _ in range(4):
+        await road.house.redis.flushall()
+        answers.append((await ana.say("oi")).text)
+    assert "Ainda faltam" in answers[0]
+    assert "Para fazer a nota, preciso de" in answers[1]
+    assert not any("Repetindo" in answer for answer in answers)
+
+
 async def test_the_live_session_lives_for_an_hour_from_the_last_word(road: Road) -> None:
     """The copy in Redis has the session's TTL, renewed by every turn, and is gone once nobody is waited for."""
     ana = await road.person()
