@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import structlog
@@ -12,6 +13,7 @@ from bot.budgets import Limits
 from gateway.lines import CallKind, Lines
 from persistence.people.retention import Prazos
 from state_machine.protocol.retry import Politica, Retentativas
+from state_machine.values.yearly_limit import LimitesMei
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,6 +89,11 @@ def limits_of(settings: Settings) -> Limits:
         model_per_person=settings.model_calls_per_person_day,
         model_per_day=settings.model_calls_per_day,
     )
+
+
+def limites_mei_of(settings: Settings) -> LimitesMei:
+    """Return what a MEI may earn in a year."""
+    return LimitesMei(Decimal(settings.mei_limit), Decimal(settings.mei_transport_limit))
 
 
 def prazos_of(settings: Settings) -> Prazos:

@@ -87,6 +87,8 @@ class Settings(BaseSettings):
 
     session_ttl_seconds: int = Field(default=3600, gt=0)
     repeat_window_seconds: int = Field(default=86400, ge=0)  # after an equal one was issued; 0: only while it is open
+    mei_limit: int = Field(default=81000, gt=0)  # R$ a year; LC 123/2006, art. 18-A, § 1º
+    mei_transport_limit: int = Field(default=251600, gt=0)  # R$ a year; LC 123/2006, art. 18-F
     debounce_seconds: float = Field(default=1.0, ge=0)
     reconcile_ladder: Annotated[tuple[float, ...], NoDecode] = Field(default=(2, 10, 30, 120, 300, 900, 3600))
     slow_notice_seconds: float = Field(default=30.0, gt=0)  # "typing…" dies after 25 s: then people want a word

@@ -42,6 +42,7 @@ class CompanyForm:
     ``serie_rps`` lets Prosa number the RPS in that series, from ``primeiro_rps`` on; an empty one gives the numbers
     back to the gateway.
 
+    ``mei_transporte`` says whether a MEI's yearly limit is that of transport.
     What is left out keeps the value that is stored, or takes the default if the company is new.
     """
 
@@ -56,6 +57,7 @@ class CompanyForm:
     aliquota: str | None = None
     serie_rps: str | None = None
     primeiro_rps: int | None = None
+    mei_transporte: bool | None = None
 
 
 def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
@@ -97,6 +99,7 @@ def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
         "cnae": cnae,
         "aliquota": _rate(form.aliquota),
         "primeiro_rps": form.primeiro_rps,
+        "mei_transporte": form.mei_transporte,
     }
     said = {name: value for name, value in columns.items() if value is not None}
     return said if form.serie_rps is None else {**said, "serie_rps": form.serie_rps or None}, phones

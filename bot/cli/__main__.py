@@ -134,6 +134,13 @@ def empresa_add(
         str | None, typer.Option(help="A Prosa numera os RPS nesta série; vazia: o gateway numera (padrão).")
     ] = None,
     primeiro_rps: Annotated[int | None, typer.Option(help="Primeiro RPS de uma série nova (padrão 1).")] = None,
+    mei_transporte: Annotated[
+        bool | None,
+        typer.Option(
+            "--mei-transporte/--mei-geral",
+            help="O MEI é de transporte de carga (caminhoneiro), com limite anual próprio, ou não é (padrão).",
+        ),
+    ] = None,
 ) -> None:
     """Cadastra uma empresa e quem pode emitir por ela; rodar de novo atualiza o que for dito."""
     settings = _settings(quiet=True)
@@ -155,6 +162,7 @@ def empresa_add(
             aliquota,
             serie_rps,
             primeiro_rps,
+            mei_transporte,
         )
         database = await Database.open(storage.database_url, size=1)
         try:

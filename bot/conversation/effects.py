@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from bot.conversation.customers import remembered
 from bot.conversation.rps import Numbers
+from extractor.fields.clients import nickname, until_number
 from gateway.port import InvoiceIntent, Prestador, Tomador
 from gateway.registry import UnknownChannelError
 from persistence.fiscal import attempts, intents
 from persistence.fiscal.intents import NovaEmissao, integration_id
 from persistence.people import channels as company_channels
+from persistence.people import clients
 from persistence.queue import outbox
 from persistence.versions import AnotherVersionError
-from state_machine.invoice.fields import Campo
+from state_machine.invoice.fields import Campo, Origem
 from state_machine.machine.effects import (
     Dispensar,
     Efeito,
@@ -144,6 +146,8 @@ class Hands:
         intent = _intent(sessao, emitir, empresa, agora, cadastro.endereco if cadastro else None, rps)
         chave = str(gateway.key_for(intent))
         tomador_id = await intents.upsert_tomador(connection, empresa.id, _customer(intent.tomador, cadastro))
+        if apelido := _nickname(sessao.rascunho):
+            clients.remember(connection, empresa.id, apelido, intent.tomador.documento, sessao.conversa)
         emissao_id = await intents.create(
             connection,
             NovaEmissao(
@@ -225,6 +229,16 @@ def _competencia(rascunho: Rascunho, mostrado_em: datetime) -> date:
 def _takes_a_yes(mensagem: Mensagem) -> bool:
     """A yes in words answers a summary, or a question that shows what the words may mean."""
     return any(key.startswith(("confirmar:", "usar:")) for key in mensagem.ids)
+
+
+def _nickname(rascunho: Rascunho) -> str | None:
+    """Return what the person calls the client of a confirmed invoice, ``None`` where that is its own name."""
+    if rascunho.documento.origem is Origem.CADASTRO:  # found or chosen among the clients: these words meant it
+        escrito = rascunho.documento.escrito
+    else:
+        escrito = rascunho.nome.escrito if rascunho.validado(Campo.NOME) else None
+    apelido = nickname(until_number(escrito or ""))
+    return apelido if apelido and apelido != nickname(rascunho.tomador_nome or "") else None
 
 
 def _customer(tomador: Tomador, cadastro: CompanyEntry | None) -> dict[str, Any]:

@@ -5,25 +5,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from persistence.conversations import edits, snapshots
-from persistence.fiscal import attempts, issued, notes
+from persistence.fiscal import attempts, history, issued, notes
+from persistence.fiscal.notes import Quais
+from persistence.people import clients
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-    from datetime import datetime
+    from collections.abc import Awaitable, Callable, Collection
+    from datetime import date, datetime
 
     from persistence.conversations.edits import Mudanca, Ouvida
     from persistence.db.engine import Database
+    from persistence.people.companies import Empresa
+    from state_machine.catalogue.records import Emitidas
     from state_machine.catalogue.requests import NotaListada
+    from state_machine.invoice.known_clients import Cliente, Costume
     from state_machine.machine.session import Sessao
+    from state_machine.values.period import MesOuAno
+    from state_machine.values.yearly_limit import Medidor
+
+    Meter = Callable[[Empresa, date], Awaitable[Medidor | None]]
 
 
 class ConversationMemory:
     """What ``plan`` may ask about a conversation, one statement each."""
 
-    def __init__(self, database: Database, conversa: str, empresa_id: int, ativa: Sessao | None) -> None:
+    def __init__(self, database: Database, conversa: str, empresa: Empresa, ativa: Sessao | None, mei: Meter) -> None:
         self._database = database
         self._conversa = conversa
-        self._empresa_id = empresa_id
+        self._empresa = empresa
+        self._empresa_id = empresa.id
+        self._mei = mei
         self.ativa = ativa
 
     async def load(self, sessao_id: str) -> Sessao | None:
@@ -51,12 +62,42 @@ class ConversationMemory:
         async with self._database.alone() as connection:
             return await issued.is_cancelled(connection, sessao.sessao_id)
 
-    async def notes(self, limit: int, *, numero: str | None = None, autorizadas: bool = True) -> list[NotaListada]:
-        """This conversation's newest invoices of the company for which it issues now, newest first; nobody else's."""
+    async def notes(
+        self,
+        limit: int,
+        *,
+        numero: str | None = None,
+        autorizadas: bool = True,
+        emissao_id: int | None = None,
+        documento: str | None = None,
+        valem: bool = False,
+    ) -> list[NotaListada]:
+        """This conversation's newest invoices of the company for which it issues now, newest first; nobody else's.
+
+        Only those of a number, an emission or a client, where one is given; with ``valem`` no cancelled ones.
+        """
+        quais = Quais(numero, emissao_id, documento, autorizadas=autorizadas or valem, valem=valem)
         async with self._database.alone() as connection:
-            return await notes.listed(
-                connection, self._conversa, self._empresa_id, limit, numero=numero, autorizadas=autorizadas
-            )
+            return await notes.listed(connection, self._conversa, self._empresa_id, limit, quais)
+
+    async def clients(self) -> list[Cliente]:
+        """The clients of the company for which the conversation issues now."""
+        async with self._database.alone() as connection:
+            return await clients.of_company(connection, self._empresa_id)
+
+    async def issued(self, periodo: MesOuAno) -> Emitidas:
+        """The company's authorised notes of a period that stand, by their day of issue."""
+        async with self._database.alone() as connection:
+            return await history.issued(connection, self._empresa_id, periodo)
+
+    async def mei(self, hoje: date) -> Medidor | None:
+        """How much of a MEI's limit the company used this year, ``None`` if it is none."""
+        return await self._mei(self._empresa, hoje)
+
+    async def usual(self, documento: str) -> Costume | None:
+        """What the company usually invoices to a client."""
+        async with self._database.alone() as connection:
+            return await history.usual(connection, self._empresa_id, documento)
 
     async def heard(self, wamid: str) -> Ouvida:
         """What is known of a message that came before."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from persistence.db.engine import Database
     from persistence.queue.inbox import Inbox
     from persistence.queue.lanes import InboxRow, Lanes, Lease
+    from state_machine.values.yearly_limit import LimitesMei
 
 Kind = TypeVar("Kind", bound=RowKind)
 
@@ -96,6 +97,7 @@ class Resources:
     budgets: Budgets
     repeat: timedelta
     cancellation_wait: timedelta
+    limites_mei: LimitesMei
     ring: Callable[[], None]
     ring_delivery: Callable[[], None]
 

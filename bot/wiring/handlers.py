@@ -14,6 +14,7 @@ from bot.conversation.subject import Resources, RowHandler
 from bot.conversation.turn import Conversations
 from bot.delivery.ticks import Ticks
 from bot.loops.worker import LaneWorker
+from bot.policy import limites_mei_of
 from bot.subjects.account_notices import Notices
 from bot.subjects.table import handlers_of, open_subjects
 from persistence.rows.inbox_rows import GatewayRow, MessageRow, MetaNoticeRow, StatusRow, UnreadableRow
@@ -44,6 +45,7 @@ async def open_worker(stores: Stores, outside: Outside, pumps: Pumps) -> AsyncIt
             hands=hands,
             budgets=stores.budgets,
             repeat=timedelta(seconds=settings.repeat_window_seconds),
+            limites_mei=limites_mei_of(settings),
             cancellation_wait=timedelta(hours=settings.plugnotas_cancel_hours),
             ring=ring,
             ring_delivery=pumps["deliveries"].ring,

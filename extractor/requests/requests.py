@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Literal
 
+from extractor.fields.clients import mentioned
+from extractor.requests.period import PERIOD, Quando, read_period
 from extractor.text.cues import Cued
 from extractor.text.folding import read
 
@@ -23,15 +25,19 @@ class RequestKind(StrEnum):
     REPETIR = "repetir"
     PARAR = "parar"
     EMAIL = "email"  # what was issued, to an address
+    TOTAL = "total"
+    LIMITE_MEI = "limite_mei"
 
 
 @dataclass(frozen=True, slots=True)
 class Pedido:
-    """A request, the number of the invoice that it names, and the kind of file."""
+    """A request, and what it names: an invoice by its number, a kind of file, clients as called, a month or a year."""
 
     tipo: RequestKind
     numero: str | None = None
     formato: Literal["pdf", "xml"] = "pdf"
+    clientes: tuple[str, ...] = ()
+    quando: Quando | None = None
 
 
 _NUMBER: Final = (
@@ -39,6 +45,8 @@ _NUMBER: Final = (
     r"(?P<n>\d{1,3}(?:\.\d{3})+|\d{1,15})\b(?![.,]\d)"
 )
 _NUMBERED: Final = re.compile(_NUMBER)
+_OF_FILE: Final = re.compile(r"\b(?:pdf|xml|danfs?e) d[ao] (?:numero |n[.o°º]? ?)?(?P<n>\d{1,15})\b(?![.,/]\d)")
+_DATED: Final = frozenset({RequestKind.TOTAL, RequestKind.MINHAS_NOTAS})
 _ISSUED: Final = (
     r"(?:ja )?(?:emitida|autorizada|que (?:ja )?(?:saiu|foi (?:emitida|autorizada))|de ontem|anterior|"
     r"d[ao] (?:semana|mes) passad[ao]|passada)"
@@ -48,6 +56,8 @@ _ASK: Final = r"(?:manda\w*|envia\w*|reenvia\w*|quero|preciso|baix\w+|cade|perdi
 _SEND: Final = r"(?:manda\w*|envia\w*|reenvia\w*|passa\w*)"
 _XML: Final = re.compile(r"\bxml\b")
 _PDF: Final = re.compile(r"\bpdf\b")
+# What the limit is for everybody is a question; how much of it is used or left is in the company's own records.
+_USED: Final = r"(?:falta\w*|rest\w+|sobr\w+|cabe|usei|meu|perto|longe|passei|estour\w+)"
 _PERSON: Final = r"(?:alguem|gente|(?:uma? )?pessoa|(?:o |um )?suporte)"
 # The first that fits counts: "cancela a nota 12 e me manda o pdf" is about cancelling.
 _KINDS: Final = tuple(
@@ -79,9 +89,28 @@ _KINDS: Final = tuple(
             ),
         ),
         (
-            RequestKind.MINHAS_NOTAS,
-            "his lis min mos qua ult ver",
+            RequestKind.LIMITE_MEI,
+            "lim tet",
             (
+                rf"\b{_USED}\b[^.\n]{{0,40}}\b(?:limite|teto)\b",
+                rf"\b(?:limite|teto)\b[^.\n]{{0,40}}\b{_USED}\b",
+            ),
+        ),
+        (
+            RequestKind.TOTAL,
+            "emi fat qua som tot ven",
+            (
+                r"\bquanto (?:que )?(?:eu |a gente |nos )?(?:ja )?(?:emiti|faturei|vendi|emitimos|faturamos)\b",
+                rf"\b(?:total|soma|faturamento) (?:d[aeo] |deste |desse |em |no )?(?:{PERIOD})",
+                r"\b(?:total|soma) (?:ja )?(?:emitido|faturado|d[ae]s (?:minhas )?notas)\b",
+                r"\b(?:meu|o) faturamento\b",
+            ),
+        ),
+        (
+            RequestKind.MINHAS_NOTAS,
+            "his lis min mos not qua ult ver",
+            (
+                rf"^\W*(?:as |minhas )?notas (?:d[aeo] |deste |desse |em )(?:{PERIOD})",
                 r"\b(?:minhas|ultimas|list\w+|quais|ver|mostr\w+)\b[^.\n]{0,20}\bnotas\b",
                 r"^\W*(?:o )?historico\b",
             ),
@@ -123,8 +152,11 @@ def read_request(texto: str) -> Pedido | None:
     text = read(texto)
     for tipo, pattern in _KINDS:
         if pattern.search(text.plain, text.stems):
-            number = _NUMBERED.search(text.plain)
-            only_xml = tipo is RequestKind.SEGUNDA_VIA and _XML.search(text.plain) and not _PDF.search(text.plain)
-            named = number["n"].replace(".", "").lstrip("0") or None if number else None
-            return Pedido(tipo, named, "xml" if only_xml else "pdf")
+            number = _NUMBERED.search(text.plain) or _OF_FILE.search(text.plain)
+            numero = number["n"].replace(".", "").lstrip("0") or None if number else None
+            of_file = tipo is RequestKind.SEGUNDA_VIA
+            only_xml = of_file and _XML.search(text.plain) and not _PDF.search(text.plain)
+            clientes = mentioned(texto) if of_file and numero is None else ()
+            quando = read_period(text.plain) if tipo in _DATED else None
+            return Pedido(tipo, numero, "xml" if only_xml else "pdf", clientes, quando)
     return None

@@ -78,17 +78,22 @@ _NEWEST = (
 )
 
 
-def _listed(*, by_number: bool, autorizadas: bool) -> Any:
-    # Where an attempt was dispensed with, an earlier one is the invoice.
-    statement = _NEWEST.where(
-        nfse_emissao.c.status != StatusEmissao.DISPENSADO, nfse_emissao.c.prestador_id == sa.bindparam("b_empresa")
-    )
-    if by_number:
-        statement = statement.where(sa.func.ltrim(nfse_processada.c.numero, "0") == sa.bindparam("b_numero"))
-    return statement.where(nfse_processada.c.numero.is_not(None)) if autorizadas else statement
+def _given(name: str, column: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
+    """Return the condition that a column has the value of a parameter, where one is given."""
+    parameter = sa.cast(sa.bindparam(name), sa.BigInteger if isinstance(column.type, sa.BigInteger) else sa.Text)
+    return sa.or_(parameter.is_(None), column == parameter)
 
 
-_LISTED = {(n, a): _listed(by_number=n, autorizadas=a) for n in (True, False) for a in (True, False)}
+# Where an attempt was dispensed with, an earlier one is the invoice.
+_ALL = _NEWEST.where(
+    nfse_emissao.c.status != StatusEmissao.DISPENSADO,
+    nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"),
+    _given("b_numero", sa.func.ltrim(nfse_processada.c.numero, "0")),
+    _given("b_emissao", nfse_emissao.c.id),
+    _given("b_documento", nfse_emissao.c.tomador_documento),
+)
+_AUTHORISED = _ALL.where(nfse_processada.c.numero.is_not(None))
+_STANDING = _ALL.where(nfse_processada.c.status != StatusNota.CANCELADO)
 
 
 def record_note(connection: Connection, emissao_id: int, nota: Nota, *, conteudo_visto: bool) -> None:
@@ -152,17 +157,28 @@ async def of_conversation(connection: Connection, conversa: str, limit: int = 20
     return list(await connection.execute(_NEWEST, {"b_conversa": conversa, "b_limit": limit}))
 
 
-async def listed(
-    connection: Connection,
-    conversa: str,
-    empresa_id: int,
-    limit: int,
-    *,
-    numero: str | None = None,
-    autorizadas: bool = True,
-) -> list[NotaListada]:
-    """List what this company issued in a conversation, newest first; with ``numero`` only those of that number."""
-    values = {"b_conversa": conversa, "b_empresa": empresa_id, "b_limit": limit, "b_numero": numero}
+@dataclass(frozen=True, slots=True)
+class Quais:
+    """Which invoices to list: of a number, an emission, a client; authorised ones; those of them that stand."""
+
+    numero: str | None = None
+    emissao_id: int | None = None
+    documento: str | None = None
+    autorizadas: bool = True
+    valem: bool = False
+
+
+async def listed(connection: Connection, conversa: str, empresa_id: int, limit: int, quais: Quais) -> list[NotaListada]:
+    """List what this company issued in a conversation, newest first."""
+    statement = _STANDING if quais.valem else _AUTHORISED if quais.autorizadas else _ALL
+    values = {
+        "b_conversa": conversa,
+        "b_empresa": empresa_id,
+        "b_limit": limit,
+        "b_numero": quais.numero,
+        "b_emissao": quais.emissao_id,
+        "b_documento": quais.documento,
+    }
     return [
         NotaListada(
             emissao_id=row.id,
@@ -175,5 +191,5 @@ async def listed(
             em=row.criado_em,
             cancelada=row.nota == StatusNota.CANCELADO,
         )
-        for row in await connection.execute(_LISTED[numero is not None, autorizadas], values)
+        for row in await connection.execute(statement, values)
     ]

@@ -72,7 +72,7 @@ Regime = Literal["mei", "simples", "normal"]
 class Empresa:
     """A company that issues through us, with its fiscal defaults; ``aliquota`` in percent.
 
-    ``versao`` grows with every change of its data.
+    ``versao`` grows with every change of its data. ``mei_transporte``: a MEI of transport, whose limit is another.
     ``serie_rps``: we number its RPS in this series, a new one from ``primeiro_rps`` on; ``None``: the gateway does.
     """
 
@@ -89,6 +89,7 @@ class Empresa:
     serie_rps: str | None = None
     primeiro_rps: int = 1
     versao: int = 1
+    mei_transporte: bool = False
 
     @property
     def emissor(self) -> Emissor:

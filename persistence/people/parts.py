@@ -167,6 +167,7 @@ DO_TELEFONE: Final = (
         _delete("lanes", f"{_LANE} OR {_EMPTY_LANE}"),
         _DELETED,
     ),
+    Parte("apelidos de clientes", "cliente_apelido", _TALK, _delete("cliente_apelido", _TALK), _DELETED),
     Parte("conversas", "conversas", _TALK, _delete("conversas", _TALK), "ficam só como um código"),
     Parte(
         "autorização para emitir",
@@ -189,6 +190,7 @@ _STEPS = f"""{_SESSIONS} OR (t.detalhe::text ~ :escrito
     AND t.sessao_id IN (SELECT sessao_id FROM session_snapshot WHERE conversa = ANY(:conversas)))"""
 _INVOICED = "EXISTS (SELECT FROM nfse_emissao e WHERE e.tomador_id = t.id)"
 _CUSTOMER = "t.cnpj = :cpf"
+_NICKNAMED = "t.documento = :cpf"
 _CONTACT = ", ".join(
     f"{name} = NULL"
     for name in (
@@ -234,5 +236,6 @@ DO_CPF: Final = (
         f"UPDATE cliente_tomador t SET {_CONTACT} WHERE {_CUSTOMER} AND {_INVOICED}",
         "ficam com nome e CPF, como na nota; e-mail e endereço saem",
     ),
+    Parte("apelidos", "cliente_apelido", _NICKNAMED, _delete("cliente_apelido", _NICKNAMED), _DELETED),
     *_fiscal("SELECT id FROM nfse_emissao WHERE tomador_documento = :cpf"),
 )

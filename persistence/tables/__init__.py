@@ -8,7 +8,15 @@ from persistence.tables.emissions import gateway_tentativas, nfse_documento, nfs
 from persistence.tables.idempotency import idempotency_records
 from persistence.tables.numbering import numeracao, numeracao_uso
 from persistence.tables.operation import disjuntor, job_slots, modelo_uso, painel
-from persistence.tables.people import cliente_tomador, cnpj_cache, conversas, empresa, empresa_canal, usuario
+from persistence.tables.people import (
+    cliente_apelido,
+    cliente_tomador,
+    cnpj_cache,
+    conversas,
+    empresa,
+    empresa_canal,
+    usuario,
+)
 from persistence.tables.sessions import session_snapshot, transicoes
 from persistence.tables.staff import (
     anotacao,
@@ -35,6 +43,7 @@ __all__ = [
     "auditoria",
     "auditoria_elo",
     "cancelamento",
+    "cliente_apelido",
     "cliente_tomador",
     "cnpj_cache",
     "conversas",

@@ -25,6 +25,7 @@ empresa = sa.Table(
     sa.Column("suspenso_em", MOMENT),
     sa.Column("sonda_em", MOMENT),  # when one emission may try whether we are still refused
     sa.Column("certificado_vence", sa.Date),  # of the certificate at the gateway, as the operator read it there
+    sa.Column("mei_transporte", sa.Boolean, nullable=False, server_default="false"),  # its yearly limit is another
     sa.Column("versao", sa.Integer, nullable=False, server_default="1"),
     now("criado_em"),
     now("atualizado_em"),
@@ -92,6 +93,19 @@ cliente_tomador = sa.Table(
     now("criado_em"),
     now("atualizado_em"),
     sa.UniqueConstraint("empresa_id", "cnpj"),
+    sa.Index("ix_cliente_tomador_empresa", "empresa_id", sa.text("id DESC")),
+)
+
+cliente_apelido = sa.Table(
+    "cliente_apelido",  # how a company's people call a client, as they made clear in a confirmed invoice
+    metadata,
+    id_(),
+    sa.Column("empresa_id", sa.ForeignKey("empresa.id"), nullable=False),
+    sa.Column("documento", sa.Text, nullable=False),  # CNPJ or CPF, bare
+    sa.Column("apelido", sa.Text, nullable=False),  # normalised for comparing; no digits
+    sa.Column("conversa", sa.Text),  # whose person said it last: it goes with them
+    now("usado_em"),
+    sa.UniqueConstraint("empresa_id", "documento", "apelido"),
 )
 
 cnpj_cache = sa.Table(

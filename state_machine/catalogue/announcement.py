@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from state_machine.invoice.draft import difere, mudancas
 from state_machine.invoice.field_table import FIELDS
-from state_machine.invoice.fields import Campo
+from state_machine.invoice.fields import Campo, Origem
 from state_machine.invoice.summary import CONFERE, NOME_DO_CADASTRO, TITULO_MAX, legivel, titulo_da_mudanca
 from state_machine.machine.effects import Mensagem
 from state_machine.values.local_time import SAO_PAULO
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _TRECHO_MAX = 40  # UTF-16 units of what was not taken
 _VALOR_MAX = 60  # UTF-16 units of a value that is repeated
+_CLIENTE = frozenset({Campo.DOCUMENTO, Campo.NOME})  # told by naming the client
 
 
 def titulo(antes: Rascunho, depois: Rascunho) -> str | None:
@@ -29,6 +30,11 @@ def titulo(antes: Rascunho, depois: Rascunho) -> str | None:
     if recusa:
         junto = f"{recusa}\n{titulo_da_mudanca(mudou) if mudou else CONFERE}"
         return junto if tamanho(junto) <= TITULO_MAX else f"{recusa}\n{CONFERE}"
+    achei = _achado(antes, depois)
+    if achei:
+        outras = [mudanca for mudanca in mudou if mudanca[0] not in _CLIENTE]
+        junto = f"*{achei}*\n{titulo_da_mudanca(outras)}" if outras else f"*{achei}*\nConfere?"
+        return junto if tamanho(junto) <= TITULO_MAX else f"*{achei}*\nConfere?"
     if mudou:
         return titulo_da_mudanca(mudou)
     so_o_nome = antes.completo and antes.nome != depois.nome and not difere(replace(antes, nome=depois.nome), depois)
@@ -38,14 +44,27 @@ def titulo(antes: Rascunho, depois: Rascunho) -> str | None:
 def anotado(antes: Rascunho, depois: Rascunho) -> str:
     """Return what stands before the next question, often nothing: what was not taken, and what was stored just now.
 
-    Stored, that is, other than by filling a required field: those are named with the question itself.
+    Stored, that is, other than by filling a required field: those are named with the question itself. A client found
+    among the company's own is named first.
     """
+    achei = _achado(antes, depois, inteiro=True)
     stored = (*((campo, novo) for campo, _, novo in mudancas(antes, depois)), *_opcionais(antes, depois))
-    mudou = [(campo, apara(legivel(campo, novo) or "", _VALOR_MAX)) for campo, novo in stored]
+    outros = [(campo, novo) for campo, novo in stored if not achei or campo not in _CLIENTE]
+    mudou = [(campo, apara(legivel(campo, novo) or "", _VALOR_MAX)) for campo, novo in outros]
     novos = [f"{FIELDS[campo].label} {novo}" for campo, novo in mudou]
     partes = [f"Anotei: {', '.join(novos)}."] if novos else []
     recusa = _nao_tomado(antes, depois)
-    return "".join(f"{parte}\n\n" for parte in (*partes, recusa) if parte)
+    return "".join(f"{parte}\n\n" for parte in (achei, *partes, recusa) if parte)
+
+
+def _achado(antes: Rascunho, depois: Rascunho, *, inteiro: bool = False) -> str | None:
+    """Say that this turn found the client among the company's own; ``inteiro``: with the document, too."""
+    valor = depois.validado(Campo.DOCUMENTO)
+    if depois.documento.origem is not Origem.CADASTRO or valor in {None, antes.documento.valor}:
+        return None
+    documento = legivel(Campo.DOCUMENTO, valor) or ""
+    nome = apara(depois.tomador_nome or documento, _VALOR_MAX)
+    return f"Achei entre os seus clientes: {nome}{f', {documento}' if inteiro and nome != documento else ''}."
 
 
 def guardei(antiga: Sessao) -> Mensagem:

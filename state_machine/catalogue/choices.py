@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from state_machine.invoice.draft import StatusCampo
+from state_machine.invoice.draft import LEITURA_MAX, StatusCampo
 from state_machine.invoice.field_table import FIELDS, FieldKind
 from state_machine.invoice.summary import legivel
 from state_machine.machine.effects import Botao, Opcao
@@ -19,6 +19,7 @@ BOTOES_MAX = 3  # of one message (Cloud API reference, "interactive.action.butto
 BOTAO_MAX = 20  # UTF-16 units of a button's title (ibid.)
 LINHA_MAX = 24  # UTF-16 units of the title of a list's row (ibid., "interactive.action.sections.rows")
 _CONTA_MAX = 120  # UTF-16 units of how an amount was reckoned
+_DETALHE_MAX = 200  # UTF-16 units of what names the readings
 _PESSOA = "Falar com uma pessoa"
 VER_OPCOES = "Ver opções"  # what opens a list
 OU_PESSOA = f"Se preferir, toca em *{_PESSOA}*."
@@ -44,8 +45,11 @@ def unica_leitura(rascunho: Rascunho) -> tuple[Campo, str] | None:
 def pergunta_leituras(campo: Campo, lido: Lido, degrau: int) -> str:
     """Ask which reading counts; ``degrau`` is 0 for the first wording, 1 for the short one, 2 with a person beside."""
     row = FIELDS[campo]
+    if row.kind is not FieldKind.DINHEIRO and (lido.detalhe or "").strip():
+        return _pergunta_nomeadas(campo, lido, degrau)
     opcoes = _ou([legivel(campo, leitura) or "" for leitura in lido.leituras])
-    conta = f"{apara(lido.conta, _CONTA_MAX)} = " if lido.conta else ""
+    feita = apara(lido.conta or "", _CONTA_MAX)
+    conta = f"{feita} = " if feita else ""
     rotulo = "" if row.kind is FieldKind.DINHEIRO else f"{row.label[0].upper()}{row.label[1:]}: "
     match len(lido.leituras), degrau:
         case 1, 0:
@@ -58,6 +62,20 @@ def pergunta_leituras(campo: Campo, lido: Lido, degrau: int) -> str:
             return f"Qual vale para {row.short}: {opcoes}? {row.example}"
         case _:
             return f"Ainda preciso saber {row.short}: {conta}{opcoes}? {OU_PESSOA}"
+
+
+def _pergunta_nomeadas(campo: Campo, lido: Lido, degrau: int) -> str:
+    """Ask which reading counts where the doubt's detail names them, as it does clients."""
+    row, detalhe = FIELDS[campo], apara((lido.detalhe or "").strip(), _DETALHE_MAX)
+    ditas = f"{detalhe[0].upper()}{detalhe[1:]}."
+    qual = "É esse?" if len(lido.leituras) == 1 else "Qual deles?"
+    match degrau:
+        case 0:
+            return f"{ditas} {qual}"
+        case 1:
+            return f"{ditas} {qual} Toca no botão ou me manda {row.short}. {row.example}"
+        case _:
+            return f"Ainda preciso saber {row.short}. {ditas} {OU_PESSOA}"
 
 
 # Where the readings take all buttons, the way out is said.
@@ -79,14 +97,24 @@ def opcoes(sessao: Sessao, campo: Campo, *, com_pessoa: bool) -> tuple[tuple[Bot
 
     Each carries the session, the revision at which it is shown, and the reading itself.
     """
-    row, leituras = FIELDS[campo], sessao.rascunho.campo(campo).leituras
+    row, lido = FIELDS[campo], sessao.rascunho.campo(campo)
+    leituras = lido.leituras
     alvo = f"{sessao.sessao_id}:{sessao.revisao}:{campo}"
     outro = Botao(f"outro:{alvo}", apara(f"{'Outro' if row.article == 'o' else 'Outra'} {row.label}", BOTAO_MAX))
     pessoa = (botao_pessoa(sessao),) if com_pessoa else ()
     if len(leituras) == 1:
         return (Botao(f"usar:{alvo}:{leituras[0]}", "Sim"), outro, *pessoa), ()
+    if lido.nomes:  # a document tells nobody which client it is
+        linhas = [_pelo_nome(f"usar:{alvo}:{leitura}", campo, leitura, dict(lido.nomes)) for leitura in leituras]
+        return (), (*linhas, *(Opcao(botao.id, botao.titulo) for botao in (outro, *pessoa)))
     ditas = [(f"usar:{alvo}:{leitura}", legivel(campo, leitura) or "") for leitura in leituras]
     if len(leituras) <= BOTOES_MAX and not com_pessoa and all(tamanho(dita) <= BOTAO_MAX for _, dita in ditas):
         return (*(Botao(key, dita) for key, dita in ditas), outro)[:BOTOES_MAX], ()
     linhas = [Opcao(key, apara(dita, LINHA_MAX), dita if tamanho(dita) > LINHA_MAX else None) for key, dita in ditas]
     return (), (*linhas, *(Opcao(botao.id, botao.titulo) for botao in (outro, *pessoa)))
+
+
+def _pelo_nome(key: str, campo: Campo, leitura: str, nomes: dict[str, str]) -> Opcao:
+    dita = legivel(campo, leitura) or ""
+    nome = nomes.get(leitura)
+    return Opcao(key, apara(nome, LINHA_MAX), apara(f"{dita} · {nome}", LEITURA_MAX)) if nome else Opcao(key, dita)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _NOME_MAX = 200  # UTF-16 units of the client's name in a caption
 _MOTIVO_MAX = 500  # UTF-16 units; some cities answer with pages
+RETOMADA = "*Retomei os dados da nota anterior.* Se algo mudou, me diz; senão, confirma."
 EDITADA = "*Li a mensagem que você editou; o resumo anterior não vale mais.*\nConfere?"
 APAGADA = "*Você apagou uma mensagem: tirei da nota o que só ela dizia.*\nConfere?"
 _EXEMPLO = "_nota de 1.500 para 12.345.678/0001-95, consultoria de marketing_"  # a textbook CNPJ

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 LISTADAS = 5  # what a phone shows without scrolling
 _NOME_MAX = 40  # UTF-16 units of a client in a list
-_SERVICO_MAX = 200  # UTF-16 units of a service that is to be copied
 _GUARDADA = "\n\nA nota que estamos fazendo continua guardada."
 _SITUACAO = {
     StatusEmissao.CONCLUIDO: "autorizada",
@@ -105,20 +104,6 @@ def sem_nota(numero: str | None) -> str:
     return (
         f"Não achei a nota {numero} entre as autorizadas nesta conversa. Escreve _minhas notas_ para ver os números. "
         "Se ela saiu por outro contato ou no site da prefeitura, é lá que está a segunda via."
-    )
-
-
-def repetir(ultima: NotaListada | None) -> str:
-    """Say that nothing is repeated by itself, and give the words that would do it."""
-    if ultima is None:
-        return (
-            "Ainda não saiu nenhuma nota por esta conversa, então não tenho qual repetir. "
-            "Me manda o CNPJ ou CPF, o valor e o serviço."
-        )
-    dados = f"nota de {formata_brl(ultima.valor)} para {formata_documento(ultima.documento)}"
-    return (
-        "Repetir uma nota sozinha eu ainda não faço. Para uma igual à última, copia, muda o que quiser e me manda:\n"
-        f"_{dados}, serviço: {apara(ultima.descricao, _SERVICO_MAX)}_"
     )
 
 

@@ -53,7 +53,8 @@ class Lido:
 
     ``mensagem`` is the wamid of the very message in which it stood, ``None`` in what older versions of us stored;
     ``escrita_em`` is when that one, or a later one that said the same, was written by Meta's clock (aware UTC).
-    ``leituras`` and ``conta`` are the doubt's (see ``Doubt``): only values that could stand in the invoice as they are.
+    ``leituras``, ``conta`` and ``nomes`` are the doubt's (see ``Doubt``): only values that could stand in the invoice
+    as they are.
     """
 
     status: StatusCampo = StatusCampo.NULL
@@ -68,6 +69,7 @@ class Lido:
     escrita_em: datetime | None = None
     leituras: tuple[str, ...] = ()
     conta: str | None = None
+    nomes: tuple[tuple[str, str], ...] = ()
 
 
 VAZIO = Lido()
@@ -278,16 +280,21 @@ def sem_apagada(rascunho: Rascunho, mensagem: str) -> Rascunho:
 
 
 def com_leitura(rascunho: Rascunho, campo: Campo, leitura: str) -> Rascunho:
-    """Return the draft with one of the doubt's readings as the value; the words and their message stay its source."""
+    """Return the draft with one of the doubt's readings as the value; the words and their message stay its source.
+
+    The name of a client of the company's own records comes with the document.
+    """
     duvida = rascunho.campo(campo)
     lido = ler(Candidate(campo, leitura, duvida.escrito or "", duvida.origem or Origem.REGRAS))
     escrito, mensagem, escrita_em = duvida.escrito, duvida.mensagem, duvida.escrita_em
-    return rascunho.com(campo, replace(lido, escrito=escrito, mensagem=mensagem, escrita_em=escrita_em))
+    rascunho = rascunho.com(campo, replace(lido, escrito=escrito, mensagem=mensagem, escrita_em=escrita_em))
+    nome = dict(duvida.nomes).get(leitura)
+    return rascunho.com(Campo.NOME, ler(Candidate(Campo.NOME, nome, nome, Origem.CADASTRO))) if nome else rascunho
 
 
 def sem_leituras(rascunho: Rascunho, campo: Campo) -> Rascunho:
     """Return the draft with the doubt as it is, and none of its readings on offer."""
-    return rascunho.com(campo, replace(rascunho.campo(campo), leituras=(), conta=None))
+    return rascunho.com(campo, replace(rascunho.campo(campo), leituras=(), conta=None, nomes=()))
 
 
 def difere(antes: Rascunho, depois: Rascunho) -> bool:
@@ -304,7 +311,7 @@ def _duvidoso(doubt: Doubt, escrita: Escrita | None) -> Lido:
         StatusCampo.INVALID,
         None,
         doubt.trecho,
-        Origem.REGRAS,
+        Origem.CADASTRO if doubt.nomes else Origem.REGRAS,
         Confianca.DUVIDOSA,
         doubt.motivo,
         doubt.detalhe,
@@ -312,6 +319,7 @@ def _duvidoso(doubt: Doubt, escrita: Escrita | None) -> Lido:
         escrita_em=escrita.em if escrita else None,
         leituras=leituras,
         conta=" ".join((doubt.conta or "").split()) or None if len(leituras) == 1 else None,
+        nomes=doubt.nomes,
     )
 
 

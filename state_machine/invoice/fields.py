@@ -23,7 +23,7 @@ class Origem(StrEnum):
 
     REGRAS = "regras"
     MODELO = "modelo"
-    CADASTRO = "cadastro"  # taken over from an earlier session, not from words
+    CADASTRO = "cadastro"  # the company's own records: a client found by name, an earlier invoice
 
 
 class Confianca(StrEnum):
@@ -75,6 +75,7 @@ class Doubt:
 
     ``leituras`` are the values that it may mean, normalised as in ``Candidate``, the likeliest first; ``conta`` is how
     the only one of them was reckoned from the user's numbers ("15 × R$ 70,00"), ``None`` where it was said as it is.
+    ``nomes`` are pairs of a reading and whose it is: clients of the company's own records.
     """
 
     campo: Campo
@@ -83,3 +84,4 @@ class Doubt:
     detalhe: str | None = None
     leituras: tuple[str, ...] = ()
     conta: str | None = None
+    nomes: tuple[tuple[str, str], ...] = ()

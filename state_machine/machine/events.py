@@ -9,6 +9,7 @@ from decimal import Decimal  # noqa: TC003 - likewise
 from state_machine.invoice.draft import Cadastro, Rascunho  # noqa: TC001 - likewise
 from state_machine.invoice.equal_invoice import NotaIgual  # noqa: TC001 - likewise
 from state_machine.invoice.fields import Campo, Candidate, Doubt  # noqa: TC001 - likewise
+from state_machine.invoice.known_clients import Costume  # noqa: TC001 - likewise
 from state_machine.machine.effects import Mensagem  # noqa: TC001 - likewise
 from state_machine.machine.session import Emissor  # noqa: TC001 - likewise
 from state_machine.values.message_spans import Escrita  # noqa: TC001 - likewise
@@ -16,10 +17,11 @@ from state_machine.values.message_spans import Escrita  # noqa: TC001 - likewise
 
 @dataclass(frozen=True, slots=True)
 class Abriu:
-    """The first message of a new session; ``base`` is the draft of an ended session that this one repairs."""
+    """The first message of a new session; ``base`` is the draft of an ended session repaired or repeated."""
 
     base: Rascunho | None = None
     corrigir: Campo | None = None  # the field that the authority refused
+    igual_a: str | None = None  # the number of the issued invoice whose data ``base`` has
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,7 @@ class Informou:
     """The user said something about the invoice; ``cadastro`` is the register's word on a document in it.
 
     ``escritas`` are the messages that were read together, oldest first; ``comum`` is the company's usual amount in BRL.
+    ``costume`` is what is usually invoiced to the client: it is offered, never taken over.
     """
 
     candidates: tuple[Candidate, ...] = ()
@@ -35,6 +38,7 @@ class Informou:
     cadastro: Cadastro | None = None
     escritas: tuple[Escrita, ...] = ()
     comum: Decimal | None = None
+    costume: Costume | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ class Confirmou:
 
     ``visto`` is false when neither summary nor question of the present revision had reached WhatsApp before the words
     were written. ``igual`` is an invoice of the same content that the company confirmed not long ago, or that is still
-    undecided. ``cadastro`` is the register's word on a document that the yes takes.
+    undecided. ``cadastro`` is the register's word on a document that the yes takes, ``costume`` what is usual with it.
     """
 
     revisao: int | None
@@ -51,19 +55,22 @@ class Confirmou:
     visto: bool = True
     igual: NotaIgual | None = None
     cadastro: Cadastro | None = None
+    costume: Costume | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Escolheu:
     """The user pressed a reading of the field in doubt, or that it is another one (``valor`` is ``None``).
 
-    ``revisao`` is the one at which it was shown; ``cadastro`` is the register's word on a document that it takes.
+    ``revisao`` is the one at which it was shown; ``cadastro`` is the register's word on a document that it takes,
+    ``costume`` what is usual with it.
     """
 
     campo: Campo
     valor: str | None
     revisao: int | None
     cadastro: Cadastro | None = None
+    costume: Costume | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +90,12 @@ class PediuCorrecao:
 
 @dataclass(frozen=True, slots=True)
 class Conversou:
-    """Small talk, or words that we could not place; nothing about the invoice."""
+    """Small talk, or words that we could not place; nothing about the invoice.
+
+    ``saudacao`` is the first question of an empty draft that it opens.
+    """
+
+    saudacao: Mensagem | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +163,15 @@ class PrazoVencido:
 
 @dataclass(frozen=True, slots=True)
 class NotaAutorizada:
-    """The authority issued the invoice; ``outras`` are the numbers of notes that stand for the same confirmation."""
+    """The authority issued the invoice; ``outras`` are the numbers of notes that stand for the same confirmation.
+
+    ``aviso`` is what else its person should know now; it is part of the caption of the PDF.
+    """
 
     numero: str
     emissao_id: int
     outras: tuple[str, ...] = ()
+    aviso: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,6 +96,7 @@ def autoriza_outra(sessao: Sessao, evento: NotaAutorizada, _agora: datetime) -> 
 
 def _arquivos(sessao: Sessao, evento: NotaAutorizada) -> tuple[EnviarArquivo, EnviarArquivo]:
     legenda = messages.autorizada(sessao, evento.numero)
+    legenda = f"{legenda}\n\n{evento.aviso}" if evento.aviso else legenda
     return (
         EnviarArquivo(evento.emissao_id, "pdf", f"NFSe-{evento.numero}.pdf", legenda),
         EnviarArquivo(evento.emissao_id, "xml", f"NFSe-{evento.numero}.xml"),

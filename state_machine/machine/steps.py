@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from state_machine.catalogue import announcement as anuncio
-from state_machine.catalogue import questions
+from state_machine.catalogue import memory_texts, questions
 from state_machine.catalogue.choices import duvidosos, unica_leitura
 from state_machine.invoice.draft import difere
 from state_machine.invoice.fields import Campo
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from state_machine.invoice.draft import Rascunho
+    from state_machine.invoice.known_clients import Costume
     from state_machine.machine.session import Sessao
 
 # States in which ``pendente`` says something; elsewhere it is empty, so that a session taken up again starts clean.
@@ -58,11 +59,18 @@ def _entrou(sessao: Sessao, *efeitos: Efeito) -> Decision:
 
 
 def com_rascunho(
-    sessao: Sessao, rascunho: Rascunho, agora: datetime, *, titulo: str | None = None, comum: Decimal | None = None
+    sessao: Sessao,
+    rascunho: Rascunho,
+    agora: datetime,
+    *,
+    titulo: str | None = None,
+    comum: Decimal | None = None,
+    costume: Costume | None = None,
 ) -> Decision:
     """Go where the data lead: to the summary when all stands, else to the next question.
 
-    ``comum``: the company's usual amount in BRL, beside which a far greater one is pointed out.
+    ``comum``: the company's usual amount in BRL, beside which a far greater one is pointed out. ``costume``: what is
+    usually invoiced to the client, offered beside the question.
     """
     antes, mudou = sessao.rascunho, difere(sessao.rascunho, rascunho)
     campos: dict[str, Any] = {
@@ -80,7 +88,8 @@ def com_rascunho(
             insistencias=sessao.insistencias + 1 if questions.mesmo_assunto(antes, rascunho) else 0,
             **campos,
         )
-        return _entrou(sessao, Responder(questions.pergunta(sessao, antes)))
+        pergunta = questions.pergunta(sessao, antes)
+        return _entrou(sessao, Responder(memory_texts.de_sempre(sessao, pergunta, costume) if costume else pergunta))
     sessao = _em(
         sessao,
         Estado.AGUARDANDO_CONFIRMACAO,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from state_machine.catalogue import acts, messages, questions
+from state_machine.catalogue import acts, memory_texts, messages, questions
 from state_machine.catalogue import announcement as anuncio
 from state_machine.catalogue.choices import unica_leitura
 from state_machine.invoice.draft import (
@@ -18,7 +18,7 @@ from state_machine.invoice.draft import (
 )
 from state_machine.invoice.fields import Campo, Motivo
 from state_machine.machine.effects import Decision, Emitir, Responder
-from state_machine.machine.events import Negou
+from state_machine.machine.events import Conversou, Negou
 from state_machine.machine.states import Estado
 from state_machine.machine.steps import com_rascunho, diz, entra, mostra, permanece
 
@@ -55,13 +55,14 @@ def abre(sessao: Sessao, evento: Abriu, agora: datetime) -> Decision:
             base.campo(evento.corrigir), status=StatusCampo.INVALID, motivo=Motivo.RECUSADO, detalhe=None
         )
         base = base.com(evento.corrigir, recusado)
-    titulo = "*Retomei os dados da nota anterior.* Se algo mudou, me diz; senão, confirma."
+    titulo = memory_texts.igual_a(evento.igual_a) if evento.igual_a else messages.RETOMADA
     return com_rascunho(sessao, base, agora, titulo=titulo)
 
 
 def informa(sessao: Sessao, evento: Informou, agora: datetime) -> Decision:
     """Merge what was said, with the register's word on the document."""
-    return com_rascunho(sessao, _somado(sessao.rascunho, evento), agora, comum=evento.comum)
+    rascunho = _somado(sessao.rascunho, evento)
+    return com_rascunho(sessao, rascunho, agora, comum=evento.comum, costume=evento.costume)
 
 
 def _somado(rascunho: Rascunho, evento: Informou) -> Rascunho:
@@ -84,7 +85,7 @@ def escolhe(sessao: Sessao, evento: Escolheu, agora: datetime) -> Decision:
         return _pede_outro(sessao, evento.campo)
     if evento.valor not in lido.leituras:
         return repergunta(sessao, evento, agora)
-    return _toma(sessao, evento.campo, evento.valor, evento.cadastro, agora)
+    return _toma(sessao, evento.campo, evento.valor, evento, agora)
 
 
 def aceita(sessao: Sessao, evento: Confirmou, agora: datetime) -> Decision:
@@ -92,7 +93,7 @@ def aceita(sessao: Sessao, evento: Confirmou, agora: datetime) -> Decision:
     oferta = unica_leitura(sessao.rascunho)
     if oferta is None or evento.revisao is not None or not _viu_o_resumo(sessao, evento):
         return repergunta(sessao, evento, agora)
-    return _toma(sessao, *oferta, evento.cadastro, agora)
+    return _toma(sessao, *oferta, evento, agora)
 
 
 def recusa(sessao: Sessao, evento: Negou, agora: datetime) -> Decision:
@@ -103,8 +104,9 @@ def recusa(sessao: Sessao, evento: Negou, agora: datetime) -> Decision:
     return _pede_outro(sessao, oferta[0])
 
 
-def _toma(sessao: Sessao, campo: Campo, valor: str, cadastro: Cadastro | None, agora: datetime) -> Decision:
-    return com_rascunho(sessao, _com_cadastro(com_leitura(sessao.rascunho, campo, valor), cadastro), agora)
+def _toma(sessao: Sessao, campo: Campo, valor: str, evento: Escolheu | Confirmou, agora: datetime) -> Decision:
+    rascunho = _com_cadastro(com_leitura(sessao.rascunho, campo, valor), evento.cadastro)
+    return com_rascunho(sessao, rascunho, agora, costume=evento.costume)
 
 
 def _pede_outro(sessao: Sessao, campo: Campo) -> Decision:
@@ -176,9 +178,10 @@ def pede_correcao(sessao: Sessao, _evento: PediuCorrecao, _agora: datetime) -> D
     return diz(sessao, messages.o_que_muda(sessao))
 
 
-def sauda(sessao: Sessao, _evento: Evento, _agora: datetime) -> Decision:
+def sauda(sessao: Sessao, evento: Evento, _agora: datetime) -> Decision:
     """Greet once: there is nothing yet to answer; then ask for what an invoice needs."""
-    mensagem = questions.insiste(sessao) if sessao.insistencias else messages.saudacao()
+    saudacao = (evento.saudacao if isinstance(evento, Conversou) else None) or messages.saudacao()
+    mensagem = questions.insiste(sessao) if sessao.insistencias else saudacao
     return diz(replace(sessao, insistencias=sessao.insistencias + 1), mensagem)
 
 

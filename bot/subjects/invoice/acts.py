@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from bot.subjects.invoice.repeat import with_offer
 from bot.subjects.invoice.words import informs
 from extractor.contract import Ato, Extraction, Intent
 from extractor.requests.acts import OF_ISSUED, SWEARING, THANKS, act_of, asks_how_to_use
@@ -176,7 +177,10 @@ async def _social(fala: Fala) -> Mensagem | None:
         return None
     if ABUSE.search(plain) or SWEARING.search(plain):
         return textos.xingou()
-    return textos.obrigado() if THANKS.search(plain) else None
+    if not THANKS.search(plain):
+        return None
+    idle = fala.memory.ativa is None and fala.momento is not Momento.EMITINDO
+    return await with_offer(fala.memory, textos.obrigado()) if idle else textos.obrigado()
 
 
 async def _pessoa(fala: Fala) -> Mensagem | None:

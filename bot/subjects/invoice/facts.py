@@ -88,12 +88,12 @@ async def as_seen(connection: Connection, sessao: Sessao, evento: Evento, repeat
     return replace(evento, igual=igual)
 
 
-async def as_usual(database: Database, empresa_id: int, evento: Evento) -> Evento:
-    """Return words that name an amount with the company's usual one; any other event as it is."""
-    if not isinstance(evento, Informou) or not any(c.campo is Campo.VALOR for c in evento.candidates):
-        return evento
+async def as_usual(database: Database, empresa_id: int, dito: Informou) -> Informou:
+    """Return words that name an amount with the company's usual one, others as they are."""
+    if not any(c.campo is Campo.VALOR for c in dito.candidates):
+        return dito
     async with database.alone() as connection:
-        return replace(evento, comum=await usual_amount(connection, empresa_id))
+        return replace(dito, comum=await usual_amount(connection, empresa_id))
 
 
 def as_unnumbered(eventos: Sequence[Evento]) -> list[Evento]:

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from bot.conversation.inbound import SILENT, Apagada, Edicao, Outro, Palavras, Toque
 from bot.subjects.invoice.acts import answer_to
+from bot.subjects.invoice.earlier import after_expiry, broke_off, lapsed, repairs
+from bot.subjects.invoice.repeat import repeated, repeated_note, usual, with_offer
 from bot.subjects.invoice.requests import answer
-from bot.subjects.invoice.words import asked, informs, said
+from bot.subjects.invoice.words import asked, begun, informs, said
 from extractor.contract import Extraction, Intent
 from extractor.requests.requests import Pedido, RequestKind
-from state_machine.catalogue import announcement as anuncio
-from state_machine.catalogue import messages
+from state_machine.catalogue import memory_texts, messages
 from state_machine.catalogue import requests as pedidos
 from state_machine.invoice.draft import Rascunho
-from state_machine.invoice.field_table import field_named, obrigatorios
+from state_machine.invoice.field_table import field_named
 from state_machine.invoice.fields import Campo
 from state_machine.machine.effects import EnviarArquivo, Mensagem
 from state_machine.machine.events import (
@@ -38,17 +39,22 @@ from state_machine.machine.events import (
     QuisAinda,
 )
 from state_machine.machine.states import Estado
+from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.message_spans import Escrita
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-    from datetime import datetime
+    from datetime import date, datetime
 
     from bot.conversation.inbound import Entrada
     from bot.subjects.invoice.acts import ActAnswer
     from persistence.conversations.edits import Mudanca, Ouvida
+    from state_machine.catalogue.records import Emitidas
     from state_machine.catalogue.requests import NotaListada
+    from state_machine.invoice.known_clients import Cliente, Costume
     from state_machine.machine.session import Sessao
+    from state_machine.values.period import MesOuAno
+    from state_machine.values.yearly_limit import Medidor
 
 TAKEN_UP = frozenset({Estado.REJEITADO, Estado.CANCELADO_USUARIO, Estado.EXPIRADO})  # their data may go on
 FINAL_WORDS = frozenset({Intent.CONFIRMAR, Intent.NEGAR})  # they answer us; they ask for nothing
@@ -69,10 +75,17 @@ class Plano:
     origem: str | None = None
     arquivos: tuple[EnviarArquivo, ...] = ()
 
+    @property
+    def rascunho(self) -> Rascunho:
+        """The draft to which the words are said."""
+        bases = (evento.base for evento in self.eventos if isinstance(evento, Abriu) and evento.base)
+        return next(bases, self.alvo.rascunho if self.alvo else Rascunho())
+
 
 # What a button says to its session, where that is the same whatever it carries.
 _PRESSED: dict[str, Evento] = {
     "corrigir": PediuCorrecao(),
+    "mudar_costume": PediuCorrecao(),
     "cancelar": Cancelou(),
     "querer": QuisAinda(),
     "desistir": NaoQuisMais(),
@@ -136,8 +149,33 @@ class Memory(Protocol):
         """Every notice so far that one of these messages was edited or deleted."""
         ...
 
-    async def notes(self, limit: int, *, numero: str | None = None, autorizadas: bool = True) -> Sequence[NotaListada]:
-        """This conversation's newest invoices, newest first; only those of a number, or also those not issued."""
+    async def notes(
+        self,
+        limit: int,
+        *,
+        numero: str | None = None,
+        autorizadas: bool = True,
+        emissao_id: int | None = None,
+        documento: str | None = None,
+        valem: bool = False,
+    ) -> Sequence[NotaListada]:
+        """This conversation's newest invoices, newest first; only those of a number, an emission, a client."""
+        ...
+
+    async def clients(self) -> Sequence[Cliente]:
+        """The company's own clients."""
+        ...
+
+    async def issued(self, periodo: MesOuAno) -> Emitidas:
+        """The company's authorised notes of a period that stand."""
+        ...
+
+    async def mei(self, hoje: date) -> Medidor | None:
+        """How much of a MEI's limit the company used this year."""
+        ...
+
+    async def usual(self, documento: str) -> Costume | None:
+        """What the company usually invoices to a client."""
         ...
 
 
@@ -150,7 +188,7 @@ async def plan(
     """
     match entrada:
         case Toque():
-            return await _pressed(entrada, memory)
+            return await _pressed(entrada, memory, agora)
         case Edicao():
             return await _edited(entrada, leitura, memory, agora)
         case Apagada(original):
@@ -158,7 +196,7 @@ async def plan(
         case Palavras() if leitura and (resposta := await answer_to(entrada, leitura, memory, agora, RECENT)):
             return await _acted(resposta, said(entrada, leitura, proprias), memory, agora)
         case Palavras() if leitura is not None and (pedido := asked(entrada, leitura, proprias, memory.ativa)):
-            return await _requested(pedido, memory, agora)
+            return await _requested(pedido, said(entrada, leitura, proprias), memory, agora)
         case Palavras() if leitura is not None:
             evento = said(entrada, leitura, proprias)
             return Plano((evento,), memory.ativa) if memory.ativa else await _out_of_the_blue(evento, memory, agora)
@@ -185,24 +223,37 @@ async def _acted(resposta: ActAnswer, evento: Evento, memory: Memory, agora: dat
     return replace(plano, eventos=(*plano.eventos, aviso)) if plano.eventos else plano
 
 
-async def _requested(pedido: Pedido, memory: Memory, agora: datetime | None) -> Plano:
+async def _requested(pedido: Pedido, evento: Evento, memory: Memory, agora: datetime) -> Plano:
     """Answer a request beside whatever is open: the draft stays, and a later yes answers no summary any more."""
+    if pedido.tipo is RequestKind.REPETIR:
+        return _opened(await repeated(memory, pedido.clientes), memory, evento)
     if pedido.tipo is RequestKind.RETOMAR:
         ultima, quando = await memory.latest() or (None, None)
         if memory.ativa:
             return Plano((Conversou(),), memory.ativa)
-        if ultima and quando and agora and agora - quando < RECENT and ultima.estado in TAKEN_UP:
+        if ultima and quando and agora - quando < RECENT and ultima.estado in TAKEN_UP:
             return await _take_up(ultima, memory)
-    resposta = await answer(pedido, memory)
+    hoje = agora.astimezone(SAO_PAULO).date()
+    resposta = await answer(pedido, memory, hoje)
     arquivos: tuple[EnviarArquivo, ...] = (resposta,) if isinstance(resposta, EnviarArquivo) else ()
     if pedido.tipo is RequestKind.EMAIL:
-        copias = [await answer(Pedido(RequestKind.SEGUNDA_VIA, formato=formato), memory) for formato in _FILES]
+        copias = [await answer(Pedido(RequestKind.SEGUNDA_VIA, formato=formato), memory, hoje) for formato in _FILES]
         arquivos = tuple(copia for copia in copias if isinstance(copia, EnviarArquivo))
     if memory.ativa is None:
         texto = None if isinstance(resposta, EnviarArquivo) else pedidos.mensagem(resposta, em_aberto=False)
         return Plano(resposta=texto, arquivos=arquivos)
     dito = f"O {resposta.formato.upper()} está indo." if isinstance(resposta, EnviarArquivo) else resposta
     return Plano((PediuAjuda(pedidos.mensagem(dito, em_aberto=True)),), memory.ativa, arquivos=arquivos)
+
+
+def _opened(como: Abriu | Mensagem, memory: Memory, evento: Evento | None = None) -> Plano:
+    """Open a draft like another invoice, with what was said to differ, or say why not; one being made comes first."""
+    aberta = begun(memory.ativa)
+    if isinstance(como, Abriu) and not aberta:
+        return Plano((como, evento) if isinstance(evento, Informou) else (como,), memory.ativa)
+    resposta = memory_texts.outra_aberta() if isinstance(como, Abriu) else como
+    resposta = replace(resposta, texto=pedidos.mensagem(resposta.texto, em_aberto=aberta).texto)
+    return Plano((PediuAjuda(resposta),), memory.ativa) if memory.ativa else Plano(resposta=resposta)
 
 
 async def _edited(edicao: Edicao, leitura: Extraction | None, memory: Memory, agora: datetime) -> Plano:
@@ -248,10 +299,12 @@ async def _deleted(original: str, memory: Memory) -> Plano:
     return Plano((PediuAjuda(resposta),), ativa) if ativa else Plano(resposta=resposta)
 
 
-async def _pressed(toque: Toque, memory: Memory) -> Plano:
+async def _pressed(toque: Toque, memory: Memory, agora: datetime) -> Plano:
     if toque.acao == "pessoa":
-        return await _requested(Pedido(RequestKind.ATENDENTE), memory, None)
+        return await _requested(Pedido(RequestKind.ATENDENTE), Conversou(), memory, agora)
     ativa = memory.ativa
+    if toque.acao == "repetir":
+        return _opened(await repeated_note(memory, toque.sessao_id), memory)
     sessao = ativa if ativa and ativa.sessao_id == toque.sessao_id else await memory.load(toque.sessao_id)
     if sessao is None:  # not of this conversation: a forged or very old button
         return Plano((Conversou(),), ativa) if ativa else Plano(resposta=messages.nada_a_confirmar())
@@ -262,6 +315,9 @@ async def _pressed(toque: Toque, memory: Memory) -> Plano:
             return Plano((Confirmou(toque.revisao if toque.revisao is not None else -1),), sessao)
         case "usar" | "outro":
             return Plano((_chosen(toque),), sessao)
+        case "usar_costume":
+            valem = sessao.espera_usuario and toque.revisao == sessao.revisao
+            return Plano((await usual(memory, sessao.rascunho, toque.escolha) if valem else Conversou(),), sessao)
         case _:
             return await _take_up(sessao, memory)
 
@@ -290,8 +346,9 @@ async def _out_of_the_blue(evento: Evento, memory: Memory, agora: datetime) -> P
     """Words while no invoice waits for the user: most open a new session, some only refer to the last one."""
     ultima, quando = await memory.latest() or (None, None)
     recente = bool(quando and agora - quando < RECENT)
-    if ultima and recente and isinstance(evento, _GO_ON) and await _broke_off(ultima, memory):
-        return _after_expiry(ultima, evento)
+    if ultima and recente and isinstance(evento, _GO_ON) and await broke_off(ultima, memory):
+        eventos, origem = after_expiry(ultima, evento)
+        return Plano(eventos, origem=origem)
     match evento:
         case PediuAjuda():
             return Plano(resposta=messages.ajuda())
@@ -299,58 +356,18 @@ async def _out_of_the_blue(evento: Evento, memory: Memory, agora: datetime) -> P
             return Plano(resposta=messages.nada_a_confirmar())  # a field is called wrong, and no invoice is open
         case Informou():
             base = ultima if recente else None
-            if base and await _repairs(evento, base, memory):
+            if base and await repairs(evento, base, memory):
                 return Plano((Abriu(base.rascunho, base.pendente), evento), origem=base.sessao_id)
             return Plano((Abriu(), evento))
         case _ if ultima and ultima.estado is Estado.PROCESSANDO and await memory.stopped(ultima):
             return Plano(resposta=messages.ainda_quer(ultima))  # words decide nothing here: the buttons do
         case Conversou() if not recente:
-            return Plano((Abriu(), evento))
-        case Confirmou() | Conversou() if ultima and recente and await _lapsed(ultima, memory):
+            return Plano((Abriu(), Conversou(await with_offer(memory, messages.saudacao()))))
+        case Confirmou() | Conversou() if ultima and recente and await lapsed(ultima, memory):
             return Plano(resposta=messages.expirada(ultima.sessao_id))
-        case Cancelou() | PediuCorrecao() if recente and ultima and ultima.estado is Estado.PROCESSANDO:
-            return Plano((evento,), ultima)
+        case _ if recente and ultima and ultima.estado is Estado.PROCESSANDO:
+            decides = isinstance(evento, Cancelou | PediuCorrecao)
+            return Plano((evento,), ultima) if decides else Plano(resposta=messages.em_andamento())
         case _:
-            em_andamento = recente and ultima and ultima.estado is Estado.PROCESSANDO
-            return Plano(resposta=messages.em_andamento() if em_andamento else messages.nada_a_confirmar())
-
-
-async def _lapsed(ultima: Sessao, memory: Memory) -> bool:
-    """True when the user speaks as if the invoice that expired were still open (a yes without a summary is talk)."""
-    return ultima.estado is Estado.EXPIRADO and not await memory.repaired(ultima.sessao_id)
-
-
-async def _broke_off(ultima: Sessao, memory: Memory) -> bool:
-    """True when the last invoice expired while its data were still being collected, and had some."""
-    open_ended = ultima.rascunho != Rascunho() and not ultima.rascunho.completo
-    return open_ended and await _lapsed(ultima, memory)
-
-
-def _after_expiry(antiga: Sessao, evento: Evento) -> Plano:
-    """Go on with what the expired invoice had, or begin another where the words tell again what it had; say which.
-
-    What is shown after an expiry is confirmed anew: the answer is the last word, so that no yes of before counts.
-    """
-    rascunho = antiga.rascunho
-    fields = _fields(evento) if isinstance(evento, Informou) else frozenset()
-    ditos = (evento,) if fields else ()
-    if Campo.DOCUMENTO in fields:
-        fields -= {Campo.NOME}  # of whom the document names
-    if fields <= {campo for campo in obrigatorios() if rascunho.validado(campo) is None}:
-        aviso = PediuAjuda(anuncio.guardei(antiga), aberto=True)
-        return Plano((Abriu(rascunho), *ditos, aviso), origem=antiga.sessao_id)
-    return Plano((Abriu(), *ditos, PediuAjuda(anuncio.comecei_outra(antiga), aberto=True)))
-
-
-def _fields(evento: Informou) -> frozenset[Campo]:
-    return frozenset({c.campo for c in evento.candidates} | {d.campo for d in evento.doubts})
-
-
-async def _repairs(evento: Informou, ultima: Sessao, memory: Memory) -> bool:
-    """True when the words mend the invoice that was just rejected, rather than begin another one."""
-    if ultima.estado is not Estado.REJEITADO or await memory.repaired(ultima.sessao_id):
-        return False
-    fields = _fields(evento)
-    if ultima.pendente is not None:
-        return fields == {ultima.pendente}
-    return len(fields) == 1 and Campo.NOME not in fields  # somebody else's name is somebody else's invoice
+            resposta = messages.nada_a_confirmar()
+            return Plano(resposta=await with_offer(memory, resposta) if isinstance(evento, Conversou) else resposta)

@@ -2,51 +2,88 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Protocol, assert_never
 
+from bot.subjects.invoice.repeat import Notes, clients_named
 from extractor.requests.requests import Pedido, RequestKind
+from state_machine.catalogue import memory_texts, records
 from state_machine.catalogue import requests as pedidos
 from state_machine.catalogue.requests import LISTADAS
+from state_machine.values.period import MesOuAno
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from typing import Protocol
+    from datetime import date
 
-    from state_machine.catalogue.requests import NotaListada
+    from state_machine.catalogue.records import Emitidas
     from state_machine.machine.effects import EnviarArquivo
-
-    class Notes(Protocol):
-        """The part of the conversation's memory that is asked here."""
-
-        async def notes(
-            self, limit: int, *, numero: str | None = None, autorizadas: bool = True
-        ) -> Sequence[NotaListada]:
-            """This conversation's newest invoices, newest first."""
-            ...
+    from state_machine.values.yearly_limit import Medidor
 
 
-async def answer(pedido: Pedido, memory: Notes) -> str | EnviarArquivo:
-    """Return the words of the answer, or the document that is asked for. ``RETOMAR`` is the plan's own work."""
+class Records(Notes, Protocol):
+    """The part of the conversation's memory that is asked here."""
+
+    async def issued(self, periodo: MesOuAno) -> Emitidas:
+        """The company's authorised notes of a period that stand."""
+        ...
+
+    async def mei(self, hoje: date) -> Medidor | None:
+        """How much of a MEI's limit the company used this year."""
+        ...
+
+
+async def answer(pedido: Pedido, memory: Records, hoje: date) -> str | EnviarArquivo:
+    """Return the words of the answer, or the document asked for; ``RETOMAR`` and ``REPETIR`` are the plan's."""
     match pedido.tipo:
-        case RequestKind.SEGUNDA_VIA:
-            achadas = await memory.notes(1, numero=pedido.numero)
-            return pedidos.segunda_via(achadas[0], pedido.formato) if achadas else pedidos.sem_nota(pedido.numero)
-        case RequestKind.EMAIL:
-            return pedidos.sem_email() if await memory.notes(1) else pedidos.sem_nota(None)
+        case RequestKind.SEGUNDA_VIA | RequestKind.EMAIL:
+            return await _copy(pedido, memory)
         case RequestKind.MINHAS_NOTAS:
-            return pedidos.minhas_notas(await memory.notes(LISTADAS))
+            return await _list(pedido, memory, hoje)
+        case RequestKind.TOTAL:
+            return await _total(pedido, memory, hoje)
+        case RequestKind.LIMITE_MEI:
+            return _limite(await memory.mei(hoje))
         case RequestKind.STATUS:
             achadas = await memory.notes(1, numero=pedido.numero, autorizadas=False)
             return pedidos.status(next(iter(achadas), None), pedido.numero)
-        case RequestKind.REPETIR:
-            return pedidos.repetir(next(iter(await memory.notes(1)), None))
         case RequestKind.ATENDENTE:
             return pedidos.atendente()
         case RequestKind.PARAR:
             return pedidos.parar()
         case RequestKind.CANCELAR_NOTA:
             return pedidos.cancelar_emitida(pedido.numero)
-        case RequestKind.RETOMAR:
+        case RequestKind.RETOMAR | RequestKind.REPETIR:
             return pedidos.nada_a_retomar()
         case _:
             assert_never(pedido.tipo)
+
+
+def _limite(medidor: Medidor | None) -> str:
+    return records.limite_mei(medidor) if medidor else records.sem_mei()
+
+
+async def _list(pedido: Pedido, memory: Records, hoje: date) -> str:
+    if pedido.quando is None:
+        return pedidos.minhas_notas(await memory.notes(LISTADAS))
+    periodo = pedido.quando.em(hoje)
+    return records.lista(periodo, await memory.issued(periodo))
+
+
+async def _total(pedido: Pedido, memory: Records, hoje: date) -> str:
+    periodo = pedido.quando.em(hoje) if pedido.quando else MesOuAno(hoje.year)
+    mei = await memory.mei(hoje) if periodo.ano == hoje.year else None
+    return records.total(periodo, await memory.issued(periodo), mei)
+
+
+async def _copy(pedido: Pedido, memory: Records) -> str | EnviarArquivo:
+    if pedido.tipo is RequestKind.EMAIL:  # the plan sends the files here
+        return pedidos.sem_email() if await memory.notes(1) else pedidos.sem_nota(None)
+    documento = None
+    if pedido.clientes:
+        found = await clients_named(memory, pedido.clientes[0])
+        if not found.certo:
+            return memory_texts.qual_cliente(pedido.clientes[0], found.possiveis)
+        documento = found.possiveis[0].documento
+    achadas = await memory.notes(1, numero=pedido.numero, documento=documento)
+    if achadas:
+        return pedidos.segunda_via(achadas[0], pedido.formato)
+    return memory_texts.sem_nota_para(pedido.clientes[0]) if pedido.clientes else pedidos.sem_nota(pedido.numero)

@@ -11,22 +11,28 @@ import structlog
 
 from bot.budgets import Voice
 from bot.conversation.customers import as_cadastro
+from bot.conversation.inbound import Palavras
 from bot.conversation.memory import ConversationMemory
 from bot.conversation.session_events import replanned
 from bot.conversation.subject import one_row
 from bot.loops.jobs import Deadline
+from bot.subjects.invoice.clients import ClientFinder
 from bot.subjects.invoice.facts import as_issued_by, as_seen, as_stopped, as_unnumbered, as_usual, is_yes, needs_right
 from bot.subjects.invoice.plan import Plano, decides, plan
 from bot.subjects.invoice.reading import Reader, as_it_stands
 from bot.subjects.invoice.staff_orders import StaffOrders
+from bot.subjects.invoice.yearly_limit import MeiMeter
 from persistence.conversations import conversations, snapshots
+from persistence.fiscal import history
 from persistence.queue import outbox
 from persistence.rows.inbox_rows import DeadlineRow, EmissionRow, OrderRow, ResumeRow
 from persistence.versions import AnotherVersionError, known
 from state_machine.catalogue import messages
 from state_machine.catalogue.choices import unica_leitura
+from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.fields import Campo
 from state_machine.machine.events import (
+    Abriu,
     Confirmou,
     Conversou,
     Editou,
@@ -52,6 +58,7 @@ if TYPE_CHECKING:
     from persistence.people.companies import Empresa
     from persistence.queue.lanes import InboxRow, Lease
     from state_machine.invoice.draft import Cadastro
+    from state_machine.invoice.known_clients import Costume
     from state_machine.machine.events import Evento
 
 log = structlog.get_logger(__name__)
@@ -64,7 +71,7 @@ class Invoice:
     actions = frozenset(
         {
             *("confirmar", "corrigir", "cancelar", "refazer", "querer", "desistir", "usar", "outro", "pessoa"),
-            *("errado_cliente", "errado_valor", "errado_servico"),
+            *("errado_cliente", "errado_valor", "errado_servico", "repetir", "usar_costume", "mudar_costume"),
         }
     )
     deadlines: tuple[Deadline, ...] = (
@@ -79,6 +86,8 @@ class Invoice:
     def __init__(self, resources: Resources) -> None:
         self._r = resources
         self._reader = Reader(resources.extractor, resources.lanes)
+        self._clients = ClientFinder(resources.database)
+        self._mei = MeiMeter(resources.database, resources.customers, resources.limites_mei)
 
     def handlers(self) -> Sequence[RowHandler]:
         """News of its emission, its deadline, another subject's end, and what staff order for it."""
@@ -97,9 +106,7 @@ class Invoice:
         ativa = await self._active(turn, stored=attempt > 1)
         plano = await self._planned(turn, ativa)
         voz = Voice.SPEAK if decides(turn.chegada.entrada, plano) else await turn.voice()
-        eventos = [await self._with_register(evento, plano.alvo) for evento in plano.eventos]
-        if turn.conversa.empresa:
-            eventos = [await as_usual(self._r.database, turn.conversa.empresa.id, evento) for evento in eventos]
+        eventos = [await self._completed(evento, plano, turn) for evento in plano.eventos]
         agora = turn.clock.now()  # a model or the register may have taken their time
         sessao = None
         async with self._r.committing(turn) as connection:
@@ -139,32 +146,55 @@ class Invoice:
         empresa, agora = turn.conversa.empresa, turn.clock.now()
         if empresa is None:
             return Plano((MudouEmissor(None),) if ativa else (), ativa)
-        memory = ConversationMemory(self._r.database, turn.lease.lane, empresa.id, ativa)
+        memory = ConversationMemory(self._r.database, turn.lease.lane, empresa, ativa, self._mei.of)
         chegada = await as_it_stands(turn.chegada, memory)
         leitura = await self._reader.all_words(chegada, ativa, empresa, agora)
         proprias = await self._reader.own_words(chegada, ativa, empresa, agora)
         return await plan(chegada.entrada, leitura, memory, agora, proprias)
 
-    async def _with_register(self, evento: Evento, alvo: Sessao | None) -> Evento:
+    async def _completed(self, evento: Evento, plano: Plano, turn: Turn) -> Evento:
+        """Add what the company's own records and the public register say of the client."""
+        entrada, empresa = turn.chegada.entrada, turn.conversa.empresa
+        if empresa and isinstance(entrada, Palavras):
+            evento = await self._clients.answered(evento, plano.alvo, entrada, empresa.id)
         match evento:
             case Informou():
-                return await self._looked_up(evento)
+                return await self._looked_up(evento, plano, empresa)
             case Editou(dito=Informou() as dito):
-                return replace(evento, dito=await self._looked_up(dito))
+                return replace(evento, dito=await self._looked_up(dito, plano, empresa))
+            case Abriu(base=Rascunho() as base, igual_a=str()):
+                cadastro = await self._cadastro(base.validado(Campo.DOCUMENTO))
+                return replace(evento, base=replace(base, cadastro=cadastro))
             case Escolheu(campo=Campo.DOCUMENTO, valor=str(documento)):
-                return replace(evento, cadastro=await self._cadastro(documento))
-            case Confirmou(revisao=None) if alvo and (oferta := unica_leitura(alvo.rascunho)):
+                return await self._chosen(evento, documento, empresa)
+            case Confirmou(revisao=None) if oferta := unica_leitura(plano.rascunho):
                 campo, valor = oferta
-                return replace(evento, cadastro=await self._cadastro(valor)) if campo is Campo.DOCUMENTO else evento
+                return await self._chosen(evento, valor, empresa) if campo is Campo.DOCUMENTO else evento
             case _:
                 return evento
 
-    async def _looked_up(self, dito: Informou) -> Informou:
-        documentos = [c.valor for c in dito.candidates if c.campo is Campo.DOCUMENTO]
-        return replace(dito, cadastro=await self._cadastro(documentos[-1])) if documentos else dito
+    async def _chosen(self, evento: Escolheu | Confirmou, documento: str, empresa: Empresa | None) -> Evento:
+        costume = await self._usual(empresa, documento) if empresa else None
+        return replace(evento, cadastro=await self._cadastro(documento), costume=costume)
 
-    async def _cadastro(self, documento: str) -> Cadastro | None:
-        found = await self._r.customers.find(documento)
+    async def _looked_up(self, dito: Informou, plano: Plano, empresa: Empresa | None) -> Informou:
+        if empresa:
+            dito = await self._clients.named(dito, plano.rascunho, empresa.id)
+        documentos = [c.valor for c in dito.candidates if c.campo is Campo.DOCUMENTO]
+        dito = replace(dito, cadastro=await self._cadastro(documentos[-1])) if documentos else dito
+        if empresa is None:
+            return dito
+        dito = await as_usual(self._r.database, empresa.id, dito)
+        documento = documentos[-1] if documentos else plano.rascunho.validado(Campo.DOCUMENTO)
+        faltam = {*plano.rascunho.faltam} - {c.campo for c in dito.candidates} - {Campo.DOCUMENTO}
+        return replace(dito, costume=await self._usual(empresa, documento)) if documento and faltam else dito
+
+    async def _usual(self, empresa: Empresa, documento: str) -> Costume | None:
+        async with self._r.database.alone() as connection:
+            return await history.usual(connection, empresa.id, documento)
+
+    async def _cadastro(self, documento: str | None) -> Cadastro | None:
+        found = await self._r.customers.find(documento) if documento else None
         return as_cadastro(found) if found else None
 
     async def _with_records(
@@ -200,7 +230,11 @@ class Invoice:
             await self._r.live.drop(sessao.conversa)
 
     async def _on_emission(self, lease: Lease, row: InboxRow, news: EmissionRow) -> None:
-        await self._r.sessions.on_row(lease, row, news.sessao_id, _event(news))
+        evento = _event(news)
+        if isinstance(evento, NotaAutorizada):
+            hoje = row.recebido_em.astimezone(SAO_PAULO).date()
+            evento = replace(evento, aviso=await self._mei.after(evento.emissao_id, hoje))
+        await self._r.sessions.on_row(lease, row, news.sessao_id, evento)
 
     async def _on_deadline(self, lease: Lease, row: InboxRow, prazo: DeadlineRow) -> None:
         await self._r.sessions.on_row(lease, row, prazo.sessao_id, PrazoVencido())

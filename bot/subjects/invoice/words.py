@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from extractor.contract import Ato, Intent
+from extractor.fields.clients import mentioned
 from extractor.requests.requests import Pedido, RequestKind, read_request
+from state_machine.invoice.fields import Campo
 from state_machine.machine.events import (
     Cancelou,
     Confirmou,
@@ -17,6 +19,7 @@ from state_machine.machine.events import (
     PediuAjuda,
     PediuCorrecao,
 )
+from state_machine.machine.states import Estado
 
 if TYPE_CHECKING:
     from bot.conversation.inbound import Palavras
@@ -68,10 +71,38 @@ def asked(entrada: Palavras, leitura: Extraction, proprias: Extraction | None, a
 
 
 def _request(texto: str, leitura: Extraction, ativa: Sessao | None) -> Pedido | None:
-    """Return what the words ask for when they carry no data of an invoice; "cancela" alone is about the open one."""
-    if informs(leitura) or (ativa and leitura.intent in FINAL_WORDS):
-        return None
+    """Return what the words ask for when they carry no data of an invoice; "cancela" alone is about the open one.
+
+    Data beside "a mesma" say what differs, unless they are for the invoice that is being made.
+    """
+    if leitura.intent is Intent.REPETIR and not (informs(leitura) and begun(ativa)):
+        return Pedido(RequestKind.REPETIR, clientes=mentioned(texto))
     pedido = read_request(texto)
+    if (informs(leitura) and not _is_its_own(pedido, leitura)) or (ativa and leitura.intent in FINAL_WORDS):
+        return None
     if leitura.intent is Intent.CANCELAR:
         return pedido if pedido and pedido.tipo in {RequestKind.CANCELAR_NOTA, RequestKind.PARAR} else None
-    return Pedido(RequestKind.REPETIR) if pedido is None and leitura.intent is Intent.REPETIR else pedido
+    return pedido
+
+
+# What a request names may look like data of an invoice: "notas de outubro", "o xml da 12".
+_OWN_WORDS = {
+    RequestKind.TOTAL: frozenset({Campo.COMPETENCIA, Campo.DATA}),
+    RequestKind.MINHAS_NOTAS: frozenset({Campo.COMPETENCIA, Campo.DATA}),
+    RequestKind.SEGUNDA_VIA: frozenset({Campo.VALOR}),
+}
+_CLIENTS_WORDS = frozenset({Campo.NOME, Campo.DESCRICAO})  # a client's name: "segunda via da oficina"
+
+
+def _is_its_own(pedido: Pedido | None, leitura: Extraction) -> bool:
+    if pedido is None or leitura.doubts or leitura.clear:
+        return False
+    said = {c.campo for c in leitura.candidates}
+    if pedido.tipo is RequestKind.SEGUNDA_VIA and pedido.numero is None:
+        return bool(pedido.clientes) and said <= _CLIENTS_WORDS
+    return said <= _OWN_WORDS.get(pedido.tipo, frozenset())
+
+
+def begun(ativa: Sessao | None) -> bool:
+    """Tell whether an invoice is being made of which something is known."""
+    return ativa is not None and ativa.estado is not Estado.COLETA

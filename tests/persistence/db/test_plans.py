@@ -11,6 +11,8 @@ import pytest
 from persistence.conversations import conversations
 from persistence.db.connection import _compiled
 from persistence.db.engine import Database
+from persistence.fiscal import history
+from persistence.people import clients
 from persistence.queue import entrance, lanes, outbox, slots, slow_notice
 from persistence.tables import MENSAGENS, MENSAGENS_ABERTAS, MENSAGENS_LIDAS
 from tests.owner import as_owner
@@ -18,6 +20,7 @@ from tests.owner import as_owner
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+PERIOD = ("b_empresa", "b_desde", "b_ate", "b_periodo")
 # Whatever is ready: no more than are leased or will be due soon, as only who could take more asks for it.
 INDEX = re.compile(r"Index (?:Only )?Scan (?:using|on) (?!ix_lanes_ready)")
 HOT = {
@@ -32,6 +35,10 @@ HOT = {
     "claim_emissions": _compiled(
         slots.CLAIM_EMISSIONS, dict.fromkeys(("livres", "janela", "empresas", "ocupadas", "quietas", "lease"))
     ).sql,
+    "clients_of_company": _compiled(clients._OF_COMPANY, {"b_empresa": 1}).sql,
+    "usual_of_client": _compiled(history._LAST, {"b_empresa": 1, "b_documento": ""}).sql,
+    "issued_by_company": _compiled(history._ISSUED, dict.fromkeys(PERIOD)).sql,
+    "sum_of_company": _compiled(history._SUM, dict.fromkeys((*PERIOD, "b_limit"))).sql,
     "slow_emissions": _compiled(slow_notice._EMISSIONS, dict.fromkeys(("seconds", "batch"))).sql,
 }
 

@@ -59,6 +59,15 @@ async def test_the_same_invoice_again_is_asked_about(road: Road) -> None:
     assert len(await road.notes(ana)) == 2
 
 
+async def test_a_copy_of_the_last_one_is_asked_about_too(road: Road) -> None:
+    """Repeating an invoice passes no guard: the question comes before a second one."""
+    ana = await road.person()
+    await ana.issue(words(99))
+    await ana.say("igual à última")
+    assert "nota igual" in (await ana.press("Confirmar")).text
+    assert len(await road.notes(ana)) == 1
+
+
 async def test_a_no_to_the_question_leaves_one_invoice(road: Road) -> None:
     """Who had only forgotten says no, and nothing is issued."""
     ana = await road.person()

@@ -76,6 +76,8 @@ ELSEWHERE = (
     WHERE e.id = t.emissao_id AND e.sessao_id = $2 AND $1 <> ''""",
     """UPDATE nfse_emissao SET resposta_gateway = jsonb_build_object('x', $3),
     webhook_payload = jsonb_build_object('x', $3), erro_mensagem = $3 WHERE sessao_id = $2 AND $1 <> ''""",
+    """INSERT INTO cliente_apelido (empresa_id, documento, apelido, conversa)
+    SELECT empresa_id, '52998224725', $3, $1 FROM session_snapshot WHERE sessao_id = $2""",
     """UPDATE nfse_processada p SET webhook_payload = jsonb_build_object('x', $3) FROM nfse_emissao e
     WHERE e.id = p.emissao_id AND e.sessao_id = $2 AND $1 <> ''""",
 )
@@ -85,6 +87,7 @@ BEFORE = FISCAL | {
     "outbox.mensagem",
     "transicoes.detalhe",
     "conversas.nome_perfil",
+    "cliente_apelido.apelido",
     "cliente_tomador.email",
     "cliente_tomador.logradouro",
     "cliente_tomador.dados_receita_raw",

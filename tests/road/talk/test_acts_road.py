@@ -132,7 +132,7 @@ async def test_a_wrong_note_is_replaced_without_telling_it_all_again(road: Road)
     await ana.files()
     await road.settled()
     [note] = await road.notes(ana)
-    assert (note.valor, note.payload["tomador"]) == (1800, wrong.payload["tomador"])
+    assert (int(note.valor), note.payload["tomador"]) == (1800, wrong.payload["tomador"])
 
 
 async def test_two_orders_in_one_message_begin_with_the_first(road: Road) -> None:

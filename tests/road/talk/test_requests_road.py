@@ -78,17 +78,6 @@ async def test_a_copy_can_be_asked_for_while_another_is_being_made(road: Road) -
     assert (await road.session(ana))["estado"] == "aguardando_confirmacao"
 
 
-async def test_an_invoice_to_repeat_comes_as_words_to_send(road: Road) -> None:
-    """The answer's own line, sent back, is read as the same invoice."""
-    ana = await road.person()
-    await ana.issue(FULL)
-    answer = await ana.say("repete a última")
-    line = answer.text.splitlines()[-1].strip("_")
-    summary = (await ana.say(line)).text
-    for shown in ("R$ 1.500,00", "PADARIA DO ZÉ LTDA", "Serviço: consultoria de marketing\n"):
-        assert shown in summary
-
-
 async def test_an_invoice_given_up_is_taken_up_in_words(road: Road) -> None:
     """The words do what the button does, once; with nothing to take up the answer says so."""
     ana = await road.person()

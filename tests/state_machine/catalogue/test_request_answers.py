@@ -55,8 +55,6 @@ def test_every_stage_of_an_invoice_has_words(status: StatusEmissao) -> None:
     "texto",
     [
         pedidos.minhas_notas([replace(NOTA, nome="X" * 300)] * 9),
-        pedidos.repetir(replace(NOTA, descricao="x" * 2000)),
-        pedidos.repetir(None),
         pedidos.status(None),
         pedidos.sem_nota("1042"),
         pedidos.sem_nota(None),

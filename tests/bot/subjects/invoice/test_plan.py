@@ -13,6 +13,7 @@ from persistence.conversations.edits import Mudanca, Ouvida
 from state_machine.catalogue import announcement as anuncio
 from state_machine.catalogue import messages
 from state_machine.catalogue import requests as pedidos
+from state_machine.catalogue.records import Emitidas
 from state_machine.invoice.draft import Rascunho, aplicar
 from state_machine.invoice.fields import Campo, Candidate
 from state_machine.machine.diagram import example
@@ -35,8 +36,12 @@ from state_machine.machine.transition import transition
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+    from datetime import date
 
     from state_machine.catalogue.requests import NotaListada
+    from state_machine.invoice.known_clients import Cliente, Costume
+    from state_machine.values.period import MesOuAno
+    from state_machine.values.yearly_limit import Medidor
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 OPEN = Sessao("211126-aaaaaaaa", "106:BR.77", 1, "ANA DESIGN ME", estado=Estado.AGUARDANDO_CONFIRMACAO, revisao=2)
@@ -84,9 +89,34 @@ class Remembered:
         """No message was edited or deleted."""
         return ()
 
-    async def notes(self, limit: int, *, numero: str | None = None, autorizadas: bool = True) -> Sequence[NotaListada]:
+    async def notes(
+        self,
+        limit: int,
+        *,
+        numero: str | None = None,
+        autorizadas: bool = True,
+        emissao_id: int | None = None,
+        documento: str | None = None,
+        valem: bool = False,
+    ) -> Sequence[NotaListada]:
         """No invoice was ever issued."""
         return ()
+
+    async def clients(self) -> Sequence[Cliente]:
+        """Nobody was ever invoiced."""
+        return ()
+
+    async def usual(self, documento: str) -> Costume | None:
+        """Nor is anything usual."""
+        return None
+
+    async def issued(self, periodo: MesOuAno) -> Emitidas:
+        """Nothing was issued in any month."""
+        return Emitidas()
+
+    async def mei(self, hoje: date) -> Medidor | None:
+        """The company is no MEI."""
+        return None
 
 
 def ended(estado: Estado, pendente: Campo | None = None) -> Sessao:
@@ -201,7 +231,7 @@ async def test_a_cancelled_note_is_made_anew_and_no_other() -> None:
 async def test_first_words_open_a_session() -> None:
     """Data or small talk from somebody new open one; help needs none."""
     assert await words(Remembered(), Intent.INFORMAR, VALOR) == Plano((Abriu(), Informou((VALOR,))))
-    assert await words(Remembered(), Intent.CONVERSA) == Plano((Abriu(), Conversou()))
+    assert await words(Remembered(), Intent.CONVERSA) == Plano((Abriu(), Conversou(messages.saudacao())))
     assert await words(Remembered(), Intent.AJUDA) == Plano(resposta=messages.ajuda())
 
 

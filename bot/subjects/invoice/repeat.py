@@ -1,0 +1,109 @@
+"""Takes data over from earlier invoices: a draft like one of them, and what is usual for a client."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from extractor.fields.clients import PART_OF_NAME, find_client
+from state_machine.catalogue import memory_texts as textos
+from state_machine.invoice.draft import LEITURAS_MAX, Rascunho, ler
+from state_machine.invoice.fields import Campo, Candidate, Origem
+from state_machine.machine.effects import Mensagem
+from state_machine.machine.events import Abriu, Conversou, Informou
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from extractor.fields.clients import Clientes
+    from state_machine.catalogue.requests import NotaListada
+    from state_machine.invoice.known_clients import Cliente, Costume
+
+LONGEST_ID = 18  # digits of an id; PostgreSQL reads no more as an integer
+
+
+class Notes(Protocol):
+    """The part of the conversation's memory that is asked here."""
+
+    async def notes(
+        self,
+        limit: int,
+        *,
+        numero: str | None = None,
+        autorizadas: bool = True,
+        emissao_id: int | None = None,
+        documento: str | None = None,
+        valem: bool = False,
+    ) -> Sequence[NotaListada]:
+        """This conversation's newest authorised invoices, newest first; ``valem``: not the cancelled ones."""
+        ...
+
+    async def clients(self) -> Sequence[Cliente]:
+        """The company's own clients."""
+        ...
+
+
+class Usual(Protocol):
+    """The part of it that knows habits."""
+
+    async def usual(self, documento: str) -> Costume | None:
+        """What the company usually invoices to a client."""
+        ...
+
+
+async def with_offer(memory: Notes, resposta: Mensagem) -> Mensagem:
+    """Return an answer with the button that repeats the newest invoice that stands, where there is one."""
+    notas = await memory.notes(1, valem=True)
+    return textos.com_oferta(resposta, notas[0]) if notas else resposta
+
+
+async def repeated(memory: Notes, nomes: Sequence[str]) -> Abriu | Mensagem:
+    """Return the opening of a draft like the newest invoice, of the client first named in ``nomes`` where one is.
+
+    Else which one is meant, or why there is none. Nothing is issued by it.
+    """
+    if not nomes:
+        notas = await memory.notes(1, valem=True)
+        return _opening(notas[0]) if notas else textos.nada_a_repetir()
+    found = await clients_named(memory, nomes[0])
+    newest = [await memory.notes(1, documento=c.documento, valem=True) for c in found.possiveis[:LEITURAS_MAX]]
+    notas = [nota for notas in newest for nota in notas]
+    if not notas:
+        return Mensagem(textos.sem_nota_para(nomes[0]))
+    return _opening(notas[0]) if found.certo else textos.qual_repetir(nomes[0], notas)
+
+
+async def repeated_note(memory: Notes, emissao: str) -> Abriu | Mensagem:
+    """Return the same of the very invoice that a button names, by its emission; a cancelled one is not repeated."""
+    known = emissao.isascii() and emissao.isdigit() and len(emissao) <= LONGEST_ID
+    notas = await memory.notes(1, emissao_id=int(emissao)) if known else ()
+    nota = next(iter(notas), None)
+    return _opening(nota) if nota and not nota.cancelada else textos.sem_repetir(nota)
+
+
+def _opening(nota: NotaListada) -> Abriu:
+    return Abriu(like(nota), igual_a=nota.numero)
+
+
+async def usual(memory: Usual, rascunho: Rascunho, marca: str) -> Informou | Conversou:
+    """Return what is missing as the client's usual; words that tell nothing, where that is not what was offered."""
+    costume = await memory.usual(rascunho.validado(Campo.DOCUMENTO) or "")
+    oferta = costume.preenche(rascunho) if costume and costume.marca == marca else {}
+    ditos = tuple(Candidate(campo, valor, valor, Origem.CADASTRO) for campo, valor in oferta.items())
+    return Informou(ditos) if ditos else Conversou()
+
+
+async def clients_named(memory: Notes, nome: str) -> Clientes:
+    """Return the company's clients of this name, of which a word is enough: it is of an invoice that exists."""
+    return find_client(nome, await memory.clients(), fills=PART_OF_NAME)
+
+
+def like(nota: NotaListada) -> Rascunho:
+    """Return a draft with the customer, the amount and the service of an invoice, checked by the rules of today."""
+    rascunho = _taken(Rascunho(), Campo.DOCUMENTO, nota.documento)
+    rascunho = _taken(rascunho, Campo.VALOR, str(nota.valor))
+    rascunho = _taken(rascunho, Campo.DESCRICAO, nota.descricao)
+    return _taken(rascunho, Campo.NOME, nota.nome) if nota.nome else rascunho
+
+
+def _taken(rascunho: Rascunho, campo: Campo, valor: str) -> Rascunho:
+    return rascunho.com(campo, ler(Candidate(campo, valor, valor, Origem.CADASTRO)))

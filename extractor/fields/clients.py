@@ -1,0 +1,187 @@
+"""Finds which of a company's own clients a name means, and reads whom words without a document speak of."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from rapidfuzz import fuzz
+
+from extractor.text.folding import read
+from state_machine.invoice.known_clients import MOST
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from state_machine.invoice.known_clients import Cliente
+
+# Scores are of 100. What was said must be the name, or whole words of it, before it fills a document.
+FILLS: Final = 95.0  # only whole words that are the same but for accents, plural, spelling or a firm's diminutive
+MARGIN: Final = 5.0  # the next client must be so much farther away; "padaria do Zé" and its branch are both meant
+ASKS: Final = 75.0  # a near miss: named in a question, never taken
+WORD: Final = 85.0  # how alike two words are of which one is mistyped; "Zé" and "Jó" are others
+_PART: Final = 2.0  # off, where the name has more words than were said
+_DIMINUTIVE: Final = 2.0  # off: "mercadinho" for MERCADO
+PART_OF_NAME: Final = 90.0  # at most, for "a padaria" or part of a person's name: there may be another one, not known
+_FAMILIAR: Final = 85.0  # at most, for a person by a diminutive: "Coutinho" is not "Couto"
+_MISTYPED: Final = 0.9  # of the likeness of two words that are not the same
+_SHORT: Final = 4  # letters; a shorter word has too many neighbours to be mistyped
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_DROPPED: Final = _set(
+    "a o as os e da de do das dos em no na the of "
+    "ltda eireli me mei epp sa ss cia companhia limitada slu sociedade unipessoal "
+    "meu minha nosso nossa ele ela dele dela dona seu sr sra dr dra doutor doutora senhor senhora "
+    "cliente empresa firma nota "
+    "comercio servico industria produto comercial"
+)
+# What a firm deals in, after its name: "Acme" is the whole of ACME COMERCIO DE ALIMENTOS.
+_TRADES: Final = _set(
+    "alimento tecnologia solucao solucoe sistema engenharia consultoria asesoria representacao representacoe "
+    "participacao participacoe empreendimento distribuidora importacao exportacao transporte logistica brasil "
+    "material construcao construcoe bebida roupa calcado informatica telecomunicacoe publicidade marketing"
+)
+# Of many clients: said alone, such a word names none of them.
+_GENERIC: Final = _set(
+    "padaria clinica loja mercado mercadinho supermercado restaurante escola igreja condominio prefeitura academia "
+    "farmacia construtora salao oficina pousada hotel lanchonete pizaria bar imobiliaria transportadora asociacao "
+    "sindicato camara hospital creche faculdade universidade colegio acougue papelaria grupo instituto auto centro "
+    "casa posto bufe estudio agencia consultoria distribuidora confeitaria cafe sitio fazenda petshop otica"
+)
+_PERSONAL_NAME: Final = re.compile(r"\b\d{11}\b|^\d{2}\.?\d{3}\.?\d{3}\b")  # a MEI's, with its CPF or CNPJ in it
+_SPELLING: Final = (("ph", "f"), ("th", "t"), ("y", "i"), ("w", "v"), ("z", "s"), ("ç", "c"))
+_TWICE: Final = re.compile(r"([a-z])\1")
+_PLURAL: Final = re.compile(r"(?<=[a-z]{3}[aeiou])s$")
+_FOR: Final = re.compile(
+    r"\b(?:pra|pro|para|ao|d[ao])\s+(?:[ao]s?\s+)?"
+    r"(?:(?:ultima )?notas?(?: fiscal)? (?:d[aeo]s?|pr[ao]|para)\s+(?:[ao]s?\s+)?)?(?P<nome>[^,.;:!?\n\d$]{2,80}?)"
+    r"(?=\s*(?:[,.;:!?\n\d]|r\$|\bde (?:r\$|\d)|\bno valor\b|\bvalor\b|\breferente\b|\bpor\b|\bso que\b|\bmas\b|$))"
+)
+_RECIPIENT: Final = re.compile(_FOR.pattern.replace("|ao|d[ao]", ""))
+_NOBODY: Final = re.compile(
+    r"(?:mes(?:es)?|semana|an[oa]|dia|hoje|ontem|anteontem|manha|tarde|noite|hora|agora|sempre|vez|ultim[ao]s?|anterior|"
+    r"passad[ao]|outr[ao]s?|mesm[ao]s?|novo|nova|notas?|nfse?|nf|mim|gente|eu|ele|ela|valor|total|mei|limite|email|"
+    r"janeiro|fevereiro|marco|abril|maio|junho|julho|agosto|setembro|outubro|novembro|dezembro|"
+    r"xml|pdf|danfs?e|arquivo|fim|final|inicio|comeco|periodo|trimestre|semestre|contador|contabilidade|imposto|prefeitura)\b"
+)
+_LONGEST: Final = 8  # words; a name is no longer
+
+
+@dataclass(frozen=True, slots=True)
+class Clientes:
+    """The clients that a name may mean, the likeliest first; ``certo``: it is the first one, clearly."""
+
+    possiveis: tuple[Cliente, ...] = ()
+    certo: bool = False
+
+
+def nickname(nome: str) -> str:
+    """Return a name as nicknames are remembered and compared; empty when nothing of it names anybody, or too much."""
+    words = _words(nome)
+    return " ".join(words) if len(words) <= _LONGEST else ""
+
+
+def find_client(nome: str, clientes: Collection[Cliente], *, fills: float = FILLS) -> Clientes:
+    """Return which of these clients ``nome`` means; none for a name of which a word is nobody's.
+
+    One is clear from the score ``fills`` on: ``PART_OF_NAME`` is enough where an invoice that exists is spoken of.
+    """
+    said = _words(nome)
+    if not said or len(said) > _LONGEST:
+        return Clientes()
+    scored = sorted(((_score(said, cliente), cliente) for cliente in clientes), key=lambda pair: -pair[0])
+    near = [(score, cliente) for score, cliente in scored if score >= ASKS]
+    if not near:
+        return Clientes()
+    best = near[0][0]
+    if best < fills:
+        return Clientes(tuple(cliente for _, cliente in near))
+    fit = tuple(cliente for score, cliente in near if score > best - MARGIN)
+    return Clientes(fit, certo=len(fit) == 1 and len(clientes) <= MOST)
+
+
+def recipients(texto: str) -> list[str]:
+    """Return the words after each "pra" or "pro", up to an amount or the end of the clause."""
+    return _named(_RECIPIENT, texto)
+
+
+def mentioned(texto: str) -> tuple[str, ...]:
+    """Return the same of words about an earlier invoice: "a mesma da padaria"; none for "a mesma do mês passado"."""
+    return tuple(nome for nome in _named(_FOR, texto) if not _NOBODY.match(" ".join(read(nome).plain.split())))
+
+
+def _named(pattern: re.Pattern[str], texto: str) -> list[str]:
+    text = read(texto)
+    return [text.verbatim(*found.span("nome")) for found in pattern.finditer(text.plain)]
+
+
+def until_number(nome: str) -> str:
+    """Return a name as far as it has no digit: "Maria 150 faxina" ends before the amount."""
+    return re.split(r"\d|[,;\n]", nome, maxsplit=1)[0].strip()
+
+
+def _score(said: Sequence[str], cliente: Cliente) -> float:
+    person = len(cliente.documento) == 11 or bool(_PERSONAL_NAME.search(cliente.nome or ""))  # noqa: PLR2004 - a CPF
+    return max((_alike(said, _words(nome), person=person) for nome in cliente.nomes), default=0.0)
+
+
+def _alike(said: Sequence[str], name: Sequence[str], *, person: bool) -> float:
+    """Compare by words: each said one must be in the name, the least alike of them counts."""
+    if not name or len(said) > len(name):
+        return 0.0
+    score = 100.0
+    for word in said:
+        score = min(score, max(_word(word, known, person=person) for known in name))
+        if score < ASKS:
+            return 0.0
+    if len(said) == len(name):
+        return score
+    alone = len(said) == 1 and (said[0] in _GENERIC or [w for w in name if w not in _TRADES] != [*said])
+    return min(score - _PART, PART_OF_NAME) if person or alone else score - _PART
+
+
+def _word(said: str, known: str, *, person: bool) -> float:
+    if said == known:
+        return 100.0
+    if _little(said) == known or _little(known) == said:
+        return _FAMILIAR if person else 100.0 - _DIMINUTIVE
+    if min(len(said), len(known)) < _SHORT:
+        return 0.0
+    ratio = fuzz.ratio(said, known, score_cutoff=WORD)
+    return ratio * _MISTYPED
+
+
+@lru_cache(4096)  # the same few words stand in most names
+def _little(word: str) -> str | None:
+    """Return what a diminutive is one of, ``None`` for another word."""
+    for ending in ("inho", "inha"):
+        if word.endswith(ending) and len(word) > len(ending) + 1:
+            base = word.removesuffix(ending)
+            return base[:-1] if base[-1] == "s" else base + ending[-1]  # "zinho" has its z as s here
+    return None
+
+
+@lru_cache(4096)  # the same names are compared again and again
+def _words(nome: str) -> tuple[str, ...]:
+    plain = "".join(c for c in unicodedata.normalize("NFKD", nome.casefold()) if not unicodedata.combining(c))
+    plain = re.sub(r"\bs\s*[/.]\s*a\b\.?", " ", plain)
+    words = (_spelled(word) for word in re.findall(r"[a-z0-9]+", plain) if not word.isdigit())
+    return tuple(word for word in words if word not in _DROPPED_SPELLED)
+
+
+@lru_cache(4096)
+def _spelled(word: str) -> str:
+    """Return a word in the spelling in which the same names are the same: no double letter, no plural, z as s."""
+    for old, new in _SPELLING:
+        word = word.replace(old, new)
+    return _PLURAL.sub("", _TWICE.sub(r"\1", word))
+
+
+_DROPPED_SPELLED: Final = _DROPPED | {_spelled(word) for word in _DROPPED}

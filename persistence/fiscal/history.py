@@ -1,0 +1,139 @@
+"""Reads what a company has issued: what it usually invoices to a client, and its sums by month of issue."""
+
+from __future__ import annotations
+
+from datetime import datetime, time, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from persistence.people.companies import company_of
+from persistence.tables import cliente_tomador, empresa, nfse_emissao, nfse_processada
+from state_machine.cancellation.machine import StatusNota
+from state_machine.catalogue.records import LISTADAS, Emitida, Emitidas
+from state_machine.invoice.equal_invoice import mesmo_texto
+from state_machine.invoice.known_clients import Costume
+from state_machine.values.local_time import SAO_PAULO
+
+if TYPE_CHECKING:
+    from persistence.db.connection import Connection
+    from persistence.people.companies import Empresa
+    from state_machine.values.period import MesOuAno
+
+ALIKE = 2  # notes in a row that make a habit
+APART = timedelta(days=60)  # a confirmation and the day on its note, at most: an authority waits, or dates back
+
+
+# Statements are composed once: that costs more than running them.
+_STANDING = sa.and_(
+    nfse_emissao.c.prestador_id == sa.bindparam("b_empresa"), nfse_processada.c.status != StatusNota.CANCELADO
+)
+_LAST = (
+    sa.select(nfse_emissao.c.descricao_servico, nfse_emissao.c.valor_servico)
+    .join(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
+    .where(_STANDING, nfse_emissao.c.tomador_documento == sa.bindparam("b_documento"))
+    .order_by(nfse_emissao.c.id.desc())
+    .limit(ALIKE)
+)
+
+# The day on a note as authorities write it, day first or ISO, else that on which we recorded it; "2026-11-23".
+_SAID = nfse_processada.c.data_emissao
+_DAY = sa.case(
+    (
+        _SAID.op("~")(r"^(0[1-9]|[12]\d|3[01])/(0[1-9]|1[0-2])/\d{4}(\D|$)"),
+        sa.func.concat(sa.func.substr(_SAID, 7, 4), "-", sa.func.substr(_SAID, 4, 2), "-", sa.func.substr(_SAID, 1, 2)),
+    ),
+    (_SAID.op("~")(r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"), sa.func.substr(_SAID, 1, 10)),
+    else_=sa.func.to_char(sa.func.timezone(str(SAO_PAULO), nfse_processada.c.criado_em), "YYYY-MM-DD"),
+)
+# Emissions are numbered as they come: two looks at the times of all bound what is read of the company's own.
+_FIRST, _LAST_BEFORE = (
+    sa.select(nfse_emissao.c.id)
+    .where(nfse_emissao.c.criado_em <= sa.bindparam(name, type_=sa.DateTime(timezone=True)))
+    .order_by(nfse_emissao.c.criado_em.desc())
+    .limit(1)
+    .scalar_subquery()
+    for name in ("b_desde", "b_ate")
+)
+_IN_PERIOD = (
+    sa.select(
+        nfse_emissao.c.id,
+        nfse_processada.c.numero,
+        _DAY.label("dia"),
+        nfse_emissao.c.valor_servico,
+        nfse_emissao.c.tomador_documento,
+        nfse_emissao.c.tomador_id,
+    )
+    .join(nfse_emissao, nfse_emissao.c.id == nfse_processada.c.emissao_id)
+    .where(
+        _STANDING,
+        nfse_emissao.c.id > sa.func.coalesce(_FIRST, 0),
+        nfse_emissao.c.id <= sa.func.coalesce(_LAST_BEFORE, 0),
+        sa.func.starts_with(_DAY, sa.bindparam("b_periodo", type_=sa.Text)),
+    )
+)
+_COUNTED = _IN_PERIOD.subquery()
+_ISSUED = (
+    sa.select(
+        _COUNTED,
+        cliente_tomador.c.razao_social,
+        sa.func.count().over().label("quantas"),
+        sa.func.sum(_COUNTED.c.valor_servico).over().label("soma"),
+    )
+    .join(cliente_tomador, cliente_tomador.c.id == _COUNTED.c.tomador_id)
+    .order_by(_COUNTED.c.id.desc())
+    .limit(LISTADAS)
+)
+_SUMMED = _IN_PERIOD.order_by(nfse_emissao.c.id.desc()).limit(sa.bindparam("b_limit", type_=sa.Integer)).subquery()
+_SUM = sa.select(sa.func.count().label("quantas"), sa.func.sum(_SUMMED.c.valor_servico).label("soma"))
+_ISSUER = (
+    sa.select(empresa)
+    .join(nfse_emissao, nfse_emissao.c.prestador_id == empresa.c.id)
+    .where(nfse_emissao.c.id == sa.bindparam("b_emissao"))
+)
+
+
+async def issuer_of(connection: Connection, emissao_id: int) -> Empresa | None:
+    """Return the company that issues an invoice."""
+    row = (await connection.execute(_ISSUER, {"b_emissao": emissao_id})).one_or_none()
+    return company_of(row) if row else None
+
+
+async def issued(connection: Connection, empresa_id: int, periodo: MesOuAno) -> Emitidas:
+    """Return a company's authorised notes of a period by their day of issue, without cancelled ones."""
+    rows = list(await connection.execute(_ISSUED, _bounds(empresa_id, periodo)))
+    notas = tuple(
+        Emitida(row.numero, row.valor_servico, row.tomador_documento, row.razao_social, row.dia) for row in rows
+    )
+    return Emitidas(rows[0].quantas, rows[0].soma, notas) if rows else Emitidas()
+
+
+async def total_issued(connection: Connection, empresa_id: int, periodo: MesOuAno, most: int) -> Decimal | None:
+    """Return the sum (BRL) of the same notes, ``None`` where there are more than ``most``: reading them takes long."""
+    values = {**_bounds(empresa_id, periodo), "b_limit": most + 1}
+    row = (await connection.execute(_SUM, values)).one()
+    return (row.soma or Decimal("0.00")) if row.quantas <= most else None
+
+
+def _bounds(empresa_id: int, periodo: MesOuAno) -> dict[str, object]:
+    inicio, depois = (datetime.combine(dia, time(), SAO_PAULO) for dia in (periodo.inicio, periodo.depois))
+    return {
+        "b_empresa": empresa_id,
+        "b_desde": inicio - APART,
+        "b_ate": depois + APART,
+        "b_periodo": periodo.prefixo,
+    }
+
+
+async def usual(connection: Connection, empresa_id: int, documento: str) -> Costume | None:
+    """Return what the company's last notes to a client have in common: the service, and the amount if that is one too.
+
+    ``None`` where there are fewer than ``ALIKE``, or where their services differ. Cancelled notes do not count.
+    """
+    values = {"b_empresa": empresa_id, "b_documento": documento}
+    notas = list(await connection.execute(_LAST, values))
+    if len(notas) < ALIKE or not all(mesmo_texto(nota.descricao_servico, notas[0].descricao_servico) for nota in notas):
+        return None
+    valores = {nota.valor_servico for nota in notas}
+    return Costume(documento, notas[0].descricao_servico, str(notas[0].valor_servico) if len(valores) == 1 else None)

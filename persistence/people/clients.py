@@ -1,0 +1,64 @@
+"""A company's own clients as people call them, and the nicknames that its people once made clear."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from persistence.tables import cliente_apelido, cliente_tomador, cnpj_cache
+from state_machine.invoice.known_clients import MOST, Cliente
+
+if TYPE_CHECKING:
+    from persistence.db.connection import Connection
+
+# Statements are composed once: that costs more than running them.
+_MINE = cliente_tomador.c.empresa_id == sa.bindparam("b_empresa")
+_NICKNAMES = (
+    sa.select(sa.func.array_agg(cliente_apelido.c.apelido))
+    .where(
+        cliente_apelido.c.empresa_id == cliente_tomador.c.empresa_id,
+        cliente_apelido.c.documento == cliente_tomador.c.cnpj,
+    )
+    .scalar_subquery()
+)
+_OF_COMPANY = (
+    sa.select(
+        cliente_tomador.c.cnpj,
+        cliente_tomador.c.razao_social,
+        sa.func.coalesce(
+            cliente_tomador.c.dados_receita_raw["nome_fantasia"].astext, cnpj_cache.c.dados["nome_fantasia"].astext
+        ).label("nome_fantasia"),
+        cnpj_cache.c.dados["razao_social"].astext.label("no_registro"),
+        _NICKNAMES.label("apelidos"),
+    )
+    .outerjoin(cnpj_cache, cnpj_cache.c.cnpj == cliente_tomador.c.cnpj)
+    .where(_MINE)
+    .order_by(cliente_tomador.c.id.desc())
+    .limit(MOST + 1)  # the newest ones: comparing names costs time
+)
+_NEW = insert(cliente_apelido)
+_REMEMBER = _NEW.on_conflict_do_update(
+    index_elements=[cliente_apelido.c.empresa_id, cliente_apelido.c.documento, cliente_apelido.c.apelido],
+    set_={"usado_em": sa.func.now(), "conversa": _NEW.excluded.conversa},
+)
+
+
+async def of_company(connection: Connection, empresa_id: int) -> list[Cliente]:
+    """Return the company's clients, the newest first, never another's; one more than ``MOST`` where it has more."""
+    rows = await connection.execute(_OF_COMPANY, {"b_empresa": empresa_id})
+    return [
+        Cliente(
+            row.cnpj,
+            row.razao_social or row.no_registro,
+            tuple(name for name in (row.nome_fantasia, row.no_registro, *(row.apelidos or ())) if name),
+        )
+        for row in rows
+    ]
+
+
+def remember(connection: Connection, empresa_id: int, apelido: str, documento: str, conversa: str) -> None:
+    """Remember at the end of the transaction that a company's person called this client so, and when."""
+    values = {"empresa_id": empresa_id, "apelido": apelido, "documento": documento, "conversa": conversa}
+    connection.later(_REMEMBER, values)

@@ -1,0 +1,119 @@
+"""Answers about what a company has issued: lists and sums by month or year, and the limit of a MEI."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from state_machine.values.documents import formata_documento
+from state_machine.values.money import formata_brl
+from state_machine.values.text_length import apara
+from state_machine.values.yearly_limit import AVISA, MESES
+
+if TYPE_CHECKING:
+    from state_machine.values.period import MesOuAno
+    from state_machine.values.yearly_limit import Medidor
+
+LISTADAS = 15  # lines of a month's list; the sum counts all of them
+_NOME_MAX = 40  # UTF-16 units of a client in a list
+_NUMERO_MAX = 20  # UTF-16 units of an invoice's number
+_CONHECIDAS = "Conto só as notas que a Prosa conhece, sem as canceladas."
+
+
+@dataclass(frozen=True, slots=True)
+class Emitida:
+    """An authorised note of a company that stands; ``dia`` is when the authority issued it ("2026-11-23")."""
+
+    numero: str
+    valor: Decimal
+    documento: str
+    nome: str | None
+    dia: str
+
+
+@dataclass(frozen=True, slots=True)
+class Emitidas:
+    """Such notes of a period: how many, their sum in BRL, and the newest of them, at most ``LISTADAS``."""
+
+    quantas: int = 0
+    soma: Decimal = Decimal("0.00")
+    notas: tuple[Emitida, ...] = ()
+
+
+def total(periodo: MesOuAno, emitidas: Emitidas, mei: Medidor | None = None) -> str:
+    """Say how much the company issued in a month or a year."""
+    texto = f"Em {periodo}, sua empresa emitiu {_quantas(emitidas)}. {_CONHECIDAS}"
+    return f"{texto}\n\n{linha_mei(mei)}" if mei else texto
+
+
+def lista(periodo: MesOuAno, emitidas: Emitidas) -> str:
+    """List what the company issued in a month or a year, newest first, with its sum."""
+    notas = emitidas.notas
+    if not notas:
+        return f"Não achei nota da sua empresa em {periodo}. {_CONHECIDAS}"
+    linhas = [_linha(nota) for nota in notas]
+    if emitidas.quantas > len(notas):
+        linhas.append(f"… e mais {emitidas.quantas - len(notas)}.")
+    return "\n".join([f"*Notas da sua empresa em {periodo}: {_quantas(emitidas)}.*", *linhas, "", _CONHECIDAS])
+
+
+def _linha(nota: Emitida) -> str:
+    _, mes, dia = nota.dia.split("-")
+    return f"• *{apara(nota.numero, _NUMERO_MAX)}* · {_brl(nota.valor)} · {_cliente(nota)} · {dia}/{mes}"
+
+
+def _quantas(emitidas: Emitidas) -> str:
+    notas = "nota" if emitidas.quantas == 1 else "notas"
+    return f"{emitidas.quantas} {notas}, no total de {_brl(emitidas.soma)}"
+
+
+def _cliente(nota: Emitida) -> str:
+    return apara(nota.nome or formata_documento(nota.documento), _NOME_MAX)
+
+
+def _brl(valor: Decimal) -> str:
+    return formata_brl(valor) if valor > 0 else "R$ 0,00"
+
+
+def linha_mei(mei: Medidor) -> str:
+    """Return one line: how much of the limit is used."""
+    porcento = int(mei.parte * 100)  # rounded down: 100 % is all of it
+    return f"Limite do MEI em {mei.ano}: {_brl(mei.emitido)} de {_brl(mei.limite)} ({porcento} %)."
+
+
+def limite_mei(mei: Medidor) -> str:
+    """Say how much may still be issued this year, and what that counts on."""
+    falta = mei.limite - mei.emitido
+    resta = (
+        f"Ainda cabem {_brl(falta)}."
+        if falta >= 0
+        else f"Passou {_brl(-falta)} do limite: fala com quem cuida da sua contabilidade."
+    )
+    if not mei.abertura:
+        base = "Não sei quando a empresa abriu: considerei o ano inteiro."
+    elif mei.meses < MESES:
+        base = f"A empresa abriu este ano: o limite é proporcional a {mei.meses} meses."
+    else:
+        base = "Considerei o ano inteiro."
+    return (
+        f"{linha_mei(mei)} {resta}\n\n{base} {_CONHECIDAS} Outras receitas também contam para o limite (LC 123/2006)."
+    )
+
+
+def sem_mei() -> str:
+    """Say that the company is registered with another regime."""
+    return (
+        "Sua empresa não está cadastrada como MEI na Prosa, então não acompanho esse limite. "
+        "Se ela é MEI, pede para quem cuida do cadastro corrigir o regime."
+    )
+
+
+def aviso_mei(mei: Medidor) -> str | None:
+    """Return what the news of an issued note adds from ``AVISA`` of the limit on, ``None`` before."""
+    if mei.parte > 1:
+        return (
+            f"⚠️ As notas de {mei.ano} que a Prosa conhece já passam do limite do MEI. Escreve _quanto falta pro "
+            "limite do MEI_ para ver a conta, e fala com quem cuida da sua contabilidade."
+        )
+    return f"⚠️ {linha_mei(mei)} {_CONHECIDAS}" if mei.parte >= AVISA else None

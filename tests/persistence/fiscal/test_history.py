@@ -1,0 +1,152 @@
+"""What a company has issued: sums and lists by day of issue, and what it usually invoices to a client."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import pytest_asyncio
+
+from persistence.db.engine import Database
+from persistence.fiscal import history
+from state_machine.catalogue.records import LISTADAS, Emitidas
+from state_machine.invoice.known_clients import Costume
+from state_machine.values.period import MesOuAno
+from tests.stored_work import change, clear, emission, row
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+PADARIA = "12345678000195"
+NOVEMBER = MesOuAno(2026, 11)
+_NOTE = """
+INSERT INTO nfse_processada (emissao_id, id_externo, numero, status, data_emissao, criado_em)
+VALUES ($1, $2, $2, $3, $4, $5)
+"""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opened(database_url: str) -> AsyncIterator[Database]:
+    database = await Database.open(database_url)
+    yield database
+    await database.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def database(opened: Database) -> Database:
+    await clear(opened)
+    return opened
+
+
+async def issued(
+    database: Database,
+    company: int | None = None,
+    said: str | None = "23/11/2026",
+    *,
+    status: str = "autorizado",
+    at: datetime = datetime(2026, 11, 23, 12, tzinfo=UTC),
+    **columns: Any,
+) -> int:
+    """Store an authorised note (``said``: the day on it) and return its company, which is new if none is given."""
+    emissao_id = await emission(database, status="concluido", proxima_acao_em=None, criado_em=at)
+    if company is not None:
+        columns = {"prestador_id": company, **columns}
+    await change(database, "nfse_emissao", emissao_id, **columns)
+    await database.pool.execute(_NOTE, emissao_id, str(emissao_id), status, said, at)
+    stored: int = (await row(database, "nfse_emissao", emissao_id))["prestador_id"]
+    return stored
+
+
+async def of(database: Database, company: int, period: MesOuAno = NOVEMBER) -> Emitidas:
+    async with database.alone() as connection:
+        return await history.issued(connection, company, period)
+
+
+@pytest.mark.parametrize(
+    ("said", "counts"),
+    [
+        ("23/11/2026", True),
+        ("01/11/2026 00:00:01", True),
+        ("2026-11-30", True),
+        ("2026-11-01T08:00:00-03:00", True),
+        ("31/10/2026", False),
+        ("2026-12-01", False),
+        ("11/12/2026", False),  # day first
+        (None, True),  # then the day on which we recorded it counts
+        ("", True),
+        ("ontem", True),
+        ("2026-13-01", True),
+        ("99/99/2026", True),
+    ],
+)
+async def test_a_note_counts_in_the_month_that_stands_on_it(database: Database, said: str | None, counts: bool) -> None:
+    """Written as authorities write it; what is no day counts by ours."""
+    mine = await issued(database, said=said)
+    found = await of(database, mine)
+    assert (found.quantas, found.soma) == ((1, Decimal("1500.00")) if counts else (0, Decimal("0.00")))
+
+
+async def test_our_own_day_is_brazils(database: Database) -> None:
+    """An hour after midnight in London it is still the month before."""
+    mine = await issued(database, said=None, at=datetime(2026, 12, 1, 1, tzinfo=UTC))
+    assert (await of(database, mine)).notas[0].dia == "2026-11-30"
+    assert (await of(database, mine, MesOuAno(2026, 12))).quantas == 0
+
+
+async def test_cancelled_notes_and_another_companys_do_not_count(database: Database) -> None:
+    """One that is being cancelled still stands."""
+    mine = await issued(database)
+    await issued(database, mine, status="cancelado")
+    await issued(database, mine, status="cancelamento_pendente", valor_servico=Decimal(10))
+    await issued(database)
+    assert (await of(database, mine)).soma == Decimal("1510.00")
+    assert (await of(database, mine, MesOuAno(2026))).quantas == 2
+    assert (await of(database, mine, MesOuAno(2025))).quantas == 0
+
+
+async def test_the_sum_counts_what_the_list_leaves_out(database: Database) -> None:
+    """The newest are listed, all are counted; a sum of more than was allowed is none."""
+    mine = await issued(database)
+    for _ in range(LISTADAS):
+        await issued(database, mine, valor_servico=Decimal(1))
+    found = await of(database, mine)
+    assert (found.quantas, found.soma, len(found.notas)) == (LISTADAS + 1, Decimal(1500 + LISTADAS), LISTADAS)
+    assert {nota.valor for nota in found.notas} == {Decimal(1)}
+    async with database.alone() as connection:
+        assert await history.total_issued(connection, mine, NOVEMBER, LISTADAS + 1) == Decimal(1500 + LISTADAS)
+        assert await history.total_issued(connection, mine, NOVEMBER, LISTADAS) is None
+        assert await history.total_issued(connection, mine, MesOuAno(2025), 1) == Decimal(0)
+
+
+async def test_what_was_confirmed_long_before_is_found_by_its_day(database: Database) -> None:
+    """An authority may take weeks."""
+    mine = await issued(database, said="02/11/2026", at=datetime(2026, 9, 20, tzinfo=UTC))
+    assert (await of(database, mine)).quantas == 1
+
+
+async def usual(database: Database, company: int) -> Costume | None:
+    async with database.alone() as connection:
+        return await history.usual(connection, company, PADARIA)
+
+
+async def test_two_alike_in_a_row_are_a_habit(database: Database) -> None:
+    """One is none; of two amounts the service alone is; another company's note makes none."""
+    mine = await issued(database)
+    await issued(database)
+    assert await usual(database, mine) is None
+    await issued(database, mine, descricao_servico="Consultoria.")
+    assert await usual(database, mine) == Costume(PADARIA, "Consultoria.", "1500.00")
+    await issued(database, mine, valor_servico=Decimal(1600))
+    assert await usual(database, mine) == Costume(PADARIA, "consultoria", None)
+    await issued(database, mine, descricao_servico="aula")
+    assert await usual(database, mine) is None
+    await issued(database, mine, descricao_servico="aula", status="cancelado")
+    assert await usual(database, mine) is None
+
+
+async def test_another_habit_has_another_mark() -> None:
+    """By it a button takes what its message named, and nothing else."""
+    marks = {Costume(PADARIA, servico, valor).marca for servico in ("a", "b") for valor in ("1.00", "2.00", None)}
+    assert len(marks) == 6

@@ -1,0 +1,108 @@
+"""A company's own clients as people call them: whose they are, which come first, and how long words are kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_asyncio
+
+from persistence.conversations import register_cache
+from persistence.db.engine import Database
+from persistence.people import clients, retention
+from persistence.people.retention import Prazos
+from state_machine.invoice.known_clients import MOST, Cliente
+from tests.stored_work import clear, emission, row
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+PADARIA, CPF = "12345678000195", "52998224725"
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def opened(database_url: str) -> AsyncIterator[Database]:
+    database = await Database.open(database_url)
+    yield database
+    await database.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def database(opened: Database) -> Database:
+    await clear(opened)
+    await opened.pool.execute("DELETE FROM cnpj_cache")
+    return opened
+
+
+async def company(database: Database) -> int:
+    """Return a company that has invoiced PADARIA once."""
+    empresa_id: int = (await row(database, "nfse_emissao", await emission(database)))["prestador_id"]
+    return empresa_id
+
+
+async def known(database: Database, empresa_id: int) -> list[Cliente]:
+    async with database.alone() as connection:
+        return await clients.of_company(connection, empresa_id)
+
+
+async def remember(database: Database, empresa_id: int, apelido: str, documento: str, conversa: str = "c") -> None:
+    async with database.transaction() as connection:
+        clients.remember(connection, empresa_id, apelido, documento, conversa)
+
+
+async def test_a_client_has_the_names_that_records_and_register_know(database: Database) -> None:
+    """The name on its invoices first, then trade name, the register's own, and nicknames; of a CPF only ours."""
+    mine = await company(database)
+    await database.pool.execute(
+        "INSERT INTO cliente_tomador (empresa_id, cnpj, razao_social) VALUES ($1, $2, 'Maria Souza')", mine, CPF
+    )
+    async with database.alone() as connection:
+        entry = {"cnpj": PADARIA, "razao_social": "PADARIA DO ZÉ LTDA", "nome_fantasia": "Pão Quente"}
+        await register_cache.put(connection, PADARIA, entry)
+    await remember(database, mine, "padoca", PADARIA)
+    assert await known(database, mine) == [
+        Cliente(CPF, "Maria Souza"),
+        Cliente(PADARIA, "PADARIA DO ZÉ LTDA", ("Pão Quente", "PADARIA DO ZÉ LTDA", "padoca")),
+    ]
+
+
+async def test_another_companys_clients_and_nicknames_are_its_own(database: Database) -> None:
+    """The same client of two companies has the nicknames of each."""
+    mine, another = await company(database), await company(database)
+    await remember(database, mine, "padoca", PADARIA)
+    assert await known(database, mine) == [Cliente(PADARIA, None, ("padoca",))]
+    assert await known(database, another) == [Cliente(PADARIA, None)]
+
+
+async def test_a_nickname_said_again_stays_one_and_is_the_last_speakers(database: Database) -> None:
+    """It goes with whoever said it last, and its time begins anew."""
+    mine = await company(database)
+    await remember(database, mine, "padoca", PADARIA, "1:ana")
+    await database.pool.execute("UPDATE cliente_apelido SET usado_em = now() - interval '40 days'")
+    await remember(database, mine, "padoca", PADARIA, "1:bia")
+    [stored] = await database.pool.fetch("SELECT *, usado_em > now() - interval '1 hour' AS agora FROM cliente_apelido")
+    assert (stored["conversa"], stored["agora"]) == ("1:bia", True)
+
+
+async def test_no_more_are_read_than_names_are_compared_with(database: Database) -> None:
+    """The newest of them, and one more, which tells that there are others."""
+    mine = await company(database)
+    await database.pool.execute(
+        "INSERT INTO cliente_tomador (empresa_id, cnpj, razao_social) "
+        "SELECT $1, lpad(n::text, 11, '0'), 'CLIENTE ' || n FROM generate_series(1, $2::integer) n",
+        mine,
+        MOST + 5,
+    )
+    found = await known(database, mine)
+    assert len(found) == MOST + 1
+    assert found[0].nome == f"CLIENTE {MOST + 5}"
+
+
+@pytest.mark.parametrize(("days", "left"), [(0, 1), (60, 1), (30, 0)])
+async def test_a_nickname_is_kept_as_long_as_a_message(database: Database, days: int, left: int) -> None:
+    """It is a person's word: not said for so long, it goes."""
+    mine = await company(database)
+    await remember(database, mine, "padoca", PADARIA)
+    await database.pool.execute("UPDATE cliente_apelido SET usado_em = now() - interval '40 days'")
+    await retention.sweep(database, Prazos(days, 0, 0, 0, 0))
+    assert await database.pool.fetchval("SELECT count(*) FROM cliente_apelido") == left
