@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from extractor.rules import RulesReading
 
 # Of how sure an amount is (0 to 1). Chosen on the part of the corpus that is for choosing: docs/extraction.md.
-BOTH: Final = 0.9  # the rules took it too
-CHOSEN: Final = 0.95  # the rules left it among others
+BOTH: Final = 0.93  # the rules took it too
+CHOSEN: Final = 0.97  # the rules left it among others
 WORTH_ASKING: Final = 0.15  # less sure than this, an amount that is only mentioned
 READINGS: Final = 3  # offered with a question
 OFFERED: Final = 0.02  # less sure than this, a reading is not offered
@@ -90,6 +90,8 @@ BIRTH: Final = re.compile(r"\b(?:nasc\w*|d\.?\s?n)\b\W{0,15}(?:(?:em|dia|é)\W{1
 OF_SERVICE: Final = re.compile(r"\b(?:servi[cç]o|compet[eê]ncia)\b[\s:]{0,3}(?:de |em |dia )?\Z", re.IGNORECASE)
 NO_SERVICE: Final = re.compile(r"\b(?:e-?mail|cnpj|cpf|valor)\b", re.IGNORECASE)
 WORD: Final = re.compile(r"[a-z]{4,}")
+# "a nota de agora é só a parte dela": which of two amounts is billed is said by words that neither reader is sure of.
+ONLY_PART: Final = re.compile(r"\bnota\b[^.\n]{0,40}\b(?:so|somente|apenas)\b")
 CURRENCY: Final = frozenset({"reais", "centavos", "conto", "pila", "mango", "prata", "limpo", "total", "valor"})
 OF_ONE_NOTE: Final = frozenset({Campo.DOCUMENTO, Campo.DESCRICAO, Campo.NOME})
 DATES: Final = frozenset({Campo.DATA, Campo.COMPETENCIA})
@@ -167,7 +169,7 @@ def _amount(
     cut_short = _cut_short(best, learned, texto)
     if cut_short:
         return None, Doubt(Campo.VALOR, Motivo.AMBIGUO, cut_short)
-    if sure >= (BOTH if best.taken else CHOSEN) and not other and not _prefers_another(best, weighed, learned):
+    if sure >= (BOTH if best.taken else CHOSEN) and not other and not _is_doubtful(best, weighed, learned, texto):
         return taken if best.taken else Candidate(Campo.VALOR, best.valor, trecho), None
     made = proposal(rules, learned) if learned.ato not in TALK else None
     if made is not None:
@@ -212,6 +214,14 @@ def _cut_short(best: Evidence, learned: LearnedReading, texto: str) -> str | Non
             if any(word not in CURRENCY for word in WORD.findall(fold(rest).plain)):
                 return texto[mention.start : mention.end]
     return None
+
+
+def _is_doubtful(
+    best: Evidence, weighed: Sequence[tuple[float, Evidence]], learned: LearnedReading, texto: str
+) -> bool:
+    """Say whether an amount that is sure by its evidence is asked all the same, because of another one."""
+    part = len(weighed) > 1 and ONLY_PART.search(fold(texto).plain) is not None
+    return part or _prefers_another(best, weighed, learned)
 
 
 def _prefers_another(best: Evidence, weighed: Sequence[tuple[float, Evidence]], learned: LearnedReading) -> bool:

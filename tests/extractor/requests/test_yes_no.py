@@ -21,7 +21,7 @@ YESES = (
     *("toca o barco", "taca-lhe pau", "taca ficha", "mete marcha", "pode crer", "claro que sim", "com certeza", "uhum"),
     *("égua, pode mandar", "tá massa, manda", "vixe tá certinho, emite", "pode passar a régua", "bate o martelo"),
     *("assino embaixo", "de acordo", "confere", "confere sim, pode emitir", "tudo nos conformes", "vai fundo"),
-    *("vamo que vamo", "vumbora", "beleza pura", "tá bão demais sô", "podi mandá", "pode sim meu rei", "na mosca"),
+    *("vamo que vamo", "vumbora", "beleza pura", "podi mandá", "pode sim meu rei", "na mosca"),
     *(
         "isso aí véi",
         "show de bola, manda bala",
