@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from extractor.rules import RulesReading
 
 # Of how sure an amount is (0 to 1). Chosen on the part of the corpus that is for choosing: docs/extraction.md.
-BOTH: Final = 0.93  # the rules took it too
+BOTH: Final = 0.92  # the rules took it too
 CHOSEN: Final = 0.97  # the rules left it among others
 WORTH_ASKING: Final = 0.15  # less sure than this, an amount that is only mentioned
 READINGS: Final = 3  # offered with a question
@@ -288,8 +288,9 @@ def _description(read: Candidate | None, learned: LearnedReading, contexto: Cont
     seen = [m for m in learned.of(Rotulo.SERVICO) if m.certeza >= (ASIDE if aside else SERVICE)]
     if not seen:
         answers = asked and learned.ato not in TALK and len(texto) < MAX_CHARS
-        ordered = learned.ato is Ato.DADOS and not aside
-        orders = ordered and (learned.certeza >= ORDER or (read is not None and _names_work(read.valor)))
+        ordered = learned.ato is Ato.DADOS and not known
+        names = read is not None and _names_work(read.valor)
+        orders = ordered and (names or (not aside and learned.certeza >= ORDER))
         return read if answers or orders or _is_labelled(read, texto) else None
     best = max(seen, key=lambda mention: mention.certeza)
     rest = COMPOUND.match(texto, best.end)  # "ar-condicionado" is one word

@@ -421,7 +421,7 @@ async def test_messages_of_one_turn_are_read_in_the_order_of_writing(road: Road)
     await ana.expect(SUMMARY)
     await road.settled()
     late = meta.said(ana.who, _at(road, _text("na verdade é 1.200"), ago=20))
-    await meta.deliver_batch([meta.said(ana.who, _at(road, _text("na verdade é 1.800"), ago=1)), late])
+    await meta.deliver_batch([meta.said(ana.who, _at(road, _text("errei, o valor é 1.800"), ago=1)), late])
     await ana.expect("Valor: *R$ 1.800,00*")
 
 
