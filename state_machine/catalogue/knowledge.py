@@ -40,8 +40,8 @@ TEMAS: Final = (
             r"\b(?:limite|teto|faturar|maximo)\b.{0,60}\b(?:caminhoneir\w*|transport\w+|frete\w*)\b|"
             r"\b(?:caminhoneir\w*|transport\w+)\b.{0,60}\b(?:limite|teto|faturar)\b"
         ),
-        "O MEI transportador autônomo de cargas pode faturar até R$ 251.600,00 por ano. No ano de abertura, o limite é "
-        "1/12 disso por mês. Eu só conheço as notas feitas por aqui.",
+        "O MEI transportador autônomo de cargas pode faturar até R$ 251.600,00 por ano. No ano de abertura, o limite "
+        "é 1/12 disso por mês. Eu só conheço as notas feitas por aqui.",
         f"{_LC123}, art. 18-F",
     ),
     Tema(
@@ -63,17 +63,14 @@ TEMAS: Final = (
             r"das\b|\b(?:venc\w*|quando|que dia)\b.{0,60}\b(?:guia|boleto) (?:do|da|de) (?:mei|das|simples)\b"
         ),
         "O DAS vence no dia 20 do mês seguinte ao do faturamento, ou no dia útil depois dele. Eu não gero a guia: "
-        "ela sai no Portal do "
-        "Empreendedor "
-        "(MEI) ou no Portal do Simples Nacional.",
+        "ela sai no Portal do Empreendedor (MEI) ou no Portal do Simples Nacional.",
         f"{_CGSN140}, art. 40",
     ),
     Tema(
         "retencao",
         re.compile(r"\b(?:ret(?:em|er|encao|encoes|ido|ida|enho)|na fonte)\b"),
         "Retenção depende do serviço, da cidade e de quem paga; o MEI, que recolhe ISS em valor fixo no DAS, em "
-        "regra não "
-        "tem ISS retido. Eu ainda não emito nota com retenção. " + _CONTADOR,
+        "regra não tem ISS retido. Eu ainda não emito nota com retenção. " + _CONTADOR,
         f"Lei Complementar 116/2003, art. 6º; {_LC123}, art. 21, § 4º",
     ),
     Tema(
@@ -93,9 +90,8 @@ TEMAS: Final = (
             r"quanto vai (?:dar|ficar|descontar))\b"
         ),
         "No Simples, o imposto é pago no DAS e o percentual depende da atividade e do faturamento dos últimos 12 "
-        "meses; "
-        "fora do Simples, o ISS vai de 2% a 5%, conforme a cidade. Eu não calculo imposto: a nota sai pelo valor "
-        "cheio. " + _CONTADOR,
+        "meses; fora do Simples, o ISS vai de 2% a 5%, conforme a cidade. Eu não calculo imposto: a nota sai pelo "
+        "valor cheio. " + _CONTADOR,
         f"{_LC123}, art. 18; Lei Complementar 116/2003, arts. 8º e 8º-A",
     ),
     Tema(
@@ -106,8 +102,7 @@ TEMAS: Final = (
             rf"ate quando)\b"
         ),
         "Não há um prazo único: cada cidade define o seu, e depois dele só a prefeitura resolve. Se precisar, pede "
-        "logo: "
-        "escreve _cancelar nota 123_ com o número, e eu peço à prefeitura.",
+        "logo: escreve _cancelar nota 123_ com o número, e eu peço à prefeitura.",
         "regras da prefeitura de quem emite",
     ),
     Tema(
@@ -126,8 +121,7 @@ TEMAS: Final = (
         "cancelar",
         re.compile(_CANCEL + r"|\bdesist\w+"),
         "A nota em andamento se desiste pelo botão *Cancelar*, sem custo: nada foi emitido. Uma nota que já saiu dá "
-        "para "
-        "cancelar dentro do prazo da cidade: escreve _cancelar nota 123_ com o número.",
+        "para cancelar dentro do prazo da cidade: escreve _cancelar nota 123_ com o número.",
     ),
     Tema(
         "exterior",
@@ -136,8 +130,7 @@ TEMAS: Final = (
             r"americano)\b"
         ),
         "Ainda não: por aqui o cliente precisa ter CNPJ ou CPF. Nota para cliente de fora do Brasil tem regras "
-        "próprias; "
-        "fala com a contabilidade sobre como emitir.",
+        "próprias; fala com a contabilidade sobre como emitir.",
     ),
     Tema(
         "cpf_ou_cnpj",
@@ -146,8 +139,7 @@ TEMAS: Final = (
             r"\b(?:serve|pode|posso|vale|aceita|precis\w+|da pra|tem que)\b.{0,60}\b(?:cpf|cnpj|pessoa fisica)\b"
         ),
         "Serve o CNPJ ou o CPF do *cliente*, de quem recebe a nota. O da sua empresa eu já tenho: ele sai como "
-        "emitente. "
-        "MEI não é obrigado a emitir para pessoa física, mas pode.",
+        "emitente. MEI não é obrigado a emitir para pessoa física, mas pode.",
         f"{_CGSN140}, art. 106",
     ),
     Tema(
@@ -158,8 +150,7 @@ TEMAS: Final = (
             r"\b(?:pode|posso|preciso|sou obrigad\w+|obrigatorio)\b.{0,60}\b(?:emitir|ter cnpj|dar nota)"
         ),
         "Emite quem tem empresa aberta (MEI também) e foi liberado na Prosa por ela. O MEI é obrigado a emitir "
-        "quando o "
-        "cliente é empresa; para pessoa física, em regra, não. " + _CONTADOR,
+        "quando o cliente é empresa; para pessoa física, em regra, não. " + _CONTADOR,
         f"{_CGSN140}, art. 106",
     ),
     Tema(
@@ -177,8 +168,8 @@ TEMAS: Final = (
             r"\b(?:lgpd|privacidade|meus dados|dados (?:ficam|estao|sao)|seguro|seguranca|golpe|confiavel|sigilo|"
             r"vaza\w*)\b"
         ),
-        "Seus dados servem só para fazer as suas notas: vão para a prefeitura e ficam guardados para a sua empresa. Eu "
-        "nunca peço senha. Para ver ou apagar os seus, fala com quem liberou o seu número.",
+        "Seus dados servem só para fazer as suas notas: vão para a prefeitura e ficam guardados para a sua empresa. "
+        "Eu nunca peço senha. Para ver ou apagar os seus, fala com quem liberou o seu número.",
         "Lei 13.709/2018 (LGPD), arts. 6º e 18",
     ),
     Tema(
@@ -195,8 +186,7 @@ TEMAS: Final = (
         "arquivos",
         re.compile(r"\b(?:pdf|xml|danfse?|segunda via|2a via|arquivo)\b"),
         "O PDF e o XML chegam nesta conversa assim que a nota é autorizada. Para receber de novo: _segunda via da "
-        "nota 123_ "
-        "ou _xml da nota 123_.",
+        "nota 123_ ou _xml da nota 123_.",
     ),
     Tema(
         "depois_do_sim",
@@ -206,8 +196,7 @@ TEMAS: Final = (
             r"\bja (?:emite|sai)\b"
         ),
         "Depois do *Confirmar*, a nota vai para a prefeitura com os dados do resumo. Quando ela autoriza, eu mando o "
-        "PDF e o "
-        "XML aqui. Antes do *Confirmar*, nada é emitido.",
+        "PDF e o XML aqui. Antes do *Confirmar*, nada é emitido.",
     ),
     Tema(
         "quem_sou",
