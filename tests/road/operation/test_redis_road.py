@@ -40,7 +40,7 @@ async def test_a_flush_does_not_repeat_a_question(road: Road) -> None:
         await road.house.redis.flushall()
         answers.append((await ana.say("oi")).text)
     assert "Ainda faltam" in answers[0]
-    assert "Para fazer a nota, preciso de" in answers[1]
+    assert "Para fazer a nota, preciso do CNPJ" in answers[1]
     assert not any("Repetindo" in answer for answer in answers)
 
 
