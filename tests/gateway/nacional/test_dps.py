@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from stdnum.br import cnpj as stdnum_cnpj
-from stdnum.br import cpf as stdnum_cpf
 
 from gateway.nacional.dps import Circunstancias, Tributos, build, id_dps, national_code, short_reference
 from gateway.nacional.layouts import NS, Layout, check, parse
@@ -35,15 +34,19 @@ def valid_cnpj(base: str) -> str:
     return base + stdnum_cnpj.calc_check_digits(base)
 
 
+def valid_cpf(base: str) -> str:
+    """Eleven digits of which the last two are right."""
+    for _ in range(2):
+        total = sum(int(digit) * weight for weight, digit in enumerate(reversed(base), 2))
+        base += str(total * 10 % 11 % 10)
+    return base
+
+
 NUMERIC = st.text(digits, min_size=12, max_size=12).filter(lambda b: len(set(b)) > 1).map(valid_cnpj)
 CNPJS = NUMERIC | st.text(digits + ascii_uppercase, min_size=12, max_size=12).filter(lambda b: len(set(b)) > 1).map(
     valid_cnpj
 )
-CPFS = (
-    st.text(digits, min_size=9, max_size=9)
-    .filter(lambda b: len(set(b)) > 1)
-    .map(lambda b: b + stdnum_cpf.calc_check_digits(b))
-)
+CPFS = st.text(digits, min_size=9, max_size=9).filter(lambda b: len(set(b)) > 1).map(valid_cpf)
 
 
 def texts(most: int) -> st.SearchStrategy[str]:
