@@ -31,7 +31,7 @@ def cancellation(texto: str = "Erro no valor do serviço", **change: Any) -> tup
         "dh_evento": datetime(2026, 11, 21, 13, 0, tzinfo=UTC),
         **change,
     }
-    return build_cancellation(CHAVE, AUTOR, MotivoCancelamento(change.pop("codigo", Codigo("1")), texto), **facts)
+    return build_cancellation(CHAVE, AUTOR, MotivoCancelamento(Codigo("1"), texto), **facts)
 
 
 @pytest.mark.parametrize("codigo", Codigo)

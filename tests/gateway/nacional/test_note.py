@@ -123,8 +123,13 @@ def test_a_text_twice_or_beyond_the_layout_is_silence(note: bytes) -> None:
     assert (found.nota.valor, found.nota.descricao) == (None, None)
 
 
-def test_the_sample_of_the_bindings_has_no_real_key() -> None:
-    """Its key was made up and fails its check digit, so it is no note to us; its schema is the one that we read."""
-    sample = (Path(nfelib.__file__).parent / "nfse/samples/v1_0/nfse-ibscbs.xml").read_bytes()
-    assert parse(sample).tag.endswith("}NFSe")
-    assert read(sample) is None
+def test_the_sample_that_comes_with_the_bindings_is_read() -> None:
+    """A note that we did not write; its DPS is of a company of zeros, so its identity is none."""
+    found = read((Path(nfelib.__file__).parent / "nfse/samples/v1_0/nfse-ibscbs.xml").read_bytes())
+    assert found is not None
+    assert found.c_int_contrib is None
+    nota = found.nota
+    assert (nota.numero, nota.valor, nota.situacao) == ("1", Decimal("1000.00"), Situacao.AUTORIZADA)
+    assert nota.chave == "42024042200000000000000000000000000126031234567892"
+    assert (nota.descricao, nota.competencia) == ("Desenvolvimento de sistema sob encomenda", "2026-03-10")
+    assert (nota.codigo_servico, nota.id_integracao, nota.tomador) == ("010101", "", "0" * 14)
