@@ -205,7 +205,7 @@ def _illegal() -> list[Any]:
     more = [
         ("rps.serie", {"rps": Rps("A", 1)}),
         ("rps.serie", {"rps": Rps("٩", 1)}),
-        ("valor", {"valor": Decimal("0.001")}),
+        ("valor", {"valor": Decimal("1.005")}),
         ("valor", {"valor": Decimal("NaN")}),
         ("valor", {"valor": MAX + 1}),
         ("descricao", {"descricao": "…" * 700}),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import base64
 import gzip
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import xmlsec
 from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from hypothesis import given
 from hypothesis import strategies as st
@@ -205,6 +208,11 @@ ATTACKS: list[Callable[[Any], None]] = [
     _signature_inside,
     _signature_first,
     _no_signature,
+    _foreign_namespace,
+]
+
+
+SHAPES: list[Callable[[Any], None]] = [
     _second_reference,
     _reference(""),
     _reference("#DPS0"),
@@ -213,7 +221,6 @@ ATTACKS: list[Callable[[Any], None]] = [
     _algorithm("CanonicalizationMethod", "http://www.w3.org/2001/10/xml-exc-c14n#"),
     _algorithm("Transform", "http://www.w3.org/2000/09/xmldsig#base64"),
     _third_transform,
-    _foreign_namespace,
 ]
 
 
@@ -222,6 +229,20 @@ def test_wrapping_and_other_shapes_are_refused(signed: bytes, attack: Callable[[
     """The signed element is the root's own child, once, and the signature has the one shape of the layout."""
     root = parse(signed)
     attack(root)
+    with pytest.raises(AssinaturaInvalida):
+        verify(etree.tostring(root), REFERENCE)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__qualname__)
+def test_a_rightful_signature_of_another_shape_is_refused(
+    signed: bytes, identity: tuple[rsa.RSAPrivateKey, x509.Certificate], shape: Callable[[Any], None]
+) -> None:
+    """Other references, transforms and algorithms, signed by who has the key: the list is closed."""
+    root = parse(signed)
+    shape(root)
+    info = parse(etree.tostring(next(root.iter(f"{{{DS}}}SignedInfo")), with_tail=False))
+    value = identity[0].sign(etree.tostring(info, method="c14n"), PKCS1v15(), SHA256())
+    next(root.iter(f"{{{DS}}}SignatureValue")).text = base64.b64encode(value).decode()
     with pytest.raises(AssinaturaInvalida):
         verify(etree.tostring(root), REFERENCE)
 
@@ -240,8 +261,12 @@ def test_another_id_and_a_weak_key_are_refused(
 def test_only_an_unsigned_document_with_that_element_is_signed(
     unsigned: bytes, signed: bytes, identity: tuple[rsa.RSAPrivateKey, x509.Certificate]
 ) -> None:
-    """Twice signed or over nothing is an error before a key is used."""
-    for xml, reference in ((signed, REFERENCE), (unsigned, "DPS0")):
+    """Twice signed, over nothing, or over what stands there twice is an error before a key is used."""
+    twice, inside = parse(unsigned), parse(unsigned)
+    twice[0][0].set("Id", REFERENCE)
+    inside[0].append(parse(signed)[1])
+    ambiguous = [(etree.tostring(root), REFERENCE) for root in (twice, inside)]
+    for xml, reference in ((signed, REFERENCE), (unsigned, "DPS0"), *ambiguous):
         with pytest.raises(AssinaturaInvalida):
             sign(xml, reference, *identity)
 
@@ -272,3 +297,16 @@ def test_what_does_not_unpack_within_bounds_is_refused(packed: str) -> None:
     """Also twenty megabytes in twenty kilobytes."""
     with pytest.raises(ValueError, match=r"base64|packed|bytes"):
         unpack(packed)
+
+
+def test_a_bomb_is_not_inflated_before_it_is_refused() -> None:
+    """What grows beyond the bound never takes much more memory than the bound."""
+    packed = pack(b"\0" * 20_000_000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="bytes"):
+            unpack(packed)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 5 * MAX_BYTES
