@@ -194,6 +194,15 @@ def _third_transform(root: Any) -> None:
     etree.SubElement(transforms, f"{{{DS}}}Transform").set("Algorithm", "http://www.w3.org/TR/1999/REC-xpath-19991116")
 
 
+def _parameter(root: Any) -> None:
+    method = next(root.iter(f"{{{DS}}}CanonicalizationMethod"))
+    etree.SubElement(method, f"{{{DS}}}InclusiveNamespaces").set("PrefixList", "x")
+
+
+def _other_part(root: Any) -> None:
+    next(root.iter(f"{{{DS}}}DigestMethod")).tag = f"{{{DS}}}Method"
+
+
 def _foreign_namespace(root: Any) -> None:
     root[0].tag = "{http://other.example/nfse}infDPS"
 
@@ -221,6 +230,8 @@ SHAPES: list[Callable[[Any], None]] = [
     _algorithm("CanonicalizationMethod", "http://www.w3.org/2001/10/xml-exc-c14n#"),
     _algorithm("Transform", "http://www.w3.org/2000/09/xmldsig#base64"),
     _third_transform,
+    _parameter,
+    _other_part,
 ]
 
 
@@ -262,10 +273,11 @@ def test_only_an_unsigned_document_with_that_element_is_signed(
     unsigned: bytes, signed: bytes, identity: tuple[rsa.RSAPrivateKey, x509.Certificate]
 ) -> None:
     """Twice signed, over nothing, or over what stands there twice is an error before a key is used."""
-    twice, inside = parse(unsigned), parse(unsigned)
+    twice, inside, foreign = parse(unsigned), parse(unsigned), parse(unsigned)
     twice[0][0].set("Id", REFERENCE)
     inside[0].append(parse(signed)[1])
-    ambiguous = [(etree.tostring(root), REFERENCE) for root in (twice, inside)]
+    _foreign_namespace(foreign)
+    ambiguous = [(etree.tostring(root), REFERENCE) for root in (twice, inside, foreign)]
     for xml, reference in ((signed, REFERENCE), (unsigned, "DPS0"), *ambiguous):
         with pytest.raises(AssinaturaInvalida):
             sign(xml, reference, *identity)
