@@ -13,7 +13,8 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from lxml import etree
-from signxml import XMLSigner, methods
+from signxml import methods
+from signxml.signer import XMLSigner
 
 from gateway.nacional.layouts import MAX_BYTES, parse
 from state_machine.values.errors import ProsaError

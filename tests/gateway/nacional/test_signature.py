@@ -51,12 +51,12 @@ def xmlsec_accepts(signed: bytes) -> bool:
     """Ask the independent implementation, with the certificate that the document brings."""
     root = etree.fromstring(signed)
     xmlsec.tree.add_ids(root, ["Id"])
-    node = xmlsec.tree.find_node(root, xmlsec.Node.SIGNATURE)
+    node = xmlsec.tree.find_node(root, xmlsec.constants.NodeSignature)
     if node is None:
         return False
     der = base64.b64decode(node.findtext(f".//{{{DS}}}X509Certificate") or "")
     context = xmlsec.SignatureContext()
-    context.key = xmlsec.Key.from_memory(der, xmlsec.KeyFormat.CERT_DER)
+    context.key = xmlsec.Key.from_memory(der, xmlsec.constants.KeyDataFormatCertDer)
     try:
         context.verify(node)
     except xmlsec.Error:
