@@ -118,7 +118,10 @@ def _parser() -> Any:
 
 @cache  # three documents of two layouts
 def _schema(folder: str, document: Document, *, alphanumeric: bool) -> Any:
-    """Compile a schema once; the overlay for alphanumeric CNPJ is made of the shipped file, in memory."""
+    """Compile a schema that nfelib ships, once a process.
+
+    The overlay for alphanumeric CNPJ is made in memory, of the file of nfelib 3.2.0 (bundle 20260209).
+    """
     files = {path.name: path.read_bytes() for path in (_SCHEMAS / folder).glob("*.xsd")}
     if alphanumeric:
         for name, pattern in _ALPHANUMERIC.items():

@@ -9,7 +9,7 @@ import zlib
 from typing import TYPE_CHECKING, Any, Final
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from lxml import etree
@@ -54,10 +54,12 @@ def sign(
     """Return the document with an enveloped signature over its element of ``Id`` ``reference``.
 
     The certificate stands in it alone, without its chain. Raises ``ValueError`` for XML that has no such element, or a
-    signature already; the same arguments give the same bytes (RSA PKCS#1 v1.5).
+    signature already, and for a key of another certificate; the same arguments give the same bytes (RSA PKCS#1 v1.5).
     """
     root = parse(xml)
     _signed_element(root, reference, children=1)
+    if certificate.public_key() != key.public_key():
+        raise AssinaturaInvalida("key and certificate are not a pair")
     signer = _Signer(
         method=methods.enveloped,
         signature_algorithm=f"rsa-{digest}",
@@ -90,7 +92,7 @@ def verify(signed: bytes, reference: str) -> x509.Certificate:
         return _verified(element, info, _HASHES[method, digest_method](), digest, value, certificate)
     except AssinaturaInvalida:
         raise
-    except (ValueError, KeyError, InvalidSignature) as error:
+    except (ValueError, KeyError, InvalidSignature, UnsupportedAlgorithm) as error:
         raise AssinaturaInvalida(str(error) or type(error).__name__) from error
 
 

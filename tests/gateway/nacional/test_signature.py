@@ -283,6 +283,15 @@ def test_only_an_unsigned_document_with_that_element_is_signed(
             sign(xml, reference, *identity)
 
 
+def test_a_key_signs_only_with_its_own_certificate(
+    unsigned: bytes, identity: tuple[rsa.RSAPrivateKey, x509.Certificate]
+) -> None:
+    """What nobody could verify is not made, so it is never stored."""
+    other = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    with pytest.raises(AssinaturaInvalida, match="pair"):
+        sign(unsigned, REFERENCE, other, identity[1])
+
+
 @given(st.binary(max_size=2000))
 def test_what_is_packed_comes_out_again(content: bytes) -> None:
     """Same bytes, same text, and back."""
