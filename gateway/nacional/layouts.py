@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -33,6 +32,7 @@ _ALPHANUMERIC: Final = {
     "TSIdNFSe": "NFS[0-9]{9}[0-9A-Z]{12}[0-9]{29}",
     "TSIdPedRegEvt": "PRE[0-9]{9}[0-9A-Z]{12}[0-9]{35}",
 }
+_XS: Final = "{http://www.w3.org/2001/XMLSchema}"
 _TYPES: Final = "tiposSimples_v1.01.xsd"  # the one file that defines them
 _SHOWN: Final = 3  # complaints of a schema in one error; the first names the cause, the rest follow from it
 _one_at_a_time = Lock()  # a compiled schema keeps the complaints of its last run, whoever ran it
@@ -124,21 +124,23 @@ def _schema(folder: str, document: Document, *, alphanumeric: bool) -> Any:
     """
     files = {path.name: path.read_bytes() for path in (_SCHEMAS / folder).glob("*.xsd")}
     if alphanumeric:
-        for name, pattern in _ALPHANUMERIC.items():
-            files[_TYPES] = _with_pattern(files[_TYPES], name, pattern)
+        files[_TYPES] = _overlaid(files[_TYPES])
     parser = _parser()
     parser.resolvers.add(_Shipped(files))
     name = next(name for name in files if name.startswith(f"{document}_v"))
     return etree.XMLSchema(etree.fromstring(files[name], parser, base_url=name))
 
 
-def _with_pattern(xsd: bytes, name: str, pattern: str) -> bytes:
-    """Put another pattern into a simple type. Raises ``RuntimeError`` if the shipped file has no such type."""
-    shape = rf'(<xs:simpleType name="{name}">(?:(?!</xs:simpleType>).)*?<xs:pattern value=")[^"]*(")'
-    text, found = re.subn(shape.encode(), lambda m: m[1] + pattern.encode() + m[2], xsd, flags=re.DOTALL)
-    if found != 1:
-        raise RuntimeError(f"the shipped schema has no one pattern of {name}")
-    return text
+def _overlaid(xsd: bytes) -> bytes:
+    """Put the patterns with letters into their simple types. Raises ``RuntimeError`` if a type is not in the file."""
+    root = etree.fromstring(xsd, _parser())
+    for name, pattern in _ALPHANUMERIC.items():
+        found = root.findall(f"{_XS}simpleType[@name='{name}']/{_XS}restriction/{_XS}pattern")
+        if len(found) != 1:
+            raise RuntimeError(f"the shipped schema has no one pattern of {name}")
+        found[0].set("value", pattern)
+    overlaid: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8")
+    return overlaid
 
 
 class _Shipped(etree.Resolver):  # type: ignore[misc]  # lxml ships no types
