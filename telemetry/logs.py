@@ -33,10 +33,15 @@ ALLOWED = frozenset(
 # Even in allowed fields: anything that looks like a phone, CPF, CNPJ, e-mail or wamid (it holds the phone in base64).
 # Between digits and groups stands anything that people write there, full-width signs included.
 _BETWEEN = r"[\s.()/\-_*·•\\‐‑‒–—−．／－＿＊（）]"
+# A CNPJ has letters too (IN RFB 2.229/2024): fourteen characters, the last two of them digits.
+_SIGN = r"[^\W_]"  # a letter or a digit
+CNPJ_SHAPE = rf"(?<!{_SIGN})" + f"{_BETWEEN}?".join(
+    [rf"{_SIGN}{{{n}}}" for n in (2, 3, 3, 4)] + [rf"\d{{2}}(?!{_SIGN})"]
+)
 PERSONAL = re.compile(
     r"wamid\.\S+"
     r"|[\w.+-]{1,64}[@＠][\w-]{1,255}[.．][\w.]{1,255}"
-    rf"|(?<![^\W_])[^\W_]{{2}}{_BETWEEN}?[^\W_]{{3}}{_BETWEEN}?[^\W_]{{3}}{_BETWEEN}?[^\W_]{{4}}{_BETWEEN}?\d{{2}}(?![^\W_])"
+    rf"|{CNPJ_SHAPE}"
     rf"|\+?\d(?:{_BETWEEN}{{0,3}}+\d){{9,}}+"
 )
 MASK = "•••"

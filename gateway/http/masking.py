@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from telemetry.logs import CNPJ_SHAPE
+
 # Names under which APIs echo secrets: PlugNotas repeats the certificate's password in ``data.senha``.
 _NAMES = "senha|password|passwd|(?:access_)?token|(?:x-)?api[-_]?key|authorization|(?:client_)?secret|segredo"
 _NAME = re.compile(_NAMES, re.IGNORECASE)
@@ -12,7 +14,7 @@ _LOOSE = re.compile(rf"\b((?:{_NAMES})\s*[=:]\s*)(?!\")(?:bearer\s+)?[^\s,;&\"'<
 _BEARER = re.compile(r"\bbearer\s+[\w.~+/=-]+", re.IGNORECASE)
 # A mailbox has 64 characters at most (RFC 5321); unbounded, a long word is read again from each of its letters.
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
-_LONG_NUMBER = re.compile(r"\d(?:[ ./()-]{0,2}\d){6,}")  # phones, CPF, CNPJ, masked or bare
+_LONG_NUMBER = re.compile(rf"{CNPJ_SHAPE}|\d(?:[ ./()-]{{0,2}}\d){{6,}}")  # phones, CPF, CNPJ, masked or bare
 _WAMID = re.compile(r"wamid\.[\w+/=-]+")  # holds the phone number in base64
 
 

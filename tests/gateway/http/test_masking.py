@@ -49,6 +49,8 @@ def test_the_rest_of_a_message_stays_readable():
     [
         "12.345.678/0001-95",
         "12345678909",
+        "12ABC34501DE35",
+        "12.ABC.345/01DE-35",
         "123.456.789-09",
         "+55 (11) 98765-4321",
         "ana.silva@exemplo.com.br",
