@@ -65,8 +65,7 @@ async def destroy_certificate(database: Database, cnpj: str, *, quem: str = COMM
         if not await certificate_vault.destroy(connection, company.id, quem=quem):
             raise CommandRefusedError(f"{company.razao_social} não tem certificado guardado aqui; nada mudou.")
     return [
-        f"{company.razao_social}: a chave do certificado foi destruída; ele não pode mais ser usado aqui. "
-        "As notas já emitidas continuam válidas.",
+        f"{company.razao_social}: a chave do certificado foi destruída. As notas já emitidas continuam válidas.",
         "Cópias de segurança antigas do banco ainda a têm, cifrada: apague-as quando puder.",
     ]
 

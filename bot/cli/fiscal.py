@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import sys
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 - typer reads the annotations of commands
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer

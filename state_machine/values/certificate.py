@@ -67,8 +67,7 @@ _TEXTS: Final = {
     Refusal.NOT_PKCS12: ("O arquivo não é um certificado A1 (PKCS #12), ou está incompleto.", _NEW),
     Refusal.LEGACY: (
         "O arquivo usa uma cifra antiga (RC2, RC4 ou DES), que não é mais aceita; a senha nem foi conferida.",
-        "Exporte o certificado de novo: no Windows, com a chave privada e a criptografia AES256-SHA256; "
-        "ou peça o arquivo à certificadora em formato atual.",
+        "Exporte o certificado de novo, com a chave privada e criptografia AES256, ou peça à certificadora um atual.",
     ),
     Refusal.WRONG_PASSWORD: (
         "A senha não abre este arquivo.",
@@ -120,6 +119,6 @@ class CertificateRefusedError(ProsaError, ValueError):
 
     def __init__(self, motivo: Refusal, detalhe: str = "") -> None:
         happened, advice = _TEXTS[motivo]
-        super().__init__(f"{happened.format(detalhe)} Nada foi guardado e nada mudou. {advice}")
+        super().__init__(f"{happened.format(detalhe)} Nada mudou; o arquivo e a senha não foram guardados. {advice}")
         self.motivo = motivo
         self.detalhe = detalhe
