@@ -66,9 +66,9 @@ def evidence(reading: RulesReading, learned: LearnedReading, contexto: Context) 
     marks = [m for m in reading.skeleton.marks if _is_amount(m)]
     if not words or not 0 < len(marks) <= MANY:
         return []
-    amounts = list(_amounts(reading, marks))
-    if any(amount.start >= words[-1].end for amount in amounts):
+    if any(reading.skeleton.text.starts[mark.start] >= words[-1].end for mark in marks):
         return []  # of what is not read to its end nothing is taken
+    amounts = list(_amounts(reading, marks))
     whole = [*_of_message(words, reading, learned, contexto), f"valores={min(len({a.valor for a in amounts}), 5)}"]
     best: dict[str, tuple[float, Evidence]] = {}
     for amount in amounts:

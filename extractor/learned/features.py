@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from extractor.learned.words import Word
 
 NEAR: Final = (-4, -3, -2, -1, 1, 2, 3, 4)
+EDGE: Final = ("<>",) * max(NEAR)  # what stands before and after a message
 LEFT, RIGHT = 9, 7  # words before and after a number that are seen without their place
 READ_FOR_ACT: Final = 120  # words
 TOGETHER: Final = 2  # words from one number to the next that may be parts of one
@@ -31,11 +32,12 @@ def role_features(words: Sequence[Word], situacao: str) -> list[list[str]]:
         f"ultima={words[-1].text}",
         f"pergunta={'?' in shapes}",
     ]
+    edged = [*EDGE, *shapes, *EDGE]
     found, line, seen = [], words[0].text, 0
     for at, word in enumerate(words):
         if at and words[at - 1].text == "\n":
             line = word.text
-        features = [*_own(word, kinds[at]), *_around(shapes, at)]
+        features = [*_own(word, kinds[at]), *_around(edged, at + len(EDGE))]
         if kinds[at] in "DN":
             seen += 1
             features += [*whole, f"linha={line}", f"ordem={min(seen, 6)}"]
@@ -61,15 +63,14 @@ def _own(word: Word, kind: str) -> Iterator[str]:
 
 
 def _around(shapes: Sequence[str], at: int) -> Iterator[str]:
-    def shape(place: int) -> str:
-        return shapes[place] if 0 <= place < len(shapes) else "<>"
-
+    """Tell the neighbours of the word at ``at``; ``shapes`` has the ``EDGE`` at both ends."""
+    before, own, after = shapes[at - 1], shapes[at], shapes[at + 1]
     for offset in NEAR:
-        yield f"{offset}:{shape(at + offset)}"
-    yield f"-1|0:{shape(at - 1)}|{shape(at)}"
-    yield f"0|1:{shape(at)}|{shape(at + 1)}"
-    yield f"-2|-1:{shape(at - 2)}|{shape(at - 1)}"
-    yield f"1|2:{shape(at + 1)}|{shape(at + 2)}"
+        yield f"{offset}:{shapes[at + offset]}"
+    yield f"-1|0:{before}|{own}"
+    yield f"0|1:{own}|{after}"
+    yield f"-2|-1:{shapes[at - 2]}|{before}"
+    yield f"1|2:{after}|{shapes[at + 2]}"
 
 
 def act_features(words: Sequence[Word], situacao: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Final
 
@@ -17,6 +18,8 @@ _NUMBERS: Final = (
     "milhoes metade meio"
 )
 NUMBER_WORDS: Final = frozenset(_NUMBERS.split())
+DIGIT: Final = re.compile(r"\d")
+CHARACTERS: Final = 4096  # whose plain form is remembered: people write with a few hundred
 LONG_SHAPE: Final = 10  # characters of a number; a longer one is told by its length alone
 
 
@@ -27,31 +30,26 @@ class Word:
     text: str  # lower case, without accents
     start: int
     end: int
-
-    @property
-    def kind(self) -> str:
-        """``D`` begins with a digit, ``N`` is a number in words, ``w`` another word, ``p`` a sign."""
-        if self.text[0].isdigit():
-            return "D"
-        if self.text in NUMBER_WORDS:
-            return "N"
-        return "w" if self.text.isalpha() else "p"
-
-    @property
-    def shape(self) -> str:
-        """The word itself, or a number with each digit as 9, by its length alone if it is long."""
-        if not self.text[0].isdigit():
-            return self.text
-        masked = re.sub(r"\d", "9", self.text)
-        return masked if len(masked) <= LONG_SHAPE else f"9x{len(masked)}"
+    kind: str  # ``D`` begins with a digit, ``N`` is a number in words, ``w`` another word, ``p`` a sign
+    shape: str  # the word itself, or a number with each digit as 9, by its length alone if it is long
 
 
 def cut(texto: str, limit: int | None = None, most: int | None = None) -> list[Word]:
     """Return the words of the first ``limit`` characters in order, ``most`` of them at most."""
-    plain = "".join(map(_plain, texto[:limit]))
-    return [Word(found.group(), found.start(), found.end()) for found in islice(TOKEN.finditer(plain), most)]
+    part = texto[:limit]
+    plain = part.lower() if part.isascii() else "".join(map(_plain, part))
+    return [_word(found[0], found.start(), found.end()) for found in islice(TOKEN.finditer(plain), most)]
 
 
+def _word(text: str, start: int, end: int) -> Word:
+    if not text[0].isdigit():
+        kind = "N" if text in NUMBER_WORDS else "w" if text.isalpha() else "p"
+        return Word(text, start, end, kind, text)
+    masked = DIGIT.sub("9", text)
+    return Word(text, start, end, "D", masked if len(masked) <= LONG_SHAPE else f"9x{len(masked)}")
+
+
+@lru_cache(CHARACTERS)
 def _plain(character: str) -> str:
     """Return one character for one character: lower case, without its accent."""
     if character.isascii():

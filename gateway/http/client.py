@@ -14,6 +14,7 @@ from gateway.http.wire import BUSY, Answer, InvalidAddressError, MaybeSentError,
 from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Mapping
     from types import TracebackType
 
@@ -58,7 +59,8 @@ class Destination:
     """One outside service at ``base_url``.
 
     ``timeout`` bounds every whole call in seconds; ``guard`` is called before each request leaves and raises if a
-    database transaction is open in this task; ``observe`` is told each exchange, in the caller's own task.
+    database transaction is open in this task; ``observe`` is told each exchange, in the caller's own task. ``tls`` is
+    given where a certificate of ours is shown (``gateway.http.mutual_tls``).
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class Destination:
         headers: Mapping[str, str] | None = None,
         also_allowed: frozenset[str] = frozenset(),
         observe: Callable[[Exchange], None] | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         url = URL(base_url)
         known = url.scheme in {"http", "https"} and url.host
@@ -91,6 +94,7 @@ class Destination:
             connections=MAX_CONNECTIONS,
             connect_seconds=min(CONNECT_SECONDS, timeout / 4),
             pool_seconds=min(POOL_SECONDS, timeout / 4),
+            tls=tls,
         )
 
     async def __aenter__(self) -> Self:

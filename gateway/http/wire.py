@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Final
@@ -13,7 +14,6 @@ import httpx
 from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
-    import ssl
     from collections.abc import Mapping
 
     from yarl import URL
@@ -62,6 +62,7 @@ class InvalidAddressError(ProsaError, ValueError):
 
 
 BUSY = "PoolTimeout"  # the reason when our own connections are all in use
+REFUSED_BY_TLS = "TlsRefused"  # the reason when the other side ended the handshake: our certificate is not welcome
 _FAILURES: Final = (  # the first that fits
     (aiohttp.ConnectionTimeoutError, NotSentError, "ConnectTimeout"),
     (aiohttp.ClientConnectorError, NotSentError, "ConnectError"),
@@ -69,6 +70,23 @@ _FAILURES: Final = (  # the first that fits
     (aiohttp.ClientPayloadError, MaybeSentError, "RemoteProtocolError"),
     (aiohttp.ClientResponseError, MaybeSentError, "RemoteProtocolError"),
     (Exception, MaybeSentError, "ReadError"),
+)
+
+# RFC 8446, section 6.2, and RFC 5246, section 7.2.2: alerts that a server sends only before the handshake is complete.
+_HANDSHAKE_ALERTS: Final = frozenset(
+    f"{version}_ALERT_{alert}"
+    for version in ("SSLV3", "TLSV1", "TLSV13")
+    for alert in (
+        "HANDSHAKE_FAILURE",
+        "BAD_CERTIFICATE",
+        "UNSUPPORTED_CERTIFICATE",
+        "CERTIFICATE_REVOKED",
+        "CERTIFICATE_EXPIRED",
+        "CERTIFICATE_UNKNOWN",
+        "CERTIFICATE_REQUIRED",
+        "UNKNOWN_CA",
+        "ACCESS_DENIED",
+    )
 )
 
 
@@ -85,18 +103,25 @@ class Wire:
     """Up to ``connections`` at once; no cookies, no redirects, no proxies, and no second try of what may have effects.
 
     ``connect_seconds`` bounds name, TCP and TLS together, ``pool_seconds`` the wait for a free connection: both end
-    before the caller's deadline, so that "certainly not sent" is seen before that hides it.
+    before the caller's deadline, so that "certainly not sent" is seen before that hides it. ``tls`` replaces the common
+    trust, where a certificate of ours is shown.
     """
 
     def __init__(
-        self, headers: Mapping[str, str], *, connections: int, connect_seconds: float, pool_seconds: float
+        self,
+        headers: Mapping[str, str],
+        *,
+        connections: int,
+        connect_seconds: float,
+        pool_seconds: float,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         # no decompression bombs; and Meta's media host refuses who does not say who it is
         self._headers = {"accept-encoding": "identity", "user-agent": "prosa", **headers}
         self._places = asyncio.Semaphore(connections)
         self._timeout = aiohttp.ClientTimeout(total=None, connect=connect_seconds)
         self._pool_seconds = pool_seconds
-        self._trust = _trust()  # now: the first message must not wait for it
+        self._trust = tls or _trust()  # now: the first message must not wait for it
         self._session: aiohttp.ClientSession | None = None
 
     async def exchange(
@@ -173,8 +198,23 @@ async def _once(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType)
 
 
 def _failure(error: Exception) -> NoAnswerError:
+    if _refused_by_tls(error):
+        return NotSentError(REFUSED_BY_TLS, type(error).__name__)
     kind, reason = next((kind, reason) for fits, kind, reason in _FAILURES if isinstance(error, fits))
     return kind(reason, type(error).__name__)
+
+
+def _refused_by_tls(error: BaseException | None) -> bool:
+    """Tell whether the other side sent an alert that ends a handshake.
+
+    With TLS 1.3 our side of the handshake ends first, and the request may have left: the alert about our certificate is
+    then the first thing to be read. The server has given nothing of the request to its program.
+    """
+    while error is not None:  # aiohttp's own errors are SSLErrors too, without a reason
+        if isinstance(error, ssl.SSLError) and getattr(error, "reason", None) in _HANDSHAKE_ALERTS:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 @cache

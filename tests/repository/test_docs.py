@@ -114,6 +114,13 @@ def test_every_module_that_a_page_names_exists(page: Path) -> None:
         assert (ROOT / name).is_file(), name
 
 
+def test_every_test_that_a_recipe_runs_exists() -> None:
+    """The checks of the recipes are paths of this tree."""
+    named = re.findall(r"(?<![\w/])tests(?:/\w[\w.-]*)+", (ROOT / "CONTRIBUTING.md").read_text())
+    assert named
+    assert [path for path in named if not (ROOT / path.rstrip(".")).exists()] == []
+
+
 def test_the_index_names_every_page() -> None:
     """No page of the documentation is an orphan."""
     linked = {(DOCS / target.partition("#")[0]).resolve() for target in LINK.findall((DOCS / "index.md").read_text())}

@@ -1,0 +1,298 @@
+"""Owns the unsigned DPS of one invoice: its elements, and the rules of the manual that need no look-up.
+
+Rules: Anexo I of the national NFS-e manual, layout 1.01 of 2026-02-09; their codes stand beside what they ask for.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+import nfelib.nfse.bindings.v1_0 as nb
+from xsdata.formats.dataclass.serializers import XmlSerializer
+from xsdata.formats.dataclass.serializers.config import SerializerConfig
+
+from gateway.keys.errors import ChaveInvalida
+from gateway.keys.id_dps import OWN_SERIES, IdDPS
+from gateway.keys.parts import municipality
+from gateway.nacional.layouts import NS, check, parse
+from state_machine.protocol.channel import Ambiente
+from state_machine.values.documents import CNPJ, CPF, DocumentoInvalido, parse_documento
+from state_machine.values.latin import latin1
+from state_machine.values.local_time import SAO_PAULO
+
+if TYPE_CHECKING:
+    from datetime import date, datetime
+
+    from gateway.nacional.layouts import Layout
+    from gateway.port import Endereco, InvoiceIntent, Prestador, Tomador
+
+TP_AMB: Final = {Ambiente.PRODUCAO: "1", Ambiente.HOMOLOGACAO: "2"}
+VER_APLIC: Final = "prosa"
+_OP_SIMP_NAC: Final = {"normal": "1", "mei": "2", "simples": "3"}
+_NONE, _BY_SIMPLES, _PRESTADOR, _TAXED, _NOT_RETAINED = "0", "1", "1", "1", "1"  # codes of the layout
+_CODE: Final = re.compile(r"([0-9]{2})(\.?)([0-9]{2})\2([0-9]{2})")
+_CEP: Final = re.compile(r"[0-9]{8}")
+_MAX_VALOR: Final = Decimal("999999999999999.99")  # TSDec15V2
+_MAX_ALIQUOTA: Final = Decimal(5)  # percent; E0595
+_MAX_SN: Final = Decimal("99.99")  # percent; TSDec2V2
+_ALL: Final = Decimal(100)  # percent; E0706 to E0708
+_CENTAVOS: Final = -2  # exponent
+_XSD_YEARS: Final = range(2000, 2100)
+_REFERENCE: Final = 20  # characters of cIntContrib
+_SERIALIZER: Final = XmlSerializer(config=SerializerConfig(xml_declaration=True, encoding="UTF-8"))
+
+
+@dataclass(frozen=True, slots=True)
+class Tributos:
+    """The approximate burden of Lei 12.741/2012 by who levies it: in percent or in BRL, as its field says."""
+
+    federal: Decimal
+    estadual: Decimal
+    municipal: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Circunstancias:
+    """What a DPS says beside the invoice: what the channel, the company's settings and the city's agreement decide.
+
+    ``dh_emi`` is the aware moment of emission; who calls sets it a minute back, since one ahead of SEFIN's clock is
+    refused (E0008). ``informar_im``: the city has the company in the national register of taxpayers (E0116, E0120).
+    ``convenio_ativo``: the agreement of the city where the tax falls is active. ``p_tot_trib_sn`` in percent, for
+    "simples"; one of ``p_tot_trib`` (percent) and ``v_tot_trib`` (BRL), for "normal".
+    """
+
+    layout: Layout
+    ambiente: Ambiente
+    dh_emi: datetime
+    ver_aplic: str = VER_APLIC
+    informar_im: bool = False
+    convenio_ativo: bool = True
+    p_tot_trib_sn: Decimal | None = None
+    p_tot_trib: Tributos | None = None
+    v_tot_trib: Tributos | None = None
+
+
+def id_dps(intent: InvoiceIntent) -> IdDPS:
+    """Return the identity of the DPS of an invoice. Raises ``ValueError`` where its parts make none."""
+    rps = intent.rps
+    if rps is None:
+        raise ValueError("rps: a DPS needs a series and a number of ours")
+    if not re.fullmatch(r"[0-9]{1,5}", rps.serie) or int(rps.serie) not in OWN_SERIES:
+        raise ValueError(f"rps.serie: {rps.serie!r} is not between 1 and {OWN_SERIES[-1]}")  # E0010
+    try:
+        return IdDPS(intent.prestador.municipio_ibge, _cnpj(intent.prestador.cnpj), int(rps.serie), rps.numero)
+    except ChaveInvalida as error:
+        raise ValueError(f"{'prestador.municipio_ibge' if error.campo == 'cMun' else 'rps.numero'}: {error}") from error
+
+
+def short_reference(id_integracao: str) -> str:
+    """Return the ``cIntContrib`` of a reference of ours: 20 letters and digits, the same for the same reference."""
+    if not id_integracao:
+        raise ValueError("id_integracao: it is empty")
+    digest = hashlib.sha256(id_integracao.encode("utf-8", "surrogatepass")).digest()
+    return base64.b32encode(digest)[:_REFERENCE].decode()
+
+
+def build(intent: InvoiceIntent, facts: Circunstancias) -> bytes:
+    """Return the unsigned DPS, held against the official XSD: same arguments, same bytes.
+
+    Raises ``ValueError`` that begins with the field which is wrong.
+    """
+    identity, prestador, tomador = id_dps(intent), intent.prestador, _tomador(intent.tomador, facts.layout)
+    if identity.inscricao.numero == tomador.CNPJ:
+        raise ValueError("tomador.documento: it is the prestador's own")  # E0202
+    dh_emi = moment("dh_emi", facts.dh_emi)
+    dps = nb.Dps(
+        versao=facts.layout.versao,
+        infDPS=nb.TcinfDps(
+            Id=str(identity),
+            tpAmb=TP_AMB[facts.ambiente],
+            dhEmi=dh_emi,
+            verAplic=text("ver_aplic", facts.ver_aplic, 20),
+            serie=str(identity.serie),
+            nDPS=str(identity.numero),
+            dCompet=_competencia(intent.competencia, dh_emi[:10]),
+            tpEmit=_PRESTADOR,
+            cLocEmi=identity.municipio,
+            prest=_prestador(prestador, identity, facts),
+            toma=tomador,
+            serv=nb.Tcserv(
+                locPrest=nb.TclocPrest(cLocPrestacao=identity.municipio),
+                cServ=nb.Tccserv(
+                    cTribNac=national_code(prestador.codigo_servico),
+                    xDescServ=text("descricao", intent.descricao, 2000),
+                    cIntContrib=short_reference(intent.id_integracao),
+                ),
+            ),
+            valores=nb.TcinfoValores(
+                vServPrest=nb.TcvservPrest(vServ=_amount("valor", intent.valor, _MAX_VALOR, least=Decimal("0.01"))),
+                trib=nb.TcinfoTributacao(
+                    tribMun=nb.TctribMunicipal(
+                        tribISSQN=_TAXED, tpRetISSQN=_NOT_RETAINED, pAliq=_aliquota(prestador, facts)
+                    ),
+                    totTrib=_burden(prestador.regime, facts),
+                ),
+            ),
+        ),
+    )
+    return checked("DPS", dps, facts.layout)
+
+
+def checked(document: Any, binding: Any, layout: Layout) -> bytes:
+    """Write a binding as XML that the official schema accepts. Raises ``ValueError`` with what the schema says."""
+    xml: bytes = _SERIALIZER.render(binding, ns_map={None: NS}).encode()
+    check(parse(xml), document, layout)
+    return xml
+
+
+def national_code(codigo: str) -> str:
+    """Return the six digits of a ``cTribNac``, given with or without its dots. Raises ``ValueError``."""
+    found = _CODE.fullmatch(codigo)
+    if not found:
+        raise ValueError(f"prestador.codigo_servico: {codigo!r} is not the six digits of a national code (01.01.01)")
+    return found[1] + found[3] + found[4]
+
+
+def text(field: str, value: str, most: int, *, least: int = 1) -> str:
+    """Return ``value`` as the layout takes text: printable Latin-1 of ``least`` to ``most`` characters.
+
+    Raises ``ValueError``: a text that the person confirmed is not cut.
+    """
+    plain = latin1(value)
+    if not least <= len(plain) <= most:
+        raise ValueError(f"{field}: {least} to {most} characters of Latin-1 are asked for, these are {len(plain)}")
+    return plain
+
+
+def moment(field: str, at: datetime) -> str:
+    """Return an aware moment as the layout writes it: São Paulo, whole seconds. Raises ``ValueError``."""
+    if at.tzinfo is None:
+        raise ValueError(f"{field}: a moment without an offset is none")
+    local = at.astimezone(SAO_PAULO).replace(microsecond=0)
+    if local.year not in _XSD_YEARS or local.utcoffset() not in (timedelta(hours=-3), timedelta(hours=-2)):
+        raise ValueError(f"{field}: {local} is not of this century")
+    return local.isoformat()
+
+
+def _competencia(day: date, emitted: str) -> str:
+    if day.year not in _XSD_YEARS:
+        raise ValueError(f"competencia: {day} is not of this century")
+    if day.isoformat() > emitted:
+        raise ValueError(f"competencia: {day} is after the emission ({emitted})")  # E0015
+    return day.isoformat()
+
+
+def _cnpj(numero: str) -> CNPJ:
+    try:
+        return CNPJ(numero)
+    except DocumentoInvalido as error:
+        raise ValueError(f"prestador.cnpj: {error}") from error
+
+
+def _prestador(prestador: Prestador, identity: IdDPS, facts: Circunstancias) -> Any:
+    """Neither name nor address: the authority has them, and refuses them from the prestador (E0121, E0128)."""
+    regime = _OP_SIMP_NAC.get(prestador.regime)
+    if regime is None:
+        raise ValueError(f"prestador.regime: {prestador.regime!r} is unknown")
+    inscricao = prestador.inscricao_municipal
+    return nb.TcinfoPrestador(
+        CNPJ=_letters("prestador.cnpj", identity.inscricao, facts.layout),
+        IM=text("prestador.inscricao_municipal", inscricao, 15) if facts.informar_im else None,
+        regTrib=nb.TcregTrib(
+            opSimpNac=regime, regApTribSN=_BY_SIMPLES if prestador.regime == "simples" else None, regEspTrib=_NONE
+        ),
+    )
+
+
+def _letters(field: str, documento: CNPJ | CPF, layout: Layout) -> str:
+    if not layout.alphanumeric and not documento.numero.isdigit():
+        raise ValueError(f"{field}: the layout in force takes no letters in a CNPJ")
+    return documento.numero
+
+
+def _tomador(tomador: Tomador, layout: Layout) -> Any:
+    try:
+        documento = parse_documento(tomador.documento)
+    except DocumentoInvalido as error:
+        raise ValueError(f"tomador.documento: {error}") from error
+    return nb.TcinfoPessoa(
+        CNPJ=_letters("tomador.documento", documento, layout) if isinstance(documento, CNPJ) else None,
+        CPF=documento.numero if isinstance(documento, CPF) else None,
+        xNome=text("tomador.razao_social", tomador.razao_social or "", 300),
+        end=_endereco(tomador.endereco) if tomador.endereco else None,
+        email=text("tomador.email", tomador.email, 80) if tomador.email else None,
+    )
+
+
+def _endereco(endereco: Endereco) -> Any:
+    """Whole or not at all: a part that is missing is an error, for a note without the address is another note."""
+    at = "tomador.endereco"
+    try:
+        c_mun = municipality(endereco.codigo_cidade)
+    except ChaveInvalida as error:
+        raise ValueError(f"{at}.codigo_cidade: {error}") from error
+    if not _CEP.fullmatch(endereco.cep):
+        raise ValueError(f"{at}.cep: {endereco.cep!r} is not eight digits")
+    return nb.Tcendereco(
+        endNac=nb.TcenderNac(cMun=c_mun, CEP=endereco.cep),
+        xLgr=text(f"{at}.logradouro", endereco.logradouro, 255),
+        nro=text(f"{at}.numero", endereco.numero, 60),
+        xCpl=text(f"{at}.complemento", endereco.complemento, 156) if endereco.complemento else None,
+        xBairro=text(f"{at}.bairro", endereco.bairro, 60),
+    )
+
+
+def _aliquota(prestador: Prestador, facts: Circunstancias) -> str | None:
+    """The rate is the company's word only where a "normal" one is taxed by a city without an active agreement.
+
+    Elsewhere it is refused: E0600 (MEI), E0617 (normal), E0625 and E0631 (simples without retention).
+    """
+    if prestador.regime != "normal" or facts.convenio_ativo:
+        return None
+    if prestador.aliquota is None:
+        raise ValueError("prestador.aliquota: the city's agreement is not active, so the rate must be said")  # E0619
+    return _amount("prestador.aliquota", prestador.aliquota, _MAX_ALIQUOTA)
+
+
+def _burden(regime: str, facts: Circunstancias) -> Any:
+    """Say the approximate burden as the regime must: E0710, E0712, E0713."""
+    percent, money = facts.p_tot_trib, facts.v_tot_trib
+    if regime == "mei":
+        return nb.TctribTotal(indTotTrib=_NONE)
+    if regime == "simples":
+        if facts.p_tot_trib_sn is None:
+            raise ValueError("p_tot_trib_sn: a company of the Simples says its approximate burden in percent")
+        return nb.TctribTotal(pTotTribSN=_amount("p_tot_trib_sn", facts.p_tot_trib_sn, _MAX_SN))
+    if percent and not money:
+        return nb.TctribTotal(
+            pTotTrib=nb.TctribTotalPercent(
+                pTotTribFed=_amount("p_tot_trib.federal", percent.federal, _ALL),
+                pTotTribEst=_amount("p_tot_trib.estadual", percent.estadual, _ALL),
+                pTotTribMun=_amount("p_tot_trib.municipal", percent.municipal, _ALL),
+            )
+        )
+    if money and not percent:
+        return nb.TctribTotal(
+            vTotTrib=nb.TctribTotalMonet(
+                vTotTribFed=_amount("v_tot_trib.federal", money.federal, _MAX_VALOR),
+                vTotTribEst=_amount("v_tot_trib.estadual", money.estadual, _MAX_VALOR),
+                vTotTribMun=_amount("v_tot_trib.municipal", money.municipal, _MAX_VALOR),
+            )
+        )
+    raise ValueError("p_tot_trib: a company of the normal regime says its burden once, in percent or in BRL")
+
+
+def _amount(field: str, value: Decimal, most: Decimal, *, least: Decimal = Decimal(0)) -> str:
+    """Write a number with two decimals; it is not rounded."""
+    if not value.is_finite() or not least <= value <= most:
+        raise ValueError(f"{field}: {value} is not between {least} and {most}")
+    exponent = value.normalize().as_tuple().exponent
+    if not isinstance(exponent, int) or exponent < _CENTAVOS:
+        raise ValueError(f"{field}: {value} has more than two decimals")
+    return f"{value:.2f}"

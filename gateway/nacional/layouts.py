@@ -1,0 +1,154 @@
+"""Owns which layout holds where and when, the official schemas, and the bounds under which XML is parsed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import nfelib
+from lxml import etree
+
+from state_machine.protocol.channel import Ambiente
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NS: Final = "http://www.sped.fazenda.gov.br/nfse"
+MAX_BYTES: Final = 1_000_000  # of a document; a note has some 20 kB
+Digest = Literal["sha256", "sha1"]
+Document = Literal["DPS", "NFSe", "pedRegEvento"]
+
+_SCHEMAS: Final = Path(nfelib.__file__).parent / "nfse" / "schemas"
+# nfelib 3.2.0 ships bundle 20260209, whose CNPJ has digits only. Bundle 20260727 lets letters in: NT Conjunta 2025.001.
+# It puts them three places too early in the key of a note; here they stand where the CNPJ really is.
+_ALPHANUMERIC: Final = {
+    "TSCNPJ": "[0-9A-Z]{12}[0-9]{2}",
+    "TSIdDPS": "DPS[0-9]{7}(1[0-9]{14}|2[0-9A-Z]{12}[0-9]{2})[0-9]{20}",
+    "TSChaveNFSe": "[0-9]{9}[0-9A-Z]{12}[0-9]{29}",
+    "TSIdNFSe": "NFS[0-9]{9}[0-9A-Z]{12}[0-9]{29}",
+    "TSIdPedRegEvt": "PRE[0-9]{9}[0-9A-Z]{12}[0-9]{35}",
+}
+_XS: Final = "{http://www.w3.org/2001/XMLSchema}"
+_TYPES: Final = "tiposSimples_v1.01.xsd"  # the one file that defines them
+_SHOWN: Final = 3  # complaints of a schema in one error; the first names the cause, the rest follow from it
+_one_at_a_time = Lock()  # a compiled schema keeps the complaints of its last run, whoever ran it
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """One layout of the national documents: the schemas that check it and the hash under which they are signed.
+
+    ``schemas`` is a folder of nfelib's schemas, ``versao`` the attribute of that name. ``digest``: "sha256" by default;
+    schema 1.00 fixes "sha1", and an installation may choose it (``dataclasses.replace``). ``alphanumeric`` says whether
+    a CNPJ may have letters.
+    """
+
+    versao: str = "1.01"
+    schemas: str = "v1_0"
+    digest: Digest = "sha256"
+    alphanumeric: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Inicio:
+    """From ``desde`` on (a day in São Paulo, by the emission) ``layout`` holds in ``ambiente``."""
+
+    ambiente: Ambiente
+    desde: date
+    layout: Layout
+
+
+# The bundles' own dates, save the second line: production takes letters since the tenth of August, says a secondary
+# source. NT 009 is not among them: its documents are not built.
+CALENDARIO: Final = (
+    Inicio(Ambiente.PRODUCAO, date(2026, 2, 9), Layout(alphanumeric=False)),
+    Inicio(Ambiente.PRODUCAO, date(2026, 8, 10), Layout()),
+    Inicio(Ambiente.HOMOLOGACAO, date(2026, 2, 9), Layout(alphanumeric=False)),
+    Inicio(Ambiente.HOMOLOGACAO, date(2026, 7, 27), Layout()),
+)
+
+
+def layout_for(ambiente: Ambiente, dia: date, calendario: Sequence[Inicio] = CALENDARIO) -> Layout:
+    """Return the layout that holds in an environment on the day of emission.
+
+    Dates that are not sure are the business of settings: they make another ``calendario``. Raises ``ValueError`` for a
+    day before the first layout.
+    """
+    begun = [inicio for inicio in calendario if inicio.ambiente is ambiente and inicio.desde <= dia]
+    if not begun:
+        raise ValueError(f"dh_emi: no layout of {ambiente} is known for {dia}")
+    return max(begun, key=lambda inicio: inicio.desde).layout
+
+
+def parse(xml: bytes) -> Any:
+    """Return the root element of a document, without network, entities, comments or instructions inside.
+
+    A comment splits a text for who reads it and not for who signs it, so a document has none. Raises ``ValueError``.
+    """
+    if len(xml) > MAX_BYTES:
+        raise ValueError(f"the document has more than {MAX_BYTES} bytes")
+    try:
+        root = etree.fromstring(xml, _parser())
+    except (etree.XMLSyntaxError, ValueError, LookupError) as error:
+        raise ValueError(f"no well-formed XML: {error}") from error
+    if root.getroottree().docinfo.doctype:
+        raise ValueError("a document of the authority declares no DOCTYPE")
+    if next(root.iter(etree.Comment, etree.ProcessingInstruction, etree.Entity), None) is not None:
+        raise ValueError("a document of the authority has no comments, instructions or entities")
+    return root
+
+
+def check(root: Any, document: Document, layout: Layout) -> None:
+    """Hold a parsed document against the official XSD. Raises ``ValueError`` with what the schema says."""
+    schema = _schema(layout.schemas, document, alphanumeric=layout.alphanumeric)
+    with _one_at_a_time:
+        if schema.validate(root):
+            return
+        complaints = [entry.message for entry in schema.error_log][:_SHOWN]
+    raise ValueError(f"{document}: " + "; ".join(complaints))
+
+
+def _parser() -> Any:
+    return etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False, load_dtd=False)
+
+
+@cache  # three documents of two layouts
+def _schema(folder: str, document: Document, *, alphanumeric: bool) -> Any:
+    """Compile a schema that nfelib ships, once a process.
+
+    The overlay for alphanumeric CNPJ is made in memory, of the file of nfelib 3.2.0 (bundle 20260209).
+    """
+    files = {path.name: path.read_bytes() for path in (_SCHEMAS / folder).glob("*.xsd")}
+    if alphanumeric:
+        files[_TYPES] = _overlaid(files[_TYPES])
+    parser = _parser()
+    parser.resolvers.add(_Shipped(files))
+    name = next(name for name in files if name.startswith(f"{document}_v"))
+    return etree.XMLSchema(etree.fromstring(files[name], parser, base_url=name))
+
+
+def _overlaid(xsd: bytes) -> bytes:
+    """Put the patterns with letters into their simple types. Raises ``RuntimeError`` if a type is not in the file."""
+    root = etree.fromstring(xsd, _parser())
+    for name, pattern in _ALPHANUMERIC.items():
+        found = root.findall(f"{_XS}simpleType[@name='{name}']/{_XS}restriction/{_XS}pattern")
+        if len(found) != 1:
+            raise RuntimeError(f"the shipped schema has no one pattern of {name}")
+        found[0].set("value", pattern)
+    overlaid: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8")
+    return overlaid
+
+
+class _Shipped(etree.Resolver):  # type: ignore[misc]  # lxml ships no types
+    """Answers a schema's includes from memory and from nowhere else."""
+
+    def __init__(self, files: dict[str, bytes]) -> None:
+        super().__init__()
+        self._files = files
+
+    def resolve(self, system_url: str, _public_id: str | None, context: Any) -> Any:
+        return self.resolve_string(self._files[system_url.rpartition("/")[2]], context, base_url=system_url)

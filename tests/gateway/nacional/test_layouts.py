@@ -1,0 +1,80 @@
+"""Which layout holds, what the official schemas accept, and what is not parsed at all."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import date
+from pathlib import Path
+
+import nfelib
+import pytest
+
+from gateway.nacional.layouts import CALENDARIO, MAX_BYTES, Inicio, Layout, check, layout_for, parse
+from state_machine.protocol.channel import Ambiente
+
+SHIPPED = {
+    "DPS_v1.01.xsd": "fe45e5250a48e519aba89fc6a472863b8e602ed957778fb64692804933a00d0c",
+    "NFSe_v1.01.xsd": "af0bd2d8c50acba3d9c3f3f515426eca083b3f66e3211ce8dd48a7cf101818b8",
+    "pedRegEvento_v1.01.xsd": "e90b6816d29cca0bd5ed8f86ad98d3b7b0d8bbfc11a7583e6ff8f98170fd4009",
+    "tiposComplexos_v1.01.xsd": "e8e09d525574cc224ca6d1f8d8eb0366043ab2a3aa8d0d234058e6244d60e371",
+    "tiposEventos_v1.01.xsd": "1b32bea21089dc232d78b62d805e9c07382f440d4e0ea2cb3fb6b82ebde68c11",
+    "tiposSimples_v1.01.xsd": "0d07f9c607af4df1449d21ccedd8eb1ef30df04f21f9f50f4e2f18a805a762fa",
+    "xmldsig-core-schema.xsd": "49848f732663aecb618d72ad6130c5c3240f0a10f3a1a8544b7d48a6c726046f",
+}
+
+
+def test_the_shipped_schemas_are_those_that_the_overlay_was_made_for() -> None:
+    """An update of nfelib that brings another bundle is noticed: overlay and calendar must be looked at again."""
+    folder = Path(nfelib.__file__).parent / "nfse/schemas/v1_0"
+    assert {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in SHIPPED} == SHIPPED
+
+
+@pytest.mark.parametrize(
+    ("ambiente", "dia", "letters"),
+    [
+        (Ambiente.PRODUCAO, date(2026, 8, 9), False),
+        (Ambiente.PRODUCAO, date(2026, 8, 10), True),
+        (Ambiente.HOMOLOGACAO, date(2026, 7, 26), False),
+        (Ambiente.HOMOLOGACAO, date(2026, 7, 27), True),
+    ],
+)
+def test_a_layout_holds_from_its_day_on(ambiente: Ambiente, dia: date, letters: bool) -> None:
+    """Environment and day decide whether a CNPJ may have letters."""
+    assert layout_for(ambiente, dia).alphanumeric is letters
+
+
+def test_settings_may_bring_another_calendar_and_no_day_before_it_has_a_layout() -> None:
+    """Another date or hash is one more line; a day that no line covers is an error that names the field."""
+    own = Inicio(Ambiente.PRODUCAO, date(2026, 12, 1), Layout(digest="sha1"))
+    assert layout_for(Ambiente.PRODUCAO, date(2026, 12, 1), (*CALENDARIO, own)).digest == "sha1"
+    assert layout_for(Ambiente.PRODUCAO, date(2026, 12, 1)).digest == "sha256"
+    with pytest.raises(ValueError, match=r"^dh_emi"):
+        layout_for(Ambiente.HOMOLOGACAO, date(2026, 1, 1))
+
+
+@pytest.mark.parametrize(
+    "xml",
+    [
+        b"",
+        b"<a>",
+        b'<?xml version="1.0" encoding="klingon"?><a/>',
+        b'<!DOCTYPE a [<!ENTITY x "y">]><a>&x;</a>',
+        b'<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>',
+        b"<!DOCTYPE a><a/>",
+        b"<a>10<!-- -->00</a>",
+        b"<a><?pi ?></a>",
+        b"<a>" * 5000 + b"</a>" * 5000,
+        b"<a>" + b"x" * MAX_BYTES + b"</a>",
+    ],
+    ids=["nothing", "cut", "encoding", "entity", "external", "doctype", "comment", "instruction", "deep", "huge"],
+)
+def test_hostile_xml_is_not_parsed(xml: bytes) -> None:
+    """No entities, no outside, no depth without bottom, nothing that readers and signers see differently."""
+    with pytest.raises(ValueError, match=r"\w"):
+        parse(xml)
+
+
+def test_what_the_schema_says_is_in_the_error() -> None:
+    """Whoever repairs it is told the element."""
+    with pytest.raises(ValueError, match=r"^DPS: .*infDPS"):
+        check(parse(b'<DPS xmlns="http://www.sped.fazenda.gov.br/nfse" versao="1.01"/>'), "DPS", Layout())
