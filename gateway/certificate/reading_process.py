@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-import resource
 import sys
 from contextlib import suppress
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, StringConstraints, TypeAdapter, ValidationError
 
+from gateway import process_apart
 from gateway.certificate.a1 import read
 from state_machine.values.certificate import A1, LARGEST_FILE, LONGEST_PASSWORD, CertificateRefusedError, Refusal
 
@@ -21,17 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 DEADLINE: Final = 30.0  # seconds; a reading takes half a second, most of it to start Python
-LIMITS: Final = {
-    resource.RLIMIT_CPU: 10,  # seconds; the file says how many rounds its password's hash has, up to 2^31
-    resource.RLIMIT_AS: 256 * 1024 * 1024,  # bytes; a reading takes 40 million of them
-    resource.RLIMIT_CORE: 0,
-    resource.RLIMIT_FSIZE: 0,
-}
-_ROOT: Final = Path(__file__).resolve().parents[2]
-# -P and -s: no directory of the user's holds modules of ours. The environment is this path alone: no secret is in it,
-# and nothing that changes how Python or OpenSSL run.
-WORDS: Final = (sys.executable, "-P", "-s", "-B", "-m", "gateway.certificate.reading_process")
-_ENVIRONMENT: Final = {"PYTHONPATH": str(_ROOT)}
+# The file says how many rounds its password's hash has, up to 2^31; a reading takes 40 million bytes.
+LIMITS: Final = process_apart.limits(cpu=10, memory=256 * 1024 * 1024)
+WORDS: Final = process_apart.words("gateway.certificate.reading_process")
 _LONGEST_ANSWER: Final = 128 * 1024  # bytes; key and chain of the largest file fit
 
 _Pem = Annotated[str, StringConstraints(pattern=r"^-----BEGIN [A-Z ]+-----\n[A-Za-z0-9+/=\n -]+\n$")]
@@ -107,7 +98,7 @@ async def _exchange(asked: bytes, words: Sequence[str], deadline: float) -> byte
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
-        env=_ENVIRONMENT,
+        env=process_apart.ENVIRONMENT,
     )
     answer = b""
     try:
@@ -141,10 +132,7 @@ async def _talk(process: asyncio.subprocess.Process, asked: bytes) -> bytes:
 
 def restrict() -> None:
     """Bind this process to ``LIMITS`` for the rest of its life."""
-    for what, most in LIMITS.items():
-        _, hard = resource.getrlimit(what)
-        least = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(what, (least, least))
+    process_apart.restrict(LIMITS)
 
 
 def main() -> None:

@@ -239,6 +239,14 @@ def demorou() -> Mensagem:
     )
 
 
+def parada(motivo: str) -> Mensagem:
+    """Nothing of the company goes out before it repairs what ``motivo`` says in plain words."""
+    return Mensagem(
+        f"*Ainda não emiti esta nota:* {motivo}. A nota está guardada com tudo o que você confirmou, e sai sozinha "
+        "assim que isso for acertado. Não precisa repetir."
+    )
+
+
 def ainda_quer(sessao: Sessao, outra: str | None = None) -> Mensagem:
     """Ask about an invoice that waits for its person's word; only the buttons answer.
 

@@ -114,9 +114,11 @@ def falha(sessao: Sessao, _evento: EmissaoFalhou, _agora: datetime) -> Decision:
     return entra(sessao, Estado.ERRO, Responder(messages.falhou()))
 
 
-def demora(sessao: Sessao, _evento: EmissaoDemorou, _agora: datetime) -> Decision:
-    """Say once that it takes long."""
+def demora(sessao: Sessao, evento: EmissaoDemorou, _agora: datetime) -> Decision:
+    """Say once that it takes long, and once what the company must repair first."""
     unica = f"demorou:{sessao.sessao_id}:{sessao.revisao}"
+    if evento.motivo is not None:
+        return Decision(sessao, (Responder(messages.parada(evento.motivo), f"{unica}:parada"),))
     return Decision(sessao, (Responder(messages.demorou(), unica),))
 
 

@@ -71,7 +71,7 @@ async def test_a_parser_that_eats_memory_is_ended() -> None:
 async def test_a_parser_that_computes_without_end_is_ended() -> None:
     """Its seconds of CPU end long before the deadline does."""
     begun = time.monotonic()
-    program = "r.LIMITS[r.resource.RLIMIT_CPU] = 1\nr.restrict()\nwhile True: pass"
+    program = "r.LIMITS[r.process_apart.resource.RLIMIT_CPU] = 1\nr.restrict()\nwhile True: pass"
     assert await _why(program, deadline=600) is Refusal.UNREADABLE
     assert time.monotonic() - begun < 600
 
@@ -87,7 +87,7 @@ async def test_a_parser_writes_no_file(tmp_path: Path) -> None:
     program = f"r.restrict()\nf = open({str(target)!r}, 'wb', 0)\nf.write(b'key')"
     assert await _why(program + ANSWER) is Refusal.UNREADABLE
     assert target.stat().st_size == 0
-    no_core = "r.restrict()\nassert r.resource.getrlimit(r.resource.RLIMIT_CORE) == (0, 0)"
+    no_core = "r.restrict()\nassert r.process_apart.resource.getrlimit(r.process_apart.resource.RLIMIT_CORE) == (0, 0)"
     assert await _why(no_core + ANSWER) is Refusal.EXPIRED
 
 
