@@ -53,9 +53,7 @@ class Settings(BaseSettings):
     whatsapp_app_secret: SecretStr = SecretStr("")  # one, or two with a comma while rotating
     whatsapp_verify_token: SecretStr = SecretStr("")
 
-    gateway: Literal["plugnotas", "nacional"] = (
-        "plugnotas"  # of new companies; a row of ``gateway.registry``
-    )
+    gateway: Literal["plugnotas", "nacional"] = "plugnotas"  # of new companies; a row of ``gateway.registry``
     plugnotas_url: str = "https://api.plugnotas.com.br"
     plugnotas_api_key: SecretStr = SecretStr("")
     nacional_sefin_url: str = ""  # none: the host of ``fiscal_environment``

@@ -128,7 +128,7 @@ def canal(
     if nome is None:
         _on_database(lambda database: show(database, natures, cnpj, documento))
     else:
-        _on_database(lambda database: choose(database, natures, cnpj, documento, nome, ambiente))
+        _on_database(lambda database: choose(database, natures, cnpj, documento, nome, ambiente, REGISTRY))
 
 
 def reprocessar(

@@ -77,7 +77,7 @@ def circumstances(intent: InvoiceIntent, ambiente: Ambiente, agora: datetime) ->
 
 
 def unfit(company: Mapping[str, Any]) -> str | None:
-    """Say in pt-BR what of a company's registration (its columns by name) makes no DPS, and what to do; else ``None``."""
+    """Say in pt-BR what of a company's registration makes no DPS, and what to do; ``company``: its columns by name."""
     serie, regime = company["serie_rps"] or "", company["regime"]
     if not re.fullmatch(r"[0-9]{1,5}", serie) or int(serie) not in OWN_SERIES:
         return f"a série é um número de 1 a {OWN_SERIES[-1]} no emissor nacional, como em --serie-rps 900"

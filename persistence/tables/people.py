@@ -29,6 +29,11 @@ empresa = sa.Table(
     sa.Column("versao", sa.Integer, nullable=False, server_default="1"),
     now("criado_em"),
     now("atualizado_em"),
+    sa.Column("tributos_sn", sa.Numeric(5, 2)),  # percent; the approximate burden of a company of the Simples
+    sa.Column("tributos_federal", sa.Numeric(5, 2)),  # percent; of one of the normal regime, by who levies it
+    sa.Column("tributos_estadual", sa.Numeric(5, 2)),
+    sa.Column("tributos_municipal", sa.Numeric(5, 2)),
+    sa.Column("informa_im", sa.Boolean, nullable=False, server_default="false"),  # the city has it in the register
     sa.CheckConstraint("primeiro_rps > 0", name="primeiro_rps"),
 )
 
