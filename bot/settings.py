@@ -217,10 +217,12 @@ class Settings(BaseSettings):
                 raise ValueError("é uma chave de 32 bytes em base64, como a de: openssl rand -base64 32") from error
         return value
 
-    @field_validator("nacional_ca_file")
+    @field_validator("nacional_ca_file", mode="before")
     @classmethod
-    def _a_file(cls, value: Path | None) -> Path | None:
-        if value is not None and not value.is_file():
+    def _a_file(cls, value: object) -> object:
+        if not value:
+            return None
+        if not Path(str(value)).is_file():
             raise ValueError("é o caminho de um arquivo PEM, com as autoridades em que também se confia")
         return value
 

@@ -18,7 +18,7 @@ from gateway.nacional.outcome import (
     NOT_FOUND,
     OK,
     held_back,
-    is_the_authoritys,
+    is_of_authority,
     not_answered,
     refused,
     rejection,
@@ -59,7 +59,7 @@ def cancelled(result: Answer | NoAnswerError, chave: str) -> bool | CannotTell:
     """
     if not isinstance(result, Answer):
         return CannotTell(result.reason)
-    if result.status not in {OK, NOT_FOUND} or not is_the_authoritys(result.body):
+    if result.status not in {OK, NOT_FOUND} or not is_of_authority(result.body):
         return CannotTell(says(result))
     return result.status == OK and _holds(result.body, chave)
 

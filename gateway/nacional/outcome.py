@@ -135,7 +135,7 @@ def finding(exists: Answer | NoAnswerError, told: Answer | NoAnswerError | None,
     if told is None or not isinstance(told, Answer):
         return CannotTell(told.reason if told is not None else "not asked")
     if told.status == NOT_FOUND:
-        if exists.status == NOT_FOUND and is_the_authoritys(told.body):
+        if exists.status == NOT_FOUND and is_of_authority(told.body):
             return Absent()
         return CannotTell(f"{says(told)} that is not the authority's word")
     body = json_object(told.body)
@@ -175,7 +175,7 @@ def is_page(answer: Answer) -> bool:
     return answer.body.lstrip()[:1] == b"<"
 
 
-def is_the_authoritys(body: bytes) -> bool:
+def is_of_authority(body: bytes) -> bool:
     """Tell SEFIN's own JSON from what a proxy or a wrong path writes."""
     return bool(errors_of(body)) or not _ENVELOPE.isdisjoint(json_object(body))
 

@@ -231,19 +231,13 @@ def falhou() -> Mensagem:
     )
 
 
-def demorou() -> Mensagem:
-    """The authority is slow; the user need not do anything."""
+def demorou(motivo: str | None = None) -> Mensagem:
+    """The authority is slow; with ``motivo``, nothing goes out before the company repairs what it says."""
+    if motivo is not None:
+        return Mensagem(f"*Ainda não emiti esta nota:* {motivo}. Ela está guardada, e sai sozinha depois disso.")
     return Mensagem(
         "A prefeitura ainda não respondeu sobre a sua nota; continuo acompanhando. "
         "Não precisa repetir: te mando o PDF assim que sair."
-    )
-
-
-def parada(motivo: str) -> Mensagem:
-    """Nothing of the company goes out before it repairs what ``motivo`` says in plain words."""
-    return Mensagem(
-        f"*Ainda não emiti esta nota:* {motivo}. A nota está guardada com tudo o que você confirmou, e sai sozinha "
-        "assim que isso for acertado. Não precisa repetir."
     )
 
 
