@@ -68,7 +68,7 @@ class Made:
 
 
 @cache
-def rsa_key(name: str, bits: int = 2048) -> rsa.RSAPrivateKey:
+def rsa_key(name: str, bits: int = 2048) -> rsa.RSAPrivateKey:  # noqa: ARG001 - what the cache goes by
     """Return one key for each name in this process: one of 2048 bits takes 100 ms and more."""
     return rsa.generate_private_key(65537, bits)
 

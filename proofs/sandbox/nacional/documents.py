@@ -34,7 +34,7 @@ _CITIES: Final = {"3550308": "São Paulo", "3304557": "Rio de Janeiro", "3106200
 _STATES: Final = dict(
     zip(
         map(str, (*range(11, 18), *range(21, 30), *range(31, 34), 35, *range(41, 44), *range(50, 54))),
-        "RO AC AM RR PA AP TO MA PI CE RN PB PE AL SE BA MG ES RJ SP PR SC RS MS MT GO DF".split(),
+        "RO AC AM RR PA AP TO MA PI CE RN PB PE AL SE BA MG ES RJ SP PR SC RS MS MT GO DF".split(),  # noqa: SIM905 - a list of 27 literals is no easier to read
         strict=True,
     )
 )  # by the first two digits of a city's IBGE code
@@ -168,9 +168,7 @@ def portal_dps(
         dCompet=competencia.isoformat(),
         tpEmit="1",
         cLocEmi=municipio,
-        prest=nb.TcinfoPrestador(
-            CNPJ=prestador, regTrib=nb.TcregTrib(opSimpNac="3", regApTribSN="1", regEspTrib="0")
-        ),
+        prest=nb.TcinfoPrestador(CNPJ=prestador, regTrib=nb.TcregTrib(opSimpNac="3", regApTribSN="1", regEspTrib="0")),
         toma=nb.TcinfoPessoa(**person, xNome=tomador_nome),
         serv=nb.Tcserv(
             locPrest=nb.TclocPrest(cLocPrestacao=municipio),

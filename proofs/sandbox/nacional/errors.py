@@ -29,6 +29,10 @@ _TEXTS: Final = {
     "sistema nacional.",
     "E0039": "O município emissor informado na DPS deve estar parametrizado para utilizar os emissores públicos "
     "nacionais, conforme parametrização do município no Sistema Nacional NFS-e.",
+    "E0042": "Chave de NFS-e a ser substituída é inválida.",
+    "E0044": "NFS-e não existe na base de dados do autorizador de NFS-e nacional. Informe uma chave de NFS-e "
+    "existente.",
+    "E0046": "Uma NFS-e cancelada não pode ser substituída. Informe uma chave de NFS-e não cancelada anteriormente.",
     "E0121": "O nome ou razão social do prestador não deve ser informado quando o emitente da DPS for o próprio "
     "prestador.",
     "E0128": "O endereço do prestador do serviço não deve ser informado na DPS quando o próprio prestador for o "

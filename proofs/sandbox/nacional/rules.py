@@ -125,74 +125,62 @@ def broken(dps: Dps, info: Any, signed_by: str | None, place: Place, *, taken: b
 
 
 def _codes(dps: Dps, info: Any, signed_by: str | None, place: Place, *, taken: bool) -> Iterator[str]:
-    city = place.city(dps.municipio)
-    if dps.id != dps.identity:
-        yield "E0004"
-    if text(info, "tpAmb") != place.tp_amb:
-        yield "E0006"
-    if dps.emissao > place.now + _SKEW:
-        yield "E0008"
-    if int(dps.serie) not in _OWN_SERIES:
-        yield "E0010"
-    if taken:
-        yield "E0014"
-    if dps.competencia > dps.emissao.astimezone(BRASILIA).date():
-        yield "E0015"
-    if dps.regime != MEI:
-        yield from _agreement(dps, city)
-    if info.find(path("prest/xNome")) is not None:
-        yield "E0121"
-    if info.find(path("prest/end")) is not None:
-        yield "E0128"
-    if dps.tomador in place.closed:
-        yield "E0190"
-    if dps.tomador == dps.prestador:
-        yield "E0202"
-    if dps.codigo not in services():
-        yield "E0310"
-    elif TRIGGER in dps.descricao:
-        yield "E0312"
-    yield from _rate(dps, info, city)
+    known = dps.codigo in services()
+    yield from _of(
+        E0004=dps.id != dps.identity,
+        E0006=text(info, "tpAmb") != place.tp_amb,
+        E0008=dps.emissao > place.now + _SKEW,
+        E0010=int(dps.serie) not in _OWN_SERIES,
+        E0014=taken,
+        E0015=dps.competencia > dps.emissao.astimezone(BRASILIA).date(),
+    )
+    if dps.regime != MEI:  # theirs is the national emitter wherever they are
+        yield from _agreement(dps, place.city(dps.municipio))
+    yield from _of(
+        E0121=info.find(path("prest/xNome")) is not None,
+        E0128=info.find(path("prest/end")) is not None,
+        E0190=dps.tomador in place.closed,
+        E0202=dps.tomador == dps.prestador,
+        E0310=not known,
+        E0312=known and TRIGGER in dps.descricao,
+    )
+    yield from _rate(dps, info, place.city(dps.municipio))
     yield from _burden(dps, info)
-    if place.checks.signature and not same_company(signed_by, dps.prestador):
-        yield "E0718"
+    yield from _of(E0718=place.checks.signature and not same_company(signed_by, dps.prestador))
+
+
+def _of(**codes: bool) -> Iterator[str]:
+    """Yield the codes that hold, in their order."""
+    return (code for code, holds in codes.items() if holds)
 
 
 def _agreement(dps: Dps, city: City) -> Iterator[str]:
-    """A MEI is free of these: the national emitter is theirs wherever they are."""
-    if not city.registered:
-        yield "E0037"
-        return
-    if dps.competencia < city.since:
-        yield "E0016"
-    if not city.issues:
-        yield "E0039"
+    there = city.registered
+    return _of(E0037=not there, E0016=there and dps.competencia < city.since, E0039=there and not city.issues)
 
 
 def _rate(dps: Dps, info: Any, city: City) -> Iterator[str]:
     said = text(info, "valores/trib/tribMun/pAliq") is not None
     special = text(info, "prest/regTrib/regEspTrib") != "0"
     retained = text(info, "valores/trib/tribMun/tpRetISSQN") != "1"
-    by_simples = text(info, "prest/regTrib/regApTribSN") == "1"
+    simples = dps.regime == SIMPLES and text(info, "prest/regTrib/regApTribSN") == "1" and not retained
     active = city.registered and city.active
-    if dps.regime == MEI and said:
-        yield "E0600"
-    if dps.regime == NORMAL and active and said:
-        yield "E0617"
-    if dps.regime == NORMAL and not active and not said and not special:
-        yield "E0619"
-    if dps.regime == SIMPLES and by_simples and not retained and said:
-        yield "E0625" if active else "E0631"
+    return _of(
+        E0600=dps.regime == MEI and said,
+        E0617=dps.regime == NORMAL and active and said,
+        E0619=dps.regime == NORMAL and not active and not said and not special,
+        E0625=simples and active and said,
+        E0631=simples and not active and said,
+    )
 
 
 def _burden(dps: Dps, info: Any) -> Iterator[str]:
-    said = [child.tag.rpartition("}")[2] for child in info.find(path("valores/trib/totTrib"))]
-    if dps.regime == MEI and "pTotTribSN" in said:
-        yield "E0710"
-    if dps.regime == SIMPLES and "indTotTrib" in said:
-        yield "E0712"
-    if dps.regime == NORMAL and ("indTotTrib" in said or "pTotTribSN" in said):
-        yield "E0713"
+    said = {child.tag.rpartition("}")[2] for child in info.find(path("valores/trib/totTrib"))}
+    return _of(
+        E0710=dps.regime == MEI and "pTotTribSN" in said,
+        E0712=dps.regime == SIMPLES and "indTotTrib" in said,
+        E0713=dps.regime == NORMAL and bool(said & {"indTotTrib", "pTotTribSN"}),
+    )
 
 
 def broken_request(chave: str, info: Any, note: Note | None, signed_by: str | None, place: Place) -> list[Erro]:
@@ -204,16 +192,11 @@ def _request_codes(chave: str, info: Any, note: Note | None, signed_by: str | No
     told = text(info, "chNFSe") or ""
     author = text(info, "CNPJAutor") or text(info, "CPFAutor")
     kind = info[-1].tag.rpartition("}")[2].removeprefix("e")
-    if info.get("Id") != f"PRE{told}{kind}" or told != chave:
-        yield "E1827"
-    if text(info, "tpAmb") != place.tp_amb:
-        yield "E1845"
-    if datetime.fromisoformat(text(info, "dhEvento") or "") > place.now + _SKEW:
-        yield "E1843"
-    if note is None:
-        yield "E1831"
-    elif author != note.prestador:
-        yield "E0813"
-    if place.checks.signature and not same_company(signed_by, author):
-        yield "E0812"
-
+    return _of(
+        E1827=info.get("Id") != f"PRE{told}{kind}" or told != chave,
+        E1845=text(info, "tpAmb") != place.tp_amb,
+        E1843=datetime.fromisoformat(text(info, "dhEvento") or "") > place.now + _SKEW,
+        E1831=note is None,
+        E0813=note is not None and author != note.prestador,
+        E0812=place.checks.signature and not same_company(signed_by, author),
+    )
