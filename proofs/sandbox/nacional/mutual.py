@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
-_COMPANY: Final = "company"
+_COMPANY: Final = web.RequestKey("company", str)
 
 
 class MutualTls(Simulator):
@@ -60,11 +60,12 @@ class MutualTls(Simulator):
         if shown is None:
             self.ledger.append("call", method=request.method, path=request.path, status=0, company=None)
             return self.uncertified(request)
-        request[_COMPANY] = holder(x509.load_der_x509_certificate(shown))
+        named = holder(x509.load_der_x509_certificate(shown))
+        if named is not None:
+            request[_COMPANY] = named
         return await handler(request)
 
 
 def company(request: web.Request) -> str | None:
-    """Return the CNPJ of the certificate under which ``request`` came, ``None`` for one without."""
-    found: str | None = request[_COMPANY]
-    return found
+    """Return the CNPJ of the certificate under which ``request`` came, ``None`` for one that names none."""
+    return request.get(_COMPANY)

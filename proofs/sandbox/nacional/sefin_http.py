@@ -39,7 +39,12 @@ def routes(sefin: SefinSimulator, base: str) -> Iterable[web.AbstractRouteDef]:
         web.post(ADMIN + "portal/nfse", api.portal_issue),
         web.post(ADMIN + "portal/cancelar", api.portal_cancel),
     ]
-    return [web.route(method, base + where, api.guarded(handler)) for method, where, handler in table] + switches
+    return [_route(method, base + where, api.guarded(handler)) for method, where, handler in table] + switches
+
+
+def _route(method: str, where: str, handler: Callable[[web.Request], Awaitable[web.Response]]) -> web.RouteDef:
+    """Bind one method alone: a HEAD that answers as GET would tell more than HEAD may."""
+    return web.get(where, handler, allow_head=False) if method == "GET" else web.route(method, where, handler)
 
 
 class _Api:

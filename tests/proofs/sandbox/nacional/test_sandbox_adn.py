@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from decimal import Decimal
 
 import httpx
@@ -27,8 +28,6 @@ def client(adn: AdnSimulator, cnpj: str = ANA) -> httpx.AsyncClient:
 
 async def test_without_a_certificate_the_connection_ends(adn) -> None:
     """The real one ends the handshake; here the connection is cut."""
-    import ssl
-
     context = ssl.create_default_context(cafile=adn.authority.ca_file)
     async with httpx.AsyncClient(base_url=adn.url, verify=context) as nobody:
         with pytest.raises(httpx.TransportError):
@@ -38,11 +37,11 @@ async def test_without_a_certificate_the_connection_ends(adn) -> None:
 async def test_a_city_has_agreed_unless_the_table_says_otherwise(authority) -> None:
     """Adherent by default; an exception in the table is told, an unknown city is a 404."""
     cities = {"3304557": City(issues=False), "3106200": City(registered=False)}
-    async with opened(authority, NacionalConfig(cities=cities)) as company, AdnSimulator(company.sefin) as adn:
-        async with client(adn) as http:
-            agreed = (await http.get("/parametrizacao/3550308/convenio")).json()["parametrosConvenio"]
-            other = (await http.get("/parametrizacao/3304557/convenio")).json()["parametrosConvenio"]
-            unknown = await http.get("/parametrizacao/3106200/convenio")
+    config = NacionalConfig(cities=cities)
+    async with opened(authority, config) as company, AdnSimulator(company.sefin) as adn, client(adn) as http:
+        agreed = (await http.get("/parametrizacao/3550308/convenio")).json()["parametrosConvenio"]
+        other = (await http.get("/parametrizacao/3304557/convenio")).json()["parametrosConvenio"]
+        unknown = await http.get("/parametrizacao/3106200/convenio")
     assert (agreed["aderenteAmbienteNacional"], agreed["aderenteEmissorNacional"]) == (1, 1)
     assert (other["aderenteEmissorNacional"], unknown.status_code) == (0, 404)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -58,7 +57,7 @@ async def test_a_world_has_the_channel_only_when_asked(tmp_path: Path) -> None:
     async with World(tmp_path / "both", config=WorldConfig(nacional=NacionalConfig())) as world:
         assert [simulator.name for simulator in world.simulators][-2:] == ["sefin", "adn"]
         assert (world.urls.nacional_sefin or "").startswith("https://127.0.0.1:")
-        assert os.path.samefile(str(world.urls.nacional_ca_file), world.authority.ca_file)
+        assert world.authority.ca_file.samefile(str(world.urls.nacional_ca_file))
     async with World(config=WorldConfig(nacional=NacionalConfig())) as world:
         scratch = world.authority.ca_file
         assert scratch.exists()

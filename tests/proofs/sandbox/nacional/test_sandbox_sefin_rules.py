@@ -25,6 +25,8 @@ from tests.proofs.sandbox.nacional.nacional_company import ANA, LETTERS, PADARIA
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from proofs.sandbox.nacional.authority import Made
+
 CITY = "3550308"
 BURDEN = Tributos(Decimal(3), Decimal(0), Decimal(2))
 NORMAL: dict[str, Any] = {"p_tot_trib_sn": None, "p_tot_trib": BURDEN}
@@ -180,7 +182,8 @@ async def test_a_substitution_cancels_what_it_replaces(ana) -> None:
         part = (
             f"<subst><chSubstda>{of}</chSubstda><cMotivo>99</cMotivo><xMotivo>Valor corrigido depois</xMotivo></subst>"
         )
-        return ana.resigned(unsigned(invoice(numero)).replace(b"<prest>", part.encode() + b"<prest>"))
+        xml: bytes = ana.resigned(unsigned(invoice(numero)).replace(b"<prest>", part.encode() + b"<prest>"))
+        return xml
 
     assert (await ana.post(instead(old, 2))).status_code == 201
     assert ana.sefin.notes[old].cancelled
@@ -190,10 +193,10 @@ async def test_a_substitution_cancels_what_it_replaces(ana) -> None:
     assert await ana.codes(instead("9" * 50, 3)) == ["E0044"]
 
 
-def request(company: Company, chave: str, *, made: Any = None, old: str = "", new: str = "", **facts: Any) -> bytes:
+def request(company: Company, chave: str, *, made: Made | None = None, old: str = "", new: str = "", **facts: Any) -> bytes:
     """A signed request of Ana's to cancel a note, with words swapped before it was signed."""
     said = {"layout": Layout(), "ambiente": Ambiente.HOMOLOGACAO, "dh_evento": datetime.now(UTC), **facts}
-    motivo = MotivoCancelamento(Codigo.ERRO, "Valor do serviço digitado errado")
+    motivo = MotivoCancelamento(Codigo.ERRO_NA_EMISSAO, "Valor do serviço digitado errado")
     identity, xml = build_cancellation(ChaveNFSe.parse(chave), CNPJ(ANA), motivo, **said)
     made = made or company.made
     return sign(xml.decode().replace(old, new).encode() if old else xml, str(identity), made.rsa, made.certificate)
