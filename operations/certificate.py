@@ -54,7 +54,7 @@ async def keep_certificate(
         f"{company.razao_social}: o certificado de {a1.titular} foi conferido e guardado, cifrado; a senha não foi.",
         f"Vale até {a1.vence:%d/%m/%Y}. A página de saúde avisa 30 e 7 dias antes.",
         *(["A chave do certificado anterior foi destruída."] if replaced else []),
-        "Nenhum canal desta versão usa este certificado; no PlugNotas, envie também o de lá.",
+        "O canal nacional assina com ele, e o mostra em cada chamada; no PlugNotas, envie também o de lá.",
     ]
 
 
