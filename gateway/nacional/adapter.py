@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import structlog
 
@@ -26,7 +26,17 @@ from gateway.nacional.signature import pack
 from gateway.nacional.signing_process import Signed, Signers, SigningError
 from state_machine.cancellation.reconciliation import AlreadyCancelled
 from state_machine.protocol.channel import Ambiente, Natureza
-from state_machine.protocol.emission import CannotTell, Found, Misconfigured, NotReady, NotSent, Rejected, Unknown
+from state_machine.protocol.emission import (
+    CannotTell,
+    Documento,
+    Found,
+    Misconfigured,
+    NotReady,
+    NotSent,
+    Rejected,
+    Unknown,
+)
+from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     import ssl
@@ -82,11 +92,24 @@ class NationalKey:
         return str(self.dps)
 
 
+class DrawsNotes(Protocol):
+    """What draws the PDF of a note, of its XML; without it ``download`` has none."""
+
+    async def render(self, xml: bytes, *, watermark: Literal["cancelada", "substituida"] | None) -> bytes:
+        """Return the PDF. Raises ``ProsaError`` where the XML cannot be drawn."""
+        ...
+
+    async def aclose(self) -> None:
+        """End what draws."""
+        ...
+
+
 class Nacional:
     """``FiscalGateway`` over SEFIN Nacional; natural key: the ``idDPS``, made of city, CNPJ, series and our number.
 
     ``submit_timeout``, ``cancel_timeout`` and ``query_timeout`` bound each whole call, in seconds. ``clock`` gives the
-    aware moment that a document says it was made at. A call without a usable certificate never leaves.
+    aware moment that a document says it was made at. A call without a usable certificate never leaves. ``danfse`` is
+    closed with the adapter.
     """
 
     name = "nacional"
@@ -106,6 +129,7 @@ class Nacional:
         query_timeout: float = 30.0,
         observe: Callable[[Exchange], None] = tape.observe,
         signers: Signers | None = None,
+        danfse: DrawsNotes | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         timeouts = {CallKind.SUBMISSION: submit_timeout, CallKind.CANCELLATION: cancel_timeout}
@@ -121,12 +145,15 @@ class Nacional:
         self._certificates = certificates
         self._connections = CompanyConnections(certificates, destination, also_trusted=ca_file)
         self._signers = signers or Signers()
+        self._danfse = danfse
         self._clock = clock
 
     async def aclose(self) -> None:
         """Close all connections, and end the signing processes."""
         await self._connections.aclose()
         await self._signers.aclose()
+        if self._danfse is not None:
+            await self._danfse.aclose()
 
     def key_for(self, intent: InvoiceIntent) -> NationalKey:
         """Return the key that the DPS of ``intent`` has. Raises ``ValueError`` where its parts make none."""
@@ -182,11 +209,21 @@ class Nacional:
         return found if isinstance(found, Found) else Found(nota)
 
     async def download(self, prestador: str, id_externo: str, formato: Literal["pdf", "xml"]) -> Download:
-        """Fetch the XML of an authorised note of this prestador (CNPJ); the authority draws no PDF."""
-        if formato == "pdf":
-            return NotReady("the authority draws no PDF")
+        """Fetch the XML of an authorised note of this prestador (CNPJ); its PDF is drawn of that by ``danfse``."""
         chave = str(ChaveNFSe.parse(id_externo))
-        return outcome.xml_of(await self._asked(prestador, CallKind.DOWNLOAD, f"/nfse/{chave}"), chave)
+        xml = outcome.xml_of(await self._asked(prestador, CallKind.DOWNLOAD, f"/nfse/{chave}"), chave)
+        if formato == "xml" or not isinstance(xml, Documento):
+            return xml
+        if self._danfse is None:
+            return NotReady("nothing here draws a PDF")
+        gone = await self._is_cancelled(prestador, chave)
+        if isinstance(gone, CannotTell):
+            return NotReady(gone.motivo)
+        try:
+            pdf = await self._danfse.render(xml.conteudo, watermark="cancelada" if gone else None)
+        except ProsaError as error:
+            return NotReady(error.code)
+        return Documento(pdf, "application/pdf")
 
     async def cancel(self, prestador: str, id_externo: str, motivo: MotivoCancelamento) -> CancelOutcome:
         """Ask once for the cancellation of this note, unless it is registered already.

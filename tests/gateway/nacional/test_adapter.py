@@ -23,7 +23,7 @@ from gateway.nacional import outcome, payload
 from gateway.nacional.adapter import Nacional
 from gateway.nacional.dps import short_reference
 from gateway.nacional.signature import verify
-from gateway.nacional.signing_process import Signers
+from gateway.nacional.signing_process import Signers, SigningError
 from gateway.port import InvoiceIntent, Prestador, Rps, Tomador
 from state_machine.cancellation.machine import Codigo, MotivoCancelamento
 from state_machine.cancellation.reconciliation import AlreadyCancelled, Cancelled, Stands
@@ -31,10 +31,12 @@ from state_machine.protocol.channel import Ambiente
 from state_machine.protocol.emission import (
     Absent,
     CannotTell,
+    Documento,
     Duplicate,
     Found,
     Issued,
     Misconfigured,
+    NotReady,
     NotSent,
     Rejected,
     Unknown,
@@ -359,6 +361,37 @@ async def test_calls_of_one_company_share_one_context(files: tuple[Path, Path], 
         assert way._wire._session is None or not way._wire._session.closed  # a call under way is not cut
     assert set(held._shown) == {drawer.held[other].impressao}
     await held.aclose()
+
+
+@dataclass
+class Pencil:
+    """Draws what it is given, and remembers the watermark."""
+
+    marks: list[str | None] = field(default_factory=list)
+
+    async def render(self, xml: bytes, *, watermark: str | None) -> bytes:
+        """Refuse the second page."""
+        self.marks.append(watermark)
+        if len(self.marks) == 2:
+            raise SigningError("drawn too often")
+        return b"%PDF-" + xml[:9]
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+async def test_the_pdf_is_drawn_of_the_notes_own_xml(nacional: Nacional, sefin: Sefin) -> None:
+    """With a watermark where it was cancelled; without who draws, or where it fails, there is none yet."""
+    issued = await nacional.submit(await prepared(nacional, invoice()))
+    assert isinstance(issued, Issued)
+    chave = issued.nota.id_externo
+    assert isinstance(await nacional.download(COMPANY, chave, "pdf"), NotReady)
+    nacional._danfse = pencil = Pencil()
+    assert await nacional.download(COMPANY, chave, "pdf") == Documento(b"%PDF-<NFSe xml", "application/pdf")
+    assert await nacional.download(COMPANY, chave, "pdf") == NotReady("signing_failed")
+    sefin.cancelled.add(chave)
+    assert isinstance(await nacional.download(COMPANY, chave, "pdf"), Documento)
+    assert pencil.marks == [None, None, "cancelada"]
 
 
 async def test_no_xml_is_a_key(nacional: Nacional) -> None:

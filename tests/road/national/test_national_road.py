@@ -20,6 +20,7 @@ from gateway.nacional.signature import pack
 from gateway.registry import REGISTRY
 from operations.certificate import destroy_certificate, keep_certificate
 from operations.company import CompanyError, add_company
+from operations.protocol import reprocess
 from proofs.sandbox.nacional.sefin import NacionalConfig
 from state_machine.protocol.channel import Ambiente, Canal
 from tests.narrowing import bound_to
@@ -283,16 +284,23 @@ async def test_a_month_that_has_not_begun_is_refused_before_anything_leaves(road
 
 
 async def test_a_fault_of_ours_stops_nobody(road: Road, sefin: SefinSimulator) -> None:
-    """E1235: that invoice is refused with a word to staff; the company's next one goes out."""
+    """E1235: that invoice is refused with a word to staff; the next one goes out, and this one when they reprocess it.
+
+    It is signed anew, under the number that it had.
+    """
     sefin.faults.set("recusar_na_porta", times=1, message="E1235", method="POST")
     person = Person(road.world, new_phone())
     await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
     await person.say(unlike())
     await person.touch("Confirmar")
-    await road.reached(person, "rejeitado")
+    refused = (await road.reached(person, "rejeitado"))["sessao_id"]
     assert "suporte" in person.answers[-1]
     _, session = await _confirmed(road)
     await _one_note(road, sefin, session)
+    await reprocess(road.database, f"{refused}-r1-1")
+    again = await _one_note(road, sefin, refused)
+    first = "SELECT chave_natural FROM nfse_emissao WHERE id_integracao = $1"
+    assert again.id_dps == await road.database.pool.fetchval(first, f"{refused}-r1-1")
 
 
 async def test_a_note_is_cancelled_by_a_signed_event(road: Road, sefin: SefinSimulator) -> None:

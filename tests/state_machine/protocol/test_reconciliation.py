@@ -409,7 +409,7 @@ def test_what_the_company_must_repair_is_told_at_once():
 
 @pytest.mark.parametrize("referencia", [None, "OUTRA"])
 def test_an_equal_note_with_another_reference_is_for_people(referencia):
-    """On a channel whose notes carry one: under our key stands a note of another confirmation, or of another program."""
+    """On a channel whose notes carry one: under our key stands the note of another confirmation or program."""
     politica = POLITICA.de(Natureza(reference=str.upper))
     nossa = andamento(S.DESCONHECIDO)
     achado = apos_consulta(nossa, Found(nota(referencia=nossa.id_integracao.upper())), depois(), politica)
