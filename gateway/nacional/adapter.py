@@ -92,7 +92,7 @@ class NationalKey:
         return str(self.dps)
 
 
-class DrawsNotes(Protocol):
+class NoteRender(Protocol):
     """What draws the PDF of a note, of its XML; without it ``download`` has none."""
 
     async def render(self, xml: bytes, *, watermark: Literal["cancelada", "substituida"] | None) -> bytes:
@@ -129,7 +129,7 @@ class Nacional:
         query_timeout: float = 30.0,
         observe: Callable[[Exchange], None] = tape.observe,
         signers: Signers | None = None,
-        danfse: DrawsNotes | None = None,
+        danfse: NoteRender | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         timeouts = {CallKind.SUBMISSION: submit_timeout, CallKind.CANCELLATION: cancel_timeout}
