@@ -20,6 +20,7 @@ from gateway.keys.nfse import ChaveNFSe
 from gateway.lines import CallKind
 from gateway.nacional import errors, outcome, payload
 from gateway.nacional.cancellation import cancel_finding, cancel_outcome, cancelled
+from gateway.nacional.danfse import DanfsePool
 from gateway.nacional.dps import id_dps, short_reference
 from gateway.nacional.layouts import parse
 from gateway.nacional.signature import pack
@@ -343,4 +344,5 @@ def opened(around: Surroundings) -> Nacional:
         submit_timeout=settings.gateway_timeout_seconds,
         query_timeout=settings.gateway_query_timeout_seconds,
         cancel_timeout=settings.cancel_timeout_seconds,
+        danfse=DanfsePool(),
     )

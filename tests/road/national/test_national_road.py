@@ -129,8 +129,11 @@ async def _steps(road: Road, session: str) -> list[tuple[str, str]]:
 
 async def test_a_conversation_becomes_a_note(road: Road, sefin: SefinSimulator) -> None:
     """One call: the number is ours, the note carries our reference, its XML is kept, each use of the key is audited."""
-    _, session = await _confirmed(road)
+    person, session = await _confirmed(road)
     note = await _one_note(road, sefin, session)
+    pdf, sent = await person.files(late=True)
+    assert pdf.startswith(b"%PDF")
+    assert note.chave.encode() in sent
     assert await _steps(road, session) == [("submit", "Issued")]
     assert note.id_dps[25:30] == "00900"
     pool = road.database.pool
