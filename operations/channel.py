@@ -71,7 +71,7 @@ async def choose(
             raise CommandRefusedError(
                 f"No canal {nome} a Prosa numera. Diga antes a série: prosa empresa add … --serie-rps. Nada mudou."
             )
-        complaint = rows[nome].unfit(company._mapping) if nome in rows else None  # noqa: SLF001 - its public name
+        complaint = rows[nome].unfit(company) if nome in rows else None
         if complaint is not None:
             raise CommandRefusedError(f"Antes de mudar o canal, acerte o cadastro: {complaint}. Nada mudou.")
         await channels.choose(connection, company.id, canal, tipo)

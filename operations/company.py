@@ -159,7 +159,7 @@ async def add_company(
                     detalhe={"documento": TipoDocumento.SERVICO, "canal": after.nome, "ambiente": after.ambiente},
                 )
             stored = await channels.company(connection, str(columns["cnpj"]))
-            if row and (complaint := row.unfit(stored._mapping)) is not None:  # noqa: SLF001 - its public name
+            if row and (complaint := row.unfit(stored)) is not None:
                 raise _refusal(complaint)
             if novos:
                 await audit.write(
