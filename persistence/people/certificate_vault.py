@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from persistence.audit import records as audit
 from persistence.crypto import KEY_BYTES, Lugar, UnreadableSecretError, Vault
+from persistence.fiscal import suspension
 from persistence.tables import empresa, empresa_certificado
 from state_machine.values.certificate import CertificateRefusedError, Refusal
 from state_machine.values.errors import ProsaError
@@ -80,6 +81,7 @@ async def keep(connection: Connection, cofre: Vault, empresa_id: int, a1: A1, *,
         await _destroy(connection, before.id, substituido_em=sa.func.now())
     await connection.execute(empresa_certificado.insert().values(row))
     await connection.execute(empresa.update().where(empresa.c.id == empresa_id).values(certificado_vence=a1.vence))
+    await suspension.lift(connection, empresa_id)  # what waited for a good one is due now
     await audit.write(
         connection,
         staff_id=None,
