@@ -14,9 +14,10 @@ import xmlsec
 from lxml import etree
 
 from gateway.keys.nfse import ChaveNFSe
-from gateway.nacional.dps import Tributos, id_dps
+from gateway.nacional.dps import id_dps
 from gateway.nacional.note import read
 from gateway.nacional.signature import unpack
+from gateway.port import Tributos
 from proofs.sandbox.faults import Fault
 from proofs.sandbox.ledger import Ledger
 from proofs.sandbox.nacional.authority import Authority

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gateway.keys.nfse import ChaveNFSe
-from gateway.nacional.dps import Tributos, id_dps
+from gateway.nacional.dps import id_dps
 from gateway.nacional.event import build_cancellation
 from gateway.nacional.layouts import Layout
 from gateway.nacional.signature import pack, sign, unpack
-from gateway.port import Tomador
+from gateway.port import Tomador, Tributos
 from proofs.sandbox.faults import Fault
 from proofs.sandbox.nacional.rules import Checks, City
 from proofs.sandbox.nacional.sefin import NacionalConfig
