@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,8 @@ from pydantic import SecretStr
 
 from bot.demo.world import COMPANY
 from bot.master_key import vault_of
+from gateway.nacional import payload as stored
+from gateway.nacional.signature import pack
 from gateway.registry import REGISTRY
 from operations.certificate import destroy_certificate, keep_certificate
 from operations.company import CompanyError, add_company
@@ -127,14 +131,16 @@ async def test_a_conversation_becomes_a_note(road: Road, sefin: SefinSimulator) 
     _, session = await _confirmed(road)
     note = await _one_note(road, sefin, session)
     assert await _steps(road, session) == [("submit", "Issued")]
-    assert note.id_dps[21:26] == "00900"
+    assert note.id_dps[25:30] == "00900"
     pool = road.database.pool
     xml = await pool.fetchval(
         "SELECT conteudo FROM nfse_documento d JOIN nfse_emissao e ON e.id = d.emissao_id WHERE e.sessao_id = $1",
         session,
     )
     assert note.chave.encode() in xml
-    uses = await pool.fetch("SELECT detalhe FROM auditoria WHERE acao = 'usou o certificado' AND alvo = $1", note.id_dps)
+    uses = await pool.fetch(
+        "SELECT detalhe FROM auditoria WHERE acao = 'usou o certificado' AND alvo = $1", note.id_dps
+    )
     assert "assinar" in str([dict(use) for use in uses])
 
 
@@ -178,7 +184,6 @@ async def test_a_company_without_a_certificate_is_told_and_waits(road: Road, sef
     """Nothing leaves, the person hears why in plain words, and a new certificate lets it go by itself."""
     await destroy_certificate(road.database, CNPJ)
     person, session = await _confirmed(road)
-    await person.expect()
     told = await person.expect("certificado digital (A1)")
     assert "Ainda não emiti" in told.text
     stopped = "SELECT envio_suspenso FROM empresa WHERE cnpj = $1"
@@ -197,7 +202,6 @@ async def test_a_certificate_that_is_refused_stops_the_company(road: Road, sefin
     """E1203: its person is told; when somebody released the company, the stored bytes go out."""
     sefin.faults.set("certificado_recusado", times=1, method="POST")
     person, session = await _confirmed(road)
-    await person.expect()
     await person.expect("recusou o certificado")
     await _certificate(road)
     await _one_note(road, sefin, session)
@@ -221,13 +225,11 @@ async def test_what_was_signed_is_what_leaves(road: Road, sefin: SefinSimulator)
     finally:
         gateway.submit = submit.__get__(gateway)
     await _certificate(road)
-    stored = await pool.fetchval("SELECT payload_enviado FROM nfse_emissao WHERE id = $1", emission)
+    signed = await pool.fetchval("SELECT payload_enviado FROM nfse_emissao WHERE id = $1", emission)
     async with waits_passing(road, leases=True):
         note = await _one_note(road, sefin, session)
-    assert await pool.fetchval("SELECT payload_enviado FROM nfse_emissao WHERE id = $1", emission) == stored
-    import hashlib
-
-    assert note.dps_sha256 == hashlib.sha256(stored).hexdigest()
+    assert await pool.fetchval("SELECT payload_enviado FROM nfse_emissao WHERE id = $1", emission) == signed
+    assert note.dps_sha256 == hashlib.sha256(signed).hexdigest()
     assert await pool.fetchval("SELECT count(*) FROM nfse_preparo WHERE emissao_id = $1", emission) == 2
 
 
@@ -239,9 +241,6 @@ async def test_an_equal_note_of_another_confirmation_is_for_people(road: Road, s
 
     async def after_the_other(payload: bytes) -> Any:
         """Take the number for the same content under another reference."""
-        from gateway.nacional import payload as stored
-        from gateway.nacional.signature import pack
-
         intent = stored.decode(before[0])
         other = replace(intent, id_integracao="de-antes-do-backup-r1-1")
         made = await type(gateway).prepare(gateway, stored.encode(other))
@@ -270,15 +269,15 @@ async def test_an_equal_note_of_another_confirmation_is_for_people(road: Road, s
     assert "referencia" in why
 
 
-async def test_a_text_that_fits_into_no_note_is_refused_before_it_leaves(road: Road, sefin: SefinSimulator) -> None:
+async def test_a_month_that_has_not_begun_is_refused_before_anything_leaves(road: Road, sefin: SefinSimulator) -> None:
     """The person hears which field; no call was made, and the company goes on."""
     person = Person(road.world, new_phone())
     await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
     calls = len(sefin.ledger.of("call"))
-    await person.say(f"{unlike()} {'… ' * 900}")
+    await person.say(f"{unlike()}, competência 01/{datetime.now(UTC).year + 1}")
     await person.touch("Confirmar")
     session = await road.reached(person, "rejeitado")
-    assert "texto do serviço" in person.answers[-1]
+    assert "mês da prestação" in person.answers[-1]
     assert await _status(road, session["sessao_id"]) == "rejeitado"
     assert len(sefin.ledger.of("call")) == calls
 
