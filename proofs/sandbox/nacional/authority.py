@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
     pkcs12,
 )
-from cryptography.x509.oid import NameOID, ObjectIdentifier
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID, ObjectIdentifier
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -142,6 +142,11 @@ class Authority:
             ]
         )
         builder = _builder(subject, self.root.certificate.subject, key, begins, ends, ca=ca)
+        builder = builder.add_extension(_usage(cert_sign=ca), critical=True)
+        builder = builder.add_extension(
+            x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.EMAIL_PROTECTION]),
+            critical=False,
+        )
         if oid is not None:
             told = value if value is not None else _octets(cnpj)
             names: list[x509.GeneralName] = [
@@ -194,18 +199,7 @@ class Authority:
         key = ec.generate_private_key(ec.SECP256R1())
         name = _name("AC Inventada da Demonstração")
         builder = _builder(name, name, key, _now() - timedelta(days=400), _now() + _YEARS, ca=True)
-        usage = x509.KeyUsage(
-            digital_signature=False,
-            content_commitment=False,
-            key_encipherment=False,
-            data_encipherment=False,
-            key_agreement=False,
-            key_cert_sign=True,
-            crl_sign=True,
-            encipher_only=False,
-            decipher_only=False,
-        )
-        return Made(key, builder.add_extension(usage, critical=True).sign(key, hashes.SHA256()))
+        return Made(key, builder.add_extension(_usage(cert_sign=True), critical=True).sign(key, hashes.SHA256()))
 
     def _make_server(self) -> Made:
         key = ec.generate_private_key(ec.SECP256R1())
@@ -247,6 +241,21 @@ def _builder(
         .not_valid_after(ends)
         .add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    )
+
+
+def _usage(*, cert_sign: bool) -> x509.KeyUsage:
+    """Return what an authority's key may do, or a company's: sign documents and show itself."""
+    return x509.KeyUsage(
+        digital_signature=not cert_sign,
+        content_commitment=not cert_sign,
+        key_encipherment=not cert_sign,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=cert_sign,
+        crl_sign=cert_sign,
+        encipher_only=False,
+        decipher_only=False,
     )
 
 

@@ -30,7 +30,6 @@ VERSION: Final = "SefinSimulada_1.0"
 PORTAL_SERIE: Final = "70000"  # 70000 to 79999: the web portal's
 _SERIALIZER: Final = XmlSerializer(config=SerializerConfig(xml_declaration=True, encoding="UTF-8"))
 _CENT: Final = Decimal("0.01")
-_CITIES: Final = {"3550308": "São Paulo", "3304557": "Rio de Janeiro", "3106200": "Belo Horizonte"}
 _STATES: Final = dict(
     zip(
         map(str, (*range(11, 18), *range(21, 30), *range(31, 34), 35, *range(41, 44), *range(50, 54))),
@@ -49,9 +48,11 @@ def services() -> dict[str, str]:
     return found
 
 
+@cache
 def city_name(ibge: str) -> str:
-    """Return a city's name, where it is one of those that everybody uses in examples."""
-    return _CITIES.get(ibge, f"Município {ibge}")
+    """Return a city's name, where a company of the invented register is from there."""
+    known = (row["municipio"] for row in companies().values() if str(row["codigo_municipio_ibge"]) == ibge)
+    return str(next(known, f"Município {ibge}"))
 
 
 def local(at: datetime) -> str:

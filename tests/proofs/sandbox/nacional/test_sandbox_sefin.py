@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import ssl
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -108,12 +109,20 @@ async def test_without_a_certificate_nothing_answers(ana) -> None:
         assert (await client.get("/nfse/1")).status_code == 403
 
 
-async def test_another_authority_s_certificate_ends_the_connection(ana, tmp_path: Path) -> None:
-    """The handshake fails; the client sees an error of the connection and no answer."""
-    stranger = Company(ana.sefin, Authority(tmp_path).company(ANA))
-    async with stranger.http:
-        with pytest.raises(httpx.TransportError):
-            await stranger.http.head("/dps/1")
+async def test_a_certificate_that_is_not_good_ends_the_connection(ana, tmp_path: Path) -> None:
+    """Of another authority, or past its day: the handshake fails; the client sees no answer."""
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    for made in (Authority(tmp_path).company(ANA), ana.sefin.authority.company(ANA, ends=yesterday)):
+        async with Company(ana.sefin, made).http as http:
+            with pytest.raises(httpx.TransportError):
+                await http.head("/dps/1")
+
+
+async def test_a_certificate_of_nobody_is_refused(ana) -> None:
+    """One of the right authority that names no CNPJ meets E1209."""
+    async with Company(ana.sefin, ana.sefin.authority.company(ANA, oid=None)).http as http:
+        assert (await http.get("/nfse/1")).status_code == 403
+    assert ana.sefin.ledger.of("refused")[-1].data["codes"] == ["E1209"]
 
 
 async def test_the_books_survive_a_restart(authority, tmp_path: Path) -> None:
@@ -188,6 +197,17 @@ async def test_faults_around_acceptance(ana, fault: Fault, taken: int) -> None:
     assert (await ana.http.head(f"/dps/{id_dps(invoice())}")).status_code == (200 if taken else 404)
     assert (await ana.post(xml)).status_code == (400 if taken else 201)
     assert len(ana.sefin.notes) == 1
+
+
+async def test_an_answer_that_never_comes_and_one_that_names_another(ana) -> None:
+    """The note exists in both cases; the second answer names a DPS that is not the one sent."""
+    ana.sefin.faults.set(Fault.HANG, times=1, seconds=0.05)
+    with pytest.raises(httpx.TransportError):
+        await ana.post(ana.signed(invoice()))
+    ana.sefin.faults.set(Fault.OTHER_REFERENCE, times=1)
+    answer = await ana.issue(invoice(2))
+    assert answer["idDps"] != str(id_dps(invoice(2)))
+    assert len(ana.sefin.notes) == 2
 
 
 async def test_it_accepts_after_the_connection_is_cut(authority) -> None:

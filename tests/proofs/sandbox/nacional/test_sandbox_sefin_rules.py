@@ -193,7 +193,9 @@ async def test_a_substitution_cancels_what_it_replaces(ana) -> None:
     assert await ana.codes(instead("9" * 50, 3)) == ["E0044"]
 
 
-def request(company: Company, chave: str, *, made: Made | None = None, old: str = "", new: str = "", **facts: Any) -> bytes:
+def request(
+    company: Company, chave: str, *, made: Made | None = None, old: str = "", new: str = "", **facts: Any
+) -> bytes:
     """A signed request of Ana's to cancel a note, with words swapped before it was signed."""
     said = {"layout": Layout(), "ambiente": Ambiente.HOMOLOGACAO, "dh_evento": datetime.now(UTC), **facts}
     motivo = MotivoCancelamento(Codigo.ERRO_NA_EMISSAO, "Valor do serviço digitado errado")
