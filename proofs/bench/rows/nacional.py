@@ -64,8 +64,8 @@ async def measure(_: Place, plan: Plan) -> list[Figure]:
         await asyncio.gather(*(pool.render(note) for _ in range(2 * PROCESSES)))
         family = {str(child.pid): child.pid for child in set(psutil.Process().children()) - others}
 
-        async def made() -> float:
-            return maker.cost()
+        async def made() -> tuple[float, float]:
+            return maker.cost(), 0.0
 
         async def drawn() -> tuple[float, float]:
             return await _drawn(pool, note, family)
@@ -76,7 +76,7 @@ async def measure(_: Place, plan: Plan) -> list[Figure]:
     costs, waits = zip(*rounds["DANFSe"], strict=True)
     return [
         Figure(row=ROW, name="CPU de uma DPS: montar, conferir no XSD, assinar", unit="ms",
-               ours=tuple(rounds["DPS"]), reach=at_most(12), note=f"{NOTES} por rodada"),
+               ours=tuple(cost for cost, _ in rounds["DPS"]), reach=at_most(12), note=f"{NOTES} por rodada"),
         Figure(row=ROW, name="CPU de um DANFSe", unit="ms", ours=costs,
                note=f"{PROCESSES} processos, {NOTES} por rodada"),
         Figure(row=ROW, name="maior espera do laço de eventos enquanto os DANFSe são desenhados", unit="ms",
