@@ -94,7 +94,7 @@ class _Child:
         return answer
 
     async def _exchange(self, question: bytes) -> tuple[int, bytes]:
-        if self._process is None:
+        if self._process is None or self._process.returncode is not None:
             self._process = await asyncio.create_subprocess_exec(
                 *self._words,
                 stdin=asyncio.subprocess.PIPE,
