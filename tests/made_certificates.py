@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -10,7 +11,13 @@ from typing import TYPE_CHECKING
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, pkcs12
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    pkcs12,
+)
 from cryptography.x509.oid import NameOID, ObjectIdentifier
 
 if TYPE_CHECKING:
@@ -104,6 +111,23 @@ def pfx(
         [authority().certificate],
         encryption or BestAvailableEncryption(senha.encode()),
     )
+
+
+def traces(made: Made, senha: str = SENHA) -> list[bytes]:
+    """Return the rows of bytes by which key or password would be found: as they are, in hex, decimal and base64.
+
+    What base64 makes of something depends on where it begins: the three ways are all there, without their edges.
+    """
+    assert isinstance(made.key, rsa.RSAPrivateKey)
+    numbers = made.key.private_numbers()
+    secrets = [each.to_bytes((each.bit_length() + 7) // 8) for each in (numbers.d, numbers.p, numbers.q)]
+    pem = made.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    found = [b"BEGIN PRIVATE", b"BEGIN RSA PRIVATE", b"BEGIN ENCRYPTED PRIVATE", *pem.splitlines()[1:-2]]
+    found += [str(each).encode() for each in (numbers.d, numbers.p, numbers.q)]
+    for secret in (*secrets, senha.encode(), b"-----BEGIN PRIVATE KEY-----"):
+        found += [secret, secret.hex().encode(), secret.hex().upper().encode()]
+        found += [base64.b64encode(bytes(shift) + secret)[4:-4] for shift in range(3)]
+    return found
 
 
 def _builder(

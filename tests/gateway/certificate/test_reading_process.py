@@ -39,7 +39,7 @@ async def test_a_certificate_is_read_by_another_process() -> None:
 
 async def test_its_refusal_is_ours() -> None:
     """With the reason and what fills the sentence."""
-    with pytest.raises(CertificateRefusedError, match="12.345.678/0001-95") as refused:
+    with pytest.raises(CertificateRefusedError, match=r"12\.345\.678/0001-95") as refused:
         await read_apart(pfx(company(cnpj="12345678000195")), SENHA, COMPANY, NOW)
     assert refused.value.motivo is Refusal.OTHER_COMPANY
     with pytest.raises(CertificateRefusedError) as refused:
