@@ -20,11 +20,11 @@ from gateway.keys.nfse import ChaveNFSe
 from gateway.lines import CallKind
 from gateway.nacional import errors, outcome, payload
 from gateway.nacional.cancellation import cancel_finding, cancel_outcome, cancelled
-from gateway.nacional.danfse import DanfsePool
 from gateway.nacional.dps import id_dps, short_reference
 from gateway.nacional.layouts import parse
+from gateway.nacional.processes.danfse import DanfsePool
+from gateway.nacional.processes.signing_process import Signed, Signers, SigningError
 from gateway.nacional.signature import pack
-from gateway.nacional.signing_process import Signed, Signers, SigningError
 from state_machine.cancellation.reconciliation import AlreadyCancelled
 from state_machine.protocol.channel import Ambiente, Natureza
 from state_machine.protocol.emission import (

@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 
 from gateway.keys.nfse import ChaveNFSe
-from gateway.nacional.danfse import PROCESSES, DanfsePool
 from gateway.nacional.dps import Circunstancias, build, id_dps
 from gateway.nacional.layouts import Layout
+from gateway.nacional.processes.danfse import PROCESSES, DanfsePool
 from gateway.nacional.signature import sign
 from gateway.port import InvoiceIntent, Prestador, Rps, Tomador
 from proofs.bench.figure import Figure, at_most

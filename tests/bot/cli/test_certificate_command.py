@@ -113,6 +113,8 @@ def test_without_the_variable_the_password_is_asked_for_without_echo(
     with children.started(
         words, env={**prosa_environment, **KEYS}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
         said = b""
         while not said.endswith(b"Senha do arquivo: "):  # written when the echo is off
             part = process.stdout.read1(1024)

@@ -129,7 +129,7 @@ def test_a_certificate_that_cannot_issue_for_the_company_is_told(made: Made, why
 
 def test_the_sentence_names_the_other_company_and_the_day() -> None:
     """An owner of two companies sees which file was taken."""
-    with pytest.raises(CertificateRefusedError, match="12.345.678/0001-95"):
+    with pytest.raises(CertificateRefusedError, match=r"12\.345\.678/0001-95"):
         read(pfx(company(cnpj=OTHER)), SENHA, COMPANY, NOW)
     with pytest.raises(CertificateRefusedError, match=r"venceu em \d\d/\d\d/\d{4}\."):
         read(pfx(company(ends=NOW - timedelta(hours=1))), SENHA, COMPANY, NOW)

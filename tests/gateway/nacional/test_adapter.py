@@ -22,8 +22,8 @@ from gateway.lines import CallKind, Lines
 from gateway.nacional import outcome, payload
 from gateway.nacional.adapter import Nacional
 from gateway.nacional.dps import short_reference
+from gateway.nacional.processes.signing_process import Signers, SigningError
 from gateway.nacional.signature import verify
-from gateway.nacional.signing_process import Signers, SigningError
 from gateway.port import InvoiceIntent, Prestador, Rps, Tomador
 from state_machine.cancellation.machine import Codigo, MotivoCancelamento
 from state_machine.cancellation.reconciliation import AlreadyCancelled, Cancelled, Stands

@@ -14,9 +14,9 @@ import psutil
 import pytest
 
 from gateway.keys import ChaveNFSe
-from gateway.nacional.danfse import PROCESSES, DanfseError, DanfsePool
 from gateway.nacional.dps import build, id_dps
 from gateway.nacional.layouts import MAX_BYTES, Layout, check, parse
+from gateway.nacional.processes.danfse import PROCESSES, DanfseError, DanfsePool
 from gateway.nacional.signature import sign
 from gateway.port import Tomador
 from state_machine.protocol.channel import Ambiente
@@ -42,7 +42,7 @@ NOTE = """<NFSe xmlns="http://www.sped.fazenda.gov.br/nfse" versao="1.01"><infNF
 NO_VALUE = "NFS-e SEM VALIDADE JURÍDICA"
 
 # Made-up processes answer with a page unless something stops them before: an error is the work of a limit.
-BEGIN = "import sys, os, socket, subprocess, time\nimport gateway.nacional.danfse_process as d\n"
+BEGIN = "import sys, os, socket, subprocess, time\nimport gateway.nacional.processes.danfse_process as d\n"
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ MOST: Final = 2  # processes: as many as the cores that a worker is given
 DOCUMENTS: Final = 500  # of one process, which then makes room for a new one
 # 500 documents take a second of CPU, as does the start; schemas, bindings and lxml take a hundred million bytes.
 LIMITS: Final = process_apart.limits(cpu=60, memory=768 * 1024 * 1024)
-WORDS: Final = process_apart.words("gateway.nacional.signing_process")
+WORDS: Final = process_apart.words("gateway.nacional.processes.signing_process")
 _LONGEST_LINE: Final = 1024 * 1024  # bytes; a signed document has some kB
 
 

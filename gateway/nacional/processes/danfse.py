@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from gateway.nacional.danfse_process import DRAWN, HEADER, WATERMARKS
+from gateway import process_apart
 from gateway.nacional.layouts import MAX_BYTES
+from gateway.nacional.processes.danfse_process import DRAWN, HEADER, WATERMARKS
 from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
@@ -19,11 +18,7 @@ Watermark = Literal["cancelada", "substituida"]
 
 PROCESSES: Final = 2  # at the same time; each has some 80 MB while it lives
 DEADLINE: Final = 30.0  # seconds of one page; half a second of them to start a process
-_ROOT: Final = Path(__file__).resolve().parents[2]
-# -P and -s: no directory of the user's holds modules of ours. The environment is this path alone: no secret is in it,
-# and nothing that changes how Python runs.
-WORDS: Final = (sys.executable, "-P", "-s", "-B", "-m", "gateway.nacional.danfse_process")
-_ENVIRONMENT: Final = {"PYTHONPATH": str(_ROOT)}
+WORDS: Final = process_apart.words("gateway.nacional.processes.danfse_process")
 _LONGEST: Final = 4 * 1024 * 1024  # bytes of a PDF; a page has some 90,000
 
 
@@ -65,6 +60,8 @@ class DanfsePool:
 
     async def aclose(self) -> None:
         """End the processes, after the pages that were asked for before."""
+        if self._closed:
+            return
         self._closed = True
         for _ in range(PROCESSES):
             await (await self._at_rest.get()).end()
@@ -100,7 +97,7 @@ class _Child:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
-                env=_ENVIRONMENT,
+                env=process_apart.ENVIRONMENT,
             )
         write, answers = self._process.stdin, self._process.stdout
         if write is None or answers is None:
