@@ -117,7 +117,7 @@ def test_without_the_variable_the_password_is_asked_for_without_echo(
         assert process.stdout is not None
         said = b""
         while not said.endswith(b"Senha do arquivo: "):  # written when the echo is off
-            part = process.stdout.read1(1024)
+            part = process.stdout.read(1)
             assert part, said
             said += part
         process.stdin.write(SENHA.encode() + b"\n")

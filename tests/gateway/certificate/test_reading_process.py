@@ -4,11 +4,11 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-import psutil
 import pytest
 
 from gateway.certificate.reading_process import read_apart
 from state_machine.values.certificate import CertificateRefusedError, Refusal
+from tests import children
 from tests.made_certificates import COMPANY, NOW, SENHA, company, pfx
 from tests.patience import PATIENCE
 
@@ -24,7 +24,7 @@ async def _why(program: str, deadline: float = PATIENCE) -> Refusal:
     words = (sys.executable, "-P", "-s", "-B", "-c", BEGIN + program)
     with pytest.raises(CertificateRefusedError) as refused:
         await read_apart(b"x", SENHA, COMPANY, NOW, words=words, deadline=deadline)
-    assert psutil.Process().children() == []
+    assert children.apart() == []
     return refused.value.motivo
 
 

@@ -20,6 +20,7 @@ from gateway.nacional.processes.danfse import PROCESSES, DanfseError, DanfsePool
 from gateway.nacional.signature import sign
 from gateway.port import Tomador
 from state_machine.protocol.channel import Ambiente
+from tests import children
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ async def pool() -> AsyncIterator[DanfsePool]:
     pool = DanfsePool()
     yield pool
     await pool.aclose()
-    assert psutil.Process().children() == []
+    assert children.apart() == []
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -160,7 +161,7 @@ async def test_the_same_note_is_the_same_file(pool: DanfsePool, made: Callable[.
     """Drawn by two processes, in two seconds; the date in it is the note's."""
     note = made()
     pages = set(await asyncio.gather(*(pool.render(note) for _ in range(2 * PROCESSES))))
-    assert len(psutil.Process().children()) == PROCESSES
+    assert len(children.apart()) == PROCESSES
     await asyncio.sleep(1.0 - time.time() % 1.0)  # into the next second: the library's own date has seconds
     pages.add(await pool.render(note))
     assert len(pages) == 1
@@ -171,13 +172,13 @@ async def test_what_is_no_note_is_refused_and_the_next_is_drawn(pool: DanfsePool
     """Another document, entities, a cut, too much of it: an error, by a process that goes on."""
     note = made()
     await pool.render(note)
-    before = psutil.Process().children()
+    before = children.apart()
     entity = b'<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]>' + note.partition(b"?>\n")[2]
     for wrong in (b"", b"<html>", note[:-3], entity, note.replace(b"<nNFSe>42", b"<nNFSe>43"), bytes(MAX_BYTES + 1)):
         with pytest.raises(DanfseError):
             await pool.render(wrong)
     await pool.render(note)
-    assert psutil.Process().children() == before
+    assert children.apart() == before
 
 
 async def _fails(program: str, deadline: float = PATIENCE) -> str:
@@ -185,7 +186,7 @@ async def _fails(program: str, deadline: float = PATIENCE) -> str:
     with pytest.raises(DanfseError) as error:
         await pool.render(b"x")
     await pool.aclose()
-    assert psutil.Process().children() == []
+    assert children.apart() == []
     return str(error.value)
 
 
@@ -219,7 +220,7 @@ async def test_the_seconds_of_a_page_are_its_own() -> None:
     words = (sys.executable, "-P", "-s", "-B", "-c", BEGIN + "d.CPU_SECONDS = 1\n" + _drawing(burn))
     pool = DanfsePool(words=words)
     assert [await pool.render(b"x") for _ in range(4)] == [b"page"] * 4
-    assert len(psutil.Process().children()) == 1
+    assert len(children.apart()) == 1
     await pool.aclose()
 
 
@@ -271,7 +272,7 @@ async def test_a_dead_process_is_replaced(pool: DanfsePool, made: Callable[..., 
     """Killed at rest, nobody notices; its caller cancelled, the next page has a process that owes no answer."""
     note = made()
     page = await pool.render(note)
-    (child,) = psutil.Process().children()
+    (child,) = children.apart()
     child.kill()
     await until(lambda: not psutil.pid_exists(child.pid))
     assert await pool.render(note) == page
@@ -293,7 +294,7 @@ async def test_who_waits_is_served_in_order(pool: DanfsePool, made: Callable[...
         done.append(number)
 
     await asyncio.gather(*(ask(number) for number in range(12)))
-    assert len(psutil.Process().children()) == PROCESSES
+    assert len(children.apart()) == PROCESSES
     assert all(abs(number - place) <= PROCESSES for place, number in enumerate(done)), done
 
 
