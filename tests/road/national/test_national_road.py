@@ -96,6 +96,15 @@ async def _confirmed(road: Road) -> tuple[Person, str]:
     return person, await until(taken)
 
 
+async def _told(person: Person, words: str) -> None:
+    """Wait until the person has read these words."""
+
+    async def read() -> bool:
+        return any(words in answer for answer in person.answers)
+
+    await until(read)
+
+
 async def _status(road: Road, session: str) -> str:
     return str(await road.database.pool.fetchval(_STATUS, session))
 
@@ -125,6 +134,18 @@ async def _steps(road: Road, session: str) -> list[tuple[str, str]]:
         session,
     )
     return [tuple(call) for call in calls]
+
+
+async def test_a_certificate_that_is_refused_stops_the_company(road: Road, sefin: SefinSimulator) -> None:
+    """E1203: its person is told; when somebody released the company, the stored bytes go out.
+
+    It stands first: an order that arrives late would meet the refusal in its place.
+    """
+    sefin.faults.set("certificado_recusado", times=1, method="POST")
+    person, session = await _confirmed(road)
+    await person.expect("recusou o certificado")
+    await _certificate(road)
+    await _one_note(road, sefin, session)
 
 
 async def test_a_conversation_becomes_a_note(road: Road, sefin: SefinSimulator) -> None:
@@ -202,15 +223,6 @@ async def test_a_company_without_a_certificate_is_told_and_waits(road: Road, sef
     await until(goes)
 
 
-async def test_a_certificate_that_is_refused_stops_the_company(road: Road, sefin: SefinSimulator) -> None:
-    """E1203: its person is told; when somebody released the company, the stored bytes go out."""
-    sefin.faults.set("certificado_recusado", times=1, method="POST")
-    person, session = await _confirmed(road)
-    await person.expect("recusou o certificado")
-    await _certificate(road)
-    await _one_note(road, sefin, session)
-
-
 async def test_what_was_signed_is_what_leaves(road: Road, sefin: SefinSimulator) -> None:
     """The worker dies between signing and sending, and the certificate is replaced: the stored bytes go, once."""
     worker: Any = bound_to(road.house.pumps["emissions"]._work)
@@ -281,7 +293,7 @@ async def test_a_month_that_has_not_begun_is_refused_before_anything_leaves(road
     await person.say(f"{unlike()}, competência 01/{datetime.now(UTC).year + 1}")
     await person.touch("Confirmar")
     session = await road.reached(person, "rejeitado")
-    assert "mês da prestação" in person.answers[-1]
+    await _told(person, "mês da prestação")
     assert await _status(road, session["sessao_id"]) == "rejeitado"
     assert len(sefin.ledger.of("call")) == calls
 
@@ -297,7 +309,7 @@ async def test_a_fault_of_ours_stops_nobody(road: Road, sefin: SefinSimulator) -
     await person.say(unlike())
     await person.touch("Confirmar")
     refused = (await road.reached(person, "rejeitado"))["sessao_id"]
-    assert "suporte" in person.answers[-1]
+    await _told(person, "suporte")
     _, session = await _confirmed(road)
     await _one_note(road, sefin, session)
     await reprocess(road.database, f"{refused}-r1-1")
@@ -310,6 +322,7 @@ async def test_a_note_is_cancelled_by_a_signed_event(road: Road, sefin: SefinSim
     """By conversation; the answer may be lost, the event is there once."""
     person, session = await _confirmed(road)
     note = await _one_note(road, sefin, session)
+    await person.files(late=True)
     sefin.faults.set("perder_resposta", times=1, method="POST")
     await person.say(f"cancela a nota {note.numero}")
     await person.say(WHY)
