@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from state_machine.values.errors import ProsaError
@@ -53,9 +53,12 @@ class Settings(BaseSettings):
     whatsapp_app_secret: SecretStr = SecretStr("")  # one, or two with a comma while rotating
     whatsapp_verify_token: SecretStr = SecretStr("")
 
-    gateway: Literal["plugnotas"] = "plugnotas"  # the channel of new companies, a row of ``gateway.registry``
+    gateway: Literal["plugnotas", "nacional"] = "plugnotas"  # of new companies; a row of ``gateway.registry``
     plugnotas_url: str = "https://api.plugnotas.com.br"
     plugnotas_api_key: SecretStr = SecretStr("")
+    nacional_sefin_url: str = ""  # none: the host of ``fiscal_environment``
+    nacional_adn_url: str = ""  # likewise
+    nacional_ca_file: Path | None = None  # PEM of authorities trusted beside the system's, for these servers only
     gateway_webhook_secret: SecretStr = SecretStr("")  # of the header; one, or two with a comma while rotating
     gateway_webhook_path_secret: SecretStr = SecretStr("")  # likewise, of the path; none: the header's serve both
     gateway_timeout_seconds: float = Field(default=60.0, gt=0)  # the slowest city answers within a minute
@@ -214,9 +217,27 @@ class Settings(BaseSettings):
                 raise ValueError("é uma chave de 32 bytes em base64, como a de: openssl rand -base64 32") from error
         return value
 
-    @field_validator("whatsapp_api_url", "plugnotas_url", "cnpj_api_url", "openai_base_url")
+    @field_validator("nacional_ca_file", mode="before")
     @classmethod
-    def _an_address(cls, value: str) -> str:
+    def _a_file(cls, value: object) -> object:
+        if not value:
+            return None
+        if not Path(str(value)).is_file():
+            raise ValueError("é o caminho de um arquivo PEM, com as autoridades em que também se confia")
+        return value
+
+    @field_validator(
+        "whatsapp_api_url",
+        "plugnotas_url",
+        "cnpj_api_url",
+        "openai_base_url",
+        "nacional_sefin_url",
+        "nacional_adn_url",
+    )
+    @classmethod
+    def _an_address(cls, value: str, info: ValidationInfo) -> str:
+        if not value and not cls.model_fields[info.field_name or ""].default:
+            return value
         try:
             scheme, host = urlsplit(value).scheme, urlsplit(value).hostname or ""
         except ValueError:

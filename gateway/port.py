@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 from state_machine.protocol.channel import NaturalKey
 
@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from state_machine.invoice.fields import Campo
     from state_machine.protocol.audit import Listagem
     from state_machine.protocol.channel import Ambiente, Natureza
-    from state_machine.protocol.emission import Download, Finding, Found, Nota, NotSent, Outcome, Rejected
+    from state_machine.protocol.emission import (
+        Download,
+        Finding,
+        Found,
+        Misconfigured,
+        Nota,
+        NotSent,
+        Outcome,
+        Rejected,
+    )
 
 
 Key = TypeVar("Key", bound=NaturalKey)
@@ -38,8 +47,21 @@ class Endereco:
 
 
 @dataclass(frozen=True, slots=True)
+class Tributos:
+    """The approximate burden of Lei 12.741/2012 by who levies it: in percent or in BRL, as its field says."""
+
+    federal: Decimal
+    estadual: Decimal
+    municipal: Decimal
+
+
+@dataclass(frozen=True, slots=True)
 class Prestador:
-    """Who issues: fiscal defaults of the company. ``aliquota`` in percent, ``None`` where the regime fixes it."""
+    """Who issues: fiscal defaults of the company. ``aliquota`` in percent, ``None`` where the regime fixes it.
+
+    The approximate burden in percent: ``tributos_sn`` of a company of the Simples, ``tributos`` of one of the normal
+    regime. ``informa_im``: the city has it in the national register, so that its inscription is said.
+    """
 
     cnpj: str
     razao_social: str
@@ -49,6 +71,9 @@ class Prestador:
     codigo_servico: str
     cnae: str | None
     aliquota: Decimal | None
+    tributos_sn: Decimal | None = None
+    tributos: Tributos | None = None
+    informa_im: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +122,10 @@ class Explicacao:
     suporte: bool = False
 
 
+Prepared: TypeAlias = "bytes | NotSent | Misconfigured | Rejected"
+"""The bytes to send, or why there are none."""
+
+
 class Adapter(Protocol[Key]):
     """A channel to one authority in one environment. Nothing raises for what the other side does: answers are values.
 
@@ -125,10 +154,11 @@ class Adapter(Protocol[Key]):
         """Say in plain pt-BR why a note was refused, and which field repairs it."""
         ...
 
-    async def prepare(self, payload: bytes) -> bytes | NotSent:
+    async def prepare(self, payload: bytes) -> Prepared:
         """Make the exact bytes to send of the stored ones, signed for one; only asked where ``natureza.prepares``.
 
-        They are stored before the first of them leaves, and sent as they are from then on.
+        They are stored before the first of them leaves, and sent as they are from then on. Nothing is sent for any
+        other answer: it is tried again, the company is stopped, or the invoice is refused.
         """
         ...
 

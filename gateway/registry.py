@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from gateway.nacional import adapter as nacional
+from gateway.nacional.payload import unfit
 from gateway.plugnotas import adapter as plugnotas
 from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from gateway.certificate.access import Certificates
     from gateway.lines import CallKind, Lines
     from gateway.port import FiscalGateway
     from state_machine.protocol.channel import Ambiente, Canal, Natureza
@@ -21,24 +24,31 @@ class Surroundings:
     """What an adapter is opened with: the program's settings, of which it reads its own, and its lines.
 
     ``guard`` is called before each request leaves and raises if a database transaction is open in this task.
+    ``certificates`` are the companies' own; ``None`` where the program keeps none.
     """
 
     settings: Any
     ambiente: Ambiente
     guard: Callable[[], None]
     lines: Lines
+    certificates: Certificates | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelRow:
-    """One channel: how it behaves, and how its adapter is opened (once for each environment in use)."""
+    """One channel: how it behaves, and how its adapter is opened (once for each environment in use).
+
+    ``unfit`` says in pt-BR what of a company's registration (its columns by name) keeps it from issuing there.
+    """
 
     natureza: Natureza
     opens: Callable[[Surroundings], FiscalGateway]
+    unfit: Callable[[Mapping[str, Any]], str | None] = lambda _company: None
 
 
 REGISTRY: Final[Mapping[str, ChannelRow]] = {
     "plugnotas": ChannelRow(plugnotas.NATUREZA, plugnotas.opened),
+    "nacional": ChannelRow(nacional.NATUREZA, nacional.opened, unfit),
 }
 
 
@@ -62,6 +72,7 @@ class Channels:
         *,
         guard: Callable[[], None],
         lines: Callable[[], Lines],
+        certificates: Certificates | None = None,
     ) -> None:
         assert padrao.ambiente is not None  # noqa: S101 - the installation always has one
         self._rows = rows
@@ -69,6 +80,7 @@ class Channels:
         self._ambiente = padrao.ambiente
         self._guard = guard
         self._lines = lines
+        self._certificates = certificates
         self._opened: dict[tuple[str, Ambiente], FiscalGateway] = {}
         self.of(padrao)
 
@@ -91,7 +103,7 @@ class Channels:
         if found is None:
             if canal.nome not in self._rows:
                 raise UnknownChannelError(canal.nome)
-            surroundings = Surroundings(self._settings, ambiente, self._guard, self._lines())
+            surroundings = Surroundings(self._settings, ambiente, self._guard, self._lines(), self._certificates)
             found = self._opened[canal.nome, ambiente] = self._rows[canal.nome].opens(surroundings)
         return found
 

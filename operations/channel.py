@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from operations.protocol import CommandRefusedError
@@ -15,6 +16,7 @@ from state_machine.values.documents import CNPJ, DocumentoInvalido
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from gateway.registry import ChannelRow
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
     from state_machine.protocol.channel import Natureza
@@ -41,9 +43,18 @@ async def show(database: Database, natures: Mapping[str, Natureza], cnpj: str, d
 
 
 async def choose(
-    database: Database, natures: Mapping[str, Natureza], cnpj: str, documento: str, nome: str, ambiente: str | None
+    database: Database,
+    natures: Mapping[str, Natureza],
+    cnpj: str,
+    documento: str,
+    nome: str,
+    ambiente: str | None,
+    rows: Mapping[str, ChannelRow] = MappingProxyType({}),
 ) -> list[str]:
-    """Set it for what the company issues from now on, audited. Raises ``CommandRefusedError``: nothing changed."""
+    """Set it for what the company issues from now on, audited. Raises ``CommandRefusedError``: nothing changed.
+
+    ``rows`` say what a channel asks of a company's registration.
+    """
     tipo = _word(TipoDocumento, documento, "--documento")
     canal = Canal(nome, _word(Ambiente, ambiente, "--ambiente") if ambiente is not None else None)
     natureza = natures.get(nome)
@@ -60,6 +71,9 @@ async def choose(
             raise CommandRefusedError(
                 f"No canal {nome} a Prosa numera. Diga antes a série: prosa empresa add … --serie-rps. Nada mudou."
             )
+        complaint = rows[nome].unfit(company) if nome in rows else None
+        if complaint is not None:
+            raise CommandRefusedError(f"Antes de mudar o canal, acerte o cadastro: {complaint}. Nada mudou.")
         await channels.choose(connection, company.id, canal, tipo)
         await audit.write(
             connection,

@@ -5,19 +5,24 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from persistence.audit import records as audit
+from persistence.people import channels
 from persistence.people import companies as people
+from state_machine.protocol.channel import Canal, TipoDocumento
 from state_machine.values.documents import CNPJ, DocumentoInvalido
 from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gateway.registry import ChannelRow
     from persistence.access.accounts import Alcance
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
     from persistence.people.companies import Revogado
-    from state_machine.protocol.channel import Canal
 
 REGIMES = ("mei", "simples", "normal")
 # Most of our users are MEI; 170101 is "assessoria ou consultoria de qualquer natureza" of the national list.
@@ -27,6 +32,9 @@ _SERVICE = re.compile(r"\d{6}|\d{1,2}\.\d{2}")
 _SERIES = re.compile(r"[A-Za-z0-9]{1,5}")
 _CNAE = re.compile(r"\d{7}")
 MAX_RATE = Decimal(5)  # percent; the ceiling of the ISS (LC 116/2003, art. 8, II)
+MAX_BURDEN = Decimal(100)  # percent
+MAX_SN = Decimal("99.99")  # percent; TSDec2V2 of the national layout
+OUR_SERIES = "900"  # where we number and nobody says another: far from what other programs begin with
 
 
 class CompanyError(ProsaError, ValueError):
@@ -42,7 +50,8 @@ class CompanyForm:
     ``serie_rps`` lets Prosa number the RPS in that series, from ``primeiro_rps`` on; an empty one gives the numbers
     back to the gateway.
 
-    ``mei_transporte`` says whether a MEI's yearly limit is that of transport.
+    ``mei_transporte`` says whether a MEI's yearly limit is that of transport. ``canal`` is the channel of its invoices
+    from now on. ``tributos_…``: the approximate burden, percentages such as "6". ``informa_im``: the note has its IM.
     What is left out keeps the value that is stored, or takes the default if the company is new.
     """
 
@@ -58,6 +67,12 @@ class CompanyForm:
     serie_rps: str | None = None
     primeiro_rps: int | None = None
     mei_transporte: bool | None = None
+    canal: str | None = None
+    tributos_sn: str | None = None
+    tributos_federal: str | None = None
+    tributos_estadual: str | None = None
+    tributos_municipal: str | None = None
+    informa_im: bool | None = None
 
 
 def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
@@ -97,24 +112,55 @@ def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
         "regime": form.regime,
         "codigo_servico": form.codigo_servico,
         "cnae": cnae,
-        "aliquota": _rate(form.aliquota),
+        "aliquota": _percent("--aliquota", form.aliquota, MAX_RATE, "0 a 5, o teto do ISS"),
         "primeiro_rps": form.primeiro_rps,
         "mei_transporte": form.mei_transporte,
+        "tributos_sn": _percent("--tributos-sn", form.tributos_sn, MAX_SN),
+        "tributos_federal": _percent("--tributos-federal", form.tributos_federal),
+        "tributos_estadual": _percent("--tributos-estadual", form.tributos_estadual),
+        "tributos_municipal": _percent("--tributos-municipal", form.tributos_municipal),
+        "informa_im": form.informa_im,
     }
     said = {name: value for name, value in columns.items() if value is not None}
     return said if form.serie_rps is None else {**said, "serie_rps": form.serie_rps or None}, phones
 
 
-async def add_company(database: Database, form: CompanyForm, canal: Canal | None = None) -> int:
+async def add_company(
+    database: Database,
+    form: CompanyForm,
+    canal: Canal | None = None,
+    rows: Mapping[str, ChannelRow] = MappingProxyType({}),
+) -> int:
     """Store the company and its people, or update them; returns its id. Raises ``CompanyError``: nothing changed.
 
-    ``canal`` is that of a new company; a known one keeps its own.
+    ``canal`` is that of a new company whose form says none; a known one keeps its own. ``rows``: the known channels,
+    which say what they ask of a company; where we number, a company without a series gets ``OUR_SERIES``.
     Who may issue from now on is audited in the same commit, by the ids of their rows.
     """
     columns, phones = checked(form)
+    _require(form.canal in {None, *rows}, f"--canal é um destes: {', '.join(rows)}")
     try:
         async with database.transaction() as connection:
-            empresa_id, novos = await people.save_company(connection, columns, DEFAULTS, phones, canal=canal)
+            known = await channels.company(connection, str(columns["cnpj"]))
+            before = await channels.chosen(connection, known.id) if known else canal
+            after = Canal(form.canal) if form.canal and (before is None or before.nome != form.canal) else before
+            row = rows.get(after.nome) if after else None
+            if row and row.natureza.numbers == "we" and not (known and known.serie_rps) and form.serie_rps is None:
+                columns["serie_rps"] = OUR_SERIES
+            empresa_id, novos = await people.save_company(connection, columns, DEFAULTS, phones, canal=after)
+            if known and after and after != before:
+                await channels.choose(connection, empresa_id, after, TipoDocumento.SERVICO)
+                await audit.write(
+                    connection,
+                    staff_id=None,
+                    quem="linha de comando",
+                    acao="mudou o canal",
+                    empresa_id=empresa_id,
+                    detalhe={"documento": TipoDocumento.SERVICO, "canal": after.nome, "ambiente": after.ambiente},
+                )
+            stored = await channels.company(connection, str(columns["cnpj"]))
+            if row and (complaint := row.unfit(stored)) is not None:
+                raise _refusal(complaint)
             if novos:
                 await audit.write(
                     connection,
@@ -166,17 +212,14 @@ def told(done: Revogado) -> str:
     return " ".join(said)
 
 
-def _rate(texto: str | None) -> Decimal | None:
+def _percent(option: str, texto: str | None, most: Decimal = MAX_BURDEN, span: str = "0 a 100") -> Decimal | None:
     if texto is None:
         return None
     try:
         rate = Decimal(texto.replace(",", "."))
     except InvalidOperation as error:
-        raise _refusal("--aliquota é uma porcentagem, como 2.5") from error
-    _require(
-        rate.is_finite() and Decimal(0) <= rate <= MAX_RATE,
-        "--aliquota é uma porcentagem de 0 a 5, o teto do ISS",
-    )
+        raise _refusal(f"{option} é uma porcentagem, como 2.5") from error
+    _require(rate.is_finite() and Decimal(0) <= rate <= most, f"{option} é uma porcentagem de {span}")
     return rate
 
 

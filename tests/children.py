@@ -12,6 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psutil
+
 from persistence.embedded.parent_death import PR_SET_PDEATHSIG, die_with_parent
 from tests.patience import PATIENCE
 
@@ -78,3 +80,18 @@ def kill_group(pid: int) -> None:
     """``kill -9`` of a process that was started here, and of whatever it started."""
     with suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
+
+
+def apart() -> list[psutil.Process]:
+    """Return the children of this process that run a module of the gateway: the test's servers are others."""
+    found = []
+    for child in psutil.Process().children():
+        try:
+            ours = any("gateway." in word for word in child.cmdline())
+        except psutil.ZombieProcess:
+            ours = True  # nobody waited for it
+        except psutil.NoSuchProcess:
+            ours = False
+        if ours:
+            found.append(child)
+    return found

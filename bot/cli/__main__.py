@@ -141,11 +141,30 @@ def empresa_add(
             help="O MEI é de transporte de carga (caminhoneiro), com limite anual próprio, ou não é (padrão).",
         ),
     ] = None,
+    canal: Annotated[
+        str | None, typer.Option(help="Canal das próximas notas: plugnotas ou nacional (padrão: PROSA_GATEWAY).")
+    ] = None,
+    tributos_sn: Annotated[
+        str | None, typer.Option(help="Alíquota efetiva do Simples em %, como 6; o canal nacional pede.")
+    ] = None,
+    tributos_federal: Annotated[
+        str | None, typer.Option(help="Regime normal: carga aproximada de tributos federais em %, como 13.45.")
+    ] = None,
+    tributos_estadual: Annotated[str | None, typer.Option(help="O mesmo, estaduais.")] = None,
+    tributos_municipal: Annotated[str | None, typer.Option(help="O mesmo, municipais.")] = None,
+    informa_im: Annotated[
+        bool | None,
+        typer.Option(
+            "--informa-im/--sem-im",
+            help="Canal nacional: a nota leva a inscrição municipal, que a cidade registrou no CNC; ou não (padrão).",
+        ),
+    ] = None,
 ) -> None:
     """Cadastra uma empresa e quem pode emitir por ela; rodar de novo atualiza o que for dito."""
     settings = _settings(quiet=True)
 
     async def work(storage: Storage) -> None:
+        from gateway.registry import REGISTRY
         from operations.company import CompanyError, CompanyForm, add_company
         from persistence.db.engine import Database
         from state_machine.protocol.channel import Canal
@@ -163,10 +182,16 @@ def empresa_add(
             serie_rps,
             primeiro_rps,
             mei_transporte,
+            canal,
+            tributos_sn,
+            tributos_federal,
+            tributos_estadual,
+            tributos_municipal,
+            informa_im,
         )
         database = await Database.open(storage.database_url, size=1)
         try:
-            await add_company(database, form, Canal(settings.gateway))
+            await add_company(database, form, Canal(settings.gateway), REGISTRY)
         except CompanyError as error:
             _fail(str(error))
         finally:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import os
+import resource
+import sys
+from pathlib import Path  # noqa: TC003 - typer reads the annotations of commands
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -12,7 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from bot.process.servers import Storage
+    from bot.settings import Settings
     from persistence.db.engine import Database
+
+PASSWORD: Final = "PROSA_PFX_SENHA"  # noqa: S105 - the name of a variable, which no setting has: it is for one command
 
 
 def add_to(app: typer.Typer, empresa: typer.Typer) -> None:
@@ -27,9 +34,10 @@ def add_to(app: typer.Typer, empresa: typer.Typer) -> None:
     app.command()(idempotencia)
 
 
-def _on_database(work: Callable[[Database], Awaitable[list[str]]]) -> None:
+def _on_database(work: Callable[[Database], Awaitable[list[str]]], chosen: Settings | None = None) -> None:
     """Run ``work`` on the product's database and print its lines."""
     from operations.protocol import CommandRefusedError
+    from state_machine.values.certificate import CertificateRefusedError
 
     async def session(storage: Storage) -> None:
         from persistence.db.engine import Database
@@ -38,12 +46,12 @@ def _on_database(work: Callable[[Database], Awaitable[list[str]]]) -> None:
         try:
             for line in await work(database):
                 typer.echo(line)
-        except CommandRefusedError as error:
+        except (CommandRefusedError, CertificateRefusedError) as error:
             fail(str(error))
         finally:
             await database.close()
 
-    with_storage(settings(quiet=True), session)
+    with_storage(chosen or settings(quiet=True), session)
 
 
 def liberar(
@@ -57,12 +65,51 @@ def liberar(
 
 def certificado(
     cnpj: Annotated[str, typer.Argument(help="CNPJ da empresa.")],
-    vence: Annotated[str, typer.Argument(help='Último dia em que o certificado vale, como 2027-03-14; "" esquece.')],
+    vence: Annotated[
+        str | None,
+        typer.Argument(help='Último dia do certificado que está no gateway, como 2027-03-14; "" esquece.'),
+    ] = None,
+    pfx: Annotated[
+        Path | None,
+        typer.Option(help=f"Arquivo do A1 (.pfx ou .p12) a guardar, cifrado. A senha vem de {PASSWORD}, ou é pedida."),
+    ] = None,
+    destruir: Annotated[bool, typer.Option("--destruir", help="Destrói a chave do certificado guardado.")] = False,
 ) -> None:
-    """Anota até quando vale o certificado que a empresa tem no gateway; o console avisa antes."""
-    from operations.certificate import note_expiry
+    """Guarda o certificado A1 da empresa, ou só anota até quando vale o do gateway; o console avisa antes."""
+    from operations.certificate import destroy_certificate, keep_certificate, note_expiry
 
-    _on_database(lambda database: note_expiry(database, cnpj, vence))
+    senha = os.environ.pop(PASSWORD, None)  # no process that is started from here on gets it
+    if [vence is not None, pfx is not None, destruir].count(True) != 1:
+        fail("Diga uma coisa só: a data em que vence, ou --pfx ARQUIVO, ou --destruir. Nada mudou.")
+    if vence is not None:
+        said = vence
+        _on_database(lambda database: note_expiry(database, cnpj, said))
+    elif pfx is None:
+        _on_database(lambda database: destroy_certificate(database, cnpj))
+    else:
+        from bot.master_key import vault_of
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash must not leave the key in a file
+        arquivo = _file(pfx)
+        typed = _password() if senha is None else senha
+        chosen = settings(quiet=True)
+        _on_database(lambda database: keep_certificate(database, vault_of(chosen), cnpj, arquivo, typed), chosen)
+
+
+def _file(pfx: Path) -> bytes:
+    from state_machine.values.certificate import LARGEST_FILE
+
+    try:
+        with pfx.open("rb") as file:
+            return file.read(LARGEST_FILE + 1)
+    except OSError as error:
+        fail(f"Não foi possível ler {pfx}: {error.strerror}. Nada mudou.")
+
+
+def _password() -> str:
+    if sys.stdin.isatty():
+        return str(typer.prompt("Senha do arquivo", hide_input=True))
+    return sys.stdin.readline().rstrip("\r\n")
 
 
 def canal(
@@ -81,7 +128,7 @@ def canal(
     if nome is None:
         _on_database(lambda database: show(database, natures, cnpj, documento))
     else:
-        _on_database(lambda database: choose(database, natures, cnpj, documento, nome, ambiente))
+        _on_database(lambda database: choose(database, natures, cnpj, documento, nome, ambiente, REGISTRY))
 
 
 def reprocessar(

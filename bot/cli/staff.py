@@ -118,10 +118,11 @@ def desbloquear(nome: Annotated[str, typer.Argument(help="Nome de entrada.")]) -
 
 @app.command("rekey")
 def rekey() -> None:
-    """Cifra de novo os segredos dos autenticadores com a chave mais nova de PROSA_MASTER_KEY."""
+    """Cifra de novo, com a chave mais nova de PROSA_MASTER_KEY, os segredos das contas e as chaves dos certificados."""
     from console.access.accounts import rekey as seal_anew
     from persistence.audit import records as audit
     from persistence.crypto import NoMasterKeyError
+    from persistence.people import certificate_vault
 
     async def work(database: Database, cofre: Vault) -> None:
         try:
@@ -129,13 +130,22 @@ def rekey() -> None:
         except NoMasterKeyError:
             fail("Falta PROSA_MASTER_KEY. Nada mudou.")
         async with database.transaction() as connection:
-            detalhe = {"refeitos": done, "ilegiveis": len(lost)}
+            certificates, closed = await certificate_vault.rekey(connection, cofre)
+            detalhe = {"refeitos": done + certificates, "ilegiveis": len(lost) + len(closed)}
             await audit.write(
                 connection, staff_id=None, quem="linha de comando", acao="trocou a chave", detalhe=detalhe
             )
-        typer.echo(f"{done} cifrados de novo.")
+        typer.echo(f"{done + certificates} cifrados de novo.")
+        advice = []
         if lost:
-            fail(f"Sem a chave antiga não se leem os de: {', '.join(lost)}. Refaça com prosa staff add.")
+            advice.append(f"Sem a chave antiga não se leem os de: {', '.join(lost)}. Refaça com prosa staff add.")
+        if closed:
+            advice.append(
+                f"Sem a chave antiga não se abrem os certificados de: {', '.join(closed)}. "
+                "Guarde de novo com prosa empresa certificado CNPJ --pfx."
+            )
+        if advice:
+            fail(" ".join(advice))
 
     _with_database(work)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from bot.conversation.customers import remembered
 from bot.conversation.rps import Numbers
 from extractor.fields.clients import nickname, until_number
-from gateway.port import InvoiceIntent, Prestador, Tomador
+from gateway.port import InvoiceIntent, Prestador, Tomador, Tributos
 from gateway.registry import UnknownChannelError
 from persistence.fiscal import attempts, intents
 from persistence.fiscal.intents import NovaEmissao, integration_id
@@ -187,16 +187,7 @@ def _intent(
         raise ValueError("an incomplete draft was confirmed")  # transition never lets one through
     return InvoiceIntent(
         id_integracao=integration_id(sessao.sessao_id, emitir.revisao, emitir.tentativa),
-        prestador=Prestador(
-            empresa.cnpj,
-            empresa.razao_social,
-            empresa.inscricao_municipal,
-            empresa.municipio_ibge,
-            empresa.regime,
-            empresa.codigo_servico,
-            empresa.cnae,
-            empresa.aliquota,
-        ),
+        prestador=_prestador(empresa),
         tomador=Tomador(
             documento,
             rascunho.tomador_nome,
@@ -207,6 +198,24 @@ def _intent(
         descricao=descricao,
         competencia=_competencia(rascunho, sessao.mostrado_em or agora),
         rps=rps,
+    )
+
+
+def _prestador(empresa: Empresa) -> Prestador:
+    burden = (empresa.tributos_federal, empresa.tributos_estadual, empresa.tributos_municipal)
+    told = [part for part in burden if part is not None]
+    return Prestador(
+        empresa.cnpj,
+        empresa.razao_social,
+        empresa.inscricao_municipal,
+        empresa.municipio_ibge,
+        empresa.regime,
+        empresa.codigo_servico,
+        empresa.cnae,
+        empresa.aliquota,
+        tributos_sn=empresa.tributos_sn,
+        tributos=Tributos(*told) if len(told) == len(burden) else None,
+        informa_im=empresa.informa_im,
     )
 
 

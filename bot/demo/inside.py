@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from gateway.registry import REGISTRY
 from persistence.fiscal import notes
 from persistence.tables import conversas, gateway_tentativas, session_snapshot, transicoes
 from proofs.history import INVENTED
@@ -62,7 +63,7 @@ class Inside:
             "transicoes": journal,
             "emissoes": [
                 {
-                    "id_integracao": row.id_integracao,
+                    "id_integracao": _reference(row),
                     "status": row.nota if row.nota not in {None, "autorizado"} else row.status,
                     "valor": str(row.valor_servico),
                     "numero": row.numero,
@@ -73,6 +74,13 @@ class Inside:
             "contadores": {"confirmacoes": confirmacoes or 0, "sessoes": sessoes or 0},
             "diagrama": _DIAGRAMA,
         }
+
+
+def _reference(row: Any) -> str:
+    """Return what the note carries for our reference at its channel: by this the page finds it in the other's book."""
+    channel = REGISTRY.get(row.canal)
+    shortens = channel.natureza.reference if channel else None
+    return str(shortens(row.id_integracao) if shortens else row.id_integracao)
 
 
 async def _newest(connection: Connection, conversa: str) -> Any:

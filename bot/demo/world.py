@@ -6,7 +6,9 @@ import asyncio
 import json
 import secrets
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aiohttp import web
@@ -19,21 +21,25 @@ from bot.process.listening import bound, listening
 from bot.process.run import answering
 from console.access.accounts import Enrolment, enrol
 from console.access.credentials import new_password, new_secret
+from gateway.registry import REGISTRY
+from operations.certificate import keep_certificate
 from operations.company import CompanyForm, add_company
 from persistence.access.accounts import Papel
+from persistence.people.certificate_access import KeptCertificates
 from proofs.sandbox.meta.meta import MetaConfig
+from proofs.sandbox.nacional.sefin import NacionalConfig
 from proofs.sandbox.phone.app import Phone
 from proofs.sandbox.phone.chat import MetaChat
-from proofs.sandbox.phone.ports import DemoUser
+from proofs.sandbox.phone.ports import DemoCertificate, DemoUser
 from proofs.sandbox.phone.security import guard, harden
 from proofs.sandbox.phone.switches import GatewaySwitches
 from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig
 from proofs.sandbox.world import World, WorldConfig
+from state_machine.protocol.channel import Ambiente
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import AsyncIterator, Sequence
-    from pathlib import Path
 
     from aiohttp.typedefs import Handler
 
@@ -47,14 +53,26 @@ COMPANY = CompanyForm(
     municipio="3550308",  # São Paulo
     usuarios=("5511987654321", "5511976543210"),
 )
+NATIONAL_COMPANY = CompanyForm(
+    cnpj="99000011000139",
+    razao_social="CERRADO SOFTWARE FICTÍCIO LTDA",
+    inscricao_municipal="87654321",
+    municipio="5208707",  # Goiânia
+    usuarios=("5562991234567",),
+    codigo_servico="010101",
+    canal="nacional",
+    tributos_sn="6",
+)
 USERS = (
     DemoUser("5511987654321", "Ana", "dona da Ana Design, pode emitir"),
     DemoUser("5511976543210", "Bruno", "sócio da Ana Design, pode emitir"),
     DemoUser("5521998877665", "Carla", "número que nenhuma empresa cadastrou"),
+    DemoUser("5562991234567", "Davi", "dono da Cerrado Software, que emite direto na SEFIN Nacional"),
 )
 MACHINE_PATHS = ("/webhooks/", "/healthz", "/readyz", "/metrics")
 CONSOLE = "/console"
 STAFF = "demo"
+SENHA = "demonstracao"  # of the made-up A1 files; the page shows it
 PROCESSING_SECONDS = 1.5  # of the simulated city: slow enough to be seen
 
 
@@ -71,8 +89,11 @@ class Demo:
 def demo_settings(base: Settings, world: World, port: int) -> Settings:
     """Return settings that point the production adapters at the simulators; secrets are the simulators'."""
     meta, gateway, urls = world.config.meta, world.config.plugnotas, world.urls
+    national: dict[str, object] = {"nacional_sefin_url": urls.nacional_sefin, "nacional_adn_url": urls.nacional_adn}
+    national["nacional_ca_file"] = Path(urls.nacional_ca_file) if urls.nacional_ca_file else None
     return base.model_copy(
         update={
+            **{name: value for name, value in national.items() if value is not None},
             "port": port,
             "whatsapp_api_url": urls.whatsapp_api,
             "whatsapp_phone_number_id": meta.account.phone_number_id,
@@ -131,18 +152,27 @@ async def open_demo(
     async with AsyncExitStack() as stack:
         if sockets is None:
             sockets = stack.enter_context(listening(settings.host, settings.port, port="PROSA_PORT"))
-        world = await stack.enter_async_context(World(home / "sandbox", config=demo_secrets(home)))
+        national = NacionalConfig(ambiente=Ambiente(settings.fiscal_environment), processing=PROCESSING_SECONDS)
+        config = replace(demo_secrets(home), nacional=national)
+        world = await stack.enter_async_context(World(home / "sandbox", config=config))
         configured = demo_settings(settings, world, settings.port)
         keep_demo_key(home)
         house = await stack.enter_async_context(open_house(configured, storage.database_url, storage.redis_url))
         await add_company(house.database, COMPANY)
+        await add_company(house.database, NATIONAL_COMPANY, rows=REGISTRY)
+        await _certify(house, configured, world)
         login = demo_login(home)
         await enrol(house.database, vault_of(configured), STAFF, Papel.ADMIN, known=login)
         app = house.web_app(https=False)
         app.middlewares.append(_page_guard)
         app.on_response_prepare.append(_page_headers)
-        switches = GatewaySwitches(world.plugnotas)
-        Phone(MetaChat(world.meta, USERS), Inside(house.database), switches, console=CONSOLE).mount(app)
+        Phone(
+            MetaChat(world.meta, USERS),
+            Inside(house.database),
+            GatewaySwitches(world.plugnotas, world.sefin),
+            console=CONSOLE,
+            certificates=[_offer(world, company) for company in (NATIONAL_COMPANY, COMPANY)],
+        ).mount(app)
         await stack.enter_async_context(answering(app, sockets))
         address = bound(sockets, settings.host)
         world.connect(address)
@@ -151,6 +181,19 @@ async def open_demo(
         group.create_task(house.work(stop))
         stack.callback(stop.set)
         yield Demo(address, house, world, login)
+
+
+async def _certify(house: House, settings: Settings, world: World) -> None:
+    """Give the national company its certificate, unless it has one."""
+    cofre, offer = vault_of(settings), _offer(world, NATIONAL_COMPANY)
+    if await KeptCertificates(house.database, cofre).current(offer.cnpj) is None:
+        await keep_certificate(house.database, cofre, offer.cnpj, offer.make(), offer.senha)
+
+
+def _offer(world: World, company: CompanyForm) -> DemoCertificate:
+    """Return the made-up A1 of a company."""
+    make = partial(world.authority.pfx_for, company.cnpj, SENHA, company.razao_social)
+    return DemoCertificate(company.cnpj, company.razao_social, SENHA, make)
 
 
 def _has_own_guard(request: web.Request) -> bool:

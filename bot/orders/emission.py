@@ -138,6 +138,8 @@ class Emissions:
         if call is None:
             if tarefa.pronta:
                 gateway_operations.leave_open(connection, tarefa.operation, passo.retida)
+            if passo.suspender is not None:  # what is sent could not be made: the company must repair something
+                await settlement.stop(connection, tarefa, passo.suspender)
         else:
             if call.operation == self.operation or passo.status is not tarefa.era:
                 rodada = self._politica.retentativas.rodada

@@ -13,7 +13,7 @@ from persistence.fiscal.emissions import LEASE_SECONDS
 from persistence.idempotency import gateway_operations
 from persistence.idempotency.records import Conflict
 from state_machine.protocol.channel import Natureza
-from state_machine.protocol.emission import NotSent, StatusEmissao
+from state_machine.protocol.emission import StatusEmissao
 from state_machine.protocol.reconciliation import (
     SUSPENDED_PROBE,
     Passo,
@@ -65,7 +65,7 @@ class Clearance:
                 return anteriores
         if tarefa.a_preparar:
             made = await self._channels.of(tarefa.canal).prepare(tarefa.payload)
-            if isinstance(made, NotSent):
+            if not isinstance(made, bytes):
                 return apos_envio(tarefa.andamento, made, tarefa.clock.now(), self._policy(tarefa))
             async with self._database.transaction() as connection:
                 tarefa = await intents.prepared(connection, tarefa, made)

@@ -61,12 +61,16 @@ async def close_record(
 async def stop_or_go(connection: Connection, tarefa: Tarefa, answer: Outcome | Finding) -> None:
     """Stop the company's submissions when the gateway refuses us, and let them go when it no longer does."""
     if isinstance(answer, Misconfigured):
-        nova = await suspension.suspend(connection, tarefa.prestador_id, answer.motivo, SUSPENDED_PROBE)
-        if nova:
-            log.error("company_suspended", emissao_id=tarefa.id, motivo=answer.motivo)
+        await stop(connection, tarefa, answer.motivo)
     elif tarefa.suspenso is not None and not isinstance(answer, NotSent | Unknown | Postponed):
         waiting = await suspension.lift(connection, tarefa.prestador_id, tarefa.suspenso)
         log.info("company_resumed", emissao_id=tarefa.id, count=waiting)
+
+
+async def stop(connection: Connection, tarefa: Tarefa, motivo: str) -> None:
+    """Stop the company's submissions: without its repair nothing goes out."""
+    if await suspension.suspend(connection, tarefa.prestador_id, motivo, SUSPENDED_PROBE):
+        log.error("company_suspended", emissao_id=tarefa.id, motivo=motivo)
 
 
 async def tell(connection: Connection, parts: OrderParts, tarefa: Tarefa, passo: Passo) -> None:
@@ -89,16 +93,18 @@ async def tell(connection: Connection, parts: OrderParts, tarefa: Tarefa, passo:
     if passo.aviso is None:
         return
     explicacao = parts.channels.of(tarefa.canal).explain(passo.recusa) if passo.recusa is not None else None
+    motivo = passo.texto if passo.aviso == "demorou" else passo.motivo
     row = EmissionRow(
         tarefa.sessao_id,
         tarefa.id,
         passo.aviso,
         passo.nota.numero if passo.nota else None,
-        explicacao.texto if explicacao else passo.motivo,
+        explicacao.texto if explicacao else motivo,
         (passo.outra,) if passo.outra else tuple(outras),
         explicacao.campo if explicacao else None,
     )
     again = f":{tarefa.epoch}" if passo.aviso == "ainda_quer" else ""  # asked anew each day that it waits
+    again = ":parada" if passo.texto is not None else again
     arrival = Arrival.of(
         row,
         chave=f"emissao:{tarefa.id}:{passo.aviso}{again}",

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from bot.extractors import MeteredExtractor, open_extractor
 from bot.loops.worker import process_name
+from bot.master_key import vault_of
 from bot.orders.breakers import Breakers
 from bot.policy import lines_of
 from gateway.register.cnpj import CNPJRegister
 from gateway.registry import Channels
 from gateway.whatsapp.client import WhatsApp
 from persistence.db.engine import refuse_in_transaction
+from persistence.people.certificate_access import KeptCertificates
 from state_machine.protocol.channel import Ambiente, Canal
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ async def open_outside(stores: Stores, registry: Mapping[str, ChannelRow]) -> As
             Canal(settings.gateway, Ambiente(settings.fiscal_environment)),
             guard=refuse_in_transaction,
             lines=lines_of(settings, stores.metrics, breakers.watch),
+            certificates=KeptCertificates(stores.database, vault_of(settings)),
         )
         stack.push_async_callback(channels.aclose)
         whatsapp = await stack.enter_async_context(

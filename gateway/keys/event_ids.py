@@ -13,6 +13,8 @@ from gateway.keys.parts import number, split
 CANCELAMENTO: Final = "101101"
 CANCELAMENTO_POR_ANALISE: Final = "101103"  # asks the city's treasury, when the plain one comes too late (E0822)
 CANCELAMENTO_POR_SUBSTITUICAO: Final = "105102"
+CANCELAMENTO_DEFERIDO: Final = "105104"  # the treasury granted what 101103 asked for
+CANCELAMENTO_POR_OFICIO: Final = "305101"
 
 _TIPO: Final = re.compile(r"[0-9]{6}")
 _PEDIDO: Final = re.compile(r"PRE(?P<chave>[0-9A-Z]{50})(?P<tipo>[0-9]{6})")

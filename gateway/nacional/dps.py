@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
     from gateway.nacional.layouts import Layout
-    from gateway.port import Endereco, InvoiceIntent, Prestador, Tomador
+    from gateway.port import Endereco, InvoiceIntent, Prestador, Tomador, Tributos
 
 TP_AMB: Final = {Ambiente.PRODUCAO: "1", Ambiente.HOMOLOGACAO: "2"}
 VER_APLIC: Final = "prosa"
@@ -46,15 +46,6 @@ _CENTAVOS: Final = -2  # exponent
 _XSD_YEARS: Final = range(2000, 2100)
 _REFERENCE: Final = 20  # characters of cIntContrib
 _SERIALIZER: Final = XmlSerializer(config=SerializerConfig(xml_declaration=True, encoding="UTF-8"))
-
-
-@dataclass(frozen=True, slots=True)
-class Tributos:
-    """The approximate burden of Lei 12.741/2012 by who levies it: in percent or in BRL, as its field says."""
-
-    federal: Decimal
-    estadual: Decimal
-    municipal: Decimal
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Owns the request to cancel a national NFS-e: event e101101, unsigned."""
+"""Owns the request to cancel a national NFS-e (event e101101, unsigned), and the reading of registered events."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import nfelib.nfse.bindings.v1_0 as nb
 
-from gateway.keys.event_ids import CANCELAMENTO, IdPedidoEvento
+from gateway.keys.errors import ChaveInvalida
+from gateway.keys.event_ids import CANCELAMENTO, IdEvento, IdPedidoEvento
 from gateway.nacional.dps import TP_AMB, VER_APLIC, checked, moment, text
+from gateway.nacional.layouts import NS, parse
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -52,3 +54,15 @@ def build_cancellation(
         ),
     )
     return identity, checked("pedRegEvento", request, layout)
+
+
+def read(xml: bytes) -> IdEvento | None:
+    """Return the identity of an event that the authority registered; ``None`` for any other document."""
+    try:
+        root = parse(xml)
+        info = root.find(f"{{{NS}}}infEvento")
+        if root.tag != f"{{{NS}}}evento" or info is None:
+            return None
+        return IdEvento.parse(info.get("Id") or "")
+    except (ValueError, ChaveInvalida):
+        return None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NS: Final = "http://www.sped.fazenda.gov.br/nfse"
 MAX_BYTES: Final = 1_000_000  # of a document; a note has some 20 kB
 Digest = Literal["sha256", "sha1"]
-Document = Literal["DPS", "NFSe", "pedRegEvento"]
+Document = Literal["DPS", "NFSe", "pedRegEvento", "evento"]
 
 _SCHEMAS: Final = Path(nfelib.__file__).parent / "nfse" / "schemas"
 # nfelib 3.2.0 ships bundle 20260209, whose CNPJ has digits only. Bundle 20260727 lets letters in: NT Conjunta 2025.001.
@@ -31,6 +31,7 @@ _ALPHANUMERIC: Final = {
     "TSChaveNFSe": "[0-9]{9}[0-9A-Z]{12}[0-9]{29}",
     "TSIdNFSe": "NFS[0-9]{9}[0-9A-Z]{12}[0-9]{29}",
     "TSIdPedRegEvt": "PRE[0-9]{9}[0-9A-Z]{12}[0-9]{35}",
+    "TSIdEvento": "EVT[0-9]{9}[0-9A-Z]{12}[0-9]{38}",
 }
 _XS: Final = "{http://www.w3.org/2001/XMLSchema}"
 _TYPES: Final = "tiposSimples_v1.01.xsd"  # the one file that defines them
@@ -116,7 +117,7 @@ def _parser() -> Any:
     return etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False, load_dtd=False)
 
 
-@cache  # three documents of two layouts
+@cache  # four documents of two layouts
 def _schema(folder: str, document: Document, *, alphanumeric: bool) -> Any:
     """Compile a schema that nfelib ships, once a process.
 

@@ -64,8 +64,9 @@ def read(xml: bytes) -> NotaNacional | None:
         descricao=_of(dps, "serv/cServ/xDescServ"),
         competencia=_of(dps, "dCompet"),
         codigo_servico=_of(dps, "serv/cServ/cTribNac"),
+        referencia=_of(dps, "serv/cServ/cIntContrib"),
     )
-    return NotaNacional(nota, _of(dps, "serv/cServ/cIntContrib"))
+    return NotaNacional(nota, nota.referencia)
 
 
 def _path(path: str) -> str:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from gateway.http.json_body import as_dict, json_object, text
 from gateway.http.masking import scrub
+from gateway.http.retry_after import retry_after
 from gateway.http.wire import Answer, NoAnswerError, NotSentError
 from gateway.plugnotas.note import codes, parse_nota
-from gateway.plugnotas.outcome import finding, retry_after
+from gateway.plugnotas.outcome import finding
 from state_machine.cancellation.reconciliation import (
     AlreadyCancelled,
     CancelFinding,

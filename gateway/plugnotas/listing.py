@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gateway.http.json_body import as_dict, json_object, parse_json, text
+from gateway.http.retry_after import retry_after
 from gateway.http.wire import Answer, NoAnswerError
 from gateway.plugnotas.note import parse_any_nota
-from gateway.plugnotas.outcome import retry_after, says, says_absent
+from gateway.plugnotas.outcome import says, says_absent
 from state_machine.protocol.audit import Pagina
 from state_machine.protocol.emission import CannotTell
 

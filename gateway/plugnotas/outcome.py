@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from gateway.duplicates import says_duplicate
 from gateway.http.json_body import as_dict, json_object, parse_json, text
 from gateway.http.masking import scrub
+from gateway.http.retry_after import retry_after
 from gateway.http.wire import Answer, NoAnswerError, NotSentError
 from gateway.plugnotas.note import codes, parse_nota
 from state_machine.protocol.emission import (
@@ -30,13 +28,11 @@ from state_machine.protocol.emission import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from typing import Literal
 
     from gateway.plugnotas.payload import IntegrationKey
     from state_machine.protocol.emission import Download, Nota
-
-_MAX_WAIT = 3600.0  # one call an hour burdens nobody, and a mistaken header must not cost a day
 
 _OK, _ACCEPTED_LATER, _REDIRECT, _NOT_FOUND, _CONFLICT = 200, 202, 300, 404, 409
 _REFUSALS = (400, 404, 422)  # definite where the gateway's own JSON says so; a proxy's page never is
@@ -93,19 +89,6 @@ def download_of(result: Answer | NoAnswerError, formato: Literal["pdf", "xml"]) 
     if formato == "xml" and _looks_like_xml(result.body):
         return Documento(result.body, "application/xml")
     return NotReady(f"the answer is no {formato.upper()}")
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that ``Retry-After`` asks for (RFC 9110 §10.2.3: seconds or a date), or ``None``."""
-    value = headers.get("retry-after", "").strip()
-    if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", value):
-        return min(float(value), _MAX_WAIT)
-    try:
-        when = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    aware = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return min(max((aware - datetime.now(UTC)).total_seconds(), 0.0), _MAX_WAIT)
 
 
 def says(answer: Answer) -> str:

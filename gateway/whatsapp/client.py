@@ -8,8 +8,8 @@ import orjson
 
 from gateway.http.client import Destination, Exchange
 from gateway.http.json_body import json_object
+from gateway.http.retry_after import retry_after
 from gateway.http.wire import Answer, NoAnswerError, NotSentError
-from gateway.plugnotas.outcome import retry_after
 from gateway.whatsapp import media
 from gateway.whatsapp.errors import Ambiguous, Broken, Halted, RetryLater, SendResult, Sent, classify
 from gateway.whatsapp.messages import to_json

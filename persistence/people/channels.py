@@ -19,9 +19,7 @@ _C = empresa_canal.c
 _CHOSEN = sa.select(_C.canal, _C.ambiente).where(
     _C.empresa_id == sa.bindparam("b_empresa"), _C.tipo == sa.bindparam("b_tipo")
 )
-_NAMED = sa.select(empresa.c.id, empresa.c.razao_social, empresa.c.serie_rps).where(
-    empresa.c.cnpj == sa.bindparam("b_cnpj")
-)
+_NAMED = sa.select(empresa).where(empresa.c.cnpj == sa.bindparam("b_cnpj"))
 
 
 def canal_of(nome: str | None, ambiente: str | None) -> Canal:
@@ -48,5 +46,5 @@ async def choose(connection: Connection, empresa_id: int, canal: Canal, tipo: Ti
 
 
 async def company(connection: Connection, cnpj: str) -> Any:
-    """Return ``id``, ``razao_social`` and ``serie_rps`` of the company, or ``None``."""
+    """Return the company's row, or ``None``."""
     return (await connection.execute(_NAMED, {"b_cnpj": cnpj})).one_or_none()

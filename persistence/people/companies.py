@@ -74,6 +74,8 @@ class Empresa:
 
     ``versao`` grows with every change of its data. ``mei_transporte``: a MEI of transport, whose limit is another.
     ``serie_rps``: we number its RPS in this series, a new one from ``primeiro_rps`` on; ``None``: the gateway does.
+    ``tributos_…``: the approximate burden of Lei 12.741/2012 in percent, ``tributos_sn`` of the Simples, the three of
+    the normal regime. ``informa_im``: its inscription is said, since the city has it in the national register.
     """
 
     id: int
@@ -90,6 +92,11 @@ class Empresa:
     primeiro_rps: int = 1
     versao: int = 1
     mei_transporte: bool = False
+    tributos_sn: Decimal | None = None
+    tributos_federal: Decimal | None = None
+    tributos_estadual: Decimal | None = None
+    tributos_municipal: Decimal | None = None
+    informa_im: bool = False
 
     @property
     def emissor(self) -> Emissor:

@@ -155,10 +155,10 @@ class EmissionRow(RowKind):
     campo: str | None = None
 
     def to_payload(self) -> Mapping[str, Any]:
-        """Return the JSON to store; that it takes long has no details."""
+        """Return the JSON to store; that it takes long has a reason where the company must repair something."""
         about = {"sessao_id": self.sessao_id, "emissao_id": self.emissao_id, "aviso": self.aviso}
         if self.aviso == "demorou":
-            return about
+            return about | ({"motivo": self.motivo} if self.motivo else {})
         details = {"numero": self.numero, "motivo": self.motivo, "outras": list(self.outras)}
         return about | details | ({"campo": self.campo} if self.campo else {})
 

@@ -15,6 +15,7 @@ from persistence.tables.people import (
     conversas,
     empresa,
     empresa_canal,
+    empresa_certificado,
     usuario,
 )
 from persistence.tables.sessions import session_snapshot, transicoes
@@ -50,6 +51,7 @@ __all__ = [
     "disjuntor",
     "empresa",
     "empresa_canal",
+    "empresa_certificado",
     "gateway_tentativas",
     "grupo_resolvido",
     "idempotency_records",

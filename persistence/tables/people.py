@@ -29,6 +29,11 @@ empresa = sa.Table(
     sa.Column("versao", sa.Integer, nullable=False, server_default="1"),
     now("criado_em"),
     now("atualizado_em"),
+    sa.Column("tributos_sn", sa.Numeric(5, 2)),  # percent; the approximate burden of a company of the Simples
+    sa.Column("tributos_federal", sa.Numeric(5, 2)),  # percent; of one of the normal regime, by who levies it
+    sa.Column("tributos_estadual", sa.Numeric(5, 2)),
+    sa.Column("tributos_municipal", sa.Numeric(5, 2)),
+    sa.Column("informa_im", sa.Boolean, nullable=False, server_default="false"),  # the city has it in the register
     sa.CheckConstraint("primeiro_rps > 0", name="primeiro_rps"),
 )
 
@@ -40,6 +45,30 @@ empresa_canal = sa.Table(
     sa.Column("canal", sa.Text, nullable=False),
     sa.Column("ambiente", sa.Text),  # producao | homologacao; null: the installation's
     now("atualizado_em"),
+)
+
+empresa_certificado = sa.Table(
+    "empresa_certificado",  # the row without ``destruido_em`` is the company's certificate of now
+    metadata,
+    sa.Column("id", sa.Uuid, primary_key=True),  # made before the row is, whose seals name it
+    sa.Column("empresa_id", sa.ForeignKey("empresa.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("chave_dados", sa.Text),  # the data key, sealed under the master key
+    sa.Column("chave", sa.Text),  # the private key, sealed under the data key
+    sa.Column("cadeia", sa.Text),  # certificate and issuers, sealed under the data key
+    sa.Column("impressao", sa.Text, nullable=False),  # SHA-256 of the certificate's DER in hex
+    sa.Column("titular", sa.Text, nullable=False),  # common name of the subject
+    sa.Column("valido_de", MOMENT, nullable=False),
+    sa.Column("valido_ate", MOMENT, nullable=False),
+    now("criado_em"),
+    sa.Column("substituido_em", MOMENT),  # null where it was destroyed and none took its place
+    sa.Column("destruido_em", MOMENT),
+    sa.CheckConstraint(
+        "num_nonnulls(chave_dados, chave, cadeia) = CASE WHEN destruido_em IS NULL THEN 3 ELSE 0 END",
+        name="destruido",
+    ),
+    sa.Index(
+        "uq_empresa_certificado_atual", "empresa_id", unique=True, postgresql_where=sa.text("destruido_em IS NULL")
+    ),
 )
 
 usuario = sa.Table(

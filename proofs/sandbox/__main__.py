@@ -12,6 +12,7 @@ from pathlib import Path
 
 from proofs.sandbox.meta.envelope import Account
 from proofs.sandbox.meta.meta import MetaConfig
+from proofs.sandbox.nacional.sefin import NacionalConfig
 from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig
 from proofs.sandbox.server import PortError
 from proofs.sandbox.world import Ports, World, WorldConfig
@@ -23,14 +24,15 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     """Read the command line; secrets left out are the simulators' defaults."""
     meta, gateway, account = MetaConfig(), PlugNotasConfig(), Account()
     parser = argparse.ArgumentParser(
-        prog="python -m proofs.sandbox", description="WhatsApp, PlugNotas, CNPJ e modelo simulados"
+        prog="python -m proofs.sandbox",
+        description="WhatsApp, PlugNotas, CNPJ, modelo e, com --nacional, SEFIN e ADN simulados",
     )
     parser.add_argument("--home", type=Path, help="onde ficam os livros e arquivos (sem isso, só na memória)")
     parser.add_argument(
         "--bot-url",
         help="onde o robô escuta, por exemplo http://127.0.0.1:8080; com - , vem depois, numa linha da entrada padrão",
     )
-    for name in ("meta", "plugnotas", "cnpj", "model"):
+    for name in ("meta", "plugnotas", "cnpj", "model", "sefin", "adn"):
         parser.add_argument(f"--{name}-port", type=int, default=0)
     parser.add_argument("--whatsapp-access-token", default=meta.access_token)
     parser.add_argument("--whatsapp-app-secret", default=meta.app_secret)
@@ -41,6 +43,7 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--processing", type=float, default=gateway.processing, help="segundos até a prefeitura responder"
     )
+    parser.add_argument("--nacional", action="store_true", help="abre também SEFIN Nacional e ADN, com TLS mútuo")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--faults", type=json.loads, default={}, help='{"plugnotas": {"perder_resposta": 0.2}}')
     return parser.parse_args(words)
@@ -60,7 +63,10 @@ def config(args: argparse.Namespace) -> WorldConfig:
             webhook_secret=args.gateway_webhook_secret,
             processing=args.processing,
         ),
-        ports=Ports(args.meta_port, args.plugnotas_port, args.cnpj_port, args.model_port),
+        nacional=NacionalConfig(processing=args.processing) if args.nacional else None,
+        ports=Ports(
+            args.meta_port, args.plugnotas_port, args.cnpj_port, args.model_port, args.sefin_port, args.adn_port
+        ),
         seed=args.seed,
     )
 

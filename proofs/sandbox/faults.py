@@ -21,6 +21,7 @@ class Fault(StrEnum):
     DROP_BEFORE = "cortar_antes"  # connection reset, nothing accepted
     TOO_MANY = "limite_429"  # refused before acceptance, with Retry-After
     ERROR_500 = "erro_500"  # refused
+    UNAVAILABLE = "erro_503"  # refused by the edge, with its own page and Retry-After
     ERROR_500_ACCEPTED = "erro_500_aceito"  # accepted all the same
     HTML = "html_200"  # a proxy's page, nothing accepted
     HTML_ACCEPTED = "html_200_aceito"
@@ -35,6 +36,9 @@ class Fault(StrEnum):
     NO_UNIQUENESS = "sem_unicidade"  # the same key may be issued twice
     BAD_REQUEST_ACCEPTED = "erro_400_com_protocolo"  # accepted, answered 400 with a protocol
     OTHER_REFERENCE = "referencia_alheia"  # accepted, the answer names somebody else's note
+    MAINTENANCE = "manutencao"  # SEFIN: E1217, nothing accepted
+    NO_CRL = "lcr_indisponivel"  # SEFIN: E1206, nothing accepted
+    CERTIFICATE = "certificado_recusado"  # SEFIN: E1203, nothing accepted
     NO_NUMBER = "aprovado_sem_numero"  # says authorised and gives no number
     NO_WEBHOOK = "sem_webhook"  # Meta: status webhooks only; a person's message is never lost
     WEBHOOK_DUPLICATED = "webhook_duplicado"
@@ -86,9 +90,12 @@ class Faults:
     tried, so a seed replays whatever the order of arrival.
     """
 
-    def __init__(self, *, seed: int = 0, ledger: Ledger | None = None) -> None:
+    def __init__(
+        self, *, seed: int = 0, ledger: Ledger | None = None, usual: Mapping[Fault, Mapping[str, Any]] | None = None
+    ) -> None:
         self.seed = seed
         self.ledger = ledger
+        self._usual = usual or {}  # what fields of ``Setting`` are at this simulator, when nothing else is said
         self.hits: Counter[Fault] = Counter()
         self._settings: dict[Fault, Setting] = {}
         self._tries: Counter[tuple[Fault, str]] = Counter()
@@ -96,7 +103,7 @@ class Faults:
     def set(self, fault: Fault | str, **changes: Any) -> None:
         """Switch a fault on; ``changes`` are fields of ``Setting``. Raises ``ValueError`` for an unknown name."""
         fault = Fault(fault)
-        self._settings[fault] = replace(_default(fault), **changes)
+        self._settings[fault] = replace(_default(fault), **{**self._usual.get(fault, {}), **changes})
 
     def clear(self, fault: Fault | str | None = None) -> None:
         """Switch one fault off, or all of them."""

@@ -16,6 +16,7 @@ from proofs.sandbox.faults import Fault, Faults, Setting
 from proofs.sandbox.ledger import Ledger
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Awaitable, Callable, Coroutine, Iterable
     from types import TracebackType
 
@@ -63,6 +64,7 @@ class Simulator(ABC):
     """One pretended service. Opening again after ``close`` uses the same port, so clients find it where it was."""
 
     name: str
+    scheme = "http"
 
     def __init__(self, *, ledger: Ledger | None = None, faults: Faults | None = None, port: int = 0) -> None:
         self.ledger = ledger if ledger is not None else Ledger()
@@ -74,8 +76,8 @@ class Simulator(ABC):
 
     @property
     def url(self) -> str:
-        """``http://127.0.0.1:port`` without a slash at the end; known once open."""
-        return f"http://127.0.0.1:{self.port}"
+        """``http://127.0.0.1:port`` without a slash at the end, ``https`` where it speaks TLS; known once open."""
+        return f"{self.scheme}://127.0.0.1:{self.port}"
 
     @abstractmethod
     def routes(self) -> Iterable[web.AbstractRouteDef]:
@@ -84,6 +86,10 @@ class Simulator(ABC):
     @abstractmethod
     def error_body(self, status: int) -> dict[str, Any]:
         """Return the JSON that this service answers with ``status`` when it is in trouble."""
+
+    def tls(self) -> ssl.SSLContext | None:
+        """Return the context under which it listens, ``None`` for plain HTTP."""
+        return None
 
     def app(self) -> web.Application:
         """Build the application: routes, admin pages and faults."""
@@ -99,7 +105,8 @@ class Simulator(ABC):
         self._runner = web.AppRunner(self.app(), access_log=None, shutdown_timeout=0.2)
         await self._runner.setup()
         try:
-            await web.TCPSite(self._runner, "127.0.0.1", self.port, reuse_address=True).start()
+            site = web.TCPSite(self._runner, "127.0.0.1", self.port, reuse_address=True, ssl_context=self.tls())
+            await site.start()
         except (OSError, OverflowError) as error:
             await self.close()
             raise PortError(self.name, self.port, error) from error
@@ -188,6 +195,9 @@ class Simulator(ABC):
             return answer(self.error_body(429), 429, **{"Retry-After": str(max(1, round(setting.seconds)))})
         if strike(Fault.ERROR_500):
             return answer(self.error_body(500), 500)
+        if setting := strike(Fault.UNAVAILABLE):
+            wait = {"Retry-After": str(max(1, round(setting.seconds)))}
+            return web.Response(status=503, text=_HTML, content_type="text/html", headers=wait)
         if strike(Fault.HTML):
             return web.Response(text=_HTML, content_type="text/html")
         return None

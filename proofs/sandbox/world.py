@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from proofs.sandbox.cnpj_register import CnpjRegister, closed_companies, company_names
@@ -12,10 +14,12 @@ from proofs.sandbox.faults import Faults
 from proofs.sandbox.ledger import Ledger
 from proofs.sandbox.meta.meta import MetaConfig, MetaSimulator
 from proofs.sandbox.model import ModelSimulator
+from proofs.sandbox.nacional.adn import AdnSimulator
+from proofs.sandbox.nacional.authority import Authority
+from proofs.sandbox.nacional.sefin import BASE, NacionalConfig, SefinSimulator, sefin_faults
 from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig, PlugNotasSimulator
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from types import TracebackType
 
     from proofs.sandbox.server import Simulator
@@ -29,28 +33,40 @@ class Ports:
     plugnotas: int = 0
     cnpj: int = 0
     model: int = 0
+    sefin: int = 0
+    adn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Urls:
-    """What to give the bot, named as its settings: ``whatsapp_api`` has the Graph version, ``openai_base`` the /v1."""
+    """What to give the bot, named as its settings: ``whatsapp_api`` has the Graph version, ``openai_base`` the /v1.
+
+    The last three are there only in a world with the national channel; ``nacional_ca_file`` is a path.
+    """
 
     whatsapp_api: str
     plugnotas: str
     cnpj_api: str
     openai_base: str
+    nacional_sefin: str | None = None
+    nacional_adn: str | None = None
+    nacional_ca_file: str | None = None
 
     def as_dict(self) -> dict[str, str]:
-        """Return a JSON shape."""
-        return asdict(self)
+        """Return a JSON shape of those that are there."""
+        return {name: url for name, url in asdict(self).items() if url is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class WorldConfig:
-    """How the world behaves; ``seed`` is that of all faults, ``knows_all`` the register's."""
+    """How the world behaves; ``seed`` is that of all faults, ``knows_all`` the register's.
+
+    ``nacional`` opens SEFIN and ADN too, and makes their authority; without it a world starts as fast as ever.
+    """
 
     meta: MetaConfig = field(default_factory=MetaConfig)
     plugnotas: PlugNotasConfig = field(default_factory=PlugNotasConfig)
+    nacional: NacionalConfig | None = None
     ports: Ports = field(default_factory=Ports)
     seed: int = 0
     fsync: bool = False
@@ -59,6 +75,8 @@ class WorldConfig:
 
 class World:
     """``async with World(home, bot_url=...) as world``: Meta, PlugNotas, the CNPJ register and a model, all over HTTP.
+
+    With ``config.nacional`` also SEFIN Nacional and the ADN, over HTTPS with ``authority``'s certificates.
 
     With a ``home`` the ledgers and files are kept there, and opening it again goes on; without, all is in memory.
     ``bot_url`` ("http://127.0.0.1:8080") may come later with ``connect``: webhooks wait until then.
@@ -97,6 +115,22 @@ class World:
             ledger=ledger("cnpj"), faults=Faults(seed=seed), port=ports.cnpj, knows_all=self.config.knows_all
         )
         self.model = ModelSimulator(ledger=ledger("model"), faults=Faults(seed=seed), port=ports.model)
+        self._nacional: tuple[SefinSimulator, AdnSimulator] | None = None
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        if self.config.nacional is not None:
+            national = replace(self.config.nacional, closed=self.config.nacional.closed | closed_companies())
+            if home is None:
+                self._scratch = tempfile.TemporaryDirectory(prefix="nacional-")
+            authority = Authority(home / "nacional" if home else Path(self._scratch.name if self._scratch else ""))
+            sefin = SefinSimulator(
+                authority,
+                national,
+                ledger=ledger("sefin"),
+                faults=sefin_faults(national, seed=seed),
+                port=ports.sefin,
+            )
+            adn = AdnSimulator(sefin, ledger=ledger("adn"), faults=Faults(seed=seed), port=ports.adn)
+            self._nacional = sefin, adn
         self._opened = AsyncExitStack()
         if bot_url is not None:
             self.connect(bot_url)
@@ -104,7 +138,27 @@ class World:
     @property
     def simulators(self) -> tuple[Simulator, ...]:
         """All of them, in the order they open."""
-        return (self.meta, self.plugnotas, self.cnpj, self.model)
+        return (self.meta, self.plugnotas, self.cnpj, self.model, *(self._nacional or ()))
+
+    @property
+    def sefin(self) -> SefinSimulator:
+        """SEFIN Nacional. Raises ``LookupError`` in a world without the national channel."""
+        return self._national()[0]
+
+    @property
+    def adn(self) -> AdnSimulator:
+        """The ADN. Raises ``LookupError`` in a world without the national channel."""
+        return self._national()[1]
+
+    @property
+    def authority(self) -> Authority:
+        """Who makes A1 files that SEFIN and ADN take. Raises ``LookupError`` as the others."""
+        return self.sefin.authority
+
+    def _national(self) -> tuple[SefinSimulator, AdnSimulator]:
+        if self._nacional is None:
+            raise LookupError("this world has no national channel: give WorldConfig(nacional=NacionalConfig())")
+        return self._nacional
 
     @property
     def urls(self) -> Urls:
@@ -114,6 +168,9 @@ class World:
             plugnotas=self.plugnotas.url,
             cnpj_api=f"{self.cnpj.url}/api/cnpj/v1",
             openai_base=f"{self.model.url}/v1",
+            nacional_sefin=f"{self.sefin.url}{BASE}" if self._nacional else None,
+            nacional_adn=self.adn.url if self._nacional else None,
+            nacional_ca_file=str(self.authority.ca_file) if self._nacional else None,
         )
 
     def connect(self, bot_url: str) -> None:
@@ -123,7 +180,10 @@ class World:
         self.plugnotas.courier.url = f"{base}/webhooks/gateway/{self.config.plugnotas.webhook_secret}"
 
     async def __aenter__(self) -> Self:
-        async with AsyncExitStack() as stack:  # when one cannot be opened, those before it are closed
+        async with AsyncExitStack() as stack:
+            if self._scratch is not None:
+                stack.callback(self._scratch.cleanup)
+            # when one cannot be opened, those before it are closed
             for simulator in self.simulators:
                 stack.callback(simulator.ledger.close)
                 await stack.enter_async_context(simulator)

@@ -231,8 +231,10 @@ def falhou() -> Mensagem:
     )
 
 
-def demorou() -> Mensagem:
-    """The authority is slow; the user need not do anything."""
+def demorou(motivo: str | None = None) -> Mensagem:
+    """The authority is slow; with ``motivo``, nothing goes out before the company repairs what it says."""
+    if motivo is not None:
+        return Mensagem(f"*Ainda não emiti esta nota:* {motivo}. Ela está guardada, e sai sozinha depois disso.")
     return Mensagem(
         "A prefeitura ainda não respondeu sobre a sua nota; continuo acompanhando. "
         "Não precisa repetir: te mando o PDF assim que sair."

@@ -220,7 +220,12 @@ class NaoQuisMais:
 
 @dataclass(frozen=True, slots=True)
 class EmissaoDemorou:
-    """The authority takes longer than people wait without a word."""
+    """The authority takes longer than people wait without a word.
+
+    ``motivo`` is what the company must repair before anything goes out, in plain words; ``None`` where it is only slow.
+    """
+
+    motivo: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,10 +114,11 @@ def falha(sessao: Sessao, _evento: EmissaoFalhou, _agora: datetime) -> Decision:
     return entra(sessao, Estado.ERRO, Responder(messages.falhou()))
 
 
-def demora(sessao: Sessao, _evento: EmissaoDemorou, _agora: datetime) -> Decision:
-    """Say once that it takes long."""
+def demora(sessao: Sessao, evento: EmissaoDemorou, _agora: datetime) -> Decision:
+    """Say once that it takes long, and once what the company must repair first."""
     unica = f"demorou:{sessao.sessao_id}:{sessao.revisao}"
-    return Decision(sessao, (Responder(messages.demorou(), unica),))
+    unica = unica if evento.motivo is None else f"{unica}:motivo"
+    return Decision(sessao, (Responder(messages.demorou(evento.motivo), unica),))
 
 
 def pergunta_se_quer(sessao: Sessao, evento: EmissaoParada, _agora: datetime) -> Decision:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import Final, Literal, Protocol
+from typing import TYPE_CHECKING, Final, Literal, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PRIMEIRO: Final = "plugnotas"  # the channel of whatever was stored before channels had names
 
@@ -55,7 +58,9 @@ class Natureza:
     ``lists_by``: how it lists a company's notes, ``None`` where it does not. ``numbers``: who numbers, ``company``
     where each company decides. ``environments``: whether its address and credentials are of the installation's
     environment alone, or an adapter is opened for each. ``webhook``: it tells of changes by itself. ``prepares``: the
-    worker has it make the bytes to send (``FiscalGateway.prepare``) of those that the turn stored.
+    worker has it make the bytes to send (``FiscalGateway.prepare``) of those that the turn stored. ``reference``: what
+    a note of ours carries for a reference (``Nota.referencia``); under our key, one that carries another, or none, is
+    not ours. ``None`` where a note has no place for it.
     """
 
     absences: int = 2
@@ -67,3 +72,4 @@ class Natureza:
     environments: Literal["installation", "each"] = "installation"
     webhook: bool = False
     prepares: bool = False
+    reference: Callable[[str], str] | None = None

@@ -48,7 +48,8 @@ class Nota:
 
     ``id_externo`` names it among all notes of all channels. ``id_integracao`` is the text form of the natural key under
     which it stands, empty where it has none of ours. ``competencia`` is an ISO date or month. ``ja_existe``: refused
-    because a note exists already; it asks for a look.
+    because a note exists already; it asks for a look. ``referencia``: what it carries of our reference, on a channel
+    that has a place for it (``Natureza.reference``).
     """
 
     id_externo: str
@@ -70,6 +71,7 @@ class Nota:
     competencia: str | None = None
     codigo_servico: str | None = None
     ja_existe: bool = False
+    referencia: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +139,13 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Misconfigured:
-    """Our own credentials or permission (401, 403): nothing will work until somebody repairs it."""
+    """Our own credentials or permission (401, 403): nothing will work until somebody repairs it.
+
+    ``texto`` says it in plain pt-BR to the company's people, where the repair is theirs.
+    """
 
     motivo: str
+    texto: str | None = None
 
 
 Outcome = Issued | NotSent | Accepted | Rejected | Duplicate | Postponed | Unknown | Misconfigured

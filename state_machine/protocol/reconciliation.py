@@ -110,6 +110,7 @@ class Passo:
     suspender: str | None = None
     retida: Retida | None = None
     outra: str | None = None  # the number of the note that an invoice repaired by this one became after all
+    texto: str | None = None  # what the company's people can repair, in plain pt-BR
 
     @property
     def status(self) -> StatusEmissao:
@@ -146,10 +147,11 @@ def apos_envio(andamento: Andamento, outcome: Outcome, agora: datetime, politica
         case Postponed(retry_after, motivo):
             espera = max(_recuo(andamento, politica), retry_after or 0.0)
             return _de_novo(andamento, espera, motivo, agora, politica)
-        case Misconfigured(motivo):
+        case Misconfigured(motivo, texto):
             andamento = replace(andamento, status=StatusEmissao.PENDENTE)
             passo = sem_chamada(andamento, SUSPENDED_PROBE, "credencial", agora, politica)
-            return replace(passo, motivo=motivo, suspender=motivo)
+            passo = replace(passo, motivo=motivo, suspender=motivo)
+            return passo if texto is None or passo.daqui is None else _parada(passo, texto)
         case Issued(nota, _, anulada):
             if anulada is not None:
                 return em_conflito(andamento, nota, f"the authority voided note {anulada} for this one")
@@ -164,6 +166,11 @@ def apos_envio(andamento: Andamento, outcome: Outcome, agora: datetime, politica
             return _espera(em_duvida(andamento), "the authority has a note already", agora, politica, daqui=0.0)
         case other:
             assert_never(other)
+
+
+def _parada(passo: Passo, texto: str) -> Passo:
+    """Tell the company's people at once why nothing goes out: the repair is theirs."""
+    return replace(passo, andamento=replace(passo.andamento, avisado=True), aviso="demorou", texto=texto)
 
 
 def _valor(outcome: Outcome, natureza: Natureza) -> Outcome:
@@ -248,7 +255,7 @@ def _com_nota(andamento: Andamento, nota: Nota, agora: datetime, politica: Polit
     antes = andamento.status
     if antes is StatusEmissao.CONCLUIDO:
         return _assenta(andamento, antes, nota)  # never backwards: an old reading may arrive after a newer one
-    outro = _divergencia(andamento, nota)
+    outro = _divergencia(andamento, nota, politica.natureza)
     if outro:
         return em_conflito(andamento, nota, f"the gateway's note under our key differs in {outro}")
     match nota.situacao:
@@ -327,10 +334,16 @@ def dispensada(andamento: Andamento, motivo: str, *, conflito: bool = False) -> 
     return _assenta(andamento, StatusEmissao.DISPENSADO, None, None, motivo)
 
 
-def _divergencia(andamento: Andamento, nota: Nota) -> str | None:
-    """Name the first field in which the gateway's note is not what the user confirmed."""
+def _divergencia(andamento: Andamento, nota: Nota, natureza: Natureza) -> str | None:
+    """Name the first field in which the gateway's note is not what the user confirmed.
+
+    After a backup was restored a number may be given twice: then the note under our key, of equal content, may be of
+    another confirmation, which its reference shows.
+    """
     if nota.id_integracao != andamento.texto_da_chave:
         return "id_integracao"
+    if natureza.reference is not None and nota.referencia != natureza.reference(andamento.id_integracao):
+        return "referencia"
     return divergencia(andamento.conteudo, andamento.impressao, nota)
 
 

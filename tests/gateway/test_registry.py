@@ -57,7 +57,7 @@ async def test_an_unknown_channel_is_no_other_one() -> None:
     """What names a channel that this release does not have gets no adapter at all."""
     channels = opened()
     with pytest.raises(UnknownChannelError):
-        channels.of(Canal("nacional"))
+        channels.of(Canal("estadual"))
     await channels.aclose()
 
 

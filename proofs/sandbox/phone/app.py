@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -12,13 +13,14 @@ from pydantic import BaseModel, ValidationError
 from proofs.sandbox.phone.assets import Assets, document_answer
 from proofs.sandbox.phone.content import SAMPLES, SWITCHES
 from proofs.sandbox.phone.events import Live
+from proofs.sandbox.phone.model import Document
 from proofs.sandbox.phone.security import guard, harden, refusal
 from proofs.sandbox.phone.wire import SwitchesRequest, TapRequest, TextRequest, dump
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
-    from proofs.sandbox.phone.ports import Chat, Inside, Switches
+    from proofs.sandbox.phone.ports import Chat, DemoCertificate, Inside, Switches
 
 HERE: Final = Path(__file__).parents[1]
 JSON_LIMIT: Final = 32 * 1024  # bytes: a text of 4096 characters at 4 bytes, escaped, with room
@@ -31,9 +33,18 @@ Wanted = TypeVar("Wanted", bound=BaseModel)
 class Phone:
     """The handlers of the page."""
 
-    def __init__(self, chat: Chat, inside: Inside, switches: Switches, *, console: str | None = None) -> None:
-        """Show a link to ``console``, a path, where somebody serves one."""
+    def __init__(
+        self,
+        chat: Chat,
+        inside: Inside,
+        switches: Switches,
+        *,
+        console: str | None = None,
+        certificates: Sequence[DemoCertificate] = (),
+    ) -> None:
+        """Show a link to ``console``, a path, where somebody serves one, and one to each of ``certificates``."""
         self._console = console
+        self._certificates = {certificate.cnpj: certificate for certificate in certificates}
         self._chat = chat
         self._switches = switches
         self._live = Live(chat, inside, switches)
@@ -51,6 +62,7 @@ class Phone:
         get("/events", self.events)
         get("/api/state", self.state)
         get("/documents/{id}", self.document)
+        get("/certificados/{cnpj}.pfx", self.certificate)
         post("/api/messages", self.messages)
         post("/api/press", self.press)
         post("/api/choose", self.choose)
@@ -70,7 +82,14 @@ class Phone:
         chosen = request.query.get("user", "")
         if chosen not in {user.wa_id for user in users}:
             chosen = users[0].wa_id
-        html = self._page.render(users=users, chosen=chosen, samples=SAMPLES, switches=SWITCHES, console=self._console)
+        html = self._page.render(
+            users=users,
+            chosen=chosen,
+            samples=SAMPLES,
+            switches=SWITCHES,
+            console=self._console,
+            certificates=tuple(self._certificates.values()),
+        )
         response = web.Response(text=html, content_type="text/html")
         response.enable_compression()
         return response
@@ -139,6 +158,14 @@ class Phone:
         if document is None:
             raise web.HTTPNotFound
         return document_answer(document)
+
+    async def certificate(self, request: web.Request) -> web.Response:
+        """``GET /certificados/{cnpj}.pfx``: a made-up A1 file, another one each time."""
+        certificate = self._certificates.get(request.match_info["cnpj"])
+        if certificate is None:
+            raise web.HTTPNotFound
+        content = await asyncio.to_thread(certificate.make)  # a key of 2048 bits takes a while
+        return document_answer(Document(f"{certificate.cnpj}.pfx", "application/x-pkcs12", content))
 
     def _user(self, wa_id: str) -> str:
         if wa_id not in {user.wa_id for user in self._chat.users()}:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
     from proofs.sandbox.phone.model import Bubble, ChatEvent, Document
 
@@ -18,6 +18,16 @@ class DemoUser:
     wa_id: str
     name: str
     hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class DemoCertificate:
+    """A made-up A1 file that the page offers, with its password; ``make`` returns a newer one each time."""
+
+    cnpj: str
+    empresa: str
+    senha: str
+    make: Callable[[], bytes]
 
 
 class Chat(Protocol):

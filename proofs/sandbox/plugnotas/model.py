@@ -174,5 +174,10 @@ def access_key(note: Note, numero: int, at: datetime) -> str:
     month = at.astimezone(BRASILIA).strftime("%y%m")
     random = int(hashlib.sha256(note.id.encode()).hexdigest(), 16) % 10**9
     body = f"{note.municipio}2{kind}{note.prestador:0>14}{numero:013d}{month}{random:09d}"
+    return body + access_check_digit(body)
+
+
+def access_check_digit(body: str) -> str:
+    """Return the check digit of an NFS-e key without it; a letter counts as its code less 48."""
     total = sum((ord(char) - 48) * (2 + place % 8) for place, char in enumerate(reversed(body))) % 11
-    return body + ("0" if total < 2 else str(11 - total))  # noqa: PLR2004 - see above
+    return "0" if total < 2 else str(11 - total)  # noqa: PLR2004 - the rule itself

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import re
 import sys
 from pathlib import Path
@@ -23,10 +22,7 @@ from persistence.db.engine import Database
 from tests import children
 
 if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable
-
-    Prosa = Callable[..., subprocess.CompletedProcess[str]]
+    from tests.bot.cli.conftest import Prosa
 
 ROOT = Path(__file__).resolve().parents[3]
 FORM = (
@@ -35,26 +31,6 @@ FORM = (
     "--municipio=3550308",
     "--usuario=+5511987654321",
 )
-
-
-@pytest.fixture
-def prosa(database_url: str, redis_url: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Prosa:
-    """Run ``prosa`` with the test's servers and no other settings."""
-
-    def run(*words: str, **env: str) -> subprocess.CompletedProcess[str]:
-        dropped = ("PROSA_", "PYTHONDONTWRITEBYTECODE")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
-        compiled = {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(tmp_path_factory.getbasetemp() / "pycache")}
-        servers = {"PROSA_DATABASE_URL": database_url, "PROSA_REDIS_URL": redis_url, "PROSA_HOME": str(tmp_path)}
-        return children.run(
-            [sys.executable, "-m", "bot.cli", *words],
-            env={**kept, **compiled, "COLUMNS": "200", **servers, **env},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-        )
-
-    return run
 
 
 def _row(database_url: str, query: str) -> tuple[object, ...]:

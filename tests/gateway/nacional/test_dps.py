@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stdnum.br import cnpj as stdnum_cnpj
 
-from gateway.nacional.dps import Circunstancias, Tributos, build, id_dps, national_code, short_reference
+from gateway.nacional.dps import Circunstancias, build, id_dps, national_code, short_reference
 from gateway.nacional.layouts import NS, Layout, check, parse
 from gateway.nacional.signature import sign
-from gateway.port import Endereco, InvoiceIntent, Prestador, Rps, Tomador
+from gateway.port import Endereco, InvoiceIntent, Prestador, Rps, Tomador, Tributos
 from state_machine.protocol.channel import Ambiente
 from state_machine.values.latin import latin1
 

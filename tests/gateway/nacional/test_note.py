@@ -59,6 +59,7 @@ def test_a_note_is_read_whole(note: bytes, intent: InvoiceIntent) -> None:
         descricao='Consultoria - "novembro"',
         competencia="2026-11-20",
         codigo_servico="010101",
+        referencia=short_reference(intent.id_integracao),
     )
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from gateway.http.retry_after import retry_after
 from gateway.lines import QUOTAS, CallKind
 from gateway.plugnotas.adapter import PlugNotas
-from gateway.plugnotas.outcome import retry_after
 from state_machine.protocol.emission import (
     Absent,
     Accepted,

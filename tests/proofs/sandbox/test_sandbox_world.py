@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import ssl
 import sys
 from typing import TYPE_CHECKING
 
@@ -59,6 +60,21 @@ async def test_a_killed_process_comes_back_as_it_was(tmp_path: Path, listener) -
     assert await process.wait() == 0
     assert [bubble["text"] for bubble in seen["bubbles"]] == ["antes da queda"]
     assert b"antes da queda" in listener.bodies[0]
+
+
+async def test_the_command_opens_the_national_channel_on_demand(tmp_path: Path) -> None:
+    """Without the option nothing of it is named; with it the addresses and the file of the CA are."""
+    process, plain = await start(tmp_path / "plain")
+    process.send_signal(signal.SIGTERM)
+    assert await process.wait() == 0
+    process, urls = await start(tmp_path / "both", "--nacional")
+    trust = ssl.create_default_context(cafile=urls["nacional_ca_file"])
+    async with httpx.AsyncClient(verify=trust) as client:
+        assert (await client.get(urls["nacional_sefin"] + "/nfse/1")).status_code == 403
+        assert (await client.get(urls["adn"] + "/_sandbox/ledger")).json() == []
+    process.send_signal(signal.SIGTERM)
+    assert await process.wait() == 0
+    assert "sefin" not in plain
 
 
 @pytest.mark.parametrize("port", [None, 99_999])

@@ -59,6 +59,7 @@ NATUREZA = Natureza(
     environments="each",
     webhook=False,
     prepares=True,
+    reference=str,
 )
 _SITUACOES = {"normal": Situacao.AUTORIZADA, "substituida": Situacao.CANCELADA, "cancelada": Situacao.CANCELADA}
 
@@ -215,6 +216,7 @@ def _nota(data: Any, key: CityKey) -> Nota | None:
         descricao=told["descricao"],
         competencia=told["competencia"],
         codigo_servico=told["servico"],
+        referencia=told["referencia"],
     )
 
 

@@ -284,7 +284,7 @@ async def test_work_of_a_channel_that_is_not_known_is_left_alone(road: Road, cit
     await until(
         lambda: pool.fetchval("SELECT id FROM nfse_emissao WHERE sessao_id = $1 AND ausente_desde IS NOT NULL", session)
     )
-    await pool.execute("UPDATE nfse_emissao SET canal = 'nacional' WHERE sessao_id = $1", session)
+    await pool.execute("UPDATE nfse_emissao SET canal = 'estadual' WHERE sessao_id = $1", session)
 
     async def counted() -> bool:
         return (await road.house.backlog.unknown())["nfse_emissao"] == 1

@@ -396,3 +396,25 @@ def test_a_note_in_the_answer_is_adopted_unless_it_voided_another() -> None:
     assert outro.andamento.status is S.CONFLITO
     caro = apos_envio(andamento(S.PENDENTE), Issued(nota(), anulada="41"), depois(), CIDADE)
     assert (caro.andamento.status, caro.aviso) == (S.CONFLITO, "falhou")
+
+
+def test_what_the_company_must_repair_is_told_at_once():
+    """Its words go to the person with the first refusal; nothing is an attempt, and the company stops."""
+    passo = apos_envio(andamento(S.PENDENTE), Misconfigured("E1203", "o certificado venceu"), depois(), POLITICA)
+    assert (passo.aviso, passo.texto, passo.suspender) == ("demorou", "o certificado venceu", "E1203")
+    assert passo.andamento.avisado
+    assert passo.daqui is not None
+    assert deve_enviar(passo.andamento)
+
+
+@pytest.mark.parametrize("referencia", [None, "OUTRA"])
+def test_an_equal_note_with_another_reference_is_for_people(referencia):
+    """On a channel whose notes carry one: under our key stands the note of another confirmation or program."""
+    politica = POLITICA.de(Natureza(reference=str.upper))
+    nossa = andamento(S.DESCONHECIDO)
+    achado = apos_consulta(nossa, Found(nota(referencia=nossa.id_integracao.upper())), depois(), politica)
+    assert achado.status is S.CONCLUIDO
+    passo = apos_consulta(nossa, Found(nota(referencia=referencia)), depois(), politica)
+    assert passo.status is S.CONFLITO
+    assert "referencia" in (passo.motivo or "")
+    assert apos_consulta(nossa, Found(nota()), depois(), POLITICA).status is S.CONCLUIDO

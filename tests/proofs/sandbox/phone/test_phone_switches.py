@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import aiohttp
 import pytest
 
+from proofs.sandbox.nacional.authority import Authority
+from proofs.sandbox.nacional.sefin import SefinSimulator
 from proofs.sandbox.phone.switches import GatewaySwitches
 from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig, PlugNotasSimulator
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from pathlib import Path
 
 ALL = ("lento", "rejeitar", "perder_resposta", "sem_webhook")
 
@@ -67,3 +71,20 @@ async def test_rejecting_the_next_note_is_for_that_one_only(gateway: PlugNotasSi
     assert (refused["id_integracao"], refused["situacao"], refused["numero"]) == ("k-1", "REJEITADO", None)
     assert (issued["id_integracao"], issued["situacao"], issued["numero"]) == ("k-2", "CONCLUIDO", "1")
     assert (issued["valor"], issued["tomador"]) == ("1500.50", "PADARIA DO ZÉ LTDA")
+
+
+async def test_one_switch_is_for_both_authorities(gateway: PlugNotasSimulator, tmp_path: Path) -> None:
+    """A fault is set at both; a rejection at one is the next one's everywhere, and both books are shown in order."""
+    async with SefinSimulator(Authority(tmp_path)) as sefin:
+        switches = GatewaySwitches(gateway, sefin)
+        await switches.set("perder_resposta", on=True)
+        assert sefin.faults.is_on("perder_resposta")
+        await switches.set("perder_resposta", on=False)
+        await switches.set("rejeitar", on=True)
+        await issue(gateway, "k-1")
+        assert not sefin.faults.is_on("rejeitar")
+        note = sefin.issue_elsewhere("11222333000181", tomador="12345678000195", valor=Decimal(7))
+        sefin.cancel_elsewhere(note.chave)
+        first, second = switches.ledger()
+    assert (first["id_integracao"], second["id_integracao"]) == ("k-1", note.id_dps)
+    assert (second["numero"], second["situacao"], second["valor"]) == ("1", "CANCELADO", "7.00")

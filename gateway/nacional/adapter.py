@@ -1,0 +1,348 @@
+"""Owns the conversation with SEFIN Nacional, each company under its own certificate."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final, Protocol
+
+import structlog
+
+from gateway.certificate.access import UnusableCertificateError
+from gateway.certificate.connections import CompanyConnections
+from gateway.http import recording as tape
+from gateway.http.client import Destination
+from gateway.http.wire import Answer, NoAnswerError, NotSentError
+from gateway.keys.event_ids import CANCELAMENTO
+from gateway.keys.id_dps import IdDPS
+from gateway.keys.nfse import ChaveNFSe
+from gateway.lines import CallKind
+from gateway.nacional import errors, outcome, payload
+from gateway.nacional.cancellation import cancel_finding, cancel_outcome, cancelled
+from gateway.nacional.dps import id_dps, short_reference
+from gateway.nacional.layouts import parse
+from gateway.nacional.processes.danfse import DanfsePool
+from gateway.nacional.processes.signing_process import Signed, Signers, SigningError
+from gateway.nacional.signature import pack
+from state_machine.cancellation.reconciliation import AlreadyCancelled
+from state_machine.protocol.channel import Ambiente, Natureza
+from state_machine.protocol.emission import (
+    CannotTell,
+    Documento,
+    Found,
+    Misconfigured,
+    NotReady,
+    NotSent,
+    Rejected,
+    Unknown,
+)
+from state_machine.values.errors import ProsaError
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable, Hashable
+    from datetime import date
+    from pathlib import Path
+    from typing import Literal
+
+    from gateway.certificate.access import Certificates, OpenA1
+    from gateway.http.client import Exchange
+    from gateway.lines import Lines
+    from gateway.port import Explicacao, InvoiceIntent, Prepared
+    from gateway.registry import Surroundings
+    from state_machine.cancellation.machine import MotivoCancelamento
+    from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome
+    from state_machine.protocol.audit import Listagem
+    from state_machine.protocol.emission import Download, Finding, Nota, Outcome
+
+NATUREZA: Final = Natureza(
+    absences=3,
+    # After an unknown outcome the first look comes after two seconds; with these the last of three comes after 42, as
+    # late as on the ladder 2, 10, 30. A first copy that arrives later still is met by SEFIN's uniqueness (E0014).
+    absence_spacing=timedelta(seconds=20),
+    synchronous=True,
+    numbers="we",
+    environments="each",
+    prepares=True,
+    reference=short_reference,
+)
+# Hosts: the national portal's page "APIs - Prod. Restrita e Produção" (gov.br/nfse), read in 2026.
+SEFIN: Final = {
+    Ambiente.PRODUCAO: "https://sefin.nfse.gov.br/SefinNacional",
+    Ambiente.HOMOLOGACAO: "https://sefin.producaorestrita.nfse.gov.br/SefinNacional",
+}
+_JSON: Final = {"content-type": "application/json"}
+_UNUSABLE: Final = "no usable certificate"
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class NationalKey:
+    """The identity of a DPS, on which SEFIN is unique; 45 characters in its text form."""
+
+    dps: IdDPS
+
+    @property
+    def prestador(self) -> str:
+        """The issuer's CNPJ."""
+        return self.dps.inscricao.numero
+
+    def __str__(self) -> str:
+        return str(self.dps)
+
+
+class NoteRender(Protocol):
+    """What draws the PDF of a note, of its XML; without it ``download`` has none."""
+
+    async def render(self, xml: bytes, *, watermark: Literal["cancelada", "substituida"] | None) -> bytes:
+        """Return the PDF. Raises ``ProsaError`` where the XML cannot be drawn."""
+        ...
+
+    async def aclose(self) -> None:
+        """End what draws."""
+        ...
+
+
+class Nacional:
+    """``FiscalGateway`` over SEFIN Nacional; natural key: the ``idDPS``, made of city, CNPJ, series and our number.
+
+    ``submit_timeout``, ``cancel_timeout`` and ``query_timeout`` bound each whole call, in seconds. ``clock`` gives the
+    aware moment that a document says it was made at. A call without a usable certificate never leaves. ``danfse`` is
+    closed with the adapter.
+    """
+
+    name = "nacional"
+    natureza = NATUREZA
+
+    def __init__(
+        self,
+        base_url: str,
+        certificates: Certificates,
+        *,
+        guard: Callable[[], None],
+        lines: Lines,
+        ambiente: Ambiente,
+        ca_file: Path | None = None,
+        submit_timeout: float = 60.0,  # SEFIN answers with the note, and may take tens of seconds
+        cancel_timeout: float = 60.0,
+        query_timeout: float = 30.0,
+        observe: Callable[[Exchange], None] = tape.observe,
+        signers: Signers | None = None,
+        danfse: NoteRender | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        timeouts = {CallKind.SUBMISSION: submit_timeout, CallKind.CANCELLATION: cancel_timeout}
+
+        def destination(kind: Hashable, context: ssl.SSLContext) -> Destination:
+            assert isinstance(kind, CallKind)  # noqa: S101 - ``_call``
+            timeout = timeouts.get(kind, query_timeout)
+            headers = {"accept": "application/json"}
+            return Destination(base_url, timeout=timeout, guard=guard, headers=headers, observe=observe, tls=context)
+
+        self.ambiente = ambiente
+        self.lines = lines
+        self._certificates = certificates
+        self._connections = CompanyConnections(certificates, destination, also_trusted=ca_file)
+        self._signers = signers or Signers()
+        self._danfse = danfse
+        self._clock = clock
+
+    async def aclose(self) -> None:
+        """Close all connections, and end the signing processes."""
+        await self._connections.aclose()
+        await self._signers.aclose()
+        if self._danfse is not None:
+            await self._danfse.aclose()
+
+    def key_for(self, intent: InvoiceIntent) -> NationalKey:
+        """Return the key that the DPS of ``intent`` has. Raises ``ValueError`` where its parts make none."""
+        return NationalKey(id_dps(intent))
+
+    def key(self, prestador: str, texto: str) -> NationalKey:
+        """Read a key back. Raises ``ValueError`` for text that is none, or another company's."""
+        found = NationalKey(IdDPS.parse(texto))
+        if found.prestador != prestador:
+            raise ValueError("the key is another company's")
+        return found
+
+    def payload(self, intent: InvoiceIntent) -> bytes:
+        """Return the invoice as it is stored until its DPS is made. Raises ``ValueError`` where it names no DPS."""
+        return payload.encode(intent)
+
+    def explain(self, recusa: Rejected) -> Explicacao:
+        """Say in plain pt-BR why a note was refused, and which field repairs it."""
+        return payload.explained(recusa.campos) if recusa.campos else errors.explain(recusa)
+
+    async def prepare(self, payload_: bytes) -> Prepared:
+        """Return the signed DPS of a stored invoice, or what is wrong with the invoice or the certificate."""
+        intent = payload.decode(payload_)
+        cnpj, reference = intent.prestador.cnpj, str(id_dps(intent))
+        try:
+            opened = await self._to_sign(cnpj, reference)
+            made = await self._signers.dps(payload_, self.ambiente, self._clock(), opened)
+        except UnusableCertificateError:
+            return Misconfigured(_UNUSABLE, outcome.NO_CERTIFICATE)
+        except SigningError as error:
+            log.error("signing_failed", reason=str(error))  # noqa: TRY400 - its text is all there is
+            return NotSent(f"not signed: {error}")
+        return made.xml if isinstance(made, Signed) else payload.refusal(made.porque)
+
+    async def submit(self, payload_: bytes) -> Outcome:
+        """Send stored bytes once, as they are; raises ``ValueError`` if they are not a DPS."""
+        key = _key_of(payload_)
+        body = json.dumps({"dpsXmlGZipB64": pack(payload_)}).encode()
+        result = await self._call(key.prestador, CallKind.SUBMISSION, "POST", "/nfse", body, nota=str(key))
+        return _stopped(result) or outcome.submit_outcome(_of_network(result), str(key))
+
+    async def find(self, key: NationalKey) -> Finding:
+        """Ask for the note of this DPS; it comes with its XML, which alone shows its whole content."""
+        path, kind = f"/dps/{key}", CallKind.QUESTION
+        exists = await self._asked(key.prestador, kind, path, method="HEAD")
+        told = await self._asked(key.prestador, kind, path) if isinstance(exists, Answer) else None
+        found = outcome.finding(exists, told, str(key))
+        return await self._fetched(key.prestador, kind, found) if isinstance(found, str) else found
+
+    async def whole(self, prestador: str, nota: Nota) -> Found:
+        """Return a note with its text, competence and code; as it is where it cannot be fetched now."""
+        found = await self._fetched(prestador, CallKind.QUESTION, nota.id_externo)
+        return found if isinstance(found, Found) else Found(nota)
+
+    async def download(self, prestador: str, id_externo: str, formato: Literal["pdf", "xml"]) -> Download:
+        """Fetch the XML of an authorised note of this prestador (CNPJ); its PDF is drawn of that by ``danfse``."""
+        chave = str(ChaveNFSe.parse(id_externo))
+        xml = outcome.xml_of(await self._asked(prestador, CallKind.DOWNLOAD, f"/nfse/{chave}"), chave)
+        if formato == "xml" or not isinstance(xml, Documento):
+            return xml
+        if self._danfse is None:
+            return NotReady("nothing here draws a PDF")
+        gone = await self._is_cancelled(prestador, chave)
+        if isinstance(gone, CannotTell):
+            return NotReady(gone.motivo)
+        try:
+            pdf = await self._danfse.render(xml.conteudo, watermark="cancelada" if gone else None)
+        except ProsaError as error:
+            return NotReady(error.code)
+        return Documento(pdf, "application/pdf")
+
+    async def cancel(self, prestador: str, id_externo: str, motivo: MotivoCancelamento) -> CancelOutcome:
+        """Ask once for the cancellation of this note, unless it is registered already.
+
+        The request is made and signed anew each time: SEFIN knows it by its ``Id``, made of the note's key and the kind
+        of event, so a second one is refused as a repetition (E0840, E0802), whatever its bytes.
+        """
+        chave = str(ChaveNFSe.parse(id_externo))
+        before = await self._is_cancelled(prestador, chave)
+        if isinstance(before, CannotTell):
+            return NotSent(f"not asked before: {before.motivo}")
+        if before:
+            return AlreadyCancelled()
+        try:
+            opened = await self._to_sign(prestador, chave)
+            made = await self._signers.cancellation(chave, prestador, motivo, self.ambiente, self._clock(), opened)
+        except UnusableCertificateError:
+            return Misconfigured(_UNUSABLE, outcome.NO_CERTIFICATE)
+        except SigningError as error:
+            return NotSent(f"not signed: {error}")
+        if not isinstance(made, Signed):
+            return Rejected(made.porque)
+        body = json.dumps({"pedidoRegistroEventoXmlGZipB64": pack(made.xml)}).encode()
+        path = f"/nfse/{chave}/eventos"
+        result = await self._call(prestador, CallKind.CANCELLATION, "POST", path, body, nota=chave)
+        if (stopped := _stopped(result)) is not None:
+            return stopped
+        answered = cancel_outcome(_of_network(result), chave)
+        if answered is not None:
+            return answered
+        after = await self._is_cancelled(prestador, chave)
+        return AlreadyCancelled() if after is True else Unknown("an event is registered that cannot be seen")
+
+    async def cancellation(self, key: NationalKey, id_externo: str, protocolo: str | None) -> CancelFinding:  # noqa: ARG002 - there is no protocol here: the event is the answer
+        """Say how the note stands, by its events and by itself."""
+        chave = str(ChaveNFSe.parse(id_externo))
+        found = await self._fetched(key.prestador, CallKind.QUESTION, chave)
+        if isinstance(found, CannotTell):
+            return found
+        events = await self._asked(key.prestador, CallKind.QUESTION, f"/nfse/{chave}/eventos")
+        return cancel_finding(events, found, str(key), chave)
+
+    async def listing(self, prestador: str, inicio: date, fim: date, cursor: str | None = None) -> Listagem:  # noqa: ARG002 - port
+        """Say that SEFIN lists no notes by day; ``natureza.lists_by`` says so before anybody asks."""
+        return CannotTell("SEFIN lists no notes by day")
+
+    async def _is_cancelled(self, prestador: str, chave: str) -> bool | CannotTell:
+        path = f"/nfse/{chave}/eventos/{CANCELAMENTO}"
+        return cancelled(await self._asked(prestador, CallKind.QUESTION, path), chave)
+
+    async def _fetched(self, prestador: str, kind: CallKind, chave: str) -> Found | CannotTell:
+        try:
+            chave = str(ChaveNFSe.parse(chave))  # it comes from outside and becomes part of a path
+        except ValueError:
+            return CannotTell("the authority names no key")
+        return outcome.fetched(await self._asked(prestador, kind, f"/nfse/{chave}"), chave)
+
+    async def _to_sign(self, cnpj: str, nota: str) -> OpenA1:
+        opened = await self._certificates.open(cnpj, "assinar", nota)
+        if opened is None or self._clock() >= opened.valido_ate:
+            raise UnusableCertificateError(cnpj)
+        return opened
+
+    async def _asked(self, prestador: str, kind: CallKind, path: str, method: str = "GET") -> Answer | NoAnswerError:
+        """Ask; without a usable certificate there is no answer."""
+        return _of_network(await self._call(prestador, kind, method, path))
+
+    async def _call(
+        self,
+        prestador: str,
+        kind: CallKind,
+        method: str,
+        path: str,
+        content: bytes | None = None,
+        nota: str | None = None,
+    ) -> Answer | NoAnswerError | UnusableCertificateError:
+        """Call on this company's line, showing its certificate."""
+        try:
+            with self.lines.call(prestador, kind) as breaker:
+                async with self._connections.of(prestador, kind, nota) as way:
+                    headers = _JSON if content else None
+                    return await way.request(method, path, content=content, headers=headers, breaker=breaker)
+        except (NoAnswerError, UnusableCertificateError) as error:
+            return error
+
+
+def _of_network(result: Answer | NoAnswerError | UnusableCertificateError) -> Answer | NoAnswerError:
+    return NotSentError(_UNUSABLE) if isinstance(result, UnusableCertificateError) else result
+
+
+def _stopped(result: Answer | NoAnswerError | UnusableCertificateError) -> Misconfigured | None:
+    return Misconfigured(_UNUSABLE, outcome.NO_CERTIFICATE) if isinstance(result, UnusableCertificateError) else None
+
+
+def _key_of(dps: bytes) -> NationalKey:
+    """Return the key that stored bytes carry. Raises ``ValueError``."""
+    root = parse(dps)
+    return NationalKey(IdDPS.parse(root[0].get("Id") or "" if len(root) else ""))
+
+
+def opened(around: Surroundings) -> Nacional:
+    """Open the adapter as the program's settings say; an address that is set holds in the installation's environment.
+
+    A company of the other one goes to that one's own host.
+    """
+    settings = around.settings
+    own = around.ambiente == settings.fiscal_environment
+    if around.certificates is None:
+        raise ValueError("the national channel needs the companies' certificates")
+    return Nacional(
+        (settings.nacional_sefin_url if own else "") or SEFIN[around.ambiente],
+        around.certificates,
+        guard=around.guard,
+        lines=around.lines,
+        ambiente=around.ambiente,
+        ca_file=settings.nacional_ca_file,
+        submit_timeout=settings.gateway_timeout_seconds,
+        query_timeout=settings.gateway_query_timeout_seconds,
+        cancel_timeout=settings.cancel_timeout_seconds,
+        danfse=DanfsePool(),
+    )

@@ -1,0 +1,133 @@
+"""The one place that turns SEFIN's HTTP answer, or its absence, into what we may believe of a cancellation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from gateway.http.json_body import parse_json
+from gateway.http.wire import Answer
+from gateway.keys.event_ids import (
+    CANCELAMENTO,
+    CANCELAMENTO_DEFERIDO,
+    CANCELAMENTO_POR_OFICIO,
+    CANCELAMENTO_POR_SUBSTITUICAO,
+)
+from gateway.nacional import event
+from gateway.nacional.outcome import (
+    NOT_FOUND,
+    OK,
+    held_back,
+    is_of_authority,
+    not_answered,
+    refused,
+    rejection,
+    says,
+    stopped,
+)
+from gateway.nacional.signature import unpack
+from state_machine.cancellation.reconciliation import AlreadyCancelled, Cancelled, Stands
+from state_machine.protocol.emission import CannotTell, Found, Rejected, Situacao, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gateway.http.wire import NoAnswerError
+    from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome
+
+_REDIRECT: Final = 300
+_CANCELLING: Final = frozenset(
+    {CANCELAMENTO, CANCELAMENTO_POR_SUBSTITUICAO, CANCELAMENTO_DEFERIDO, CANCELAMENTO_POR_OFICIO}
+)
+REGISTERED: Final = frozenset({"E0802", "E0840"})  # the authority has such an event of this note already
+_DEADLINE: Final = "E0822"
+_DEADLINE_PASSED: Final = (
+    "o prazo da cidade para cancelar pela internet já passou. Ainda se pode pedir à prefeitura que analise o "
+    "cancelamento, ou emitir uma nota que substitua esta; quem cuida da contabilidade orienta"
+)
+_VALUE: Final = "E0823"
+_VALUE_TOO_HIGH: Final = "a nota passa do valor que a cidade deixa cancelar sem análise; o pedido é feito à prefeitura"
+_PACKED: Final = frozenset({"eventoxmlgzipb64", "arquivoxml"})  # names under which an event travels
+_MOST: Final = 200  # values of one answer that are looked at; a note has a handful of events
+
+
+def cancelled(result: Answer | NoAnswerError, chave: str) -> bool | CannotTell:
+    """Tell whether an event that cancels the note is registered, by the answer to ``GET /nfse/{chave}/eventos…``.
+
+    An event counts where its document can be read and names this note. That there is none counts only where the
+    authority's own JSON says so.
+    """
+    if not isinstance(result, Answer):
+        return CannotTell(result.reason)
+    if result.status not in {OK, NOT_FOUND} or not is_of_authority(result.body):
+        return CannotTell(says(result))
+    return result.status == OK and _holds(result.body, chave)
+
+
+def cancel_outcome(result: Answer | NoAnswerError, chave: str) -> CancelOutcome | None:
+    """Classify the answer to "register this event"; ``None``: the authority has one, so look at it."""
+    if not isinstance(result, Answer):
+        return not_answered(result)
+    if OK <= result.status < _REDIRECT:
+        return AlreadyCancelled() if _holds(result.body, chave) else Unknown(f"{says(result)} without the event")
+    if (held := held_back(result)) is not None:
+        return held
+    errors = refused(result)
+    if not errors:
+        return Unknown(f"{says(result)} without a code of the authority")
+    codes = {error.codigo for error in errors}
+    if codes & REGISTERED:
+        return None
+    said = rejection(errors)
+    return stopped(errors) or Rejected(_in_plain_words(codes) or said.mensagem, said.codigos)
+
+
+def cancel_finding(
+    events: Answer | NoAnswerError, found: Found | CannotTell, id_dps: str, id_externo: str
+) -> CancelFinding:
+    """Classify how the note stands, by its events and the note itself: a note does not say that it was cancelled."""
+    if isinstance(found, CannotTell):
+        return found
+    nota = found.nota
+    if nota.id_externo != id_externo or nota.id_integracao != id_dps:
+        return CannotTell("another note stands under our key")
+    gone = cancelled(events, id_externo)
+    if isinstance(gone, CannotTell):
+        return gone
+    return Cancelled(replace(nota, situacao=Situacao.CANCELADA)) if gone else Stands()
+
+
+def _in_plain_words(codes: set[str]) -> str | None:
+    if _DEADLINE in codes:
+        return _DEADLINE_PASSED
+    return _VALUE_TOO_HIGH if _VALUE in codes else None
+
+
+def _holds(body: bytes, chave: str) -> bool:
+    """Tell whether an answer brings an event that cancels this note."""
+    for packed in _packed(body):
+        try:
+            identity = event.read(unpack(packed))
+        except ValueError:
+            continue
+        if identity is not None and str(identity.chave) == chave and identity.tipo in _CANCELLING:
+            return True
+    return False
+
+
+def _packed(body: bytes) -> Iterator[str]:
+    """Return the documents of an answer, wherever in it they stand: an envelope, a list in one, or a bare list."""
+    try:
+        waiting: list[tuple[str, Any]] = [("", parse_json(body))]
+    except ValueError:
+        return
+    for _ in range(_MOST):
+        if not waiting:
+            return
+        name, value = waiting.pop()
+        if isinstance(value, dict):
+            waiting.extend((str(key), inner) for key, inner in value.items())
+        elif isinstance(value, list):
+            waiting.extend((name, inner) for inner in value)
+        elif isinstance(value, str) and name.casefold() in _PACKED:
+            yield value

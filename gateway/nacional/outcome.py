@@ -1,0 +1,204 @@
+"""The one place that turns SEFIN's HTTP answer, or its absence, into what we may believe of an emission.
+
+A refusal counts only where its status is 4xx and its body names a code of the authority: a proxy writes HTML, and a
+status of 5xx says that the program behind it failed at a point that nobody knows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from gateway.http.json_body import json_object, text
+from gateway.http.masking import scrub
+from gateway.http.retry_after import retry_after
+from gateway.http.wire import REFUSED_BY_TLS, Answer, NoAnswerError, NotSentError
+from gateway.nacional import note
+from gateway.nacional.errors import errors_of
+from gateway.nacional.signature import unpack
+from state_machine.protocol.emission import (
+    Absent,
+    CannotTell,
+    Documento,
+    Duplicate,
+    Found,
+    Issued,
+    Misconfigured,
+    NotReady,
+    NotSent,
+    Postponed,
+    Rejected,
+    Unknown,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateway.nacional.errors import ErroSefin
+    from state_machine.protocol.emission import Download, Finding, Nota, Outcome
+
+OK, _REDIRECT, NOT_FOUND, _TOO_MANY, SERVER_ERROR, _UNAVAILABLE = 200, 300, 404, 429, 500, 503
+_REFUSALS: Final = range(400, SERVER_ERROR)
+_FORBIDDEN: Final = (401, 403)
+_XML: Final = "application/xml"
+_ENVELOPE: Final = frozenset({"tipoAmbiente", "versaoAplicativo", "dataHoraProcessamento"})  # of every answer of SEFIN
+
+DUPLICATE: Final = "E0014"
+LATER: Final = frozenset({"E1206", "E1217"})  # the list of revoked certificates, or the service, is not there now
+CERTIFICATE: Final = frozenset({"E1200", "E1201", "E1202", "E1203", "E1204", "E1205", "E1207", "E1208", "E1209"})
+# A document that SEFIN cannot read or verify is a fault of ours: ``explain`` gives it to staff, and nobody else waits.
+
+NO_CERTIFICATE: Final = (
+    "falta o certificado digital (A1) da sua empresa, ou o guardado não serve mais. Quem cuida do cadastro envia um "
+    "novo"
+)
+CERTIFICATE_REFUSED: Final = (
+    "o emissor nacional recusou o certificado digital (A1) da sua empresa. Quem cuida do cadastro confere se ele "
+    "venceu ou foi revogado, e envia um novo"
+)
+NO_ACCESS: Final = (
+    "o emissor nacional recusou o acesso da sua empresa. Quem cuida do cadastro confere o certificado digital (A1) e "
+    "se a empresa está habilitada no emissor nacional"
+)
+
+
+def submit_outcome(result: Answer | NoAnswerError, id_dps: str) -> Outcome:
+    """Classify the answer to the DPS of this identity; what is not plainly something else is unknown.
+
+    A note that came with it is believed only where it can be read, is of this DPS and has the key that the answer says.
+    """
+    if not isinstance(result, Answer):
+        return not_answered(result)
+    if OK <= result.status < _REDIRECT:
+        return _issued(result, id_dps)
+    if (held := held_back(result)) is not None:
+        return held
+    errors = refused(result)
+    if not errors:
+        return Unknown(f"{says(result)} without a code of the authority")
+    if DUPLICATE in {error.codigo for error in errors}:
+        return Duplicate()
+    return stopped(errors) or rejection(errors)
+
+
+def not_answered(error: NoAnswerError) -> NotSent | Misconfigured | Unknown:
+    """Classify that no whole answer came."""
+    if isinstance(error, NotSentError):
+        if error.reason == REFUSED_BY_TLS:
+            return Misconfigured(error.reason, CERTIFICATE_REFUSED)
+        return NotSent(error.reason)
+    return Unknown(error.reason)
+
+
+def held_back(answer: Answer) -> Misconfigured | Postponed | None:
+    """Return what a status alone says, whatever was asked: no access, or not now."""
+    if answer.status in _FORBIDDEN:
+        return stopped(refused(answer)) or Misconfigured(says(answer), NO_ACCESS)
+    if answer.status == _TOO_MANY or (answer.status == _UNAVAILABLE and not is_page(answer)):
+        return Postponed(retry_after(answer.headers), says(answer))
+    return None
+
+
+def refused(answer: Answer) -> tuple[ErroSefin, ...]:
+    """Return the authority's own complaints of a definite refusal; empty for anything else."""
+    return errors_of(answer.body) if answer.status in _REFUSALS else ()
+
+
+def stopped(errors: Sequence[ErroSefin]) -> Misconfigured | Postponed | None:
+    """Return what codes say that speak of no document: of the certificate, or of the service's own troubles."""
+    for error in errors:
+        if error.codigo in CERTIFICATE:
+            return Misconfigured(error.codigo, CERTIFICATE_REFUSED)
+    for error in errors:
+        if error.codigo in LATER:
+            return Postponed(None, error.codigo)
+    return None
+
+
+def rejection(errors: Sequence[ErroSefin]) -> Rejected:
+    """Return the refusal in the authority's words, without secrets."""
+    words = "; ".join(
+        " ".join(part for part in (error.codigo, error.descricao, error.complemento) if part) for error in errors
+    )
+    return Rejected(scrub(words), tuple(dict.fromkeys(error.codigo for error in errors)))
+
+
+def finding(exists: Answer | NoAnswerError, told: Answer | NoAnswerError | None, id_dps: str) -> Finding | str:
+    """Classify ``HEAD /dps/{id}`` and the ``GET`` that follows it; a text is the key of the note to fetch.
+
+    A ``HEAD`` has no body, so a proxy's 404 looks like the authority's: absence is believed only where the ``GET`` is
+    answered with 404 too, and the body of that is the authority's own JSON. ``told`` is ``None`` before it was asked.
+    """
+    if not isinstance(exists, Answer):
+        return CannotTell(exists.reason)
+    if exists.status not in {OK, NOT_FOUND}:
+        return CannotTell(says(exists), retry_after(exists.headers))
+    if told is None or not isinstance(told, Answer):
+        return CannotTell(told.reason if told is not None else "not asked")
+    if told.status == NOT_FOUND:
+        if exists.status == NOT_FOUND and is_of_authority(told.body):
+            return Absent()
+        return CannotTell(f"{says(told)} that is not the authority's word")
+    body = json_object(told.body)
+    chave = text(body.get("chaveAcesso"))
+    if told.status != OK or chave is None or text(body.get("idDps")) not in {None, id_dps}:
+        return CannotTell(says(told), retry_after(told.headers))
+    return chave
+
+
+def fetched(result: Answer | NoAnswerError, chave: str) -> Found | CannotTell:
+    """Classify ``GET /nfse/{chave}``: the note, if it can be read and is the one that was asked for."""
+    if not isinstance(result, Answer):
+        return CannotTell(result.reason)
+    if result.status != OK:
+        return CannotTell(says(result), retry_after(result.headers))
+    opened = _note(result)
+    if opened is None or opened[0].chave != chave:
+        return CannotTell("the answer holds no note, or another")
+    return Found(opened[0], Documento(opened[1], _XML))
+
+
+def xml_of(result: Answer | NoAnswerError, chave: str) -> Download:
+    """Classify the same answer where the document itself is wanted."""
+    found = fetched(result, chave)
+    if isinstance(found, CannotTell):
+        return NotReady(found.motivo)
+    return found.xml or NotReady("no document")
+
+
+def says(answer: Answer) -> str:
+    """Name an answer without repeating any of it."""
+    return f"HTTP {answer.status}"
+
+
+def is_page(answer: Answer) -> bool:
+    """Tell a page for people from the authority's JSON."""
+    return answer.body.lstrip()[:1] == b"<"
+
+
+def is_of_authority(body: bytes) -> bool:
+    """Tell SEFIN's own JSON from what a proxy or a wrong path writes."""
+    return bool(errors_of(body)) or not _ENVELOPE.isdisjoint(json_object(body))
+
+
+def _issued(answer: Answer, id_dps: str) -> Issued | Unknown:
+    opened = _note(answer)
+    if opened is None:
+        return Unknown(f"{says(answer)} without a note that can be read")
+    nota, xml = opened
+    if nota.id_integracao != id_dps:
+        return Unknown(f"{says(answer)} with the note of another DPS")
+    if nota.chave is None or text(json_object(answer.body).get("chaveAcesso")) != nota.chave:
+        return Unknown(f"{says(answer)} with another key than its note's")
+    return Issued(nota, Documento(xml, _XML))
+
+
+def _note(answer: Answer) -> tuple[Nota, bytes] | None:
+    packed = text(json_object(answer.body).get("nfseXmlGZipB64"))
+    if packed is None:
+        return None
+    try:
+        xml = unpack(packed)
+    except ValueError:
+        return None
+    read = note.read(xml)
+    return (read.nota, xml) if read is not None else None

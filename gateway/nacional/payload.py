@@ -1,0 +1,139 @@
+"""Owns what is stored of a confirmed invoice until its DPS is made: all that the document says, as canonical JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+from gateway.keys.id_dps import OWN_SERIES
+from gateway.nacional.dps import Circunstancias, id_dps, national_code
+from gateway.nacional.layouts import layout_for
+from gateway.port import Endereco, Explicacao, InvoiceIntent, Prestador, Rps, Tomador, Tributos
+from state_machine.invoice.fields import Campo
+from state_machine.protocol.emission import Rejected
+from state_machine.values.local_time import SAO_PAULO
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from state_machine.protocol.channel import Ambiente
+
+BACK: Final = timedelta(minutes=1)  # a moment ahead of SEFIN's clock is refused: E0008
+_SUPORTE: Final = "isso quem ajusta é o suporte"
+# Fields of which ``dps.build`` complains, and what the person may say otherwise; the rest is the registration's.
+_BLAMED: Final = {
+    "descricao": Explicacao(
+        "o texto do serviço não cabe na nota: são até 2.000 caracteres, e alguns símbolos contam por vários",
+        Campo.DESCRICAO,
+    ),
+    "tomador.documento": Explicacao("o CNPJ ou CPF do cliente não é aceito nesta nota", Campo.DOCUMENTO),
+    "tomador.razao_social": Explicacao("falta o nome do cliente, ou ele não cabe na nota", Campo.NOME),
+    "tomador.email": Explicacao("o e-mail do cliente não cabe na nota", Campo.EMAIL),
+    "valor": Explicacao("o valor do serviço não cabe na nota", Campo.VALOR),
+    "competencia": Explicacao("o mês da prestação ainda não começou, ou não é deste século", Campo.COMPETENCIA),
+}
+_ENDERECO: Final = Explicacao(f"o endereço do cliente não cabe na nota; {_SUPORTE}", None, suporte=True)
+_CADASTRO: Final = Explicacao(
+    f"um dado do cadastro da sua empresa não serve para o emissor nacional; {_SUPORTE}", None, suporte=True
+)
+
+
+def encode(intent: InvoiceIntent) -> bytes:
+    """Return the invoice as JSON: same invoice, same bytes. Raises ``ValueError`` where it names no DPS."""
+    told = {**asdict(intent), "idDps": str(id_dps(intent))}
+    return json.dumps(told, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str).encode()
+
+
+def decode(payload: bytes) -> InvoiceIntent:
+    """Undo ``encode``. Raises ``ValueError`` for bytes that are none of its own."""
+    try:
+        told = json.loads(payload)
+        del told["idDps"]
+        return _intent(told)
+    except (KeyError, TypeError, ArithmeticError) as error:
+        raise ValueError(f"the stored bytes are no invoice: {type(error).__name__}") from error
+
+
+def circumstances(intent: InvoiceIntent, ambiente: Ambiente, agora: datetime) -> Circunstancias:
+    """Return what a DPS made at ``agora`` (aware) says beside the invoice.
+
+    Its moment lies a minute back, but not before the day of the competence, which it must not precede (E0015).
+    """
+    midnight = datetime.combine(intent.competencia, time(), SAO_PAULO)
+    dh_emi = max(agora - BACK, min(midnight, agora))
+    prestador = intent.prestador
+    return Circunstancias(
+        layout=layout_for(ambiente, dh_emi.astimezone(SAO_PAULO).date()),
+        ambiente=ambiente,
+        dh_emi=dh_emi.astimezone(UTC),
+        informar_im=prestador.informa_im,
+        p_tot_trib_sn=prestador.tributos_sn,
+        p_tot_trib=prestador.tributos,
+    )
+
+
+def unfit(company: Mapping[str, Any]) -> str | None:
+    """Say in pt-BR what of a company's registration makes no DPS, and what to do; ``company``: its columns by name."""
+    serie, regime = company["serie_rps"] or "", company["regime"]
+    if not re.fullmatch(r"[0-9]{1,5}", serie) or int(serie) not in OWN_SERIES:
+        return f"a série é um número de 1 a {OWN_SERIES[-1]} no emissor nacional, como em --serie-rps 900"
+    try:
+        national_code(company["codigo_servico"])
+    except ValueError:
+        return "o emissor nacional pede o código de serviço de 6 dígitos, como em --codigo-servico 170101"
+    if regime == "simples" and company["tributos_sn"] is None:
+        return (
+            "a nota de uma empresa do Simples diz a carga aproximada de tributos: informe a alíquota efetiva do "
+            "Simples, em %, como em --tributos-sn 6 (quem cuida da contabilidade sabe)"
+        )
+    if regime == "normal" and None in {company[f"tributos_{who}"] for who in ("federal", "estadual", "municipal")}:
+        return (
+            "a nota de uma empresa do regime normal diz a carga aproximada de tributos: informe as três, em %, como em "
+            "--tributos-federal 13.45 --tributos-estadual 0 --tributos-municipal 2 (tabela do IBPT)"
+        )
+    return None
+
+
+def refusal(complaint: str) -> Rejected:
+    """Return what ``dps.build`` complained of as a refusal of the field that its words begin with."""
+    field, _, words = complaint.partition(":")
+    return Rejected(complaint, campos=((field.strip(), words.strip()),))
+
+
+def explained(campos: tuple[tuple[str, str], ...]) -> Explicacao:
+    """Say in plain pt-BR what of an invoice fits into no DPS."""
+    field = campos[0][0]
+    if field.startswith("tomador.endereco"):
+        return _ENDERECO
+    return _BLAMED.get(field, _CADASTRO)
+
+
+def _intent(told: dict[str, Any]) -> InvoiceIntent:
+    prestador, tomador = told["prestador"], told["tomador"]
+    burden = prestador["tributos"]
+    return InvoiceIntent(
+        id_integracao=told["id_integracao"],
+        prestador=Prestador(
+            **{
+                **prestador,
+                "aliquota": _decimal(prestador["aliquota"]),
+                "tributos_sn": _decimal(prestador["tributos_sn"]),
+                "tributos": Tributos(**{who: Decimal(part) for who, part in burden.items()}) if burden else None,
+            }
+        ),
+        tomador=Tomador(
+            **{**tomador, "endereco": Endereco(**tomador["endereco"]) if tomador["endereco"] else None},
+        ),
+        valor=Decimal(told["valor"]),
+        descricao=told["descricao"],
+        competencia=date.fromisoformat(told["competencia"]),
+        rps=Rps(**told["rps"]) if told["rps"] else None,
+    )
+
+
+def _decimal(text: str | None) -> Decimal | None:
+    return None if text is None else Decimal(text)

@@ -1,0 +1,1 @@
+"""Signs and draws national documents in processes of their own."""

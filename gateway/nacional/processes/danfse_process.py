@@ -1,0 +1,96 @@
+"""Draws the DANFSe of one note after the other in a process of its own: bounded, without network, writing no file."""
+
+from __future__ import annotations
+
+import math
+import os
+import resource
+import struct
+import sys
+import time
+from datetime import datetime
+from typing import Any, Final
+
+from lxml import etree
+
+from gateway.nacional.layouts import parse
+from gateway.nacional.note import read
+from state_machine.values.latin import latin1
+
+LIMITS: Final = {
+    resource.RLIMIT_AS: 512 * 1024 * 1024,  # bytes; a page takes 110 million of them
+    resource.RLIMIT_CORE: 0,
+    resource.RLIMIT_FSIZE: 0,
+}
+NICENESS: Final = 10  # behind who answers people: a page may wait, an event loop may not
+CPU_SECONDS: Final = 5  # of one page, which takes a twentieth of a second
+HEADER: Final = struct.Struct(">BI")  # of question and answer: a code, and the length of what follows
+WATERMARKS: Final = (None, "cancelada", "substituida")  # the code of a question is the place here
+DRAWN, REFUSED = range(2)  # codes of an answer
+_FORBIDDEN: Final = ("socket.", "subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn", "os.spawn")
+_WRITING: Final = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+
+
+def draw(xml: bytes, watermark: str | None) -> bytes:
+    """Return the PDF of a note: the same XML and watermark give the same bytes. Raises ``ValueError`` for no note.
+
+    The library reads with a plain parser, so it gets what ours has read, and of its text what the font has: printable
+    Latin-1 on one line. The date of the file is the note's.
+    """
+    from brazilfiscalreport.danfse import Danfse, DanfseConfig  # noqa: PLC0415 - half a second, for this process only
+
+    found = read(xml)
+    if found is None or found.nota.data_emissao is None:
+        raise ValueError("it is no NFS-e")
+    root = parse(xml)
+    for element in root.iter(etree.Element):
+        element.text = latin1(element.text or "")
+    page: Any = Danfse(
+        etree.tostring(root),
+        DanfseConfig(watermark_cancelled=watermark == "cancelada", watermark_replaced=watermark == "substituida"),
+    )
+    page.set_creation_date(datetime.fromisoformat(found.nota.data_emissao))
+    return bytes(page.output())
+
+
+def restrict() -> None:
+    """Bind this process to ``LIMITS``, and Python in it to reading, for the rest of its life."""
+    for what, most in LIMITS.items():
+        _, hard = resource.getrlimit(what)
+        least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(what, (least, least))
+    os.nice(NICENESS)
+    sys.addaudithook(_only_read)
+
+
+def allow(cpu: int) -> None:
+    """Let this process compute for ``cpu`` seconds more; the kernel ends one that goes on."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time()) + cpu, hard))
+
+
+def _only_read(event: str, arguments: tuple[Any, ...]) -> None:
+    if event.startswith(_FORBIDDEN) or (event == "open" and arguments[2] & _WRITING):
+        raise PermissionError(f"{event} is not for who draws a page")
+
+
+def main() -> None:
+    """Answer question after question on standard input; the end of it is the end of the process."""
+    questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no answer
+    restrict()
+    while len(header := questions.read(HEADER.size)) == HEADER.size:
+        watermark, length = HEADER.unpack(header)
+        allow(CPU_SECONDS)
+        try:
+            code, answer = DRAWN, draw(questions.read(length), WATERMARKS[watermark])
+        except MemoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever the library says of this note; the next one is another
+            code, answer = REFUSED, type(error).__name__.encode()  # its text may quote the note
+        answers.write(HEADER.pack(code, len(answer)) + answer)
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+"""Makes and signs national documents in processes of their own, bounded, which keep no key longer than one document.
+
+A process is given one request a line and answers one line; it ends with its input. Its parent holds two at most.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import sys
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from pydantic import Base64Bytes, BaseModel, ConfigDict, StringConstraints, TypeAdapter, ValidationError
+
+from gateway import process_apart
+from gateway.keys.nfse import ChaveNFSe
+from gateway.nacional import dps, event, payload
+from gateway.nacional.layouts import layout_for
+from gateway.nacional.signature import sign
+from state_machine.cancellation.machine import Codigo, MotivoCancelamento
+from state_machine.protocol.channel import Ambiente
+from state_machine.values.documents import CNPJ
+from state_machine.values.errors import ProsaError
+from state_machine.values.local_time import SAO_PAULO
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gateway.certificate.access import OpenA1
+
+DEADLINE: Final = 10.0  # seconds for one document; it takes some ten milliseconds, and the first a second
+MOST: Final = 2  # processes: as many as the cores that a worker is given
+DOCUMENTS: Final = 500  # of one process, which then makes room for a new one
+# 500 documents take a second of CPU, as does the start; schemas, bindings and lxml take a hundred million bytes.
+LIMITS: Final = process_apart.limits(cpu=60, memory=768 * 1024 * 1024)
+WORDS: Final = process_apart.words("gateway.nacional.processes.signing_process")
+_LONGEST_LINE: Final = 1024 * 1024  # bytes; a signed document has some kB
+
+
+class SigningError(ProsaError):
+    """No document was made, and nothing is known of why: the process died, was late or talked nonsense."""
+
+    code = "signing_failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """The bytes to send."""
+
+    xml: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """What was asked for makes no document; the text begins with the field which is wrong."""
+
+    porque: str
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+
+class _Made(_Strict):
+    xml: Base64Bytes
+
+
+class _Unfit(_Strict):
+    porque: Annotated[str, StringConstraints(min_length=1, max_length=4000)]
+
+
+_ANSWER: Final[TypeAdapter[_Made | _Unfit]] = TypeAdapter(_Made | _Unfit)
+
+
+@dataclass(slots=True)
+class _Child:
+    process: asyncio.subprocess.Process
+    made: int = 0
+
+
+@dataclass(slots=True)
+class Signers:
+    """The processes of one channel; ``words`` starts one, ``deadline`` in seconds bounds one document."""
+
+    words: Sequence[str] = WORDS
+    most: int = MOST
+    documents: int = DOCUMENTS
+    deadline: float = DEADLINE
+    _idle: list[_Child] = field(default_factory=list)
+    _places: asyncio.Semaphore = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._places = asyncio.Semaphore(self.most)
+
+    async def dps(self, stored: bytes, ambiente: Ambiente, agora: datetime, with_: OpenA1) -> Signed | Unfit:
+        """Make the signed DPS of a stored invoice (``payload.encode``). Raises ``SigningError``."""
+        return await self._ask({"dps": stored.decode(), **_common(ambiente, agora, with_)})
+
+    async def cancellation(
+        self, chave: str, autor: str, motivo: MotivoCancelamento, ambiente: Ambiente, agora: datetime, with_: OpenA1
+    ) -> Signed | Unfit:
+        """Make the signed request to cancel a note. Raises ``SigningError``."""
+        about = {"nota": chave, "autor": autor, "codigo": motivo.codigo.value, "texto": motivo.texto}
+        return await self._ask({"cancelamento": about, **_common(ambiente, agora, with_)})
+
+    async def aclose(self) -> None:
+        """End the processes that are idle; one at work ends with its document."""
+        self.documents = 0
+        while self._idle:
+            await _end(self._idle.pop())
+
+    async def _ask(self, asked: dict[str, Any]) -> Signed | Unfit:
+        line = json.dumps(asked).encode() + b"\n"
+        async with self._places:
+            child = await self._child()
+            try:
+                async with asyncio.timeout(self.deadline):
+                    answer = _ANSWER.validate_json(await _exchange(child, line))
+            except (TimeoutError, OSError, ValueError) as error:  # pydantic's own error is a ValueError
+                await _end(child)
+                reason = "invalid answer" if isinstance(error, ValidationError) else type(error).__name__
+                raise SigningError(reason) from None  # its text may hold what was asked
+            except BaseException:
+                await _end(child)
+                raise
+            child.made += 1
+            if child.made < self.documents:
+                self._idle.append(child)
+            else:
+                await _end(child)
+        return Signed(answer.xml) if isinstance(answer, _Made) else Unfit(answer.porque)
+
+    async def _child(self) -> _Child:
+        while self._idle:
+            child = self._idle.pop()
+            if child.process.returncode is None:
+                return child
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self.words,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                env=process_apart.ENVIRONMENT,
+                limit=_LONGEST_LINE,
+                start_new_session=True,  # Ctrl-C ends the parent, which lets what is in flight finish
+            )
+        except OSError as error:
+            raise SigningError(type(error).__name__) from error
+        return _Child(process)
+
+
+def _common(ambiente: Ambiente, agora: datetime, with_: OpenA1) -> dict[str, str]:
+    return {
+        "ambiente": ambiente.value,
+        "agora": agora.isoformat(),
+        "chave": with_.chave.decode(),
+        "cadeia": with_.cadeia.decode(),
+    }
+
+
+async def _exchange(child: _Child, line: bytes) -> bytes:
+    writer, reader = child.process.stdin, child.process.stdout
+    if writer is None or reader is None:
+        raise BrokenPipeError
+    writer.write(line)
+    await writer.drain()
+    return await reader.readline()
+
+
+async def _end(child: _Child) -> None:
+    if child.process.returncode is None:
+        with suppress(ProcessLookupError):
+            child.process.kill()
+    if child.process.stdin is not None:
+        child.process.stdin.close()
+    await child.process.wait()
+
+
+def made(asked: dict[str, Any]) -> dict[str, str]:
+    """Answer one request: ``xml`` in base64, or ``porque`` no document can be made of it."""
+    ambiente, agora = Ambiente(asked["ambiente"]), datetime.fromisoformat(asked["agora"])
+    # Its numbers were checked when the certificate was taken, and again they would cost more than all the rest.
+    key = load_pem_private_key(asked["chave"].encode(), password=None, unsafe_skip_rsa_key_validation=True)
+    certificate = x509.load_pem_x509_certificate(asked["cadeia"].encode())
+    if not isinstance(key, RSAPrivateKey):
+        raise TypeError("a key that is not RSA")
+    try:
+        if "dps" in asked:
+            intent = payload.decode(asked["dps"].encode())
+            facts = payload.circumstances(intent, ambiente, agora)
+            reference, xml, layout = str(dps.id_dps(intent)), dps.build(intent, facts), facts.layout
+        else:
+            about = asked["cancelamento"]
+            layout = layout_for(ambiente, agora.astimezone(SAO_PAULO).date())
+            identity, xml = event.build_cancellation(
+                ChaveNFSe.parse(about["nota"]),
+                CNPJ(about["autor"]),
+                MotivoCancelamento(Codigo(about["codigo"]), about["texto"]),
+                layout=layout,
+                ambiente=ambiente,
+                dh_evento=agora - payload.BACK,
+            )
+            reference = str(identity)
+    except ValueError as error:
+        return {"porque": (str(error) or type(error).__name__)[:1000]}
+    return {"xml": base64.b64encode(sign(xml, reference, key, certificate, layout.digest)).decode()}
+
+
+def main() -> None:
+    """Answer each line of standard input; what goes wrong ends the process, which says enough."""
+    process_apart.restrict(LIMITS)
+    for line in sys.stdin.buffer:
+        sys.stdout.write(json.dumps(made(json.loads(line))) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""Runs a module of ours as a process of its own: no secret in its environment, bounds on what it may use."""
+
+from __future__ import annotations
+
+import resource
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_ROOT: Final = Path(__file__).resolve().parents[1]
+# The environment is one path: no secret is in it, and nothing that changes how Python or OpenSSL run.
+ENVIRONMENT: Final[Mapping[str, str]] = {"PYTHONPATH": str(_ROOT)}
+
+
+def words(module: str) -> tuple[str, ...]:
+    """Return the command that runs a module; -P and -s: no directory of the user's holds modules of ours."""
+    return (sys.executable, "-P", "-s", "-B", "-m", module)
+
+
+def limits(*, cpu: int, memory: int) -> dict[int, int]:
+    """Return bounds in seconds of CPU and bytes of memory, for a process that writes no file and leaves no core."""
+    return {
+        resource.RLIMIT_CPU: cpu,
+        resource.RLIMIT_AS: memory,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_FSIZE: 0,
+    }
+
+
+def restrict(bounds: Mapping[int, int]) -> None:
+    """Bind this process to ``bounds`` for the rest of its life."""
+    for what, most in bounds.items():
+        _, hard = resource.getrlimit(what)
+        least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(what, (least, least))

@@ -1,0 +1,154 @@
+"""What SEFIN refuses with: its codes and texts, and the four shapes in which its errors have been seen.
+
+Codes and texts: Anexo I (rules of the DPS and of its reception) and Anexo II (events) of the national NFS-e manual,
+version 1.01 of 2026. E1217 is in neither; its text is ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TEXTS: Final = {
+    "E0004": "Conteúdo do identificador informado na DPS difere da concatenação dos campos correspondentes.",
+    "E0006": "Ambiente informado diverge do ambiente de recebimento para o qual o emitente enviou a DPS.",
+    "E0008": "A data e hora de emissão da DPS deve ser anterior ou igual à data do seu processamento (dhProc) pelo "
+    "Sistema Nacional NFS-e.",
+    "E0010": "A série informada na DPS não pertence à faixa definida para o tipo de emissor utilizado para a sua "
+    "emissão.",
+    "E0014": "Conjunto de Série, Número, Código do Município Emissor e CNPJ/CPF informado nesta DPS já existe em uma "
+    "NFS-e gerada a partir de uma DPS enviada anteriormente.",
+    "E0015": "A data de competência informada na DPS não pode ser posterior à data de emissão (dhEmi) da DPS.",
+    "E0016": "A data de competência deve ser igual ou posterior à data de ativação do convênio do município emissor "
+    "informado na DPS, exceto quando o emitente for MEI na data de competência informada.",
+    "E0037": "O código do município emissor informado na DPS é inexistente no cadastro de convênio municipal do "
+    "sistema nacional.",
+    "E0039": "O município emissor informado na DPS deve estar parametrizado para utilizar os emissores públicos "
+    "nacionais, conforme parametrização do município no Sistema Nacional NFS-e.",
+    "E0042": "Chave de NFS-e a ser substituída é inválida.",
+    "E0044": "NFS-e não existe na base de dados do autorizador de NFS-e nacional. Informe uma chave de NFS-e "
+    "existente.",
+    "E0046": "Uma NFS-e cancelada não pode ser substituída. Informe uma chave de NFS-e não cancelada anteriormente.",
+    "E0121": "O nome ou razão social do prestador não deve ser informado quando o emitente da DPS for o próprio "
+    "prestador.",
+    "E0128": "O endereço do prestador do serviço não deve ser informado na DPS quando o próprio prestador for o "
+    "emitente da DPS.",
+    "E0190": "CNPJ do tomador não encontrado no cadastro CNPJ.",
+    "E0202": "Na emissão da NFS-e não é permitido que o prestador do serviço seja igual ao tomador do serviço.",
+    "E0310": "O código de tributação nacional informado não existe conforme a lista de serviços nacional do Sistema "
+    "Nacional NFS-e.",
+    "E0312": "O código de tributação nacional informado não está administrado pelo município de incidência do ISSQN "
+    "na data de competência informada na DPS, conforme a lista de serviços nacional do Sistema Nacional NFS-e.",
+    "E0600": "Não é permitido informar a alíquota para prestador de serviço optante do simples nacional do tipo MEI.",
+    "E0617": "Não é permitido informar alíquota quando o prestador de serviço não é optante do simples nacional "
+    "(opSimpNac = 1) na data de competência informada na DPS, com o município de incidência do ISSQN com situação "
+    '"ATIVO" no Sistema Nacional NFS-e.',
+    "E0619": "É obrigatório informar alíquota quando o prestador de serviço não é optante do simples nacional "
+    "(opSimpNac = 1) na data de competência informada na DPS, o município de incidência do ISSQN não está com "
+    'situação "ATIVO" no Sistema Nacional NFS-e e não haja algum regime especial de tributação para o prestador.',
+    "E0625": "Não é permitido informar alíquota quando não há indicação de retenção do ISSQN (tpRetISSQN = 1) para o "
+    "prestador de serviço ME/EPP (opSimpNac = 3) na data de competência informada na DPS, com apuração do ISSQN pelo "
+    "simples nacional, cujo município de incidência esteja Ativo no Sistema Nacional NFS-e.",
+    "E0631": "Não é permitido informar alíquota quando o município de incidência do ISSQN não está Ativo no Sistema "
+    "Nacional NFS-e, para o prestador de serviço ME/EPP (opSimpNac = 3) na data de competência informada na DPS, com "
+    "apuração do ISSQN pelo simples nacional sem retenção do ISSQN (tpRetISSQN = 1).",
+    "E0710": "Para MEI pTotTribSN nunca poderá ser informado.",
+    "E0712": "Para ME/EPP indTotTrib nunca poderá ser informado.",
+    "E0713": "Para Não Optante do SN os campos, indicador de informação de valor total de tributos e percentual "
+    "aproximado do total dos tributos da alíquota do Simples Nacional (%), não podem ser informado.",
+    "E0714": "Arquivo enviado com erro na assinatura.",
+    "E0717": "A assinatura é obrigatória quando for enviado para o Web Service.",
+    "E0718": "A assinatura deve ser feita com o certificado digital do emitente da DPS.",
+    "E0802": "Já existe um documento fiscal eletrônico identificado com este id no Sistema Nacional NFS-e.",
+    "E0812": "O CNPJ do autor do pedido de registro de evento não corresponde à base do CNPJ informada no certificado "
+    "digital da assinatura do pedido.",
+    "E0813": "O CNPJ autor informado no pedido de registro de evento não corresponde ao autor indicado na planilha "
+    "Tipo Eventos.",
+    "E0822": "O prazo para o cancelamento da NFS-e expirou, conforme parametrização do município emissor da NFS-e.",
+    "E0840": "O Sistema Nacional NFS-e não pode recepcionar o EVENTO DE CANCELAMENTO DE NFS-e pois, o evento de "
+    "CANCELAMENTO DE NFS-e já está vinculado à NFS-e indicada no evento enviado, impedindo sua recepção.",
+    "E1203": "Certificado de Transmissão expirado",
+    "E1206": "Certificado de Transmissão - Erro de acesso a LCR",
+    "E1209": "Certificado de Transmissão sem CNPJ ou CPF.",
+    "E1217": "Sistema em manutenção. Tente novamente mais tarde.",
+    "E1225": "Falha na decodificação da base 64 da área de dados",
+    "E1226": "Estrutura descompactada mal formada.",
+    "E1228": "Uso de prefixo de namespace não permitido na área de dados descompactada.",
+    "E1229": "XML não está utilizando codificação UTF8.",
+    "E1235": "Falha no esquema XML do DF-e.",
+    "E1242": "Tipo DF-e não tratado pelo Sistema Nacional NFS-e.",
+    "E1827": "Conteúdo do identificador informado no identificador do Pedido de Registro de Evento difere da "
+    "concatenação dos campos correspondentes.",
+    "E1831": "O pedido de registro de evento não pode ser validado pois a NFS-e indicada não existe no Ambiente de "
+    "Dados Nacional NFS-e.",
+    "E1843": "A data de emissão do pedido do registro do evento não pode ser posterior à data de recebimento pelo "
+    "Sistema Nacional NFS-e.",
+    "E1845": "Ambiente informado diverge do ambiente de recebimento para o qual o emitente está enviando o evento.",
+    "E1980": "Arquivo enviado com erro na assinatura.",
+    "E1989": "A assinatura é obrigatória quando for enviado para o Web Service.",
+}
+
+
+class Shape(StrEnum):
+    """How the body of a refusal looks; the real one has been seen in each."""
+
+    ERROS = "erros"  # {"erros": [{"Codigo", "Descricao", "Complemento"}]}
+    ERRO = "erro"  # {"erro": {"codigo", "descricao"}}, a list where there are several
+    LISTA = "lista"  # the list alone
+    ANTIGA = "antiga"  # {"codigo", "mensagem"}: the first error and nothing of the others
+
+
+@dataclass(frozen=True, slots=True)
+class Erro:
+    """One broken rule."""
+
+    codigo: str
+    complemento: str | None = None
+    palavras: str | None = None  # instead of the annex's text
+
+    @property
+    def descricao(self) -> str:
+        """The annex's text."""
+        return self.palavras or _TEXTS.get(self.codigo, "Rejeição sem descrição.")
+
+    def lower(self) -> dict[str, str]:
+        """Return names in small letters; an absent ``complemento`` is left out."""
+        said = {"codigo": self.codigo, "descricao": self.descricao}
+        return said | ({"complemento": self.complemento} if self.complemento else {})
+
+    def upper(self) -> dict[str, str | None]:
+        """Return names that begin with a capital."""
+        return {"Codigo": self.codigo, "Descricao": self.descricao, "Complemento": self.complemento}
+
+
+class RefusedError(Exception):
+    """The authority takes nothing of what was sent; ``status`` is that of the answer."""
+
+    def __init__(self, *erros: Erro, status: int = 400) -> None:
+        super().__init__(", ".join(erro.codigo for erro in erros))
+        self.erros = erros
+        self.status = status
+
+
+def forced(words: str | None, otherwise: str) -> Erro:
+    """Return the error that a switch asks for: ``E0427`` or ``E0427: its text``; ``otherwise`` is a code."""
+    codigo, _, text = (words or otherwise).partition(":")
+    return Erro(codigo.strip(), palavras=text.strip() or None)
+
+
+def body(erros: Sequence[Erro], shape: Shape, envelope: dict[str, Any]) -> Any:
+    """Return the JSON of a refusal; ``envelope`` is what stands around it where something does."""
+    match shape:
+        case Shape.ERROS:
+            return {**envelope, "erros": [erro.upper() for erro in erros]}
+        case Shape.ERRO:
+            found = [erro.lower() for erro in erros]
+            return {**envelope, "erro": found[0] if len(found) == 1 else found}
+        case Shape.LISTA:
+            return [erro.upper() for erro in erros]
+        case Shape.ANTIGA:
+            return {"codigo": erros[0].codigo, "mensagem": erros[0].descricao}

@@ -1,0 +1,449 @@
+"""The national adapter against a server that demands the company's certificate."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+
+from gateway.certificate.connections import CompanyConnections
+from gateway.http.client import Destination
+from gateway.lines import CallKind, Lines
+from gateway.nacional import outcome, payload
+from gateway.nacional.adapter import Nacional
+from gateway.nacional.dps import short_reference
+from gateway.nacional.processes.signing_process import Signers, SigningError
+from gateway.nacional.signature import verify
+from gateway.port import InvoiceIntent, Prestador, Rps, Tomador
+from state_machine.cancellation.machine import Codigo, MotivoCancelamento
+from state_machine.cancellation.reconciliation import AlreadyCancelled, Cancelled, Stands
+from state_machine.protocol.channel import Ambiente
+from state_machine.protocol.emission import (
+    Absent,
+    CannotTell,
+    Documento,
+    Duplicate,
+    Found,
+    Issued,
+    Misconfigured,
+    NotReady,
+    NotSent,
+    Rejected,
+    Unknown,
+)
+from tests import made_certificates
+from tests.gateway.nacional.sefin_server import Sefin, refusal, serving
+from tests.made_certificates import COMPANY
+from tests.patience import PATIENCE
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+
+    from tests.made_certificates import Made
+
+WHY = MotivoCancelamento(Codigo("1"), "Erro no valor do serviço")
+
+
+@dataclass(frozen=True)
+class InTheOpen:
+    """A certificate as the vault gives it."""
+
+    impressao: str
+    valido_ate: datetime
+    chave: bytes = field(repr=False)
+    cadeia: bytes = field(repr=False)
+
+
+def in_the_open(made: Made, **change: Any) -> InTheOpen:
+    """Take a made-up certificate out of its file."""
+    key = made.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    chain = made.certificate.public_bytes(Encoding.PEM)
+    return replace(InTheOpen(made.fingerprint, made.certificate.not_valid_after_utc, key, chain), **change)
+
+
+@dataclass
+class Drawer:
+    """Certificates by CNPJ, and who opened one for what."""
+
+    held: dict[str, InTheOpen] = field(default_factory=dict)
+    opened: list[tuple[str, str, str | None]] = field(default_factory=list)
+
+    async def current(self, cnpj: str) -> str | None:
+        """Return its fingerprint."""
+        return self.held[cnpj].impressao if cnpj in self.held else None
+
+    async def open(self, cnpj: str, purpose: str, nota: str | None) -> InTheOpen | None:
+        """Return it, and remember that."""
+        self.opened.append((cnpj, purpose, nota))
+        return self.held.get(cnpj)
+
+
+def invoice(number: int = 7, **change: Any) -> InvoiceIntent:
+    """An invoice of the company, of today."""
+    prestador = Prestador(COMPANY, "ANA", "123", "3550308", "simples", "010101", None, None, tributos_sn=Decimal(6))
+    intent = InvoiceIntent(
+        id_integracao=f"zap-{number}-1",
+        prestador=prestador,
+        tomador=Tomador("11144477735", "João da Silva"),
+        valor=Decimal("1500.00"),
+        descricao="Consultoria",
+        competencia=date(2026, 11, 20),
+        rps=Rps("900", number),
+    )
+    return replace(intent, **change)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The authority's certificate, and the server's with its key."""
+    home = tmp_path_factory.mktemp("sefin")
+    root, key = made_certificates.authority(), made_certificates.rsa_key("server")
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    builder = made_certificates._builder(
+        name,
+        root.certificate.subject,
+        key,
+        made_certificates.NOW - timedelta(days=1),
+        made_certificates.NOW + timedelta(days=9),
+        ca=False,
+    )
+    names = x509.SubjectAlternativeName([x509.DNSName("localhost")])
+    certificate = builder.add_extension(names, critical=False).sign(root.key, hashes.SHA256())
+    ca, server = home / "ca.pem", home / "server.pem"
+    ca.write_bytes(root.certificate.public_bytes(Encoding.PEM))
+    pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    server.write_bytes(pem + certificate.public_bytes(Encoding.PEM))
+    return ca, server
+
+
+@pytest.fixture
+def sefin(files: tuple[Path, Path]) -> Iterator[Sefin]:
+    """An authority without notes."""
+    sefin = Sefin()
+    with serving(sefin, *files) as url:
+        sefin.url = url  # type: ignore[attr-defined]
+        yield sefin
+
+
+@pytest.fixture
+def drawer() -> Drawer:
+    """The company's certificate."""
+    return Drawer({COMPANY: in_the_open(made_certificates.company())})
+
+
+@pytest.fixture(scope="module")
+async def signers() -> AsyncIterator[Signers]:
+    """One pair of processes for all tests."""
+    signers = Signers()
+    yield signers
+    await signers.aclose()
+
+
+@pytest.fixture
+async def nacional(sefin: Sefin, drawer: Drawer, files: tuple[Path, Path], signers: Signers) -> AsyncIterator[Nacional]:
+    """The adapter of homologation, which trusts the server."""
+    adapter = Nacional(
+        sefin.url,  # type: ignore[attr-defined]
+        drawer,
+        guard=lambda: None,
+        lines=Lines(clock=time.monotonic),
+        ambiente=Ambiente.HOMOLOGACAO,
+        ca_file=files[0],
+        submit_timeout=PATIENCE,
+        query_timeout=PATIENCE,
+        cancel_timeout=PATIENCE,
+        signers=signers,
+    )
+    yield adapter
+    await adapter._connections.aclose()
+
+
+async def prepared(nacional: Nacional, intent: InvoiceIntent) -> bytes:
+    """Return the bytes to send."""
+    made = await nacional.prepare(nacional.payload(intent))
+    assert isinstance(made, bytes)
+    return made
+
+
+def test_the_stored_invoice_comes_back_whole() -> None:
+    """Same invoice, same bytes; every field comes back, and what is no invoice is refused."""
+    intent = invoice()
+    assert payload.decode(payload.encode(intent)) == intent
+    assert payload.encode(intent) == payload.encode(invoice())
+    for broken in (b"{}", b"[]", b"no", payload.encode(intent).replace(b'"1500.00"', b'"x"')):
+        with pytest.raises(ValueError, match=r"\S"):
+            payload.decode(broken)
+
+
+async def test_a_note_is_issued_found_and_fetched(nacional: Nacional, sefin: Sefin, drawer: Drawer) -> None:
+    """Signed by the company, sent as it was made, found under its key with its XML and our reference; audited."""
+    intent = invoice()
+    key = nacional.key_for(intent)
+    sent = await prepared(nacional, intent)
+    assert verify(sent, str(key)).fingerprint(hashes.SHA256()).hex() == drawer.held[COMPANY].impressao
+    issued = await nacional.submit(sent)
+    assert isinstance(issued, Issued)
+    assert issued.nota.referencia == short_reference(intent.id_integracao)
+    assert sefin.received == [sent]
+    assert sefin.asked[0] == ("POST", "/SefinNacional/nfse", f"ANA DESIGN ME:{COMPANY}")
+    found = await nacional.find(nacional.key(COMPANY, str(key)))
+    assert found == Found(issued.nota, issued.xml)
+    assert await nacional.download(COMPANY, issued.nota.id_externo, "xml") == issued.xml
+    assert drawer.opened == [(COMPANY, "assinar", str(key)), (COMPANY, "conectar", str(key))]
+
+
+async def test_a_second_submission_is_a_duplicate(nacional: Nacional) -> None:
+    """The same bytes again: SEFIN is unique on the DPS, and the answer is a question."""
+    sent = await prepared(nacional, invoice())
+    assert isinstance(await nacional.submit(sent), Issued)
+    assert await nacional.submit(sent) == Duplicate()
+
+
+async def test_a_lost_answer_is_unknown_and_the_note_is_found(nacional: Nacional, sefin: Sefin) -> None:
+    """The note is there although nothing was heard of it."""
+    sefin.silent = True
+    sent = await prepared(nacional, invoice())
+    assert isinstance(await nacional.submit(sent), Unknown)
+    assert isinstance(await nacional.find(nacional.key_for(invoice())), Found)
+
+
+async def test_absence_needs_the_authoritys_word(nacional: Nacional, sefin: Sefin) -> None:
+    """SEFIN's own 404 is absence; a page, or a GET that gets no answer, is none."""
+    key = nacional.key_for(invoice())
+    assert await nacional.find(key) == Absent()
+    sefin.planned = [(404, b""), (404, b"<html>not here</html>")]
+    assert isinstance(await nacional.find(key), CannotTell)
+    assert [method for method, *_ in sefin.asked] == ["HEAD", "GET"] * 2
+
+
+async def test_a_company_without_a_certificate_is_told_so(nacional: Nacional, sefin: Sefin, drawer: Drawer) -> None:
+    """Nothing is signed, nothing leaves; the words are for the company's people."""
+    sent = await prepared(nacional, invoice())
+    del drawer.held[COMPANY]
+    stopped = Misconfigured("no usable certificate", outcome.NO_CERTIFICATE)
+    assert await nacional.prepare(nacional.payload(invoice())) == stopped
+    assert await nacional.submit(sent) == stopped
+    assert isinstance(await nacional.find(nacional.key_for(invoice())), CannotTell)
+    assert sefin.asked == []
+
+
+async def test_an_expired_certificate_is_none(nacional: Nacional, sefin: Sefin, drawer: Drawer) -> None:
+    """Past its last moment it neither signs nor connects."""
+    drawer.held[COMPANY] = replace(drawer.held[COMPANY], valido_ate=datetime.now(UTC) - timedelta(seconds=1))
+    assert isinstance(await nacional.prepare(nacional.payload(invoice())), Misconfigured)
+    assert isinstance(await nacional.find(nacional.key_for(invoice())), CannotTell)
+    assert sefin.asked == []
+
+
+async def test_a_certificate_that_is_not_welcome_stops_the_company(nacional: Nacional, drawer: Drawer) -> None:
+    """A strange one ends the handshake: known as refused where the alert is read, else unknown; never issued."""
+    own = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "ESTRANHA")])
+    key = made_certificates.rsa_key("stranger")
+    strange = made_certificates._builder(
+        own, own, key, made_certificates.NOW - timedelta(1), made_certificates.NOW + timedelta(1), ca=False
+    ).sign(key, hashes.SHA256())
+    sent = await prepared(nacional, invoice())
+    drawer.held[COMPANY] = in_the_open(made_certificates.Made(key, strange))
+    told = await nacional.submit(sent)
+    assert isinstance(told, Misconfigured | Unknown)
+    assert told.motivo in {"TlsRefused", "ReadError", "RemoteProtocolError"}
+
+
+async def test_a_new_certificate_is_shown_at_once(nacional: Nacional, sefin: Sefin, drawer: Drawer) -> None:
+    """Stored bytes stay as they were signed; the connection is the new one's, and the old context is gone."""
+    sent = await prepared(nacional, invoice())
+    await nacional.find(nacional.key_for(invoice()))
+    before = drawer.held[COMPANY].impressao
+    drawer.held[COMPANY] = in_the_open(made_certificates.company(key=made_certificates.rsa_key("renewed")))
+    assert isinstance(await nacional.submit(sent), Issued)
+    assert sefin.received == [sent]
+    assert set(nacional._connections._shown) == {drawer.held[COMPANY].impressao} != {before}
+
+
+async def test_a_text_that_fits_into_no_note_is_refused_with_its_field(nacional: Nacional, sefin: Sefin) -> None:
+    """Three characters of Latin-1 for each "…": the person is told which field, and nothing leaves."""
+    made = await nacional.prepare(nacional.payload(invoice(descricao="…" * 900)))
+    assert isinstance(made, Rejected)
+    explained = nacional.explain(made)
+    assert (explained.campo, explained.suporte) == ("descricao", False)
+    later = await nacional.prepare(nacional.payload(invoice(competencia=date(2090, 1, 1))))
+    assert isinstance(later, Rejected)
+    assert nacional.explain(later).campo == "competencia"
+    company = await nacional.prepare(
+        nacional.payload(invoice(prestador=replace(invoice().prestador, tributos_sn=None)))
+    )
+    assert isinstance(company, Rejected)
+    assert nacional.explain(company).suporte
+    assert sefin.asked == []
+
+
+async def test_a_competence_of_today_is_never_after_its_emission() -> None:
+    """Half a minute after midnight the document says midnight, not the evening before."""
+    intent = invoice(competencia=date(2026, 11, 21))
+    facts = payload.circumstances(intent, Ambiente.HOMOLOGACAO, datetime(2026, 11, 21, 3, 0, 30, tzinfo=UTC))
+    assert facts.dh_emi == datetime(2026, 11, 21, 3, 0, tzinfo=UTC)
+    later = payload.circumstances(intent, Ambiente.HOMOLOGACAO, datetime(2026, 11, 21, 15, 0, tzinfo=UTC))
+    assert later.dh_emi == datetime(2026, 11, 21, 14, 59, tzinfo=UTC)
+
+
+async def test_a_note_is_cancelled_once(nacional: Nacional, sefin: Sefin) -> None:
+    """Signed request; a second one sees the event and sends none; how the note stands is told by its events."""
+    issued = await nacional.submit(await prepared(nacional, invoice()))
+    assert isinstance(issued, Issued)
+    chave, key = issued.nota.id_externo, nacional.key_for(invoice())
+    assert await nacional.cancellation(key, chave, None) == Stands()
+    assert await nacional.cancel(COMPANY, chave, WHY) == AlreadyCancelled()
+    assert verify(sefin.received[-1], f"PRE{chave}101101")
+    asked = len(sefin.received)
+    assert await nacional.cancel(COMPANY, chave, WHY) == AlreadyCancelled()
+    assert len(sefin.received) == asked
+    assert isinstance(await nacional.cancellation(key, chave, None), Cancelled)
+
+
+async def test_a_cancellation_that_was_registered_meanwhile_is_seen(nacional: Nacional, sefin: Sefin) -> None:
+    """E0840 after nothing was seen: the event is looked at before anything is believed."""
+    issued = await nacional.submit(await prepared(nacional, invoice()))
+    assert isinstance(issued, Issued)
+    sefin.planned = [(404, refusal("E0999")), (400, refusal("E0840"))]
+    assert await nacional.cancel(COMPANY, issued.nota.id_externo, WHY) == AlreadyCancelled()
+    sefin.cancelled.clear()
+    sefin.planned = [(404, refusal("E0999")), (400, refusal("E0840")), (404, refusal("E0999"))]
+    assert isinstance(await nacional.cancel(COMPANY, issued.nota.id_externo, WHY), Unknown)
+
+
+async def test_a_key_of_another_company_is_refused(nacional: Nacional) -> None:
+    """A key read back is the company's own, or none."""
+    key = str(nacional.key_for(invoice()))
+    with pytest.raises(ValueError, match="another company"):
+        nacional.key("12ABC34501DE35", key)
+    with pytest.raises(ValueError, match="idDPS"):
+        nacional.key(COMPANY, "zap-1")
+
+
+async def test_calls_of_one_company_share_one_context(files: tuple[Path, Path], drawer: Drawer) -> None:
+    """Ten at once open the certificate once; after an hour it is opened again, and the least used one goes first."""
+    now = 0.0
+    made: list[Any] = []
+
+    def opens(kind: Any, context: Any) -> Destination:
+        made.append((kind, context))
+        return Destination("https://localhost:1", timeout=1.0, guard=lambda: None, tls=context)
+
+    held = CompanyConnections(drawer, opens, also_trusted=files[0], most=1, clock=lambda: now)
+
+    async def call(cnpj: str = COMPANY) -> None:
+        async with held.of(cnpj, CallKind.QUESTION):
+            await asyncio.sleep(0)
+
+    await asyncio.gather(*(call() for _ in range(10)))
+    assert (len(drawer.opened), len(made)) == (1, 1)
+    now = 3599.0
+    await call()
+    assert len(drawer.opened) == 1
+    now = 3600.0
+    await call()
+    assert len(drawer.opened) == 2
+    other = "12ABC34501DE35"
+    drawer.held[other] = in_the_open(made_certificates.company(cnpj=other, key=made_certificates.rsa_key("other")))
+    async with held.of(COMPANY, CallKind.QUESTION) as way:
+        await call(other)
+        assert way._wire._session is None or not way._wire._session.closed  # a call under way is not cut
+    assert set(held._shown) == {drawer.held[other].impressao}
+    await held.aclose()
+
+
+@dataclass
+class Pencil:
+    """Draws what it is given, and remembers the watermark."""
+
+    marks: list[str | None] = field(default_factory=list)
+
+    async def render(self, xml: bytes, *, watermark: str | None) -> bytes:
+        """Refuse the second page."""
+        self.marks.append(watermark)
+        if len(self.marks) == 2:
+            raise SigningError("drawn too often")
+        return b"%PDF-" + xml[:9]
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+async def test_the_pdf_is_drawn_of_the_notes_own_xml(nacional: Nacional, sefin: Sefin) -> None:
+    """With a watermark where it was cancelled; without who draws, or where it fails, there is none yet."""
+    issued = await nacional.submit(await prepared(nacional, invoice()))
+    assert isinstance(issued, Issued)
+    chave = issued.nota.id_externo
+    assert isinstance(await nacional.download(COMPANY, chave, "pdf"), NotReady)
+    nacional._danfse = pencil = Pencil()
+    assert await nacional.download(COMPANY, chave, "pdf") == Documento(b"%PDF-<NFSe xml", "application/pdf")
+    assert await nacional.download(COMPANY, chave, "pdf") == NotReady("signing_failed")
+    sefin.cancelled.add(chave)
+    assert isinstance(await nacional.download(COMPANY, chave, "pdf"), Documento)
+    assert pencil.marks == [None, None, "cancelada"]
+
+
+async def test_no_xml_is_a_key(nacional: Nacional) -> None:
+    """Stored bytes that are no DPS are not sent."""
+    with pytest.raises(ValueError, match=r"\S"):
+        await nacional.submit(b"<x/>")
+
+
+async def test_a_signing_process_that_dies_sends_nothing(nacional: Nacional) -> None:
+    """Its end, nonsense, or none in time: not sent, and the next one is another process."""
+    words = {
+        "dies": "import sys; sys.stdin.readline(); sys.exit(1)",
+        "nonsense": "import sys; sys.stdin.readline(); print('{\"xml\": 7}', flush=True); sys.stdin.readline()",
+        "late": "import sys; sys.stdin.readline(); sys.stdin.readline()",
+    }
+    for program in words.values():
+        signers = Signers(words=(sys.executable, "-c", program), deadline=1.0)
+        nacional._signers = signers
+        made = await nacional.prepare(nacional.payload(invoice()))
+        assert isinstance(made, NotSent), program
+        assert signers._idle == []
+
+
+async def test_the_loop_goes_on_while_documents_are_signed(nacional: Nacional, signers: Signers) -> None:
+    """The longest gap during fifty documents stays far below what one takes with its key's check in this process."""
+    await prepared(nacional, invoice())
+    longest, last = 0.0, time.perf_counter()
+    done = asyncio.Event()
+
+    async def watch() -> None:
+        nonlocal longest, last
+        while not done.is_set():
+            await asyncio.sleep(0)
+            now = time.perf_counter()
+            longest, last = max(longest, now - last), now
+
+    watching = asyncio.create_task(watch())
+    for number in range(50):
+        await prepared(nacional, invoice(number + 100))
+    done.set()
+    await watching
+    assert longest < 0.25  # some two milliseconds on a quiet machine
+    assert len(signers._idle) <= 2
+
+
+async def test_a_signing_process_is_renewed(drawer: Drawer) -> None:
+    """After so many documents another one takes over; the bounds hold, and no secret is in its environment."""
+    signers = Signers(documents=2)
+    stored, agora = payload.encode(invoice()), datetime.now(UTC)
+    seen = set()
+    for _ in range(4):
+        await signers.dps(stored, Ambiente.HOMOLOGACAO, agora, drawer.held[COMPANY])
+        seen |= {child.process.pid for child in signers._idle}
+    assert len(seen) == 2
+    await signers.aclose()

@@ -1,0 +1,349 @@
+"""Invoices by the national channel: from the conversation to SEFIN's book, one note each, whatever fails."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from pydantic import SecretStr
+
+from bot.demo.world import COMPANY
+from bot.master_key import vault_of
+from gateway.nacional import payload as stored
+from gateway.nacional.signature import pack
+from gateway.registry import REGISTRY
+from operations.certificate import destroy_certificate, keep_certificate
+from operations.company import CompanyError, add_company
+from operations.protocol import reprocess
+from proofs.sandbox.nacional.sefin import NacionalConfig
+from state_machine.protocol.channel import Ambiente, Canal
+from tests.narrowing import bound_to
+from tests.road.road_people import QUICK, Person, new_phone, open_road, unlike, until
+from tests.road.road_stage import waits_passing
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from proofs.sandbox.nacional.sefin import SefinSimulator
+    from proofs.sandbox.world import World
+    from tests.road.road_people import Road
+
+NAME = "nacional"
+WHY = "valor errado, vou emitir outra"
+SENHA = "senha-do-a1"
+FORM = replace(COMPANY, regime="simples", canal=NAME, tributos_sn="6")
+CNPJ = COMPANY.cnpj
+_STATUS = "SELECT status FROM nfse_emissao WHERE sessao_id = $1 ORDER BY id DESC LIMIT 1"
+
+
+async def _led_there(world: World) -> dict[str, Any]:
+    """Return the settings that lead to the simulated authority."""
+    urls = world.urls
+    return {
+        "nacional_sefin_url": urls.nacional_sefin,
+        "nacional_ca_file": Path(urls.nacional_ca_file or ""),
+        "master_key": SecretStr(base64.b64encode(b"k" * 32).decode()),
+        "fiscal_environment": "homologacao",
+    }
+
+
+@pytest.fixture(scope="module")
+async def opened(database_url: str, redis_url: str) -> AsyncIterator[Road]:
+    config = replace(QUICK, nacional=NacionalConfig())
+    async with open_road(database_url, redis_url, config=config, between=_led_there) as road:
+        await _certificate(road)
+        yield road
+
+
+@pytest.fixture
+def road(opened: Road) -> Road:
+    """The module's road with all faults mended."""
+    for simulator in opened.world.simulators:
+        simulator.faults.clear()
+    return opened
+
+
+@pytest.fixture
+def sefin(road: Road) -> SefinSimulator:
+    """The authority."""
+    return road.world.sefin
+
+
+async def _certificate(road: Road) -> None:
+    """Give the company a new certificate."""
+    await add_company(road.database, FORM, None, REGISTRY)
+    pfx = road.world.authority.pfx_for(CNPJ, SENHA, days=300 + time.monotonic() % 60)
+    await keep_certificate(road.database, vault_of(road.house.settings), CNPJ, pfx, SENHA)
+
+
+async def _confirmed(road: Road) -> tuple[Person, str]:
+    """Return somebody new of the company who confirmed an invoice, and its session."""
+    person = Person(road.world, new_phone())
+    await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
+    await person.say(unlike())
+    await person.touch("Confirmar")
+
+    async def taken() -> Any:
+        session = await road.session(person)
+        return session["sessao_id"] if session["estado"] in {"processando", "aprovado", "erro"} else None
+
+    return person, await until(taken)
+
+
+async def _told(person: Person, words: str) -> None:
+    """Wait until the person has read these words."""
+
+    async def read() -> bool:
+        return any(words in answer for answer in person.answers)
+
+    await until(read)
+
+
+async def _status(road: Road, session: str) -> str:
+    return str(await road.database.pool.fetchval(_STATUS, session))
+
+
+async def _one_note(road: Road, sefin: SefinSimulator, session: str) -> Any:
+    """The judge: SEFIN's book has one note of this session's number, and we tell it as issued."""
+
+    async def done() -> bool:
+        return await _status(road, session) == "concluido"
+
+    await until(done)
+    row = await road.database.pool.fetchrow(
+        "SELECT e.chave_natural, e.id_externo, p.numero FROM nfse_emissao e "
+        "JOIN nfse_processada p ON p.emissao_id = e.id WHERE e.sessao_id = $1",
+        session,
+    )
+    [note] = sefin.of_dps(row["chave_natural"])
+    assert (note.chave, str(note.numero)) == (row["id_externo"], row["numero"])
+    return note
+
+
+async def _steps(road: Road, session: str) -> list[tuple[str, str]]:
+    """Return the calls about a session, and what they were taken for."""
+    calls = await road.database.pool.fetch(
+        "SELECT operacao, resultado FROM gateway_tentativas t JOIN nfse_emissao e ON e.id = t.emissao_id "
+        "WHERE e.sessao_id = $1 AND operacao IN ('submit', 'find') ORDER BY t.id",
+        session,
+    )
+    return [tuple(call) for call in calls]
+
+
+async def test_a_certificate_that_is_refused_stops_the_company(road: Road, sefin: SefinSimulator) -> None:
+    """E1203: its person is told; when somebody released the company, the stored bytes go out.
+
+    It stands first: an order that arrives late would meet the refusal in its place.
+    """
+    sefin.faults.set("certificado_recusado", times=1, method="POST")
+    person, session = await _confirmed(road)
+    await person.expect("recusou o certificado")
+    await _certificate(road)
+    await _one_note(road, sefin, session)
+
+
+async def test_a_conversation_becomes_a_note(road: Road, sefin: SefinSimulator) -> None:
+    """One call: the number is ours, the note carries our reference, its XML is kept, each use of the key is audited."""
+    person, session = await _confirmed(road)
+    note = await _one_note(road, sefin, session)
+    pdf, sent = await person.files(late=True)
+    assert pdf.startswith(b"%PDF")
+    assert note.chave.encode() in sent
+    assert await _steps(road, session) == [("submit", "Issued")]
+    assert note.id_dps[25:30] == "00900"
+    pool = road.database.pool
+    xml = await pool.fetchval(
+        "SELECT conteudo FROM nfse_documento d JOIN nfse_emissao e ON e.id = d.emissao_id WHERE e.sessao_id = $1",
+        session,
+    )
+    assert note.chave.encode() in xml
+    uses = await pool.fetch(
+        "SELECT detalhe FROM auditoria WHERE acao = 'usou o certificado' AND alvo = $1", note.id_dps
+    )
+    assert "assinar" in str([dict(use) for use in uses])
+
+
+@pytest.mark.parametrize("fault", ["perder_resposta", "erro_500_aceito", "html_200_aceito", "json_truncado"])
+async def test_an_answer_that_is_lost_is_asked_for(road: Road, sefin: SefinSimulator, fault: str) -> None:
+    """The note is there: it is found under its DPS, and never sent again."""
+    sefin.faults.set(fault, times=1, method="POST")
+    _, session = await _confirmed(road)
+    await _one_note(road, sefin, session)
+    assert [step for step in await _steps(road, session) if step[0] == "submit"] == [("submit", "Unknown")]
+
+
+async def test_what_is_accepted_late_is_one_note(road: Road, sefin: SefinSimulator) -> None:
+    """Taken after the connection broke, while three looks find nothing: the second copy is refused or the first is."""
+    sefin.faults.set("aceitar_tarde", times=1, seconds=2.0, method="POST")
+    async with waits_passing(road):
+        _, session = await _confirmed(road)
+        await _one_note(road, sefin, session)
+
+
+async def test_a_duplicate_leads_to_the_note(road: Road, sefin: SefinSimulator) -> None:
+    """Not shown yet when it was looked for three times: the stored bytes go again, E0014 says that there is one."""
+    sefin.faults.set("perder_resposta", times=1, method="POST")
+    sefin.faults.set("leitura_atrasada", seconds=600)
+    async with waits_passing(road):
+        _, session = await _confirmed(road)
+
+        async def refused() -> bool:
+            return ("submit", "Duplicate") in await _steps(road, session)
+
+        await until(refused)
+        sefin.faults.clear()
+        await _one_note(road, sefin, session)
+    assert [step for step in await _steps(road, session) if step[0] == "submit"] == [
+        ("submit", "Unknown"),
+        ("submit", "Duplicate"),
+    ]
+
+
+async def test_a_company_without_a_certificate_is_told_and_waits(road: Road, sefin: SefinSimulator) -> None:
+    """Nothing leaves, the person hears why in plain words, and a new certificate lets it go by itself."""
+    await destroy_certificate(road.database, CNPJ)
+    person, session = await _confirmed(road)
+    told = await person.expect("certificado digital (A1)")
+    assert "Ainda não emiti" in told.text
+    stopped = "SELECT envio_suspenso FROM empresa WHERE cnpj = $1"
+    assert await road.database.pool.fetchval(stopped, CNPJ) == "no usable certificate"
+    assert await _status(road, session) == "pendente"
+    await _certificate(road)
+    await _one_note(road, sefin, session)
+
+    async def goes() -> bool:
+        return await road.database.pool.fetchval(stopped, CNPJ) is None
+
+    await until(goes)
+
+
+async def test_what_was_signed_is_what_leaves(road: Road, sefin: SefinSimulator) -> None:
+    """The worker dies between signing and sending, and the certificate is replaced: the stored bytes go, once."""
+    worker: Any = bound_to(road.house.pumps["emissions"]._work)
+    gateway = worker._channels.of(Canal(NAME, Ambiente.HOMOLOGACAO))
+    submit = type(gateway).submit
+
+    async def dies(*_: Any) -> Any:
+        raise RuntimeError("the worker ends before the first byte leaves")
+
+    gateway.submit = dies
+    try:
+        _, session = await _confirmed(road)
+        pool = road.database.pool
+        died = "SELECT id FROM nfse_emissao WHERE sessao_id = $1 AND status = 'enviando' AND NOT a_preparar"
+        emission = await until(lambda: pool.fetchval(died, session))
+    finally:
+        gateway.submit = submit.__get__(gateway)
+    await _certificate(road)
+    signed = await pool.fetchval("SELECT payload_enviado FROM nfse_emissao WHERE id = $1", emission)
+    async with waits_passing(road, leases=True):
+        note = await _one_note(road, sefin, session)
+    assert await pool.fetchval("SELECT payload_enviado FROM nfse_emissao WHERE id = $1", emission) == signed
+    assert note.dps_sha256 == hashlib.sha256(signed).hexdigest()
+    assert await pool.fetchval("SELECT count(*) FROM nfse_preparo WHERE emissao_id = $1", emission) == 2
+
+
+async def test_an_equal_note_of_another_confirmation_is_for_people(road: Road, sefin: SefinSimulator) -> None:
+    """After a restored backup our number is taken by a note of equal content: its reference is not ours."""
+    worker: Any = bound_to(road.house.pumps["emissions"]._work)
+    gateway = worker._channels.of(Canal(NAME, Ambiente.HOMOLOGACAO))
+    submit = type(gateway).submit
+
+    async def after_the_other(payload: bytes) -> Any:
+        """Take the number for the same content under another reference."""
+        intent = stored.decode(before[0])
+        other = replace(intent, id_integracao="de-antes-do-backup-r1-1")
+        made = await type(gateway).prepare(gateway, stored.encode(other))
+        sefin.submit(pack(made))
+        gateway.submit = submit.__get__(gateway)
+        return await submit(gateway, payload)
+
+    before: list[bytes] = []
+    prepare = type(gateway).prepare
+
+    async def seen(payload: bytes) -> Any:
+        before.append(payload)
+        return await prepare(gateway, payload)
+
+    gateway.submit, gateway.prepare = after_the_other, seen
+    try:
+        _, session = await _confirmed(road)
+
+        async def with_people() -> bool:
+            return await _status(road, session) == "conflito"
+
+        await until(with_people)
+    finally:
+        gateway.submit, gateway.prepare = submit.__get__(gateway), prepare.__get__(gateway)
+    why = await road.database.pool.fetchval("SELECT erro_mensagem FROM nfse_emissao WHERE sessao_id = $1", session)
+    assert "referencia" in why
+
+
+async def test_a_month_that_has_not_begun_is_refused_before_anything_leaves(road: Road, sefin: SefinSimulator) -> None:
+    """The person hears which field; no call was made, and the company goes on."""
+    person = Person(road.world, new_phone())
+    await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
+    calls = len(sefin.ledger.of("call"))
+    await person.say(f"{unlike()}, competência 01/{datetime.now(UTC).year + 1}")
+    await person.touch("Confirmar")
+    session = await road.reached(person, "rejeitado")
+    await _told(person, "mês da prestação")
+    assert await _status(road, session["sessao_id"]) == "rejeitado"
+    assert len(sefin.ledger.of("call")) == calls
+
+
+async def test_a_fault_of_ours_stops_nobody(road: Road, sefin: SefinSimulator) -> None:
+    """E1235: that invoice is refused with a word to staff; the next one goes out, and this one when they reprocess it.
+
+    It is signed anew, under the number that it had.
+    """
+    sefin.faults.set("recusar_na_porta", times=1, message="E1235", method="POST")
+    person = Person(road.world, new_phone())
+    await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
+    await person.say(unlike())
+    await person.touch("Confirmar")
+    refused = (await road.reached(person, "rejeitado"))["sessao_id"]
+    await _told(person, "suporte")
+    _, session = await _confirmed(road)
+    await _one_note(road, sefin, session)
+    await reprocess(road.database, f"{refused}-r1-1")
+    again = await _one_note(road, sefin, refused)
+    first = "SELECT chave_natural FROM nfse_emissao WHERE id_integracao = $1"
+    assert again.id_dps == await road.database.pool.fetchval(first, f"{refused}-r1-1")
+
+
+async def test_a_note_is_cancelled_by_a_signed_event(road: Road, sefin: SefinSimulator) -> None:
+    """By conversation; the answer may be lost, the event is there once."""
+    person, session = await _confirmed(road)
+    note = await _one_note(road, sefin, session)
+    await person.files(late=True)
+    sefin.faults.set("perder_resposta", times=1, method="POST")
+    await person.say(f"cancela a nota {note.numero}")
+    await person.say(WHY)
+    await person.press("Cancelar a nota")
+    async with waits_passing(road):
+        await road.world.meta.wait_for(person.who, lambda bubble: f"Nota {note.numero} cancelada" in bubble.text)
+    assert [event.tipo for event in sefin.notes[note.chave].events] == ["101101"]
+
+
+async def test_a_company_of_the_simples_says_its_burden(road: Road) -> None:
+    """Without it nothing is stored, and the refusal says what to do; the series is 900 unless another is said."""
+    bare = replace(FORM, cnpj="99.000.002/0001-48", tributos_sn=None, usuarios=())
+    with pytest.raises(CompanyError, match="--tributos-sn"):
+        await add_company(road.database, bare, None, REGISTRY)
+    pool = road.database.pool
+    assert await pool.fetchval("SELECT count(*) FROM empresa WHERE cnpj = '99000002000148'") == 0
+    await add_company(road.database, replace(bare, tributos_sn="6,5"), None, REGISTRY)
+    row = await pool.fetchrow(
+        "SELECT e.serie_rps, e.tributos_sn, c.canal FROM empresa e JOIN empresa_canal c ON c.empresa_id = e.id "
+        "WHERE e.cnpj = '99000002000148'"
+    )
+    assert (row["serie_rps"], str(row["tributos_sn"]), row["canal"]) == ("900", "6.50", NAME)
+    with pytest.raises(CompanyError, match="série"):
+        await add_company(road.database, replace(bare, tributos_sn="6", serie_rps="A1"), None, REGISTRY)
