@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from proofs.sandbox.meta.meta import MetaConfig
 from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from proofs.bench.machine.place import Place
 
 META, GATEWAY = MetaConfig(), PlugNotasConfig()
 APP_SECRET = META.app_secret
 NOWHERE = "http://127.0.0.1:9"  # the discard port: nobody listens, and nobody is to be called
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def settings(
-    place: Place, database: str, *, graph: str = NOWHERE, gateway: str = NOWHERE, register: str = NOWHERE
+    place: Place, database: str, *, graph: str = NOWHERE, register: str = NOWHERE, channel: Mapping[str, str] = _NONE
 ) -> dict[str, str]:
-    """Return the environment; logs at the production level."""
+    """Return the environment with what the ``channel`` of the invoices asks for; logs at the production level."""
     return {
         "PROSA_DATABASE_URL": database,
         "PROSA_REDIS_URL": place.redis_url,
@@ -28,10 +32,11 @@ def settings(
         "PROSA_WHATSAPP_ACCESS_TOKEN": META.access_token,
         "PROSA_WHATSAPP_APP_SECRET": META.app_secret,
         "PROSA_WHATSAPP_VERIFY_TOKEN": META.verify_token,
-        "PROSA_PLUGNOTAS_URL": gateway,
+        "PROSA_PLUGNOTAS_URL": NOWHERE,
         "PROSA_PLUGNOTAS_API_KEY": GATEWAY.api_key,
         "PROSA_GATEWAY_WEBHOOK_SECRET": GATEWAY.webhook_secret,
         "PROSA_CNPJ_API_URL": register,
         "PROSA_DEBOUNCE_SECONDS": "0",
         "PROSA_PERSON_ANSWERS_BURST": "1000000",  # counted as ever, and nobody is ever silent
+        **channel,
     }

@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import asyncpg
 
 from proofs.bench.figure import Figure, at_least, at_most, percentile
+from proofs.bench.load.channels import NACIONAL, PLUGNOTAS
 from proofs.bench.load.town import open_town, person
 from proofs.storm.person import brl, customers
 
 if TYPE_CHECKING:
+    from proofs.bench.load.channels import Channel
     from proofs.bench.load.line import Phone
     from proofs.bench.load.town import Town
     from proofs.bench.machine.place import Place
@@ -27,6 +29,7 @@ ROW = "conversations"
 AT_ONCE = 120  # people talking at the same time: each waits some seconds for city and files
 MOST_PER_SECOND = 100  # no machine of ours does more: so many phone numbers are registered
 WORKERS = 2
+CHANNELS = (PLUGNOTAS, NACIONAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +59,15 @@ class Ran:
 
 async def measure(place: Place, plan: Plan) -> list[Figure]:
     """Return the row's figures; raises ``RuntimeError`` for a duplicate or a missing note."""
-    sides = {ROW: lambda: talk(place, plan.seconds, kept_busy(AT_ONCE))}
-    runs = checked((await plan.in_turns(sides))[ROW])
+    sides = {
+        channel.name: partial(talk, place, plan.seconds, kept_busy(AT_ONCE), channel=channel) for channel in CHANNELS
+    }
+    ran = await plan.in_turns(sides)
+    return _by_gateway(checked(ran[PLUGNOTAS.name])) + _direct(checked(ran[NACIONAL.name]))
+
+
+def _by_gateway(runs: list[Ran]) -> list[Figure]:
+    """Return the figures of PlugNotas."""
     parts = {role: round(runs[-1].cost(role), 2) for role in runs[-1].cpu}
     told = tuple(sum(ran.messages) / max(1, len(ran.messages)) for ran in runs)
     return [
@@ -72,6 +82,20 @@ async def measure(place: Place, plan: Plan) -> list[Figure]:
         Figure(row=ROW, name="banco por nota emitida", unit="KB", ours=tuple(ran.stored / 1000 for ran in runs),
                note="com PDF e XML do simulador"),
         Figure(row=ROW, name="mensagens enviadas por nota emitida", unit="", ours=told, reach=at_most(3)),
+    ]  # fmt: skip
+
+
+def _direct(runs: list[Ran]) -> list[Figure]:
+    """Return those of the national channel, which signs, and draws its PDF itself."""
+    parts = {role: round(runs[-1].cost(role), 2) for role in runs[-1].cpu}
+    return [
+        Figure(row=ROW, name="nacional: conversas até a nota autorizada, com PDF nosso", unit="/s",
+               ours=tuple(ran.done / ran.seconds for ran in runs), reach=at_least(10),
+               note=f"{sum(ran.notes for ran in runs)} notas, 0 em dobro, pelo livro da SEFIN"),
+        Figure(row=ROW, name="nacional: CPU nossa por conversa (web + workers, com quem assina e desenha)", unit="ms",
+               ours=tuple(ran.cost("web", "worker") for ran in runs), parts=parts),
+        Figure(row=ROW, name="nacional: da primeira mensagem a PDF e XML, p50", unit="s",
+               ours=tuple(percentile(list(ran.taken), 0.5) for ran in runs)),
     ]  # fmt: skip
 
 
@@ -103,13 +127,20 @@ def kept_busy(at_once: int) -> Crowd:
 
 
 async def talk(
-    place: Place, seconds: float, crowd: Crowd, *, most_per_second: float = MOST_PER_SECOND, warm: float = 3.0
+    place: Place,
+    seconds: float,
+    crowd: Crowd,
+    *,
+    channel: Channel = PLUGNOTAS,
+    most_per_second: float = MOST_PER_SECOND,
+    warm: float = 3.0,
 ) -> Ran:
     """Let ``crowd`` talk for ``warm + seconds``, then let everybody finish."""
     people = int((warm + seconds) * most_per_second) + AT_ONCE
-    tomadores = itertools.cycle(customers())
+    others = [document for document in customers() if document != channel.company.cnpj]
+    tomadores = itertools.cycle(others)
     numbers = itertools.count()
-    async with open_town(place, people=people, workers=WORKERS, with_gateway=True) as town:
+    async with open_town(place, people=people, workers=WORKERS, channel=channel) as town:
         size = await _size(town.database_url)
         begun = time.perf_counter()
         end = begun + warm + seconds
@@ -134,10 +165,9 @@ async def talk(
         await crowd(one, end)
         cpu = await metered
         told = tuple(len(town.line.phone(person(number)).messages) for number in used)
-        notes = await town.book("note.created", "note.settled")
+        numbered, doubles = await town.notes()
         grown = await _size(town.database_url) - size
     counted = [(taken, answered) for at, taken, answered in finished if begun + warm < at <= end]
-    numbered, doubles = _notes(notes)
     return Ran(
         done=len(counted),
         seconds=seconds,
@@ -180,16 +210,3 @@ async def _files(phone: Phone) -> None:
         missing.discard(name[-4:])
         if not missing:
             return
-
-
-def _notes(records: list[dict[str, Any]]) -> tuple[int, int]:
-    """Return how many notes got a number, and how many of them were one too many for their key."""
-    keys: dict[str, str] = {}
-    numbered: Counter[str] = Counter()
-    for record in records:
-        data = record.get("data", record)
-        if record["kind"] == "note.created":
-            keys[data["id"]] = data["payload"]["idIntegracao"]
-        elif data.get("numero"):
-            numbered[keys[data["id"]]] += 1
-    return sum(numbered.values()), sum(count - 1 for count in numbered.values())

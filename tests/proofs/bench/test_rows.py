@@ -14,9 +14,9 @@ import pytest
 
 from persistence.conversations import snapshots
 from persistence.db.engine import Database
+from proofs.bench.load.channels import authority_notes, gateway_notes
 from proofs.bench.load.seed import TABLES, seed
 from proofs.bench.load.town import admit
-from proofs.bench.rows.conversations import _notes
 from proofs.bench.rows.month import arriving
 from proofs.bench.rows.table import ROWS
 from tests import children
@@ -122,6 +122,22 @@ def test_a_second_note_under_one_key_is_a_duplicate(numbers: tuple[str | None, .
     records: list[dict[str, Any]] = []
     for place, numero in enumerate(numbers):
         payload = {"idIntegracao": "key"}
-        records.append({"kind": "note.created", "data": {"id": str(place), "payload": payload}})
-        records.append({"kind": "note.settled", "data": {"id": str(place), "numero": numero}})
-    assert _notes(records) == found
+        records.append({"kind": "note.created", "id": str(place), "payload": payload})
+        records.append({"kind": "note.settled", "id": str(place), "numero": numero})
+    assert gateway_notes(records) == found
+
+
+def test_a_second_note_of_one_reference_is_a_duplicate_at_the_authority() -> None:
+    """SEFIN's own book is counted by the reference that a DPS carries, whatever its number."""
+    records = [{"kind": "nfse.issued", "c_int_contrib": reference} for reference in ("a", "b", "a")]
+    assert authority_notes(records) == (3, 1)
+
+
+def test_whole_conversations_are_counted_on_both_channels(tmp_path: Path) -> None:
+    """Each person ends with one note and both files, by the book of PlugNotas and by SEFIN's."""
+    result, _ = measured(("conversations",), tmp_path, "--seconds=6")
+    told = {figure["name"]: figure for figure in result["figures"]}
+    assert "pelo livro do gateway" in told["conversas até a nota autorizada"]["note"]
+    direct = told["nacional: conversas até a nota autorizada, com PDF nosso"]
+    assert direct["median"] > 0
+    assert "pelo livro da SEFIN" in direct["note"]
