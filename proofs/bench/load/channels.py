@@ -40,6 +40,7 @@ class Channel:
     settings: Callable[[Mapping[str, Any]], dict[str, str]]
     ready: Callable[[Database, Mapping[str, Any]], Awaitable[None]]
     notes: Callable[[Sequence[dict[str, Any]]], tuple[int, int]]
+    warm: float = 3.0  # seconds before anything is counted: until the first wave of people is through
 
 
 async def _nothing(_database: Database, _urls: Mapping[str, Any]) -> None:
@@ -89,5 +90,5 @@ PLUGNOTAS: Final = Channel(
 )  # fmt: skip
 NACIONAL: Final = Channel(
     "nacional", NATIONAL_COMPANY, "sefin", ("--nacional",), ("nfse.issued",),
-    _at_the_authority, _certify, authority_notes,
+    _at_the_authority, _certify, authority_notes, warm=15.0,
 )  # fmt: skip

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 PATH = "/webhooks/whatsapp"
 STATUSES = ("sent", "delivered", "read")
 CONNECTIONS = 16  # to the web process; Meta keeps several open too
+TRIES = 3  # of one webhook
+LOST = 0  # the status of what got no answer
 ANSWER_SECONDS = 60.0
 
 
@@ -59,6 +61,9 @@ class Line:
         self._queue: deque[tuple[bytes, asyncio.Future[int]]] = deque()
         self._idle: list[_Poster] = []
         self._posters: list[_Poster] = []
+        self._redials: set[asyncio.Task[None]] = set()
+        self._closing = False
+        self._web = ("", 0)
         self._head = b""
         self._server: asyncio.Server | None = None
 
@@ -71,20 +76,25 @@ class Line:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for poster in self._posters:
+        self._closing = True
+        for poster in tuple(self._posters):
             poster.close()
+        if self._redials:
+            await asyncio.gather(*self._redials, return_exceptions=True)
         if self._server is not None:
             self._server.close()
 
     async def connect(self, web: str) -> None:
         """Open the connections to the web process that takes our webhooks."""
-        host, port = address(web)
+        self._web = host, port = address(web)
         self._head = f"POST {PATH} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n".encode()
-        loop = asyncio.get_running_loop()
         for _ in range(CONNECTIONS):
-            _, poster = await loop.create_connection(lambda: _Poster(self), host, port)
-            self._posters.append(poster)
-            self._idle.append(poster)
+            await self._dial()
+
+    async def _dial(self) -> None:
+        _, poster = await asyncio.get_running_loop().create_connection(lambda: _Poster(self), *self._web)
+        self._posters.append(poster)
+        self.free(poster)
 
     def phone(self, who: str) -> Phone:
         """The phone of a person."""
@@ -121,11 +131,15 @@ class Line:
         body = json.dumps({"entry": [{"id": account.waba_id, "changes": [change]}]}).encode()
         digest = hmac.digest(APP_SECRET.encode(), body, "sha256").hex()
         head = f"X-Hub-Signature-256: sha256={digest}\r\nContent-Length: {len(body)}\r\n\r\n".encode()
-        answered: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._queue.append((self._head + head + body, answered))
         self.told += 1
-        self._next()
-        if await answered != 200:  # noqa: PLR2004 - HTTP
+        status = LOST
+        for _ in range(TRIES):  # the house closes a connection that rests, perhaps just now; Meta sends again too
+            answered: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+            self._queue.append((self._head + head + body, answered))
+            self._next()
+            if (status := await answered) != LOST:
+                break
+        if status != 200:  # noqa: PLR2004 - HTTP
             self.refused += 1
 
     def _next(self) -> None:
@@ -137,6 +151,16 @@ class Line:
         """A connection has its answer."""
         self._idle.append(poster)
         self._next()
+
+    def lost(self, poster: _Poster) -> None:
+        """A connection was closed by the other side: another takes its place."""
+        self._posters.remove(poster)
+        if poster in self._idle:
+            self._idle.remove(poster)
+        if not self._closing:
+            redial = asyncio.get_running_loop().create_task(self._dial())
+            self._redials.add(redial)
+            redial.add_done_callback(self._redials.discard)
 
     def graph(self, path: bytes, body: bytes) -> bytes:
         """Answer one call of the house."""
@@ -189,7 +213,8 @@ class _Poster(asyncio.Protocol):
 
     def connection_lost(self, _: Exception | None) -> None:
         if self._answered is not None and not self._answered.done():
-            self._answered.set_result(0)
+            self._answered.set_result(LOST)
+        self._line.lost(self)
 
     def close(self) -> None:
         self._transport.close()

@@ -133,9 +133,9 @@ async def talk(
     *,
     channel: Channel = PLUGNOTAS,
     most_per_second: float = MOST_PER_SECOND,
-    warm: float = 3.0,
 ) -> Ran:
-    """Let ``crowd`` talk for ``warm + seconds``, then let everybody finish."""
+    """Let ``crowd`` talk until the channel is warm and ``seconds`` more, then let everybody finish."""
+    warm = channel.warm
     people = int((warm + seconds) * most_per_second) + AT_ONCE
     others = [document for document in customers() if document != channel.company.cnpj]
     tomadores = itertools.cycle(others)

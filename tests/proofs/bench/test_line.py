@@ -9,7 +9,7 @@ from aiohttp import web
 
 from bot.process.run import serving
 from proofs.bench.load.generator import press
-from proofs.bench.load.line import STATUSES, Line
+from proofs.bench.load.line import CONNECTIONS, STATUSES, Line
 from proofs.bench.machine.environment import APP_SECRET
 from tests.patience import PATIENCE
 from webhooks.security import signed_by_any
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 class House:
     """A webhook that only writes down what arrived."""
 
-    def __init__(self, refuse_every: int = 0) -> None:
+    def __init__(self, refuse_every: int = 0, *, closes: bool = False) -> None:
         self.arrivals: list[Arrival] = []
         self.requests = 0
         self._arrived = asyncio.Condition()
         self._refuse_every = refuse_every
+        self._closes = closes
 
     def app(self) -> web.Application:
         """Listen where ours does."""
@@ -44,7 +45,10 @@ class House:
         self.arrivals += read_notification(raw).arrivals
         async with self._arrived:
             self._arrived.notify_all()
-        return web.json_response({"status": "ok"})
+        answer = web.json_response({"status": "ok"})
+        if self._closes:
+            answer.force_close()
+        return answer
 
     async def has(self, count: int) -> None:
         """Wait for so many arrivals."""
@@ -82,4 +86,17 @@ async def test_a_message_of_ours_is_answered_and_its_ticks_come_as_webhooks() ->
     assert Counter(arrival.tipo for arrival in house.arrivals) == {"status": 3, "mensagem": 1}
     told = [a.payload["status"] for a in house.arrivals if a.tipo == "status"]
     assert [(status["id"], status["status"]) for status in told] == [(wamid, name) for name in STATUSES]
+    assert line.refused == 0
+
+
+async def test_a_connection_that_the_house_closed_is_replaced() -> None:
+    """A house that closes each connection after its answer is told everything all the same, once."""
+    house = House(closes=True)
+    count = 2 * CONNECTIONS + 1
+    async with serving(house.app(), "127.0.0.1", 0) as address, Line(()) as line:
+        await line.connect(address)
+        for number in range(count):
+            await line.text("5511980000000", str(number))
+        await house.has(count)
+    assert len({arrival.chave for arrival in house.arrivals}) == count
     assert line.refused == 0
