@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from persistence.db.connection import Connection
 
 TABLE: Final = "certificado_link"
+PATH: Final = "/certificado"  # below the public address
 LASTS: Final = timedelta(minutes=15)
 TRIES: Final = 5
 TOKEN_BYTES: Final = 32
@@ -139,6 +140,11 @@ async def lock(connection: Connection, empresa_id: int) -> None:
 def digest(token: str) -> str:
     """Return what is stored of a token."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def address(public_url: str, cofre: Vault, id_: str, selado: str) -> str:
+    """Return the address of a link. Raises ``NoMasterKeyError`` or ``UnreadableSecretError``."""
+    return f"{public_url}{PATH}/{cofre.open(selado, place(id_))}"
 
 
 def place(id_: str) -> Lugar:
