@@ -52,6 +52,7 @@ async def test_an_accepted_certificate_uses_it_up(visitor: Visitor) -> None:
     assert status == 200
     assert "Certificado guardado" in text
     assert "Volte à conversa" in text
+    assert "11222333000181" not in text
     assert await visitor.kept() == await visitor.told() == 1
     row = await visitor.database.pool.fetchrow("SELECT lane, payload FROM inbox WHERE tipo = 'certificado'")
     assert row["lane"] == "1:5511987654321"
