@@ -13,6 +13,7 @@ import structlog
 from bot.budgets import Voice
 from bot.conversation.inbound import Outro, Palavras
 from bot.conversation.subject import one_row
+from bot.subjects.invoice.words import begun
 from extractor.requests.certificate import wants_certificate
 from persistence.conversations import conversations, snapshots
 from persistence.db.clock import database_now
@@ -46,6 +47,7 @@ class Certificate:
 
     def __init__(self, resources: Resources) -> None:
         self._r = resources
+        self._offers = bool(resources.public_url) and bool(resources.cofre)
 
     def handlers(self) -> Sequence[RowHandler]:
         """News: one was accepted by its link, or the one that is kept ends soon."""
@@ -72,21 +74,23 @@ class Certificate:
     async def _is_wanted(self, turn: Turn) -> bool:
         if not isinstance(turn.chegada.entrada, Palavras):
             return False
-        entrada, drafting = turn.chegada.entrada, turn.conversa.ativa is not None
+        entrada = turn.chegada.entrada
         texto = entrada.texto if entrada.proprias is None else entrada.proprias
-        if not wants_certificate(texto, drafting=drafting):
+        if not wants_certificate(texto, drafting=False):
             return False
-        if not drafting:
+        if turn.conversa.ativa is None:
             return True
         async with self._r.database.transaction() as connection:
             ativa = await snapshots.active(connection, turn.lease.lane)
-        return ativa is None or ativa.pendente is not Campo.DESCRICAO  # then the words are the service
+        if ativa is None or not begun(ativa):
+            return True
+        return wants_certificate(texto, drafting=True) and ativa.pendente is not Campo.DESCRICAO  # it is the service
 
     async def _answer(self, connection: Connection, turn: Turn, arquivo: bool) -> Mensagem | EnviarLink:
         empresa = await conversations.issuer(connection, turn.chegada.contato)
         if empresa is None or turn.conversa.telefone is None:
             return textos.sem_direito(arquivo=arquivo)
-        if not self._r.public_url or not self._r.cofre:
+        if not self._offers:
             return textos.sem_link(arquivo=arquivo)
         made = await certificate_links.make(
             connection, self._r.cofre, telefone=turn.conversa.telefone, conversa=turn.lease.lane
@@ -103,7 +107,7 @@ class Certificate:
             if news.aviso == "guardado":
                 mensagem = textos.guardado(news.empresa, vence)
             else:
-                mensagem = textos.vence_em(news.empresa, vence, dias)
+                mensagem = textos.vence_em(news.empresa, vence, dias, com_link=self._offers)
             if news.aviso == "guardado" or dias >= 0:
                 outbox.enqueue(
                     connection, conversa=lease.lane, mensagem=mensagem, chave=row.chave, correlacao=row.correlacao

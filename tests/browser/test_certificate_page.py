@@ -17,7 +17,7 @@ from tests.browser.console_desk import THEMES
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser
+    from playwright.async_api import Browser, FilePayload
 
     from bot.demo.world import Demo
 
@@ -49,8 +49,8 @@ class Sender:
     async def send(self, senha: str) -> None:
         """Fill the form with the made-up file that the demo offers, and send it."""
         offered = await self.page.request.get(f"{self.demo.address}/certificados/{COMPANY.cnpj}.pfx")
-        file = {"name": "ana.pfx", "mimeType": "application/x-pkcs12", "buffer": await offered.body()}
-        await self.page.get_by_label("Arquivo do certificado A1").set_input_files(files=[file])  # type: ignore[list-item]
+        file: FilePayload = {"name": "ana.pfx", "mimeType": "application/x-pkcs12", "buffer": await offered.body()}
+        await self.page.get_by_label("Arquivo do certificado A1").set_input_files(files=file)
         await self.page.get_by_label("Senha do certificado").fill(senha)
         await self.page.get_by_role("button", name="Enviar").click()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import pytest_asyncio
@@ -10,7 +11,8 @@ from aiohttp import ClientSession
 
 from bot.demo.world import COMPANY
 from operations.company import add_company
-from tests.made_certificates import SENHA, company, pfx, traces
+from state_machine.values.local_time import SAO_PAULO
+from tests.made_certificates import NOW, SENHA, company, pfx, rsa_key, traces
 from tests.road.people.certificate_people import KEY, PUBLIC, TOKEN, ask, send
 from tests.road.road_people import FULL, Person, new_phone, open_road
 
@@ -129,3 +131,18 @@ async def test_two_people_of_a_company_have_one_open_link(road: Road) -> None:
         for token, status in ((first, 404), (second, 200)):
             async with session.get(f"{road.address}/certificado/{token}") as answer:
                 assert answer.status == status
+
+
+async def test_the_end_is_told_before_it_comes(road: Road) -> None:
+    """Once in the chat, by the certificate's own day, with what to do."""
+    person = await road.person()
+    await person.say("oi")
+    await road.database.pool.execute("DELETE FROM empresa_certificado")
+    ends = NOW + timedelta(days=6, hours=1)
+    assert (await send(road.address, await ask(person), pfx(company(key=rsa_key("ending"), ends=ends))))[0] == 200
+    await person.expect("Recebi e conferi o certificado")
+    assert await road.house.schedule.run_job("certificate_warnings") >= 1
+    said = await person.expect("vence em ")
+    assert f"{ends.astimezone(SAO_PAULO):%d/%m/%Y}" in said.text
+    assert "escreva _certificado_" in said.text
+    assert await road.house.schedule.run_job("certificate_warnings") == 0
