@@ -114,6 +114,14 @@ async def test_who_could_not_be_told_is_told_when_they_write(database: Database)
     assert await warn(database) == 0
 
 
+async def test_nobody_is_passed_over_where_many_are_due(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What does not fit into one run comes with the next: those who were told make room."""
+    monkeypatch.setattr(certificates, "_DUE", certificates._DUE.limit(1))
+    await left(database, 20)
+    await database.pool.execute("UPDATE conversas SET ultima_entrada_em = now()")
+    assert [await warn(database) for _ in range(3)] == [1, 1, 0]
+
+
 async def test_it_ends_with_the_certificate(database: Database) -> None:
     """One that was destroyed or replaced warns no more; the right that was taken away neither."""
     await left(database, 5)
