@@ -46,6 +46,7 @@ class Settings(BaseSettings):
     host: str = "127.0.0.1"
     port: int = 8080
     trusted_proxies: Annotated[tuple[Network, ...], NoDecode] = ()  # whose X-Forwarded-For is believed
+    public_url: str = ""  # where people's browsers reach the pages of ``public``; none: no links are offered
 
     whatsapp_api_url: str = "https://graph.facebook.com/v25.0"  # Graph with its version
     whatsapp_phone_number_id: str = ""
@@ -233,6 +234,7 @@ class Settings(BaseSettings):
         "openai_base_url",
         "nacional_sefin_url",
         "nacional_adn_url",
+        "public_url",
     )
     @classmethod
     def _an_address(cls, value: str, info: ValidationInfo) -> str:
@@ -245,6 +247,14 @@ class Settings(BaseSettings):
         if not host or not (scheme == "https" or (scheme == "http" and _is_this_machine(host))):
             raise ValueError("é um endereço como https://exemplo.com.br; http:// só vale para esta mesma máquina")
         return value.rstrip("/")
+
+    @field_validator("public_url")
+    @classmethod
+    def _only_a_place(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if parts.query or parts.fragment or parts.username is not None or not value.isprintable() or " " in value:
+            raise ValueError("é só o endereço e, se houver, o caminho, como https://exemplo.com.br")
+        return value
 
     @property
     def app_secrets(self) -> tuple[bytes, ...]:

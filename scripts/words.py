@@ -20,7 +20,18 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 PRODUCT = (
-    *("bot", "console", "extractor", "gateway", "operations", "persistence", "state_machine", "telemetry", "webhooks"),
+    *(
+        "bot",
+        "console",
+        "extractor",
+        "gateway",
+        "operations",
+        "persistence",
+        "public",
+        "state_machine",
+        "telemetry",
+        "webhooks",
+    ),
 )
 ENGLISH = ROOT / "tests/repository/names/words.txt"
 OUTSIDE = ROOT / "tests/repository/names/outside_words.toml"

@@ -45,6 +45,8 @@ PERSONAL = re.compile(
     rf"|\+?\d(?:{_BETWEEN}{{0,3}}+\d){{9,}}+"
 )
 MASK = "•••"
+# An address that is itself a secret: whoever has it may use it.
+SECRET_PATH = re.compile(r"(?<=certificado/)[^\s/?#\"'<>]+")
 _FREE = frozenset(
     {"timestamp", "correlacao", "correlacoes", "sessao_id", "id_integracao", "slot"}
 )  # our own, never masked
@@ -57,13 +59,17 @@ def _allowlist(_logger: object, _name: str, event: MutableMapping[str, Any]) -> 
 def _masked(value: Any) -> Any:
     match value:
         case str():
-            return value if value.replace("_", "").isalpha() else PERSONAL.sub(MASK, value)  # a word hides nobody
+            return value if value.replace("_", "").isalpha() else _hidden(value)  # a word hides nobody
         case dict():
             return {key: _masked(inner) for key, inner in value.items()}
         case list() | tuple() | set() | frozenset():
             return [_masked(inner) for inner in value]
         case _:
             return value
+
+
+def _hidden(text: str) -> str:
+    return PERSONAL.sub(MASK, SECRET_PATH.sub(MASK, text))
 
 
 def _frames_only(_logger: object, _name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

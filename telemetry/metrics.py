@@ -98,6 +98,11 @@ class Metrics:
         self.companies_suspended = self._gauge(
             "prosa_companies_suspended", "Companies for which the gateway refuses our credentials."
         )
+        self.certificates_ending = self._gauge(
+            "prosa_certificates_ending",
+            "Certificates that Prosa keeps, by the days they have left: up to 1, 7 or 30; 0 for those that ended.",
+            "dias",
+        )
         self.gateway_circuit_open = self._gauge(
             "prosa_gateway_circuit_open",
             "1 while this process leaves the gateway alone after failures in a row, for any company and kind of call.",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_LATEST
 
+from persistence.people import certificates
 from state_machine.protocol.emission import COM_PESSOAS
 from webhooks.addresses import FORWARDED, is_internal
 from webhooks.deps import DEPS, WebhookDeps
@@ -62,6 +63,8 @@ async def _count(deps: WebhookDeps) -> None:
             emissions = await deps.backlog.emissions()
             held = await deps.backlog.held()
             unknown = await deps.backlog.unknown()
+            async with deps.database.transaction() as connection:
+                ending = await certificates.count_ending(connection)
     except Exception:  # noqa: BLE001 - the other figures matter most while the database is away
         return
     deps.metrics.inbox_open.set(counts.open)
@@ -72,6 +75,8 @@ async def _count(deps: WebhookDeps) -> None:
     deps.metrics.outbox_open.set(counts.outbox_open)
     deps.metrics.outbox_failed.set(counts.outbox_failed)
     deps.metrics.companies_suspended.set(counts.suspended)
+    for days, count in ending.items():
+        deps.metrics.certificates_ending.labels(days).set(count)
     for tabela, count in unknown.items():
         deps.metrics.rows_unknown.labels(tabela).set(count)
     deps.metrics.emissions.clear()

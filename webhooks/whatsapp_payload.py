@@ -14,6 +14,7 @@ from persistence.db import jsontext
 from persistence.queue.arrival import Arrival
 from persistence.queue.tick import Tick
 from persistence.rows.inbox_rows import MessageRow, MetaNoticeRow, StatusRow, UnreadableRow
+from state_machine.values.certificate import is_certificate_file
 from state_machine.values.untrusted import legible_values
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ KNOWN_TYPES = frozenset((
 ))  # Meta's message types; others are stored just the same
 # fmt: on
 TICK_LANES = 32  # a person's ticks keep their order, and under load many people's are written down together
+# What is kept of a certificate that somebody sent: that it came. Without its media id nobody can fetch it; what stood
+# under it may be its password.
+_SPARED = {"filename": "certificado.pfx", "mime_type": "application/x-pkcs12"}
 _LONGEST_KEY = 200  # characters; a wamid has about 60, an index row takes 2,700 bytes
 _LONGEST_ID = 140  # characters; a BSUID has at most 131
 
@@ -121,6 +125,8 @@ def _message(value: dict[str, Any], received: Any) -> Arrival:
     user = bsuid or _text(contact.get("user_id")) or sender or _text(contact.get("wa_id"))
     if not user:
         raise _NobodyError
+    if is_certificate_file(received):
+        received = {**received, "document": _SPARED}
     return Arrival.of(
         MessageRow(number, legible_values(received), legible_values(contact), shown),
         chave=_bounded(wamid, _LONGEST_KEY),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from persistence.conversations.conversations import Contato
 from persistence.rows.inbox_rows import MessageRow
+from state_machine.values.certificate import is_certificate_file
 from state_machine.values.message_spans import Escrita
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ def _text(message: dict[str, Any]) -> str | None:
     """Return the user's words: a text, or the caption under a picture or file."""
     tipo = message.get("type")
     content = message.get(str(tipo))
-    if not isinstance(content, dict):
+    if not isinstance(content, dict) or is_certificate_file(message):  # what stands under it may be its password
         return None
     words = content.get("body") if tipo == "text" else content.get("caption")
     return words if isinstance(words, str) and words.strip() else None

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bot.ports import Extractor
     from persistence.conversations.conversations import Conversa
     from persistence.conversations.sessions import LiveSessions
+    from persistence.crypto import Vault
     from persistence.db.clock import DatabaseClock
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
@@ -83,7 +84,7 @@ class Resources:
 
     ``repeat``: for so long after its end an invoice of the same content makes us ask before a second one;
     ``cancellation_wait``: for so long a cancellation waits for its person's next word. ``ring`` wakes all that sends,
-    ``ring_delivery`` only who sends messages.
+    ``ring_delivery`` only who sends messages. ``public_url`` begins the links that are sent; empty: none are.
     """
 
     database: Database
@@ -98,6 +99,8 @@ class Resources:
     repeat: timedelta
     cancellation_wait: timedelta
     limites_mei: LimitesMei
+    public_url: str
+    cofre: Vault
     ring: Callable[[], None]
     ring_delivery: Callable[[], None]
 

@@ -25,14 +25,17 @@ from gateway.whatsapp.errors import (
 )
 from gateway.whatsapp.limits import MensagemInvalida
 from gateway.whatsapp.messages import ComBotoes, ListMessage, ListRow, ListSection, Mensagem, ReplyButton, Texto
+from persistence.crypto import NoMasterKeyError, UnreadableSecretError
 from persistence.queue import doubts, outbox
 from persistence.queue.doubts import LostAnswer
 from persistence.rows.outbox_messages import MisshapenMessageError, parse
 from state_machine.catalogue.choices import VER_OPCOES
-from state_machine.machine.effects import EnviarArquivo
+from state_machine.machine.effects import EnviarArquivo, EnviarLink
 from state_machine.machine.effects import Mensagem as Resposta
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bot.delivery.attachments import Attachments
     from bot.ports import Messenger
     from persistence.db.connection import Connection
@@ -69,11 +72,19 @@ class Delivery:
     lease_seconds = outbox.LEASE_SECONDS
     concurrency = CONCURRENCY
 
-    def __init__(self, database: Database, messenger: Messenger, attachments: Attachments, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        database: Database,
+        messenger: Messenger,
+        attachments: Attachments,
+        metrics: Metrics,
+        address: Callable[[EnviarLink], str],
+    ) -> None:
         self._database = database
         self._messenger = messenger
         self._attachments = attachments
         self._metrics = metrics
+        self._address = address
 
     async def claim(self, limit: int) -> list[Saida]:
         """Take messages that are due."""
@@ -142,12 +153,20 @@ class Delivery:
     async def _content(self, mensagem: OutboxMessage) -> Mensagem | NotYet | Failure:
         if isinstance(mensagem, EnviarArquivo):
             return await self._attachments.prepare(mensagem)
+        if isinstance(mensagem, EnviarLink):
+            return self._with_address(mensagem)
         if mensagem.lista:
             rows = tuple(ListRow(linha.id, linha.titulo, linha.descricao) for linha in mensagem.lista)
             return ListMessage(mensagem.texto, VER_OPCOES, (ListSection(rows),))
         if not mensagem.botoes:
             return Texto(mensagem.texto)
         return ComBotoes(mensagem.texto, tuple(ReplyButton(botao.id, botao.titulo) for botao in mensagem.botoes))
+
+    def _with_address(self, mensagem: EnviarLink) -> Mensagem | Failure:
+        try:
+            return Texto(f"{mensagem.texto}\n\n{self._address(mensagem)}")
+        except (NoMasterKeyError, UnreadableSecretError) as error:  # sealed under a key that is gone: never again
+            return Broken(0, type(error).__name__)
 
     async def _postpone(self, saida: Saida, later: NotYet) -> None:
         idade = saida.agora - saida.criado_em

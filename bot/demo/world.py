@@ -26,6 +26,7 @@ from operations.certificate import keep_certificate
 from operations.company import CompanyForm, add_company
 from persistence.access.accounts import Papel
 from persistence.people.certificate_access import KeptCertificates
+from persistence.people.certificate_links import PATH
 from proofs.sandbox.meta.meta import MetaConfig
 from proofs.sandbox.nacional.sefin import NacionalConfig
 from proofs.sandbox.phone.app import Phone
@@ -155,7 +156,8 @@ async def open_demo(
         national = NacionalConfig(ambiente=Ambiente(settings.fiscal_environment), processing=PROCESSING_SECONDS)
         config = replace(demo_secrets(home), nacional=national)
         world = await stack.enter_async_context(World(home / "sandbox", config=config))
-        configured = demo_settings(settings, world, settings.port)
+        address = bound(sockets, settings.host)
+        configured = demo_settings(settings, world, settings.port).model_copy(update={"public_url": address})
         keep_demo_key(home)
         house = await stack.enter_async_context(open_house(configured, storage.database_url, storage.redis_url))
         await add_company(house.database, COMPANY)
@@ -174,7 +176,6 @@ async def open_demo(
             certificates=[_offer(world, company) for company in (NATIONAL_COMPANY, COMPANY)],
         ).mount(app)
         await stack.enter_async_context(answering(app, sockets))
-        address = bound(sockets, settings.host)
         world.connect(address)
         stop = asyncio.Event()
         group = await stack.enter_async_context(asyncio.TaskGroup())
@@ -197,12 +198,12 @@ def _offer(world: World, company: CompanyForm) -> DemoCertificate:
 
 
 def _has_own_guard(request: web.Request) -> bool:
-    return request.path.startswith((*MACHINE_PATHS, f"{CONSOLE}/")) or request.path == CONSOLE
+    return request.path.startswith((*MACHINE_PATHS, f"{CONSOLE}/", f"{PATH}/")) or request.path == CONSOLE
 
 
 @web.middleware
 async def _page_guard(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Guard the page as strictly as if it stood alone; webhooks and console have their own guards."""
+    """Guard the page as strictly as if it stood alone; webhooks, console and public pages have theirs."""
     return await (handler(request) if _has_own_guard(request) else guard(request, handler))
 
 

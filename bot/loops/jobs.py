@@ -11,8 +11,9 @@ import structlog
 
 from persistence.conversations import register_cache
 from persistence.idempotency import records as idempotency
-from persistence.people import retention
+from persistence.people import certificate_links, certificates, retention
 from persistence.queue.arrival import Arrival
+from persistence.rows.inbox_rows import CertificateRow
 from persistence.staff import dashboard
 from persistence.tables import job_slots
 
@@ -141,6 +142,27 @@ async def forget_register(context: JobContext) -> int:
         return await register_cache.prune(connection)
 
 
+async def forget_certificate_links(context: JobContext) -> int:
+    """Delete the links for certificates that ended a day ago."""
+    async with context.database.transaction() as connection:
+        return await certificate_links.forget(connection)
+
+
+async def warn_of_certificates(context: JobContext) -> int:
+    """Warn who wrote lately of a kept certificate that ends in 30, 7 or 1 days, once each."""
+    async with context.database.transaction() as connection:
+        rows = [
+            Arrival.of(
+                CertificateRow("vence", due.razao_social, due.vence.isoformat()),
+                chave=due.chave,
+                lane=due.conversa,
+                correlacao="certificado-vence",
+            )
+            for due in await certificates.due_warnings(connection)
+        ]
+        return await context.inbox.put_in(connection, rows)
+
+
 async def count_dashboard(context: JobContext) -> int:
     """Count the sums of the dashboard."""
     return await dashboard.refresh(context.database)
@@ -164,6 +186,8 @@ JOBS: Sequence[Job] = (
     Job("prune", HOUR, prune_backlog, _DELETES),
     Job("idempotency", HOUR, forget_idempotency, _DELETES),
     Job("register_cache", HOUR, forget_register, _DELETES),
+    Job("certificate_links", HOUR, forget_certificate_links, _DELETES),
+    Job("certificate_warnings", 900, warn_of_certificates, "the key of the row names certificate, stage and person"),
     Job("dashboard", 600, count_dashboard, "the sums are replaced"),  # some seconds at a million journal rows
     Job("audit", HOUR, audit, "each company's audit of a day is taken by a slot of its own"),  # a gateway may be away
     Job("retention", HOUR, forget_people, _DELETES, slot=DAY),

@@ -203,7 +203,7 @@ async def _rights(connection: Any, *, ours: bool) -> Achado:
 
 
 async def about_certificates(database_url: str) -> list[Achado]:
-    """Say which companies' certificates end within 30 days or have ended, as far as somebody noted their dates."""
+    """Say which companies' certificates end within 30 days or have ended, as far as their dates are known."""
     everybody = Alcance(todas=True)
     database = await Database.open(database_url, size=1)
     try:
@@ -215,8 +215,9 @@ async def about_certificates(database_url: str) -> list[Achado]:
     lines = [
         (falha if row.dias < 0 else aviso)(
             f"certificado de {row.razao_social}",
-            f"{'venceu' if row.dias < 0 else 'vence'} em {row.certificado_vence:%d/%m/%Y}. Renove no gateway e anote: "
-            "prosa empresa certificado",
+            f"{'venceu' if row.dias < 0 else 'vence'} em {row.vence:%d/%m/%Y}. "
+            + ("Renove e guarde o novo" if row.guardado else "Renove no gateway e anote")
+            + ": prosa empresa certificado",
         )
         for row in ending
     ]

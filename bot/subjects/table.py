@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from bot.loops.jobs import JOBS
 from bot.subjects.cancellation.subject import Cancellation
+from bot.subjects.certificate import Certificate
 from bot.subjects.handover import Handover
 from bot.subjects.invoice.subject import Invoice
 from bot.subjects.strangers import Strangers
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from bot.loops.worker import Handler
 
 # Asked in this order, turn by turn; the last one takes what nobody else took.
-SUBJECTS: tuple[type[Subject], ...] = (Handover, Strangers, Cancellation, Invoice)
+SUBJECTS: tuple[type[Subject], ...] = (Handover, Strangers, Certificate, Cancellation, Invoice)
 
 
 def open_subjects(resources: Resources) -> tuple[Subject, ...]:

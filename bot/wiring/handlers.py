@@ -14,6 +14,7 @@ from bot.conversation.subject import Resources, RowHandler
 from bot.conversation.turn import Conversations
 from bot.delivery.ticks import Ticks
 from bot.loops.worker import LaneWorker
+from bot.master_key import vault_of
 from bot.policy import limites_mei_of
 from bot.subjects.account_notices import Notices
 from bot.subjects.table import handlers_of, open_subjects
@@ -46,6 +47,8 @@ async def open_worker(stores: Stores, outside: Outside, pumps: Pumps) -> AsyncIt
             budgets=stores.budgets,
             repeat=timedelta(seconds=settings.repeat_window_seconds),
             limites_mei=limites_mei_of(settings),
+            public_url=settings.public_url,
+            cofre=vault_of(settings),
             cancellation_wait=timedelta(hours=settings.plugnotas_cancel_hours),
             ring=ring,
             ring_delivery=pumps["deliveries"].ring,

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 from bot.delivery.attachments import Attachments
 from bot.delivery.sender import Delivery
 from bot.loops.pump import Pump
+from bot.master_key import vault_of
 from bot.orders.cancellation import Cancellations
 from bot.orders.emission import Emissions
 from bot.orders.order import Hints, OrderParts, OrderWorker
 from bot.policy import politica_of
+from persistence.people import certificate_links
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from bot.orders.order import Order
     from bot.wiring.outside import Outside
     from bot.wiring.stores import Stores
+    from state_machine.machine.effects import EnviarLink
 
     Work = OrderWorker[Any, Any, Any] | Delivery
 
@@ -38,7 +41,12 @@ class Pumps(dict[str, Pump[Any]]):
         orders = {name: kind(parts) for name, kind in ORDERS.items()}
         works: dict[str, Work] = {name: OrderWorker(order, database, channels) for name, order in orders.items()}
         attachments = Attachments(database, outside.whatsapp, channels)
-        works["deliveries"] = Delivery(database, outside.whatsapp, attachments, stores.metrics)
+        cofre, public_url = vault_of(stores.settings), stores.settings.public_url
+
+        def address(link: EnviarLink) -> str:
+            return certificate_links.address(public_url, cofre, link.link, link.selado)
+
+        works["deliveries"] = Delivery(database, outside.whatsapp, attachments, stores.metrics, address)
         super().__init__({name: _pump(name, work) for name, work in works.items()})
         self.hints = Hints(database, stores.lanes, orders.values(), self.ring)
 

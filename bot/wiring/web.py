@@ -8,6 +8,9 @@ from bot.master_key import vault_of
 from console.app import create_console, mount
 from console.render.model_spend import Preco
 from gateway.plugnotas.hint import hinted_keys
+from operations.certificate_link import CertificateLinks
+from public.app import create_public
+from public.app import mount as mount_public
 from webhooks.app import create_app, create_probe_app
 from webhooks.deps import WebhookDeps
 
@@ -34,6 +37,9 @@ def web_app(stores: Stores, *, https: bool) -> web.Application:
         bodies=deps.bodies,
     )
     mount(app, console)
+    if settings.public_url:
+        links = CertificateLinks(stores.database, stores.inbox, vault_of(settings))
+        mount_public(app, create_public(links, deps.bodies, secure=https))
     return app
 
 

@@ -1,4 +1,4 @@
-"""Keeps until when each company's certificate at the gateway is good, as somebody told us."""
+"""Tells until when each company's certificate is good: the one that is kept here, or as somebody noted it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
 
-from persistence.tables import empresa
+from persistence.tables import conversas, empresa, empresa_certificado, inbox, usuario
 
 if TYPE_CHECKING:
     from datetime import date
@@ -18,6 +18,28 @@ WARN_DAYS: Final = 30  # a new A1 takes days: money, an appointment, somebody wh
 LISTED: Final = 100  # companies
 _E = empresa.c
 _TODAY = sa.cast(sa.func.timezone("America/Sao_Paulo", sa.func.now()), sa.Date)
+_C = empresa_certificado.c
+_LAST_DAY = sa.cast(sa.func.timezone("America/Sao_Paulo", _C.valido_ate), sa.Date)
+_KEPT = sa.and_(_C.empresa_id == _E.id, _C.destruido_em.is_(None))
+_ENDS = sa.func.least(_LAST_DAY, _E.certificado_vence)  # of two dates the earlier one; of one, that one
+
+STAGES: Final = (1, 7, 30)  # days before the last one at which people are warned, once each
+WARNED_AT_ONCE: Final = 500
+WINDOW: Final = sa.text("interval '23 hours'")  # Meta takes what we begin for 24 hours after a person's last message
+_LEFT = _LAST_DAY - _TODAY
+_STAGE = sa.case(*((stage >= _LEFT, stage) for stage in STAGES))
+_KEY = sa.func.concat("certificado:", _C.id, ":", _STAGE, ":", conversas.c.codigo)
+_DUE = (
+    sa.select(_E.razao_social, _LAST_DAY.label("vence"), conversas.c.conversa, _KEY.label("chave"))
+    .join_from(empresa_certificado, empresa, _KEPT)
+    .join(usuario, usuario.c.empresa_id == _E.id)
+    .join(conversas, conversas.c.usuario_id == usuario.c.id)
+    .where(_LEFT.between(0, STAGES[-1]), conversas.c.atendente_id.is_(None))
+    .where(conversas.c.ultima_entrada_em > sa.func.now() - WINDOW)
+    .where(~sa.exists().where(inbox.c.chave == _KEY))
+    .order_by(_LAST_DAY, conversas.c.conversa)
+    .limit(WARNED_AT_ONCE)
+)
 
 
 async def note(connection: Connection, cnpj: str, vence: date | None) -> str | None:
@@ -31,16 +53,38 @@ async def note(connection: Connection, cnpj: str, vence: date | None) -> str | N
 
 
 async def expiring(connection: Connection, alcance: Alcance) -> list[Any]:
-    """List (razao_social, certificado_vence, dias) of what ends within 30 days or has ended, the worst first.
+    """List (razao_social, vence, dias, guardado) of what ends within 30 days or has ended, the worst first.
 
-    ``dias`` counts from today in Brazil: 0 is the last good day, below it has ended.
+    ``dias`` counts from today in Brazil: 0 is the last good day, below it has ended. ``guardado``: the date is that of
+    the certificate that is kept here; else somebody noted it.
     """
-    left = (_E.certificado_vence - _TODAY).label("dias")
-    statement = sa.select(_E.razao_social, _E.certificado_vence, left).where(alcance.em(_E.id), left <= WARN_DAYS)
-    return list(await connection.execute(statement.order_by(_E.certificado_vence, _E.id).limit(LISTED)))
+    left = (_ENDS - _TODAY).label("dias")
+    kept = sa.func.coalesce(_LAST_DAY == _ENDS, sa.false()).label("guardado")
+    statement = sa.select(_E.razao_social, _ENDS.label("vence"), left, kept)
+    statement = statement.join_from(empresa, empresa_certificado, _KEPT, isouter=True)
+    statement = statement.where(alcance.em(_E.id), left <= WARN_DAYS).order_by(_ENDS, _E.id).limit(LISTED)
+    return list(await connection.execute(statement))
 
 
 async def undated(connection: Connection, alcance: Alcance) -> int:
-    """Count the companies of whose certificate nobody told us the date."""
-    statement = sa.select(sa.func.count()).where(alcance.em(_E.id), _E.certificado_vence.is_(None))
+    """Count the companies that have none here, and of whose certificate nobody told us the date."""
+    statement = sa.select(sa.func.count()).select_from(empresa)
+    statement = statement.where(alcance.em(_E.id), _E.certificado_vence.is_(None), ~sa.exists().where(_KEPT))
     return int((await connection.execute(statement)).scalar_one())
+
+
+async def due_warnings(connection: Connection) -> list[Any]:
+    """List (razao_social, vence, conversa, chave) of the warnings that are due and were not given yet.
+
+    Told is who may issue for the company and wrote lately. A stage that passed while nobody could be told is left out:
+    of a certificate that is kept with five days left, the warnings of seven days and of one day are given.
+    """
+    return list(await connection.execute(_DUE))
+
+
+async def count_ending(connection: Connection) -> dict[str, int]:
+    """Count the certificates that are kept here by what they have left: ``0`` (ended), ``1``, ``7`` and ``30`` days."""
+    stage = sa.case((_LEFT < 0, 0), *((stage >= _LEFT, stage) for stage in STAGES)).label("dias")
+    statement = sa.select(stage, sa.func.count().label("quantos")).where(_C.destruido_em.is_(None), STAGES[-1] >= _LEFT)
+    found = {row.dias: row.quantos for row in await connection.execute(statement.group_by(stage))}
+    return {str(days): found.get(days, 0) for days in (0, *STAGES)}

@@ -170,6 +170,13 @@ DO_TELEFONE: Final = (
     Parte("apelidos de clientes", "cliente_apelido", _TALK, _delete("cliente_apelido", _TALK), _DELETED),
     Parte("conversas", "conversas", _TALK, _delete("conversas", _TALK), "ficam só como um código"),
     Parte(
+        "links para enviar o certificado",
+        "certificado_link",
+        "t.usuario_id = ANY(:usuarios)",
+        _delete("certificado_link", "t.usuario_id = ANY(:usuarios)"),
+        _DELETED,
+    ),
+    Parte(
         "autorização para emitir",
         "usuario",
         "t.id = ANY(:usuarios)",

@@ -76,9 +76,12 @@ a AS (DELETE FROM anotacao USING t WHERE anotacao.conversa = t.conversa)
 DELETE FROM conversas USING t WHERE conversas.conversa = t.conversa
 """
 
+# By its key a warning of 30 days is known to have been given; it names a company and a day.
+_NO_WARNING = "(t.tipo <> 'certificado' OR t.recebido_em < now() - interval '31 days')"
+
 # What each kind is bound to in ``Prazos``, and the statement that forgets one batch of it.
 VARREDURAS: Final[tuple[tuple[str, str], ...]] = (
-    ("mensagens", _delete("inbox", f"t.estado <> 0 AND {_old('t.recebido_em')}")),  # what was set aside, too
+    ("mensagens", _delete("inbox", f"t.estado <> 0 AND {_old('t.recebido_em')} AND {_NO_WARNING}")),  # set aside, too
     ("mensagens", _delete("outbox", f"t.run_at IS NULL AND {_old('t.criado_em')}")),
     ("mensagens", _delete("anotacao", _old("t.em"))),
     ("mensagens", _delete("cliente_apelido", _old("t.usado_em"))),  # words of people, as messages are

@@ -33,6 +33,8 @@ AvisoCancelamento = AvisoDaAutoridade | Literal["por_fora"]
 """News of a cancellation; ``por_fora``: somebody else had the note cancelled."""
 Ordem = Literal["reprocessar", "enviar"]
 """What staff order for an invoice at the authority: a new attempt, or the stored bytes once more."""
+AvisoCertificado = Literal["guardado", "vence"]
+"""News of a company's certificate: one was accepted by its link; the one that is kept ends soon."""
 Comando = Literal["assumir", "devolver", "escrever", "encerrar", "consultar", "reenviar", "reenviar_nota"]
 """What staff ask of a conversation from the console."""
 
@@ -230,6 +232,16 @@ class StaffRow(RowKind):
         return {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
 
 
+@dataclass(frozen=True, slots=True)
+class CertificateRow(RowKind):
+    """News of a company's certificate, told to one of its people; ``vence`` is its last day, ``AAAA-MM-DD``."""
+
+    tipo: ClassVar[str] = "certificado"
+    aviso: AvisoCertificado
+    empresa: str
+    vence: str
+
+
 Row = (
     MessageRow
     | StatusRow
@@ -243,6 +255,7 @@ Row = (
     | CancellationRow
     | CancellationDeadlineRow
     | StaffRow
+    | CertificateRow
 )
 KINDS: dict[str, type[Row]] = {kind.tipo: kind for kind in get_args(Row)}
 TIPOS = frozenset(KINDS)  # rows of other kinds are another release's

@@ -1,4 +1,4 @@
-"""The kinds of messages in the outbox: a text, with buttons or a list or neither, or a document; with one parser.
+"""The kinds of messages in the outbox: a text, with buttons, a list, a secret link or none, or a document; one parser.
 
 The stored JSON is a contract with the release before and the one after: fields are added, never renamed.
 """
@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from state_machine.machine.effects import Botao, EnviarArquivo, Mensagem, Opcao
+from state_machine.machine.effects import Botao, EnviarArquivo, EnviarLink, Mensagem, Opcao
 from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-OutboxMessage = Mensagem | EnviarArquivo
-KINDS: dict[type[OutboxMessage], str] = {Mensagem: "texto", EnviarArquivo: "arquivo"}
+OutboxMessage = Mensagem | EnviarArquivo | EnviarLink
+KINDS: dict[type[OutboxMessage], str] = {Mensagem: "texto", EnviarArquivo: "arquivo", EnviarLink: "link"}
 TIPOS = frozenset(KINDS.values())  # another release's messages are those of other kinds
 
 
@@ -27,7 +27,7 @@ class MisshapenMessageError(ProsaError, ValueError):
 def to_payload(mensagem: OutboxMessage, de: str | None = None) -> dict[str, Any]:
     """Return the JSON to store; ``de`` is the name of the member of staff who wrote a text."""
     stored: dict[str, Any] = {"tipo": KINDS[type(mensagem)]}
-    if isinstance(mensagem, EnviarArquivo):
+    if isinstance(mensagem, EnviarArquivo | EnviarLink):
         return stored | {name: getattr(mensagem, name) for name in mensagem.__slots__}
     buttons = [{"id": botao.id, "titulo": botao.titulo} for botao in mensagem.botoes]
     rows = [{"id": linha.id, "titulo": linha.titulo, "descricao": linha.descricao} for linha in mensagem.lista]
@@ -42,6 +42,8 @@ def parse(payload: Mapping[str, Any]) -> OutboxMessage:
             return Mensagem(texto, tuple(_button(botao) for botao in botoes), _rows(payload.get("lista", [])))
         case {"tipo": "arquivo", "emissao_id": int(emissao_id), "formato": "pdf" | "xml" as formato, "nome": str(nome)}:
             return EnviarArquivo(emissao_id, formato, nome, payload.get("legenda"))
+        case {"tipo": "link", "texto": str(texto), "link": str(link), "selado": str(selado)}:
+            return EnviarLink(texto, link, selado)
         case _:
             raise MisshapenMessageError(f"an outbox row of kind {payload.get('tipo')} that cannot be read")
 

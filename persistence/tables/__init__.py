@@ -9,6 +9,7 @@ from persistence.tables.idempotency import idempotency_records
 from persistence.tables.numbering import numeracao, numeracao_uso
 from persistence.tables.operation import disjuntor, job_slots, modelo_uso, painel
 from persistence.tables.people import (
+    certificado_link,
     cliente_apelido,
     cliente_tomador,
     cnpj_cache,
@@ -44,6 +45,7 @@ __all__ = [
     "auditoria",
     "auditoria_elo",
     "cancelamento",
+    "certificado_link",
     "cliente_apelido",
     "cliente_tomador",
     "cnpj_cache",

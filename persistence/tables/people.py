@@ -71,6 +71,27 @@ empresa_certificado = sa.Table(
     ),
 )
 
+certificado_link = sa.Table(
+    "certificado_link",  # by which somebody sends their company's certificate, once
+    metadata,
+    sa.Column("id", sa.Uuid, primary_key=True),  # made before the row is: the message that carries the link names it
+    sa.Column("empresa_id", sa.ForeignKey("empresa.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("usuario_id", sa.ForeignKey("usuario.id", ondelete="CASCADE"), nullable=False, index=True),  # who asked
+    sa.Column("conversa", sa.Text, nullable=False),  # where they asked: it is told there what became of it
+    sa.Column("resumo", sa.Text, nullable=False, unique=True),  # SHA-256 of the token in hex; the token is kept nowhere
+    now("criado_em"),
+    sa.Column("expira_em", MOMENT, nullable=False),
+    sa.Column("tentativas", sa.Integer, nullable=False, server_default="0"),  # files that were begun to be read
+    sa.Column("usado_em", MOMENT),
+    sa.Column("encerrado_em", MOMENT),  # when a newer one of the company took its place
+    sa.Index(
+        "uq_certificado_link_aberto",
+        "empresa_id",
+        unique=True,
+        postgresql_where=sa.text("usado_em IS NULL AND encerrado_em IS NULL"),
+    ),
+)
+
 usuario = sa.Table(
     "usuario",
     metadata,

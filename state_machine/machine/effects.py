@@ -95,6 +95,18 @@ class EnviarArquivo:
     legenda: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class EnviarLink:
+    """Send a text with an address below it that only who reads it may know: its token is opened as it leaves.
+
+    ``link`` is the id of the link's row, ``selado`` the token, sealed.
+    """
+
+    texto: str
+    link: str
+    selado: str
+
+
 Efeito = GravarSnapshot | Responder | Emitir | RetomarEnvio | Dispensar | EnviarArquivo
 
 

@@ -10,11 +10,25 @@ from state_machine.values.errors import ProsaError
 from state_machine.values.local_time import SAO_PAULO
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from datetime import date, datetime
 
 LARGEST_FILE: Final = 64 * 1024  # bytes; an A1 with its chain has 4 to 12 thousand
 LONGEST_PASSWORD: Final = 256  # characters; those of certificate authorities have 4 to 64
 SMALLEST_KEY: Final = 2048  # bits of an RSA modulus; DOC-ICP-01.01 asks no less of a company's certificate
+
+
+_ENDINGS: Final = (".pfx", ".p12")
+_MIMES: Final = frozenset({"application/x-pkcs12", "application/pkcs12", "application/x-pkcs-12"})
+
+
+def is_certificate_file(message: Mapping[str, object]) -> bool:
+    """Tell whether a WhatsApp message is a document that calls itself a PKCS #12 file."""
+    document = message.get("document")
+    if message.get("type") != "document" or not isinstance(document, dict):
+        return False
+    name, mime = str(document.get("filename", "")), str(document.get("mime_type", ""))
+    return name.strip().lower().endswith(_ENDINGS) or mime.partition(";")[0].strip().lower() in _MIMES
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,6 +95,21 @@ def test_trusted_proxies_are_networks(monkeypatch: pytest.MonkeyPatch) -> None:
             Settings()
 
 
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        ("", ""),
+        ("https://prosa.exemplo.com.br/", "https://prosa.exemplo.com.br"),
+        ("https://exemplo.com.br/prosa", "https://exemplo.com.br/prosa"),
+        ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
+    ],
+)
+def test_the_public_address_is_https_or_this_machine(value: str, kept: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Links are made of it by adding to it; without one there are none."""
+    monkeypatch.setenv("PROSA_PUBLIC_URL", value)
+    assert Settings().public_url == kept
+
+
 def test_no_secret_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """Printing settings, or an error about them, shows no secret."""
     for name in (*SECRETS, "PROSA_DATABASE_URL", "PROSA_REDIS_URL", "PROSA_OPENAI_API_KEY"):
@@ -153,6 +168,12 @@ def test_the_ladder_is_a_list_of_seconds(monkeypatch: pytest.MonkeyPatch) -> Non
         ("WHATSAPP_ACCESS_TOKEN", "um-segredo-com-ç-no-meio"),
         ("RETENTION_DRAFTS_DAYS", "-1"),
         ("WHATSAPP_PHONE_NUMBER_ID", "+55 11 98765-4321"),
+        ("PUBLIC_URL", "prosa.exemplo.com.br"),
+        ("PUBLIC_URL", "http://prosa.exemplo.com.br"),
+        ("PUBLIC_URL", "https://ana:senha@prosa.exemplo.com.br"),
+        ("PUBLIC_URL", "https://prosa.exemplo.com.br?a=1"),
+        ("PUBLIC_URL", "https://prosa.exemplo.com.br/#a"),
+        ("PUBLIC_URL", "https://prosa exemplo.com.br"),
     ],
 )
 def test_a_wrong_setting_is_refused(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from tests import children
 ROOT = Path(__file__).parents[2]
 PRODUCTION = (
     "bot",
+    "public",
     "console",
     "webhooks",
     "operations",

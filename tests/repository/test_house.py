@@ -35,6 +35,7 @@ PACKAGES = (
     "operations",
     "persistence",
     "proofs",
+    "public",
     "state_machine",
     "telemetry",
     "webhooks",

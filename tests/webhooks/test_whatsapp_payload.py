@@ -267,3 +267,23 @@ def test_nothing_makes_the_reader_fail(where: str, junk: object) -> None:
     found = read_notification(json.dumps(bad).encode()).arrivals
     assert found
     assert len({arrival.chave for arrival in found}) == len(found)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"filename": "ANA 11222333000181.PFX", "mime_type": "application/octet-stream", "id": "7", "sha256": "abc"},
+        {"filename": "a1.p12", "mime_type": "application/pdf", "id": "7", "caption": "senha Segredo#91"},
+        {"filename": "backup", "mime_type": "Application/X-PKCS12; a=b", "id": "7", "url": "https://lookaside/7"},
+    ],
+)
+def test_of_a_certificate_only_that_it_came_is_kept(document: dict[str, str]) -> None:
+    """Neither by what it is fetched with, nor its name, nor what stood under it; another document stays whole."""
+    pdf = {"filename": "pfx.pdf", "mime_type": "application/pdf", "id": "8", "caption": "o pedido"}
+    messages = [{**WHO, "id": f"wamid.{n}", "type": "document", "document": d} for n, d in enumerate((document, pdf))]
+    value = {"metadata": {"phone_number_id": PHONE}, "messages": messages}
+    body = {"entry": [{"id": "1", "changes": [{"field": "messages", "value": value}]}]}
+    first, second = read_notification(json.dumps(body).encode()).arrivals
+    spared = {"filename": "certificado.pfx", "mime_type": "application/x-pkcs12"}
+    assert first.payload["mensagem"]["document"] == spared
+    assert second.payload["mensagem"]["document"] == pdf

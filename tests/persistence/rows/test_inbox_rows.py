@@ -23,6 +23,8 @@ STORED: list[tuple[str, dict[str, Any]]] = [  # as the releases before and after
     ("emissao", {**NEWS, "aviso": "autorizada", "numero": "12", "outras": ["11"]}),
     ("emissao", {**NEWS, "aviso": "rejeitada", "motivo": "o CNPJ não existe", "campo": "documento"}),
     ("emissao", {**NEWS, "aviso": "falhou", "motivo": "prazo"}),
+    ("certificado", {"aviso": "guardado", "empresa": "ANA DESIGN ME", "vence": "2027-03-14"}),
+    ("certificado", {"aviso": "vence", "empresa": "ANA DESIGN ME", "vence": "2027-03-14"}),
     ("emissao", {**NEWS, "aviso": "ainda_quer", "outras": ["11"]}),
     ("emissao", {"sessao_id": "s", "emissao_id": 7, "aviso": "demorou"}),
     ("prazo", {"sessao_id": "s"}),
@@ -60,6 +62,7 @@ def test_every_kind_is_among_the_stored_ones() -> None:
         ("cancelamento", {"emissao_id": 1, "aviso": "novo"}),
         ("ordem", {"ordem": "nova", "sessao_id": "s", "id_integracao": "x"}),
         ("ordem", {"ordem": "nova"}),
+        ("certificado", {"aviso": "novo", "empresa": "ANA", "vence": "2027-03-14"}),
         ("equipe", {"comando": "novo", "quem": "sara", "staff_id": 1}),
     ],
 )

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from persistence.rows.outbox_messages import KINDS, TIPOS, MisshapenMessageError, parse, to_payload
-from state_machine.machine.effects import Botao, EnviarArquivo, Mensagem, Opcao
+from state_machine.machine.effects import Botao, EnviarArquivo, EnviarLink, Mensagem, Opcao
 
 STORED: list[
-    tuple[Mensagem | EnviarArquivo, dict[str, Any]]
+    tuple[Mensagem | EnviarArquivo | EnviarLink, dict[str, Any]]
 ] = [  # as the releases before and after this one write and read it
     (
         Mensagem("oi", (Botao("confirmar:s:1", "Confirmar"),)),
@@ -33,6 +33,7 @@ STORED: list[
         EnviarArquivo(7, "pdf", "nota.pdf", "Nota 12"),
         {"tipo": "arquivo", "emissao_id": 7, "formato": "pdf", "nome": "nota.pdf", "legenda": "Nota 12"},
     ),
+    (EnviarLink("abra", "id", "v1.k.x"), {"tipo": "link", "texto": "abra", "link": "id", "selado": "v1.k.x"}),
 ]
 
 

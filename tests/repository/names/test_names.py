@@ -8,7 +8,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 PRODUCT = (
-    *("bot", "console", "extractor", "gateway", "operations", "persistence", "state_machine", "telemetry", "webhooks"),
+    *(
+        "bot",
+        "console",
+        "extractor",
+        "gateway",
+        "operations",
+        "persistence",
+        "public",
+        "state_machine",
+        "telemetry",
+        "webhooks",
+    ),
 )
 
 

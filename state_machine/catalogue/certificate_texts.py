@@ -1,0 +1,59 @@
+"""What people read about their company's certificate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from state_machine.machine.effects import Mensagem
+from state_machine.values.text_length import apara
+
+if TYPE_CHECKING:
+    from datetime import date
+
+_NOME_MAX = 200  # UTF-16 units of a company's name
+_RECEBIDO = (
+    "Não abri nem guardei o arquivo que você mandou: certificado e senha não devem ficar na conversa. "
+    "Apague a mensagem daqui, e a senha, se você a escreveu. "
+)
+
+
+def link(empresa: str, *, arquivo: bool) -> str:
+    """Return what stands before the link; ``arquivo``: a certificate came as an attachment."""
+    return (
+        f"{_RECEBIDO if arquivo else ''}Para enviar o certificado A1 de *{apara(empresa, _NOME_MAX)}*, abra o link "
+        "abaixo e escolha o arquivo .pfx ou .p12. Ele vale por 15 minutos e serve uma vez só. Não repasse a ninguém."
+    )
+
+
+def sem_link(*, arquivo: bool) -> Mensagem:
+    """This installation offers no links."""
+    return Mensagem(
+        f"{_RECEBIDO if arquivo else ''}Ainda não recebo certificado por aqui. Peça a quem cuida da instalação da "
+        "Prosa: essa pessoa cadastra o arquivo e a senha com você."
+    )
+
+
+def sem_direito(*, arquivo: bool) -> Mensagem:
+    """Who writes belongs to no company."""
+    return Mensagem(
+        f"{_RECEBIDO if arquivo else ''}O certificado de uma empresa só pode ser enviado por quem emite por ela, e "
+        "este número não está ligado a nenhuma. Peça a quem cuida da Prosa na empresa para incluir este número."
+    )
+
+
+def guardado(empresa: str, vence: date) -> Mensagem:
+    """A certificate was accepted by the link."""
+    return Mensagem(
+        f"Recebi e conferi o certificado de *{apara(empresa, _NOME_MAX)}*. Ele vale até {vence:%d/%m/%Y} e está "
+        "guardado, cifrado; a senha não foi guardada. Já pode pedir a nota."
+    )
+
+
+def vence_em(empresa: str, vence: date, dias: int, *, com_link: bool) -> Mensagem:
+    """The certificate that is kept ends in so many days; 0: today. ``com_link``: a new one can be sent by a link."""
+    envio = "escreva _certificado_ para me enviar o novo" if com_link else "fale com quem cuida da instalação da Prosa"
+    quando = {0: "vence hoje", 1: "vence amanhã"}.get(dias, f"vence em {dias} dias")
+    return Mensagem(
+        f"O certificado de *{apara(empresa, _NOME_MAX)}* {quando}, em {vence:%d/%m/%Y}. Depois disso as notas desta "
+        f"empresa podem parar de sair. Renove com a certificadora e {envio}."
+    )
