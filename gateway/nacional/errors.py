@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway.http.json_body import as_dict, parse_json, text
-from gateway.plugnotas import rejection
+from gateway.refusals import national_codes
 
 if TYPE_CHECKING:
     from gateway.port import Explicacao
@@ -38,8 +38,8 @@ def errors_of(body: bytes) -> tuple[ErroSefin, ...]:
 
 
 def explain(recusa: Rejected) -> Explicacao:
-    """Say in plain pt-BR why a note was refused, and which field repairs it: the codes are the national layout's."""
-    return rejection.explain(recusa)
+    """Say in plain pt-BR why a note was refused, and which field repairs it."""
+    return national_codes.first((), recusa.codigos, recusa.mensagem)
 
 
 def _listed(answer: Any) -> list[Any]:

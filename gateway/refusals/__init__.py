@@ -1,0 +1,1 @@
+"""Why an authority refused a note, in plain words."""
