@@ -89,6 +89,10 @@ _DUVIDA = {
         "A prefeitura não aceitou {campo} da nota anterior.{detalhe} Me manda a informação certa?",
         "Para enviar de novo, preciso de outra informação para {campo}. {exemplo}",
     ),
+    Motivo.NAO_CABE: (
+        "Antes do resumo, preciso acertar {campo}.{detalhe} Nada foi emitido. Me manda de outro jeito?",
+        "Ainda não dá para emitir com {campo} assim.{detalhe} {exemplo}",
+    ),
 }
 _TERCEIRA = "Ainda preciso {do_campo}. {exemplo}"
 _CONFERE = {11: "Confere no CPF do cliente", 14: "Confere no cartão CNPJ do cliente"}
