@@ -299,7 +299,7 @@ async def test_what_makes_no_dps_is_asked_for_before_the_summary(road: Road, sef
     assert any(button.title == "Confirmar" for button in shown.buttons), shown.text
     assert len(sefin.ledger.of("call")) == calls
     await person.press("Corrigir")
-    long = await person.say(f"o serviço é consultoria {'… ' * 900}")
+    long = await person.say(f"o serviço é consultoria {'de…marca ' * 215}no site")
     assert "2.000 caracteres" in long.text
     assert not any(button.title == "Confirmar" for button in long.buttons)
     assert (await road.session(person))["estado"] == "dados_incompletos"
@@ -309,14 +309,15 @@ async def test_a_registration_that_makes_no_dps_is_told_before_the_summary(road:
     """Nothing that the person says repairs it: nothing can be confirmed, and the data are there after the repair."""
     person = Person(road.world, new_phone())
     await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
-    pool = road.database.pool
+    pool, change = road.database.pool, "UPDATE empresa SET codigo_servico = $2 WHERE cnpj = $1"
+    before = await pool.fetchval("SELECT codigo_servico FROM empresa WHERE cnpj = $1", CNPJ)
     try:
-        await pool.execute("UPDATE empresa SET codigo_servico = '0107' WHERE cnpj = $1", CNPJ)
+        await pool.execute(change, CNPJ, "0107")
         told = await person.say(unlike())
         assert "ainda não pode sair" in told.text
         assert not told.buttons
     finally:
-        await pool.execute("UPDATE empresa SET codigo_servico = $2 WHERE cnpj = $1", CNPJ, COMPANY.codigo_servico)
+        await pool.execute(change, CNPJ, before)
     shown = await person.say("resumo")
     assert any(button.title == "Confirmar" for button in shown.buttons), shown.text
 
