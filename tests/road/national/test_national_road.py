@@ -286,7 +286,7 @@ async def test_an_equal_note_of_another_confirmation_is_for_people(road: Road, s
 
 
 async def test_what_makes_no_dps_is_asked_for_before_the_summary(road: Road, sefin: SefinSimulator) -> None:
-    """A month that has not begun, a text too long once written as the layout takes it: the field, and no summary."""
+    """A month that has not begun, a person's CPF without a name: the field is asked for, and there is no summary."""
     person = Person(road.world, new_phone())
     await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
     calls = len(sefin.ledger.of("call"))
@@ -298,11 +298,13 @@ async def test_what_makes_no_dps_is_asked_for_before_the_summary(road: Road, sef
     shown = await person.say(f"competência {datetime.now(UTC):%m/%Y}")
     assert any(button.title == "Confirmar" for button in shown.buttons), shown.text
     assert len(sefin.ledger.of("call")) == calls
-    await person.press("Corrigir")
-    long = await person.say(f"o serviço é consultoria {'de…marca ' * 215}no site")
-    assert "2.000 caracteres" in long.text
-    assert not any(button.title == "Confirmar" for button in long.buttons)
+    nameless = await person.say("o cliente é o CPF 529.982.247-25")
+    assert "nome" in nameless.text
+    assert not any(button.title == "Confirmar" for button in nameless.buttons)
     assert (await road.session(person))["estado"] == "dados_incompletos"
+    shown = await person.say("Maria da Silva")
+    assert any(button.title == "Confirmar" for button in shown.buttons), shown.text
+    assert "Maria da Silva" in shown.text
 
 
 async def test_a_registration_that_makes_no_dps_is_told_before_the_summary(road: Road) -> None:
