@@ -384,15 +384,6 @@ def quarentena() -> Mensagem:
     )
 
 
-def nao_cabe(porque: str) -> Mensagem:
-    """The company's channel could never send this invoice, and nothing that the user says repairs it."""
-    return Mensagem(
-        f"*Esta nota ainda não pode sair, e não emiti nada:* {porque}.\n\n"
-        "Seus dados continuam guardados. Depois do acerto, escreve _resumo_ para eu conferir de novo.",
-        outras=(f"Ainda não pode sair: {porque}. Guardei tudo; depois do acerto, escreve _resumo_.",),
-    )
-
-
 def numeracao_bloqueada() -> Mensagem:
     """Staff stopped the numbering of the company's invoices: nothing can be issued until they let it go on."""
     return Mensagem(

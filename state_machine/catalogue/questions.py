@@ -183,6 +183,15 @@ def insiste(sessao: Sessao, *, negou: bool = False) -> Mensagem:
     return _mensagem(sessao, degrau, "", texto, _guardados(rascunho))
 
 
+def nao_cabe(porque: str) -> Mensagem:
+    """The company's channel could never send this invoice, and nothing that the user says repairs it."""
+    return Mensagem(
+        f"*Esta nota ainda não pode sair, e não emiti nada:* {porque}.\n\n"
+        "Seus dados continuam guardados. Depois do acerto, escreve _resumo_ para eu conferir de novo.",
+        outras=(f"Ainda não pode sair: {porque}. Guardei tudo; depois do acerto, escreve _resumo_.",),
+    )
+
+
 def outro(sessao: Sessao, campo: Campo) -> Mensagem:
     """Ask for the value of a field of which no reading was right."""
     return Mensagem(_junto("", f"Certo. {FIELDS[campo].question}", _resto(sessao.rascunho, campo)))

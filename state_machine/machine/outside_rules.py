@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from state_machine.catalogue import messages
+from state_machine.catalogue import messages, questions
 from state_machine.invoice.draft import StatusCampo
 from state_machine.invoice.fields import Campo, Motivo
 from state_machine.machine.effects import Decision, Dispensar, Emitir, EnviarArquivo, Responder, RetomarEnvio
@@ -76,7 +76,7 @@ def nao_cabe(sessao: Sessao, evento: NaoCabe, agora: datetime) -> Decision:
     """
     rascunho, campo = sessao.rascunho, evento.campo
     if campo is None:
-        return diz(replace(sessao, revisao=sessao.revisao + 1), messages.nao_cabe(evento.porque))
+        return diz(replace(sessao, revisao=sessao.revisao + 1), questions.nao_cabe(evento.porque))
     if campo is Campo.NOME:
         rascunho = replace(rascunho, cadastro=None)  # the register's name does not fit: the user's word counts
     duvida = replace(

@@ -184,7 +184,6 @@ _FIXAS = {
     "editou": (),
     "editou_tarde": (em_processo(),),
     "apagou_tarde": (em_processo(),),
-    "nao_cabe": ("um dado do cadastro não serve",),
     "numeracao_bloqueada": (),
     "reprocessando": (),
     "ainda_quer": (_SESSAO,),
