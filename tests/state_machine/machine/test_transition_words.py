@@ -39,6 +39,7 @@ from tests.state_machine.made_sessions import (
     VALOR,
     diz,
     emissoes,
+    fits,
     lido,
     no_resumo,
     nova,
