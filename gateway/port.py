@@ -150,6 +150,13 @@ class Adapter(Protocol[Key]):
         """Return the exact bytes to send for ``intent``; pure, so that they can be stored before they leave."""
         ...
 
+    async def check(self, intent: InvoiceIntent) -> Rejected | None:
+        """Say what of an invoice could never be sent here, before it is confirmed; ``None``: nothing is known.
+
+        It asks nobody outside and needs no key; where the check itself fails, nothing is known.
+        """
+        ...
+
     def explain(self, recusa: Rejected) -> Explicacao:
         """Say in plain pt-BR why a note was refused, and which field repairs it."""
         ...

@@ -36,10 +36,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from bot.ports import FiscalGateway
-    from gateway.port import Endereco, Rps
+    from gateway.port import Endereco, Explicacao, Rps
     from gateway.register.cnpj import CompanyEntry
     from gateway.registry import Channels
     from persistence.db.connection import Connection
+    from persistence.db.engine import Database
     from persistence.people.companies import Empresa
     from persistence.rows.outbox_messages import OutboxMessage
     from state_machine.invoice.draft import Rascunho
@@ -62,6 +63,24 @@ class Hands:
     async def may_number(self, connection: Connection, empresa: Empresa) -> bool:
         """Tell whether an invoice of this company can be issued as far as its number goes."""
         return not await Numbers(await self._gateway_of(connection, empresa)).blocked(connection, empresa)
+
+    async def complaint(
+        self, database: Database, sessao: Sessao, empresa: Empresa, agora: datetime
+    ) -> Explicacao | None:
+        """Return what keeps the company's channel from ever sending this invoice, ``None`` where nothing is known.
+
+        Called outside of a transaction: the channel may take milliseconds, elsewhere.
+        """
+        async with database.alone() as connection:
+            gateway = await self._gateway_of(connection, empresa)
+            cadastro = await remembered(connection, sessao.rascunho.validado(Campo.DOCUMENTO) or "")
+        rps = Numbers(gateway).example(empresa)
+        emitir = Emitir(sessao.revisao)
+        intent = _intent(sessao, emitir, empresa, agora, cadastro.endereco if cadastro else None, rps)
+        if rps is None and gateway.natureza.numbers == "we":
+            return None  # no number is set up: the yes is told so
+        recusa = await gateway.check(intent)
+        return gateway.explain(recusa) if recusa else None
 
     async def _gateway_of(self, connection: Connection, empresa: Empresa) -> FiscalGateway:
         """Return the company's channel for services. Raises ``AnotherVersionError`` for one that is not known here."""

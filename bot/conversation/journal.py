@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from persistence.conversations.snapshots import dump_rascunho
 from state_machine.invoice.field_table import FIELDS
-from state_machine.machine.events import Apagou, Confirmou, Editou, Escolheu, Informou, MudouEmissor, NotaRejeitada
+from state_machine.machine.events import (
+    Apagou,
+    Confirmou,
+    Editou,
+    Escolheu,
+    Informou,
+    MudouEmissor,
+    NaoCabe,
+    NotaRejeitada,
+)
 
 if TYPE_CHECKING:
     from state_machine.invoice.draft import Rascunho
@@ -32,6 +41,8 @@ def trace(antes: Sessao, depois: Sessao, evento: Evento) -> dict[str, Any]:
             kept["empresa"] = evento.emissor.id if evento.emissor else None
         case Confirmou() | Escolheu():
             kept |= {"revisao_do_botao": evento.revisao, **_taken(antes.rascunho, depois.rascunho, evento)}
+        case NaoCabe():
+            kept |= {"porque": evento.porque, "campo": evento.campo}
         case NotaRejeitada():
             kept["motivo"] = evento.motivo
         case _:

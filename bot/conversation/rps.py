@@ -37,6 +37,12 @@ class Numbers:
         sequencia = self._sequence(empresa, empresa.serie_rps)
         return Rps(empresa.serie_rps, await numbering.allocate(connection, sequencia, primeiro=empresa.primeiro_rps))
 
+    def example(self, empresa: Empresa) -> Rps | None:
+        """Return a number like the next one, which is not taken; ``None`` where we give none."""
+        if empresa.serie_rps is None or self._gateway.natureza.numbers == "channel":
+            return None
+        return Rps(empresa.serie_rps, empresa.primeiro_rps or 1)
+
     async def blocked(self, connection: Connection, empresa: Empresa) -> bool:
         """Tell whether the company's invoices can get no number now: none is set up, or staff blocked its sequence."""
         numbers = self._gateway.natureza.numbers

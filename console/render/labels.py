@@ -72,6 +72,7 @@ EVENTOS: Final[Mapping[str, str]] = {
     "Editou": "editou uma mensagem",
     "Apagou": "apagou uma mensagem",
     "MudouEmissor": "o emissor mudou",
+    "NaoCabe": "um dado não cabe na nota",
     "PerdeuMensagem": "uma mensagem foi para a quarentena",
     "PrazoVencido": "o prazo venceu",
     "NotaAutorizada": "a prefeitura autorizou",

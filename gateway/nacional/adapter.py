@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -72,6 +73,7 @@ SEFIN: Final = {
     Ambiente.PRODUCAO: "https://sefin.nfse.gov.br/SefinNacional",
     Ambiente.HOMOLOGACAO: "https://sefin.producaorestrita.nfse.gov.br/SefinNacional",
 }
+CHECK_DEADLINE: Final = 3.0  # seconds that a summary waits at most; a process starts in one, and then takes 0.01
 _JSON: Final = {"content-type": "application/json"}
 _UNUSABLE: Final = "no usable certificate"
 
@@ -170,6 +172,20 @@ class Nacional:
     def payload(self, intent: InvoiceIntent) -> bytes:
         """Return the invoice as it is stored until its DPS is made. Raises ``ValueError`` where it names no DPS."""
         return payload.encode(intent)
+
+    async def check(self, intent: InvoiceIntent) -> Rejected | None:
+        """Make the DPS of an invoice without signing it, and return what is wrong with it."""
+        try:
+            stored = payload.encode(intent)
+        except ValueError as error:
+            return payload.refusal(str(error))
+        try:
+            async with asyncio.timeout(CHECK_DEADLINE):
+                unfit = await self._signers.unsigned(stored, self.ambiente, self._clock())
+        except (TimeoutError, SigningError) as error:
+            log.warning("check_failed", reason=str(error) or type(error).__name__)
+            return None
+        return payload.refusal(unfit.porque) if unfit else None
 
     def explain(self, recusa: Rejected) -> Explicacao:
         """Say in plain pt-BR why a note was refused, and which field repairs it."""

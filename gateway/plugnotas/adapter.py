@@ -99,6 +99,10 @@ class PlugNotas:
         """Read a key back: its text form is our reference."""
         return IntegrationKey(prestador, texto)
 
+    async def check(self, intent: InvoiceIntent) -> Rejected | None:  # noqa: ARG002 - port
+        """Know nothing before PlugNotas does: what a city takes, it says itself."""
+        return None
+
     def explain(self, recusa: Rejected) -> Explicacao:
         """Say in plain pt-BR why a note was refused, and which field repairs it."""
         return explain(recusa)

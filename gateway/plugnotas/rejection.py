@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from gateway.refusals import national_codes
-from gateway.refusals.reasons import ALIQUOTA, CERTIFICADO, EMPRESA, ENDERECO, RECUSADOS, SERVICO, TECNICO
+from gateway.refusals.plain import ALIQUOTA, CERTIFICADO, EMPRESA, ENDERECO, RECUSADOS, SERVICO, TECNICO
 from state_machine.invoice.fields import Campo
 from state_machine.protocol.emission import Rejected
 

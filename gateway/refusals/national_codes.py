@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from gateway.port import Explicacao
-from gateway.refusals.reasons import (
+from gateway.refusals.plain import (
     ALIQUOTA,
     CERTIFICADO,
     DESCONHECIDO,

@@ -89,6 +89,10 @@ _DUVIDA = {
         "A prefeitura não aceitou {campo} da nota anterior.{detalhe} Me manda a informação certa?",
         "Para enviar de novo, preciso de outra informação para {campo}. {exemplo}",
     ),
+    Motivo.NAO_CABE: (
+        "Antes do resumo, preciso acertar {campo}.{detalhe} Nada foi emitido. Me manda de outro jeito?",
+        "Ainda não dá para emitir com {campo} assim.{detalhe} {exemplo}",
+    ),
 }
 _TERCEIRA = "Ainda preciso {do_campo}. {exemplo}"
 _CONFERE = {11: "Confere no CPF do cliente", 14: "Confere no cartão CNPJ do cliente"}
@@ -177,6 +181,15 @@ def insiste(sessao: Sessao, *, negou: bool = False) -> Mensagem:
     else:
         texto = f"Tudo bem. Quando tiver, me manda {pede}. Para desistir desta nota, escreve _cancela_."
     return _mensagem(sessao, degrau, "", texto, _guardados(rascunho))
+
+
+def nao_cabe(porque: str) -> Mensagem:
+    """The company's channel could never send this invoice, and nothing that the user says repairs it."""
+    return Mensagem(
+        f"*Esta nota ainda não pode sair, e não emiti nada:* {porque}.\n\n"
+        "Seus dados continuam guardados. Depois do acerto, escreve _resumo_ para eu conferir de novo.",
+        outras=(f"Ainda não pode sair: {porque}. Guardei tudo; depois do acerto, escreve _resumo_.",),
+    )
 
 
 def outro(sessao: Sessao, campo: Campo) -> Mensagem:

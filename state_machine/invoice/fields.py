@@ -67,6 +67,7 @@ class Motivo(StrEnum):
     DUAS_NOTAS = "duas_notas"
     DISCORDANCIA = "discordancia"  # rules and model read different values
     RECUSADO = "recusado"  # the authority did not accept it in an earlier invoice
+    NAO_CABE = "nao_cabe"  # the channel could never send it as it is
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,6 +152,17 @@ class MudouEmissor:
 
 
 @dataclass(frozen=True, slots=True)
+class NaoCabe:
+    """The company's channel could never send the invoice as it stands: ``porque`` in plain words, no full stop.
+
+    ``campo`` is what the user can change; ``None``: it is the company's registration that has to be repaired.
+    """
+
+    porque: str
+    campo: Campo | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PerdeuMensagem:
     """A message of the user could not be read and was set aside: what they said with it is not in the data."""
 
@@ -256,7 +267,7 @@ EventoConversa = Abriu | Informou | Conversou | PediuAjuda | MandouArquivo
 EventoDecisao = Confirmou | Escolheu | Negou | Cancelou | PediuCorrecao
 EventoUsuario = EventoConversa | EventoDecisao
 EventoMensagem = Encaminhou | Editou | Apagou
-EventoPerda = PerdeuMensagem | PrazoVencido | MudouEmissor
+EventoPerda = PerdeuMensagem | NaoCabe | PrazoVencido | MudouEmissor
 EventoEmissao = NotaAutorizada | NotaRejeitada | EmissaoFalhou | EmissaoDemorou | EmissaoParada
 EventoVontade = QuisAinda | NaoQuisMais
 EventoEquipe = EquipeAssumiu | EquipeDevolveu | EquipeEncerrou | Reprocessou
@@ -276,6 +287,7 @@ EVENTOS: tuple[type[Evento], ...] = (
     Encaminhou,
     Editou,
     Apagou,
+    NaoCabe,
     PerdeuMensagem,
     MudouEmissor,
     PrazoVencido,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from state_machine.catalogue import messages
+from state_machine.catalogue import messages, questions
 from state_machine.invoice.draft import StatusCampo
 from state_machine.invoice.fields import Campo, Motivo
 from state_machine.machine.effects import Decision, Dispensar, Emitir, EnviarArquivo, Responder, RetomarEnvio
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         EmissaoFalhou,
         EmissaoParada,
         MudouEmissor,
+        NaoCabe,
         NaoQuisMais,
         NotaAutorizada,
         NotaRejeitada,
@@ -66,6 +67,22 @@ def muda_emissor(sessao: Sessao, evento: MudouEmissor, agora: datetime) -> Decis
         return com_rascunho(sessao, rascunho, agora)
     sessao = replace(sessao, resumos=sessao.resumos + 1)
     return mostra(sessao, messages.outra_empresa(sessao) if outra else messages.empresa_mudou(sessao), agora)
+
+
+def nao_cabe(sessao: Sessao, evento: NaoCabe, agora: datetime) -> Decision:
+    """Ask for what the channel could never send, in the place of the summary; what is said of it is looked at again.
+
+    Where nothing of the user's is to blame, no button shown so far issues, and the data are kept.
+    """
+    rascunho, campo = sessao.rascunho, evento.campo
+    if campo is None:
+        return diz(replace(sessao, revisao=sessao.revisao + 1), questions.nao_cabe(evento.porque))
+    if campo is Campo.NOME:
+        rascunho = replace(rascunho, cadastro=None)  # the register's name does not fit: the user's word counts
+    duvida = replace(
+        rascunho.campo(campo), status=StatusCampo.INVALID, motivo=Motivo.NAO_CABE, detalhe=evento.porque, leituras=()
+    )
+    return com_rascunho(sessao, rascunho.com(campo, duvida), agora)
 
 
 def _sem_o_proprio(rascunho: Rascunho, cnpj: str) -> Rascunho:

@@ -30,6 +30,7 @@ from state_machine.machine.events import (
     Informou,
     MandouArquivo,
     MudouEmissor,
+    NaoCabe,
     NaoQuisMais,
     Negou,
     NotaAutorizada,
@@ -89,6 +90,7 @@ REGRAS: dict[tuple[Estado, type[Evento]], Regra] = {
     (_E.AGUARDANDO_CONFIRMACAO, Conversou): user.lembra,
     (_E.AGUARDANDO_CONFIRMACAO, Escolheu): user.lembra,  # an old button: nothing is in doubt any more
     (_E.AGUARDANDO_CONFIRMACAO, Encaminhou): user.nao_vale,
+    (_E.AGUARDANDO_CONFIRMACAO, NaoCabe): outside.nao_cabe,
     # at the authority
     (_E.PROCESSANDO, Cancelou): user.ja_enviada,
     (_E.PROCESSANDO, PediuCorrecao): user.ja_enviada,
@@ -134,6 +136,7 @@ _USUARIO = {
 _AUTORIDADE: set[type[Evento]] = {NotaAutorizada, NotaRejeitada, EmissaoFalhou, EmissaoDemorou, EmissaoParada}
 _VONTADE: set[type[Evento]] = {QuisAinda, NaoQuisMais}
 
+_CONFERENCIA: set[type[Evento]] = {NaoCabe}
 _EQUIPE = {EquipeAssumiu, EquipeDevolveu, EquipeEncerrou}
 
 _VERDADE_TARDIA = {
@@ -148,6 +151,8 @@ IGNORADOS: frozenset[tuple[Estado, type[Evento]]] = frozenset(
     {
         *((estado, Abriu) for estado in Estado if estado is not _E.COLETA),  # a session opens once
         *((estado, evento) for estado in ESPERAM_USUARIO for evento in _AUTORIDADE | _VONTADE),  # nothing was sent yet
+        # only what would be shown is looked at
+        *((estado, NaoCabe) for estado in Estado if estado is not _E.AGUARDANDO_CONFIRMACAO),
         # while one is at the authority, new words open a new session
         *((_E.PROCESSANDO, evento) for evento in _USUARIO - {Cancelou, PediuCorrecao}),
         (_E.PROCESSANDO, PrazoVencido),  # it waits for the authority, not for the user
@@ -161,4 +166,4 @@ IGNORADOS: frozenset[tuple[Estado, type[Evento]]] = frozenset(
     }
 )
 
-assert len(EVENTOS) == len(_USUARIO | _AUTORIDADE | _VONTADE | _EQUIPE | {PrazoVencido, Reprocessou})  # noqa: S101 - a new event must be placed above
+assert len(EVENTOS) == len(_USUARIO | _AUTORIDADE | _VONTADE | _EQUIPE | _CONFERENCIA | {PrazoVencido, Reprocessou})  # noqa: S101 - a new event must be placed above

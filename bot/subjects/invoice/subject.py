@@ -5,12 +5,13 @@ from __future__ import annotations
 import secrets
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
 from bot.budgets import Voice
 from bot.conversation.customers import as_cadastro
+from bot.conversation.fitness import as_fit
 from bot.conversation.inbound import Palavras
 from bot.conversation.memory import ConversationMemory
 from bot.conversation.session_events import replanned
@@ -61,6 +62,8 @@ if TYPE_CHECKING:
     from state_machine.invoice.known_clients import Costume
     from state_machine.machine.events import Evento
 
+_UNBORN: Final = "nova"  # id of a session that no row has yet
+
 log = structlog.get_logger(__name__)
 
 
@@ -108,6 +111,7 @@ class Invoice:
         voz = Voice.SPEAK if decides(turn.chegada.entrada, plano) else await turn.voice()
         eventos = [await self._completed(evento, plano, turn) for evento in plano.eventos]
         agora = turn.clock.now()  # a model or the register may have taken their time
+        eventos = await self._as_fit(eventos, plano, turn, agora)
         sessao = None
         async with self._r.committing(turn) as connection:
             if eventos:
@@ -172,6 +176,13 @@ class Invoice:
                 return await self._chosen(evento, valor, empresa) if campo is Campo.DOCUMENTO else evento
             case _:
                 return evento
+
+    async def _as_fit(self, eventos: list[Evento], plano: Plano, turn: Turn, agora: datetime) -> list[Evento]:
+        empresa = turn.conversa.empresa
+        if empresa is None or not eventos:
+            return eventos
+        alvo = plano.alvo or Sessao(_UNBORN, turn.lease.lane, empresa.id, empresa.razao_social)
+        return await as_fit(self._r.hands, self._r.database, alvo, eventos, empresa, agora)
 
     async def _chosen(self, evento: Escolheu | Confirmou, documento: str, empresa: Empresa | None) -> Evento:
         costume = await self._usual(empresa, documento) if empresa else None

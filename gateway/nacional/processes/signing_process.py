@@ -12,7 +12,7 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, assert_never
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateway.certificate.access import OpenA1
+    from gateway.nacional.layouts import Layout
 
 DEADLINE: Final = 10.0  # seconds for one document; it takes some ten milliseconds, and the first a second
 MOST: Final = 2  # processes: as many as the cores that a worker is given
@@ -76,7 +77,11 @@ class _Unfit(_Strict):
     porque: Annotated[str, StringConstraints(min_length=1, max_length=4000)]
 
 
-_ANSWER: Final[TypeAdapter[_Made | _Unfit]] = TypeAdapter(_Made | _Unfit)
+class _Fit(_Strict):
+    serve: Literal[True]
+
+
+_ANSWER: Final[TypeAdapter[_Made | _Unfit | _Fit]] = TypeAdapter(_Made | _Unfit | _Fit)
 
 
 @dataclass(slots=True)
@@ -101,14 +106,19 @@ class Signers:
 
     async def dps(self, stored: bytes, ambiente: Ambiente, agora: datetime, with_: OpenA1) -> Signed | Unfit:
         """Make the signed DPS of a stored invoice (``payload.encode``). Raises ``SigningError``."""
-        return await self._ask({"dps": stored.decode(), **_common(ambiente, agora, with_)})
+        return await self._signed({"dps": stored.decode(), **_common(ambiente, agora, with_)})
+
+    async def unsigned(self, stored: bytes, ambiente: Ambiente, agora: datetime) -> Unfit | None:
+        """Say what keeps a stored invoice from becoming a DPS; no key is needed. Raises ``SigningError``."""
+        answer = await self._ask({"conferir": stored.decode(), "ambiente": ambiente.value, "agora": agora.isoformat()})
+        return answer if isinstance(answer, Unfit) else None
 
     async def cancellation(
         self, chave: str, autor: str, motivo: MotivoCancelamento, ambiente: Ambiente, agora: datetime, with_: OpenA1
     ) -> Signed | Unfit:
         """Make the signed request to cancel a note. Raises ``SigningError``."""
         about = {"nota": chave, "autor": autor, "codigo": motivo.codigo.value, "texto": motivo.texto}
-        return await self._ask({"cancelamento": about, **_common(ambiente, agora, with_)})
+        return await self._signed({"cancelamento": about, **_common(ambiente, agora, with_)})
 
     async def aclose(self) -> None:
         """End the processes that are idle; one at work ends with its document."""
@@ -116,7 +126,13 @@ class Signers:
         while self._idle:
             await _end(self._idle.pop())
 
-    async def _ask(self, asked: dict[str, Any]) -> Signed | Unfit:
+    async def _signed(self, asked: dict[str, Any]) -> Signed | Unfit:
+        answer = await self._ask(asked)
+        if answer is None:
+            raise SigningError("invalid answer")
+        return answer
+
+    async def _ask(self, asked: dict[str, Any]) -> Signed | Unfit | None:
         line = json.dumps(asked).encode() + b"\n"
         async with self._places:
             child = await self._child()
@@ -135,7 +151,15 @@ class Signers:
                 self._idle.append(child)
             else:
                 await _end(child)
-        return Signed(answer.xml) if isinstance(answer, _Made) else Unfit(answer.porque)
+        match answer:
+            case _Made(xml=xml):
+                return Signed(xml)
+            case _Unfit(porque=porque):
+                return Unfit(porque)
+            case _Fit():
+                return None
+            case _:
+                assert_never(answer)
 
     async def _child(self) -> _Child:
         while self._idle:
@@ -184,34 +208,57 @@ async def _end(child: _Child) -> None:
     await child.process.wait()
 
 
-def made(asked: dict[str, Any]) -> dict[str, str]:
-    """Answer one request: ``xml`` in base64, or ``porque`` no document can be made of it."""
+def made(asked: dict[str, Any]) -> dict[str, Any]:
+    """Answer one request: ``xml`` in base64, ``serve`` for a check that found nothing, or ``porque`` there is none."""
     ambiente, agora = Ambiente(asked["ambiente"]), datetime.fromisoformat(asked["agora"])
-    # Its numbers were checked when the certificate was taken, and again they would cost more than all the rest.
-    key = load_pem_private_key(asked["chave"].encode(), password=None, unsafe_skip_rsa_key_validation=True)
-    certificate = x509.load_pem_x509_certificate(asked["cadeia"].encode())
-    if not isinstance(key, RSAPrivateKey):
-        raise TypeError("a key that is not RSA")
     try:
-        if "dps" in asked:
-            intent = payload.decode(asked["dps"].encode())
-            facts = payload.circumstances(intent, ambiente, agora)
-            reference, xml, layout = str(dps.id_dps(intent)), dps.build(intent, facts), facts.layout
-        else:
-            about = asked["cancelamento"]
-            layout = layout_for(ambiente, agora.astimezone(SAO_PAULO).date())
-            identity, xml = event.build_cancellation(
-                ChaveNFSe.parse(about["nota"]),
-                CNPJ(about["autor"]),
-                MotivoCancelamento(Codigo(about["codigo"]), about["texto"]),
-                layout=layout,
-                ambiente=ambiente,
-                dh_evento=agora - payload.BACK,
-            )
-            reference = str(identity)
+        if "conferir" in asked:
+            _dps(asked["conferir"], ambiente, agora)
+            return {"serve": True}
+        return {"xml": _signed(asked, ambiente, agora)}
     except ValueError as error:
         return {"porque": (str(error) or type(error).__name__)[:1000]}
-    return {"xml": base64.b64encode(sign(xml, reference, key, certificate, layout.digest)).decode()}
+
+
+def _dps(stored: str, ambiente: Ambiente, agora: datetime) -> tuple[str, bytes, Layout]:
+    intent = payload.decode(stored.encode())
+    facts = payload.circumstances(intent, ambiente, agora)
+    return str(dps.id_dps(intent)), dps.build(intent, facts), facts.layout
+
+
+def _cancellation(about: dict[str, str], ambiente: Ambiente, agora: datetime) -> tuple[str, bytes, Layout]:
+    layout = layout_for(ambiente, agora.astimezone(SAO_PAULO).date())
+    identity, xml = event.build_cancellation(
+        ChaveNFSe.parse(about["nota"]),
+        CNPJ(about["autor"]),
+        MotivoCancelamento(Codigo(about["codigo"]), about["texto"]),
+        layout=layout,
+        ambiente=ambiente,
+        dh_evento=agora - payload.BACK,
+    )
+    return str(identity), xml, layout
+
+
+def _signed(asked: dict[str, Any], ambiente: Ambiente, agora: datetime) -> str:
+    if "dps" in asked:
+        reference, xml, layout = _dps(asked["dps"], ambiente, agora)
+    else:
+        reference, xml, layout = _cancellation(asked["cancelamento"], ambiente, agora)
+    key, certificate = _identity(asked)
+    return base64.b64encode(sign(xml, reference, key, certificate, layout.digest)).decode()
+
+
+def _identity(asked: dict[str, Any]) -> tuple[RSAPrivateKey, x509.Certificate]:
+    """Read key and certificate; what is none ends the process, for it is no fault of the document."""
+    try:
+        # Its numbers were checked when the certificate was taken, and again they would cost more than all the rest.
+        key = load_pem_private_key(asked["chave"].encode(), password=None, unsafe_skip_rsa_key_validation=True)
+        certificate = x509.load_pem_x509_certificate(asked["cadeia"].encode())
+    except ValueError as error:
+        raise TypeError("no key or no certificate") from error
+    if not isinstance(key, RSAPrivateKey):
+        raise TypeError("a key that is not RSA")
+    return key, certificate
 
 
 def main() -> None:

@@ -415,6 +415,32 @@ async def test_a_signing_process_that_dies_sends_nothing(nacional: Nacional) -> 
         assert signers._idle == []
 
 
+async def test_what_makes_no_dps_is_known_before_it_is_confirmed(nacional: Nacional, drawer: Drawer) -> None:
+    """The same words as after the yes, without key or network; what is fine gets no word."""
+    assert await nacional.check(invoice()) is None
+    for wrong in (
+        invoice(tomador=Tomador("11144477735", None)),
+        invoice(descricao="…" * 700),
+        invoice(competencia=date(2027, 11, 20)),
+        invoice(prestador=replace(invoice().prestador, codigo_servico="0101")),
+    ):
+        refused = await nacional.check(wrong)
+        assert isinstance(refused, Rejected)
+        assert refused == await nacional.prepare(nacional.payload(wrong))
+    assert {use for _, use, _ in drawer.opened} == {"assinar"}
+    drawer.opened.clear()
+    await nacional.check(invoice())
+    assert drawer.opened == []
+    refused = await nacional.check(invoice(rps=Rps("A1", 7)))
+    assert isinstance(refused, Rejected)
+
+
+async def test_a_check_whose_process_dies_knows_nothing(nacional: Nacional) -> None:
+    """Neither refused nor held up."""
+    nacional._signers = Signers(words=(sys.executable, "-c", "import sys; sys.stdin.readline(); sys.exit(1)"))
+    assert await nacional.check(invoice(descricao="…" * 700)) is None
+
+
 async def test_the_loop_goes_on_while_documents_are_signed(nacional: Nacional, signers: Signers) -> None:
     """The longest gap during fifty documents stays far below what one takes with its key's check in this process."""
     await prepared(nacional, invoice())

@@ -9,15 +9,15 @@ import pytest
 
 from gateway.nacional.errors import explain
 from gateway.port import Explicacao
-from gateway.refusals import reasons
+from gateway.refusals import plain
 from gateway.refusals.national_codes import CODIGOS, ROWS
 from proofs.sandbox.nacional.errors import Erro
 from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo
 from state_machine.protocol.emission import Rejected
 
-SHARED = [value for value in vars(reasons).values() if isinstance(value, Explicacao)]
-ALL = {explicacao.texto: explicacao for explicacao in (*SHARED, *reasons.RECUSADOS.values(), *CODIGOS.values())}
+SHARED = [value for value in vars(plain).values() if isinstance(value, Explicacao)]
+ALL = {explicacao.texto: explicacao for explicacao in (*SHARED, *plain.RECUSADOS.values(), *CODIGOS.values())}
 
 
 @pytest.mark.parametrize("explicacao", ALL.values(), ids=lambda e: e.texto[:40])

@@ -285,13 +285,62 @@ async def test_an_equal_note_of_another_confirmation_is_for_people(road: Road, s
     assert "referencia" in why
 
 
-async def test_a_month_that_has_not_begun_is_refused_before_anything_leaves(road: Road, sefin: SefinSimulator) -> None:
-    """The person hears which field; no call was made, and the company goes on."""
+async def test_what_makes_no_dps_is_asked_for_before_the_summary(road: Road, sefin: SefinSimulator) -> None:
+    """A month that has not begun, a person's CPF without a name: the field is asked for, and there is no summary."""
     person = Person(road.world, new_phone())
     await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
     calls = len(sefin.ledger.of("call"))
-    await person.say(f"{unlike()}, competência 01/{datetime.now(UTC).year + 1}")
-    await person.touch("Confirmar")
+    asked = await person.say(f"{unlike()}, competência 01/{datetime.now(UTC).year + 1}")
+    assert "mês da prestação" in asked.text
+    assert not asked.buttons
+    asked = await person.say("sim")
+    assert not any(button.title == "Confirmar" for button in asked.buttons)
+    shown = await person.say(f"competência {datetime.now(UTC):%m/%Y}")
+    assert any(button.title == "Confirmar" for button in shown.buttons), shown.text
+    assert len(sefin.ledger.of("call")) == calls
+    nameless = await person.say("o cliente é o CPF 529.982.247-25")
+    assert "nome" in nameless.text
+    assert not any(button.title == "Confirmar" for button in nameless.buttons)
+    assert (await road.session(person))["estado"] == "dados_incompletos"
+    shown = await person.say("Maria da Silva")
+    assert any(button.title == "Confirmar" for button in shown.buttons), shown.text
+    assert "Maria da Silva" in shown.text
+
+
+async def test_a_registration_that_makes_no_dps_is_told_before_the_summary(road: Road) -> None:
+    """Nothing that the person says repairs it: nothing can be confirmed, and the data are there after the repair."""
+    person = Person(road.world, new_phone())
+    await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
+    pool, change = road.database.pool, "UPDATE empresa SET codigo_servico = $2 WHERE cnpj = $1"
+    before = await pool.fetchval("SELECT codigo_servico FROM empresa WHERE cnpj = $1", CNPJ)
+    try:
+        await pool.execute(change, CNPJ, "0107")
+        told = await person.say(unlike())
+        assert "ainda não pode sair" in told.text
+        assert not told.buttons
+    finally:
+        await pool.execute(change, CNPJ, before)
+    shown = await person.say("resumo")
+    assert any(button.title == "Confirmar" for button in shown.buttons), shown.text
+
+
+async def test_a_check_that_fails_blocks_nobody(road: Road, sefin: SefinSimulator) -> None:
+    """Its processes do not answer: the summary is shown, and what is wrong is refused after the yes, as ever."""
+    worker: Any = bound_to(road.house.pumps["emissions"]._work)
+    gateway = worker._channels.of(Canal(NAME, Ambiente.HOMOLOGACAO))
+    person = Person(road.world, new_phone())
+    await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
+    calls = len(sefin.ledger.of("call"))
+
+    async def fails(*_: Any) -> Any:
+        raise RuntimeError("no check today")
+
+    gateway.check = fails
+    try:
+        await person.say(f"{unlike()}, competência 01/{datetime.now(UTC).year + 1}")
+        await person.touch("Confirmar")
+    finally:
+        del gateway.check
     session = await road.reached(person, "rejeitado")
     await _told(person, "mês da prestação")
     assert await _status(road, session["sessao_id"]) == "rejeitado"

@@ -114,6 +114,9 @@ class CityChannel:
         }
         return json.dumps(body, sort_keys=True).encode()
 
+    async def check(self, intent: InvoiceIntent) -> Rejected | None:
+        return None
+
     def explain(self, recusa: Rejected) -> Explicacao:
         return Explicacao(f"a cidade disse “{recusa.mensagem}”", None, suporte=True)
 

@@ -29,6 +29,7 @@ ALCANCE = {
     Motivo.AMBIGUO: set(Campo) - {Campo.NOME},
     Motivo.DISCORDANCIA: set(Campo) - {Campo.NOME},
     Motivo.RECUSADO: set(Campo),
+    Motivo.NAO_CABE: set(Campo),
 }
 PARES = [(motivo, campo) for motivo, campos in ALCANCE.items() for campo in sorted(campos)]
 PALAVRA = {  # a word without which a question about the field would not say what it asks
@@ -168,7 +169,7 @@ def test_a_doubt_that_still_stands_is_asked_in_other_words(motivo, campo):
     assert primeira != outra
     assert insiste(antes) == outra
     fits(outra)
-    if motivo not in {Motivo.DUAS_NOTAS, Motivo.RECUSADO}:
+    if motivo not in {Motivo.DUAS_NOTAS, Motivo.RECUSADO, Motivo.NAO_CABE}:
         assert "“37 e meio”" in primeira.texto
         assert "“37 e meio”" in outra.texto
 

@@ -18,6 +18,7 @@ from state_machine.machine.events import (
     Informou,
     MandouArquivo,
     MudouEmissor,
+    NaoCabe,
     Negou,
     PediuAjuda,
     PediuCorrecao,
@@ -38,6 +39,7 @@ from tests.state_machine.made_sessions import (
     VALOR,
     diz,
     emissoes,
+    fits,
     lido,
     no_resumo,
     nova,
@@ -330,3 +332,24 @@ def test_a_cpf_is_a_client_too():
     decision = diz(nova(), Abriu(), Informou((lido(Campo.DOCUMENTO, CPF), VALOR, SERVICO)))
     assert "CPF: 529.982.247-25" in resposta(decision).texto
     assert CNPJ not in resposta(decision).texto
+
+
+def test_what_the_channel_could_never_send_is_asked_for():
+    """The field is in doubt, with why; the rest is kept, and no button shown so far issues."""
+    antes = no_resumo()
+    depois = diz(antes, NaoCabe("o texto do serviço não cabe na nota", Campo.DESCRICAO))
+    assert (depois.sessao.estado, depois.sessao.pendente) == (Estado.DADOS_INCOMPLETOS, Campo.DESCRICAO)
+    assert "O texto do serviço não cabe na nota" in resposta(depois).texto
+    assert not any(id_.startswith("confirmar:") for id_ in resposta(depois).ids)
+    assert depois.sessao.rascunho.valor == antes.rascunho.valor
+    assert not emissoes(diz(depois.sessao, Confirmou(antes.revisao)))
+
+
+def test_what_only_a_repair_of_the_registration_mends_keeps_the_data():
+    """Nothing can be confirmed by what was shown before, in words or by a button."""
+    antes = no_resumo()
+    depois = diz(antes, NaoCabe("um dado do cadastro não serve"))
+    fits(resposta(depois))
+    assert depois.sessao.rascunho == antes.rascunho
+    for sim in (Confirmou(antes.revisao), Confirmou(None, AGORA)):
+        assert not emissoes(diz(depois.sessao, sim))
