@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path  # noqa: TC003 - typer reads annotations at run time
 from typing import Annotated
 
 import typer
+
+
+class Canais(StrEnum):
+    """Which channels a storm goes over."""
+
+    PLUGNOTAS = "plugnotas"
+    NACIONAL = "nacional"
+    AMBOS = "ambos"
 
 
 def storm(
@@ -17,13 +26,17 @@ def storm(
     kills_every: Annotated[str, typer.Option(help="Segundos entre golpes, como 0.3-6.")] = "0.3-6",
     gateway_faults: Annotated[float, typer.Option(min=0, max=1, help="Parte das chamadas que falha.")] = 0.2,
     unique: Annotated[bool, typer.Option("--unique/--not-unique", help="O gateway barra a segunda cópia?")] = True,
+    canal: Annotated[Canais, typer.Option(help="Por onde as notas saem: um canal, ou os dois ao mesmo tempo.")] = (
+        Canais.PLUGNOTAS
+    ),
     json: Annotated[Path | None, typer.Option(help="Grava o resultado completo aqui.")] = None,
     report: Annotated[Path | None, typer.Option(help="Grava uma página HTML aqui.")] = None,
 ) -> None:
-    """Prova de falhas: mata, congela e mente à vontade, e confere cada nota no livro do gateway simulado.
+    """Prova de falhas: mata, congela e mente à vontade, e confere cada nota no livro da autoridade simulada.
 
     Termina com 0 (prometido e cumprido), 1 (quebrado) ou 3 (sem veredito: faltaram golpes ou livros inteiros).
     """
+    from proofs.storm.channels.table import CHANNELS
     from proofs.storm.command import run
     from proofs.storm.plan import Plan
     from telemetry.logs import configure
@@ -46,5 +59,6 @@ def storm(
         kills_every=between,
         gateway_faults=gateway_faults,
         unique=unique,
+        channels=tuple(CHANNELS) if canal is Canais.AMBOS else (canal.value,),
     )
     raise typer.Exit(run(plan, json, report))

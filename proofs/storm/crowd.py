@@ -27,23 +27,10 @@ class Issuer:
     aliquota: str | None = None
     serie_rps: str | None = None
     primeiro_rps: int | None = None
+    tributos_sn: str | None = None
+    canal: str = "plugnotas"
 
 
-ISSUERS = (  # two, one of which numbers its RPS itself: nothing of one may appear in a note of the other
-    Issuer("11222333000181", "ANA DESIGN ME", "12345678", "3550308", "mei", "170101"),
-    Issuer(
-        "99000001000101",
-        "OFICINA QUASE NOVA FICTÍCIA LTDA",
-        "445566",
-        "3106200",
-        "simples",
-        "140101",
-        cnae="4520001",
-        aliquota="2.5",
-        serie_rps="7",
-        primeiro_rps=501,
-    ),
-)
 SERVICES = (  # as people write them; letters that a fiscal layout takes as they are
     "consultoria de marketing",
     "manutenção de ar-condicionado",
@@ -98,15 +85,29 @@ class Wish:
     cancela: bool = False
 
 
-def wishes(plan: Plan, tomadores: Sequence[str], recusados: Sequence[str]) -> list[Wish]:
-    """Draw the crowd: every person has a phone and an amount of their own; ``recusados`` are customers of no note."""
+def wishes(
+    plan: Plan, issuers: Sequence[Issuer], tomadores: Sequence[str], recusados: Sequence[str]
+) -> list[Wish]:
+    """Draw the crowd: every person has a phone and an amount of their own; ``recusados`` are customers of no note.
+
+    The ``issuers`` take turns.
+    """
     chance = random.Random(f"{plan.seed}|wishes")  # noqa: S311 - seeded on purpose
     early = int(plan.emissions * EARLY)
-    return [_wish(number, chance, tomadores, recusados, early=number < early) for number in range(plan.emissions)]
+    return [
+        _wish(number, issuers[number % len(issuers)], chance, tomadores, recusados, early=number < early)
+        for number in range(plan.emissions)
+    ]
 
 
 def _wish(
-    number: int, chance: random.Random, tomadores: Sequence[str], recusados: Sequence[str], *, early: bool
+    number: int,
+    issuer: Issuer,
+    chance: random.Random,
+    tomadores: Sequence[str],
+    recusados: Sequence[str],
+    *,
+    early: bool,
 ) -> Wish:
     valor = Decimal(100_000 + number * 7) / 100  # R$ 1.000,00 upwards, no two alike
     corrects = chance.random() < CORRECTING
@@ -117,7 +118,7 @@ def _wish(
         who=f"55119{FIRST_LINE + number}",
         valor=valor,
         tomador=chance.choice(tomadores),
-        emitente=ISSUERS[number % len(ISSUERS)],
+        emitente=issuer,
         servico=chance.choice(SERVICES),
         email=f"financeiro.{number}@cliente.example" if chance.random() < EMAILING else None,
         data=f"{chance.randint(1, 28):02}/{month:02}/{SAID_YEAR}" if when < DATING else None,

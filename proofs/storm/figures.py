@@ -6,33 +6,20 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING, Any
 
 from proofs.sandbox.faults import Fault
+from proofs.storm.channels.table import CHANNELS
 from proofs.storm.judge.confirmations import read_phones
-from proofs.storm.judge.notes import notes_of
+from proofs.storm.judge.verdict import notes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
-    from proofs.storm.judge.books import Book
+    from proofs.storm.judge.books import Book, Evidence
     from proofs.storm.weather import Struck
 
-WIRE = (
-    Fault.DROP_BEFORE,
-    Fault.TOO_MANY,
-    Fault.ERROR_500,
-    Fault.HTML,
-    Fault.SLOW,
-    Fault.NO_NUMBER,
-    Fault.LOSE_ANSWER,
-    Fault.ERROR_500_ACCEPTED,
-    Fault.ACCEPT_LATE,
-    Fault.TRUNCATED,
-    Fault.HTML_ACCEPTED,
-    Fault.HANG,
-    Fault.OTHER_REFERENCE,
-    Fault.BAD_REQUEST_ACCEPTED,
+UNREACHED = frozenset(  # no "call" in the book
+    {Fault.DROP_BEFORE, Fault.TOO_MANY, Fault.ERROR_500, Fault.UNAVAILABLE, Fault.HTML}
 )
-UNREACHED = frozenset({Fault.DROP_BEFORE, Fault.TOO_MANY, Fault.ERROR_500, Fault.HTML})  # no "call" in the book
 
 
 def spread(seconds: Iterable[float]) -> dict[str, float]:
@@ -44,12 +31,12 @@ def spread(seconds: Iterable[float]) -> dict[str, float]:
     return {"count": len(ordered), "p50": round(p50, 2), "p95": round(p95, 2), "max": round(ordered[-1], 2)}
 
 
-def latencies(meta: Book, gateway: Book) -> list[tuple[datetime, float]]:
+def latencies(evidence: Evidence) -> list[tuple[datetime, float]]:
     """Return (first valid yes, seconds until the authority's number), for every note."""
-    confirmed = read_phones(meta).confirmed
+    confirmed = read_phones(evidence.meta).confirmed
     return sorted(
         (confirmed[note.key].at, (note.settled - confirmed[note.key].at).total_seconds())
-        for note in notes_of(gateway)
+        for note in notes_of(evidence)
         if note.settled is not None and note.key in confirmed
     )
 
@@ -65,8 +52,12 @@ def recoveries(struck: Iterable[Struck], meta: Book) -> dict[str, dict[str, floa
     return {kind: spread(seconds) for kind, seconds in sorted(found.items())}
 
 
-def gateway_share(gateway: Book) -> dict[str, Any]:
-    """Return how many API calls the gateway saw and how many of them went wrong on the wire."""
-    wrong = sum(gateway.struck.get(fault, 0) for fault in WIRE)
-    calls = sum(gateway.calls.values()) + sum(gateway.struck.get(fault, 0) for fault in UNREACHED)
+def gateway_share(books: Mapping[str, Book]) -> dict[str, Any]:
+    """Return how many API calls the channels saw and how many of them went wrong on the wire."""
+    calls = wrong = 0
+    for name, book in books.items():
+        channel = CHANNELS[name]
+        wire = (*channel.before, *channel.after, *channel.chances)
+        wrong += sum(book.struck.get(fault, 0) for fault in wire)
+        calls += sum(book.calls.values()) + sum(book.struck.get(fault, 0) for fault in UNREACHED)
     return {"calls": calls, "faulty": wrong, "share": round(wrong / calls, 3) if calls else 0.0}

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from proofs.sandbox.cnpj_register import CLOSED, companies
-from proofs.storm.crowd import ISSUERS
+from proofs.storm.channels.table import CHANNELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ NUMBER = re.compile(r"NFS-e (\d+) autorizada")
 
 def customers() -> list[str]:
     """Return the open companies of the simulated register, bare; nobody invoices themselves."""
-    mine = {issuer.cnpj for issuer in ISSUERS}
+    mine = {issuer.cnpj for channel in CHANNELS.values() for issuer in channel.issuers}
     return [cnpj for cnpj, row in companies().items() if row["situacao_cadastral"] != CLOSED and cnpj not in mine]
 
 

@@ -15,7 +15,10 @@ FROZEN_SECONDS = (16.0, 22.0)  # past the longest lease (15 s), so that another 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One storm. ``kills_every`` are the least and most seconds between blows; ``gateway_faults`` a share of calls."""
+    """One storm. ``kills_every`` are the least and most seconds between blows; ``gateway_faults`` a share of calls.
+
+    ``channels`` are the names of the fiscal channels whose companies take turns.
+    """
 
     emissions: int
     seed: int
@@ -26,6 +29,7 @@ class Plan:
     kills_every: tuple[float, float] = (0.3, 6.0)
     gateway_faults: float = 0.2
     unique: bool = True
+    channels: tuple[str, ...] = ("plugnotas",)
 
 
 class Kind(StrEnum):

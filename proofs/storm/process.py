@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import bot
+from proofs.storm.channels.table import channels_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from proofs.sandbox.world import World
     from proofs.storm.zygote import Zygote
@@ -26,7 +27,7 @@ EVENT_LENGTH = 60  # characters of a message kept: enough to tell events apart
 LINE_LIMIT = 2**20  # bytes of one line of log: a traceback in JSON is long
 
 
-def environment(world: World, database_url: str, redis_url: str) -> dict[str, str]:
+def environment(world: World, database_url: str, redis_url: str, channels: Iterable[str]) -> dict[str, str]:
     """Return the settings of the product in this world, as an operator would give them, with short waits."""
     meta, gateway, urls = world.config.meta, world.config.plugnotas, world.urls
     return {
@@ -45,6 +46,7 @@ def environment(world: World, database_url: str, redis_url: str) -> dict[str, st
         "PROSA_CNPJ_API_URL": urls.cnpj_api,
         "PROSA_DEBOUNCE_SECONDS": "0.05",
         "PROSA_RECONCILE_LADDER": "0.5,1,2,5,10",
+        **{name: value for channel in channels_of(channels) for name, value in channel.settings(world).items()},
     }
 
 

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
+from gateway.registry import REGISTRY
 from operations.company import CompanyForm, add_company
 from persistence.db.engine import Database
 from persistence.db.migrate import upgrade
 from proofs.sandbox.meta.meta import MetaConfig
-from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig
 from proofs.sandbox.world import World, WorldConfig
-from proofs.storm.crowd import ISSUERS, wishes
+from proofs.storm.channels.table import channels_of
+from proofs.storm.crowd import wishes
 from proofs.storm.figures import gateway_share, latencies, recoveries, spread
 from proofs.storm.judge.books import Evidence, House, RecordedNote, Session, open_book
 from proofs.storm.judge.verdict import BROKEN, Verdict, judge
@@ -49,6 +50,12 @@ OPEN_ROWS = {
     "nfse_emissao": "SELECT count(*) FROM nfse_emissao WHERE proxima_acao_em IS NOT NULL",
     "cancelamento": "SELECT count(*) FROM cancelamento WHERE proxima_acao_em IS NOT NULL",
 }
+
+GAPS = """
+SELECT e.cnpj, n.serie, u.numero FROM numeracao_uso u
+JOIN numeracao n ON n.id = u.numeracao_id JOIN empresa e ON e.id = n.empresa_id
+LEFT JOIN nfse_emissao i ON i.id = u.emissao_id WHERE u.emissao_id IS NULL OR i.status = 'rejeitado'
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +114,7 @@ class Storm:
         self._world = world
         self._servers = servers
         self._watch = watch
-        env = environment(world, servers.database_url, servers.redis_url)
+        env = environment(world, servers.database_url, servers.redis_url, plan.channels)
         commands = ["web"] * plan.webs + ["worker"] * plan.workers
         self.processes = [Process(command, env, home, number, zygote) for number, command in enumerate(commands)]
         self.weather = Weather(plan, world, servers, self.processes)
@@ -158,7 +165,8 @@ class Storm:
         await self.weather.calm()
         calm = 0
         while time.monotonic() - started < DRAIN_LIMIT:
-            pending = self._world.meta.courier.pending + self._world.plugnotas.courier.pending
+            busy = [channel.busy(self._world) for channel in channels_of(self._plan.channels)]
+            pending = self._world.meta.courier.pending or any(busy)
             calm = 0 if pending or any((await self.open_rows()).values()) else calm + 1
             if calm == CALM_LOOKS:
                 return time.monotonic() - started
@@ -183,7 +191,10 @@ class Storm:
             plan=self._plan,
             wishes=self.begun,
             meta=open_book(world.meta.ledger, bodies=False),
-            gateway=open_book(world.plugnotas.ledger, bodies=True),
+            books={
+                channel.name: open_book(channel.simulator(world).ledger, bodies=True)
+                for channel in channels_of(self._plan.channels)
+            },
             register=open_book(world.cnpj.ledger, bodies=False),
             media=world.meta.read_media,
             house=await self._house(),
@@ -200,6 +211,7 @@ class Storm:
                 "SELECT id_externo, numero, coalesce(chave, ''), status FROM nfse_processada"
             )
             emissions = await connection.fetch("SELECT id_integracao, status FROM nfse_emissao")
+            gaps = await connection.fetch(GAPS)
         finally:
             await connection.close()
         return House(
@@ -209,6 +221,7 @@ class Storm:
             notes=[RecordedNote(*row) for row in notes],
             emissions=[(row["id_integracao"], row["status"]) for row in emissions],
             open_rows=await self.open_rows(),
+            gaps=frozenset((row["cnpj"], row["serie"], row["numero"]) for row in gaps),
         )
 
 
@@ -224,17 +237,21 @@ async def storm(
     ``program`` makes the product's processes: the product, or a test's sabotage of it.
     """
     await asyncio.to_thread(upgrade, servers.owner_url, servers.database_url)
-    crowd = wishes(plan, customers(), closed_customers())
-    database = await Database.open(servers.database_url, size=1)
-    for issuer in ISSUERS:
-        people = tuple(wish.who for wish in crowd if wish.emitente is issuer)
-        await add_company(database, CompanyForm(**asdict(issuer), usuarios=people))
-    await database.close()
+    channels = channels_of(plan.channels)
+    issuers = [issuer for channel in channels for issuer in channel.issuers]
+    crowd = wishes(plan, issuers, customers(), closed_customers())
     async with AsyncExitStack() as stack:
-        config = WorldConfig(
-            meta=MetaConfig(status_delay=0.02), plugnotas=PlugNotasConfig(processing=0.3, rendering=0.1), seed=plan.seed
-        )
+        config = WorldConfig(meta=MetaConfig(status_delay=0.02), seed=plan.seed)
+        for channel in channels:
+            config = channel.opens(config)
         world = await stack.enter_async_context(World(home / "sandbox", config=config))
+        database = await Database.open(servers.database_url, size=1)
+        for issuer in issuers:
+            people = tuple(wish.who for wish in crowd if wish.emitente is issuer)
+            await add_company(database, CompanyForm(**asdict(issuer), usuarios=people), rows=REGISTRY)
+        for channel in channels:
+            await channel.ready(database, world)
+        await database.close()
         zygote = Zygote(interpreter_environment(home), home, program)
         stack.callback(zygote.close)
         raging = Storm(plan, world, servers, home, zygote, watch)
@@ -252,7 +269,7 @@ async def storm(
         await asyncio.gather(*waiting, return_exceptions=True)
         evidence = await raging.evidence()
         events: Counter[str] = sum((process.events for process in raging.processes), Counter())
-        settled = latencies(evidence.meta, evidence.gateway)
+        settled = latencies(evidence)
         kills = sum(blow.kind in KILLS for blow in raging.weather.struck)
         figures = {
             "raged_seconds": round(raged, 1),
@@ -260,7 +277,7 @@ async def storm(
             "kills_per_emission": round(kills / max(1, len(raging.begun)), 4),
             "blows_per_emission": round(len(raging.weather.struck) / max(1, len(raging.begun)), 4),
             "starts": sum(process.starts for process in raging.processes),
-            "gateway": gateway_share(evidence.gateway),
+            "gateway": gateway_share(evidence.books),
             "faults": {
                 s.name: {fault.value: count for fault, count in sorted(s.faults.hits.items())} for s in world.simulators
             },

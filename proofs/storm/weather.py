@@ -1,4 +1,4 @@
-"""Injects the faults of a plan: at the product's processes, at the gateway, at Meta and at the register."""
+"""Injects the faults of a plan: at the product's processes, at the channels, at Meta and at the register."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from proofs.sandbox.faults import Fault
+from proofs.storm.channels.table import channels_of
 from proofs.storm.labels import KINDS
 from proofs.storm.plan import BLOWS, Blow, Kind, Plan, blows, drawn
 
@@ -19,31 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from proofs.sandbox.world import World
+    from proofs.storm.channels.channel import Channel
     from proofs.storm.process import Process
     from proofs.storm.servers import Servers
 
 ROTATE_EVERY = 1.0  # seconds; how long the balancer in front of the webs takes to notice a dead one
 
-# How the share of faulty gateway calls is divided: the first five strike every call, the others orders only.
-BEFORE = {Fault.DROP_BEFORE: 1, Fault.TOO_MANY: 2, Fault.ERROR_500: 2, Fault.HTML: 1, Fault.SLOW: 1}
-AFTER = {
-    Fault.LOSE_ANSWER: 3,
-    Fault.ERROR_500_ACCEPTED: 2,
-    Fault.ACCEPT_LATE: 2,
-    Fault.TRUNCATED: 1,
-    Fault.HTML_ACCEPTED: 1,
-    Fault.HANG: 1,
-    Fault.OTHER_REFERENCE: 1,
-    Fault.BAD_REQUEST_ACCEPTED: 1,
-}
-SECONDS = {Fault.TOO_MANY: 2.0, Fault.SLOW: 2.0, Fault.ACCEPT_LATE: 4.0, Fault.HANG: 8.0}  # 8 s: past our patience
-NO_NUMBER = 0.02  # of the summaries of a note
-GATEWAY_WEBHOOKS = {
-    Fault.NO_WEBHOOK: 0.15,
-    Fault.WEBHOOK_DUPLICATED: 0.25,
-    Fault.WEBHOOK_LATE: 0.15,
-    Fault.WEBHOOK_SHUFFLED: 0.25,
-}
 META = {
     Fault.ERROR_500: 0.04,
     Fault.LOSE_ANSWER: 0.04,
@@ -58,30 +40,37 @@ LOOK_EVERY = 0.2  # seconds between looks at what the size of the storm demands 
 
 def cloud(world: World, plan: Plan) -> None:
     """Switch the faults of the outside on."""
-    share = plan.gateway_faults
-    gateway = world.plugnotas.faults
-    for group in (BEFORE, AFTER):
-        total = sum(group.values())
-        for fault, weight in group.items():
-            gateway.set(fault, chance=share * weight / total, seconds=SECONDS.get(fault, 3.0))
-    if share:
-        gateway.set(Fault.NO_NUMBER, chance=NO_NUMBER)
-        for fault, chance in GATEWAY_WEBHOOKS.items():
-            gateway.set(fault, chance=chance)
+    for channel in channels_of(plan.channels):
+        _over(channel, world, plan.gateway_faults)
+        if not plan.unique:
+            channel.simulator(world).faults.set(Fault.NO_UNIQUENESS)
+    if plan.gateway_faults:
         for fault, chance in META.items():
             world.meta.faults.set(fault, chance=chance, seconds=META_LATE, method="POST")
         for fault, chance in REGISTER.items():
             world.cnpj.faults.set(fault, chance=chance)
-    if not plan.unique:
-        gateway.set(Fault.NO_UNIQUENESS)
+
+
+def _over(channel: Channel, world: World, share: float) -> None:
+    """Switch a channel's faults on: half of ``share`` strikes before anything is taken, half after."""
+    faults = channel.simulator(world).faults
+    for group in (channel.before, channel.after):
+        total = sum(group.values())
+        for fault, weight in group.items():
+            lasts = {"seconds": channel.seconds[fault]} if fault in channel.seconds else {}
+            faults.set(fault, chance=share * weight / total, **lasts)
+    if share:
+        for fault, chance in {**channel.chances, **channel.webhooks}.items():
+            faults.set(fault, chance=chance)
 
 
 def clear(world: World, plan: Plan) -> None:
-    """Mend everything outside; a gateway that is not unique stays so."""
+    """Mend everything outside; a channel that is not unique stays so."""
     for simulator in world.simulators:
         simulator.faults.clear()
     if not plan.unique:
-        world.plugnotas.faults.set(Fault.NO_UNIQUENESS)
+        for channel in channels_of(plan.channels):
+            channel.simulator(world).faults.set(Fault.NO_UNIQUENESS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from proofs.sandbox.plugnotas.model import BRASILIA
 from state_machine.protocol.channel import Ambiente
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import date
     from decimal import Decimal
 
@@ -53,8 +53,9 @@ class NacionalConfig:
 class SefinSimulator(MutualTls):
     """API of the national emitter with its books.
 
-    The ledger has ``nfse.issued``, ``nfse.event``, ``refused`` (codes and shape) and ``call`` (every API call with its
-    status and the CNPJ of its certificate). It is the storage too: opened again on it, the simulator goes on.
+    The ledger has ``nfse.issued``, ``nfse.refused`` (a whole DPS that became no note), ``nfse.event``, ``refused``
+    (codes and shape of every refusal) and ``call`` (every API call with its status and the CNPJ of its certificate). It
+    is the storage too: opened again on it, the simulator goes on.
     """
 
     name = "sefin"
@@ -138,9 +139,11 @@ class SefinSimulator(MutualTls):
             erros += self._not_replaceable(dps)
         if setting := self.faults.strike(Fault.REJECT, dps.id, text=dps.descricao):
             erros.append(forced(setting.message, "E0312"))
+        digest = hashlib.sha256(xml).hexdigest()
         if erros:
+            self._not_made(dps, packed, digest, erros)
             raise RefusedError(*erros)
-        return self._issue(dps, root, layout, hashlib.sha256(xml).hexdigest(), by="api")
+        return self._issue(dps, root, layout, digest, by="api")
 
     def register(self, chave: str, packed: Any) -> Event:
         """Register a request to cancel the note of ``chave``. Raises ``RefusedError``."""
@@ -261,6 +264,17 @@ class SefinSimulator(MutualTls):
             old = self.notes[dps.substituida]
             self._own_event(old, SUBSTITUICAO, "Substituída por outra nota", by=by, substituta=chave)
         return self.notes[chave]
+
+    def _not_made(self, dps: Dps, packed: str, digest: str, erros: Sequence[Erro]) -> None:
+        """Write down which DPS became no note, and why."""
+        self.ledger.append(
+            "nfse.refused",
+            id_dps=dps.id,
+            c_int_contrib=dps.c_int_contrib,
+            codes=[erro.codigo for erro in erros],
+            dps_sha256=digest,
+            packed=packed,
+        )
 
     def _own_event(self, note: Note, tipo: str, motivo: str, *, by: str, substituta: str = "") -> Event:
         at = self.ledger.now()

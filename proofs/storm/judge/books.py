@@ -152,6 +152,7 @@ class House:
 
     ``inbox`` are all its keys, ``hints`` the stored bodies of the gateway's webhooks as canonical JSON, ``emissions``
     (id_integracao, status) of every attempt; ``open_rows`` counts per table what is still to be done or went wrong.
+    ``gaps`` are the numbers of our own that it lists as unused: (issuer, series, number).
     """
 
     sessions: Sequence[Session]
@@ -160,16 +161,20 @@ class House:
     notes: Sequence[RecordedNote]
     emissions: Sequence[tuple[str, str]]
     open_rows: Mapping[str, int]
+    gaps: frozenset[tuple[str, str, int]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Everything that the judge looks at: ``wishes`` of those who began; ``media`` returns a file's bytes by its id."""
+    """Everything that the judge looks at: ``wishes`` of those who began; ``media`` returns a file's bytes by its id.
+
+    ``books`` are those of the channels of the plan, by channel.
+    """
 
     plan: Plan
     wishes: Mapping[str, Wish]
     meta: Book
-    gateway: Book
+    books: Mapping[str, Book]
     register: Book
     media: Callable[[str], bytes | None]
     house: House

@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from proofs.sandbox.faults import Fault
+from proofs.storm.channels.table import CHANNELS, channels_of
+from proofs.storm.judge.numbers import numbered, refused_numbers
 from proofs.storm.judge.webhooks import heard
 from proofs.storm.labels import KINDS, LABELS
 from proofs.storm.plan import BLOWS, SMALLEST, Demand
-from proofs.storm.weather import AFTER, BEFORE, GATEWAY_WEBHOOKS, META, REGISTER
+from proofs.storm.weather import META, REGISTER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from proofs.storm.judge.books import Book, Evidence
+    from proofs.storm.channels.channel import Channel
     from proofs.storm.judge.confirmations import Phones
-    from proofs.storm.judge.notes import Note
+    from proofs.storm.judge.note import Note
 
 GATEWAY_FAULT = Demand(every=300, start=200)  # of each kind
 WEBHOOK_FAULT = Demand(every=100, start=100)
@@ -27,7 +30,8 @@ HEARD = 0.5  # of the notes, at least: a webhook of the gateway was stored
 
 def unusable(evidence: Evidence) -> Iterator[str]:
     """Name what makes the evidence worthless, whatever it says."""
-    books = {"da Meta": evidence.meta, "do gateway": evidence.gateway, "do cadastro": evidence.register}
+    books = {"da Meta": evidence.meta, "do cadastro": evidence.register}
+    books |= {f"do canal {name}": book for name, book in evidence.books.items()}
     for name, book in books.items():
         yield from (f"livro {name}: {damage}" for damage in book.damage)
     if not evidence.wishes:
@@ -42,7 +46,15 @@ def exercised(evidence: Evidence, phones: Phones, notes: list[Note]) -> dict[str
         first.setdefault(summary.key.sessao_id, summary.key.revisao)
     settled = {phones.owners.get(note.key.sessao_id) for note in notes if note.settled}
     refused = {phones.owners.get(note.key.sessao_id) for note in notes if note.refused}
-    struck = evidence.gateway.struck
+    late = lost = copies = 0
+    told: set[str] = set()
+    for name, book in evidence.books.items():
+        channel = CHANNELS[name]
+        late += book.struck.get(Fault.ACCEPT_LATE, 0)
+        lost += sum(count for fault, count in book.struck.items() if fault in channel.after.keys() - {Fault.ACCEPT_LATE})
+        copies += channel.reader.copies(book)
+        told |= heard(book, evidence.house)
+    gaps = sum(len(refused_numbers(given)) for given in numbered(notes).values())
     return {
         "corrections": sum(key.revisao > first[key.sessao_id] for key in confirmed),
         "taps on an outdated summary": sum(not yes.current for yes in yeses),
@@ -50,16 +62,17 @@ def exercised(evidence: Evidence, phones: Phones, notes: list[Note]) -> dict[str
         "confirmations in words": sum(yes.in_words for yes in yeses),
         "refusals with a second attempt": len(settled & refused - {None}),
         "cancellations": sum(note.cancelled for note in notes),
-        "RPS numbers of our own": sum("numero" in (note.payload.get("rps") or {}) for note in notes),
-        "late acceptances": struck.get(Fault.ACCEPT_LATE, 0),
-        "lost answers": sum(count for fault, count in struck.items() if fault in AFTER and fault != Fault.ACCEPT_LATE),
-        "orders that met a duplicate": evidence.gateway.calls.get(("POST", 409), 0),
-        "notes heard of by webhook": len(heard(evidence.gateway, evidence.house) & {note.id for note in notes}),
+        "RPS numbers of our own": sum(note.rps is not None for note in notes),
+        "gaps with their refusal": gaps,
+        "late acceptances": late,
+        "lost answers": lost,
+        "orders that met a duplicate": copies,
+        "notes heard of by webhook": len(told & {note.id for note in notes}),
     }
 
 
-def lacking(evidence: Evidence, done: Mapping[str, int], notes: int) -> Iterator[str]:
-    """Name what a storm of this size needs and this one had not."""
+def lacking(evidence: Evidence, done: Mapping[str, int], settled: Mapping[str, int]) -> Iterator[str]:
+    """Name what a storm of this size needs and this one had not; ``settled``: notes with a number, by channel."""
     planned, begun = evidence.plan.emissions, len(evidence.wishes)
     if planned < SMALLEST:
         yield f"{planned} notas: menos de {SMALLEST} não provam nada"
@@ -67,19 +80,18 @@ def lacking(evidence: Evidence, done: Mapping[str, int], notes: int) -> Iterator
         yield f"{begun} de {planned} pessoas começaram"
     for kind, demand in BLOWS.items():
         yield from _short(KINDS[kind], evidence.blows.get(kind, 0), demand, planned)
-    for fault in (*BEFORE, *AFTER, Fault.NO_NUMBER):
-        yield from _struck("gateway", evidence.gateway, fault, GATEWAY_FAULT, planned)
-    for fault in GATEWAY_WEBHOOKS:
-        yield from _struck("gateway", evidence.gateway, fault, WEBHOOK_FAULT, planned)
+    channels = channels_of(evidence.plan.channels)
+    for channel in channels:
+        yield from _of_channel(channel, evidence, planned // len(channels), settled.get(channel.name, 0))
     for fault in META:
         yield from _struck("Meta", evidence.meta, fault, META_FAULT, planned)
     asked = sum(evidence.register.struck.get(fault, 0) for fault in REGISTER)
     yield from _short("cadastro: qualquer falha", asked, REGISTER_FAULT, planned)
     for what in SOME_PEOPLE:
         yield from _short(LABELS[what], done[what], PATH, planned)
-    told = "notes heard of by webhook"
-    if planned >= SMALLEST and done[told] < notes * HEARD:
-        yield f"{LABELS[told]}: {done[told]} de {notes}"
+    told, by_webhook = "notes heard of by webhook", sum(settled.get(c.name, 0) for c in channels if c.webhooks)
+    if planned >= SMALLEST and done[told] < by_webhook * HEARD:
+        yield f"{LABELS[told]}: {done[told]} de {by_webhook}"
 
 
 SOME_PEOPLE = (
@@ -91,6 +103,20 @@ SOME_PEOPLE = (
     "cancellations",
     "RPS numbers of our own",
 )
+
+
+def _of_channel(channel: Channel, evidence: Evidence, planned: int, settled: int) -> Iterator[str]:
+    """Name the faults that this channel's share of the people needs."""
+    book = evidence.books.get(channel.name)
+    if book is None:
+        yield f"{channel.label}: nenhum livro"
+        return
+    for fault in (*channel.before, *channel.after, *channel.chances):
+        yield from _struck(channel.label, book, fault, GATEWAY_FAULT, planned)
+    for fault in channel.webhooks:
+        yield from _struck(channel.label, book, fault, WEBHOOK_FAULT, planned)
+    if planned and not settled:
+        yield f"{channel.label}: nenhuma nota"
 
 
 def _struck(where: str, book: Book, fault: Fault, demand: Demand, planned: int) -> Iterator[str]:

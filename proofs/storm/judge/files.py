@@ -11,14 +11,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-from proofs.storm.judge.notes import BRASILIA, quoted
+from proofs.storm.judge.note import BRASILIA, printed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from proofs.sandbox.ledger import Record
     from proofs.storm.judge.books import Book
-    from proofs.storm.judge.notes import Note
+    from proofs.storm.judge.note import Note, Reader
 
 MIMES = {"pdf": "application/pdf", "xml": "text/plain"}  # WhatsApp takes no application/xml
 STREAM = re.compile(rb"<<([^>]*/FlateDecode[^>]*)>>\s*stream\r?\n")
@@ -66,7 +66,9 @@ def missing_files(files: Mapping[str, list[File]], note: Note, who: str) -> Iter
         yield f"{who} {note.key}: sem {' e '.join(absent).upper()} no telefone"
 
 
-def wrong_files(files: Iterable[File], note: Note | None, who: str) -> Iterator[str]:
+def wrong_files(
+    files: Iterable[File], note: Note | None, readers: Mapping[str, Reader], who: str
+) -> Iterator[str]:
     """Name what is wrong with the files on one phone, whose person has this one note."""
     marks: dict[str, str] = {}
     for file in files:
@@ -80,7 +82,8 @@ def wrong_files(files: Iterable[File], note: Note | None, who: str) -> Iterator[
         if marks.setdefault(file.kind, file.mark) != file.mark:
             yield f"{where}: outro {file.kind.upper()} além do primeiro"
         yield from (f"{where}: {complaint}" for complaint in _outside(file, note))
-        yield from (f"{where}: {complaint}" for complaint in (_pdf if file.kind == "pdf" else _xml)(file, note))
+        inside = _pdf(file, readers[note.channel].printed(note)) if file.kind == "pdf" else _xml(file, note)
+        yield from (f"{where}: {complaint}" for complaint in inside)
 
 
 def _outside(file: File, note: Note) -> Iterator[str]:
@@ -98,27 +101,17 @@ def _outside(file: File, note: Note) -> Iterator[str]:
         yield f"a legenda fala de outra nota: {file.caption}"
 
 
-def _pdf(file: File, note: Note) -> Iterator[str]:
+def _pdf(file: File, due: Mapping[str, str]) -> Iterator[str]:
     if not file.content.startswith(b"%PDF-") or not file.content.rstrip().endswith(b"%%EOF"):
         yield "PDF incompleto"
         return
     cells = pdf_cells(file.content)
-    service = note.payload["servico"][0]
-    due = {
-        "número": note.numero,
-        "chave": note.chave,
-        "protocolo": note.autorizacao,
-        "id": note.id,
-        "emitente": punctuated(note.prestador),
-        "cliente": punctuated(note.tomador),
-        "valor": f"R$ {printed(note.valor)}",
-        "código do serviço": str(service["codigo"]),
-        "serviço": str(service["discriminacao"]),
-    }
     yield from (f"{name} não é {value!r}" for name, value in due.items() if value not in cells)
 
 
 def _xml(file: File, note: Note) -> Iterator[str]:
+    if note.xml and file.content != note.xml:
+        yield "não é o documento que a autoridade guarda"
     try:
         root = ET.fromstring(file.content)  # noqa: S314 - our own simulator's, and a judge has no network
     except ET.ParseError as error:
@@ -127,16 +120,15 @@ def _xml(file: File, note: Note) -> Iterator[str]:
         return
     found = {element.tag.removeprefix(NAMESPACE): element for element in root.iter() if isinstance(element.tag, str)}
     issuer, customer = root.find(f".//{NAMESPACE}emit"), root.find(f".//{NAMESPACE}toma")
-    service = note.payload["servico"][0]
     due = {
         "número": (_text(found.get("nNFSe")), note.numero),
         "chave": (found["infNFSe"].get("Id") if "infNFSe" in found else None, f"NFS{note.chave}"),
         "emitente": (_document(issuer), note.prestador),
         "cliente": (_document(customer), note.tomador),
         "valor": (_text(found.get("vServ")), f"{note.valor:.2f}"),
-        "serviço": (_text(found.get("xDescServ")), service["discriminacao"]),
-        "código do serviço": (_text(found.get("cTribNac")), service["codigo"]),
-        "competência": (_text(found.get("dCompet")), (note.payload.get("rps") or {}).get("competencia")),
+        "serviço": (_text(found.get("xDescServ")), note.servico),
+        "código do serviço": (_text(found.get("cTribNac")), note.codigo),
+        "competência": (_text(found.get("dCompet")), note.competencia),
         "dia da emissão": ((_text(found.get("dhEmi")) or "")[:10], note.at.astimezone(BRASILIA).date().isoformat()),
     }
     yield from (f"{name} é {quoted(has)}, e não {quoted(needs)}" for name, (has, needs) in due.items() if has != needs)
@@ -154,16 +146,6 @@ def pdf_cells(content: bytes) -> set[str]:
         texts += [ESCAPE.sub(rb"\1", raw).decode("windows-1252", "replace").strip() for raw in SHOWN.findall(plain)]
     pairs = {f"{first} {second}" for first, second in pairwise(texts)}
     return set(texts) | pairs
-
-
-def printed(valor: Any) -> str:
-    """Return an amount as Brazilians print it: 1.234,56."""
-    return f"{valor:,.2f}".translate(str.maketrans(",.", ".,"))
-
-
-def punctuated(document: str) -> str:
-    """Return a CNPJ with its usual punctuation."""
-    return f"{document[:2]}.{document[2:5]}.{document[5:8]}/{document[8:12]}-{document[12:]}"
 
 
 def _text(element: ET.Element | None) -> str | None:

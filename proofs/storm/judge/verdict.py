@@ -6,11 +6,13 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
+from proofs.storm.channels.table import CHANNELS, channels_of
 from proofs.storm.judge.confirmations import read_phones
 from proofs.storm.judge.exercise import exercised, lacking, unusable
 from proofs.storm.judge.files import delivered, missing_files, wrong_files
 from proofs.storm.judge.messages import last_words, twice, untold, untrue
-from proofs.storm.judge.notes import notes_of, owner, wrong_notes
+from proofs.storm.judge.notes import owner, wrong_notes
+from proofs.storm.judge.numbers import misnumbered
 from proofs.storm.judge.webhooks import ends, unaccounted, unstored
 
 if TYPE_CHECKING:
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     from proofs.storm.judge.books import Evidence, House, Key
     from proofs.storm.judge.confirmations import Phones, Yes
-    from proofs.storm.judge.notes import Note
+    from proofs.storm.judge.note import Note
 
 APPROVED = ("aprovado", "webhook_success")  # how a session with its note ends
 REFUSED = ("rejeitado", "webhook_rejected")  # how one ends whose note the authority refused
@@ -44,6 +46,8 @@ class Verdict:
     lost: list[str] = field(default_factory=list)  # confirmed, and no note
     unconfirmed: list[str] = field(default_factory=list)  # a note without a yes to that very revision before it
     wrong: list[str] = field(default_factory=list)  # a field of a note, or of its summary, is not what was wanted
+    misnumbered: list[str] = field(default_factory=list)  # a number given twice, or missing with no refusal to tell why
+    unsound: list[str] = field(default_factory=list)  # a document whose signature does not hold, or that is another copy
     stuck: list[str] = field(default_factory=list)  # not ended, or ended otherwise than it should
     untold: list[str] = field(default_factory=list)  # PDF, XML or the word of it never reached the phone
     misfiled: list[str] = field(default_factory=list)  # a file that is not the one of its person's note
@@ -82,7 +86,8 @@ class Verdict:
 
 def judge(evidence: Evidence) -> Verdict:
     """Return the verdict."""
-    phones, notes = read_phones(evidence.meta), notes_of(evidence.gateway)
+    phones, notes = read_phones(evidence.meta), notes_of(evidence)
+    readers = {name: channel.reader for name, channel in CHANNELS.items()}
     confirmed, wishes = phones.confirmed, evidence.wishes
     settled = [note for note in notes if note.settled is not None]
     mine: dict[str, list[Note]] = defaultdict(list)  # notes with a number, by whose wish they are
@@ -92,7 +97,8 @@ def judge(evidence: Evidence) -> Verdict:
     people = {yes.who for yes in confirmed.values()}
     sent = evidence.meta.of("outbound")
     files = delivered(evidence.meta, evidence.media)
-    wrong, compared = wrong_notes(notes, phones, wishes)
+    wrong, compared = wrong_notes(notes, readers, phones, wishes)
+    issuers = [issuer for channel in channels_of(evidence.books) for issuer in channel.issuers]
     done = exercised(evidence, phones, notes)
     return Verdict(
         confirmed=len(people & wishes.keys()),
@@ -106,31 +112,45 @@ def judge(evidence: Evidence) -> Verdict:
             if note.key not in confirmed or confirmed[note.key].at > note.at or confirmed[note.key].who not in wishes
         ],
         wrong=wrong,
+        misnumbered=list(misnumbered(notes, issuers, evidence.house)),
+        unsound=[
+            line
+            for name, book in evidence.books.items()
+            for line in readers[name].unsound(book, [note for note in notes if note.channel == name])
+        ],
         stuck=list(_stuck(evidence, phones, notes)),
         untold=[
             *(line for who, note in first.items() for line in missing_files(files, note, who)),
             *untold(evidence.meta, first),
         ],
-        misfiled=[line for who, found in files.items() for line in wrong_files(found, first.get(who), who)],
+        misfiled=[line for who, found in files.items() for line in wrong_files(found, first.get(who), readers, who)],
         untrue=list(untrue(evidence.meta, first, wishes.values())),
         uncancelled=list(_uncancelled(evidence, phones, first, notes)),
         misrecorded=list(_misrecorded(evidence.house, settled)),
-        unstored=list(unstored(evidence.meta, evidence.gateway, evidence.house)),
-        unaccounted=list(unaccounted(evidence.meta, evidence.gateway)),
+        unstored=list(unstored(evidence.meta, evidence.books.values(), evidence.house)),
+        unaccounted=list(unaccounted(evidence.meta, evidence.books.values())),
         outbound_duplicates=list(twice(evidence.meta)),
         unusable=list(unusable(evidence)),
-        lacking=list(lacking(evidence, done, len(settled))),
+        lacking=list(lacking(evidence, done, Counter(note.channel for note in settled))),
         judged={
             "people": len(wishes),
             "confirmed revisions": len(confirmed),
             "fields of notes": compared,
             "files": sum(map(len, files.values())),
             "sessions": len(evidence.house.sessions),
-            **{f"webhooks of Meta {what}": count for what, count in ends(evidence.meta).items()},
-            **{f"webhooks of the gateway {what}": count for what, count in ends(evidence.gateway).items()},
+            **{f"webhooks of Meta {what}": count for what, count in ends([evidence.meta]).items()},
+            **{f"webhooks of the gateway {what}": count for what, count in ends(evidence.books.values()).items()},
         },
         exercised=done,
     )
+
+
+def notes_of(evidence: Evidence) -> list[Note]:
+    """Return the notes of all channels, oldest first."""
+    found = [
+        note for name, book in evidence.books.items() for note in CHANNELS[name].reader.notes(book, evidence.house)
+    ]
+    return sorted(found, key=lambda note: note.at)
 
 
 def _duplicates(mine: Mapping[str, Sequence[Note]]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from proofs.storm.judge.books import END_ABANDONED, END_DELIVERED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from proofs.storm.judge.books import Book, Hook, House
 
@@ -20,21 +20,22 @@ SETTLING = {  # each of these facts is announced by a webhook of its own
 }
 
 
-def unstored(meta: Book, gateway: Book, house: House) -> Iterator[str]:
-    """Name every webhook that was answered 2xx and of which nothing is stored."""
+def unstored(meta: Book, channels: Iterable[Book], house: House) -> Iterator[str]:
+    """Name every webhook that was answered 2xx and of which nothing is stored; a channel without webhooks has none."""
     ticks = {key.split(":")[1] for key in house.inbox if key.startswith("status:")}
     for hook in meta.hooks.values():
         if hook.end == END_DELIVERED:
             missing = [ref for ref in hook.refs if ref not in house.inbox and ref not in ticks]
             yield from (f"Meta {ref}: respondido com {hook.answers[-1]} e não guardado" for ref in missing)
-    for hook in gateway.hooks.values():
+    for hook in (hook for book in channels for hook in book.hooks.values()):
         if hook.end == END_DELIVERED and canonical(hook.body) not in house.hints:
             yield f"gateway {' '.join(hook.refs)}: respondido com {hook.answers[-1]} e não guardado"
 
 
-def unaccounted(meta: Book, gateway: Book) -> Iterator[str]:
+def unaccounted(meta: Book, channels: Iterable[Book]) -> Iterator[str]:
     """Name what should have been announced and has no end: never made, still on its way, refused, given up by Meta."""
-    for name, book in (("Meta", meta), ("gateway", gateway)):
+    books = tuple(channels)
+    for name, book in (("Meta", meta), *(("gateway", book) for book in books)):
         for hook in book.hooks.values():
             what = f"{name} {' '.join(hook.refs)}"
             if not hook.end:
@@ -48,7 +49,8 @@ def unaccounted(meta: Book, gateway: Book) -> Iterator[str]:
     for record in meta.of("inbound"):
         if record.data["message"]["id"] not in messages:
             yield f"Meta {record.data['message']['id']}: mensagem sem webhook"
-    yield from _unannounced(gateway)
+    for book in books:
+        yield from _unannounced(book)
 
 
 def _unannounced(gateway: Book) -> Iterator[str]:
@@ -69,14 +71,16 @@ def heard(gateway: Book, house: House) -> set[str]:
     }
 
 
-def ends(book: Book) -> dict[str, int]:
+def ends(books: Iterable[Book]) -> dict[str, int]:
     """Return how many webhooks were stored, given up and swallowed by the storm, and how many tries failed."""
-    count = Counter(hook.end for hook in book.hooks.values())
-    failed = sum(status in AWAY for hook in book.hooks.values() for status in hook.answers)
+    read = tuple(books)
+    hooks = [hook for book in read for hook in book.hooks.values()]
+    count = Counter(hook.end for hook in hooks)
+    failed = sum(status in AWAY for hook in hooks for status in hook.answers)
     return {
         "answered 2xx": count[END_DELIVERED],
         "given up": count[END_ABANDONED],
-        "swallowed": len(book.dropped),
+        "swallowed": sum(len(book.dropped) for book in read),
         "tries without an answer": failed,
     }
 

@@ -50,11 +50,13 @@ class Stage:
     kept: list[list[str]] = field(default_factory=list)
     emissions: list[list[str]] = field(default_factory=list)
     open_rows: dict[str, int] = field(default_factory=dict)
+    gaps: set[tuple[str, str, int]] = field(default_factory=set)
     blows: Counter[Kind] = field(default_factory=lambda: Counter({Kind.KILL_WORKER: 1, Kind.KILL_WEB: 1}))
     plan: Plan = field(default_factory=lambda: Plan(PEOPLE, 1))
     at: datetime = START
     marks: int = 0
     numbers: Counter[str] = field(default_factory=Counter)
+    series: Counter[str] = field(default_factory=Counter)
 
     # writing
 
@@ -125,7 +127,7 @@ class Stage:
             "note.created",
             id=note_id,
             protocol="p",
-            payload=payload(w, key, 501 + self.marks),
+            payload=payload(w, key, self._next_number(w)),
             rejection=None,
         )
         return note_id
@@ -224,7 +226,7 @@ class Stage:
             plan=self.plan,
             wishes=self.wishes,
             meta=read_book(records(meta), len(meta), bodies=False),
-            gateway=read_book(records(self.gateway), len(self.gateway)),
+            books={"plugnotas": read_book(records(self.gateway), len(self.gateway))},
             register=read_book(records([(START, "lookup", {"cnpj": CLOSED, "found": True})]), 1),
             media=files.get,
             house=House(
@@ -234,6 +236,7 @@ class Stage:
                 notes=[RecordedNote(*row) for row in self.kept],
                 emissions=[(row[0], row[1]) for row in self.emissions],
                 open_rows=self.open_rows,
+                gaps=frozenset(self.gaps),
             ),
             blows=self.blows,
         )
@@ -244,6 +247,14 @@ class Stage:
         lines = [*found.unusable, *found.lacking, *(line for lines in found.faults.values() for line in lines)]
         assert not [line for line in lines if ENGLISH.search(line)]
         return found
+
+    def _next_number(self, wish: Wish) -> int:
+        """Return the next number of the issuer's series; 0 where the gateway numbers."""
+        issuer = wish.emitente
+        if not issuer.serie_rps:
+            return 0
+        self.series[issuer.cnpj] += 1
+        return (issuer.primeiro_rps or 1) + self.series[issuer.cnpj] - 1
 
     def _notes(self) -> dict[str, Note]:
         found: dict[str, Note] = {}

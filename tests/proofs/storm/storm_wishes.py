@@ -7,7 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 from proofs.sandbox.cnpj_register import companies
-from proofs.storm.crowd import ISSUERS, Wish
+from proofs.storm.channels.plugnotas import ISSUERS
+from proofs.storm.crowd import Wish
 
 CUSTOMERS = ("12345678000195", "99000002000148", "99000003000192", "99000004000137")
 CLOSED = "99000031000100"

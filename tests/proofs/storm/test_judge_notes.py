@@ -118,11 +118,13 @@ def test_an_own_rps_number_is_given_once() -> None:
     stage = good()
     one, two = (stage.created(wish(number).who)["payload"]["rps"] for number in (7, 9))
     one["numero"] = two["numero"]
-    assert "RPS 7/" in " ".join(stage.verdict().wrong)
-    one["numero"], one["serie"] = 500, "8"
-    lines = " ".join(stage.verdict().wrong)
-    assert "rps.numero é 500" in lines
-    assert "rps.serie é '8'" in lines
+    found = stage.verdict()
+    assert "foi também o de" in " ".join(found.misnumbered)
+    assert "falta sem explicação" in " ".join(found.misnumbered)
+    one["numero"] = 500
+    assert "o número 500 vem antes do primeiro, 501" in " ".join(stage.verdict().misnumbered)
+    one["serie"] = "8"
+    assert "rps.serie é '8'" in " ".join(stage.verdict().wrong)
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from proofs.storm.crowd import ISSUERS, Wish, wishes
+from proofs.storm.channels.table import CHANNELS
+from proofs.storm.crowd import Wish, wishes
 from proofs.storm.person import brl, closed_customers, customers, order
 from proofs.storm.plan import BLOWS, KILLS, SMALLEST, Kind, Plan, blows
 
 
+ISSUERS = [issuer for channel in CHANNELS.values() for issuer in channel.issuers]
+
+
 def crowd(emissions: int, seed: int = 1) -> list[Wish]:
-    return wishes(Plan(emissions, seed), customers(), closed_customers())
+    return wishes(Plan(emissions, seed), ISSUERS, customers(), closed_customers())
 
 
 def test_a_seed_is_a_schedule() -> None:
@@ -31,7 +35,7 @@ def test_every_person_of_the_crowd_has_an_amount_of_their_own() -> None:
 
 
 def test_a_crowd_of_two_hundred_takes_every_road() -> None:
-    """Both companies, every field, corrections, refusals, words and cancellations: whatever the seed, each is there."""
+    """Every company, every field, corrections, refusals, words and cancellations: whatever the seed, each is there."""
     for seed in range(20):
         people = crowd(200, seed)
         assert {wish.emitente for wish in people} == set(ISSUERS)

@@ -1,0 +1,45 @@
+"""What a storm needs to know of a fiscal channel."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from proofs.storm.judge.note import Reader
+
+if TYPE_CHECKING:
+    from persistence.db.engine import Database
+    from proofs.sandbox.faults import Fault
+    from proofs.sandbox.server import Simulator
+    from proofs.sandbox.world import World, WorldConfig
+    from proofs.storm.crowd import Issuer
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """One channel. ``label`` is its authority's name where a person reads it.
+
+    ``before`` and ``after`` divide the share of faulty calls, by weight: those strike any call before anything is
+    taken, these orders that are taken all the same. ``chances`` are faults with a chance of their own, ``webhooks``
+    those of its webhooks; ``seconds`` is how long a fault lasts.
+
+    ``opens`` changes the simulated world so that it has the channel. ``settings`` are the product's, beside those of
+    every storm; ``ready`` gives the companies what they need beside their registration. ``busy`` says whether
+    something there is still on its way.
+    """
+
+    name: str
+    label: str
+    issuers: tuple[Issuer, ...]
+    before: Mapping[Fault, int]
+    after: Mapping[Fault, int]
+    seconds: Mapping[Fault, float]
+    reader: Reader
+    opens: Callable[[WorldConfig], WorldConfig]
+    simulator: Callable[[World], Simulator]
+    settings: Callable[[World], dict[str, str]]
+    ready: Callable[[Database, World], Awaitable[None]]
+    busy: Callable[[World], bool]
+    chances: Mapping[Fault, float] = field(default_factory=dict)
+    webhooks: Mapping[Fault, float] = field(default_factory=dict)

@@ -1,0 +1,1 @@
+"""How the judge reads the book of each channel."""
