@@ -85,9 +85,7 @@ class Wish:
     cancela: bool = False
 
 
-def wishes(
-    plan: Plan, issuers: Sequence[Issuer], tomadores: Sequence[str], recusados: Sequence[str]
-) -> list[Wish]:
+def wishes(plan: Plan, issuers: Sequence[Issuer], tomadores: Sequence[str], recusados: Sequence[str]) -> list[Wish]:
     """Draw the crowd: every person has a phone and an amount of their own; ``recusados`` are customers of no note.
 
     The ``issuers`` take turns.

@@ -23,6 +23,7 @@ CONFIRM = "confirmar:"
 TAKE = "usar:"
 REASON, CANCEL = "cancelar_erro:", "cancelar_sim:"  # buttons: why, and the last word
 REFUSAL = "não aceitou"
+NAMELESS = "preciso acertar o nome do cliente"  # on a channel that issues nothing without it
 NUMBER = re.compile(r"NFS-e (\d+) autorizada")
 
 
@@ -57,7 +58,8 @@ class Person:
         self._meta = meta
         self._wish = wish
         self._word = ""  # the message that said yes
-        self._taken: set[str] = set()  # buttons of questions that were answered
+        self._taken: set[str] = set()  # buttons of questions that were answered, and questions without buttons
+        self._asked_again = False  # with another customer, after the first was refused
 
     async def confirm(self) -> None:
         """Ask for the invoice, correct it if so minded, and confirm it; raises ``TimeoutError``."""
@@ -74,6 +76,7 @@ class Person:
         if wish.recusado is not None:
             await self._tap(summary, CONFIRM)
             await self._see(lambda b: REFUSAL in b.text)
+            self._asked_again = True
             await self._say(f"o cliente é {wish.tomador}")
             summary = await self._summary(other_than=summary, session=True)
         if wish.palavra is not None:
@@ -136,13 +139,23 @@ class Person:
 
         def fits(b: Bubble) -> bool:
             new = any(x.id.startswith(CONFIRM) and name(x.id) not in old for x in b.buttons)
-            return new or any(x.id.startswith(TAKE) and x.id not in self._taken for x in b.buttons)
+            asks = NAMELESS in b.text and b.id not in self._taken
+            return new or asks or any(x.id.startswith(TAKE) and x.id not in self._taken for x in b.buttons)
 
         while True:
             shown = await self._see(fits)
-            if not any(button.id.startswith(TAKE) for button in shown.buttons):
+            if any(button.id.startswith(CONFIRM) for button in shown.buttons):
                 return shown
-            await self._take(shown)
+            if NAMELESS in shown.text:
+                await self._name(shown)
+            else:
+                await self._take(shown)
+
+    async def _name(self, question: Bubble) -> None:
+        """Say the customer's name: the register did not."""
+        self._taken.add(question.id)
+        customer = self._wish.tomador if self._asked_again else self._wish.recusado or self._wish.tomador
+        await self._say(companies()[customer]["razao_social"])
 
     async def _take(self, question: Bubble) -> None:
         """Answer what a doubtful amount is: yes where it is the one that was said."""

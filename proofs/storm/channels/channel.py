@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from proofs.storm.judge.note import Reader
-
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
     from persistence.db.engine import Database
     from proofs.sandbox.faults import Fault
     from proofs.sandbox.server import Simulator
     from proofs.sandbox.world import World, WorldConfig
     from proofs.storm.crowd import Issuer
+    from proofs.storm.judge.note import Reader
 
 
 @dataclass(frozen=True, slots=True)

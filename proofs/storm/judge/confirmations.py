@@ -11,6 +11,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from proofs.sandbox.cnpj_register import companies
 from proofs.storm.crowd import YES
 from proofs.storm.judge.books import Key
 
@@ -47,13 +48,17 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A summary on a phone; ``seen`` is None when nobody could read it. ``asked_at``: its reader's first message."""
+    """A summary on a phone; ``seen`` is None when nobody could read it. ``asked_at``: its reader's first message.
+
+    ``named``: its reader had written the customer's registered name by then, since nobody else knew it.
+    """
 
     who: str
     key: Key
     at: datetime
     asked_at: datetime
     seen: Seen | None
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +117,7 @@ def read_phones(meta: Book) -> Phones:
     phones = Phones([], [], [])
     newest: dict[str, Key] = {}  # the newest revision on each phone
     began: dict[str, datetime] = {}
+    named = _named(meta)
     cancels: dict[str, str] = {}  # what stood over each button of a last word
     for record in meta.of("inbound", "outbound"):
         who = record.data["user"]["key"]
@@ -123,7 +129,8 @@ def read_phones(meta: Book) -> Phones:
                     cancels[button] = text_of(payload)
             if key:
                 seen = read_summary(text_of(payload))
-                phones.summaries.append(Summary(who, key, record.at, began.get(who, record.at), seen))
+                known = named.get(who, record.at) < record.at
+                phones.summaries.append(Summary(who, key, record.at, began.get(who, record.at), seen, known))
                 before = newest.get(who)
                 if before is None or before.sessao_id != key.sessao_id or before.revisao <= key.revisao:
                     newest[who] = key
@@ -140,6 +147,16 @@ def read_phones(meta: Book) -> Phones:
         elif pressed in cancels:
             phones.cancellings.append(Cancelling(who, record.at, cancels[pressed]))
     return phones
+
+
+def _named(meta: Book) -> dict[str, datetime]:
+    """Return when each person first wrote nothing but a company's registered name."""
+    names = {row["razao_social"] for row in companies().values()}
+    found: dict[str, datetime] = {}
+    for record in meta.of("inbound"):
+        if (record.data["message"].get("text") or {}).get("body") in names:
+            found.setdefault(record.data["user"]["key"], record.at)
+    return found
 
 
 def read_summary(text: str) -> Seen | None:

@@ -15,8 +15,8 @@ from proofs.storm.weather import META, REGISTER
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from proofs.storm.judge.books import Book, Evidence
     from proofs.storm.channels.channel import Channel
+    from proofs.storm.judge.books import Book, Evidence
     from proofs.storm.judge.confirmations import Phones
     from proofs.storm.judge.note import Note
 
@@ -51,7 +51,7 @@ def exercised(evidence: Evidence, phones: Phones, notes: list[Note]) -> dict[str
     for name, book in evidence.books.items():
         channel = CHANNELS[name]
         late += book.struck.get(Fault.ACCEPT_LATE, 0)
-        lost += sum(count for fault, count in book.struck.items() if fault in channel.after.keys() - {Fault.ACCEPT_LATE})
+        lost += sum(book.struck.get(fault, 0) for fault in channel.after.keys() - {Fault.ACCEPT_LATE})
         copies += channel.reader.copies(book)
         told |= heard(book, evidence.house)
     gaps = sum(len(refused_numbers(given)) for given in numbered(notes).values())

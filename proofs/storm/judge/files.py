@@ -66,9 +66,7 @@ def missing_files(files: Mapping[str, list[File]], note: Note, who: str) -> Iter
         yield f"{who} {note.key}: sem {' e '.join(absent).upper()} no telefone"
 
 
-def wrong_files(
-    files: Iterable[File], note: Note | None, readers: Mapping[str, Reader], who: str
-) -> Iterator[str]:
+def wrong_files(files: Iterable[File], note: Note | None, readers: Mapping[str, Reader], who: str) -> Iterator[str]:
     """Name what is wrong with the files on one phone, whose person has this one note."""
     marks: dict[str, str] = {}
     for file in files:

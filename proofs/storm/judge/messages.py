@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from proofs.sandbox.ledger import Record
     from proofs.storm.crowd import Wish
     from proofs.storm.judge.books import Book, Key
-    from proofs.storm.judge.notes import Note
+    from proofs.storm.judge.note import Note
 
 ISSUED = re.compile(r"NFS-e (\d+) autorizada")
 CANCELLED = "cancelada"

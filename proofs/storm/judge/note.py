@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta, timezone
 from typing import TYPE_CHECKING, Any
@@ -10,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from proofs.storm.judge.books import Book, House, Key
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
     from decimal import Decimal
 
     from proofs.storm.crowd import Wish
-    from proofs.storm.judge.confirmations import Seen
+    from proofs.storm.judge.confirmations import Summary
 
 BRASILIA = timezone(timedelta(hours=-3))  # no daylight saving since 2019
 ABSENT = "ausente"
@@ -57,14 +57,14 @@ class Note:
 class Reader:
     """How the judge reads one channel's book; the rest of the judge is the same for all.
 
-    ``due`` returns every field that a note must have, by its path, for this wish, what its person saw, and the
-    customer's document; what depends on the moment is taken from the note itself and looked at elsewhere.
+    ``due`` returns every field that a note must have, by its path, for this wish, the summary that was confirmed, and
+    the customer's document; what depends on the moment is taken from the note itself and looked at elsewhere.
     ``competence`` is the path of the day of competence in it. ``printed`` returns what stands on the PDF, by name.
     ``unsound`` names what is wrong with a book, or with its notes, beside their fields.
     """
 
     notes: Callable[[Book, House], list[Note]]
-    due: Callable[[Note, Wish, Seen, str], dict[str, Any]]
+    due: Callable[[Note, Wish, Summary, str], dict[str, Any]]
     competence: str
     printed: Callable[[Note], dict[str, str]]
     copies: Callable[[Book], int]

@@ -57,7 +57,7 @@ def _compare(note: Note, reader: Reader, wish: Wish, summaries: list[Summary]) -
     ]
     if note.channel != wish.emitente.canal:
         complaints.append(f"foi emitida no canal {note.channel}, e não no {wish.emitente.canal}")
-    sent, due = note.content, reader.due(note, wish, seen, customer)
+    sent, due = note.content, reader.due(note, wish, summary, customer)
     if reader.competence not in due:
         due[reader.competence] = ABSENT
     complaints += list(_competence(reader.competence, str(due[reader.competence]), seen, summary))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -52,6 +53,6 @@ def refused_numbers(given: Mapping[int, Sequence[Note]]) -> set[int]:
 def _twice(given: Mapping[int, Sequence[Note]], where: str) -> Iterator[str]:
     """A number may come again only in what repairs the attempt that was refused with it."""
     for number, notes in given.items():
-        for before, note in zip(notes, notes[1:], strict=False):
+        for before, note in itertools.pairwise(notes):
             if not before.refused or before.key != note.key:
                 yield f"{where}: o número {number} de {before.reference} foi também o de {note.reference}"

@@ -47,7 +47,7 @@ class Verdict:
     unconfirmed: list[str] = field(default_factory=list)  # a note without a yes to that very revision before it
     wrong: list[str] = field(default_factory=list)  # a field of a note, or of its summary, is not what was wanted
     misnumbered: list[str] = field(default_factory=list)  # a number given twice, or missing with no refusal to tell why
-    unsound: list[str] = field(default_factory=list)  # a document whose signature does not hold, or that is another copy
+    unsound: list[str] = field(default_factory=list)  # a signature that does not hold, a number with other bytes
     stuck: list[str] = field(default_factory=list)  # not ended, or ended otherwise than it should
     untold: list[str] = field(default_factory=list)  # PDF, XML or the word of it never reached the phone
     misfiled: list[str] = field(default_factory=list)  # a file that is not the one of its person's note

@@ -11,14 +11,18 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 
 import bot.delivery.attachments
+import gateway.nacional.outcome
+import gateway.nacional.payload
 import gateway.plugnotas.payload
 import webhooks.gateway
 from gateway.whatsapp.messages import DocumentoMidia
 from proofs.storm.zygote import main
+from state_machine.protocol.emission import Documento
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gateway.port import InvoiceIntent
     from state_machine.machine.effects import EnviarArquivo
 
 
@@ -73,12 +77,37 @@ def deaf_to_the_gateway() -> None:
     webhooks.gateway.store = stored  # type: ignore[assignment, attr-defined]  # what is made wrong
 
 
+def other_dps() -> None:
+    """Every invoice of the national channel is stored with another text of the service."""
+    encode = gateway.nacional.payload.encode
+
+    @wraps(encode)
+    def encoded(intent: InvoiceIntent) -> bytes:
+        return encode(replace(intent, descricao="outro serviço"))
+
+    gateway.nacional.payload.encode = encoded
+
+
+def own_xml() -> None:
+    """People get the authority's XML with a byte more."""
+    fetched = gateway.nacional.outcome.xml_of
+
+    @wraps(fetched)
+    def changed(*args: Any) -> Any:
+        xml = fetched(*args)
+        return replace(xml, conteudo=xml.conteudo + b"\n") if isinstance(xml, Documento) else xml
+
+    gateway.nacional.outcome.xml_of = changed  # type: ignore[assignment]  # what is made wrong
+
+
 SABOTAGES = {
     "none": lambda: None,
     "text": of_the_note(other_text),
     "competence": of_the_note(year_1999),
     "pdf": one_pdf_for_all,
     "webhooks": deaf_to_the_gateway,
+    "dps": other_dps,
+    "xml": own_xml,
 }
 
 if __name__ == "__main__":

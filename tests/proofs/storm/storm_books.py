@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from proofs.sandbox.cnpj_register import companies
 from proofs.sandbox.ledger import Record
@@ -58,7 +58,13 @@ class Stage:
     numbers: Counter[str] = field(default_factory=Counter)
     series: Counter[str] = field(default_factory=Counter)
 
+    channel: ClassVar[str] = "plugnotas"
+
     # writing
+
+    def wants(self, number: int) -> Wish:
+        """Return what person ``number`` wants."""
+        return wish(number)
 
     def tell(self, book: list[Fact], kind: str, **data: Any) -> dict[str, Any]:
         """Enter a fact, a second after the last one of either book; returns its data."""
@@ -153,6 +159,17 @@ class Stage:
         self.hook(self.gateway, [note_id, reference], body)
         self.hints.append(body)
 
+    def cancels(self, note_id: str, reference: str) -> None:
+        """The authority cancels a note, once it was asked."""
+        self.tell(self.gateway, "cancel.asked", id=note_id, protocol="c", motivo="m", codigo="1", refused=False)
+        self.tell(self.gateway, "cancel.settled", id=note_id, refused=False, mensagem=None)
+        self.announces(note_id, reference, "CANCELADO")
+        self.records_cancelled(note_id)
+
+    def records_cancelled(self, id_externo: str) -> None:
+        """Our own table has it too."""
+        next(row for row in self.kept if row[0] == id_externo)[3] = "cancelado"
+
     def delivers(self, who: str, note_id: str, numero: str, valor: Decimal) -> None:
         """PDF and XML go to a phone."""
         amount = f"{valor:,.2f}".translate(str.maketrans(",.", ".,"))
@@ -226,7 +243,7 @@ class Stage:
             plan=self.plan,
             wishes=self.wishes,
             meta=read_book(records(meta), len(meta), bodies=False),
-            books={"plugnotas": read_book(records(self.gateway), len(self.gateway))},
+            books={self.channel: read_book(records(self.gateway), len(self.gateway))},
             register=read_book(records([(START, "lookup", {"cnpj": CLOSED, "found": True})]), 1),
             media=files.get,
             house=House(
@@ -291,7 +308,7 @@ def _rendered(kind: str, note_id: str, at: datetime, raw: str, settled: Any, iss
 
 def talk(stage: Stage, number: int) -> None:
     """One whole conversation as it should go."""
-    w = wish(number)
+    w = stage.wants(number)
     who, sessao = w.who, f"S{number}"
     stage.wishes[who] = w
     stage.writes(who, "faz uma nota")
@@ -327,11 +344,8 @@ def cancel(stage: Stage, who: str, note_id: str, numero: str, reference: str) ->
     stage.writes(who, f"cancela a nota {numero}")
     stage.sends(who, {"type": "interactive", "interactive": {"body": text, "action": {"buttons": [button]}}})
     stage.taps(who, "cancelar_sim:1:1")
-    stage.tell(stage.gateway, "cancel.asked", id=note_id, protocol="c", motivo="m", codigo="1", refused=False)
-    stage.tell(stage.gateway, "cancel.settled", id=note_id, refused=False, mensagem=None)
-    stage.announces(note_id, reference, "CANCELADO")
+    stage.cancels(note_id, reference)
     stage.sends(who, {"type": "text", "text": {"body": f"*Nota {numero} cancelada* pela prefeitura."}})
-    next(row for row in stage.kept if row[0] == note_id)[3] = "cancelado"
 
 
 @cache

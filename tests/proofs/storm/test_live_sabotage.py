@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,46 +45,50 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
         yield Ground(servers, tmp_path_factory.mktemp("compiled"))
 
 
-async def run(ground: Ground, home: Path, name: str) -> Result:
-    """One small storm, with a database of its own."""
+async def run(ground: Ground, home: Path, name: str, canal: str = "plugnotas") -> Result:
+    """One small storm over one channel, with a database of its own."""
     servers = ground.servers
     (home / "pycache").symlink_to(ground.compiled)
     connection = await asyncpg.connect(servers.owner_url)
-    await connection.execute(f'DROP DATABASE IF EXISTS "{name}"')
-    await connection.execute(f'CREATE DATABASE "{name}"')
+    await connection.execute(f'DROP DATABASE IF EXISTS "{canal}_{name}"')
+    await connection.execute(f'CREATE DATABASE "{canal}_{name}"')
     await connection.close()
     await servers.flush_cache()
     addresses = servers.owner_url, servers.database_url
-    servers.owner_url, servers.database_url = (f"{url.rpartition('/')[0]}/{name}" for url in addresses)
+    servers.owner_url, servers.database_url = (f"{url.rpartition('/')[0]}/{canal}_{name}" for url in addresses)
     try:
         async with asyncio.timeout(LIMIT):
-            return await storm(CALM, servers, home, lambda *_: None, (SABOTAGE, name))
+            plan = replace(CALM, channels=(canal,))
+            return await storm(plan, servers, home, lambda *_: None, (SABOTAGE, name))
     finally:
         servers.owner_url, servers.database_url = addresses
 
 
-async def test_a_sound_product_in_calm_weather_proves_nothing(ground: Ground, tmp_path: Path) -> None:
+@pytest.mark.parametrize("canal", ["plugnotas", "nacional"])
+async def test_a_sound_product_in_calm_weather_proves_nothing(ground: Ground, tmp_path: Path, canal: str) -> None:
     """Everything is as it should be, and no blow fell: nothing is broken and nothing is proven."""
-    result = await run(ground, tmp_path, "none")
+    result = await run(ground, tmp_path, "none", canal)
     assert not any(result.verdict.faults.values()), result.verdict.faults
     assert (result.verdict.confirmed, result.verdict.notes) == (PEOPLE, PEOPLE)
     assert result.word == NOT_PROVEN
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "words", "count"),
+    ("canal", "name", "kind", "words", "count"),
     [
-        ("text", "wrong", "servico.0.discriminacao é 'outro serviço'", PEOPLE),
-        ("competence", "wrong", "rps.competencia é '1999-01-01'", PEOPLE),
-        ("pdf", "misfiled", "número não é", PEOPLE - 2),  # each company has its number 1
-        ("webhooks", "unstored", "gateway ", PEOPLE),
+        ("plugnotas", "text", "wrong", "servico.0.discriminacao é 'outro serviço'", PEOPLE),
+        ("plugnotas", "competence", "wrong", "rps.competencia é '1999-01-01'", PEOPLE),
+        ("plugnotas", "pdf", "misfiled", "número não é", PEOPLE - 2),  # each company has its number 1
+        ("plugnotas", "webhooks", "unstored", "gateway ", PEOPLE),
+        ("nacional", "dps", "wrong", "serv.cServ.xDescServ é 'outro serviço'", PEOPLE),
+        ("nacional", "xml", "misfiled", "não é o documento que a autoridade guarda", PEOPLE),
     ],
 )
 async def test_a_sabotaged_product_is_found_out(
-    ground: Ground, tmp_path: Path, name: str, kind: str, words: str, count: int
+    ground: Ground, tmp_path: Path, canal: str, name: str, kind: str, words: str, count: int
 ) -> None:
-    """Another text, competence 1999, one PDF for all, every webhook of the gateway dropped: each alone is BROKEN."""
-    result = await run(ground, tmp_path, name)
+    """Another text, competence 1999, one PDF for all, webhooks dropped, an XML not the authority's: each is BROKEN."""
+    result = await run(ground, tmp_path, name, canal)
     said = result.verdict.faults[kind]
     assert len(said) >= count, result.verdict.faults
     assert any(words in line for line in said), said

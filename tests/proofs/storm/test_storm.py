@@ -10,7 +10,6 @@ from proofs.storm.crowd import Wish, wishes
 from proofs.storm.person import brl, closed_customers, customers, order
 from proofs.storm.plan import BLOWS, KILLS, SMALLEST, Kind, Plan, blows
 
-
 ISSUERS = [issuer for channel in CHANNELS.values() for issuer in channel.issuers]
 
 

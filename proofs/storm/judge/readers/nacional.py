@@ -9,14 +9,12 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from cryptography import x509
 from lxml import etree
-from signxml.exceptions import SignXMLException
-from signxml.verifier import SignatureConfiguration, XMLVerifier
 
 from proofs.sandbox.cnpj_register import companies
 from proofs.sandbox.nacional.authority import holder
 from proofs.storm.judge.note import Note, Reader, bound_to, printed, punctuated
+from proofs.storm.judge.signatures import DS, PARSER, signer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from proofs.sandbox.ledger import Record
     from proofs.storm.crowd import Wish
     from proofs.storm.judge.books import Book, House
-    from proofs.storm.judge.confirmations import Seen
+    from proofs.storm.judge.confirmations import Summary
 
 COMPETENCE: Final = "dCompet"
 DUPLICATE: Final = "E0014"
@@ -32,10 +30,7 @@ CANCELLATION: Final = "101101"
 REFERENCE: Final = 20  # characters of cIntContrib
 HOMOLOGATION: Final = "NFS-e SEM VALIDADE JURÍDICA"
 _NS: Final = "{http://www.sped.fazenda.gov.br/nfse}"
-_DS: Final = "{http://www.w3.org/2000/09/xmldsig#}"
 _REGIME: Final = {"normal": "1", "mei": "2", "simples": "3"}  # opSimpNac
-_ONE: Final = SignatureConfiguration(location="./")  # the root's own signature, which names its certificate
-_PARSER: Final = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=False)
 
 
 def notes_of(sefin: Book, house: House) -> list[Note]:
@@ -64,7 +59,7 @@ def notes_of(sefin: Book, house: House) -> list[Note]:
     )
 
 
-def due(note: Note, wish: Wish, _seen: Seen, customer: str) -> dict[str, Any]:
+def due(note: Note, wish: Wish, summary: Summary, customer: str) -> dict[str, Any]:
     """Return every field of the DPS by its path."""
     issuer, sent = wish.emitente, note.content
     serie, numero = issuer.serie_rps or "", str(sent.get("nDPS"))
@@ -103,6 +98,8 @@ def due(note: Note, wish: Wish, _seen: Seen, customer: str) -> dict[str, Any]:
         "valores.trib.totTrib.indTotTrib": "0" if issuer.regime == "mei" else None,
         "valores.trib.totTrib.pTotTribSN": f"{Decimal(issuer.tributos_sn):.2f}" if issuer.tributos_sn else None,
     }
+    if summary.named and not any(path.startswith("toma.end.") for path in sent):  # the register did not answer
+        fields = {path: value for path, value in fields.items() if not path.startswith("toma.end.")}
     return {path: value for path, value in fields.items() if value is not None}
 
 
@@ -137,9 +134,8 @@ def unsound(sefin: Book, notes: Sequence[Note]) -> Iterator[str]:
             made.add(data["chave"])
         elif record.kind == "nfse.event" and data["chave"] not in made:
             yield f"{data['chave']}: um evento {data['tipo']} de nenhuma nota"
-        elif record.kind == "nfse.refused" and DUPLICATE in data["codes"]:
-            if sent.get(data["id_dps"]) != data["dps_sha256"]:
-                yield f"{data['id_dps']}: o número voltou com outro documento"
+        elif DUPLICATE in data.get("codes", ()) and sent.get(data["id_dps"]) != data["dps_sha256"]:
+            yield f"{data['id_dps']}: o número voltou com outro documento"
     for note in notes:
         yield from (f"{note.reference}: {complaint}" for complaint in _unsigned(note))
 
@@ -156,7 +152,7 @@ def _note(record: Record, ours: dict[str, str]) -> Note:
     """Read an issued or a refused DPS, out of the document itself."""
     data = record.data
     xml = gzip.decompress(base64.b64decode(data["packed"]))
-    root = etree.fromstring(xml, _PARSER)
+    root = etree.fromstring(xml, PARSER)
     dps = next(root.iter(f"{_NS}DPS"))
     content = dict(_flat(dps.find(f"{_NS}infDPS"))) | {"@versao": dps.get("versao")}
     told = str(content.get("serv.cServ.cIntContrib"))
@@ -193,7 +189,7 @@ def _cancelled(note: Note, record: Record) -> Note:
 def _flat(element: Any, path: str = "") -> Iterator[tuple[str, str]]:
     """Yield (path, text) of every leaf of an element, and its attributes as ``@name``; signatures left out."""
     yield from ((f"{path}.@{name}".lstrip("."), value) for name, value in element.attrib.items())
-    children: Iterable[Any] = [child for child in element if not child.tag.startswith(_DS)]
+    children: Iterable[Any] = [child for child in element if not child.tag.startswith(DS)]
     seen: dict[str, int] = {}
     for child in children:
         name = child.tag.removeprefix(_NS)
@@ -207,26 +203,12 @@ def _flat(element: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 def _unsigned(note: Note) -> Iterator[str]:
     """Name what of a document's signatures does not hold: the issuer's over the DPS, the authority's over the note."""
-    root = etree.fromstring(note.xml, _PARSER)
+    root = etree.fromstring(note.xml, PARSER)
     dps = next(root.iter(f"{_NS}DPS"))
-    who = _signer(dps)
+    who = signer(dps)
     if who is None:
         yield "a assinatura da DPS não confere"
     elif holder(who) != note.prestador:
         yield f"a DPS foi assinada por {holder(who)}"
-    if dps is not root and _signer(root) is None:
+    if dps is not root and signer(root) is None:
         yield "a assinatura da nota não confere"
-
-
-def _signer(document: Any) -> x509.Certificate | None:
-    """Return the certificate under which a document's own signature over its first element holds."""
-    alone = etree.fromstring(etree.tostring(document), _PARSER)
-    found = alone.find(f"{_DS}Signature")
-    told = "" if found is None else found.findtext(f".//{_DS}X509Certificate") or ""
-    try:
-        certificate = x509.load_der_x509_certificate(base64.b64decode(told))
-        held = XMLVerifier().verify(alone, x509_cert=certificate, id_attribute="Id", expect_config=_ONE)
-    except (ValueError, SignXMLException):
-        return None
-    signed = held.signed_xml if not isinstance(held, list) else None
-    return certificate if signed is not None and signed.get("Id") == alone[0].get("Id") else None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from proofs.storm.crowd import Wish
     from proofs.storm.judge.books import Book, House
-    from proofs.storm.judge.confirmations import Seen
+    from proofs.storm.judge.confirmations import Summary
 
 SIMPLES = {"normal": 1, "mei": 2, "simples": 3}  # DPS layout 1.01, TSOpSimpNac
 COMPETENCE = "rps.competencia"
@@ -39,9 +39,10 @@ def notes_of(gateway: Book, _house: House) -> list[Note]:
     return [Note("plugnotas", id=note_id, **facts) for note_id, facts in found.items() if "content" in facts]
 
 
-def due(note: Note, wish: Wish, seen: Seen, customer: str) -> dict[str, Any]:
+def due(note: Note, wish: Wish, summary: Summary, customer: str) -> dict[str, Any]:
     """Return every field of the note by its path."""
     issuer, sent = wish.emitente, note.content
+    named = summary.seen is not None and bool(summary.seen.nome)
     simples = issuer.regime == "simples"
     fields: dict[str, Any] = {
         "idIntegracao": note.reference,
@@ -57,7 +58,7 @@ def due(note: Note, wish: Wish, seen: Seen, customer: str) -> dict[str, Any]:
         "prestador.regApTribSN": 1 if simples else None,
         "regimeApuracaoTributaria": 1 if simples else None,
         "tomador.cpfCnpj": customer,
-        "tomador.razaoSocial": companies()[customer]["razao_social"] if seen.nome else None,
+        "tomador.razaoSocial": companies()[customer]["razao_social"] if named else None,
         "tomador.email": wish.email,
         "servico.0.codigo": issuer.codigo_servico,
         "servico.0.discriminacao": wish.servico,
@@ -68,7 +69,8 @@ def due(note: Note, wish: Wish, seen: Seen, customer: str) -> dict[str, Any]:
         "rps.numero": sent.get("rps.numero") if issuer.serie_rps else None,
         COMPETENCE: sent.get(COMPETENCE),
     }
-    return {path: value for path, value in (fields | _address(sent, seen, customer)).items() if value is not None}
+    fields |= _address(sent, customer, named=named)
+    return {path: value for path, value in fields.items() if value is not None}
 
 
 def on_the_page(note: Note) -> dict[str, str]:
@@ -118,7 +120,7 @@ def _ordered(payload: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _address(sent: Mapping[str, Any], seen: Seen, customer: str) -> dict[str, Any]:
+def _address(sent: Mapping[str, Any], customer: str, *, named: bool) -> dict[str, Any]:
     """Return the register's address; none for a customer without a name whose note has none: nobody answered."""
     row = companies()[customer]
     street = f"{row['descricao_tipo_de_logradouro']} {row['logradouro']}".strip()
@@ -132,7 +134,7 @@ def _address(sent: Mapping[str, Any], seen: Seen, customer: str) -> dict[str, An
         "cep": row["cep"],
         "complemento": row["complemento"],
     }
-    if not seen.nome and not any(path.startswith("tomador.endereco") for path in sent):
+    if not named and not any(path.startswith("tomador.endereco") for path in sent):
         return {}
     return {f"tomador.endereco.{name}": value for name, value in address.items() if value}
 
