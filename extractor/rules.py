@@ -14,7 +14,7 @@ from extractor.fields.dates import mark_dates
 from extractor.fields.description import labelled, read_answer, read_description
 from extractor.fields.documents import mark_documents
 from extractor.fields.party import read_document
-from extractor.fields.people import read_email, read_name, recipient_span
+from extractor.fields.people import answered_name, read_email, read_name, recipient_span
 from extractor.reading import Reading
 from extractor.requests import intents
 from extractor.requests.yes_no import is_yes
@@ -157,6 +157,8 @@ def _prose(
     accompanied: bool,
 ) -> _Prose:
     """Read description and name from what the other fields left over."""
+    if act in {None, Intent.INFORMAR} and (whole := answered_name(skeleton, contexto)) is not None:
+        return _Prose(Reading(), whole, [])
     line = skeleton.line
     end = len(line)
     if limit < len(skeleton.text.plain):

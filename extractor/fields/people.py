@@ -11,6 +11,7 @@ from extractor.text.vocabulary import NOISE, TALK, is_work
 from state_machine.invoice.fields import Campo, Candidate, Confianca
 
 if TYPE_CHECKING:
+    from extractor.contract import Context
     from extractor.text.fragments import Fragment
     from extractor.text.marks import Skeleton
 
@@ -31,7 +32,7 @@ SPOKEN: Final = Cued(
 NAMED: Final = Cued(
     "nom", r"\bnome (?!d[aeo]s?\b|eh\b|e\b|fantasia\b|complet)(?P<n>[a-z][a-z' ]{1,80}?)(?=\W{0,9}(?:cnpj|cpf|[DB\n]))"
 )
-SUFFIX: Final = re.compile(r"\b(?:ltda|eireli|s/?a|epp|mei|associados|inc|llc|me)\.?$")
+SUFFIX: Final = re.compile(r"\b(?:ltda|eireli|s[./]?a|epp|mei|associados|inc|llc|me)\.?$")
 RECIPIENT: Final = re.compile(
     r"(?:^|\s)(?:pra|pro|para|to|for)\s{1,9}+(?:(?:a|o|os|as|um|uma|the|minha|meu|essa|esse)"
     r"\s{1,9}+)?(?:(?:pessoa fisica|pessoa juridica|nova|novo|empresa|cliente|firma|loja)\s{1,9}+(?:(?:d[oae]|"
@@ -79,6 +80,27 @@ def read_name(skeleton: Skeleton, recipients: list[tuple[int, int]]) -> Candidat
         if tidy and _may_be_name(skeleton.line, tidy):
             return _candidate(skeleton, tidy, Confianca.PROVAVEL)
     return None
+
+
+def answered_name(skeleton: Skeleton, contexto: Context) -> Candidate | None:
+    """Return the whole turn where it answers "what is the customer's name?" with a company's: it ends in a legal form.
+
+    The words of its trade are no service then ("Planalto Eventos Ltda").
+    """
+    line = skeleton.line
+    if contexto.pendente is not Campo.NOME or skeleton.marks or "\n" in line.strip():
+        return None
+    span = len(line) - len(line.lstrip()), len(line.rstrip())
+    if (
+        not line[span[0] : span[0] + 1].isalpha()
+        or not _is_company(skeleton, *span)
+        or INTRO.search(line)
+        or ":" in line
+    ):
+        return None
+    if SPOKEN.search(line, skeleton.stems) is not None:
+        return None  # "o nome é …": read by its label
+    return _candidate(skeleton, span, Confianca.CERTA)
 
 
 def recipient_span(skeleton: Skeleton, piece: Fragment) -> tuple[int, int] | None:
@@ -138,6 +160,8 @@ def _tidy(line: str, start: int, end: int) -> tuple[int, int] | None:
     end = match.start() if match else end
     while start < end and not line[start].isalnum():
         start += 1
+    if line.endswith("s.a", start, end) and line.startswith(".", end):
+        end += 1
     keeps_dot = re.search(r"\b(?:ltda|s\.a|cia|me)\.$", line[start:end]) is not None
     while start < end and not line[end - 1].isalnum() and not keeps_dot:
         end -= 1

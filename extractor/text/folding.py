@@ -25,7 +25,8 @@ CONTROL: Final = "\ue000"  # stands in for a control token, so that ``hostile`` 
 CODE: Final = re.compile(
     r"(?<![0-9a-z])(?=[a-z./-]{0,60}[0-9])[0-9a-z]+(?:[./-][0-9a-z]+){2,}"
 )  # "b6.nfe.rju/vupp-65" is no sentence
-WORD: Final = re.compile(r"(?<![\w])[a-zéª]+(?![\wéª])(?:\.(?=[\s\d])|/(?=\s|[a-z]|$))?")
+# A point or a slash belongs to what it shortens ("p/"); in "S/A" it shortens nothing.
+WORD: Final = re.compile(r"(?<![\w])[a-zéª]+(?![\wéª])(?:\.(?=[\s\d])|(?<!\bs)/(?=\s|[a-z]|$)|/(?=\s|(?!a\b)[a-z]|$))?")
 
 
 @dataclass(frozen=True, slots=True)

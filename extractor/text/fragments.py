@@ -41,7 +41,7 @@ TRAIL: Final = re.compile(
     r"(?:(?<!\W)\W++|\W{1,9}|\s{1,9}+e (?:el[ea]s?|o cliente|a cliente) (?:quer|precisa|pediu|querem|precisam)\b.*|"
     r"\s{1,9}+que (?:eu |a gente |nos |ele |ela )?(?:fiz|fizemos|prestei|prestamos|realizei|"
     r"realizamos|fez|foi (?:feit|realizad|prestad)[oa])\b.*|\s(?:prestad|realizad|executad)"
-    r"[oa]s?(?: (?:em|no|na))?(?: mes)?(?: de)?(?: M)?|(?<![a-z])(?:por favor|obrigado|valeu|"
+    r"[oa]s?(?: (?:em|no|na))?(?: mes)?(?: de)?(?: M)?|(?<![a-z])(?<!\bs[./])(?:por favor|obrigado|valeu|"
     r"por|de|d[oa]s?|no|na|em|com|e|eh|a|o|por|pel[oa]|para|pra|pro|mas|que|foi|deu|ficou|"
     r"fica|sao|custou|cnpj|cpf|documento|doc|valor|total|no valor|ta|ok|viu|ne|blz|beleza|"
     r"tche|visse|oxe|uai|tudo|so|isso|email|cliente|tomador|empresa|"

@@ -1,0 +1,69 @@
+"""A company's name is taken whole: its legal form, and words of its trade that would be a service elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from extractor.rules import extract
+from extractor.text.folding import read
+from state_machine.invoice.fields import Campo
+
+if TYPE_CHECKING:
+    from extractor.contract import Context
+
+
+def values(text: str, context: Context) -> dict[Campo, str]:
+    return {c.campo: c.valor for c in extract(text, context).candidates}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "TRANSPORTES LUGAR NENHUM S.A.",
+        "Fazenda Boi de Plástico S/A",
+        "Metalúrgica Parafuso Solto S.A",
+        "PLANALTO EVENTOS IMAGINÁRIOS LTDA",
+        "Contabilidade Conta de Chegada Ltda.",
+        "Consultoria e Treinamento Alfa EIRELI",
+    ],
+)
+def test_a_company_that_answers_the_question_for_a_name_is_taken_whole(name: str, fresh: Context) -> None:
+    """Nothing is cut from it, and no word of it becomes the service."""
+    assert values(name, replace(fresh, pendente=Campo.NOME)) == {Campo.NOME: name}
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("nota de 500 pra Transportes Lugar Nenhum S.A., consultoria", "Transportes Lugar Nenhum S.A."),
+        ("nota de 300 pra Fazenda Boi S/A cnpj 12.345.678/0001-95", "Fazenda Boi S/A"),
+        ("o nome é Transportes Lugar Nenhum S.A.", "Transportes Lugar Nenhum S.A."),
+    ],
+)
+def test_a_legal_form_stays_with_its_name(text: str, name: str, fresh: Context) -> None:
+    """The A of "S.A." and of "S/A" is no article."""
+    assert values(text, fresh)[Campo.NOME] == name
+
+
+@pytest.mark.parametrize(
+    ("text", "campo"),
+    [
+        ("descrição: eventos ltda", Campo.DESCRICAO),
+        ("consultoria pra Padaria do Zé Ltda", Campo.DESCRICAO),
+        ("500 reais de frete", Campo.VALOR),
+    ],
+)
+def test_another_field_said_meanwhile_is_still_that_field(text: str, campo: Campo, fresh: Context) -> None:
+    """The open question for a name swallows nothing that is labelled, priced or addressed."""
+    found = values(text, replace(fresh, pendente=Campo.NOME))
+    assert campo in found
+    assert Campo.NOME not in found
+
+
+@pytest.mark.parametrize(("text", "plain"), [("s/ nota", "sem"), ("p/a padaria", "para a padaria")])
+def test_what_a_slash_shortens_is_still_spelled_out(text: str, plain: str) -> None:
+    """An abbreviation before a slash means what it did."""
+    assert plain in read(text).plain
