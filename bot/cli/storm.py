@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 
-class Canais(StrEnum):
+class Selection(StrEnum):
     """Which channels a storm goes over."""
 
     PLUGNOTAS = "plugnotas"
@@ -26,8 +26,8 @@ def storm(
     kills_every: Annotated[str, typer.Option(help="Segundos entre golpes, como 0.3-6.")] = "0.3-6",
     gateway_faults: Annotated[float, typer.Option(min=0, max=1, help="Parte das chamadas que falha.")] = 0.2,
     unique: Annotated[bool, typer.Option("--unique/--not-unique", help="O gateway barra a segunda cópia?")] = True,
-    canal: Annotated[Canais, typer.Option(help="Por onde as notas saem: um canal, ou os dois ao mesmo tempo.")] = (
-        Canais.PLUGNOTAS
+    canal: Annotated[Selection, typer.Option(help="Por onde as notas saem: um canal, ou os dois ao mesmo tempo.")] = (
+        Selection.PLUGNOTAS
     ),
     json: Annotated[Path | None, typer.Option(help="Grava o resultado completo aqui.")] = None,
     report: Annotated[Path | None, typer.Option(help="Grava uma página HTML aqui.")] = None,
@@ -59,6 +59,6 @@ def storm(
         kills_every=between,
         gateway_faults=gateway_faults,
         unique=unique,
-        channels=tuple(CHANNELS) if canal is Canais.AMBOS else (canal.value,),
+        channels=tuple(CHANNELS) if canal is Selection.AMBOS else (canal.value,),
     )
     raise typer.Exit(run(plan, json, report))

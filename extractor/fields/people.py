@@ -91,15 +91,10 @@ def answered_name(skeleton: Skeleton, contexto: Context) -> Candidate | None:
     if contexto.pendente is not Campo.NOME or skeleton.marks or "\n" in line.strip():
         return None
     span = len(line) - len(line.lstrip()), len(line.rstrip())
-    if (
-        not line[span[0] : span[0] + 1].isalpha()
-        or not _is_company(skeleton, *span)
-        or INTRO.search(line)
-        or ":" in line
-    ):
+    if not line[span[0] : span[0] + 1].isalpha() or not _is_company(skeleton, *span):
         return None
-    if SPOKEN.search(line, skeleton.stems) is not None:
-        return None  # "o nome é …": read by its label
+    if ":" in line or INTRO.search(line) or SPOKEN.search(line, skeleton.stems) is not None:
+        return None  # "o nome é …" is read by its label, "pra …" by what stands before it
     return _candidate(skeleton, span, Confianca.CERTA)
 
 

@@ -23,7 +23,7 @@ CONFIRM = "confirmar:"
 TAKE = "usar:"
 REASON, CANCEL = "cancelar_erro:", "cancelar_sim:"  # buttons: why, and the last word
 REFUSAL = "não aceitou"
-NAMELESS = "preciso acertar o nome do cliente"  # on a channel that issues nothing without it
+NAMELESS = "o nome do cliente"  # in a question: on a channel that issues nothing without it
 NUMBER = re.compile(r"NFS-e (\d+) autorizada")
 
 
@@ -139,7 +139,7 @@ class Person:
 
         def fits(b: Bubble) -> bool:
             new = any(x.id.startswith(CONFIRM) and name(x.id) not in old for x in b.buttons)
-            asks = NAMELESS in b.text and b.id not in self._taken
+            asks = NAMELESS in b.text and not b.buttons and b.id not in self._taken
             return new or asks or any(x.id.startswith(TAKE) and x.id not in self._taken for x in b.buttons)
 
         while True:

@@ -105,7 +105,7 @@ def judge(evidence: Evidence) -> Verdict:
         notes=len(settled),
         sent=len(sent),
         duplicates=list(_duplicates(mine)),
-        lost=list(_lost(confirmed, notes, people & wishes.keys() - mine.keys())),
+        lost=list(_lost(evidence, confirmed, notes, people & wishes.keys() - mine.keys())),
         unconfirmed=[
             f"{note.key}: {note.id}"
             for note in notes
@@ -160,11 +160,12 @@ def _duplicates(mine: Mapping[str, Sequence[Note]]) -> Iterator[str]:
             yield f"{who}: {len(notes)} notas: " + ", ".join(f"{note.numero} ({note.reference})" for note in notes)
 
 
-def _lost(confirmed: Mapping[Key, Yes], notes: Sequence[Note], without: set[str]) -> Iterator[str]:
+def _lost(evidence: Evidence, confirmed: Mapping[Key, Yes], notes: Sequence[Note], without: set[str]) -> Iterator[str]:
     """A yes without a note or a refusal; a person who said yes and has no note at all."""
     answered = {note.key for note in notes if note.settled is not None or note.refused}
     yield from (f"{yes.who} {key}" for key, yes in confirmed.items() if key not in answered)
-    yield from (f"{who}: nenhuma nota" for who in sorted(without))
+    for who in sorted(without):
+        yield f"{who}: nenhuma nota; última mensagem: {last_words(evidence.meta, who)}"
 
 
 def _stuck(evidence: Evidence, phones: Phones, notes: Sequence[Note]) -> Iterator[str]:
