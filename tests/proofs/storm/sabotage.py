@@ -17,7 +17,7 @@ import gateway.plugnotas.payload
 import webhooks.gateway
 from gateway.whatsapp.messages import DocumentoMidia
 from proofs.storm.zygote import main
-from state_machine.protocol.emission import Documento
+from state_machine.protocol.emission import Issued
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -90,14 +90,16 @@ def other_dps() -> None:
 
 def own_xml() -> None:
     """People get the authority's XML with a byte more."""
-    fetched = gateway.nacional.outcome.xml_of
+    submitted = gateway.nacional.outcome.submit_outcome
 
-    @wraps(fetched)
+    @wraps(submitted)
     def changed(*args: Any) -> Any:
-        xml = fetched(*args)
-        return replace(xml, conteudo=xml.conteudo + b"\n") if isinstance(xml, Documento) else xml
+        told = submitted(*args)
+        if not isinstance(told, Issued) or told.xml is None:
+            return told
+        return replace(told, xml=replace(told.xml, conteudo=told.xml.conteudo + b"\n"))
 
-    gateway.nacional.outcome.xml_of = changed  # type: ignore[assignment]  # what is made wrong
+    gateway.nacional.outcome.submit_outcome = changed  # type: ignore[assignment]  # what is made wrong
 
 
 SABOTAGES = {
