@@ -34,7 +34,7 @@ from state_machine.machine.effects import EnviarArquivo, EnviarLink
 from state_machine.machine.effects import Mensagem as Resposta
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from bot.delivery.attachments import Attachments
     from bot.ports import Messenger
@@ -79,12 +79,14 @@ class Delivery:
         attachments: Attachments,
         metrics: Metrics,
         address: Callable[[EnviarLink], str],
+        mark: Callable[[str, Mensagem], Awaitable[Mensagem]],
     ) -> None:
         self._database = database
         self._messenger = messenger
         self._attachments = attachments
         self._metrics = metrics
         self._address = address
+        self._mark = mark
 
     async def claim(self, limit: int) -> list[Saida]:
         """Take messages that are due."""
@@ -118,6 +120,8 @@ class Delivery:
             return doubt
         try:
             content = await self._content(parse(saida.mensagem))
+            if isinstance(content, Mensagem):
+                content = await self._mark(saida.conversa, content)
         except (MensagemInvalida, MisshapenMessageError) as error:
             return Broken(0, str(error))
         except Exception as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bot.delivery.attachments import Attachments
+from bot.delivery.homologation import Homologation
 from bot.delivery.sender import Delivery
 from bot.loops.pump import Pump
 from bot.master_key import vault_of
@@ -13,6 +14,7 @@ from bot.orders.emission import Emissions
 from bot.orders.order import Hints, OrderParts, OrderWorker
 from bot.policy import politica_of
 from persistence.people import certificate_links
+from state_machine.protocol.channel import Ambiente
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -46,7 +48,8 @@ class Pumps(dict[str, Pump[Any]]):
         def address(link: EnviarLink) -> str:
             return certificate_links.address(public_url, cofre, link.link, link.selado)
 
-        works["deliveries"] = Delivery(database, outside.whatsapp, attachments, stores.metrics, address)
+        practice = Homologation(database, Ambiente(stores.settings.fiscal_environment))
+        works["deliveries"] = Delivery(database, outside.whatsapp, attachments, stores.metrics, address, practice.mark)
         super().__init__({name: _pump(name, work) for name, work in works.items()})
         self.hints = Hints(database, stores.lanes, orders.values(), self.ring)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from persistence.tables import empresa, empresa_canal
+from persistence.tables import conversas, empresa, empresa_canal, usuario
 from persistence.versions import known
 from state_machine.protocol.channel import Ambiente, Canal, TipoDocumento
 
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 _C = empresa_canal.c
 _CHOSEN = sa.select(_C.canal, _C.ambiente).where(
     _C.empresa_id == sa.bindparam("b_empresa"), _C.tipo == sa.bindparam("b_tipo")
+)
+_OF_CONVERSATION = (
+    sa.select(_C.canal, _C.ambiente)
+    .select_from(conversas)
+    .join(usuario, usuario.c.id == conversas.c.usuario_id)
+    .outerjoin(empresa_canal, sa.and_(_C.empresa_id == usuario.c.empresa_id, _C.tipo == TipoDocumento.SERVICO.value))
+    .where(conversas.c.conversa == sa.bindparam("b_conversa"))
 )
 _NAMED = sa.select(empresa).where(empresa.c.cnpj == sa.bindparam("b_cnpj"))
 
@@ -35,6 +42,12 @@ async def chosen(connection: Connection, empresa_id: int, tipo: TipoDocumento = 
     """Return the company's channel for a kind of document. Raises ``AnotherVersionError``."""
     row = (await connection.execute(_CHOSEN, {"b_empresa": empresa_id, "b_tipo": tipo})).one_or_none()
     return canal_of(row.canal, row.ambiente) if row else Canal()
+
+
+async def environment_of(connection: Connection, conversa: str) -> Canal | None:
+    """Return the channel of services of the company that a conversation's person is of; ``None``: of none."""
+    row = (await connection.execute(_OF_CONVERSATION, {"b_conversa": conversa})).one_or_none()
+    return None if row is None else canal_of(row.canal, row.ambiente)
 
 
 async def choose(connection: Connection, empresa_id: int, canal: Canal, tipo: TipoDocumento) -> None:
