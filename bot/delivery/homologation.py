@@ -43,7 +43,7 @@ class Homologation:
             self._known.move_to_end(conversa)
             if len(self._known) > MOST:
                 self._known.popitem(last=False)
-        return marked(mensagem) if practice else mensagem
+        return with_mark(mensagem) if practice else mensagem
 
     async def _asked(self, conversa: str) -> bool:
         async with self._database.alone() as connection:
@@ -51,7 +51,7 @@ class Homologation:
         return found is not None and (found.ambiente or self._usual) is Ambiente.HOMOLOGACAO
 
 
-def marked(mensagem: Mensagem) -> Mensagem:
+def with_mark(mensagem: Mensagem) -> Mensagem:
     """Return the message with the words; in one without room for them they take the place of its last characters."""
     match mensagem:
         case Texto(body):

@@ -83,19 +83,30 @@ def read_name(skeleton: Skeleton, recipients: list[tuple[int, int]]) -> Candidat
 
 
 def answered_name(skeleton: Skeleton, contexto: Context) -> Candidate | None:
-    """Return the whole turn where it answers "what is the customer's name?" with a company's: it ends in a legal form.
+    """Return the whole turn where it answers "what is the customer's name?".
 
-    The words of its trade are no service then ("Planalto Eventos Ltda").
+    A company's name says so by its legal form, and the words of its trade are no service then ("Planalto Eventos
+    Ltda"). Another one is taken where the name alone was asked for, no summary in sight, and it begins with no work.
     """
     line = skeleton.line
     if contexto.pendente is not Campo.NOME or skeleton.marks or "\n" in line.strip():
         return None
     span = len(line) - len(line.lstrip()), len(line.rstrip())
-    if not line[span[0] : span[0] + 1].isalpha() or not _is_company(skeleton, *span):
+    if not line[span[0] : span[0] + 1].isalpha() or "?" in line:
+        return None
+    if not _is_company(skeleton, *span) and (contexto.resumo_mostrado or not _names_alone(line, span)):
         return None
     if ":" in line or INTRO.search(line) or SPOKEN.search(line, skeleton.stems) is not None:
         return None  # "o nome é …" is read by its label, "pra …" by what stands before it
     return _candidate(skeleton, span, Confianca.CERTA)
+
+
+def _names_alone(line: str, span: tuple[int, int]) -> bool:
+    words = _words(line, span)
+    works = bool(words) and is_work(words[0]) and RECIPIENT_NOUN.match(line, span[0]) is None
+    if len(words) < MIN_PARTS or words[0] in TALK or works:
+        return False
+    return sum(w in TALK or w in NOISE for w in words) * 2 < len(words)
 
 
 def recipient_span(skeleton: Skeleton, piece: Fragment) -> tuple[int, int] | None:

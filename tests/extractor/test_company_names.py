@@ -28,6 +28,8 @@ def values(text: str, context: Context) -> dict[Campo, str]:
         "PLANALTO EVENTOS IMAGINÁRIOS LTDA",
         "Contabilidade Conta de Chegada Ltda.",
         "Consultoria e Treinamento Alfa EIRELI",
+        "Associação dos Amigos, Vizinhos, Simpatizantes e Frequentadores da Praça",
+        "Condomínio Edifício Solar das Águas",
     ],
 )
 def test_a_company_that_answers_the_question_for_a_name_is_taken_whole(name: str, fresh: Context) -> None:
@@ -52,6 +54,7 @@ def test_a_legal_form_stays_with_its_name(text: str, name: str, fresh: Context) 
     ("text", "campo"),
     [
         ("descrição: eventos ltda", Campo.DESCRICAO),
+        ("consultoria de marketing", Campo.DESCRICAO),
         ("consultoria pra Padaria do Zé Ltda", Campo.DESCRICAO),
         ("500 reais de frete", Campo.VALOR),
     ],
@@ -61,6 +64,19 @@ def test_another_field_said_meanwhile_is_still_that_field(text: str, campo: Camp
     found = values(text, replace(fresh, pendente=Campo.NOME))
     assert campo in found
     assert Campo.NOME not in found
+
+
+@pytest.mark.parametrize("text", ["não sei", "sim", "qual nome?", "deixa pra lá", "obrigado"])
+def test_talk_is_no_name(text: str, fresh: Context) -> None:
+    """An open question for a name takes nothing that is only said along."""
+    assert Campo.NOME not in values(text, replace(fresh, pendente=Campo.NOME))
+
+
+def test_a_summary_in_sight_takes_only_a_company(fresh: Context) -> None:
+    """Nobody was asked for the name then."""
+    shown = replace(fresh, pendente=Campo.NOME, resumo_mostrado=True)
+    assert Campo.NOME not in values("muda para amanhã, tudo igual", shown)
+    assert values("Planalto Eventos Ltda", shown) == {Campo.NOME: "Planalto Eventos Ltda"}
 
 
 @pytest.mark.parametrize(("text", "plain"), [("s/ nota", "sem"), ("p/a padaria", "para a padaria")])

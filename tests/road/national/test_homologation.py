@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import SecretStr
 
-from bot.delivery.homologation import AVISO, marked
+from bot.delivery.homologation import AVISO, with_mark
 from bot.demo.world import COMPANY
 from bot.master_key import vault_of
 from gateway.registry import REGISTRY
@@ -132,5 +132,5 @@ LONG = "a" * limits.INTERACTIVE_BODY
 )
 def test_the_mark_fits_into_each_kind_of_message(mensagem: Mensagem) -> None:
     """WhatsApp's limits hold with it."""
-    payload = to_json(marked(mensagem), "5511987654321", "1")
+    payload = to_json(with_mark(mensagem), "5511987654321", "1")
     assert AVISO in _all_words(payload)
