@@ -118,6 +118,7 @@ def build(intent: InvoiceIntent, facts: Circunstancias) -> bytes:
                 cServ=nb.Tccserv(
                     cTribNac=national_code(prestador.codigo_servico),
                     xDescServ=text("descricao", intent.descricao, 2000),
+                    cNBS=prestador.codigo_nbs,
                     cIntContrib=short_reference(intent.id_integracao),
                 ),
             ),
