@@ -61,6 +61,7 @@ class Prestador:
 
     The approximate burden in percent: ``tributos_sn`` of a company of the Simples, ``tributos`` of one of the normal
     regime. ``informa_im``: the city has it in the national register, so that its inscription is said.
+    ``codigo_servico`` is that of this invoice, ``codigo_nbs`` its cNBS (nine digits), where the company says one.
     """
 
     cnpj: str
@@ -74,6 +75,7 @@ class Prestador:
     tributos_sn: Decimal | None = None
     tributos: Tributos | None = None
     informa_im: bool = False
+    codigo_nbs: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ async def show(database: Database, natures: Mapping[str, Natureza], cnpj: str, d
     """Say by which channel the company issues a kind of document. Raises ``CommandRefusedError``."""
     tipo = _word(TipoDocumento, documento, "--documento")
     async with database.transaction() as connection:
-        company = await _company(connection, cnpj)
+        company = await company_of(connection, cnpj)
         try:
             canal = await channels.chosen(connection, company.id, tipo)
         except AnotherVersionError as error:
@@ -66,7 +66,7 @@ async def choose(
             "Nada mudou."
         )
     async with database.transaction() as connection:
-        company = await _company(connection, cnpj)
+        company = await company_of(connection, cnpj)
         if natureza.numbers == "we" and company.serie_rps is None:
             raise CommandRefusedError(
                 f"No canal {nome} a Prosa numera. Diga antes a série: prosa empresa add … --serie-rps. Nada mudou."
@@ -86,7 +86,8 @@ async def choose(
     return [_told(company.razao_social, tipo, canal, natureza), "As notas já confirmadas seguem no canal delas."]
 
 
-async def _company(connection: Connection, cnpj: str) -> Any:
+async def company_of(connection: Connection, cnpj: str) -> Any:
+    """Return the row of the company with a CNPJ as typed. Raises ``CommandRefusedError``."""
     try:
         found = await channels.company(connection, CNPJ(cnpj).numero)
     except DocumentoInvalido as error:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bot.cli import fiscal as cli_fiscal
+from bot.cli import services as cli_services
 from bot.cli.audit import auditoria, conferir
 from bot.cli.bench import bench
 from bot.cli.cancel import cancelar
@@ -346,6 +347,7 @@ app.command()(conferir)
 app.command()(storm)
 app.command()(bench)
 cli_fiscal.add_to(app, empresa)
+cli_services.add_to(app, empresa)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

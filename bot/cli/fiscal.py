@@ -34,7 +34,7 @@ def add_to(app: typer.Typer, empresa: typer.Typer) -> None:
     app.command()(idempotencia)
 
 
-def _on_database(work: Callable[[Database], Awaitable[list[str]]], chosen: Settings | None = None) -> None:
+def on_database(work: Callable[[Database], Awaitable[list[str]]], chosen: Settings | None = None) -> None:
     """Run ``work`` on the product's database and print its lines."""
     from operations.protocol import CommandRefusedError
     from state_machine.values.certificate import CertificateRefusedError
@@ -60,7 +60,7 @@ def liberar(
     """Volta a enviar as notas de uma empresa que o gateway recusava (401 ou 403)."""
     from operations.protocol import release
 
-    _on_database(lambda database: release(database, cnpj))
+    on_database(lambda database: release(database, cnpj))
 
 
 def certificado(
@@ -83,9 +83,9 @@ def certificado(
         fail("Diga uma coisa só: a data em que vence, ou --pfx ARQUIVO, ou --destruir. Nada mudou.")
     if vence is not None:
         said = vence
-        _on_database(lambda database: note_expiry(database, cnpj, said))
+        on_database(lambda database: note_expiry(database, cnpj, said))
     elif pfx is None:
-        _on_database(lambda database: destroy_certificate(database, cnpj))
+        on_database(lambda database: destroy_certificate(database, cnpj))
     else:
         from bot.master_key import vault_of
 
@@ -93,7 +93,7 @@ def certificado(
         arquivo = _file(pfx)
         typed = _password() if senha is None else senha
         chosen = settings(quiet=True)
-        _on_database(lambda database: keep_certificate(database, vault_of(chosen), cnpj, arquivo, typed), chosen)
+        on_database(lambda database: keep_certificate(database, vault_of(chosen), cnpj, arquivo, typed), chosen)
 
 
 def _file(pfx: Path) -> bytes:
@@ -126,9 +126,9 @@ def canal(
 
     natures = {name: row.natureza for name, row in REGISTRY.items()}
     if nome is None:
-        _on_database(lambda database: show(database, natures, cnpj, documento))
+        on_database(lambda database: show(database, natures, cnpj, documento))
     else:
-        _on_database(lambda database: choose(database, natures, cnpj, documento, nome, ambiente, REGISTRY))
+        on_database(lambda database: choose(database, natures, cnpj, documento, nome, ambiente, REGISTRY))
 
 
 def reprocessar(
@@ -137,7 +137,7 @@ def reprocessar(
     """Tenta de novo uma nota recusada por culpa nossa, depois de acertado o cadastro; nunca duplica."""
     from operations.protocol import reprocess
 
-    _on_database(lambda database: reprocess(database, id_integracao))
+    on_database(lambda database: reprocess(database, id_integracao))
 
 
 def enviar(
@@ -146,7 +146,7 @@ def enviar(
     """Envia de novo os dados guardados de uma nota que certamente ninguém aceitou; recusa se houver dúvida."""
     from operations.protocol import send_stored
 
-    _on_database(lambda database: send_stored(database, id_integracao))
+    on_database(lambda database: send_stored(database, id_integracao))
 
 
 def numeracao(
@@ -160,11 +160,11 @@ def numeracao(
     from operations.numbering import block, explain, report
 
     if bloquear or desbloquear:
-        _on_database(lambda database: block(database, sequencia, motivo if bloquear else None))
+        on_database(lambda database: block(database, sequencia, motivo if bloquear else None))
     elif explicar is None:
-        _on_database(report)
+        on_database(report)
     else:
-        _on_database(lambda database: explain(database, sequencia, explicar, motivo))
+        on_database(lambda database: explain(database, sequencia, explicar, motivo))
 
 
 def restaurado(
@@ -175,7 +175,7 @@ def restaurado(
     """Depois de restaurar uma cópia do banco, antes de abrir as portas: nada sai sem perguntar antes ao gateway."""
     from operations.restored import restore
 
-    _on_database(lambda database: restore(database, rps or ()))
+    on_database(lambda database: restore(database, rps or ()))
 
 
 def idempotencia(
@@ -186,4 +186,4 @@ def idempotencia(
     """Lista as operações de que ninguém sabe como terminaram; ou todas as de um processo."""
     from operations.idempotency import report
 
-    _on_database(lambda database: report(database, processo))
+    on_database(lambda database: report(database, processo))

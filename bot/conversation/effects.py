@@ -29,6 +29,7 @@ from state_machine.machine.effects import (
     Responder,
     RetomarEnvio,
 )
+from state_machine.services.own import Servico
 from state_machine.values.local_time import SAO_PAULO
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ class Hands:
                 id_integracao=intent.id_integracao,
                 valor=intent.valor,
                 descricao=intent.descricao,
-                codigo_servico=empresa.codigo_servico,
+                codigo_servico=intent.prestador.codigo_servico,
                 competencia=intent.competencia,
                 payload=gateway.payload(intent),
                 correlacao=correlacao,
@@ -206,7 +207,7 @@ def _intent(
         raise ValueError("an incomplete draft was confirmed")  # transition never lets one through
     return InvoiceIntent(
         id_integracao=integration_id(sessao.sessao_id, emitir.revisao, emitir.tentativa),
-        prestador=_prestador(empresa),
+        prestador=_prestador(empresa, _servico(rascunho, empresa)),
         tomador=Tomador(
             documento,
             rascunho.tomador_nome,
@@ -220,7 +221,18 @@ def _intent(
     )
 
 
-def _prestador(empresa: Empresa) -> Prestador:
+def _servico(rascunho: Rascunho, empresa: Empresa) -> Servico:
+    """Return the code that was confirmed, else the company's main one. Raises ``ValueError`` for one not its own."""
+    codigo = rascunho.validado(Campo.CODIGO)
+    if codigo is None:
+        return next(iter(empresa.servicos), Servico(empresa.codigo_servico))
+    own = next((servico for servico in empresa.servicos if servico.codigo == codigo), None)
+    if own is None:
+        raise ValueError("an invoice was about to be issued by a service code that is not the company's")
+    return own
+
+
+def _prestador(empresa: Empresa, servico: Servico) -> Prestador:
     burden = (empresa.tributos_federal, empresa.tributos_estadual, empresa.tributos_municipal)
     told = [part for part in burden if part is not None]
     return Prestador(
@@ -229,12 +241,13 @@ def _prestador(empresa: Empresa) -> Prestador:
         empresa.inscricao_municipal,
         empresa.municipio_ibge,
         empresa.regime,
-        empresa.codigo_servico,
+        servico.codigo,
         empresa.cnae,
         empresa.aliquota,
         tributos_sn=empresa.tributos_sn,
         tributos=Tributos(*told) if len(told) == len(burden) else None,
         informa_im=empresa.informa_im,
+        codigo_nbs=servico.nbs,
     )
 
 

@@ -112,7 +112,7 @@ class SessionEvents:
         """Run the events through ``transition`` and write snapshot, journal and effects; ``voz`` is for the answer."""
         efeitos: list[Efeito] = []
         steps: list[dict[str, Any]] = []
-        antes = sessao
+        antes = sessao = replace(sessao, servicos=empresa.servicos if empresa else ())
         row_id = 0
         for evento in eventos:
             decision = transition(sessao, evento, agora)

@@ -39,7 +39,7 @@ MAX_DESCRIPTION: Final = 200  # longer "spans" are the message itself
 
 def ground(resposta: Resposta, question: Question, reading: RulesReading, contexto: Context) -> tuple[Candidate, ...]:
     """Return the candidates of an answer whose spans stand in the question and parse; ``confianca`` is ``PROVAVEL``."""
-    spans = ((row, getattr(resposta, campo.value)) for campo, row in FIELDS.items())
+    spans = ((row, getattr(resposta, campo.value)) for campo, row in FIELDS.items() if row.read)
     found = [_grounded(row, span, question, reading, contexto) for row, span in spans]
     return tuple(c for c in found if c is not None)
 
@@ -60,6 +60,8 @@ def _grounded(
             return _date(row.campo, Kind.MONTH, span, question, contexto)
         case FieldKind.DIA:
             return _date(row.campo, Kind.DAY, span, question, contexto)
+        case FieldKind.CODIGO:
+            return None  # a fiscal code is nobody's guess
         case kind:
             assert_never(kind)
 

@@ -26,11 +26,11 @@ def _answer(intent: str, campos: Collection[Campo]) -> str:
 
     The samples are placeholders that no check digit and no amount can turn into data, so that a leak is visible.
     """
-    spans = {campo: row.sample if campo in campos else None for campo, row in FIELDS.items()}
+    spans = {campo: row.sample if campo in campos else None for campo, row in FIELDS.items() if row.read}
     return json.dumps({"intent": intent, **spans}, ensure_ascii=False, separators=(",", ":"))
 
 
-_FIELD_LINES: Final = "\n".join(f"{campo}: {row.prompt}" for campo, row in FIELDS.items())
+_FIELD_LINES: Final = "\n".join(f"{campo}: {row.prompt}" for campo, row in FIELDS.items() if row.read)
 INSTRUCTIONS: Final = f"""\
 Você lê mensagens de WhatsApp de quem emite nota fiscal de serviço no Brasil e aponta trechos.
 Responda só com o JSON pedido. Em cada campo copie o trecho EXATO da mensagem, sem corrigir, calcular ou traduzir;

@@ -22,6 +22,7 @@ from gateway.keys.id_dps import OWN_SERIES, IdDPS
 from gateway.keys.parts import municipality
 from gateway.nacional.layouts import NS, check, parse
 from state_machine.protocol.channel import Ambiente
+from state_machine.services.codes import digits
 from state_machine.values.documents import CNPJ, CPF, DocumentoInvalido, parse_documento
 from state_machine.values.latin import latin1
 from state_machine.values.local_time import SAO_PAULO
@@ -36,7 +37,6 @@ TP_AMB: Final = {Ambiente.PRODUCAO: "1", Ambiente.HOMOLOGACAO: "2"}
 VER_APLIC: Final = "prosa"
 _OP_SIMP_NAC: Final = {"normal": "1", "mei": "2", "simples": "3"}
 _NONE, _BY_SIMPLES, _PRESTADOR, _TAXED, _NOT_RETAINED = "0", "1", "1", "1", "1"  # codes of the layout
-_CODE: Final = re.compile(r"([0-9]{2})(\.?)([0-9]{2})\2([0-9]{2})")
 _CEP: Final = re.compile(r"[0-9]{8}")
 _MAX_VALOR: Final = Decimal("999999999999999.99")  # TSDec15V2
 _MAX_ALIQUOTA: Final = Decimal(5)  # percent; E0595
@@ -118,6 +118,7 @@ def build(intent: InvoiceIntent, facts: Circunstancias) -> bytes:
                 cServ=nb.Tccserv(
                     cTribNac=national_code(prestador.codigo_servico),
                     xDescServ=text("descricao", intent.descricao, 2000),
+                    cNBS=prestador.codigo_nbs,
                     cIntContrib=short_reference(intent.id_integracao),
                 ),
             ),
@@ -144,10 +145,10 @@ def checked(document: Any, binding: Any, layout: Layout) -> bytes:
 
 def national_code(codigo: str) -> str:
     """Return the six digits of a ``cTribNac``, given with or without its dots. Raises ``ValueError``."""
-    found = _CODE.fullmatch(codigo)
-    if not found:
-        raise ValueError(f"prestador.codigo_servico: {codigo!r} is not the six digits of a national code (01.01.01)")
-    return found[1] + found[3] + found[4]
+    try:
+        return digits(codigo)
+    except ValueError as error:
+        raise ValueError(f"prestador.codigo_servico: {error}") from None
 
 
 def text(field: str, value: str, most: int, *, least: int = 1) -> str:

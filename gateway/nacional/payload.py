@@ -45,6 +45,8 @@ _CADASTRO: Final = Explicacao(
 def encode(intent: InvoiceIntent) -> bytes:
     """Return the invoice as JSON: same invoice, same bytes. Raises ``ValueError`` where it names no DPS."""
     told = {**asdict(intent), "idDps": str(id_dps(intent))}
+    if intent.prestador.codigo_nbs is None:
+        del told["prestador"]["codigo_nbs"]  # an older release does not know it
     return json.dumps(told, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str).encode()
 
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from persistence.people.companies import Empresa, PhoneError, canonical_phone, company_of
+from persistence.people import services
+from persistence.people.companies import COLUMNS, Empresa, PhoneError, canonical_phone, company_of, services_column
 from persistence.tables import conversas, empresa, usuario
 from persistence.versions import literals
 from state_machine.cancellation.machine import CONVERSANDO
@@ -55,7 +56,8 @@ class Conversa:
 # The person is found by phone when Meta gives one, else by what the conversation was before. States are literals: by
 # them the planner knows that the partial indexes serve; and the limits keep it from reading all that wait.
 _FIND = f"""
-SELECT {", ".join(f"e.{name}" for name in Empresa.__slots__)}, s.sessao_id, s.versao AS sessao_versao, c.orientada_em,
+SELECT {", ".join(f"e.{name}" for name in COLUMNS)}, {services.column("e")} AS servicos,
+    s.sessao_id, s.versao AS sessao_versao, c.orientada_em,
     c.atendente_id IS NOT NULL AS atendida, k.id IS NOT NULL AS cancelando, now() AS agora,
     '+' || coalesce(p.telefone, u.telefone) AS telefone
 FROM (VALUES ($1::text, $2::text)) AS p(conversa, telefone)
@@ -83,8 +85,8 @@ def _issuer(*, by_phone: bool) -> Any:
     if not by_phone:
         known = sa.select(conversas.c.usuario_id).where(conversas.c.conversa == sa.bindparam("b_conversa"))
         person = usuario.c.id == known.scalar_subquery()
-    columns = [empresa.c[name] for name in Empresa.__slots__]
-    return sa.select(*columns).join(usuario).where(person).with_for_update(read=True, of=usuario)
+    columns = [empresa.c[name] for name in COLUMNS]
+    return sa.select(*columns, services_column()).join(usuario).where(person).with_for_update(read=True, of=usuario)
 
 
 # Made once: composing a statement costs more than running it.

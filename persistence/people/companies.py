@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import phonenumbers
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import ARRAY, insert
 
 from persistence.fiscal import suspension
-from persistence.people import channels
+from persistence.people import channels, services
 from persistence.tables import conversas, empresa, session_snapshot, usuario
 from state_machine.machine.session import Emissor
 from state_machine.machine.states import ESPERAM_USUARIO, Estado
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from persistence.access.accounts import Alcance
     from persistence.db.connection import Connection
     from state_machine.protocol.channel import Canal
+    from state_machine.services.own import Servico
 
 BRAZIL = "55"
 OLD_MOBILE_LENGTH = 12  # country, area code and eight digits: a mobile account from before the ninth digit
@@ -76,6 +77,7 @@ class Empresa:
     ``serie_rps``: we number its RPS in this series, a new one from ``primeiro_rps`` on; ``None``: the gateway does.
     ``tributos_…``: the approximate burden of Lei 12.741/2012 in percent, ``tributos_sn`` of the Simples, the three of
     the normal regime. ``informa_im``: its inscription is said, since the city has it in the national register.
+    ``servicos``: its codes of the national list, the main one first; none where its channel takes no such list.
     """
 
     id: int
@@ -97,6 +99,7 @@ class Empresa:
     tributos_estadual: Decimal | None = None
     tributos_municipal: Decimal | None = None
     informa_im: bool = False
+    servicos: tuple[Servico, ...] = ()
 
     @property
     def emissor(self) -> Emissor:
@@ -104,12 +107,23 @@ class Empresa:
         return Emissor(self.id, self.cnpj, self.razao_social, self.versao)
 
 
-_COMPANY = sa.select(empresa, sa.func.now().label("agora")).where(empresa.c.id == sa.bindparam("b_empresa"))
+COLUMNS: Final = tuple(name for name in Empresa.__slots__ if name != "servicos")  # of its row
+
+
+def services_column(e: str = "empresa") -> sa.ColumnElement[Any]:
+    """Return the column ``servicos`` for a statement in which ``e`` names the company's row."""
+    return sa.literal_column(services.column(e), ARRAY(sa.Text)).label("servicos")
+
+
+_COMPANY = sa.select(empresa, services_column(), sa.func.now().label("agora")).where(
+    empresa.c.id == sa.bindparam("b_empresa")
+)
 
 
 def company_of(row: Any) -> Empresa:
-    """Return the company of a row that has its columns by name, more of them or not."""
-    return Empresa(*[row[name] for name in Empresa.__slots__])
+    """Return the company of a row that has ``COLUMNS`` and ``servicos`` by name, more of them or not."""
+    servicos = services.read(row["codigo_servico"], row["servicos"])
+    return Empresa(*[*(row[name] for name in COLUMNS), servicos])
 
 
 async def get_company(connection: Connection, empresa_id: int) -> tuple[Empresa, datetime]:

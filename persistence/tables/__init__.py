@@ -17,6 +17,7 @@ from persistence.tables.people import (
     empresa,
     empresa_canal,
     empresa_certificado,
+    empresa_servico,
     usuario,
 )
 from persistence.tables.sessions import session_snapshot, transicoes
@@ -54,6 +55,7 @@ __all__ = [
     "empresa",
     "empresa_canal",
     "empresa_certificado",
+    "empresa_servico",
     "gateway_tentativas",
     "grupo_resolvido",
     "idempotency_records",

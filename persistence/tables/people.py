@@ -47,6 +47,18 @@ empresa_canal = sa.Table(
     now("atualizado_em"),
 )
 
+empresa_servico = sa.Table(
+    "empresa_servico",  # beside the main code, ``empresa.codigo_servico``, which may have a row for its description
+    metadata,
+    sa.Column("empresa_id", sa.ForeignKey("empresa.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("codigo", sa.Text, primary_key=True),  # cTribNac: six digits
+    sa.Column("descricao", sa.Text),  # what the company calls it
+    sa.Column("nbs", sa.Text),  # cNBS: nine digits
+    now("criado_em"),
+    sa.CheckConstraint("codigo ~ '^[0-9]{6}$'", name="codigo"),
+    sa.CheckConstraint("nbs ~ '^1[0-9]{8}$'", name="nbs"),
+)
+
 empresa_certificado = sa.Table(
     "empresa_certificado",  # the row without ``destruido_em`` is the company's certificate of now
     metadata,

@@ -8,6 +8,7 @@ from state_machine.invoice.draft import LEITURA_MAX, StatusCampo
 from state_machine.invoice.field_table import FIELDS, FieldKind
 from state_machine.invoice.summary import legivel
 from state_machine.machine.effects import Botao, Opcao
+from state_machine.services.codes import dotted
 from state_machine.values.text_length import apara, tamanho
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ BOTOES_MAX = 3  # of one message (Cloud API reference, "interactive.action.butto
 BOTAO_MAX = 20  # UTF-16 units of a button's title (ibid.)
 LINHA_MAX = 24  # UTF-16 units of the title of a list's row (ibid., "interactive.action.sections.rows")
 _CONTA_MAX = 120  # UTF-16 units of how an amount was reckoned
+_ESCRITO_MAX = 80  # UTF-16 units of the description whose code is asked for
 _DETALHE_MAX = 200  # UTF-16 units of what names the readings
 _PESSOA = "Falar com uma pessoa"
 VER_OPCOES = "Ver opções"  # what opens a list
@@ -45,6 +47,8 @@ def unica_leitura(rascunho: Rascunho) -> tuple[Campo, str] | None:
 def pergunta_leituras(campo: Campo, lido: Lido, degrau: int) -> str:
     """Ask which reading counts; ``degrau`` is 0 for the first wording, 1 for the short one, 2 with a person beside."""
     row = FIELDS[campo]
+    if row.kind is FieldKind.CODIGO:
+        return _pergunta_servico(lido, degrau)
     if row.kind is not FieldKind.DINHEIRO and (lido.detalhe or "").strip():
         return _pergunta_nomeadas(campo, lido, degrau)
     opcoes = _ou([legivel(campo, leitura) or "" for leitura in lido.leituras])
@@ -62,6 +66,28 @@ def pergunta_leituras(campo: Campo, lido: Lido, degrau: int) -> str:
             return f"Qual vale para {row.short}: {opcoes}? {row.example}"
         case _:
             return f"Ainda preciso saber {row.short}: {conta}{opcoes}? {OU_PESSOA}"
+
+
+def _pergunta_servico(lido: Lido, degrau: int) -> str:
+    """Ask which of the company's service codes counts: a numbered list, whose numbers stay the same."""
+    inicio = (
+        f"Em qual serviço da sua empresa entra “{apara(lido.escrito or '', _ESCRITO_MAX)}”?",
+        "Ainda preciso saber qual é o código do serviço.",
+        "Para fazer a nota, preciso do código do serviço.",
+    )[degrau]
+    linhas = [f"*{nome.partition('.')[0]}.* {_curto(codigo, nome)}" for codigo, nome in _servicos(lido)]
+    fim = f"Toca em *{VER_OPCOES}* ou me manda só o número. {OU_PESSOA if degrau > 1 else ''}".rstrip()
+    return "\n".join([inicio, *linhas, fim])
+
+
+def _servicos(lido: Lido) -> list[tuple[str, str]]:
+    """Return each reading with its number and name ("2. Programação"), as the company's list has them."""
+    nomes = dict(lido.nomes)
+    return [(codigo, nomes.get(codigo, f"{at}. {codigo}")) for at, codigo in enumerate(lido.leituras, 1)]
+
+
+def _curto(codigo: str, nome: str) -> str:
+    return apara(f"{dotted(codigo)} – {nome.partition('. ')[2]}", LEITURA_MAX)
 
 
 def _pergunta_nomeadas(campo: Campo, lido: Lido, degrau: int) -> str:
@@ -104,6 +130,9 @@ def opcoes(sessao: Sessao, campo: Campo, *, com_pessoa: bool) -> tuple[tuple[Bot
     pessoa = (botao_pessoa(sessao),) if com_pessoa else ()
     if len(leituras) == 1:
         return (Botao(f"usar:{alvo}:{leituras[0]}", "Sim"), outro, *pessoa), ()
+    if row.kind is FieldKind.CODIGO:  # another one is none of the company's
+        linhas = [_servico(f"usar:{alvo}:{codigo}", codigo, nome) for codigo, nome in _servicos(lido)]
+        return (), (*linhas, *(Opcao(botao.id, botao.titulo) for botao in pessoa))
     if lido.nomes:  # a document tells nobody which client it is
         linhas = [_pelo_nome(f"usar:{alvo}:{leitura}", campo, leitura, dict(lido.nomes)) for leitura in leituras]
         return (), (*linhas, *(Opcao(botao.id, botao.titulo) for botao in (outro, *pessoa)))
@@ -112,6 +141,11 @@ def opcoes(sessao: Sessao, campo: Campo, *, com_pessoa: bool) -> tuple[tuple[Bot
         return (*(Botao(key, dita) for key, dita in ditas), outro)[:BOTOES_MAX], ()
     linhas = [Opcao(key, apara(dita, LINHA_MAX), dita if tamanho(dita) > LINHA_MAX else None) for key, dita in ditas]
     return (), (*linhas, *(Opcao(botao.id, botao.titulo) for botao in (outro, *pessoa)))
+
+
+def _servico(key: str, codigo: str, nome: str) -> Opcao:
+    numero, _, dito = nome.partition(". ")
+    return Opcao(key, f"{numero}. {dotted(codigo)}", apara(dito, LEITURA_MAX))
 
 
 def _pelo_nome(key: str, campo: Campo, leitura: str, nomes: dict[str, str]) -> Opcao:

@@ -97,6 +97,7 @@ class Rascunho:
     email: Lido = VAZIO
     competencia: Lido = VAZIO
     data: Lido = VAZIO
+    codigo: Lido = VAZIO
     cadastro: Cadastro | None = None
 
     def campo(self, campo: Campo) -> Lido:
@@ -288,7 +289,7 @@ def com_leitura(rascunho: Rascunho, campo: Campo, leitura: str) -> Rascunho:
     lido = ler(Candidate(campo, leitura, duvida.escrito or "", duvida.origem or Origem.REGRAS))
     escrito, mensagem, escrita_em = duvida.escrito, duvida.mensagem, duvida.escrita_em
     rascunho = rascunho.com(campo, replace(lido, escrito=escrito, mensagem=mensagem, escrita_em=escrita_em))
-    nome = dict(duvida.nomes).get(leitura)
+    nome = dict(duvida.nomes).get(leitura) if campo is Campo.DOCUMENTO else None
     return rascunho.com(Campo.NOME, ler(Candidate(Campo.NOME, nome, nome, Origem.CADASTRO))) if nome else rascunho
 
 

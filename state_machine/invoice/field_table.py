@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from state_machine.invoice.fields import Campo
+from state_machine.services.codes import digits
 from state_machine.values.documents import parse_documento
 from state_machine.values.money import centavos
 
@@ -35,6 +36,7 @@ class FieldKind(StrEnum):
     EMAIL = "email"
     MES = "mes"
     DIA = "dia"
+    CODIGO = "codigo"  # of the national list of services
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,7 @@ class Field:
     check: Callable[[str], str]
     required: bool = False
     critical: bool = False  # a wrong value is worse than a question: rules and model must agree on it
+    read: bool = True  # readers find it in words; else the records and a choice of the person fill it
     asked_back: bool = True  # a doubt about it is asked; else a doubtful value is dropped
     shortest: int = 0  # characters; a shorter value is no answer
     article: str
@@ -108,6 +111,10 @@ def _email(texto: str) -> str:
 
 def _mes(texto: str) -> str:
     return date.fromisoformat(f"{texto}-01").isoformat()[:7]
+
+
+def _codigo(texto: str) -> str:
+    return digits(texto)
 
 
 def _dia(texto: str) -> str:
@@ -237,6 +244,22 @@ _ROWS: Final = (
         prompt="o dia do serviço.",
         words=r"data|dia|date",
         stems="dat dia",
+    ),
+    Field(
+        campo=Campo.CODIGO,
+        kind=FieldKind.CODIGO,
+        check=_codigo,
+        read=False,
+        article="o",
+        label="código do serviço",
+        name="o código do serviço",
+        staff_name="o código do serviço",
+        question="Qual é o código do serviço, entre os da sua empresa?",
+        example="Por exemplo: _o serviço é o 2_.",
+        summary="Código do serviço",
+        prompt="código nacional do serviço.",
+        words=r"codigo d[oe] servico|codigo nacional",
+        stems="cod",
     ),
 )
 FIELDS: Final[dict[Campo, Field]] = {row.campo: row for row in _ROWS}

@@ -16,6 +16,7 @@ class Campo(StrEnum):
     EMAIL = "email"
     COMPETENCIA = "competencia"  # "AAAA-MM"
     DATA = "data"  # "AAAA-MM-DD"
+    CODIGO = "codigo"  # the national service code, six digits, of the company's own
 
 
 class Origem(StrEnum):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, assert_never
 from state_machine.invoice.field_table import FIELDS, FieldKind
 from state_machine.invoice.fields import Campo
 from state_machine.machine.effects import Botao, Mensagem
+from state_machine.services.own import named
 from state_machine.values.documents import formata_documento
 from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.money import formata_brl, por_extenso
@@ -26,6 +27,7 @@ _NOME_MAX = 100
 _SITUACAO_MAX = 30
 _EMITENTE_MAX = 80
 _SERVICO_MAX = 420  # more is not read on a phone
+_CODIGO_MAX = 90  # a code and the beginning of its text, by which it is recognised
 _MUDADO_MAX = 60  # of an old or new value in the title
 
 CONFERE = "*Confere pra mim?*"
@@ -123,6 +125,8 @@ def legivel(campo: Campo, valor: str | None) -> str | None:
             return formata_documento(valor)
         case FieldKind.MES | FieldKind.DIA:
             return "/".join(reversed(valor.split("-")))
+        case FieldKind.CODIGO:
+            return apara(named(valor), _CODIGO_MAX)
         case FieldKind.PROSA | FieldKind.TEXTO | FieldKind.EMAIL:
             return apara(valor, 2 * _MUDADO_MAX)
         case kind:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from state_machine.catalogue import messages, questions
 from state_machine.invoice.draft import StatusCampo
 from state_machine.invoice.fields import Campo, Motivo
+from state_machine.invoice.service_choice import com_servico
 from state_machine.machine.effects import Decision, Dispensar, Emitir, EnviarArquivo, Responder, RetomarEnvio
 from state_machine.machine.states import Estado
 from state_machine.machine.steps import com_rascunho, diz, entra, mostra, permanece
@@ -59,6 +60,7 @@ def muda_emissor(sessao: Sessao, evento: MudouEmissor, agora: datetime) -> Decis
         mostrado_em=None,
     )
     rascunho = _sem_o_proprio(sessao.rascunho, novo.cnpj)
+    rascunho = com_servico(sessao.rascunho, rascunho, sessao.servicos)
     if rascunho is not sessao.rascunho:
         return com_rascunho(sessao, rascunho, agora)
     if sessao.estado is not Estado.AGUARDANDO_CONFIRMACAO or not mostrado:

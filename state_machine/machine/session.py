@@ -9,6 +9,7 @@ from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.equal_invoice import NotaIgual  # noqa: TC001 - likewise
 from state_machine.invoice.fields import Campo  # noqa: TC001 - likewise
 from state_machine.machine.states import ESPERAM_USUARIO, FINAIS, Estado, SnapshotReason
+from state_machine.services.own import Servico  # noqa: TC001 - likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,8 @@ class Sessao:
     ``igual`` is the invoice of the same content that this summary tells of: a yes to it means a second one.
     ``empresa_versao`` is the version of the company whose data ``revisao`` would be issued with, ``None`` in what
     older versions of us stored. ``insistencias`` is how often the open question has been asked again; the live
-    copy has it, and the journal.
+    copy has it, and the journal. ``servicos`` are the company's codes of the national list as of now, the main one
+    first: each turn sets them, and nothing stores them.
     """
 
     sessao_id: str
@@ -53,6 +55,7 @@ class Sessao:
     empresa_versao: int | None = None
     versao: int = 0
     insistencias: int = 0
+    servicos: tuple[Servico, ...] = ()
 
     @property
     def espera_usuario(self) -> bool:

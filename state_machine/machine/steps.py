@@ -11,6 +11,7 @@ from state_machine.catalogue.choices import duvidosos, unica_leitura
 from state_machine.invoice.draft import difere
 from state_machine.invoice.fields import Campo
 from state_machine.invoice.sanity import cautela
+from state_machine.invoice.service_choice import com_servico
 from state_machine.invoice.summary import CONFERE, TITULO_MAX, resumo
 from state_machine.machine.effects import Decision, Efeito, GravarSnapshot, Mensagem, Responder
 from state_machine.machine.states import REASON_ON_ENTRY, Estado
@@ -72,6 +73,7 @@ def com_rascunho(
     ``comum``: the company's usual amount in BRL, beside which a far greater one is pointed out. ``costume``: what is
     usually invoiced to the client, offered beside the question.
     """
+    rascunho = com_servico(sessao.rascunho, rascunho, sessao.servicos)
     antes, mudou = sessao.rascunho, difere(sessao.rascunho, rascunho)
     campos: dict[str, Any] = {
         "rascunho": rascunho,

@@ -17,6 +17,7 @@ from state_machine.invoice.draft import (
     sem_leituras,
 )
 from state_machine.invoice.fields import Campo, Motivo
+from state_machine.invoice.service_choice import com_servico
 from state_machine.machine.effects import Decision, Emitir, Responder
 from state_machine.machine.events import Conversou, Negou
 from state_machine.machine.states import Estado
@@ -137,7 +138,8 @@ def apaga(sessao: Sessao, evento: Apagou, agora: datetime) -> Decision:
 
 def confirma(sessao: Sessao, evento: Confirmou, agora: datetime) -> Decision:
     """Issue what the user saw and said yes to; any other yes gets the summary to look at."""
-    if not sessao.rascunho.completo:  # stored by another version of us, with other rules
+    rascunho = com_servico(sessao.rascunho, sessao.rascunho, sessao.servicos)
+    if rascunho is not sessao.rascunho or not rascunho.completo:  # stored by another version of us, with other rules
         return com_rascunho(sessao, sessao.rascunho, agora)
     if evento.revisao is None and not _viu_o_resumo(sessao, evento):
         outro = sessao.mostrado_em is not None and sessao.resumos > 1  # it may have answered an earlier summary

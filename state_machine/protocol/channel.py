@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PRIMEIRO: Final = "plugnotas"  # the channel of whatever was stored before channels had names
+NATIONAL_LIST: Final = frozenset({"nacional"})  # channels whose service codes are those of the national list
 
 
 class Ambiente(StrEnum):

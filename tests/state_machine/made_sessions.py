@@ -147,6 +147,7 @@ valores = {
     Campo.EMAIL: emails,
     Campo.COMPETENCIA: meses,
     Campo.DATA: datas,
+    Campo.CODIGO: st.sampled_from(["010701", "01.07.01", "170101", "999998", "17.01", "x"]),
 }
 candidates = st.sampled_from(Campo).flatmap(
     lambda campo: st.builds(

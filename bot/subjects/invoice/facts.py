@@ -6,18 +6,21 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from extractor.requests.service_answer import numbered_answer, worded_answer
 from persistence.fiscal import attempts
 from persistence.fiscal.repeats import equal_invoice, usual_amount
 from persistence.queue import outbox
 from state_machine.catalogue import messages
-from state_machine.invoice.fields import Campo
+from state_machine.invoice.fields import Campo, Candidate
 from state_machine.machine.events import (
     Confirmou,
     Conversou,
     Informou,
     MudouEmissor,
     NaoQuisMais,
+    Negou,
     PediuAjuda,
+    PediuCorrecao,
     QuisAinda,
 )
 from state_machine.machine.states import Estado
@@ -25,12 +28,16 @@ from state_machine.machine.states import Estado
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bot.conversation.inbound import Palavras
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
     from persistence.people.companies import Empresa
     from state_machine.machine.events import Evento
     from state_machine.machine.session import Sessao
+    from state_machine.services.own import Servico
 
+_WORDED = frozenset({Campo.DESCRICAO, Campo.NOME})  # what words without a number are read as
+_SEVERAL = 2  # codes among which there is something to choose
 CLOCKS_APART = timedelta(seconds=2)  # Meta's clock tells whole seconds, and is not ours
 
 
@@ -86,6 +93,32 @@ async def as_seen(connection: Connection, sessao: Sessao, evento: Evento, repeat
     valor = sessao.rascunho.valor_servico
     igual = await equal_invoice(connection, sessao.empresa_id, sessao.sessao_id, documento, valor, descricao, repeat)
     return replace(evento, igual=igual)
+
+
+def as_service(
+    evento: Evento, sessao: Sessao | None, palavras: Palavras, servicos: Sequence[Servico]
+) -> Informou | None:
+    """Return the choice among the company's service codes that words make, ``None`` where they make none.
+
+    They answer the list where it was asked, and correct a summary that is shown. Other data in them come first; a
+    description alone that answers the list is no new description.
+    """
+    if sessao is None or len(servicos) < _SEVERAL or palavras.proprias is not None:
+        return None
+    asked = sessao.pendente is Campo.CODIGO
+    shown = sessao.estado is Estado.AGUARDANDO_CONFIRMACAO
+    if not (asked or shown) or not isinstance(evento, Informou | Conversou | PediuCorrecao | Negou):
+        return None
+    codigo = numbered_answer(palavras.texto, servicos, asked=asked)
+    if codigo is None and (not isinstance(evento, Informou) or (asked and _fields(evento) <= _WORDED)):
+        codigo = worded_answer(palavras.texto, servicos, asked=asked)
+    if codigo is None:
+        return None
+    return Informou((Candidate(Campo.CODIGO, codigo, palavras.texto),), escritas=palavras.escritas)
+
+
+def _fields(dito: Informou) -> set[Campo]:
+    return {c.campo for c in dito.candidates} | {d.campo for d in dito.doubts} | dito.clear
 
 
 async def as_usual(database: Database, empresa_id: int, dito: Informou) -> Informou:

@@ -8,6 +8,8 @@ import structlog
 
 from persistence.conversations import snapshots
 from persistence.fiscal import attempts
+from persistence.people import companies as people
+from state_machine.invoice.fields import Campo
 from state_machine.machine.events import Evento, QuisAinda, Reprocessou
 from state_machine.machine.states import Estado
 from state_machine.protocol.emission import StatusEmissao
@@ -53,6 +55,10 @@ async def _try_again(connection: Connection, sessao: Sessao, id_integracao: str)
         return None
     if sessao.estado is not Estado.REJEITADO or await snapshots.repaired(connection, sessao.sessao_id):
         return None  # its user took the data up in a new session: a second invoice of the same sale
+    codigo = sessao.rascunho.validado(Campo.CODIGO)
+    empresa, _ = await people.get_company(connection, sessao.empresa_id)
+    if codigo is not None and codigo not in {servico.codigo for servico in empresa.servicos}:
+        return None  # its user confirmed a code that the company no longer has
     return Reprocessou(int(newest.tentativa) + 1)
 
 

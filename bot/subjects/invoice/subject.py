@@ -18,10 +18,20 @@ from bot.conversation.session_events import replanned
 from bot.conversation.subject import one_row
 from bot.loops.jobs import Deadline
 from bot.subjects.invoice.clients import ClientFinder
-from bot.subjects.invoice.facts import as_issued_by, as_seen, as_stopped, as_unnumbered, as_usual, is_yes, needs_right
+from bot.subjects.invoice.facts import (
+    as_issued_by,
+    as_seen,
+    as_service,
+    as_stopped,
+    as_unnumbered,
+    as_usual,
+    is_yes,
+    needs_right,
+)
 from bot.subjects.invoice.plan import Plano, decides, plan
 from bot.subjects.invoice.reading import Reader, as_it_stands
 from bot.subjects.invoice.staff_orders import StaffOrders
+from bot.subjects.invoice.words import said
 from bot.subjects.invoice.yearly_limit import MeiMeter
 from persistence.conversations import conversations, snapshots
 from persistence.fiscal import history
@@ -154,6 +164,10 @@ class Invoice:
         chegada = await as_it_stands(turn.chegada, memory)
         leitura = await self._reader.all_words(chegada, ativa, empresa, agora)
         proprias = await self._reader.own_words(chegada, ativa, empresa, agora)
+        if isinstance(chegada.entrada, Palavras) and leitura is not None:
+            escolha = as_service(said(chegada.entrada, leitura, proprias), ativa, chegada.entrada, empresa.servicos)
+            if escolha is not None:
+                return Plano((escolha,), ativa)
         return await plan(chegada.entrada, leitura, memory, agora, proprias)
 
     async def _completed(self, evento: Evento, plano: Plano, turn: Turn) -> Evento:
@@ -182,6 +196,7 @@ class Invoice:
         if empresa is None or not eventos:
             return eventos
         alvo = plano.alvo or Sessao(_UNBORN, turn.lease.lane, empresa.id, empresa.razao_social)
+        alvo = replace(alvo, servicos=empresa.servicos)
         return await as_fit(self._r.hands, self._r.database, alvo, eventos, empresa, agora)
 
     async def _chosen(self, evento: Escolheu | Confirmou, documento: str, empresa: Empresa | None) -> Evento:
@@ -236,7 +251,7 @@ class Invoice:
 
     async def _remember(self, sessao: Sessao, plano: Plano) -> None:
         if sessao.espera_usuario:
-            await self._r.live.put(sessao)
+            await self._r.live.put(replace(sessao, servicos=()))  # read anew with each turn
         elif plano.alvo is None or plano.alvo.espera_usuario:
             await self._r.live.drop(sessao.conversa)
 

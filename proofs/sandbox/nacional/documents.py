@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 import nfelib.nfse.bindings.v1_0 as nb
@@ -18,6 +16,7 @@ from gateway.nacional.signature import sign
 from proofs.sandbox.cnpj_register import any_company, companies
 from proofs.sandbox.nacional.model import MEI, NORMAL, SUBSTITUICAO, path, text
 from proofs.sandbox.plugnotas.model import BRASILIA
+from state_machine.services.codes import table
 
 if TYPE_CHECKING:
     from datetime import date, datetime
@@ -42,10 +41,7 @@ _STATES: Final = dict(
 @cache
 def services() -> dict[str, str]:
     """Return the national list of services: ``cTribNac`` and its text, Anexo I."""
-    found: dict[str, str] = json.loads(
-        files("proofs.sandbox.nacional").joinpath("services.json").read_text(encoding="utf-8")
-    )
-    return found
+    return {codigo: row.texto for codigo, row in table().codigos.items()}
 
 
 @cache

@@ -18,10 +18,12 @@ from bot.master_key import vault_of
 from gateway.nacional import payload as stored
 from gateway.nacional.signature import pack
 from gateway.registry import REGISTRY
+from operations import services
 from operations.certificate import destroy_certificate, keep_certificate
 from operations.company import CompanyError, add_company
 from operations.protocol import reprocess
 from proofs.sandbox.nacional.sefin import NacionalConfig
+from state_machine.invoice.content import Conteudo
 from state_machine.protocol.channel import Ambiente, Canal
 from tests.narrowing import bound_to
 from tests.road.road_people import QUICK, Person, new_phone, open_road, unlike, until
@@ -396,3 +398,39 @@ async def test_a_company_of_the_simples_says_its_burden(road: Road) -> None:
     assert (row["serie_rps"], str(row["tributos_sn"]), row["canal"]) == ("900", "6.50", NAME)
     with pytest.raises(CompanyError, match="série"):
         await add_company(road.database, replace(bare, tributos_sn="6", serie_rps="A1"), None, REGISTRY)
+
+
+async def test_the_code_is_chosen_among_the_companys_by_the_description(road: Road, sefin: SefinSimulator) -> None:
+    """The list is asked, a number answers it, words correct it; what the summary shows is issued, and its cNBS."""
+    await add_company(road.database, replace(FORM, codigo_servico="010101"), None, REGISTRY)
+    await services.add(road.database, CNPJ, services.ServiceForm("01.07.01"))
+    await services.add(road.database, CNPJ, services.ServiceForm("17.01.01", None, "1.1506.10.00"))
+    person = Person(road.world, new_phone())
+    await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
+    try:
+        assert (
+            "Em qual serviço da sua empresa"
+            in (await person.say("nota de 310 reais pro CNPJ 12.345.678/0001-95, serviço: trabalho de outubro")).text
+        )
+        assert "Código do serviço: 01.07.01 – Suporte técnico" in (await person.say("2")).text
+        assert "Código do serviço: 17.01.01 – Assessoria ou consultoria" in (await person.say("o serviço é o 3")).text
+        await person.touch("Confirmar")
+
+        async def taken() -> Any:
+            session = await road.session(person)
+            return session["sessao_id"] if session["estado"] in {"processando", "aprovado", "erro"} else None
+
+        session = await until(taken)
+        await _one_note(road, sefin, session)
+        row = await road.database.pool.fetchrow("SELECT * FROM nfse_emissao WHERE sessao_id = $1", session)
+        assert b"<cTribNac>170101</cTribNac>" in row["payload_enviado"]
+        assert b"<cNBS>115061000</cNBS>" in row["payload_enviado"]
+        confirmed = Conteudo(
+            row["prestador_cnpj"], row["tomador_documento"], "170101", row["valor_servico"], row["competencia"],
+            row["descricao_servico"],
+        )  # fmt: skip
+        assert (row["codigo_servico"], row["impressao"]) == ("170101", confirmed.impressao)
+        assert replace(confirmed, codigo_servico="010101").impressao != row["impressao"]
+    finally:
+        for codigo in ("010701", "170101"):
+            await services.remove(road.database, CNPJ, codigo)

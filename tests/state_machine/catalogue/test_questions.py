@@ -40,6 +40,7 @@ PALAVRA = {  # a word without which a question about the field would not say wha
     Campo.EMAIL: ("e-mail",),
     Campo.COMPETENCIA: ("competência",),
     Campo.DATA: ("data",),
+    Campo.CODIGO: ("código",),
 }
 
 

@@ -119,7 +119,8 @@ def test_every_field_has_one_row_and_one_place_everywhere():
     assert [row.campo.value for row in FIELDS.values()] == names
     assert [f.name for f in fields(Rascunho) if f.name != "cadastro"] == names
     assert [name for name in dump_rascunho(Rascunho()) if name != "cadastro"] == names
-    assert [name for name in Resposta.model_fields if name != "intent"] == names
+    read = [campo.value for campo, row in FIELDS.items() if row.read]
+    assert [name for name in Resposta.model_fields if name != "intent"] == read
     stored = {c.name.removesuffix("_status") for c in session_snapshot.columns if c.name.endswith("_status")}
     assert {row.column for row in FIELDS.values() if row.column} == stored
 

@@ -1,0 +1,116 @@
+"""What an operator is told of a company's service codes, and what is stored when they change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.demo.world import COMPANY
+from operations.company import add_company
+from operations.protocol import CommandRefusedError
+from operations.services import ServiceForm, add, remove, show
+from persistence.db.engine import Database
+from persistence.people.companies import get_company
+from state_machine.protocol.channel import Canal
+from state_machine.services.own import Servico
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from persistence.people.companies import Empresa
+
+FORM = replace(COMPANY, cnpj="99.000.002/0001-48", usuarios=(), codigo_servico="010101")
+CNPJ = FORM.cnpj
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    opened = await Database.open(database_url, size=1)
+    await opened.pool.execute("DELETE FROM empresa_servico")
+    await add_company(opened, FORM, Canal("nacional"))
+    yield opened
+    await opened.close()
+
+
+async def _empresa(database: Database) -> Empresa:
+    empresa_id = await database.pool.fetchval("SELECT id FROM empresa WHERE cnpj = '99000002000148'")
+    async with database.transaction() as connection:
+        return (await get_company(connection, empresa_id))[0]
+
+
+async def test_a_company_of_an_older_release_has_its_one_code(database: Database) -> None:
+    """No row is needed: the registration's code is the main one."""
+    assert await show(database, CNPJ) == [
+        FORM.razao_social,
+        "1. 01.01.01 – Análise e desenvolvimento de sistemas (principal)",
+    ]
+    assert (await _empresa(database)).servicos == (Servico("010101"),)
+
+
+async def test_a_code_is_added_with_the_companys_words_and_its_nbs(database: Database) -> None:
+    """It is audited, and the company has a new version: a summary that was shown is shown again."""
+    before = (await _empresa(database)).versao
+    told = await add(database, CNPJ, ServiceForm("01.07.01", " plano  ouro ", "1.1506.10.00"))
+    assert told[2] == "2. 01.07.01 – plano ouro, NBS 115061000"
+    empresa = await _empresa(database)
+    assert empresa.servicos == (Servico("010101"), Servico("010701", "plano ouro", "115061000"))
+    assert (empresa.versao, empresa.codigo_servico) == (before + 1, "010101")
+    assert await database.pool.fetchval("SELECT count(*) FROM auditoria WHERE acao = 'deu código de serviço'") == 1
+
+
+async def test_another_main_code_keeps_the_former_one(database: Database) -> None:
+    """Nothing that the company could issue is lost."""
+    await add(database, CNPJ, ServiceForm("170101", principal=True))
+    empresa = await _empresa(database)
+    assert [servico.codigo for servico in empresa.servicos] == ["170101", "010101"]
+    assert empresa.codigo_servico == "170101"
+
+
+async def test_a_code_is_taken_away_but_never_the_main_one(database: Database) -> None:
+    """A company without a code could issue nothing."""
+    await add(database, CNPJ, ServiceForm("170101"))
+    main, other = [servico.codigo for servico in (await _empresa(database)).servicos]
+    with pytest.raises(CommandRefusedError, match="principal"):
+        await remove(database, CNPJ, main)
+    await remove(database, CNPJ, other)
+    assert [servico.codigo for servico in (await _empresa(database)).servicos] == [main]
+    with pytest.raises(CommandRefusedError, match="não é um código desta empresa"):
+        await remove(database, CNPJ, other)
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        (ServiceForm("999998"), "lista nacional"),
+        (ServiceForm("17.01"), "lista nacional"),
+        (ServiceForm("170101", "x" * 61), "descricao"),
+        (ServiceForm("170101", "a|b"), "descricao"),
+        (ServiceForm("170101", None, "123"), "nbs"),
+    ],
+)
+async def test_what_cannot_be_right_changes_nothing(database: Database, form: ServiceForm, said: str) -> None:
+    """It is said what was wrong."""
+    before = await _empresa(database)
+    with pytest.raises(CommandRefusedError, match=said):
+        await add(database, CNPJ, form)
+    assert await _empresa(database) == before
+
+
+async def test_a_code_whose_dps_needs_more_is_warned_of(database: Database) -> None:
+    """The authority asks for the works or the event, which is not built."""
+    assert "dados da obra" in (await add(database, CNPJ, ServiceForm("070202")))[-1]
+
+
+async def test_another_channel_has_no_list(database: Database) -> None:
+    """PlugNotas takes the registration's code, as always."""
+    await database.pool.execute("UPDATE empresa_canal SET canal = 'plugnotas'")
+    assert (await _empresa(database)).servicos == ()
+
+
+async def test_a_company_that_nobody_knows_is_refused(database: Database) -> None:
+    """The CNPJ may be wrong, or of nobody here."""
+    for cnpj in ("123", "11.222.333/0001-81"):
+        with pytest.raises(CommandRefusedError, match="CNPJ"):
+            await show(database, cnpj)
