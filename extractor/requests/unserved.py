@@ -29,6 +29,12 @@ _NOTES: Final = r"obs(?:ervac(?:ao|oes))?"
 _MONTH: Final = (
     r"(?:janeiro|fevereiro|marco|abril|maio|junho|julho|agosto|setembro|outubro|novembro|dezembro|\d{1,2}/\d{2,4})"
 )
+_ABROAD: Final = r"(?:exterior|estrangeir[ao]s?|gring[ao]|foreign|lisboa)"
+_FOREIGN: Final = (  # of a customer alone: "aula de inglês" is a service
+    r"(?:de fora|american[ao]|alema|alemao|frances|francesa|suic[ao]|ingles|inglesa|italian[ao]|espanhol|espanhola|"
+    r"portugues|portuguesa|argentin[ao]|canadense|chines|chinesa|da argentina)"
+)
+_NO_DOCUMENT: Final = r"(?:sem|nao tem|nao possui|no) (?:cnpj|cpf)"
 # Each ends with its clause: what follows on another line, or in another sentence, is read as ever.
 _REST: Final = r"[^.;\n]*"
 _KINDS: Final = (
@@ -56,12 +62,20 @@ _KINDS: Final = (
     (
         Instrucao.EXTERIOR,
         re.compile(
-            r"\b(?:cliente|tomador|empresa)s? (?:eh? |fica |esta |mora )*(?:do exterior|no exterior|"
+            r"\b(?:cliente|tomador|empresa)s? (?:eh? |fica |esta |mora |residente |sediad[ao] )*"
+            r"(?:[dn]o exterior(?! d[aeo] (?!pais|brasil))|"
             r"de fora do (?:brasil|pais)|"
             r"fora do (?:brasil|pais)|estrangeir[ao]|american[ao]|gringo|"
             r"(?:dos|nos) (?:eua|estados unidos)|(?:de|em) portugal|(?:da|na) (?:argentina|europa|alemanha|"
             r"inglaterra))\b"
             r"|\bexportacao de servicos?\b"
+            rf"|\b{_NO_DOCUMENT}\b[^.;\n]{{0,30}}\b{_ABROAD}\b|\b{_ABROAD}\b[^.;\n]{{0,30}}\b{_NO_DOCUMENT}\b"
+            rf"|\b(?:cliente|tomador|empresa) (?:eh? (?:uma? )?)?{_FOREIGN}\b[^.;\n]{{0,30}}\b{_NO_DOCUMENT}\b"
+            r"|\b(?:nif|ein|tin|tax id|vat(?: number| id)?)\b[^.;\n]{0,25}?\b[a-z]{0,2}\d[\d-]{6,}"
+            r"|\bpassaporte\b[^.;\n]{0,15}?\b[a-z]{1,3}\d{5,}|\b(?:so|apenas|somente) tem (?:o )?passaporte\b"
+            r"|\bnota (?:fiscal )?(?:eh? )?(?:pra|para|pro) (?:o exterior|fora do (?:brasil|pais))\b"
+            r"|\b(?:pra|para|pro) (?:um|uma) (?:gring[ao]|estrangeir[ao])\b(?! \w)"
+            r"|\bforeign (?:customer|client|company)\b|\b(?:llc|gmbh)\b[^.;\n]{0,15}\b(?:eua|estados unidos|alemanha)\b"
         ),
     ),
     (

@@ -356,7 +356,7 @@ _INSTRUCOES = {
     "retencao": "reter impostos na nota",
     "observacao": "colocar observação na nota",
     "desconto": "destacar desconto na nota: ela sai pelo valor final",
-    "exterior": "emitir para cliente de fora do Brasil",
+    "exterior": "emitir para cliente de fora do Brasil (no emissor nacional, em nfse.gov.br, dá)",
     "codigo": "mudar o código do serviço: a nota sai com o que está no cadastro da empresa",
     "aliquota": "mudar a alíquota: a nota sai com a que está no cadastro da empresa",
     "periodo": "emitir com mais de um mês de competência",
