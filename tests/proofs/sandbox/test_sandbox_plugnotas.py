@@ -77,8 +77,10 @@ async def test_a_note_is_taken_then_issued(gateway, api, listener) -> None:
 
 async def test_files_show_this_very_note(gateway, api) -> None:
     """PDF and XML are 202 while the note is not ready, then carry its values; both paths lead to them."""
+    gateway.config = replace(CONFIG, rendering=3600.0)
     document = (await api.post("/nfse", json=[note()])).json()["documents"][0]
     waiting = await api.get(f"/nfse/pdf/{document['id']}")
+    gateway.config = CONFIG
     assert (waiting.status_code, waiting.headers["content-type"].split(";")[0]) == (202, "application/json")
     await settled(gateway)
     pdf = await api.get(f"/nfse/pdf/prosa-1-1/{ISSUER}")
