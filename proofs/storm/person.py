@@ -83,7 +83,7 @@ class Person:
                 await self._reply()
         if wish.recusado is not None:
             await self._tap(summary, CONFIRM)
-            await self._see(lambda b: REFUSAL in b.text)
+            await self._see(lambda b: REFUSAL in b.text, LONG_PATIENCE)
             self._asked_again = True
             await self._say(f"o cliente é {wish.tomador}")
             summary = await self._summary(other_than=summary, session=True)
@@ -161,8 +161,10 @@ class Person:
                 await self._take(shown)
 
     async def _name(self, question: Bubble) -> None:
-        """Say the customer's name: the register did not."""
+        """Say the customer's name, which the register did not; a question that is no longer the last is left alone."""
         self._taken.add(question.id)
+        if [b.id for b in self._meta.bubbles(self._wish.who) if b.side == "bot"][-1] != question.id:
+            return
         customer = self._wish.tomador if self._asked_again else self._wish.recusado or self._wish.tomador
         await self._say(companies()[customer]["razao_social"])
 
