@@ -87,11 +87,16 @@ def answered_name(skeleton: Skeleton, contexto: Context) -> Candidate | None:
 
     A company's name says so by its legal form, and the words of its trade are no service then ("Planalto Eventos
     Ltda"). Another one is taken where the name alone was asked for, no summary in sight, and it begins with no work.
+    The name that is known already, said once more, is that name and nothing else.
     """
     line = skeleton.line
-    if contexto.pendente is not Campo.NOME or skeleton.marks or "\n" in line.strip():
-        return None
     span = len(line) - len(line.lstrip()), len(line.rstrip())
+    if skeleton.marks or span[0] >= span[1]:
+        return None
+    if skeleton.verbatim(*span).casefold() == contexto.conhecidos.get(Campo.NOME, "").casefold():
+        return _candidate(skeleton, span, Confianca.CERTA)
+    if contexto.pendente is not Campo.NOME or "\n" in line.strip():
+        return None
     if not line[span[0] : span[0] + 1].isalpha() or "?" in line:
         return None
     if not _is_company(skeleton, *span) and (contexto.resumo_mostrado or not _names_alone(line, span)):

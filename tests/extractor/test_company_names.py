@@ -79,6 +79,13 @@ def test_a_summary_in_sight_takes_only_a_company(fresh: Context) -> None:
     assert values("Planalto Eventos Ltda", shown) == {Campo.NOME: "Planalto Eventos Ltda"}
 
 
+def test_a_name_said_once_more_changes_nothing_else(summary: Context) -> None:
+    """Over a summary too, commas and all."""
+    name = "Associação dos Amigos, Vizinhos, Simpatizantes e Frequentadores da Praça"
+    known = replace(summary, conhecidos={**summary.conhecidos, Campo.NOME: name})
+    assert values(name, known) == {Campo.NOME: name}
+
+
 @pytest.mark.parametrize(("text", "plain"), [("s/ nota", "sem"), ("p/a padaria", "para a padaria")])
 def test_what_a_slash_shortens_is_still_spelled_out(text: str, plain: str) -> None:
     """An abbreviation before a slash means what it did."""
