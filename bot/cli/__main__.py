@@ -10,6 +10,7 @@ import typer
 
 from bot.cli import fiscal as cli_fiscal
 from bot.cli import services as cli_services
+from bot.cli.api import app as api
 from bot.cli.audit import auditoria, conferir
 from bot.cli.bench import bench
 from bot.cli.cancel import cancelar
@@ -46,6 +47,7 @@ app.add_typer(empresa, name="empresa")
 app.add_typer(staff, name="staff")
 app.add_typer(pessoa, name="pessoa")
 app.add_typer(auditoria, name="auditoria")
+app.add_typer(api, name="api")
 
 
 def main() -> None:
