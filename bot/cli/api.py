@@ -1,4 +1,4 @@
-"""``prosa api …``: the words by which an operator gives other systems keys of the API."""
+"""``prosa api``: the API as a process, and the words by which an operator gives other systems keys of it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,18 @@ from typing import Annotated
 import typer
 
 from bot.cli.fiscal import on_database
-from bot.cli.opening import settings
+from bot.cli.opening import run_part, settings
 
-app = typer.Typer(no_args_is_help=True, help="A API para outros sistemas: quem a usa.")
+app = typer.Typer(invoke_without_command=True)
 chave = typer.Typer(no_args_is_help=True, help="Chaves da API: cada uma age por uma ou mais empresas.")
 app.add_typer(chave, name="chave")
+
+
+@app.callback()
+def api(context: typer.Context) -> None:
+    """Só a API para outros sistemas (mais réplicas à vontade); ou as chaves dela."""
+    if context.invoked_subcommand is None:
+        run_part("api")
 
 
 @chave.command("criar")
