@@ -17,7 +17,7 @@ from bot.wiring.handlers import open_worker
 from bot.wiring.outside import open_outside
 from bot.wiring.pumps import Pumps
 from bot.wiring.stores import Stores, open_stores
-from bot.wiring.web import probe_app, web_app
+from bot.wiring.web import api_app, probe_app, web_app
 from gateway.registry import REGISTRY
 
 if TYPE_CHECKING:
@@ -43,8 +43,12 @@ class House(Stores):
     loops: Mapping[str, Loop]
 
     def web_app(self, *, https: bool = True) -> web.Application:
-        """Return the machines' entrance and the console; pages may be added to it before it starts."""
+        """Return the machines' entrance, the console and the API; pages may be added to it before it starts."""
         return web_app(self, https=https)
+
+    def api_app(self) -> web.Application:
+        """Return what a process with the API alone answers."""
+        return api_app(self)
 
     def probe_app(self) -> web.Application:
         """Return what a process without webhooks answers: health and figures."""

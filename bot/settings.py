@@ -45,6 +45,8 @@ class Settings(BaseSettings):
     redis_url: SecretStr | None = None
     host: str = "127.0.0.1"
     port: int = 8080
+    api_port: int = 0  # where `prosa api` listens; 0: as ``port``
+    api_chave_estrita: bool = True  # an idempotency key that comes with another body is refused
     trusted_proxies: Annotated[tuple[Network, ...], NoDecode] = ()  # whose X-Forwarded-For is believed
     public_url: str = ""  # where people's browsers reach the pages of ``public``; none: no links are offered
 

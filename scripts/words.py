@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 PRODUCT = (
     *(
+        "api",
         "bot",
         "console",
         "extractor",

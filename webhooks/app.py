@@ -34,10 +34,13 @@ def create_app(deps: WebhookDeps) -> web.Application:
     return app
 
 
-def create_probe_app(deps: WebhookDeps) -> web.Application:
-    """Build an application that only answers the operator's machines, for a process that takes no webhooks."""
+def create_probe_app(deps: WebhookDeps, *, inside: bool = True) -> web.Application:
+    """Build an application that only answers the operator's machines, for a process that takes no webhooks.
+
+    ``inside``: only they reach its port, so that figures need no token from there.
+    """
     app = web.Application()
-    app[DEPS], app[health.INSIDE] = deps, True
+    app[DEPS], app[health.INSIDE] = deps, inside
     app.add_routes(_probes())
     return app
 

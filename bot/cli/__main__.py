@@ -10,15 +10,15 @@ import typer
 
 from bot.cli import fiscal as cli_fiscal
 from bot.cli import services as cli_services
+from bot.cli.api import app as api
 from bot.cli.audit import auditoria, conferir
 from bot.cli.bench import bench
 from bot.cli.cancel import cancelar
 from bot.cli.demo import chat, demo
 from bot.cli.doctor import doctor
-from bot.cli.opening import Named
 from bot.cli.opening import fail as _fail
+from bot.cli.opening import run_part as _run_part
 from bot.cli.opening import settings as _settings
-from bot.cli.opening import until_stopped as _until_stopped
 from bot.cli.opening import with_storage as _with_storage
 from bot.cli.person import app as pessoa
 from bot.cli.staff import app as staff
@@ -26,10 +26,6 @@ from bot.cli.storm import storm
 from bot.cli.words import run
 
 if TYPE_CHECKING:
-    import asyncio
-    import socket
-    from collections.abc import Sequence
-
     from bot.process.servers import Storage
     from bot.settings import Settings
 
@@ -46,6 +42,7 @@ app.add_typer(empresa, name="empresa")
 app.add_typer(staff, name="staff")
 app.add_typer(pessoa, name="pessoa")
 app.add_typer(auditoria, name="auditoria")
+app.add_typer(api, name="api")
 
 
 def main() -> None:
@@ -53,38 +50,22 @@ def main() -> None:
     run(app)
 
 
-def _run(name: str) -> None:
-    settings = _settings(secrets=True)
-    from bot.process.run import PARTS, run
-
-    part = PARTS[name]
-    port = settings.port if part.takes_webhooks else settings.probe_port or None
-
-    async def work(storage: Storage, stop: asyncio.Event, sockets: Sequence[socket.socket]) -> None:
-        from bot.house import open_house
-
-        async with open_house(settings, storage.database_url, storage.redis_url) as house:
-            await run(house, stop, part, sockets)
-
-    _until_stopped(settings, work, port=port, named=Named(part.port, "PROSA_HOME"))
-
-
 @app.command()
 def serve() -> None:
     """Web e worker em um processo só."""
-    _run("serve")
+    _run_part("serve")
 
 
 @app.command()
 def web() -> None:
     """Só recebe webhooks (mais réplicas à vontade)."""
-    _run("web")
+    _run_part("web")
 
 
 @app.command()
 def worker() -> None:
     """Só processa conversas, emissões e envios (mais réplicas à vontade)."""
-    _run("worker")
+    _run_part("worker")
 
 
 app.command()(doctor)

@@ -109,6 +109,22 @@ def until_stopped(
         _end_with(error, named.home)
 
 
+def run_part(name: str) -> None:
+    """Run a process of the product, a part of ``bot.process.run``, until a signal."""
+    from bot.process.run import PARTS, run
+
+    chosen = settings(secrets=True)
+    part = PARTS[name]
+
+    async def work(storage: Storage, stop: asyncio.Event, sockets: Sequence[socket.socket]) -> None:
+        from bot.house import open_house
+
+        async with open_house(chosen, storage.database_url, storage.redis_url) as house:
+            await run(house, stop, part, sockets)
+
+    until_stopped(chosen, work, port=part.front.number(chosen), named=Named(part.front.port, "PROSA_HOME"))
+
+
 async def _then(begin: Callable[[], None], wait: Coroutine[object, object, object]) -> None:
     """Begin the end when ``wait`` is over, has failed, or is cancelled because the work has ended or failed."""
     try:

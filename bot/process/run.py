@@ -1,4 +1,4 @@
-"""Runs a process of the product: web, worker or both, until a signal."""
+"""Runs a process of the product: web, worker, both, or the API alone, until a signal."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from bot.process.listening import bound, listening
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from aiohttp import web
 
     from bot.house import House
+    from bot.settings import Settings
     from webhooks.addresses import Network
 
 SHUTDOWN_SECONDS = 5.0  # for requests in progress; each takes milliseconds
@@ -32,29 +33,41 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
+class Front:
+    """What a process answers: ``port`` is the setting that says where, ``number`` what it says, ``None`` nowhere.
+
+    ``console``: staff log in there, so that a proxy with https stands before it. ``told``: the log says where it is.
+    """
+
+    port: str
+    number: Callable[[Settings], int | None]
+    app: Callable[[House], web.Application]
+    told: bool = True
+    console: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """What one process of the product does."""
 
     name: str
-    takes_webhooks: bool
+    front: Front
     works: bool
 
-    @property
-    def port(self) -> str:
-        """The setting that says where it listens."""
-        return "PROSA_PORT" if self.takes_webhooks else "PROSA_PROBE_PORT"
 
-    def app(self, house: House) -> web.Application:
-        """Return what it answers."""
-        return house.web_app() if self.takes_webhooks else house.probe_app()
-
+_WEB = Front("PROSA_PORT", lambda settings: settings.port, lambda house: house.web_app(), console=True)
+_API = Front("PROSA_API_PORT", lambda settings: settings.api_port or settings.port, lambda house: house.api_app())
+_PROBES = Front(
+    "PROSA_PROBE_PORT", lambda settings: settings.probe_port or None, lambda house: house.probe_app(), told=False
+)
 
 PARTS = {
     part.name: part
     for part in (
-        Part("serve", takes_webhooks=True, works=True),
-        Part("web", takes_webhooks=True, works=False),
-        Part("worker", takes_webhooks=False, works=True),
+        Part("serve", _WEB, works=True),
+        Part("web", _WEB, works=False),
+        Part("worker", _PROBES, works=True),
+        Part("api", _API, works=False),
     )
 }
 
@@ -95,12 +108,12 @@ async def run(house: House, stop: asyncio.Event, part: Part, sockets: Sequence[s
     """
     settle()
     proxies = house.settings.trusted_proxies
-    async with asyncio.TaskGroup() as group, answering(part.app(house), sockets, proxies):
+    async with asyncio.TaskGroup() as group, answering(part.front.app(house), sockets, proxies):
         if part.works:
             group.create_task(house.work(stop))
-        address = {"address": bound(sockets, house.settings.host)} if part.takes_webhooks else {}
+        address = {"address": bound(sockets, house.settings.host)} if part.front.told else {}
         log.info("started", component=part.name, **address)
-        if part.takes_webhooks and house.settings.master_key.get_secret_value() and not proxies:
+        if part.front.console and house.settings.master_key.get_secret_value() and not proxies:
             log.warning("trusted_proxies_unset")  # the console needs https, so somebody stands before it
         await stop.wait()
     log.info("stopped")

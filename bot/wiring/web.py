@@ -1,9 +1,12 @@
-"""The HTTP servers of a process: webhooks and console, or only health and figures."""
+"""The HTTP servers of a process: webhooks, console and API, the API alone, or only health and figures."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from api.app import create_api
+from api.app import mount as mount_api
+from api.call import ApiDeps
 from bot.master_key import vault_of
 from console.app import create_console, mount
 from console.render.model_spend import Preco
@@ -37,15 +40,29 @@ def web_app(stores: Stores, *, https: bool) -> web.Application:
         bodies=deps.bodies,
     )
     mount(app, console)
+    _with_api(app, stores, deps)
     if settings.public_url:
         links = CertificateLinks(stores.database, stores.inbox, vault_of(settings))
         mount_public(app, create_public(links, deps.bodies, secure=https))
     return app
 
 
+def api_app(stores: Stores) -> web.Application:
+    """Return the API as a process of its own answers it, with health; strangers reach its port, so figures ask."""
+    deps = _deps(stores)
+    app = create_probe_app(deps, inside=False)
+    _with_api(app, stores, deps)
+    return app
+
+
 def probe_app(stores: Stores) -> web.Application:
     """Return what a process without webhooks answers."""
     return create_probe_app(_deps(stores))
+
+
+def _with_api(app: web.Application, stores: Stores, deps: WebhookDeps) -> None:
+    strict = stores.settings.api_chave_estrita
+    mount_api(app, create_api(ApiDeps(stores.database, deps.bodies, strict=strict)))
 
 
 def _deps(stores: Stores) -> WebhookDeps:

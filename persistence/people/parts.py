@@ -198,6 +198,9 @@ _STEPS = f"""{_SESSIONS} OR (t.detalhe::text ~ :escrito
 _INVOICED = "EXISTS (SELECT FROM nfse_emissao e WHERE e.tomador_id = t.id)"
 _CUSTOMER = "t.cnpj = :cpf"
 _NICKNAMED = "t.documento = :cpf"
+_CLIENT = "t.documento = :cpf"  # of another system, through the API
+_PROPOSED = "EXISTS (SELECT FROM propostas p WHERE p.cliente_id = t.id)"
+_PROPOSALS = "t.cliente_id IN (SELECT c.id FROM clientes c WHERE c.documento = :cpf)"
 _CONTACT = ", ".join(
     f"{name} = NULL"
     for name in (
@@ -244,5 +247,28 @@ DO_CPF: Final = (
         "ficam com nome e CPF, como na nota; e-mail e endereço saem",
     ),
     Parte("apelidos", "cliente_apelido", _NICKNAMED, _delete("cliente_apelido", _NICKNAMED), _DELETED),
+    Parte(
+        "propostas de outros sistemas",
+        "propostas",
+        _PROPOSALS,
+        f"""UPDATE propostas t SET descricao = NULL, motivo = NULL, corpo_sha256 = NULL, versao = versao + 1
+        WHERE {_PROPOSALS}""",
+        _EMPTIED,
+    ),
+    Parte(
+        "clientes de outros sistemas sem proposta",
+        "clientes",
+        f"{_CLIENT} AND NOT {_PROPOSED}",
+        _delete("clientes", f"{_CLIENT} AND NOT {_PROPOSED}"),
+        _DELETED,
+    ),
+    Parte(
+        "clientes de outros sistemas com proposta",
+        "clientes",
+        f"{_CLIENT} AND {_PROPOSED}",
+        f"""UPDATE clientes t SET nome = 'apagado', email = NULL, documento = NULL, corpo_sha256 = NULL,
+        versao = versao + 1 WHERE {_CLIENT} AND {_PROPOSED}""",
+        "ficam só como um número",
+    ),
     *_fiscal("SELECT id FROM nfse_emissao WHERE tomador_documento = :cpf"),
 )

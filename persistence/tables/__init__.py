@@ -1,5 +1,6 @@
 """Every table of the database; what a column means is said beside it."""
 
+from persistence.tables.api import api_chave, api_chave_empresa, clientes, idempotencia_operacoes, propostas
 from persistence.tables.arrival import MENSAGENS, MENSAGENS_ABERTAS, MENSAGENS_LIDAS, inbox, lanes
 from persistence.tables.base import metadata
 from persistence.tables.cancellations import cancelamento
@@ -43,12 +44,15 @@ __all__ = [
     "TALVEZ_SAIU",
     "StatusSaida",
     "anotacao",
+    "api_chave",
+    "api_chave_empresa",
     "auditoria",
     "auditoria_elo",
     "cancelamento",
     "certificado_link",
     "cliente_apelido",
     "cliente_tomador",
+    "clientes",
     "cnpj_cache",
     "conversas",
     "disjuntor",
@@ -58,6 +62,7 @@ __all__ = [
     "empresa_servico",
     "gateway_tentativas",
     "grupo_resolvido",
+    "idempotencia_operacoes",
     "idempotency_records",
     "inbox",
     "job_slots",
@@ -72,6 +77,7 @@ __all__ = [
     "numeracao_uso",
     "outbox",
     "painel",
+    "propostas",
     "resolvida",
     "session_snapshot",
     "staff",

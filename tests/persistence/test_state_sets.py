@@ -15,10 +15,11 @@ from persistence.tables import TALVEZ_SAIU, StatusSaida, metadata
 from state_machine.cancellation.machine import CONVERSANDO, VIVOS, EstadoCancelamento, StatusNota
 from state_machine.cancellation.reconciliation import Envio
 from state_machine.machine.states import COM_AUTORIDADE, ESPERAM_USUARIO, FINAIS, Estado
+from state_machine.proposal.states import EstadoProposta
 from state_machine.protocol.emission import COM_PESSOAS, EM_CURSO, ENCERRADAS, PEDEM_OLHOS, StatusEmissao
 
 ROOT = Path(__file__).parents[2]
-KINDS = (Estado, StatusEmissao, EstadoCancelamento, StatusNota, Envio, StatusSaida)
+KINDS = (Estado, StatusEmissao, EstadoCancelamento, StatusNota, Envio, StatusSaida, EstadoProposta)
 STATES = {str(state) for kind in KINDS for state in kind}
 COLUMNS = "estado|status|envio|para|de"  # of the tables in which states stand
 WRITTEN = re.compile(rf"(?:\b(?:{COLUMNS}) ?(?:=|<>|!=|IN \(|NOT IN \()|\bTHEN|\bELSE)\s?'(\w+)'", re.IGNORECASE)

@@ -10,6 +10,7 @@ from tests import children
 
 ROOT = Path(__file__).parents[2]
 PRODUCTION = (
+    "api",
     "bot",
     "public",
     "console",

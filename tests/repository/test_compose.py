@@ -24,9 +24,9 @@ LOCKS = ("base", "demo", "dev", "bench")
 SECRET = re.compile(r"PASSWORD|SECRET|TOKEN|KEY")
 MUST_BE_GIVEN = re.compile(r"\$\{[A-Z_]+:\?[^}]+\}")  # compose stops with the message when the value is missing
 
-# Set where they belong: the image has HOST and PORT, workers alone open PROBE_PORT, HOME is for embedded servers, and
-# only migrations know the owner of the tables.
-NOT_PASSED = {f"PROSA_{name}" for name in ("HOST", "PORT", "PROBE_PORT", "HOME", "DATABASE_OWNER_URL")}
+# Set where they belong: the image has HOST and PORT, where the API is too, workers alone open PROBE_PORT, HOME is for
+# embedded servers, and only migrations know the owner of the tables.
+NOT_PASSED = {f"PROSA_{name}" for name in ("HOST", "PORT", "API_PORT", "PROBE_PORT", "HOME", "DATABASE_OWNER_URL")}
 
 
 @pytest.fixture(scope="module")

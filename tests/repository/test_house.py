@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST = 400  # lines; a module beyond it holds two nouns
 PACKAGES = (
+    "api",
     "bot",
     "console",
     "extractor",

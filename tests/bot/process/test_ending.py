@@ -22,7 +22,7 @@ from tests.nightly import size
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LONG = ("serve", "web", "worker", "demo", "chat")
+LONG = ("serve", "web", "worker", "api", "demo", "chat")
 OWN = {"PROSA_PORT": "0"}
 ASKED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # A loop that never finishes, one that holds the event loop, and one that lets no other thread run either.

@@ -9,6 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[3]
 PRODUCT = (
     *(
+        "api",
         "bot",
         "console",
         "extractor",

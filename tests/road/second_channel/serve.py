@@ -28,7 +28,7 @@ def main() -> None:
         async with open_house(chosen, storage.database_url, storage.redis_url, registry=registry) as house:
             await run(house, stop, part, sockets)
 
-    until_stopped(chosen, work, port=chosen.port, named=Named(part.port, "PROSA_HOME"))
+    until_stopped(chosen, work, port=chosen.port, named=Named(part.front.port, "PROSA_HOME"))
 
 
 if __name__ == "__main__":

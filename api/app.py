@@ -1,0 +1,88 @@
+"""The API as an aiohttp application to be mounted: the caller, then the route; a problem document, whatever fails."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING, Final
+
+import structlog
+from aiohttp import hdrs, web
+
+from api.call import DEPS, ApiCall, caller, company
+from api.problems import RETRY, ProblemError, document
+from api.resources import CLIENTES, PREFIX, PROPOSTAS
+from persistence.db.outage import is_outage
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from api.call import ApiDeps
+
+    Act = Callable[[ApiCall], Awaitable[web.Response]]
+
+log = structlog.get_logger(__name__)
+
+# By path: what each method does. A path parameter is a number, what is none is another address.
+ROUTES: Final[Mapping[str, Mapping[str, Act]]] = {
+    "/clientes": {"POST": CLIENTES.create},
+    "/clientes/{id:[0-9]{1,19}}": {"GET": CLIENTES.show},
+    "/propostas": {"POST": PROPOSTAS.create},
+    "/propostas/{id:[0-9]{1,19}}": {"GET": PROPOSTAS.show},
+}
+
+
+def create_api(deps: ApiDeps) -> web.Application:
+    """Build the application of ``/api/v1``."""
+    app = web.Application()
+    app[DEPS] = deps
+    for path, acts in ROUTES.items():
+        app.router.add_route(hdrs.METH_ANY, path, _told(acts))
+    for anything in ("", "/{resto:(?s:.*)}"):
+        app.router.add_route(hdrs.METH_ANY, anything, _told({}))
+    app.on_response_prepare.append(_private)
+    return app
+
+
+def mount(app: web.Application, api: web.Application) -> None:
+    """Put the API under its path of another application."""
+    app.add_subapp(PREFIX, api)
+
+
+def _told(acts: Mapping[str, Act]) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    """Lead a request of a known caller to what its method does; tell every refusal as a problem document."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        correlacao = f"api-{uuid.uuid4().hex[:12]}"
+        try:
+            response = await _done(request, acts)
+        except ProblemError as error:
+            response = document(error, correlacao)
+        except Exception as error:
+            if is_outage(error):
+                away = ProblemError("indisponivel", "Repita com a mesma chave: será feito uma vez só.", headers=RETRY)
+                response = document(away, correlacao)
+            else:
+                log.exception("api_failed", error=type(error).__name__, correlacao=correlacao)
+                response = document(ProblemError("erro_interno", "Repita com a mesma chave."), correlacao)
+        if not request.content.is_eof():
+            response.force_close()  # the rest of the body is not worth reading
+        return response
+
+    return answer
+
+
+async def _done(request: web.Request, acts: Mapping[str, Act]) -> web.Response:
+    deps = request.app[DEPS]
+    who = await caller(request, deps)
+    if not acts:
+        raise ProblemError("nao_encontrado", "Não há nada neste endereço.")
+    act = acts.get("GET" if request.method == "HEAD" else request.method)
+    if act is None:
+        allowed = ", ".join(acts)
+        raise ProblemError("metodo_nao_permitido", f"Aqui se usa {allowed}.", headers={hdrs.ALLOW: allowed})
+    return await act(ApiCall(request, deps, company(request, who), who.prefixo))
+
+
+async def _private(_: web.Request, response: web.StreamResponse) -> None:
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["X-Content-Type-Options"] = "nosniff"

@@ -1,0 +1,119 @@
+"""One request whose caller is known: who, for which company, under which key, with which body."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from aiohttp import hdrs, web
+
+from api.problems import RETRY, ProblemError
+from persistence.api.keys import holder
+from state_machine.values.documents import CNPJ, DocumentoInvalido
+from state_machine.values.idempotency_key import IdempotenciaKey, IdempotenciaKeyInvalida
+from state_machine.values.untrusted import read_json
+from webhooks.bodies import SMALL, Bodies, read_body
+
+if TYPE_CHECKING:
+    from persistence.api.keys import Holder
+    from persistence.db.engine import Database
+
+COMPANY: Final = "Prosa-Empresa"
+KEY: Final = "Idempotency-Key"
+_JSON: Final = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class ApiDeps:
+    """What the API needs; ``strict``: a key that comes with another body is refused."""
+
+    database: Database
+    bodies: Bodies
+    strict: bool = True
+
+
+DEPS: Final = web.AppKey("API_DEPS", ApiDeps)
+
+
+@dataclass(frozen=True, slots=True)
+class ApiCall:
+    """A request of somebody who may act for the company; ``quem``: the visible beginning of their key."""
+
+    request: web.Request
+    deps: ApiDeps
+    empresa_id: int
+    quem: str
+
+    @property
+    def id(self) -> int:
+        """The number in the address. Raises ``ProblemError`` 404: what is no number names nothing."""
+        return int(self.request.match_info["id"])
+
+    @property
+    def key(self) -> str:
+        """The caller's idempotency key. Raises ``ProblemError`` where it is missing or no key."""
+        said = self.request.headers.getall(KEY, [])
+        if not said:
+            raise ProblemError("chave_obrigatoria", "Mande uma chave nova a cada pedido, e a mesma ao repeti-lo.")
+        try:
+            (only,) = said
+            return str(IdempotenciaKey(only))
+        except (ValueError, IdempotenciaKeyInvalida):
+            raise ProblemError("chave_invalida", "São 1 a 255 caracteres ASCII visíveis, uma vez só.") from None
+
+    async def body(self) -> Any:
+        """Return the JSON value of the body; fractions are ``Decimal``. Raises ``ProblemError``."""
+        if self.request.content_type != _JSON:
+            raise ProblemError("tipo_de_corpo", f"Mande Content-Type: {_JSON}. Nada foi guardado.")
+        try:
+            return read_json(await read_body(self.request, self.deps.bodies, SMALL), exact=True)
+        except web.HTTPException as error:
+            raise _unread(error) from None
+        except ValueError:
+            raise ProblemError("json_invalido", "Nada foi guardado. Confira aspas, vírgulas e números.") from None
+
+
+async def caller(request: web.Request, deps: ApiDeps) -> Holder:
+    """Return who sends this. Raises ``ProblemError`` 401."""
+    said = request.headers.getall(hdrs.AUTHORIZATION, [])
+    scheme, _, token = said[0].partition(" ") if len(said) == 1 else ("", "", "")
+    found = await holder(deps.database, token.strip()) if scheme.lower() == "bearer" else None
+    if found is None:
+        raise ProblemError(
+            "nao_autenticado",
+            "Mande Authorization: Bearer e uma chave que valha.",
+            headers={hdrs.WWW_AUTHENTICATE: "Bearer"},
+        )
+    return found
+
+
+def company(request: web.Request, who: Holder) -> int:
+    """Return the company that the request is about. Raises ``ProblemError``."""
+    said = request.headers.getall(COMPANY, [])
+    if not said:
+        if len(who.empresas) == 1:
+            return next(iter(who.empresas.values()))
+        raise ProblemError("empresa_obrigatoria", f"Esta chave age por mais de uma: mande o CNPJ em {COMPANY}.")
+    try:
+        (only,) = said
+        numero = CNPJ(only).numero
+    except (ValueError, DocumentoInvalido):
+        raise ProblemError("empresa_invalida", "São 14 caracteres com dígitos que batem, uma vez só.") from None
+    if numero not in who.empresas:
+        raise ProblemError("nao_encontrado", "Esta chave não age por essa empresa.")
+    return who.empresas[numero]
+
+
+def _unread(error: web.HTTPException) -> ProblemError:
+    """Return why a body was not read."""
+    match error:
+        case web.HTTPRequestEntityTooLarge():
+            return ProblemError("corpo_grande", f"O limite é de {SMALL} bytes. Nada foi guardado.")
+        case web.HTTPUnsupportedMediaType():
+            return ProblemError("tipo_de_corpo", "Corpos comprimidos não são aceitos. Nada foi guardado.")
+        case web.HTTPRequestTimeout():
+            return ProblemError("corpo_incompleto", "Nada foi guardado. Repita com a mesma chave.")
+        case web.HTTPServiceUnavailable():
+            return ProblemError("indisponivel", "Nada foi guardado. Repita com a mesma chave.", headers=RETRY)
+        case _:
+            return ProblemError("pedido_invalido", "O corpo não pôde ser lido. Nada foi guardado.")

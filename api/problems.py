@@ -1,0 +1,113 @@
+"""What is refused, as problem documents (RFC 9457): a stable ``codigo``, and for each field what is wrong with it."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+from aiohttp import web
+
+from state_machine.values.errors import ProsaError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pydantic import ValidationError
+
+CONTENT_TYPE: Final = "application/problem+json"
+KIND: Final = "urn:prosa:problema:"  # what ``type`` begins with
+MOST: Final = 20  # fields that one answer tells of
+RETRY: Final = MappingProxyType({"Retry-After": "1"})
+
+# By ``codigo``: the status, and what happened. They stay: callers decide by them.
+PROBLEMAS: Final[Mapping[str, tuple[int, str]]] = {
+    "chave_obrigatoria": (400, "Falta o cabeçalho Idempotency-Key"),
+    "chave_invalida": (400, "O cabeçalho Idempotency-Key não serve"),
+    "json_invalido": (400, "O corpo não é JSON"),
+    "pedido_invalido": (400, "O pedido não faz sentido"),
+    "empresa_obrigatoria": (400, "Diga por qual empresa"),
+    "empresa_invalida": (400, "O cabeçalho Prosa-Empresa não é um CNPJ"),
+    "nao_autenticado": (401, "Falta uma chave da API que valha"),
+    "nao_encontrado": (404, "Não encontrado"),
+    "metodo_nao_permitido": (405, "Isso não se faz neste endereço"),
+    "corpo_incompleto": (408, "O corpo não chegou inteiro"),
+    "em_andamento": (409, "O mesmo pedido está em andamento"),
+    "email_em_uso": (409, "A empresa já tem um cliente com este e-mail"),
+    "corpo_grande": (413, "O corpo é grande demais"),
+    "tipo_de_corpo": (415, "O corpo tem que ser application/json"),
+    "corpo_invalido": (422, "Há campos que não servem"),
+    "chave_reutilizada": (422, "Esta chave já serviu para outro corpo"),
+    "erro_interno": (500, "Algo deu errado aqui"),
+    "indisponivel": (503, "Tente de novo em instantes"),
+}
+# By what pydantic calls it: what a caller reads of a field. What is not listed has its own words.
+_FIELDS: Final[Mapping[str, tuple[str, str]]] = {
+    "missing": ("obrigatorio", "é obrigatório"),
+    "extra_forbidden": ("desconhecido", "não existe"),
+    "string_type": ("tipo", "é um texto"),
+    "int_type": ("tipo", "é um número inteiro"),
+    "model_type": ("tipo", "é um objeto JSON"),
+    "string_too_short": ("curto", "é curto demais"),
+    "string_too_long": ("longo", "é longo demais"),
+    "greater_than_equal": ("limite", "é menor do que pode ser"),
+    "less_than_equal": ("limite", "é maior do que pode ser"),
+}
+_ANY: Final = ("invalido", "não serve")
+
+
+class ProblemError(ProsaError):
+    """A request was refused; nothing was done. ``codigo`` is one of ``PROBLEMAS``."""
+
+    code = "problem"
+
+    def __init__(
+        self,
+        codigo: str,
+        detalhe: str,
+        *,
+        erros: Sequence[Mapping[str, str]] = (),
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        super().__init__(codigo)
+        self.codigo = codigo
+        self.detalhe = detalhe
+        self.erros = erros
+        self.headers = headers
+
+
+def document(error: ProblemError, correlacao: str) -> web.Response:
+    """Return the problem document that the caller gets."""
+    status, title = PROBLEMAS[error.codigo]
+    said: dict[str, Any] = {
+        "type": f"{KIND}{error.codigo}",
+        "title": title,
+        "status": status,
+        "detail": error.detalhe,
+        "codigo": error.codigo,
+        "correlacao": correlacao,
+    }
+    if error.erros:
+        said["erros"] = list(error.erros)
+    return web.Response(body=orjson.dumps(said), status=status, content_type=CONTENT_TYPE, headers=error.headers)
+
+
+def invalid(error: ValidationError) -> ProblemError:
+    """Return the problem of a body whose fields are wrong: a JSON pointer and a reason for each."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    erros = [field(each["loc"], *_worded(each["type"], each["msg"])) for each in found[:MOST]]
+    return ProblemError("corpo_invalido", "Nada foi guardado. Corrija os campos de erros e repita.", erros=erros)
+
+
+def field(loc: Sequence[str | int], codigo: str, mensagem: str) -> dict[str, str]:
+    """Return what is wrong with one field."""
+    return {"ponteiro": pointer(loc), "codigo": codigo, "mensagem": mensagem}
+
+
+def pointer(loc: Sequence[str | int]) -> str:
+    """Return the JSON pointer (RFC 6901) of a place in the body; the whole body's is empty."""
+    return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in loc)
+
+
+def _worded(kind: str, message: str) -> tuple[str, str]:
+    return (kind, message) if kind.endswith(("_invalido", "_invalida")) else _FIELDS.get(kind, _ANY)

@@ -1,0 +1,86 @@
+"""Makes, lists and revokes the keys of the API, from what an operator typed; checks all of it first."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from operations.channel import company_of
+from operations.protocol import CommandRefusedError
+from persistence.api import keys
+from persistence.audit import records as audit
+from persistence.people import channels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from persistence.db.connection import Connection
+    from persistence.db.engine import Database
+    from state_machine.protocol.channel import Ambiente
+
+_SCOPE: Final = re.compile(r"[a-z]{1,30}:(?:[a-z]{1,30}|\*)")
+
+
+async def make_key(database: Database, cnpjs: Sequence[str], escopos: Sequence[str], own: Ambiente) -> list[str]:
+    """Make a key for these companies, audited, and return it alone. Raises ``CommandRefusedError``.
+
+    ``own``: the installation's environment, of a company that has chosen none.
+    """
+    for escopo in escopos:
+        if not _SCOPE.fullmatch(escopo):
+            raise CommandRefusedError(f"{escopo} não é um escopo, como propostas:escrever. Nenhuma chave foi criada.")
+    async with database.transaction() as connection:
+        found: dict[int, Ambiente] = {}
+        for cnpj in cnpjs:
+            company = await company_of(connection, cnpj)
+            found[company.id] = (await channels.chosen(connection, company.id)).ambiente or own
+        environments = set(found.values())
+        if len(environments) != 1:
+            raise CommandRefusedError(
+                "Uma chave é de um ambiente só, e estas empresas têm ambientes diferentes. Nenhuma chave foi criada."
+            )
+        chave, prefixo = await keys.make(connection, list(found), environments.pop(), sorted(set(escopos)))
+        for empresa_id in found:
+            await _audited(connection, empresa_id, "criou chave da API", prefixo)
+    return [chave]
+
+
+async def list_keys(database: Database, cnpj: str) -> list[str]:
+    """Say which keys act for a company, the newest first. Raises ``CommandRefusedError``."""
+    async with database.transaction() as connection:
+        company = await company_of(connection, cnpj)
+        rows = await keys.of_company(connection, company.id)
+    return [
+        f"{row.prefixo}…  criada {_day(row.criada_em)}, "
+        + (f"usada {_day(row.usada_em)}" if row.usada_em else "nunca usada")
+        + (f", revogada {_day(row.revogada_em)}" if row.revogada_em else "")
+        + (f"; escopos {', '.join(row.escopos)}" if row.escopos else "")
+        + (f"; {len(row.empresas)} empresas" if len(row.empresas) > 1 else "")
+        for row in rows
+    ] or [f"{company.razao_social} não tem chave da API."]
+
+
+async def revoke_key(database: Database, prefixo: str) -> list[str]:
+    """Have a key hold no longer, at once and audited. Raises ``CommandRefusedError``."""
+    named = prefixo.strip().rstrip("…")
+    async with database.transaction() as connection:
+        of_it = await keys.revoke(connection, named)
+        if not of_it:
+            raise CommandRefusedError(
+                f"Nenhuma chave que vale começa por {named[: len('prosa_live_') + keys.VISIBLE]}; nada mudou. "
+                "Veja o começo de cada uma com: prosa api chave listar"
+            )
+        for empresa_id in of_it:
+            await _audited(connection, empresa_id, "revogou chave da API", named)
+    return [f"{named}… não vale mais."]
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment:%d/%m/%Y %H:%M} UTC"
+
+
+async def _audited(connection: Connection, empresa_id: int, acao: str, prefixo: str) -> None:
+    await audit.write(
+        connection, staff_id=None, quem="linha de comando", acao=acao, alvo=prefixo, empresa_id=empresa_id
+    )

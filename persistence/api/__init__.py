@@ -1,0 +1,1 @@
+"""What other systems keep here through the API, each company's apart."""

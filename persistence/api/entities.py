@@ -1,0 +1,61 @@
+"""Keeps what other systems make: clients and proposals, each once under its caller's key, never another company's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import asyncpg
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from persistence.tables import clientes, propostas
+from state_machine.values.errors import ProsaError
+
+if TYPE_CHECKING:
+    from persistence.db.connection import Connection
+    from persistence.db.connection import Row as Found
+
+WAIT: Final = "2s"  # for another's transaction under the same key: each takes milliseconds, unless its database suffers
+LARGEST_ID: Final = 2**63 - 1
+# Statements are composed once: that costs more than running them.
+_BY_KEY = {
+    table: sa.select(table).where(
+        table.c.empresa_id == sa.bindparam("b_empresa"), table.c.idempotencia_key == sa.bindparam("b_key")
+    )
+    for table in (clientes, propostas)
+}
+_BY_ID = {
+    table: sa.select(table).where(table.c.empresa_id == sa.bindparam("b_empresa"), table.c.id == sa.bindparam("b_id"))
+    for table in (clientes, propostas)
+}
+_ADD = {table: insert(table).on_conflict_do_nothing().returning(table) for table in (clientes, propostas)}
+_PATIENCE = f"SET LOCAL lock_timeout = '{WAIT}'"
+
+
+class UnderWayError(ProsaError):
+    """Another transaction is about to store under the same key or e-mail; nobody knows yet whether it will."""
+
+    code = "under_way"
+
+
+async def by_key(connection: Connection, table: sa.Table, empresa_id: int, key: str) -> Found | None:
+    """Return what the company made under this key, as it is now."""
+    found = await connection.execute(_BY_KEY[table], {"b_empresa": empresa_id, "b_key": key})
+    return found.one_or_none()
+
+
+async def by_id(connection: Connection, table: sa.Table, empresa_id: int, id_: int) -> Found | None:
+    """Return one of the company's; ``None`` for what does not exist, and for what is another's."""
+    return (await connection.execute(_BY_ID[table], {"b_empresa": empresa_id, "b_id": id_})).one_or_none()
+
+
+async def add(connection: Connection, table: sa.Table, values: dict[str, Any]) -> Found | None:
+    """Store a row and return it; ``None`` when one with the same key, or e-mail, was stored before or meanwhile.
+
+    Who meets another's unfinished transaction waits for its end. Raises ``UnderWayError`` when that takes too long.
+    """
+    await connection.exec_driver_sql(_PATIENCE)
+    try:
+        return (await connection.execute(_ADD[table], values)).one_or_none()
+    except asyncpg.LockNotAvailableError as error:
+        raise UnderWayError from error

@@ -1,0 +1,1 @@
+"""What a proposal is that another system sends: its states."""
