@@ -6,14 +6,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from bot.budgets import Voice
 from persistence.conversations import conversations
+from persistence.queue import outbox
 from persistence.rows.inbox_rows import RowKind
+from state_machine.catalogue import acts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
     from datetime import timedelta
 
-    from bot.budgets import Budgets, Voice
+    from bot.budgets import Budgets
     from bot.conversation.customers import Customers
     from bot.conversation.effects import Hands
     from bot.conversation.inbound import Chegada
@@ -106,9 +109,21 @@ class Resources:
 
     @asynccontextmanager
     async def committing(self, turn: Turn) -> AsyncIterator[Connection]:
-        """Open the one transaction of a turn: the conversation is noted first, its rows are done last."""
+        """Open the one transaction of a turn: the conversation is noted first, its rows are done last.
+
+        Whom we answer is told first where a turn was too long to be read whole.
+        """
+        heard = turn.conversa.empresa is not None and not turn.conversa.atendida
+        tells = turn.chegada.longa and heard and await turn.voice() is not Voice.SILENT
         async with self.database.transaction() as connection:
             conversations.greet_later(connection, turn.chegada.contato, len(turn.chegada.rows))
+            if tells:
+                outbox.enqueue(
+                    connection,
+                    conversa=turn.lease.lane,
+                    mensagem=acts.longa(),
+                    correlacao=turn.chegada.correlacao,
+                )
             yield connection
             await self.lanes.done(connection, turn.lease, turn.chegada.ids)
 
