@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
@@ -12,6 +11,7 @@ from rapidfuzz import fuzz, process
 
 from extractor.text.folding import read
 from state_machine.invoice.known_clients import MOST
+from state_machine.values.plain_text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -205,10 +205,8 @@ def _little(word: str) -> str | None:
 
 @lru_cache(4096)  # the same names are compared again and again
 def _words(nome: str) -> tuple[str, ...]:
-    decomposed = unicodedata.normalize("NFKD", nome[:_NAME_CHARS].casefold())
-    plain = "".join(c for c in decomposed if not unicodedata.combining(c))
-    plain = re.sub(r"\bs\s*[/.]\s*a\b\.?", " ", plain)
-    words = (_spelled(word) for word in re.findall(r"[a-z0-9]+", plain) if not word.isdigit())
+    text = re.sub(r"\bs\s*[/.]\s*a\b\.?", " ", plain(nome, _NAME_CHARS))
+    words = (_spelled(word) for word in re.findall(r"[a-z0-9]+", text) if not word.isdigit())
     return tuple(word for word in words if word not in _DROPPED_SPELLED)
 
 
