@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
     from datetime import timedelta
 
-    from bot.budgets import Budgets
+    from bot.budgets import Budgets, Owed
     from bot.conversation.customers import Customers
     from bot.conversation.effects import Hands
     from bot.conversation.inbound import Chegada
@@ -37,18 +37,27 @@ if TYPE_CHECKING:
 Kind = TypeVar("Kind", bound=RowKind)
 
 
+class Speaking(Protocol):
+    """Asks the budget of one person."""
+
+    def __call__(self, *, owed: Owed | None = None) -> Awaitable[Voice]:
+        """Say how a turn may be answered."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One turn's worth of a person's messages, and what was known of the conversation when it began.
 
-    ``voice`` says how talk may be answered, and counts as an answer; what decides is always answered.
+    ``voice`` says how talk may be answered, and counts as an answer; what decides is always answered. Of each
+    kind that is ``owed`` one a minute is answered also where the budget is spent, and no further one.
     """
 
     lease: Lease
     chegada: Chegada
     conversa: Conversa
     clock: DatabaseClock
-    voice: Callable[[], Awaitable[Voice]]
+    voice: Speaking
 
 
 @dataclass(frozen=True, slots=True)
