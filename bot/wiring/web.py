@@ -12,6 +12,7 @@ from operations.certificate_link import CertificateLinks
 from public.app import create_public
 from public.app import mount as mount_public
 from webhooks.app import create_app, create_probe_app
+from webhooks.bodies import Bodies
 from webhooks.deps import WebhookDeps
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ def web_app(stores: Stores, *, https: bool) -> web.Application:
         preco=price,
         vivas=stores.live,
         proxies=settings.trusted_proxies,
-        bodies=deps.bodies,
     )
     mount(app, console)
     if settings.public_url:
@@ -61,5 +61,6 @@ def _deps(stores: Stores) -> WebhookDeps:
         gateway_headers=settings.gateway_headers,
         read_hints=hinted_keys,
         ping_redis=stores.redis.ping,
+        bodies=Bodies(trusted=settings.trusted_proxies),
         metrics_token=settings.metrics_token.get_secret_value().encode() or None,
     )
