@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 Budget = Literal["pessoa", "estranhos", "modelo_pessoa", "modelo"]
+Owed = Literal["arquivo", "rascunho", "botao", "vaga"]  # why silence would mislead
 DAY: Final = 86_400  # seconds
 HOUR: Final = 3_600
+MINUTE: Final = 60
 
 # A token bucket as the moment at which it will be full again (GCRA), by Redis' clock in ms. 1: a token was taken;
 # 2: the first refusal until the bucket could be full; 0: another one.
@@ -76,14 +78,16 @@ class Budgets:
         self._limits = limits
         self._refused = refused
 
-    async def person(self, conversa: str) -> Voice:
-        """Say how a turn of somebody whom we know may be answered."""
+    async def person(self, conversa: str, *, owed: Owed | None = None) -> Voice:
+        """Say how a turn of somebody whom we know may be answered; of each kind that is ``owed``, one a minute is."""
         limits = self._limits
         if not limits.burst or not limits.per_minute:
             return Voice.SPEAK
         key, every = f"prosa:orcamento:pessoa:{_nameless(conversa)}", round(60_000 / limits.per_minute)
         found = await self._ask(_BUCKET, (key, f"{key}:aviso"), every, limits.burst)
         if found in {1, None}:
+            return Voice.SPEAK
+        if owed and await self._ask(_COUNT, (f"prosa:orcamento:devida:{owed}:{_nameless(conversa)}",), 1, MINUTE):
             return Voice.SPEAK
         self._refused("pessoa")
         return Voice.NOTICE if found else Voice.SILENT

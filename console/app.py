@@ -72,12 +72,10 @@ def create_console(
     preco: Preco | None = None,
     vivas: LiveSessions | None = None,
     proxies: Sequence[Network] = (),
-    bodies: Bodies | None = None,
 ) -> web.Application:
     """Build the application; ``secure`` is false only where there is no https (the demo on 127.0.0.1).
 
     ``preco``: what the model costs, where the operator said it. ``proxies``: whose X-Forwarded-For is believed.
-    ``bodies``: the budget of the process that this console is a part of.
     """
     app = web.Application()  # no middleware: aiohttp would lead every webhook past it, at a tenth of its cost
     app[DEPS] = ConsoleDeps(
@@ -90,7 +88,7 @@ def create_console(
         preco=preco,
         vivas=vivas,
         proxies=proxies,
-        bodies=bodies or Bodies(),
+        bodies=Bodies(trusted=proxies),
     )
     for rota in ROTAS:
         app.router.add_route(rota.metodo, rota.caminho, _worded(forms_are_ours(guarded(rota))))

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 class ConsoleDeps:
     """``secure``: behind https, where cookies may be ``__Host-`` ones; only the demo on 127.0.0.1 goes without.
 
-    ``proxies``: whose word about the client's address is believed. ``bodies``: the process's budget for reading forms.
+    ``proxies``: whose word about the client's address is believed. ``bodies``: the budget for
+    reading forms, of the console alone: whoever fills those of webhooks keeps no staff out.
     """
 
     database: Database

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import TYPE_CHECKING
+
+from state_machine.values.plain_text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +24,5 @@ def says_duplicate(message: str, codes: Iterable[str] = ()) -> bool:
     """Tell whether a refusal says, by code or in any words, that there is a note already."""
     if not _CODES.isdisjoint(codes):
         return True
-    decomposed = unicodedata.normalize("NFKD", message[:_FROM_HERE].casefold())
-    plain = "".join(char for char in decomposed if not unicodedata.combining(char))
-    sentences = (" ".join(sentence.split()) for sentence in _SENTENCE.split(plain))
+    sentences = (" ".join(sentence.split()) for sentence in _SENTENCE.split(plain(message, _FROM_HERE)))
     return any(_SUBJECT.search(sentence) and _AGAIN.search(sentence) for sentence in sentences)

@@ -11,6 +11,8 @@ from state_machine.values.errors import ProsaError
 from webhooks.bodies import READ_SECONDS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from webhooks.bodies import Bodies
 
 LIMIT: Final = 72 * 1024  # bytes; the largest file, the longest password, and what a form puts around them
@@ -41,9 +43,9 @@ async def read_form(request: web.Request, bodies: Bodies) -> tuple[bytes, str]:
     if size > LIMIT:
         raise FormRefusedError.too_large()
     try:
-        with bodies.room(size):
+        with bodies.room(request, size) as take:
             async with asyncio.timeout(READ_SECONDS):
-                fields = await _fields(request)
+                fields = await _fields(request, take)
     except web.HTTPServiceUnavailable:
         raise FormRefusedError("Há muitos envios neste momento. Tente de novo em um minuto.", 503) from None
     except TimeoutError:
@@ -59,14 +61,18 @@ async def read_form(request: web.Request, bodies: Bodies) -> tuple[bytes, str]:
     return fields[FILE], _text(fields[PASSWORD])
 
 
-async def _fields(request: web.Request) -> dict[str, bytes]:
+async def _fields(request: web.Request, take: Callable[[int], None]) -> dict[str, bytes]:
     """Return each field once; raises ``ValueError`` where one comes twice or nests, and for anything malformed."""
     fields: dict[str, bytes] = {}
     reader = await request.multipart()
     while (part := await reader.next()) is not None:
         if not isinstance(part, BodyPartReader) or part.name is None or part.name in fields:
             raise ValueError("not a form of ours")
-        fields[part.name] = bytes(await part.read())
+        content = bytearray()
+        while chunk := await part.read_chunk():
+            take(len(chunk))
+            content += chunk
+        fields[part.name] = bytes(content)
     return fields
 
 

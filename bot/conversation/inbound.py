@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from extractor.text.folding import MAX_CHARS
 from persistence.conversations.conversations import Contato
 from persistence.rows.inbox_rows import MessageRow
 from state_machine.values.certificate import is_certificate_file
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from persistence.queue.lanes import InboxRow
 
+TURN_CHARS: Final = 4096  # of a turn's words; the longest message that WhatsApp carries: a turn costs no more than one
 LONGEST_REVISION = 9  # digits; ours stay far below, and Python refuses to read 5,000 of them
 SILENT = frozenset({"reaction", "system", "revoke", "sticker"})  # people expect no answer to these
 
@@ -27,13 +29,14 @@ class Palavras:
 
     ``escritas`` are the same messages apart, by the keys of their inbox rows and in the order of writing. ``proprias``
     are the words of those that may confirm or cancel, ``None`` when that is all of them; ``escrita_em`` is when the
-    last of these was written.
+    last of these was written. ``longa``: more was written than is read; such words confirm and cancel nothing.
     """
 
     texto: str
     escrita_em: datetime | None
     escritas: tuple[Escrita, ...] = ()
     proprias: str | None = None
+    longa: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,7 @@ class Edicao:
     original: str | None
     texto: str | None
     escrita_em: datetime | None
+    longa: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,11 @@ class Chegada:
     contato: Contato
     entrada: Entrada
     wamid: str
+
+    @property
+    def longa(self) -> bool:
+        """More was written than is read."""
+        return isinstance(self.entrada, Palavras | Edicao) and self.entrada.longa
 
     @property
     def ids(self) -> list[int]:
@@ -151,14 +160,28 @@ def _words(lane: str, rows: Sequence[_ParsedRow], changed: dict[str, list[_Parse
 
 
 def joined(escritas: Sequence[Escrita]) -> Palavras:
-    """Return these messages, of which there is at least one, as one turn's words."""
+    """Return these messages, of which there is at least one, as one turn's words: at most ``TURN_CHARS`` of them."""
+    longa = sum(len(escrita.texto) + 1 for escrita in escritas) - 1 > MAX_CHARS
+    if longa:
+        escritas = _cut(escritas)
     own = [escrita for escrita in escritas if not escrita.so_informa]
     return Palavras(
         "\n".join(escrita.texto for escrita in escritas),
         (own or escritas)[-1].em,
         tuple(escritas),
         None if len(own) == len(escritas) else "\n".join(escrita.texto for escrita in own),
+        longa,
     )
+
+
+def _cut(escritas: Sequence[Escrita]) -> list[Escrita]:
+    """Return the messages as far as a turn holds them; none decides, for what is not read may say the contrary."""
+    kept, left = [], TURN_CHARS
+    for escrita in escritas:
+        if left > 0:
+            kept.append(replace(escrita, texto=escrita.texto[:left], so_informa=True))
+        left -= len(escrita.texto) + 1
+    return kept
 
 
 def _written(row: _ParsedRow, notices: Iterable[_ParsedRow]) -> Escrita | None:
@@ -202,7 +225,9 @@ def _change(message: dict[str, Any]) -> Edicao | Apagada | None:
     """Return what a notice tells of another message; outside of coexistence an edit may come without its content."""
     match message:
         case {"type": "edit", "edit": {"original_message_id": str(original), "message": dict(new)}}:
-            return Edicao(original, _text(new), _time(message))
+            words = _text(new)
+            longa = words is not None and len(words) > MAX_CHARS
+            return Edicao(original, words and words[:TURN_CHARS], _time(message), longa)
         case {"type": "edit", "edit": {"original_message_id": str(original)}}:
             return Edicao(original, None, _time(message))
         case {"type": "edit"} | {"type": "unsupported", "unsupported": {"type": "edit"}}:

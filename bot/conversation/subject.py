@@ -6,14 +6,17 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from bot.budgets import Voice
 from persistence.conversations import conversations
+from persistence.queue import outbox
 from persistence.rows.inbox_rows import RowKind
+from state_machine.catalogue import acts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
     from datetime import timedelta
 
-    from bot.budgets import Budgets, Voice
+    from bot.budgets import Budgets, Owed
     from bot.conversation.customers import Customers
     from bot.conversation.effects import Hands
     from bot.conversation.inbound import Chegada
@@ -34,18 +37,27 @@ if TYPE_CHECKING:
 Kind = TypeVar("Kind", bound=RowKind)
 
 
+class Speaking(Protocol):
+    """Asks the budget of one person."""
+
+    def __call__(self, *, owed: Owed | None = None) -> Awaitable[Voice]:
+        """Say how a turn may be answered."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One turn's worth of a person's messages, and what was known of the conversation when it began.
 
-    ``voice`` says how talk may be answered, and counts as an answer; what decides is always answered.
+    ``voice`` says how talk may be answered, and counts as an answer; what decides is always answered. Of each
+    kind that is ``owed`` one a minute is answered also where the budget is spent, and no further one.
     """
 
     lease: Lease
     chegada: Chegada
     conversa: Conversa
     clock: DatabaseClock
-    voice: Callable[[], Awaitable[Voice]]
+    voice: Speaking
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +118,21 @@ class Resources:
 
     @asynccontextmanager
     async def committing(self, turn: Turn) -> AsyncIterator[Connection]:
-        """Open the one transaction of a turn: the conversation is noted first, its rows are done last."""
+        """Open the one transaction of a turn: the conversation is noted first, its rows are done last.
+
+        Whom we answer is told first where a turn was too long to be read whole.
+        """
+        heard = turn.conversa.empresa is not None and not turn.conversa.atendida
+        tells = turn.chegada.longa and heard and await turn.voice() is not Voice.SILENT
         async with self.database.transaction() as connection:
             conversations.greet_later(connection, turn.chegada.contato, len(turn.chegada.rows))
+            if tells:
+                outbox.enqueue(
+                    connection,
+                    conversa=turn.lease.lane,
+                    mensagem=acts.longa(),
+                    correlacao=turn.chegada.correlacao,
+                )
             yield connection
             await self.lanes.done(connection, turn.lease, turn.chegada.ids)
 

@@ -15,7 +15,7 @@ from persistence.db.clock import DatabaseClock
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from bot.budgets import Budgets
+    from bot.budgets import Budgets, Owed
     from bot.conversation.subject import Subject
     from bot.ports import Messenger
     from persistence.db.engine import Database
@@ -47,8 +47,8 @@ class Conversations:
                 return taken
         return ()  # nobody's turn: the worker counts it as a failure
 
-    async def _voice(self, conversa: str) -> Voice:
-        voz = await self._budgets.person(conversa)
+    async def _voice(self, conversa: str, *, owed: Owed | None = None) -> Voice:
+        voz = await self._budgets.person(conversa, owed=owed)
         self._read_receipts.note(conversa, answered=voz is Voice.SPEAK)
         return voz
 

@@ -58,9 +58,8 @@ class Certificate:
         arquivo = _is_file(turn)
         if not arquivo and not await self._is_wanted(turn):
             return None
-        # Beside a draft we always answer: else a yes that follows is one to the draft's summary.
-        always = arquivo or turn.conversa.ativa is not None
-        voz = Voice.SPEAK if always else await turn.voice()
+        # Beside a draft an answer is owed: else a yes that follows is one to the draft's summary.
+        voz = await turn.voice(owed="arquivo" if arquivo else "rascunho" if turn.conversa.ativa is not None else None)
         async with self._r.committing(turn) as connection:
             if voz is not Voice.SILENT:
                 answer = messages.devagar() if voz is Voice.NOTICE else await self._answer(connection, turn, arquivo)
@@ -97,7 +96,7 @@ class Certificate:
         )
         if made is None:
             return textos.sem_direito(arquivo=arquivo)
-        return EnviarLink(textos.link(empresa.razao_social, arquivo=arquivo), made.id, made.selado)
+        return EnviarLink(textos.link(empresa.razao_social, made.minutos, arquivo=arquivo), made.id, made.selado)
 
     async def _on_news(self, lease: Lease, row: InboxRow, news: CertificateRow) -> None:
         """Tell it; a warning that comes after the last day is not given any more."""

@@ -15,6 +15,7 @@ from operations.certificate_link import CertificateLinks
 from public.app import create_public
 from public.app import mount as mount_public
 from webhooks.app import create_app, create_probe_app
+from webhooks.bodies import Bodies
 from webhooks.deps import WebhookDeps
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ def web_app(stores: Stores, *, https: bool) -> web.Application:
         preco=price,
         vivas=stores.live,
         proxies=settings.trusted_proxies,
-        bodies=deps.bodies,
     )
     mount(app, console)
     _with_api(app, stores, deps)
@@ -78,5 +78,6 @@ def _deps(stores: Stores) -> WebhookDeps:
         gateway_headers=settings.gateway_headers,
         read_hints=hinted_keys,
         ping_redis=stores.redis.ping,
+        bodies=Bodies(trusted=settings.trusted_proxies),
         metrics_token=settings.metrics_token.get_secret_value().encode() or None,
     )

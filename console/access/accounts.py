@@ -44,6 +44,7 @@ log = structlog.get_logger(__name__)
 NO_ACCOUNT: Final = "nome sem conta"  # in the audit; no account can be called so
 _NAME: Final = re.compile(r"[a-z][a-z0-9._-]{1,39}")
 EXIBICAO_MAX: Final = 40  # characters; what a customer reads above each message
+_READ: Final = 400  # characters of a display name that are looked at
 _PUNCTUATION: Final = frozenset(" .'’-")  # WhatsApp reads * _ ~ as emphasis
 
 
@@ -116,7 +117,7 @@ async def enrol(
 
 def display_name(text: str) -> str:
     """Return a display name as it is stored; raises ``AccountError``."""
-    name = " ".join(unicodedata.normalize("NFC", text).split())
+    name = " ".join(unicodedata.normalize("NFC", text[:_READ]).split())
     plain = all(c.isalnum() or c in _PUNCTUATION for c in name)
     if not plain or not any(c.isalpha() for c in name) or not 2 <= len(name) <= EXIBICAO_MAX:  # noqa: PLR2004 - Jô
         raise AccountError(

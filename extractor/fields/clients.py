@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from rapidfuzz import fuzz
+from rapidfuzz import fuzz, process
 
 from extractor.text.folding import read
 from state_machine.invoice.known_clients import MOST
+from state_machine.values.plain_text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -72,6 +72,9 @@ _NOBODY: Final = re.compile(
     r"xml|pdf|danfs?e|arquivo|fim|final|inicio|comeco|periodo|trimestre|semestre|contador|contabilidade|imposto|prefeitura)\b"
 )
 _LONGEST: Final = 8  # words; a name is no longer
+NAMES: Final = 2000  # of all clients together that are compared; with more of them none is clear
+_NAME_CHARS: Final = 200  # of a name that are read; an invoice has room for 150 of them
+_NAME_WORDS: Final = 16  # of a client's name that are compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +99,18 @@ def find_client(nome: str, clientes: Collection[Cliente], *, fills: float = FILL
     said = _words(nome)
     if not said or len(said) > _LONGEST:
         return Clientes()
-    scored = sorted(((_score(said, cliente), cliente) for cliente in clientes), key=lambda pair: -pair[0])
-    near = [(score, cliente) for score, cliente in scored if score >= ASKS]
-    if not near:
+    known = _known(clientes)
+    near = _near(said, {word for _, names in known for name in names for word in name})
+    scored = sorted(((_score(said, near, *one), one[0]) for one in known), key=lambda pair: -pair[0])
+    alike = [(score, cliente) for score, cliente in scored if score >= ASKS]
+    if not alike:
         return Clientes()
-    best = near[0][0]
+    best = alike[0][0]
     if best < fills:
-        return Clientes(tuple(cliente for _, cliente in near))
-    fit = tuple(cliente for score, cliente in near if score > best - MARGIN)
-    return Clientes(fit, certo=len(fit) == 1 and len(clientes) <= MOST)
+        return Clientes(tuple(cliente for _, cliente in alike))
+    fit = tuple(cliente for score, cliente in alike if score > best - MARGIN)
+    whole = len(clientes) <= MOST and sum(len(cliente.nomes) for cliente in clientes) <= NAMES
+    return Clientes(fit, certo=len(fit) == 1 and whole)
 
 
 def recipients(texto: str) -> list[str]:
@@ -127,35 +133,64 @@ def until_number(nome: str) -> str:
     return re.split(r"\d|[,;\n]", nome, maxsplit=1)[0].strip()
 
 
-def _score(said: Sequence[str], cliente: Cliente) -> float:
+def _known(clientes: Collection[Cliente]) -> list[tuple[Cliente, list[tuple[str, ...]]]]:
+    """Return the clients with the words of their names, as far as names are compared."""
+    left = NAMES
+    known = []
+    for cliente in clientes:
+        names = cliente.nomes[:left]
+        left -= len(names)
+        known.append((cliente, [_words(name)[:_NAME_WORDS] for name in names]))
+    return known
+
+
+@dataclass(frozen=True, slots=True)
+class _Near:
+    """The words that are like one that was said, each with its score; a person's diminutives have scores apart."""
+
+    firm: dict[str, float]
+    person: dict[str, float]
+
+
+def _near(said: Sequence[str], known: Collection[str]) -> dict[str, _Near]:
+    """Compare each different word once, however many names it stands in."""
+    little = [(word, short) for word in known if (short := _little(word))]
+    return {word: _near_one(word, known, little) for word in set(said)}
+
+
+def _near_one(said: str, known: Collection[str], little: Sequence[tuple[str, str]]) -> _Near:
+    near: dict[str, float] = {}
+    if len(said) >= _SHORT:
+        found = process.extract(said, known, scorer=fuzz.ratio, processor=None, score_cutoff=WORD, limit=None)
+        near = {word: ratio * _MISTYPED for word, ratio, _ in found if len(word) >= _SHORT}
+    familiar = {_little(said), *(word for word, short in little if short == said)} - {None}
+    both = [
+        {**near, **dict.fromkeys((w for w in familiar if w), score), said: 100.0}
+        for score in (100.0 - _DIMINUTIVE, _FAMILIAR)
+    ]
+    return _Near(*both)
+
+
+def _score(said: Sequence[str], near: dict[str, _Near], cliente: Cliente, names: Sequence[Sequence[str]]) -> float:
     person = len(cliente.documento) == 11 or bool(_PERSONAL_NAME.search(cliente.nome or ""))  # noqa: PLR2004 - a CPF
-    return max((_alike(said, _words(nome), person=person) for nome in cliente.nomes), default=0.0)
+    scores = {word: one.person if person else one.firm for word, one in near.items()}
+    return max((_alike(said, name, scores, person=person) for name in names), default=0.0)
 
 
-def _alike(said: Sequence[str], name: Sequence[str], *, person: bool) -> float:
+def _alike(said: Sequence[str], name: Sequence[str], near: dict[str, dict[str, float]], *, person: bool) -> float:
     """Compare by words: each said one must be in the name, the least alike of them counts."""
     if not name or len(said) > len(name):
         return 0.0
     score = 100.0
     for word in said:
-        score = min(score, max(_word(word, known, person=person) for known in name))
+        alike = near[word]
+        score = min(score, max(alike.get(known, 0.0) for known in name))
         if score < ASKS:
             return 0.0
     if len(said) == len(name):
         return score
     alone = len(said) == 1 and (said[0] in _GENERIC or [w for w in name if w not in _TRADES] != [*said])
     return min(score - _PART, PART_OF_NAME) if person or alone else score - _PART
-
-
-def _word(said: str, known: str, *, person: bool) -> float:
-    if said == known:
-        return 100.0
-    if _little(said) == known or _little(known) == said:
-        return _FAMILIAR if person else 100.0 - _DIMINUTIVE
-    if min(len(said), len(known)) < _SHORT:
-        return 0.0
-    ratio = fuzz.ratio(said, known, score_cutoff=WORD)
-    return ratio * _MISTYPED
 
 
 @lru_cache(4096)  # the same few words stand in most names
@@ -170,9 +205,8 @@ def _little(word: str) -> str | None:
 
 @lru_cache(4096)  # the same names are compared again and again
 def _words(nome: str) -> tuple[str, ...]:
-    plain = "".join(c for c in unicodedata.normalize("NFKD", nome.casefold()) if not unicodedata.combining(c))
-    plain = re.sub(r"\bs\s*[/.]\s*a\b\.?", " ", plain)
-    words = (_spelled(word) for word in re.findall(r"[a-z0-9]+", plain) if not word.isdigit())
+    text = re.sub(r"\bs\s*[/.]\s*a\b\.?", " ", plain(nome, _NAME_CHARS))
+    words = (_spelled(word) for word in re.findall(r"[a-z0-9]+", text) if not word.isdigit())
     return tuple(word for word in words if word not in _DROPPED_SPELLED)
 
 

@@ -102,6 +102,9 @@ _KINDS: Final = (
 )
 
 
+_UNSERVED: Final = (*(pattern for _, pattern in _KINDS), ABUSE)
+
+
 def instruction(texto: str) -> Instrucao | None:
     """Return the first fiscal instruction that the words hold, ``None`` without any."""
     plain = _plain(texto)
@@ -111,11 +114,14 @@ def instruction(texto: str) -> Instrucao | None:
 def without(texto: str) -> str:
     """Return the words with instructions and abuse blanked out; every other character stays at its place."""
     plain = _plain(texto)
-    for pattern in (*(pattern for _, pattern in _KINDS), ABUSE):
-        for found in pattern.finditer(plain):
-            start, end = found.span()
-            texto = f"{texto[:start]}{' ' * (end - start)}{texto[end:]}"
-    return texto
+    left: list[str] = []
+    end = 0
+    for start, stop in sorted(found.span() for pattern in _UNSERVED for found in pattern.finditer(plain)):
+        if stop > end:
+            left += (texto[end:start], " " * (stop - max(start, end)))
+            end = stop
+    left.append(texto[end:])
+    return "".join(left)
 
 
 def _plain(texto: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
 import sys
 from contextlib import suppress
 from datetime import datetime
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 DEADLINE: Final = 30.0  # seconds; a reading takes half a second, most of it to start Python
 # The file says how many rounds its password's hash has, up to 2^31; a reading takes 40 million bytes.
-LIMITS: Final = process_apart.limits(cpu=10, memory=256 * 1024 * 1024)
+LIMITS: Final = process_apart.limits(cpu=2, memory=256 * 1024 * 1024)
+NICE: Final = 10  # what a stranger's file orders takes no processor from conversations
 WORDS: Final = process_apart.words("gateway.certificate.reading_process")
 _LONGEST_ANSWER: Final = 128 * 1024  # bytes; key and chain of the largest file fit
 
@@ -131,7 +133,8 @@ async def _talk(process: asyncio.subprocess.Process, asked: bytes) -> bytes:
 
 
 def restrict() -> None:
-    """Bind this process to ``LIMITS`` for the rest of its life."""
+    """Bind this process to ``LIMITS``, and let others go first, for the rest of its life."""
+    os.nice(NICE)
     process_apart.restrict(LIMITS)
 
 

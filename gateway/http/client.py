@@ -25,7 +25,8 @@ POOL_SECONDS = 5.0  # longer means that we are the bottleneck, and nothing was s
 MAX_CONNECTIONS = 40  # per destination and process: as many as ``gateway.lines`` lets be under way of one kind
 SERVER_ERROR = 500
 ADDRESSES = 64  # parsed ones kept: most calls go to the same few
-MAX_BODY = 8 * 1024 * 1024  # JSON answers and rendered notes are far smaller; a runaway body must not eat the memory
+MAX_BODY = 1024 * 1024  # of JSON, which is parsed on the event loop; a note has some kB
+MAX_FILE = 8 * 1024 * 1024  # of a rendered note, which is only kept; a runaway body must not eat the memory
 
 
 class ForbiddenDestinationError(ProsaError):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from state_machine.values.untrusted import read_json
+
+MOST: Final = 4000  # characters of one text; a city's explanation is shorter, and so is every id and name
 
 
 def parse_json(body: bytes) -> Any:
@@ -28,8 +30,11 @@ def as_dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def text(value: Any) -> str | None:
-    """Return a non-empty text, or ``None``; whole numbers count as text, since APIs differ about ids and numbers."""
+def text(value: Any, most: int = MOST) -> str | None:
+    """Return at most ``most`` characters of a non-empty text, or ``None``.
+
+    Whole numbers count as text, since APIs differ about ids and numbers.
+    """
     if isinstance(value, bool) or not isinstance(value, str | int):
         return None
-    return str(value).strip() or None
+    return str(value).strip()[:most] or None

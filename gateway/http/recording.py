@@ -120,8 +120,10 @@ def masked_body(body: bytes) -> str | None:
     if not body:
         return None
     try:
-        data = parse_json(body)
+        data = parse_json(body) if len(body) <= MAX_WHOLE else None
     except ValueError:
+        data = None
+    if data is None:
         return clean(mask(body[: MAX_PROSE * 4].decode("utf-8", "replace"))[:MAX_PROSE])
     return clean(json.dumps(_masked(data, "", 0), ensure_ascii=False, default=str)[:MAX_TEXT])
 

@@ -14,6 +14,7 @@ from gateway.http.retry_after import retry_after
 from gateway.http.wire import REFUSED_BY_TLS, Answer, NoAnswerError, NotSentError
 from gateway.nacional import note
 from gateway.nacional.errors import errors_of
+from gateway.nacional.layouts import MAX_BYTES
 from gateway.nacional.signature import unpack
 from state_machine.protocol.emission import (
     Absent,
@@ -193,7 +194,7 @@ def _issued(answer: Answer, id_dps: str) -> Issued | Unknown:
 
 
 def _note(answer: Answer) -> tuple[Nota, bytes] | None:
-    packed = text(json_object(answer.body).get("nfseXmlGZipB64"))
+    packed = text(json_object(answer.body).get("nfseXmlGZipB64"), 2 * MAX_BYTES)
     if packed is None:
         return None
     try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from urllib.parse import quote, urlencode
 
 from gateway.http import recording as tape
-from gateway.http.client import Destination
+from gateway.http.client import MAX_BODY, MAX_FILE, Destination
 from gateway.http.wire import NoAnswerError
 from gateway.lines import CallKind, Lines
 from gateway.nfse_xml import with_content
@@ -164,16 +164,19 @@ class PlugNotas:
     ) -> Download:
         if not _ID.fullmatch(id_externo):
             return NotReady("the note's id is not one of PlugNotas")
-        return download_of(await self._call(prestador, kind, f"/nfse/{formato}/{id_externo}"), formato)
+        path = f"/nfse/{formato}/{id_externo}"
+        return download_of(await self._call(prestador, kind, path, max_body=MAX_FILE), formato)
 
     async def _call(
-        self, prestador: str, kind: CallKind, path: str, content: bytes | None = None
+        self, prestador: str, kind: CallKind, path: str, content: bytes | None = None, *, max_body: int = MAX_BODY
     ) -> Answer | NoAnswerError:
         """Call on this company's line: POST where there is something to send, GET else."""
         method, headers = ("POST", _JSON) if content else ("GET", None)
         try:
             with self.lines.call(prestador, kind) as breaker:
-                return await self._ways[kind].request(method, path, content=content, headers=headers, breaker=breaker)
+                return await self._ways[kind].request(
+                    method, path, content=content, headers=headers, max_body=max_body, breaker=breaker
+                )
         except NoAnswerError as error:
             return error
 

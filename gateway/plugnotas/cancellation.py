@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from gateway.http.json_body import as_dict, json_object, text
@@ -33,6 +32,7 @@ from state_machine.protocol.emission import (
     Situacao,
     Unknown,
 )
+from state_machine.values.plain_text import plain
 
 if TYPE_CHECKING:
     from gateway.plugnotas.payload import IntegrationKey
@@ -43,6 +43,7 @@ _ALREADY = re.compile(r"\bja (?:esta|foi|se encontra|estava|encontra-se) cancela
 _UNDER_WAY = re.compile(r"em (?:processamento|andamento)|processando|ja (?:foi )?solicitad[ao]|aguard")
 _NO = re.compile(r"nao (?:autoriz|foi|permit|pode|e possivel)|rejeit|recus|neg(?:ad|ou)|indefer|expirad|prazo|fora do")
 _MAX_MENSAGEM = 500
+_READ = 4000  # characters; a city's explanation is shorter
 # Codes of the national event 101101 that people can do something about, in their words.
 _EXPLAINED = {
     "E0822": "o prazo que a cidade dá para cancelar já passou",
@@ -76,12 +77,12 @@ def cancel_outcome(result: Answer | NoAnswerError, id_externo: str) -> CancelOut
 
 
 def _refusal(message: str, current: dict[str, Any], says: str) -> CancelOutcome:
-    plain = _plain(message)
+    words = plain(message, _READ)
     nota = parse_nota(current)
-    if _ALREADY.search(plain) or (nota and nota.situacao is Situacao.CANCELADA):
+    if _ALREADY.search(words) or (nota and nota.situacao is Situacao.CANCELADA):
         return AlreadyCancelled()
     found = codes(message)
-    if _UNDER_WAY.search(plain) or {"E0840", "E0802"} & set(found):  # a cancel event exists: ask what became of it
+    if _UNDER_WAY.search(words) or {"E0840", "E0802"} & set(found):  # a cancel event exists: ask what became of it
         return Unknown(f"{says}: a cancellation is under way")
     return Rejected(explained(message), found)
 
@@ -123,11 +124,11 @@ def _of_request(result: Answer | NoAnswerError) -> CancelFinding:
         return CannotTell(f"HTTP {result.status}", retry_after(result.headers))
     data = as_dict(body.get("data"))
     said = text(data.get("response")) or text(data.get("mensagem")) or text(body.get("message")) or ""
-    word = _plain(text(data.get("situacao")) or text(data.get("status")) or "")
-    plain = _plain(said)
-    if _UNDER_WAY.search(word or plain):
+    word = plain(text(data.get("situacao")) or text(data.get("status")) or "", _READ)
+    words = plain(said, _READ)
+    if _UNDER_WAY.search(word or words):
         return InProcess()
-    if _NO.search(word) or (not word and _NO.search(plain)):
+    if _NO.search(word) or (not word and _NO.search(words)):
         return Refused(explained(said))
     return InProcess()  # said to be done while the note still stands, or a word that we don't know: never final
 
@@ -136,8 +137,3 @@ def explained(mensagem: str) -> str:
     """Return a refusal in plain words where its code is known, else as the city wrote it, without secrets."""
     known = [_EXPLAINED[code] for code in codes(mensagem) if code in _EXPLAINED]
     return known[0] if known else scrub(mensagem)[:_MAX_MENSAGEM]
-
-
-def _plain(words: str) -> str:
-    decomposed = unicodedata.normalize("NFD", words.casefold())
-    return "".join(char for char in decomposed if not unicodedata.combining(char))

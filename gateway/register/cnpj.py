@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _CNPJ = re.compile(r"[0-9A-Z]{12}[0-9]{2}")
 _PATH = "/api/cnpj/v1"
 _OK = 200
+_MAX_BODY = 64 * 1024  # bytes; an entry with many partners has a tenth of it
 _UNKNOWN = (400, 404)  # malformed, or not in the monthly copy of the register
 
 
@@ -84,7 +85,7 @@ class CNPJRegister:
         if not _CNPJ.fullmatch(cnpj):
             return NotFound()
         try:
-            answer = await self._register.request("GET", f"{self._path}/{cnpj}")
+            answer = await self._register.request("GET", f"{self._path}/{cnpj}", max_body=_MAX_BODY)
         except NoAnswerError as error:
             return Unavailable(error.reason)
         return _read(answer, cnpj)

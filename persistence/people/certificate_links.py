@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from persistence.audit import records as audit
 from persistence.crypto import Lugar
-from persistence.tables import certificado_link, empresa, usuario
+from persistence.tables import certificado_link, empresa, outbox, usuario
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 TABLE: Final = "certificado_link"
 PATH: Final = "/certificado"  # below the public address
 LASTS: Final = timedelta(minutes=15)
+ENOUGH: Final = timedelta(minutes=5)  # a link that lasts so long is sent again instead of a new one
 TRIES: Final = 5
 TOKEN_BYTES: Final = 32
 KEPT: Final = timedelta(days=1)  # after its end; nothing reads it then
@@ -45,10 +46,11 @@ _FIND = (
 
 @dataclass(frozen=True, slots=True)
 class SealedLink:
-    """A new link: its row and its token, sealed."""
+    """A link to be sent: its row, its token, sealed, and how many minutes it lasts."""
 
     id: str
     selado: str
+    minutos: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,10 @@ class Link:
 
 
 async def make(connection: Connection, cofre: Vault, *, telefone: str, conversa: str) -> SealedLink | None:
-    """Make a link for the company of who has this phone (E.164), audited; an earlier one of the company ends.
+    """Return a link for the company of who has this phone (E.164).
+
+    The one that they were sent in this conversation, while it lasts long enough; else a new one, audited, and an
+    earlier one of the company ends.
 
     ``None``: nobody has this phone. Raises ``NoMasterKeyError``.
     """
@@ -80,6 +85,8 @@ async def make(connection: Connection, cofre: Vault, *, telefone: str, conversa:
     if who is None:
         return None
     await lock(connection, who.empresa_id)
+    if open_ := await _sent(connection, who, conversa):
+        return open_
     earlier = certificado_link.update().where(
         _L.empresa_id == who.empresa_id, _L.usado_em.is_(None), _L.encerrado_em.is_(None)
     )
@@ -102,7 +109,22 @@ async def make(connection: Connection, cofre: Vault, *, telefone: str, conversa:
         alvo=f"usuario {who.id}",
         empresa_id=who.empresa_id,
     )
-    return SealedLink(str(id_), cofre.seal(token, place(str(id_))))
+    return SealedLink(str(id_), cofre.seal(token, place(str(id_))), int(LASTS.total_seconds() // 60))
+
+
+async def _sent(connection: Connection, who: Any, conversa: str) -> SealedLink | None:
+    """Return the person's open link as its message has it, sealed; ``None`` without one, or near its end."""
+    o = outbox.c
+    left = sa.func.floor(sa.func.extract("epoch", _L.expira_em - sa.func.now()) / 60)
+    sent = (
+        sa.select(_L.id, o.mensagem["selado"].astext.label("selado"), sa.cast(left, sa.Integer).label("minutos"))
+        .join_from(certificado_link, outbox, sa.and_(o.conversa == _L.conversa, o.criado_em >= _L.criado_em))
+        .where(o.mensagem["link"].astext == sa.cast(_L.id, sa.Text), _OPEN, _L.tentativas < TRIES)
+        .where(_L.usuario_id == who.id, _L.conversa == conversa, _L.expira_em > sa.func.now() + ENOUGH)
+        .limit(1)
+    )
+    row = (await connection.execute(sent)).one_or_none()
+    return SealedLink(str(row.id), row.selado, row.minutos) if row else None
 
 
 async def find(connection: Connection, token: str) -> Link | None:

@@ -157,3 +157,11 @@ def em_aberto(sessao: Sessao, mensagem: Mensagem) -> Mensagem:
         lista=() if mensagem.botoes else pergunta.lista,
         outras=tuple(f"{outra}\n\n{pergunta.texto}" for outra in mensagem.outras),
     )
+
+
+def longa() -> Mensagem:
+    """More was written at once than is read: it is said before the answer to what was read."""
+    return Mensagem(
+        "É muito texto para uma vez só: li o começo, e o resto não. "
+        "Se faltou alguma coisa, me manda em mensagens curtas."
+    )

@@ -17,11 +17,12 @@ _RECEBIDO = (
 )
 
 
-def link(empresa: str, *, arquivo: bool) -> str:
-    """Return what stands before the link; ``arquivo``: a certificate came as an attachment."""
+def link(empresa: str, minutos: int, *, arquivo: bool) -> str:
+    """Return what stands before the link, which lasts ``minutos``; ``arquivo``: a certificate came as an attachment."""
     return (
         f"{_RECEBIDO if arquivo else ''}Para enviar o certificado A1 de *{apara(empresa, _NOME_MAX)}*, abra o link "
-        "abaixo e escolha o arquivo .pfx ou .p12. Ele vale por 15 minutos e serve uma vez só. Não repasse a ninguém."
+        f"abaixo e escolha o arquivo .pfx ou .p12. Ele vale por {minutos} minutos e serve uma vez só. Não repasse a "
+        "ninguém."
     )
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass
 from datetime import datetime  # noqa: TC003 - sessions are validated from JSON at run time
+from typing import Final
+
+from state_machine.values.plain_text import plain
+
+_LIDO: Final = 4000  # characters of a service text; no layout takes more than 2,000
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,4 @@ def mesmo_texto(um: str, outro: str) -> bool:
 
 
 def _essencia(texto: str) -> str:
-    decomposto = unicodedata.normalize("NFKD", texto.casefold())
-    sem_acento = "".join(letra for letra in decomposto if not unicodedata.combining(letra))
-    return " ".join("".join(letra if letra.isalnum() else " " for letra in sem_acento).split())
+    return " ".join("".join(letra if letra.isalnum() else " " for letra in plain(texto, _LIDO)).split())

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from state_machine.services.codes import digits, table
 from state_machine.services.everyday import WORDS
+from state_machine.values.plain_text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -21,6 +21,7 @@ FURTHER: Final = 2.0
 OWN: Final = 3.0  # points of a word of a company's own description of a code
 RARE: Final = 1.5  # points of a word that only one text of the table has
 CLEAR: Final = 1.5  # times the second: less is no clear winner
+_KEPT: Final = 8192  # stems: of the official list, and of what was asked last
 _SHORTEST: Final = 3  # characters of a word that says something, beside those of ``_SHORT``
 _SHORT: Final = frozenset({"ti", "dj", "3d", "rh"})
 _WORD: Final = re.compile(r"[a-z0-9]+")
@@ -84,17 +85,16 @@ def among(busca: str, codigos: Mapping[str, str | None]) -> tuple[list[ServiceHi
 
 def stems(texto: str) -> dict[str, str]:
     """Return the stems of what a text says, each with the folded word that it comes from, in their order."""
-    words = (word for word in _WORD.findall(fold(texto[:LONGEST])) if word not in _SILENT)
+    words = (word for word in _WORD.findall(fold(texto)) if word not in _SILENT)
     return {stem(word): word for word in words if len(word) >= _SHORTEST or word in _SHORT}
 
 
 def fold(texto: str) -> str:
     """Return a text in lower case without accents."""
-    parts = unicodedata.normalize("NFKD", texto.casefold())
-    return "".join(char for char in parts if not unicodedata.combining(char))
+    return plain(texto, LONGEST)
 
 
-@cache
+@lru_cache(_KEPT)  # words of people: what they wrote must not stay for ever
 def stem(word: str) -> str:
     """Return what plural, gender and the ending of a folded word leave: "programação" and "programador" are one."""
     for plural, one in _PLURALS:
@@ -143,7 +143,7 @@ def _texts() -> dict[str, tuple[str, ...]]:
     return {codigo: tuple(stems(_EXCEPT.sub(" ", row.texto))) for codigo, row in table().codigos.items()}
 
 
-@cache
+@lru_cache(_KEPT)
 def _rarity(part: str) -> float:
     """Return 1 for a stem that one text has, less for each further one."""
     texts = _texts().values()

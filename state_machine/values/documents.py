@@ -20,6 +20,7 @@ CNPJ_SHAPE: Final = re.compile(r"[0-9A-Z]{12}[0-9]{2}")  # letters allowed since
 CPF_SHAPE: Final = re.compile(r"[0-9]{11}")
 INVISIBLE_CATEGORIES: Final = frozenset({"Cf", "Cc"})  # zero-width and bidi marks that travel with copied text
 PUNCTUATION_CATEGORIES: Final = frozenset({"Pd", "Po", "Zs", "Pc", "Sm"})  # dots, slashes, dashes of any kind, spaces
+_LIDO: Final = 4096  # characters of a text that may be one document, with whatever stands between its digits
 _KEPT: Final = 1024  # documents: a turn reads and shows the same one several times, a conversation again and again
 
 
@@ -84,6 +85,8 @@ def normaliza(texto: str) -> str:
     """Strip punctuation, spaces and invisible characters, fold width, raise case; letters and digits all survive."""
     if texto.isascii() and texto.isalnum():  # as it is once it was normalised
         return texto.upper()
+    if len(texto) > _LIDO:  # no document, and normalising takes the square of a run of combining marks
+        return texto
     folded = unicodedata.normalize("NFKC", texto)
     dropped = INVISIBLE_CATEGORIES | PUNCTUATION_CATEGORIES
     return "".join(c for c in folded if unicodedata.category(c) not in dropped).upper()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
-from extractor.fields.clients import find_client, mentioned, nickname, recipients, until_number
+import pytest
+from rapidfuzz import process
+
+from extractor.fields.clients import NAMES, find_client, mentioned, nickname, recipients, until_number
 from state_machine.invoice.known_clients import MOST, Cliente
 
 ZE = "PADARIA DO ZÉ LTDA"
@@ -145,3 +148,35 @@ def test_whom_an_order_is_for_is_read_as_it_was_written(words: str, named: list[
 def test_whose_earlier_invoice_is_meant(words: str, named: list[str]) -> None:
     """The first name after "da", "do" or "pra" is the client's."""
     assert list(mentioned(words)[:1]) == named
+
+
+WORDS = [letters * 2 for letters in ("abcde", "fghij", "klmno", "pqrst", "uvbcd", "mnpqr", "lmtuv", "bdfhj")]
+
+
+@pytest.mark.parametrize("others", [0, 5, 50])
+def test_however_many_names_the_work_is_bounded(others: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand clients whose many names nearly fit: each different word is compared once with each that was said."""
+    compared: list[int] = []
+    extract = process.extract
+
+    def counted(word: str, choices: Any, **options: Any) -> Any:
+        compared.append(len(choices))
+        return extract(word, choices, **options)
+
+    monkeypatch.setattr(process, "extract", counted)
+    known = [
+        Cliente(f"{n:014}", " ".join(WORDS), tuple(f"{' '.join(WORDS)} y{n}x{k}" for k in range(others)))
+        for n in range(MOST)
+    ]
+    found = find_client(" ".join(f"{word[:-1]}q" for word in WORDS), known)
+    assert found.possiveis
+    assert not found.certo
+    assert len(compared) == len(WORDS)
+    assert max(compared) <= len(WORDS) + NAMES
+
+
+def test_where_not_all_names_were_looked_at_none_is_clear() -> None:
+    """Another one may fit better: the name is asked about."""
+    many = Cliente("9" * 14, "OUTRO", tuple(f"nome {'x' * 5}{n}" for n in range(NAMES)))
+    assert find_client("acme", CLIENTES[:5]).certo
+    assert not find_client("acme", [*CLIENTES[:5], many]).certo

@@ -131,3 +131,17 @@ async def test_the_address_may_be_configured_with_its_path(server, free):
     async with CNPJRegister(f"{server.url}/api/cnpj/v1/", guard=free) as register:
         assert isinstance(await register.lookup(CNPJ), CompanyEntry)
     assert server.received[0].path == f"/api/cnpj/v1/{CNPJ}"
+
+
+async def test_a_long_entry_is_not_read(server, free):
+    """Nothing beyond 64 kB reaches the reader of JSON."""
+    server.says(200, {**FULL, "nome_fantasia": "\u0301" * 30_000})
+    assert isinstance(await lookup(server, free), Unavailable)
+
+
+async def test_a_text_of_an_entry_is_cut(server, free):
+    """No text from outside is longer than 4,000 characters."""
+    server.says(200, {**FULL, "razao_social": "x" * 20_000})
+    found = await lookup(server, free)
+    assert isinstance(found, CompanyEntry)
+    assert len(found.razao_social) == 4000

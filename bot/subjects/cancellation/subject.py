@@ -36,6 +36,7 @@ from state_machine.catalogue import messages
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from bot.budgets import Owed
     from bot.conversation.subject import Resources, RowHandler, Turn
     from extractor.requests.cancellation import Pedido
     from persistence.people.companies import Empresa
@@ -85,10 +86,13 @@ class Cancellation:
                     return None
             case _:
                 return None
-        # Beside a draft we always answer: else a yes that follows is one to the draft's summary.
-        drafting = turn.conversa.ativa is not None
-        always = drafting or isinstance(entrada, Toque) or too_vague(entrada.texto)
-        voz = Voice.SPEAK if always else await turn.voice()
+        # Beside a draft an answer is owed: else a yes that follows is one to the draft's summary.
+        owed: Owed | None = "rascunho" if turn.conversa.ativa is not None else None
+        if isinstance(entrada, Toque):
+            owed = "botao"
+        elif too_vague(entrada.texto):
+            owed = "vaga"
+        voz = await turn.voice(owed=owed)
         async with self._r.committing(turn) as connection:
             agora_emite = await conversations.issuer(connection, chegada.contato)
             talk = Talk(

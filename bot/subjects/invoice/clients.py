@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -68,8 +69,11 @@ class ClientFinder:
         """Return whom the names mean, and the first that means anybody; where they mean several, none is clear."""
         async with self._database.alone() as connection:
             known = await clients.of_company(connection, empresa_id)
-        found = [(trecho, find_client(trecho, known)) for trecho in dict.fromkeys(map(until_number, nomes[:NAMES]))]
-        found = [(trecho, clientes) for trecho, clientes in found if clientes.possiveis]
+        found = []
+        for trecho in dict.fromkeys(map(until_number, nomes[:NAMES])):
+            await asyncio.sleep(0)  # others have their turn between two names
+            if (clientes := find_client(trecho, known)).possiveis:
+                found.append((trecho, clientes))
         if not found:
             return None
         possiveis = tuple(dict.fromkeys(cliente for _, clientes in found for cliente in clientes.possiveis))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bot.conversation import inbound
-from bot.conversation.inbound import Apagada, Chegada, Edicao, Outro, Palavras, Toque
+from bot.conversation.inbound import TURN_CHARS, Apagada, Chegada, Edicao, Outro, Palavras, Toque
 from persistence.queue.lanes import InboxRow
 from state_machine.values.message_spans import Escrita
 
@@ -70,6 +70,30 @@ def test_words_are_read_in_the_order_of_writing() -> None:
     unsorted = next_arrival(LANE, [text(1, "a"), timeless, late]).entrada
     assert isinstance(unsorted, Palavras)
     assert unsorted.texto == "a\nx\nantes"
+
+
+def test_a_turn_holds_no_more_than_the_longest_message() -> None:
+    """Fifty of the longest are consumed and read as far as one goes; it is said so, and nothing of them decides."""
+    rows = [text(1, "sim"), *(text(number, "fdp;" * 1024) for number in range(2, 51))]
+    chegada = next_arrival(LANE, rows)
+    assert isinstance(chegada.entrada, Palavras)
+    assert len(chegada.rows) == 50
+    assert len(chegada.entrada.texto) == sum(len(e.texto) for e in chegada.entrada.escritas) + 1 == TURN_CHARS
+    assert (chegada.longa, chegada.entrada.proprias) == (True, "")
+    edited = next_arrival(LANE, [edit(2, 1, "x" * 9000)])
+    assert isinstance(edited.entrada, Edicao)
+    assert edited.entrada.texto == "x" * TURN_CHARS
+    assert edited.longa
+
+
+def test_what_is_read_whole_is_not_called_long() -> None:
+    """Up to what the readers take, a turn decides as ever."""
+    entrada = next_arrival(LANE, [text(1, "a" * 700), text(2, "b" * 799)]).entrada
+    assert isinstance(entrada, Palavras)
+    assert (len(entrada.texto), entrada.longa, entrada.proprias) == (1500, False, None)
+    longer = next_arrival(LANE, [text(1, "a" * 700), text(2, "b" * 800)]).entrada
+    assert isinstance(longer, Palavras)
+    assert longer.longa
 
 
 def edit(number: int, of: int, new: str | None) -> InboxRow:

@@ -118,3 +118,9 @@ async def test_no_secret_of_ours_is_in_its_environment(monkeypatch: pytest.Monke
     monkeypatch.setenv("PROSA_PFX_SENHA", SENHA)
     program = "assert not [name for name in os.environ if 'PROSA' in name]\nassert r.WORDS[0] == sys.executable"
     assert await _why(program + ANSWER) is Refusal.EXPIRED
+
+
+async def test_others_go_first() -> None:
+    """A file that costs all it may takes no processor from conversations, and two seconds at most."""
+    polite = "import os\nr.restrict()\nassert os.nice(0) >= r.NICE == 10\nassert r.process_apart.resource.getrlimit("
+    assert await _why(f"{polite}r.process_apart.resource.RLIMIT_CPU) == (2, 2)" + ANSWER) is Refusal.EXPIRED

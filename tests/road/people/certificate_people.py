@@ -24,7 +24,7 @@ async def ask(person: Person, words: str = "certificado") -> str:
     said = (await person.say(words)).text
     found = TOKEN.search(said)
     assert found is not None, said
-    assert "15 minutos" in said
+    assert re.search(r"vale por 1[45] minutos", said)
     assert "ANA DESIGN ME" in said
     return found[1]
 
