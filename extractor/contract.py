@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from state_machine.invoice.fields import Campo, Candidate, Doubt  # noqa: TC001 - a reading is rebuilt from JSON at run time
 
@@ -47,6 +47,22 @@ class Ato(StrEnum):
     SOCIAL = "social"  # greets, thanks, chats, swears
     PESSOA = "pessoa"  # wants a human
     FORA = "fora"  # nothing for Prosa
+
+
+# Acts in which an amount is only mentioned, unless it is very likely the invoice's.
+TALK: Final = frozenset(
+    {
+        Ato.PERGUNTA,
+        Ato.RECLAMA,
+        Ato.REGISTRO,
+        Ato.ESPERA,
+        Ato.RECUSA,
+        Ato.CANCELA_NOTA,
+        Ato.SOCIAL,
+        Ato.PESSOA,
+        Ato.FORA,
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,3 +19,4 @@ class Reading:
     clear: bool = False
     used: frozenset[Mark] = field(default_factory=frozenset)
     replaces: bool = False  # the words say that an earlier value is wrong
+    edits: bool = False  # the value is an earlier one with some of its words changed

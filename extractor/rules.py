@@ -15,6 +15,7 @@ from extractor.fields.description import labelled, read_answer, read_description
 from extractor.fields.documents import mark_documents
 from extractor.fields.party import read_document
 from extractor.fields.people import answered_name, read_email, read_name, recipient_span
+from extractor.fields.service_edits import service_edit
 from extractor.reading import Reading
 from extractor.requests import intents
 from extractor.requests.yes_no import is_yes
@@ -59,6 +60,7 @@ class RulesReading:
     unsure: bool  # no rule named the intent
     unread: bool  # words of substance went into no field
     undecided: Candidate | None = None  # an amount in doubt that a third reader's word makes certain
+    edited: bool = False  # the known service was corrected in words: added to, cut, or with a word for another
 
 
 def extract(texto: str, contexto: Context) -> Extraction:
@@ -71,6 +73,10 @@ def read_turn(texto: str, contexto: Context) -> RulesReading:
     text = read(texto)
     limit = hostile.begins(text)
     skeleton = recognise(text, contexto)
+    known = contexto.conhecidos.get(Campo.DESCRICAO)
+    edit = service_edit(text, known) if known is not None else None
+    if edit is not None:  # the numbers in its words are the text's
+        skeleton = Skeleton(text, [m for m in skeleton.marks if not edit.start <= m.start < edit.end])
     documento = read_document(skeleton, contexto, limit)
     valor = read_value(skeleton, contexto, limit)
     if intents.other_trade(text.plain, text.stems) and not documento.used:
@@ -82,6 +88,8 @@ def read_turn(texto: str, contexto: Context) -> RulesReading:
         return RulesReading(Extraction(act), skeleton, limit, unsure=False, unread=False)
     extras = [] if act in ACTS_WITHOUT_FIELDS or _asks(text, documento, valor) else _extras(skeleton, limit)
     prose = _prose(skeleton, contexto, (documento, valor), act=act, limit=limit, accompanied=bool(extras))
+    if edit is not None:
+        prose = _Prose(Reading(candidate=edit.candidate, replaces=True), None, [])
     if prose.answers and valor.doubt is not None and Campo.VALOR in contexto.conhecidos:
         valor = Reading()  # the numbers in an answer about the service belong to the service
     readings = _two_notes(skeleton, [documento, valor, prose.descricao], act)
@@ -96,7 +104,8 @@ def read_turn(texto: str, contexto: Context) -> RulesReading:
         clear = frozenset()
     unsure = not fields and not clear and act is None and bool(prose.pieces)
     unread = bool(prose.pieces) and Campo.DESCRICAO not in {c.campo for c in candidates}
-    return RulesReading(Extraction(intent, tuple(candidates), tuple(doubts), clear), skeleton, limit, unsure, unread)
+    extraction = Extraction(intent, tuple(candidates), tuple(doubts), clear)
+    return RulesReading(extraction, skeleton, limit, unsure, unread, edited=edit is not None or prose.descricao.edits)
 
 
 class RulesExtractor:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 BRL_BEFORE: Final = re.compile(r"(?:r ?\$|\brs|\bbrl|\breais)[\s.:]{0,9}(-?)\s{0,9}+$")
 BRL_AFTER: Final = re.compile(
-    r"\s{0,9}+(?:reais|conto|pila|mango|prata|pau|merreis|dinheiros|brl|r\$)(?![a-z])(?: reais)?"
+    r"\s{0,9}+(?:reais|conto|pila|mango|prata|pau|merreis|dinheiros|brl|r\$(?! ?\d))(?![a-z])(?: reais)?"
 )
 FOREIGN_BEFORE: Final = re.compile(r"(?:\bus ?\$?|\bu\$|\busd|\beur|€|£|\bgbp|(?<![a-z])\$)\s{0,9}+$")
 FOREIGN_AFTER: Final = re.compile(
@@ -61,6 +61,8 @@ def _mark(plain: str, numbers: list[Number], i: int) -> tuple[Mark | None, int]:
     money = bool(
         brl_before or after or number.slang or (number.scaled and not number.words and plain[number.end - 1] == "k")
     )
+    if number.scaled and plain[end : end + 1].isdigit():
+        amount = None  # "1k7": 1,700, or a slip
     cents_word = CENTS_WORD.match(plain, end)
     if cents_word and amount is not None:
         return _only_cents(numbers, i, start, cents_word.end(), amount)

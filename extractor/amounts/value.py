@@ -7,6 +7,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+from extractor.amounts.asides import withheld
 from extractor.amounts.role import Role
 from extractor.amounts.roles import roles_of
 from extractor.reading import Reading
@@ -51,6 +52,8 @@ SINGLE_DIGIT: Final = Decimal(10)  # "2" or "dois" for a service is short for tw
 def read_value(skeleton: Skeleton, contexto: Context, hostile_from: int) -> Reading:
     """Read the amount of one turn; amounts at or after ``hostile_from`` (plain index) are never taken."""
     roles = roles_of(skeleton)
+    left = withheld(skeleton, roles, contexto)
+    roles = {m: r for m, r in roles.items() if m not in left}
     hostile = [m for m in roles if m.start >= hostile_from and Role.QUANTITY not in roles[m]]
     roles = {m: r for m, r in roles.items() if m.start < hostile_from}
     rebate = REBATE.search(skeleton.line, skeleton.stems)

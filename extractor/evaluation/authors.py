@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.table import Table
 
-from extractor.evaluation.scoring import token_f1
+from extractor.evaluation.scoring import is_whole
 from extractor.learned.corpus import messages
 from extractor.learned.labels import MONEY, Rotulo
 from state_machine.invoice.fields import Campo, Confianca
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from extractor.learned.corpus import Labelled
 
 ASKED: Final = "?"
-SAME_SERVICE: Final = 0.6  # F1 of the words: an author labels the shortest service that would stand
+# What is no part of a service: the customer's name and document, and the invoice's amount.
+OTHER_FIELDS: Final = (Rotulo.NOME, Rotulo.DOC_CLIENTE, Rotulo.TOTAL)
 Z95: Final = 1.96
 
 
@@ -119,7 +120,8 @@ def _judge(score: Score, message: Labelled, extraction: Extraction, read: str | 
     service = next((c.valor for c in extraction.candidates if c.campo is Campo.DESCRICAO), None)
     if said or service:
         score.services += 1
-        score.descricao += service is None or any(token_f1(each, service) >= SAME_SERVICE for each in said)
+        others = message.snippets(*OTHER_FIELDS)
+        score.descricao += service is not None and any(is_whole(each, service, others) for each in said)
     if extraction.ato is not None:
         score.acts += 1
         score.ato += extraction.ato in message.atos

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from state_machine.invoice.field_table import FIELDS
 from state_machine.values.documents import DocumentoInvalido, parse_documento
 
-TOKEN_F1: Final = 0.8  # the corpus format's threshold for "the same description"
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# Words that say nothing of what was done: a service may have them or not.
+JOINTS: Final = re.compile(r"[aoe]|as|os|de|d[ao]s?|em|n[ao]s?|para|pra|pro|p|com|c|por|pel[ao]|aos?|uma?|que")
 
 
 def is_critical(expect: dict[str, Any], standing: dict[str, str | None]) -> bool:
@@ -39,15 +42,22 @@ def matches(campo: str, expected: object, got: str | None) -> bool:
     return str(expected) == got
 
 
-def token_f1(expected: str, got: str) -> float:
-    """Return the F1 of the two texts' words, ignoring case and accents."""
-    a, b = Counter(_fold(expected).split()), Counter(_fold(got).split())
-    common = sum((a & b).values())
-    return 2 * common / (sum(a.values()) + sum(b.values())) if common else 0.0
+def is_whole(said: str, got: str, others: Iterable[str] = ()) -> bool:
+    """Say whether ``got`` has every content word of the service ``said``, and no word of ``others``, the other fields.
+
+    A word that ``said`` has too belongs to the service, whatever else it names. Case and accents do not count.
+    """
+    mine, read = set(words(said)), set(words(got))
+    return bool(mine) and mine <= read and not (read & {word for each in others for word in words(each)} - mine)
+
+
+def words(text: str) -> list[str]:
+    """Return the content words of a text, folded: numbers are whole, so that "14.133" is one word."""
+    return [word for word in re.findall(r"\w+(?:[.,/-]\w+)*", _fold(text)) if JOINTS.fullmatch(word) is None]
 
 
 def _describes(expected: dict[str, Any], got: str) -> bool:
-    if "is" in expected and not any(token_f1(text, got) >= TOKEN_F1 for text in expected["is"]):
+    if "is" in expected and not any(is_whole(text, got) for text in expected["is"]):
         return False
     folded = _fold(got)
     return all(_fold(t) in folded for t in expected.get("has") or ()) and not any(

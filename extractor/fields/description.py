@@ -64,14 +64,6 @@ ABOUT: Final = Cued(
     r"\b(?:referente|refere-se|a titulo de|relativ[oa]s?|por concepto de|trata-se de|correspondente|"
     r"concerning|regarding)(?: (?:ao?s?|as|a|de|do|da|uma?|os?|esta|nota))*[ :]+(?:M *, *)?(?P<d>[^\s:DBE])",
 )
-ADD: Final = re.compile(
-    r"\b(?:acrescent\w+|adicion\w+|inclu\w+|complement\w+|coloc\w+|poe|bot\w+)(?: (?:ai|tambem|"
-    r"mais|ainda|la))*(?: (?:na|a) (?:descricao|discriminacao|nota))?(?: (?:tambem|que foi|"
-    r"que eh|o texto))*[: ]+[\"']?(?P<d>[^\s\"'].{0,300}?)(?: (?:na|no fim da|ao final da) (?:descricao|"
-    r"discriminacao))?[\"']?$"
-)
-ADD_CUE: Final = Cued("des dis", r"\b(?:na|a|da) (?:descricao|discriminacao)\b")
-ADDS: Final = Cued("acr adi com inc tam", r"\b(?:acrescent|adicion|inclu|complement|tambem)\w*")
 OF_PRICE: Final = re.compile(
     r"\s{0,9}+(?:d[aeo]s?|pel[ao]s?)\s{0,9}+"
 )  # "380 da pintura": price and service come as one
@@ -114,7 +106,7 @@ def labelled(skeleton: Skeleton, end: int) -> tuple[int, int] | None:
     for pattern in (CHANGED, COLON, BE, OTHER, NAMED, ABOUT):
         for match in pattern.finditer(line, words):
             start = match.start("d")
-            span = _trim(line, start, _stop(line, start))
+            span = _trim(line, start, _stop(line, start), lead=pattern is not COLON)
             if span is not None and _has_content(line, span):
                 return span
     return None
@@ -126,9 +118,6 @@ def read_description(
     """Read the description of one turn from its label, or from the cleaned ``pieces`` that are no recipient."""
     known = contexto.conhecidos.get(Campo.DESCRICAO)
     line, words = skeleton.before(end)
-    added = _addition(skeleton, (line, words), known)
-    if added is not None:
-        return added
     swapped = _swap(skeleton, (line, words), known)
     if swapped is not None:
         return swapped
@@ -168,18 +157,6 @@ def read_answer(skeleton: Skeleton, end: int) -> Reading:
     return Reading(candidate=_candidate(skeleton, span, Confianca.CERTA)) if span else Reading()
 
 
-def _addition(skeleton: Skeleton, said: tuple[str, frozenset[str]], known: str | None) -> Reading | None:
-    line, _ = said
-    if known is None or not ADDS.search(*said) or not ADD_CUE.search(*said):
-        return None
-    match = ADD.search(line)
-    span = _trim(line, match.start("d"), min(match.end("d"), _stop(line, match.start("d")))) if match else None
-    if span is None or not (_has_content(line, span) or "M" in line[slice(*span)]):  # "ref. novembro" says something
-        return None
-    typed = skeleton.verbatim(*span)
-    return Reading(candidate=Candidate(Campo.DESCRICAO, f"{known}, {typed}", typed), replaces=True)
-
-
 def _swap(skeleton: Skeleton, said: tuple[str, frozenset[str]], known: str | None) -> Reading | None:
     """Put a new word for one that stands in the known text, when it stands there exactly once."""
     match = SWAP.search(*said)
@@ -193,7 +170,7 @@ def _swap(skeleton: Skeleton, said: tuple[str, frozenset[str]], known: str | Non
         return None
     typed = skeleton.verbatim(*match.span("new"))
     text = known[: places[0].start()] + typed + known[places[0].end() :]
-    return Reading(candidate=Candidate(Campo.DESCRICAO, text, typed), replaces=True)
+    return Reading(candidate=Candidate(Campo.DESCRICAO, text, typed), replaces=True, edits=True)
 
 
 def _choose(line: str, pieces: list[Fragment], *, accompanied: bool) -> tuple[tuple[int, int], bool] | None:

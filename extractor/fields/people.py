@@ -53,6 +53,7 @@ RECIPIENT_NOUN: Final = re.compile(
     r"colegio|supermercado|acougue|papelaria)\b"
 )
 TAIL_RECIPIENT: Final = re.compile(r"\s(?:pra|pro|para [oa])\s+(?=(?P<w>\S+))")
+OF_WORK: Final = re.compile(r"\s(?:d[aeo]s?|pel[ao]s?|referente|com)\s(?:(?:uma?|ao?|servicos? de)\s)?(?P<w>[a-z]+)")
 MIN_PARTS: Final = 2
 
 
@@ -68,7 +69,7 @@ def read_name(skeleton: Skeleton, recipients: list[tuple[int, int]]) -> Candidat
     """Read a name that was labelled, or the recipient that the order opened with."""
     for pattern in (LABEL, SPOKEN):
         for match in pattern.finditer(skeleton.line, skeleton.stems):
-            span = _tidy(skeleton.line, *match.span("n"))
+            span = _tidy(skeleton, *match.span("n"))
             if span and not all(w in NOISE or is_work(w) for w in _words(skeleton.line, span)):
                 return _candidate(skeleton, span, Confianca.CERTA)
     for match in NAMED.finditer(skeleton.line, skeleton.stems):
@@ -76,7 +77,7 @@ def read_name(skeleton: Skeleton, recipients: list[tuple[int, int]]) -> Candidat
         if len(words) >= MIN_PARTS and not any(w in TALK or is_work(w) for w in words):
             return _candidate(skeleton, match.span("n"), Confianca.CERTA)
     for span in recipients:
-        tidy = _tidy(skeleton.line, *span)
+        tidy = _tidy(skeleton, *span)
         if tidy and _may_be_name(skeleton.line, tidy):
             return _candidate(skeleton, tidy, Confianca.PROVAVEL)
     return None
@@ -129,7 +130,8 @@ def recipient_span(skeleton: Skeleton, piece: Fragment) -> tuple[int, int] | Non
         or (piece.before_document and _capitalised(skeleton, piece.start, piece.end))
     ):
         return piece.start, piece.end
-    if len(words) >= MIN_PARTS and not piece.works and _capitalised(skeleton, piece.start, piece.end):
+    shouted = skeleton.verbatim(piece.start, piece.end).isupper()  # in a text of capitals they name nobody
+    if len(words) >= MIN_PARTS and not piece.works and not shouted and _capitalised(skeleton, piece.start, piece.end):
         return piece.start, piece.end
     return None
 
@@ -166,9 +168,11 @@ def _may_be_name(line: str, span: tuple[int, int]) -> bool:
     )
 
 
-def _tidy(line: str, start: int, end: int) -> tuple[int, int] | None:
+def _tidy(skeleton: Skeleton, start: int, end: int) -> tuple[int, int] | None:
+    line = skeleton.line
     match = STOP_NAME.search(line, start, end)
     end = match.start() if match else end
+    end = _before_work(skeleton, start, end)
     while start < end and not line[start].isalnum():
         start += 1
     if line.endswith("s.a", start, end) and line.startswith(".", end):
@@ -177,6 +181,16 @@ def _tidy(line: str, start: int, end: int) -> tuple[int, int] | None:
     while start < end and not line[end - 1].isalnum() and not keeps_dot:
         end -= 1
     return (start, end) if start < end else None
+
+
+def _before_work(skeleton: Skeleton, start: int, end: int) -> int:
+    """Return where a name ends that the service follows: "Construtora Horizonte Ltda | de corte de grama"."""
+    for match in OF_WORK.finditer(skeleton.line, start, end):
+        before = [w for w in skeleton.verbatim(start, match.start()).split() if w[0].isalpha() and len(w) > 2]  # noqa: PLR2004 - "da"
+        named = len(before) >= MIN_PARTS and all(w[0].isupper() for w in before)
+        if named and is_work(match["w"]) and skeleton.verbatim(match.start("w"), match.start("w") + 1).islower():
+            return match.start()
+    return end
 
 
 def _words(line: str, span: tuple[int, int]) -> list[str]:

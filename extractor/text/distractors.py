@@ -82,7 +82,14 @@ NAMED: Final = re.compile(
     r"nota(?: fiscal)?|turma|grupo|"
     r"mesa|vaga|viagem|po|ie|im|fatura|boleto|recibo|cte|obra|evento|matricula|aluno|serie|etapa|modulo|aula)"
     r"\s{0,9}+(?:(?:n[º°.]|n(?=\s)|numero|num|nr)\.?\s{0,9}+[:.]?|#|(?<=os):)\s{0,9}+)"
-    r"[a-z]{0,3}-?\d[\d./-]{0,40}(?<![./-])(?:-?[a-z])?(?![\w$%])(?!\s{0,9}+(?:reais|conto|pila|mil\b|k\b))(?!,\d)"
+    r"[a-z]{0,3}-?(?P<n>\d[\d./-]{0,40}(?<![./-]))(?:-?[a-z])?(?![\w$%])(?!\s{0,9}+(?:reais|conto|pila)\b)(?!,\d)"
+)
+THOUSANDS: Final = re.compile(r"\s{0,9}+(?:mil|k)\b")  # "pedido 5 mil" names an amount, "lei 14.133 mil reais" a law
+WORK_ORDER: Final = re.compile(r"\b(?:os|po|op|of)\s{1,3}\d{3,12}(?![\w$%]|[.,]\d|\s{0,9}(?:reais|conto|pila|mil)\b)")
+# "NR35", "V10", "A4", "HP-1020": letters and digits as one word name a thing, unless the letters belong to a price
+LETTERED: Final = re.compile(
+    r"(?<![\w$.,/-])(?!(?:r|rs|brl|reais|de|do|da|por|p|valor|val|vlr|notas?|nf|total|pra|pro|para|n|no|na|deu|foi|uns|eh?|a|o|"
+    r"x|cnpj|cpf|ficou|fica|mais|com|em|so|os)-?\d)[a-z]{1,5}-?\d{1,6}[a-z]?(?![\w$%]|[.,]\d)"
 )
 ABOUT_A_NOTE: Final = Cued(
     "anu cad can con igu mes nov pdf ree rep sit sta sub via xml",
@@ -119,6 +126,8 @@ RESOLUTION: Final = Cued(
     r"prova|maratona|de)\s+(?:em\s+)?(?:4|8|5|10|21|42)k\b",
 )
 DIGITS: Final = re.compile(r"\d+")
+SHORT_COUNT: Final = 3  # digits of a count of thousands
+GROUPED: Final = 40  # digits of the codes that people write in groups: access keys have 44, boletos 47 or 48
 LONG_NUMBER: Final = 20  # digits of a lawsuit, and of the shortest long code
 
 
@@ -130,13 +139,14 @@ def mark_distractors(canvas: Canvas) -> None:
         canvas.add(Mark(Kind.EMAIL, *match.span(), value=canvas.text.verbatim(*match.span()).strip(".")))
     _identify(canvas, LINK, RANDOM_KEY)
     if sum(map(len, DIGITS.findall(canvas.masked))) >= LONG_NUMBER:
-        for pattern in (LAWSUIT, LONG_CODE):
-            for match in pattern.finditer(canvas.masked):
+        for match in LAWSUIT.finditer(canvas.masked):
+            canvas.add(Mark(Kind.IDENTIFIER, *match.span()))
+        for match in LONG_CODE.finditer(canvas.masked):
+            if " " not in match[0] or sum(map(str.isdigit, match[0])) >= GROUPED:  # else numbers beside each other
                 canvas.add(Mark(Kind.IDENTIFIER, *match.span()))
     _identify(canvas, NUMBERED_IN_YEAR, HIDDEN_CPF, ADDRESS, CEP)
     for match in PLATE.finditer(canvas.masked):
         canvas.add(Mark(Kind.IDENTIFIER, *match.span()))
-    _identify(canvas, STREET)
 
 
 def mark_named_numbers(canvas: Canvas) -> None:
@@ -151,15 +161,27 @@ def mark_named_numbers(canvas: Canvas) -> None:
     ):
         for match in canvas.unread(pattern):
             canvas.add(Mark(kind, *match.span()))
+    _identify(canvas, STREET)
     if ABOUT_A_NOTE.search(canvas.masked, canvas.text.stems):
         _identify(canvas, NOTE_NUMBER)
     _identify(canvas, SERVICE_CODE)
-    for match in NAMED.finditer(canvas.masked):
-        canvas.add(Mark(Kind.IDENTIFIER, *match.span()))
+    _mark_names(canvas)
     _identify(canvas, REGISTRATION, HASHED, RESOLUTION)
     for match in canvas.unread(YEAR):
         if not _is_price(canvas.masked, match):
             canvas.add(Mark(Kind.IDENTIFIER, *match.span()))
+
+
+def _mark_names(canvas: Canvas) -> None:
+    """Mark numbers that are a part of a name: "sala 12", "NR35", "OS 1234"."""
+    for match in NAMED.finditer(canvas.masked):
+        if len(match["n"]) > SHORT_COUNT or THOUSANDS.match(canvas.masked, match.end()) is None:
+            canvas.add(Mark(Kind.IDENTIFIER, *match.span()))
+    for match in WORK_ORDER.finditer(canvas.masked):
+        if canvas.text.verbatim(match.start(), match.start() + 2).isupper():  # "os" before a number may be an article
+            canvas.add(Mark(Kind.IDENTIFIER, *match.span()))
+    for match in LETTERED.finditer(canvas.masked):
+        canvas.add(Mark(Kind.IDENTIFIER, *match.span()))
 
 
 def _is_price(text: str, match: re.Match[str]) -> bool:

@@ -54,7 +54,11 @@ _FUNCTION: Final = """
     quais eu ele ela eles lhe seu sua teu the of an for at is was it and from in on per el la un una los las y
     con del al es fue
 """
-NOISE: Final = _words(f"{_GREETINGS} {_POLITE} {_COMMAND} {_HOUSE} {_FUNCTION}")
+GREETINGS: Final = _words(_GREETINGS)
+POLITE: Final = _words(_POLITE)
+COMMAND: Final = _words(_COMMAND)
+FUNCTION: Final = _words(_FUNCTION)
+NOISE: Final = GREETINGS | POLITE | COMMAND | FUNCTION | _words(_HOUSE)
 
 # Words of talk: a fragment with one of them and no word of work is not what stands on an invoice.
 TALK: Final = _words(
@@ -120,7 +124,8 @@ WORK_WORDS: Final = _words(
     corretagem intermediacao comissao representacao vistoria avaliacao inspecao certificado certificacao
     licenciamento plano pacote assinatura manutencao instalacao instalacoes configuracao formatacao backup
     servidor rede cabeamento cameras alarme cerca portao interfone automacao energia solar painel gerador ar
-    condicionado geladeira
+    condicionado geladeira copia copias recarga recargas xerox encadernacao crachas placas uniformes marmita
+    hidrojateamento jateamento sonorizacao iluminacao cenografia cerimonial recepcao limpezas colocacao
     """
 )
 GREETING_LINE: Final = re.compile(

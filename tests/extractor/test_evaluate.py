@@ -6,7 +6,7 @@ import pytest
 
 from extractor.contract import Extraction, Intent
 from extractor.evaluation.evaluate import evaluate, run
-from extractor.evaluation.scoring import matches, token_f1
+from extractor.evaluation.scoring import is_whole, matches
 from extractor.rules import RulesExtractor
 from state_machine.invoice.fields import Campo, Candidate
 
@@ -84,9 +84,23 @@ def test_labels_are_compared_as_the_format_says(campo, expected, got, same):
     assert matches(campo, expected, got) is same
 
 
-def test_token_f1_counts_words():
-    """Two of three words in common on either side is two thirds."""
-    assert token_f1("a b c", "a b d") == pytest.approx(2 / 3)
+@pytest.mark.parametrize(
+    ("said", "got", "others", "whole"),
+    [
+        ("manutenção de elevadores", "Manutenção dos elevadores", (), True),
+        ("manutenção de elevadores", "manutenção de elevadores do bloco B", (), True),
+        ("manutenção de elevadores", "manutenção", (), False),
+        ("consultoria Lei 14.133", "consultoria Lei", (), False),
+        ("consultoria Lei 14.133", "consultoria Lei 14", (), False),
+        ("consultoria", "consultoria para Ana Souza", ("Ana Souza",), False),
+        ("aula da Ana", "aula da Ana", ("Ana Souza",), True),
+        ("consultoria", "consultoria 1.500", ("1.500",), False),
+        ("de", "de", (), False),
+    ],
+)
+def test_a_service_is_right_when_it_is_whole(said, got, others, whole):
+    """Every content word of the label is in it, and none of another field that the label has not."""
+    assert is_whole(said, got, others) is whole
 
 
 def test_the_exit_code_tells_a_pipeline(corpus, tmp_path):

@@ -353,4 +353,4 @@ def test_a_month_may_be_added_to_the_description(summary):
     """What is said to be of the description goes there."""
     antes = summary.conhecidos[Campo.DESCRICAO]
     depois = values(extract("acrescenta na descrição: ref. novembro/2026", summary))[Campo.DESCRICAO]
-    assert depois == f"{antes}, novembro/2026"
+    assert depois == f"{antes}, ref. novembro/2026"

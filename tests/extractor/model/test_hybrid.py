@@ -35,7 +35,7 @@ async def hybrid(server):
 
 
 UNREAD = "500 reais, aquele lance maneiro lá que você me indicou"
-ORDER = "nota de R$ 1.500,00 pra 11.222.333/0001-81, consultoria"
+ORDER = "nota de R$ 1.500,00, consultoria"  # no customer: an order that names all is sure with less
 TWO = "valor 500, mês passado 300, consultoria pra 11.222.333/0001-81"
 TALK = "olha só que dia lindo pra caminhar no parque"
 

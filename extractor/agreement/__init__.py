@@ -1,0 +1,1 @@
+"""How two readings of one turn become one."""

@@ -1,0 +1,229 @@
+"""The amount of a turn: certain where both readers see it, else a question with what it may be."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from extractor.agreement.service import DOCUMENTS, is_order
+from extractor.amounts.asides import WITHHELD, unasked, withheld
+from extractor.amounts.roles import roles_of
+from extractor.contract import TALK, Ato
+from extractor.fields.places import begins
+from extractor.fields.service import Whole
+from extractor.learned.labels import MONEY, Rotulo
+from extractor.learned.proposal import proposal
+from extractor.text.folding import read as fold
+from extractor.text.marks import Kind
+from state_machine.invoice.fields import Campo, Candidate, Doubt, Motivo
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from extractor.contract import Context, Extraction
+    from extractor.learned.evidence import Evidence
+    from extractor.learned.reader import LearnedReading
+    from extractor.rules import RulesReading
+    from extractor.text.marks import Mark
+
+# Of how sure an amount is (0 to 1). Chosen on the part of the corpus that is for choosing: docs/extraction.md.
+BOTH: Final = 0.92  # the rules took it too
+CHOSEN: Final = 0.97  # the rules left it among others
+NAMED_NUMBER: Final = 0.3  # less sure than this, a number in the service is of it ("NR-12", "3 computadores")
+SURE_ORDER: Final = 0.9  # so sure that it is an order, that its only price needs less evidence:
+ALONE_PRICED: Final = 0.05  # where it has a currency and digits
+ALONE_BARE: Final = 0.85  # where it is bare or in words
+LEAST_PRICE: Final = 10  # reais: a smaller one is as often a slip
+WORTH_ASKING: Final = 0.15  # less sure than this, an amount that is only mentioned
+READINGS: Final = 3  # offered with a question
+OFFERED: Final = 0.02  # less sure than this, a reading is not offered
+ALONE: Final = 3  # words of a message that is an amount and nothing else
+SURE_OTHER: Final = 0.95  # so sure that another amount is the invoice's, and
+SURER_BY: Final = 0.1  # by so much surer than of the one that is taken, that it is asked
+# A model names the invoice's amount so many times as readily as another one that stands in the words: docs/adr/0039.
+THIRD: Final = 4
+DENIED_BY_NOBODY: Final = frozenset({Motivo.VARIOS, Motivo.DISCORDANCIA})  # any other doubt says why it is no amount
+WORD: Final = re.compile(r"[a-z]{4,}")
+# "a nota de agora é só a parte dela": which of two amounts is billed is said by words that neither reader is sure of.
+ONLY_PART: Final = re.compile(r"\bnota\b[^.\n]{0,40}\b(?:so|somente|apenas)\b")
+CURRENCY: Final = frozenset({"reais", "centavos", "conto", "pila", "mango", "prata", "limpo", "total", "valor"})
+
+
+def amount_of_both(
+    rules: RulesReading, learned: LearnedReading, weighed: Sequence[tuple[float, Evidence]], contexto: Context
+) -> tuple[Candidate | None, Doubt | None]:
+    """Return the amount if both readers see it, else a question with what it may be, else nothing."""
+    extraction, texto = rules.extraction, rules.skeleton.text.original
+    taken = next((c for c in extraction.candidates if c.campo is Campo.VALOR), None)
+    doubt = next((d for d in extraction.doubts if d.campo is Campo.VALOR), None)
+    if not weighed:
+        return None, doubt or (_asked(taken.trecho, (taken.valor,)) if taken else None)
+    sure, best = weighed[0]
+    trecho = texto[best.start : best.end]
+    other = taken is not None and taken.valor != best.valor
+    if taken is not None and taken.valor == contexto.conhecidos.get(Campo.VALOR) and len(texto.split()) <= ALONE:
+        return taken, None  # the same again, and nothing else
+    cut_short = _cut_short(best, learned, texto)
+    if cut_short:
+        return None, Doubt(Campo.VALOR, Motivo.AMBIGUO, cut_short)
+    if sure >= (BOTH if best.taken else CHOSEN) and not other and not _is_doubtful(best, weighed, learned, texto):
+        return taken if best.taken else Candidate(Campo.VALOR, best.valor, trecho), None
+    made = proposal(rules, learned) if learned.ato not in TALK else None
+    if made is not None:
+        return None, replace(doubt or _asked(trecho, ()), leituras=(made[0],), conta=made[1])
+    if sure < WORTH_ASKING and (taken is None or learned.ato in TALK):
+        return None, doubt if learned.ato not in TALK else None
+    readings = tuple(found.valor for weight, found in weighed[:READINGS] if weight >= OFFERED)
+    if doubt is not None:
+        return None, replace(doubt, leituras=readings)
+    return None, _asked(taken.trecho if taken else trecho, readings)
+
+
+def without_service(
+    rules: RulesReading, weighed: Sequence[tuple[float, Evidence]], service: Whole | Candidate | None
+) -> list[tuple[float, Evidence]]:
+    """Leave out the numbers of the service ("NR-12", "3 computadores") where another amount is said."""
+    others = [
+        (sure, found)
+        for sure, found in weighed
+        if sure >= NAMED_NUMBER or _is_money(rules, found) or not _in_service(rules, found, service)
+    ]
+    return others or list(weighed)
+
+
+def _is_money(rules: RulesReading, found: Evidence) -> bool:
+    """Say whether an amount was said with a currency or in words, as no number of a service is."""
+    mark = _mark(rules, found)
+    return mark.kind is Kind.MONEY or mark.words
+
+
+def _is_priced(rules: RulesReading, found: Evidence) -> bool:
+    """Say whether an amount was written in digits with its currency."""
+    mark = _mark(rules, found)
+    return mark.kind is Kind.MONEY and not mark.words and mark.amount is not None and mark.amount >= LEAST_PRICE
+
+
+def _mark(rules: RulesReading, found: Evidence) -> Mark:
+    return next(m for m in rules.skeleton.marks if begins(rules.skeleton, m) == found.start)
+
+
+def only_price(
+    rules: RulesReading,
+    learned: LearnedReading,
+    weighed: Sequence[tuple[float, Evidence]],
+    service: Whole | Candidate | None,
+) -> Candidate | None:
+    """Return the amount of an order that names one price, however many numbers its service has."""
+    doubt = next((d for d in rules.extraction.doubts if d.campo is Campo.VALOR), None)
+    if not isinstance(service, Whole) or (doubt is not None and not _of_service(doubt, service)):
+        return None
+    if learned.ato is not Ato.DADOS or learned.certeza < SURE_ORDER:
+        return None
+    if len(weighed) != 1 or not is_order(rules):
+        return None
+    sure, best = weighed[0]
+    texto = rules.skeleton.text.original
+    if sure < (ALONE_PRICED if _is_priced(rules, best) else ALONE_BARE) or _in_service(rules, best, service):
+        return None
+    if learned.of(*MONEY - {Rotulo.TOTAL}) or sum(mark.kind in DOCUMENTS for mark in rules.skeleton.marks) > 1:
+        return None
+    if _cut_short(best, learned, texto) or _is_doubtful(best, weighed, learned, texto):
+        return None
+    if any(mark.kind is Kind.PERCENT for mark in rules.skeleton.marks):
+        return None  # a share of something: what the invoice is worth may have to be reckoned
+    return Candidate(Campo.VALOR, best.valor, texto[best.start : best.end])
+
+
+def undecided(
+    rules: RulesReading, joined: Extraction, weighed: Sequence[tuple[float, Evidence]], contexto: Context
+) -> Candidate | None:
+    """Return the amount that is asked about, and would be as sure as any that both take if a third reader saw it too.
+
+    None where the rules took another one or say what it is instead, and none in the place of a validated one.
+    """
+    doubt = next((d for d in joined.doubts if d.campo is Campo.VALOR), None)
+    if doubt is None or doubt.conta or doubt.motivo not in DENIED_BY_NOBODY or Campo.VALOR in contexto.conhecidos:
+        return None
+    if not weighed:
+        return None
+    sure, best = weighed[0]
+    other = any(c.campo is Campo.VALOR and c.valor != best.valor for c in rules.extraction.candidates)
+    if other or sure < _with_third(BOTH if best.taken else CHOSEN):
+        return None
+    return Candidate(Campo.VALOR, best.valor, rules.skeleton.text.original[best.start : best.end])
+
+
+def _with_third(needed: float) -> float:
+    """Return how sure two readers must be of an amount (0 to 1) that a third one's word makes as sure as ``needed``."""
+    return needed / (needed + THIRD * (1 - needed))
+
+
+def _cut_short(best: Evidence, learned: LearnedReading, texto: str) -> str | None:
+    """Return an amount in words of which only a part was read ("mil e quinhento"), else ``None``."""
+    for mention in learned.of(Rotulo.TOTAL):
+        if mention.start < best.end and mention.end > best.start:
+            rest = f"{texto[mention.start : best.start]} {texto[best.end : mention.end]}"
+            if any(word not in CURRENCY for word in WORD.findall(fold(rest).plain)):
+                return texto[mention.start : mention.end]
+    return None
+
+
+def _is_doubtful(
+    best: Evidence, weighed: Sequence[tuple[float, Evidence]], learned: LearnedReading, texto: str
+) -> bool:
+    """Say whether an amount that is sure by its evidence is asked all the same, because of another one."""
+    part = len(weighed) > 1 and ONLY_PART.search(fold(texto).plain) is not None
+    return part or _prefers_another(best, weighed, learned)
+
+
+def _prefers_another(best: Evidence, weighed: Sequence[tuple[float, Evidence]], learned: LearnedReading) -> bool:
+    """Say whether the learned reader is surer that another amount of the message is the invoice's."""
+    sure = {
+        found.valor: max(
+            (m.certeza for m in learned.of(Rotulo.TOTAL) if m.start < found.end and m.end > found.start), default=0.0
+        )
+        for _, found in weighed
+    }
+    own = sure.pop(best.valor, 0.0)
+    return any(other >= SURE_OTHER and other - own >= SURER_BY for other in sure.values())
+
+
+def _in_service(rules: RulesReading, found: Evidence, service: Whole | Candidate | None) -> bool:
+    """Say whether an amount stands in the service."""
+    return isinstance(service, Whole) and service.holds(rules.skeleton.position(_mark(rules, found)))
+
+
+def without_asides(
+    rules: RulesReading, learned: LearnedReading, contexto: Context
+) -> tuple[RulesReading, frozenset[int]]:
+    """Take no number for the amount that answers another question or is withheld; return where these begin."""
+    skeleton = rules.skeleton
+    if Campo.VALOR not in contexto.conhecidos and WITHHELD.search(skeleton.line) is None:
+        return rules, frozenset()
+    roles = roles_of(skeleton)
+    left = withheld(skeleton, roles, contexto)
+    if learned.ato is not Ato.CORRIGE:
+        bare = unasked(roles, contexto)
+        if bare and bare | left == roles.keys():
+            rules = replace(rules, extraction=_without_amount(rules.extraction))
+            left |= bare
+    return rules, frozenset(begins(skeleton, mark) for mark in left)
+
+
+def _without_amount(extraction: Extraction) -> Extraction:
+    return replace(
+        extraction,
+        candidates=tuple(c for c in extraction.candidates if c.campo is not Campo.VALOR),
+        doubts=tuple(d for d in extraction.doubts if d.campo is not Campo.VALOR),
+    )
+
+
+def _asked(trecho: str, readings: tuple[str, ...]) -> Doubt:
+    motivo = Motivo.VARIOS if len(readings) > 1 else Motivo.DISCORDANCIA
+    return Doubt(Campo.VALOR, motivo, trecho, leituras=readings)
+
+
+def _of_service(doubt: Doubt, service: Whole) -> bool:
+    """Say whether a doubt is about numbers of the service ("6 x 2 m", "aulas 9 e 10"), or only about which amount."""
+    return doubt.motivo in DENIED_BY_NOBODY or " ".join(doubt.trecho.split()) in service.text

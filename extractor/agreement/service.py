@@ -1,0 +1,111 @@
+"""The service of a turn: what either reader takes for it, made whole."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from extractor.contract import TALK, Ato
+from extractor.fields.places import Places, begins
+from extractor.fields.service import Whole, whole_service
+from extractor.fields.service_names import customer_names
+from extractor.learned.labels import Rotulo
+from extractor.text.folding import MAX_CHARS
+from extractor.text.folding import read as fold
+from extractor.text.marks import Kind
+from extractor.text.vocabulary import is_work
+from state_machine.invoice.fields import Campo, Candidate, Confianca
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from extractor.contract import Context
+    from extractor.learned.evidence import Evidence
+    from extractor.learned.reader import LearnedReading
+    from extractor.rules import RulesReading
+    from extractor.text.marks import Mark
+
+TAIL: Final = 40  # characters before the end of what is read, in which a service that goes on ends
+FIRST_WORDS: Final = 3
+PRICE: Final = 0.5  # so sure that an amount is the invoice's, that it is no number in the service
+READ: Final = 0.5  # how sure the rules' words are of the service, beside a mention of the other reader
+SERVICE: Final = 0.2  # words less sure than this are no service
+ASIDE: Final = 0.6  # nor less sure than this, where something else was asked
+LABEL: Final = re.compile(r"\b(?:servi[cç]o|descri[cç][aã]o|referente)\b[^\n]{0,12}\Z", re.IGNORECASE)
+COLON: Final = re.compile(
+    r"(?:servi[cç]os?|descri[cç][aã]o|discrimina[cç][aã]o)\b[^\n]{0,20}[:=-]\s*\W?\Z", re.IGNORECASE
+)
+ALONE_AMOUNT: Final = re.compile(r"(?:^|[\n,;|DB]|\s-)\s{0,9}(?P<n>N)(?=\s{0,9}(?:$|[\n,;|DB]|-\s))")
+DOCUMENTS: Final = frozenset({Kind.DOCUMENT, Kind.BROKEN})
+AMOUNTS: Final = frozenset({Kind.MONEY, Kind.NUMBER})
+
+
+def service_of_both(
+    rules: RulesReading, learned: LearnedReading, amounts: Sequence[Mark], contexto: Context
+) -> Whole | Candidate | None:
+    """Return the service, whole: the longest clean stretch around what either reader takes for it.
+
+    Who answers another question, or has said the service already, names a new one only in words that are sure.
+    """
+    read = next((c for c in rules.extraction.candidates if c.campo is Campo.DESCRICAO), None)
+    texto = rules.skeleton.text.original
+    if rules.edited:
+        return read  # a correction of the text is obeyed as it was said
+    asked, known = contexto.pendente is Campo.DESCRICAO, Campo.DESCRICAO in contexto.conhecidos
+    aside = not asked and (known or contexto.pendente is not None)
+    seen = [m for m in learned.of(Rotulo.SERVICO) if m.certeza >= (ASIDE if aside else SERVICE)]
+    labelled = read is not None and _is_labelled(read, texto)
+    if not seen:
+        answers = asked and learned.ato not in TALK and len(texto) < MAX_CHARS
+        names = read is not None and _names_work(read.valor)
+        orders = learned.ato is Ato.DADOS and not known and (names or (not aside and is_order(rules)))
+        if not (answers or orders or labelled):
+            return None
+    places = Places(rules.skeleton)
+    anchors = [(*span, m.certeza) for m in seen if (span := places.line_span(m.start, m.end))]
+    label = None
+    if read is not None and (span := places.of(read.trecho)) is not None:
+        anchors.append((*span, READ))
+        label = span[0] if COLON.search(texto[: texto.find(read.trecho)]) else None
+    names_said = customer_names(rules, learned, places)
+    found = whole_service(rules.skeleton, anchors, amounts=amounts, names=names_said, label=label)
+    if found is None:
+        return None
+    unread = len(texto) >= MAX_CHARS and found.spans[-1][1] >= len(rules.skeleton.line) - TAIL
+    return None if unread else found  # what is not read to its end is no service
+
+
+def is_order(rules: RulesReading) -> bool:
+    """Say whether a message names a customer's document and an amount, so that what is left of it is the service."""
+    kinds = {mark.kind for mark in rules.skeleton.marks}
+    return bool(kinds & DOCUMENTS and kinds & AMOUNTS)
+
+
+def price_marks(rules: RulesReading, weighed: Sequence[tuple[float, Evidence]], known: Collection[Campo]) -> list[Mark]:
+    """Return the marks of what may be the invoice's amount, so that any other number may stand in the service.
+
+    Where no amount is likely, it is one that stands by itself between pauses and fields.
+    """
+    skeleton = rules.skeleton
+    likely = {found.start for sure, found in weighed if sure >= PRICE}
+    if not likely and Campo.VALOR not in known and not any(mark.kind is Kind.MONEY for mark in skeleton.marks):
+        alone = [skeleton.where[match.start("n")] for match in ALONE_AMOUNT.finditer(skeleton.line)]
+        if alone:
+            return alone
+        likely = {found.start for _, found in weighed[:1]}
+    return [mark for mark in skeleton.marks if begins(skeleton, mark) in likely]
+
+
+def _names_work(words: str) -> bool:
+    """Say whether the words begin with the name of a work ("consultoria …", "aula de violão")."""
+    return any(is_work(word) for word in fold(words).plain.split()[:FIRST_WORDS])
+
+
+def _is_labelled(read: Candidate | None, texto: str) -> bool:
+    """Say whether the user named the service as such: "serviço: …"."""
+    return read is not None and LABEL.search(texto[: max(0, texto.find(read.trecho))]) is not None
+
+
+def as_candidate(whole: Whole) -> Candidate:
+    """Return the service as a candidate for its field."""
+    return Candidate(Campo.DESCRICAO, whole.text, whole.typed, confianca=Confianca.PROVAVEL)

@@ -1,0 +1,190 @@
+"""Reads a service whole: the longest clean stretch around what the readers recognise of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from extractor.fields.service_cuts import HARD, LABEL, OF_NOTES, ORDER, PAUSE, WHO, is_abbreviated
+from extractor.fields.service_edges import TELLS, has_substance, is_talk, trimmed
+from extractor.text.vocabulary import is_work
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from extractor.fields.places import Span
+    from extractor.text.marks import Mark, Skeleton
+
+SENTENCE: Final = re.compile(r"[.!?]")
+# A part of a list that has no word of its own: "nível 2", "NR-12", "3 demãos", "outubro"
+NAMED_BY_NUMBER: Final = re.compile(r"[XMPH]|N\s?[a-z²³%]|[a-z]\s?[NT]|\d")
+DETAIL: Final = re.compile(r":|[NXTMPH]")  # a line that says more of the service: "PEDIDO: 4500", "REF 05/2026"
+# "carreto de 65 km R$ 815,00 CNPJ … com 3 ajudantes": a service that goes on behind another field
+GOES_ON: Final = re.compile(
+    r"[\s,;.)-]{0,5}(?:\+|(?:com|em|n[ao]s?|por|sem|conforme|entre|e|mais)\s|N\s?(?:m2|m²|m³|m|km|h|horas?)\b)"
+)
+ANCHOR_SHARE: Final = 0.5  # of an anchor's characters that a piece must hold to be anchored by it
+LONGEST: Final = 200  # characters up to which a longer stretch weighs more
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A service: its words as they stand on the invoice, and the stretches of the skeleton's line that they fill."""
+
+    text: str
+    typed: str  # of the first stretch
+    spans: tuple[Span, ...]
+
+    def holds(self, position: int) -> bool:
+        """Say whether a position of the skeleton's line is in it."""
+        return any(start <= position < end for start, end in self.spans)
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    start: int
+    end: int
+    anchored: float  # how sure the readers are that it is of the service; 0 where none says so
+    pause: str  # what stands between it and the piece before: "" where a field does
+
+
+def whole_service(
+    skeleton: Skeleton,
+    anchors: Sequence[tuple[int, int, float]],
+    *,
+    amounts: Sequence[Mark],
+    names: Sequence[Span],
+    label: int | None = None,
+) -> Whole | None:
+    """Return the longest clean stretch that holds the service, ``None`` where no stretch says what was done.
+
+    ``anchors`` are stretches of ``line`` that a reader takes for the service, with how sure it is (0 to 1); ``amounts``
+    are the marks of the invoice's amount, ``names`` stretches of ``line`` that name a customer. ``label`` is where a
+    labelled service begins: it is taken from there on.
+    """
+    line = skeleton.line
+    cuts = sorted(_cuts(skeleton, {skeleton.position(mark) for mark in amounts}, names, label))
+    pieces = list(_pieces(line, cuts, anchors))
+    if label is not None:
+        pieces = [piece for piece in pieces if piece.end > label]
+        if pieces:
+            pieces[0] = _Piece(max(label, pieces[0].start), pieces[0].end, 1.0, "")
+    runs = _linked(line, _groups(line, pieces))
+    best = max(runs, key=lambda run: sum(_weight(skeleton, group) for group in run), default=[])
+    said = label is not None
+    found = [trimmed(line, g[0].start, g[-1].end, label=said, goes_on=bool(i)) for i, g in enumerate(best)]
+    spans = tuple(span for span in found if span is not None)
+    if not any(has_substance(line, span) for span in spans):
+        return None
+    return Whole(" ".join(_text(skeleton, span) for span in spans), skeleton.verbatim(*spans[0]), spans)
+
+
+def _cuts(skeleton: Skeleton, taken: set[int], names: Sequence[Span], label: int | None) -> Iterator[Span]:
+    line = skeleton.line
+    for pos, mark in skeleton.where.items():
+        if pos in taken or mark.kind in HARD:
+            yield pos, pos + 1
+    yield from names
+    for pattern in (LABEL, WHO):
+        for match in pattern.finditer(line):
+            yield match.span()
+    for match in ORDER.finditer(line):
+        of_notes = OF_NOTES.search(line, max(0, match.start() - 14), match.start())
+        if not of_notes and (label is None or match.start() < label):
+            yield match.span()
+
+
+def _pieces(line: str, cuts: Sequence[Span], anchors: Sequence[tuple[int, int, float]]) -> Iterator[_Piece]:
+    at, regions = 0, []
+    for start, end in cuts:
+        if start > at:
+            regions.append((at, start))
+        at = max(at, end)
+    regions.append((at, len(line)))
+    for a, b in regions:
+        begin, pause, joined = a, "", False
+        pauses = [m for m in PAUSE.finditer(line, a, b) if not is_abbreviated(line, m)]
+        for stop, following, sign in [*((*m.span(), m[0]) for m in pauses), (b, b, "")]:
+            if stop > begin and line[begin:stop].strip():
+                yield _Piece(begin, stop, _anchored(begin, stop, anchors), pause if joined else "")
+                pause, joined = "", True
+            pause += sign
+            begin = following
+
+
+def _anchored(start: int, end: int, anchors: Sequence[tuple[int, int, float]]) -> float:
+    inside = (sure for a, b, sure in anchors if min(b, end) - max(a, start) >= ANCHOR_SHARE * min(b - a, end - start))
+    return max(inside, default=0.0)
+
+
+def _groups(line: str, pieces: Sequence[_Piece]) -> list[list[_Piece]]:
+    """Return runs of pieces that may be parts of one service, with no field between them."""
+    groups: list[list[_Piece]] = []
+    last: _Piece | None = None
+    for piece in pieces:
+        if not _may_be_service(line, piece):
+            last = None
+            continue
+        if last is not None and _joins(line, last, piece):
+            groups[-1].append(piece)
+        else:
+            groups.append([piece])
+        last = piece
+    return groups
+
+
+def _linked(line: str, groups: Sequence[list[_Piece]]) -> list[list[list[_Piece]]]:
+    """Return groups with those that go on behind a field: "… de 65 km | R$ 815,00 | com 3 ajudantes"."""
+    runs: list[list[list[_Piece]]] = []
+    for group in groups:
+        if runs and GOES_ON.match(line, group[0].start) and not TELLS.search(line, group[0].start, group[-1].end):
+            runs[-1].append(group)
+        else:
+            runs.append([group])
+    return runs
+
+
+def _joins(line: str, before: _Piece, piece: _Piece) -> bool:
+    """Say whether two pieces belong to one service: a list always, a sentence or a line where both are of it."""
+    if not piece.pause:
+        return False
+    if before.anchored and piece.anchored:
+        return True
+    if any(TELLS.search(line, p.start, p.end) for p in (before, piece) if not p.anchored):
+        return False
+    if SENTENCE.search(piece.pause):
+        return _works(line, before) and _works(line, piece)
+    if "\n" in piece.pause:
+        return _works(line, piece) or DETAIL.search(line, piece.start, piece.end) is not None
+    return True
+
+
+def _may_be_service(line: str, piece: _Piece) -> bool:
+    says = has_substance(line, (piece.start, piece.end)) or NAMED_BY_NUMBER.search(line, piece.start, piece.end)
+    return bool(piece.anchored) or (says is not None and bool(says) and not is_talk(line, (piece.start, piece.end)))
+
+
+def _weight(skeleton: Skeleton, group: Sequence[_Piece]) -> float:
+    start, end = group[0].start, group[-1].end
+    sure = sum(piece.anchored for piece in group)
+    works = any(_works(skeleton.line, piece) for piece in group)
+    somebody = not works and not sure and _is_name(skeleton, start, end)
+    return 3 * sure + works - 2 * somebody + min(end - start, LONGEST) / (2 * LONGEST)
+
+
+def _is_name(skeleton: Skeleton, start: int, end: int) -> bool:
+    """Say whether a stretch is capitals only, as a name: "Edifício Solar do Parque"."""
+    words = [w for w in skeleton.verbatim(start, end).split() if len(w) > 2 and w[0].isalpha()]  # noqa: PLR2004 - "do"
+    return len(words) > 1 and all(word[0].isupper() for word in words)
+
+
+def _works(line: str, piece: _Piece) -> bool:
+    return any(is_work(word) for word in re.findall(r"[a-z]+", line[piece.start : piece.end]))
+
+
+def _text(skeleton: Skeleton, span: Span) -> str:
+    text = ""
+    for line in filter(None, (" ".join(line.split()) for line in skeleton.verbatim(*span).splitlines())):
+        text += ("" if not text else " " if text[-1] in ",;:+-." else "; ") + line
+    return text

@@ -1,0 +1,123 @@
+"""Where a message names the customer, so that no service takes the name for its own words."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from extractor.fields.people import RECIPIENT_NOUN, SUFFIX
+from extractor.learned.labels import Rotulo
+from extractor.text.vocabulary import is_work
+from state_machine.invoice.fields import Campo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from extractor.fields.places import Places, Span
+    from extractor.learned.reader import LearnedReading
+    from extractor.rules import RulesReading
+    from extractor.text.marks import Skeleton
+
+# How sure the second reader is of a name: where the words before it announce one, and where they do not.
+ANNOUNCED: Final = 0.3
+BARE: Final = 0.6
+_TO: Final = r"(?:pra|pro|para|p/|aos?|as?)"
+_WHO: Final = (
+    r"(?:o|a|os|as|um|uma|cliente|tomador|tomadora|empresa|contratante|firma|dona|seu|sr\.?|sra\.?|dr\.?|dra\.?)"
+)
+INTRODUCED: Final = re.compile(rf"(?<!\w){_TO}\s{{1,3}}(?:{_WHO}\s{{1,3}}){{0,3}}$")
+CALLED: Final = re.compile(rf"(?<!\w)(?:cliente|tomador|tomadora|contratante|razao social|nome)\W{{1,3}}(?:{_WHO}\s)?$")
+OF: Final = re.compile(rf"(?<!\w)(?:d[aeo]s?|em nome d[aeo]|n[ao])\s{{1,3}}(?:{_WHO}\s{{1,3}}){{0,2}}$")
+EDGE: Final = re.compile(r"(?:^|[\n,;:|.(]|[A-Z]\W{0,3}|\s-\s|\bnotas?\s)\s{0,3}$")
+ENDS: Final = re.compile(r"\s{0,3}(?:$|[\n,;|.)DBV]|\s-\s)")
+DOCUMENT_AFTER: Final = re.compile(
+    r"[\s,;:()\-]{0,4}(?:(?:o )?(?:cnpj|cpf|documento|doc)\b[\s:.]{0,4}(?:n[º°.]?\s?|dele |dela |eh )?)?[DB]"
+)
+_DOCUMENT: Final = r"[\s,;:()\-]{0,4}(?:(?:o )?(?:cnpj|cpf|documento|doc)\b[\s:.]{0,4})?[DB]"
+DOCUMENT: Final = re.compile(_DOCUMENT)
+# "pra padaria do zé, cnpj …": whoever stands between the last "pra" and a document, if the words look like somebody.
+TO: Final = re.compile(rf"(?<!\w)(?:pra|pro|para|p/)\s(?:{_WHO}\s){{0,3}}(?P<n>[a-z0-9])")
+FIELD_MARK: Final = re.compile(r"[\n,;:VNDBEF]")
+BACK: Final = 90  # characters before a document
+# "cnpj … Fundação Cultural Ipiranga oficina de teatro": capitals behind a document
+BEHIND_DOCUMENT: Final = re.compile(r"[DB][\s,:)-]{1,4}(?P<n>(?=[a-z]))")
+NEXT_WORD: Final = re.compile(r"\s?(?:(?:d[aeo]s?|e|&)\s)?(?P<w>[a-z][a-z']+)")
+# "… pro João da Silva, deu 500": two capitals behind "pra", where the stretch ends
+AT_THE_END: Final = re.compile(
+    rf"(?<!\w)(?:pra|pro|para [oa]|p/)\s(?:{_WHO}\s){{0,2}}(?P<n>[a-z][^\n,;:VNDBEFX]{{2,60}}?)\s{{0,3}}"
+    r"(?=$|[\n,;|.VND]|\s-\s)"
+)
+PLACE: Final = re.compile(
+    r"(?:rua|r\.|av\.?|avenida|alameda|travessa|praca|rodovia|estrada|bairro|vila|jardim|parque|cidade|sao|santa|santo|rio|"
+    r"belo|porto|campos?|nova|novo|ilha|serra|monte|bloco|sala|lote|quadra|feira|natal|dia)\b"
+)
+
+
+def customer_names(rules: RulesReading, learned: LearnedReading, places: Places) -> list[Span]:
+    """Return the stretches of the skeleton's line that name a customer, with the words that introduce it."""
+    return list(_names(rules, learned, places))
+
+
+def _names(rules: RulesReading, learned: LearnedReading, places: Places) -> Iterator[Span]:
+    skeleton, line = rules.skeleton, rules.skeleton.line
+    nome = next((c for c in rules.extraction.candidates if c.campo is Campo.NOME), None)
+    if nome is not None and (span := places.of(nome.trecho)) is not None:
+        yield _introduced(line, span[0]), span[1]
+    for mention in learned.of(Rotulo.NOME):
+        span = places.line_span(mention.start, mention.end)
+        if span is not None and _is_said(line, span, mention.certeza):
+            yield _introduced(line, span[0]), _capitals(skeleton, *span)
+    for match in AT_THE_END.finditer(line):
+        if _is_person(skeleton, *match.span("n")):
+            yield match.span()
+    for document in DOCUMENT.finditer(line):
+        last = next(reversed(list(TO.finditer(line, max(0, document.start() - BACK), document.start()))), None)
+        if last is None or FIELD_MARK.search(line, last.end(), document.start()):
+            continue
+        if _is_somebody(skeleton, last.start("n"), document.start()):
+            yield last.start(), document.start()
+    for match in BEHIND_DOCUMENT.finditer(line):
+        end = _capitals(skeleton, match.start("n"), match.start("n"))
+        words = re.findall(r"[a-z]+", line[match.start("n") : end])
+        if len(words) > 1 and not is_work(words[0]) and end < len(line):
+            yield match.start("n"), end
+
+
+def _is_said(line: str, span: Span, certeza: float) -> bool:
+    announced = INTRODUCED.search(line, 0, span[0]) or CALLED.search(line, 0, span[0])
+    if announced or DOCUMENT_AFTER.match(line, span[1]):
+        return certeza >= ANNOUNCED
+    apart = EDGE.search(line, 0, span[0]) or (ENDS.match(line, span[1]) and not OF.search(line, 0, span[0]))
+    return certeza >= BARE and apart is not None
+
+
+def _capitals(skeleton: Skeleton, start: int, end: int) -> int:
+    """Return where a name ends that goes on in capitals: "Haras Estrela | Guia"."""
+    if not skeleton.verbatim(start, start + 1).isupper():
+        return end
+    for match in NEXT_WORD.finditer(skeleton.line, end):
+        if match.start() != end or not skeleton.verbatim(match.start("w"), match.start("w") + 1).isupper():
+            break
+        end = match.end()
+    return end
+
+
+def _introduced(line: str, start: int) -> int:
+    for pattern in (INTRODUCED, CALLED, OF):
+        if match := pattern.search(line, max(0, start - 40), start):
+            return match.start()
+    return start
+
+
+def _is_person(skeleton: Skeleton, start: int, end: int) -> bool:
+    words = [w for w in skeleton.verbatim(start, end).split() if len(w) > 2]  # noqa: PLR2004 - "de", "e"
+    return len(words) > 1 and all(w[0].isupper() for w in words) and PLACE.match(skeleton.line, start, end) is None
+
+
+def _is_somebody(skeleton: Skeleton, start: int, end: int) -> bool:
+    line = skeleton.line
+    if RECIPIENT_NOUN.match(line, start, end) or SUFFIX.search(line, start, end):
+        return True
+    words = [w for w in skeleton.verbatim(start, end).split() if w[0].isalpha() and len(w) > 2]  # noqa: PLR2004 - "de"
+    plain = re.findall(r"[a-z]+", line[start:end])
+    return bool(words) and all(w[0].isupper() for w in words) and not (plain and is_work(plain[0]))
