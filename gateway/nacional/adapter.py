@@ -21,7 +21,7 @@ from gateway.keys.nfse import ChaveNFSe
 from gateway.lines import CallKind
 from gateway.nacional import errors, outcome, payload
 from gateway.nacional.cancellation import cancel_finding, cancel_outcome, cancelled
-from gateway.nacional.dps import id_dps, short_reference
+from gateway.nacional.dps import TP_AMB, id_dps, short_reference
 from gateway.nacional.layouts import parse
 from gateway.nacional.processes.danfse import DanfsePool
 from gateway.nacional.processes.signing_process import Signed, Signers, SigningError
@@ -217,7 +217,7 @@ class Nacional:
         path, kind = f"/dps/{key}", CallKind.QUESTION
         exists = await self._asked(key.prestador, kind, path, method="HEAD")
         told = await self._asked(key.prestador, kind, path) if isinstance(exists, Answer) else None
-        found = outcome.finding(exists, told, str(key))
+        found = outcome.finding(exists, told, str(key), TP_AMB[self.ambiente])
         return await self._fetched(key.prestador, kind, found) if isinstance(found, str) else found
 
     async def whole(self, prestador: str, nota: Nota) -> Found:
@@ -281,7 +281,7 @@ class Nacional:
         if isinstance(found, CannotTell):
             return found
         events = await self._asked(key.prestador, CallKind.QUESTION, f"/nfse/{chave}/eventos")
-        return cancel_finding(events, found, str(key), chave)
+        return cancel_finding(events, found, str(key), chave, TP_AMB[self.ambiente])
 
     async def listing(self, prestador: str, inicio: date, fim: date, cursor: str | None = None) -> Listagem:  # noqa: ARG002 - port
         """Say that SEFIN lists no notes by day; ``natureza.lists_by`` says so before anybody asks."""
@@ -289,7 +289,7 @@ class Nacional:
 
     async def _is_cancelled(self, prestador: str, chave: str) -> bool | CannotTell:
         path = f"/nfse/{chave}/eventos/{CANCELAMENTO}"
-        return cancelled(await self._asked(prestador, CallKind.QUESTION, path), chave)
+        return cancelled(await self._asked(prestador, CallKind.QUESTION, path), chave, TP_AMB[self.ambiente])
 
     async def _fetched(self, prestador: str, kind: CallKind, chave: str) -> Found | CannotTell:
         try:

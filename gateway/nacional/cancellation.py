@@ -23,6 +23,7 @@ from gateway.nacional.outcome import (
     refused,
     rejection,
     says,
+    says_absent,
     stopped,
 )
 from gateway.nacional.signature import unpack
@@ -51,17 +52,19 @@ _PACKED: Final = frozenset({"eventoxmlgzipb64", "arquivoxml"})  # names under wh
 _MOST: Final = 200  # values of one answer that are looked at; a note has a handful of events
 
 
-def cancelled(result: Answer | NoAnswerError, chave: str) -> bool | CannotTell:
+def cancelled(result: Answer | NoAnswerError, chave: str, tp_amb: str) -> bool | CannotTell:
     """Tell whether an event that cancels the note is registered, by the answer to ``GET /nfse/{chave}/eventos…``.
 
     An event counts where its document can be read and names this note. That there is none counts only where the
-    authority's own JSON says so.
+    authority of our environment (``tp_amb``) says so, without a code.
     """
     if not isinstance(result, Answer):
         return CannotTell(result.reason)
     if result.status not in {OK, NOT_FOUND} or not is_of_authority(result.body):
         return CannotTell(says(result))
-    return result.status == OK and _holds(result.body, chave)
+    if result.status == NOT_FOUND:
+        return False if says_absent(result.body, tp_amb) else CannotTell(says(result))
+    return _holds(result.body, chave)
 
 
 def cancel_outcome(result: Answer | NoAnswerError, chave: str) -> CancelOutcome | None:
@@ -83,7 +86,7 @@ def cancel_outcome(result: Answer | NoAnswerError, chave: str) -> CancelOutcome 
 
 
 def cancel_finding(
-    events: Answer | NoAnswerError, found: Found | CannotTell, id_dps: str, id_externo: str
+    events: Answer | NoAnswerError, found: Found | CannotTell, id_dps: str, id_externo: str, tp_amb: str
 ) -> CancelFinding:
     """Classify how the note stands, by its events and the note itself: a note does not say that it was cancelled."""
     if isinstance(found, CannotTell):
@@ -91,7 +94,7 @@ def cancel_finding(
     nota = found.nota
     if nota.id_externo != id_externo or nota.id_integracao != id_dps:
         return CannotTell("another note stands under our key")
-    gone = cancelled(events, id_externo)
+    gone = cancelled(events, id_externo, tp_amb)
     if isinstance(gone, CannotTell):
         return gone
     return Cancelled(replace(nota, situacao=Situacao.CANCELADA)) if gone else Stands()

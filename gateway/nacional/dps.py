@@ -24,7 +24,7 @@ from gateway.nacional.layouts import NS, check, parse
 from state_machine.protocol.channel import Ambiente
 from state_machine.services.codes import digits
 from state_machine.values.documents import CNPJ, CPF, DocumentoInvalido, parse_documento
-from state_machine.values.latin import latin1
+from state_machine.values.latin import plain, unfit
 from state_machine.values.local_time import SAO_PAULO
 
 if TYPE_CHECKING:
@@ -154,12 +154,14 @@ def national_code(codigo: str) -> str:
 def text(field: str, value: str, most: int, *, least: int = 1) -> str:
     """Return ``value`` as the layout takes text: printable Latin-1 of ``least`` to ``most`` characters.
 
-    Raises ``ValueError``: a text that the person confirmed is not cut.
+    Raises ``ValueError``: of a text that the person confirmed nothing is cut, and nothing is left out.
     """
-    plain = latin1(value)
-    if not least <= len(plain) <= most:
-        raise ValueError(f"{field}: {least} to {most} characters of Latin-1 are asked for, these are {len(plain)}")
-    return plain
+    spelt = plain(value)
+    if fora := unfit(spelt):
+        raise ValueError(f"{field}: {len(fora)} of its characters are not of Latin-1")
+    if not least <= len(spelt) <= most:
+        raise ValueError(f"{field}: {least} to {most} characters of Latin-1 are asked for, these are {len(spelt)}")
+    return spelt
 
 
 def moment(field: str, at: datetime) -> str:

@@ -6,6 +6,7 @@ status of 5xx says that the program behind it failed at a point that nobody know
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from gateway.http.json_body import json_object, text
@@ -38,14 +39,21 @@ if TYPE_CHECKING:
     from state_machine.protocol.emission import Download, Finding, Nota, Outcome
 
 OK, _REDIRECT, NOT_FOUND, _TOO_MANY, SERVER_ERROR, _UNAVAILABLE = 200, 300, 404, 429, 500, 503
-_REFUSALS: Final = range(400, SERVER_ERROR)
+_NO_REFUSALS: Final = frozenset({408, 425, 499})  # of time and connection: what was asked, nobody judged
+_REFUSALS: Final = frozenset(range(400, SERVER_ERROR)) - _NO_REFUSALS
 _FORBIDDEN: Final = (401, 403)
 _XML: Final = "application/xml"
 _ENVELOPE: Final = frozenset({"tipoAmbiente", "versaoAplicativo", "dataHoraProcessamento"})  # of every answer of SEFIN
 
 DUPLICATE: Final = "E0014"
-LATER: Final = frozenset({"E1206", "E1217"})  # the list of revoked certificates, or the service, is not there now
-CERTIFICATE: Final = frozenset({"E1200", "E1201", "E1202", "E1203", "E1204", "E1205", "E1207", "E1208", "E1209"})
+LATER: Final = frozenset({"E1206", "E1217", "E0001"})  # revoked certificates, service, our layout: not now
+CERTIFICATE: Final = frozenset(
+    {
+        *("E1200", "E1201", "E1202", "E1203", "E1204", "E1205", "E1207", "E1208", "E1209"),
+        *("E0715", "E0716", "E0718"),  # of the signature; also said while the list of revoked ones cannot be read
+    }
+)
+_CODE: Final = re.compile(r"E[0-9]{4}")  # of Anexo I; E999 and RNG9999 are the authority's own failures
 # A document that SEFIN cannot read or verify is a fault of ours: ``explain`` gives it to staff, and nobody else waits.
 
 NO_CERTIFICATE: Final = (
@@ -91,17 +99,24 @@ def not_answered(error: NoAnswerError) -> NotSent | Misconfigured | Unknown:
 
 
 def held_back(answer: Answer) -> Misconfigured | Postponed | None:
-    """Return what a status alone says, whatever was asked: no access, or not now."""
+    """Return what a status says, whatever was asked: no access, or not now, where the authority itself says that.
+
+    A proxy's 429 or 503 may come after the authority has got the request.
+    """
     if answer.status in _FORBIDDEN:
         return stopped(refused(answer)) or Misconfigured(says(answer), NO_ACCESS)
-    if answer.status == _TOO_MANY or (answer.status == _UNAVAILABLE and not is_page(answer)):
+    if answer.status in {_TOO_MANY, _UNAVAILABLE} and is_of_authority(answer.body):
         return Postponed(retry_after(answer.headers), says(answer))
     return None
 
 
 def refused(answer: Answer) -> tuple[ErroSefin, ...]:
-    """Return the authority's own complaints of a definite refusal; empty for anything else."""
-    return errors_of(answer.body) if answer.status in _REFUSALS else ()
+    """Return the authority's own complaints of a definite refusal; empty for anything else.
+
+    Where one of them is no code of the manual, something failed that is not the document.
+    """
+    errors = errors_of(answer.body) if answer.status in _REFUSALS else ()
+    return errors if all(_CODE.fullmatch(error.codigo) for error in errors) else ()
 
 
 def stopped(errors: Sequence[ErroSefin]) -> Misconfigured | Postponed | None:
@@ -123,11 +138,14 @@ def rejection(errors: Sequence[ErroSefin]) -> Rejected:
     return Rejected(scrub(words), tuple(dict.fromkeys(error.codigo for error in errors)))
 
 
-def finding(exists: Answer | NoAnswerError, told: Answer | NoAnswerError | None, id_dps: str) -> Finding | str:
+def finding(
+    exists: Answer | NoAnswerError, told: Answer | NoAnswerError | None, id_dps: str, tp_amb: str
+) -> Finding | str:
     """Classify ``HEAD /dps/{id}`` and the ``GET`` that follows it; a text is the key of the note to fetch.
 
     A ``HEAD`` has no body, so a proxy's 404 looks like the authority's: absence is believed only where the ``GET`` is
-    answered with 404 too, and the body of that is the authority's own JSON. ``told`` is ``None`` before it was asked.
+    answered with 404 too, by the authority of our environment (``tp_amb``), without a code, and about no other DPS.
+    ``told`` is ``None`` before it was asked.
     """
     if not isinstance(exists, Answer):
         return CannotTell(exists.reason)
@@ -136,12 +154,12 @@ def finding(exists: Answer | NoAnswerError, told: Answer | NoAnswerError | None,
     if told is None or not isinstance(told, Answer):
         return CannotTell(told.reason if told is not None else "not asked")
     if told.status == NOT_FOUND:
-        if exists.status == NOT_FOUND and is_of_authority(told.body):
+        if exists.status == NOT_FOUND and says_absent(told.body, tp_amb) and _is_about(told, id_dps):
             return Absent()
         return CannotTell(f"{says(told)} that is not the authority's word")
     body = json_object(told.body)
     chave = text(body.get("chaveAcesso"))
-    if told.status != OK or chave is None or text(body.get("idDps")) not in {None, id_dps}:
+    if told.status != OK or chave is None or not _is_about(told, id_dps):
         return CannotTell(says(told), retry_after(told.headers))
     return chave
 
@@ -171,14 +189,19 @@ def says(answer: Answer) -> str:
     return f"HTTP {answer.status}"
 
 
-def is_page(answer: Answer) -> bool:
-    """Tell a page for people from the authority's JSON."""
-    return answer.body.lstrip()[:1] == b"<"
-
-
 def is_of_authority(body: bytes) -> bool:
     """Tell SEFIN's own JSON from what a proxy or a wrong path writes."""
     return bool(errors_of(body)) or not _ENVELOPE.isdisjoint(json_object(body))
+
+
+def says_absent(body: bytes, tp_amb: str) -> bool:
+    """Tell the authority's own "there is none", of our environment, from a complaint and from anybody else's words."""
+    told = json_object(body)
+    return not errors_of(body) and told.keys() >= _ENVELOPE and str(told["tipoAmbiente"]) == tp_amb
+
+
+def _is_about(answer: Answer, id_dps: str) -> bool:
+    return text(json_object(answer.body).get("idDps")) in {None, id_dps}
 
 
 def _issued(answer: Answer, id_dps: str) -> Issued | Unknown:

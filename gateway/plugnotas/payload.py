@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from state_machine.values.latin import latin1
+from state_machine.values.latin import plain
 
 if TYPE_CHECKING:
     from gateway.port import Endereco, InvoiceIntent, Prestador, Tomador
@@ -37,8 +37,9 @@ class IntegrationKey:
 def build(intent: InvoiceIntent) -> bytes:
     """Return the body of ``POST /nfse`` for one note: same intent, same bytes.
 
-    A service code of six digits asks for the national layout, any other for the classic municipal one. Raises
-    ``ValueError`` when ``valor`` is not a positive amount in whole centavos.
+    A service code of six digits asks for the national layout, any other for the classic municipal one. A text goes
+    whole: a character that no layout carries is the city's to refuse, not ours to leave out. Raises ``ValueError``
+    when ``valor`` is not a positive amount in whole centavos.
     """
     national = _NATIONAL_CODE.fullmatch(intent.prestador.codigo_servico) is not None
     note: dict[str, Any] = {
@@ -81,7 +82,7 @@ def _servico(intent: InvoiceIntent, *, national: bool) -> dict[str, Any]:
     prestador = intent.prestador
     servico: dict[str, Any] = {
         "codigo": prestador.codigo_servico,
-        "discriminacao": latin1(intent.descricao),
+        "discriminacao": plain(intent.descricao),
         "valor": {"servico": _money(intent.valor)},
     }
     if prestador.cnae:
@@ -108,14 +109,14 @@ def _classic_prestador(prestador: Prestador) -> dict[str, Any]:
     return {
         "cpfCnpj": prestador.cnpj,
         "inscricaoMunicipal": prestador.inscricao_municipal,
-        "razaoSocial": latin1(prestador.razao_social),
+        "razaoSocial": plain(prestador.razao_social),
         "simplesNacional": prestador.regime in {"mei", "simples"},
     }
 
 
 def _tomador(tomador: Tomador) -> dict[str, Any]:
     body: dict[str, Any] = {"cpfCnpj": tomador.documento}
-    if tomador.razao_social and (name := latin1(tomador.razao_social)):
+    if tomador.razao_social and (name := plain(tomador.razao_social)):
         body["razaoSocial"] = name
     if tomador.email:
         body["email"] = tomador.email
@@ -124,15 +125,15 @@ def _tomador(tomador: Tomador) -> dict[str, Any]:
 
 def _endereco(endereco: Endereco) -> dict[str, str]:
     body = {
-        "logradouro": latin1(endereco.logradouro),
-        "numero": latin1(endereco.numero),
-        "bairro": latin1(endereco.bairro),
+        "logradouro": plain(endereco.logradouro),
+        "numero": plain(endereco.numero),
+        "bairro": plain(endereco.bairro),
         "codigoCidade": endereco.codigo_cidade,
-        "descricaoCidade": latin1(endereco.cidade),
+        "descricaoCidade": plain(endereco.cidade),
         "estado": endereco.estado,
         "cep": endereco.cep,
     }
-    return {**body, "complemento": latin1(endereco.complemento)} if endereco.complemento else body
+    return {**body, "complemento": plain(endereco.complemento)} if endereco.complemento else body
 
 
 def _money(valor: Decimal) -> orjson.Fragment:

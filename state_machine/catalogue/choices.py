@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from state_machine.invoice.draft import LEITURA_MAX, StatusCampo
+from state_machine.invoice.draft import LEITURA_MAX
 from state_machine.invoice.field_table import FIELDS, FieldKind
 from state_machine.invoice.summary import legivel
 from state_machine.machine.effects import Botao, Opcao
@@ -27,18 +27,12 @@ VER_OPCOES = "Ver opções"  # what opens a list
 OU_PESSOA = f"Se preferir, toca em *{_PESSOA}*."
 
 
-def duvidosos(rascunho: Rascunho) -> tuple[Campo, ...]:
-    """Fields about which something was said that can't be taken as it stands."""
-    lidos = zip(FIELDS, rascunho.lidos, strict=True)
-    return tuple(campo for campo, lido in lidos if lido.status is StatusCampo.INVALID)
-
-
 def unica_leitura(rascunho: Rascunho) -> tuple[Campo, str] | None:
     """Return the field asked about and its only reading, which a plain yes takes; ``None`` where it has none or more.
 
     One question stands at a time: the first doubt's.
     """
-    for campo in duvidosos(rascunho)[:1]:
+    for campo in rascunho.em_duvida[:1]:
         leituras = rascunho.campo(campo).leituras
         return (campo, leituras[0]) if len(leituras) == 1 else None
     return None

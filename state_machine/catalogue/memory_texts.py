@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from state_machine.catalogue.choices import LINHA_MAX, duvidosos
+from state_machine.catalogue.choices import LINHA_MAX
 from state_machine.invoice.draft import LEITURA_MAX
 from state_machine.invoice.summary import legivel
 from state_machine.machine.effects import Botao, Mensagem, Opcao
@@ -122,7 +122,7 @@ def _dados(nota: NotaListada) -> str:
 def de_sempre(sessao: Sessao, pergunta: Mensagem, costume: Costume) -> Mensagem:
     """Offer beside a question what is usually invoiced to this client, with buttons bound to revision and offer."""
     oferta = costume.preenche(sessao.rascunho)
-    if not oferta or duvidosos(sessao.rascunho):
+    if not oferta or sessao.rascunho.em_duvida:
         return pergunta
     ditos = ", ".join(apara(legivel(campo, valor) or "", _SERVICO_MAX) for campo, valor in oferta.items())
     alvo = f"{sessao.sessao_id}:{sessao.revisao}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from state_machine.catalogue.announcement import anotado
-from state_machine.catalogue.choices import OU_PESSOA, botao_pessoa, duvidosos, opcoes, pergunta_leituras
+from state_machine.catalogue.choices import OU_PESSOA, botao_pessoa, opcoes, pergunta_leituras
 from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.field_table import FIELDS, obrigatorios
 from state_machine.invoice.fields import Motivo
@@ -138,7 +138,7 @@ def mesmo_assunto(antes: Rascunho, depois: Rascunho) -> bool:
 
 
 def _assunto(rascunho: Rascunho) -> tuple[object, ...]:
-    for campo in duvidosos(rascunho)[:1]:
+    for campo in rascunho.em_duvida[:1]:
         motivo = rascunho.campo(campo).motivo
         return (motivo,) if motivo is Motivo.DUAS_NOTAS else (campo, motivo)
     return rascunho.faltam
@@ -159,7 +159,7 @@ def pergunta(sessao: Sessao, antes: Rascunho | None = None) -> Mensagem:
     """
     rascunho, degrau = sessao.rascunho, _degrau(sessao)
     inicio = anotado(antes, rascunho) if antes else ""
-    em_duvida = duvidosos(rascunho)
+    em_duvida = rascunho.em_duvida
     if not em_duvida:
         return _mensagem(sessao, degrau, inicio, _falta(rascunho, degrau), _guardados(rascunho))
     campo, lido = em_duvida[0], rascunho.campo(em_duvida[0])
@@ -175,7 +175,7 @@ def insiste(sessao: Sessao, *, negou: bool = False) -> Mensagem:
     if not negou:
         return pergunta(sessao)
     rascunho, degrau = sessao.rascunho, _degrau(sessao)
-    pede = _lista(FIELDS[c].name for c in dict.fromkeys((*duvidosos(rascunho), *rascunho.faltam)))
+    pede = _lista(FIELDS[c].name for c in dict.fromkeys((*rascunho.em_duvida, *rascunho.faltam)))
     if degrau == _COM_PESSOA:
         texto = f"Sem pressa: fico esperando {pede}, ou escreve _cancela_. {OU_PESSOA}"
     else:
@@ -210,7 +210,7 @@ def _junto(inicio: str, texto: str, *depois: str) -> str:
 
 
 def _resto(rascunho: Rascunho, campo: Campo) -> str:
-    outros = [c for c in dict.fromkeys((*duvidosos(rascunho), *rascunho.faltam)) if c is not campo]
+    outros = [c for c in dict.fromkeys((*rascunho.em_duvida, *rascunho.faltam)) if c is not campo]
     if not outros or rascunho.campo(campo).motivo is Motivo.DUAS_NOTAS:  # that question names all that is needed
         return ""
     falta = "faltam" if len(outros) > 1 else "falta"

@@ -8,7 +8,7 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from state_machine.invoice.field_table import FIELDS, nome_limpo
+from state_machine.invoice.field_table import FIELDS, TextoNaoCabe, nome_limpo
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
 from state_machine.values.documents import DocumentoInvalido
 from state_machine.values.message_spans import escrita_de
@@ -140,7 +140,17 @@ class Rascunho:
     @property
     def completo(self) -> bool:
         """True when an invoice could be issued from it: nothing missing and nothing in doubt."""
-        return not self.faltam and not any(lido.status is StatusCampo.INVALID for lido in self.lidos)
+        return not self.faltam and not self.em_duvida
+
+    @property
+    def em_duvida(self) -> tuple[Campo, ...]:
+        """Fields about which something was said that can't be taken as it stands, in the order of asking.
+
+        A name that fits no invoice is in none while the register's stands in its place.
+        """
+        sem_uso = self.nome.motivo is Motivo.NAO_CABE and bool(self.nome_do_cadastro)
+        duvidas = (c for c, row in FIELDS.items() if row.of(self).status is StatusCampo.INVALID)
+        return tuple([c for c in duvidas if c is not Campo.NOME or not sem_uso])
 
     @property
     def valor_servico(self) -> Decimal:
@@ -153,13 +163,20 @@ class Rascunho:
     @property
     def tomador_nome(self) -> str | None:
         """The tomador's name: what the register says, else what the user said."""
-        do_cadastro = nome_limpo(self.cadastro.razao_social) if self.cadastro else ""
-        return do_cadastro or self.validado(Campo.NOME)
+        return self.nome_do_cadastro or self.validado(Campo.NOME)
+
+    @property
+    def nome_do_cadastro(self) -> str:
+        """The register's name as an invoice carries it; empty where there is none, or none that fits."""
+        try:
+            return nome_limpo(self.cadastro.razao_social) if self.cadastro else ""
+        except TextoNaoCabe:
+            return ""
 
 
 def ler(candidate: Candidate, escrita: Escrita | None = None) -> Lido:
     """Check a candidate by our own rules, whoever read it, and say how far it is to be trusted."""
-    status, valor, motivo = _conferido(candidate)
+    status, valor, motivo, detalhe = _conferido(candidate)
     return Lido(
         status,
         valor,
@@ -167,22 +184,26 @@ def ler(candidate: Candidate, escrita: Escrita | None = None) -> Lido:
         candidate.origem,
         candidate.confianca,
         motivo,
+        detalhe,
         mensagem=escrita.mensagem if escrita else None,
         escrita_em=escrita.em if escrita else None,
     )
 
 
-def _conferido(candidate: Candidate) -> tuple[StatusCampo, str | None, Motivo | None]:
+def _conferido(candidate: Candidate) -> tuple[StatusCampo, str | None, Motivo | None, str | None]:
+    """Return how far the value is to be trusted, the value, why it is in doubt, and what of it."""
     if candidate.confianca is Confianca.DUVIDOSA:
-        return StatusCampo.INVALID, candidate.valor, Motivo.AMBIGUO
+        return StatusCampo.INVALID, candidate.valor, Motivo.AMBIGUO, None
     try:
-        return StatusCampo.VALIDATED, FIELDS[candidate.campo].check(candidate.valor.strip()), None
+        return StatusCampo.VALIDATED, FIELDS[candidate.campo].check(candidate.valor.strip()), None, None
     except DocumentoInvalido as erro:
-        return StatusCampo.INVALID, None, erro.motivo
+        return StatusCampo.INVALID, None, erro.motivo, None
     except ValorInvalido:
-        return StatusCampo.INVALID, None, Motivo.NAO_POSITIVO
+        return StatusCampo.INVALID, None, Motivo.NAO_POSITIVO, None
+    except TextoNaoCabe as erro:
+        return StatusCampo.INVALID, None, Motivo.NAO_CABE, str(erro)
     except ValueError:  # no month, day or e-mail
-        return StatusCampo.INVALID, None, Motivo.AMBIGUO
+        return StatusCampo.INVALID, None, Motivo.AMBIGUO, None
 
 
 def _nada_diz(candidate: Candidate) -> bool:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 from state_machine.invoice.fields import Campo
 from state_machine.services.codes import digits
 from state_machine.values.documents import parse_documento
+from state_machine.values.errors import ProsaError
+from state_machine.values.latin import plain, unfit
 from state_machine.values.money import centavos
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ DESCRICAO_MAX = 2000  # characters; xDescServ of the national layout
 NOME_MAX = 300  # characters; xNome of the national layout
 DESCRICAO_MIN = 3  # characters; less than a word is a slip of the finger
 EMAIL_MAX = 80  # characters; the longest e-mail of the national layout
+_NOMEADOS = 5  # characters that are named as having no place in an invoice; more would hide the point
 _EMAIL = re.compile(
     r"[^@\s]{1,64}@[^@\s]{1,255}\.[^@\s.]{1,63}"
 )  # shape only: whether somebody reads there, nobody can tell
@@ -86,9 +89,15 @@ class Field:
         return self.column or self.campo.value
 
 
+class TextoNaoCabe(ProsaError, ValueError):  # noqa: N818 - accounting words stay Portuguese, see docs/glossario.md
+    """A text that no invoice can carry as it is; its own text says in pt-BR what of it, within a sentence."""
+
+    code = "texto_nao_cabe"
+
+
 def nome_limpo(texto: str) -> str:
-    """Return a name with single spaces, as long as the national layout takes."""
-    return " ".join(texto.split())[:NOME_MAX].rstrip()
+    """Return a name as an invoice carries it. Raises ``TextoNaoCabe``."""
+    return _inteiro(texto, NOME_MAX)
 
 
 def _documento(texto: str) -> str:
@@ -100,11 +109,22 @@ def _valor(texto: str) -> str:
 
 
 def _descricao(texto: str) -> str:
-    return " ".join(texto.split())[:DESCRICAO_MAX].rstrip()
+    return _inteiro(texto, DESCRICAO_MAX)
+
+
+def _inteiro(texto: str, maximo: int) -> str:
+    """Return the text as it is shown, signed and printed: whole, spelt in the alphabet of the fiscal layouts."""
+    limpo = plain(texto)
+    if fora := unfit(limpo):
+        nomes = ", ".join(f"“{c}”" if c.isprintable() else f"U+{ord(c):04X}" for c in fora[:_NOMEADOS])
+        raise TextoNaoCabe(f"a nota não aceita {nomes}{' e outros' if len(fora) > _NOMEADOS else ''}")
+    if len(limpo) > maximo:
+        raise TextoNaoCabe(f"são {len(limpo)} caracteres, e na nota cabem {maximo}")
+    return limpo
 
 
 def _email(texto: str) -> str:
-    if len(texto) > EMAIL_MAX or not _EMAIL.fullmatch(texto):
+    if len(texto) > EMAIL_MAX or not _EMAIL.fullmatch(texto) or plain(texto) != texto or unfit(texto):
         raise ValueError("no e-mail address")
     return texto
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from state_machine.catalogue import announcement as anuncio
 from state_machine.catalogue import memory_texts, questions
-from state_machine.catalogue.choices import duvidosos, unica_leitura
+from state_machine.catalogue.choices import unica_leitura
 from state_machine.invoice.draft import difere
 from state_machine.invoice.fields import Campo
 from state_machine.invoice.sanity import cautela
@@ -85,7 +85,7 @@ def com_rascunho(
         sessao = _em(
             sessao,
             Estado.DADOS_INCOMPLETOS,
-            pendente=(*duvidosos(rascunho), *rascunho.faltam)[0],
+            pendente=(*rascunho.em_duvida, *rascunho.faltam)[0],
             mostrado_em=mostrado_em if unica_leitura(rascunho) else None,
             insistencias=sessao.insistencias + 1 if questions.mesmo_assunto(antes, rascunho) else 0,
             **campos,

@@ -48,7 +48,7 @@ def intent() -> InvoiceIntent:
         prestador=Prestador("12ABC34501DE35", "ANA DESIGN", "123456", "3550308", "simples", "01.01.01", None, None),
         tomador=Tomador("11144477735", "João da Silva & Cia", "joao@exemplo.com"),
         valor=Decimal("1500.00"),
-        descricao="Consultoria — “novembro” 😀",
+        descricao="Consultoria — “novembro”",
         competencia=date(2026, 11, 20),
         rps=Rps("900", 7),
     )

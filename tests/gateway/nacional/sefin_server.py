@@ -66,7 +66,7 @@ class Sefin:
             case "GET", ["nfse", chave, "eventos", *_] if chave in self.cancelled:
                 return 200, {**ENVELOPE, "eventos": [{"arquivoXml": pack(event_of(chave))}]}
             case _:
-                return 404, refusal("E0999")
+                return 404, ENVELOPE
 
 
 def refusal(code: str) -> dict[str, Any]:

@@ -42,7 +42,7 @@ from state_machine.protocol.emission import (
     Unknown,
 )
 from tests import made_certificates
-from tests.gateway.nacional.sefin_server import Sefin, refusal, serving
+from tests.gateway.nacional.sefin_server import ENVELOPE, Sefin, refusal, serving
 from tests.made_certificates import COMPANY
 from tests.patience import PATIENCE
 
@@ -315,10 +315,10 @@ async def test_a_cancellation_that_was_registered_meanwhile_is_seen(nacional: Na
     """E0840 after nothing was seen: the event is looked at before anything is believed."""
     issued = await nacional.submit(await prepared(nacional, invoice()))
     assert isinstance(issued, Issued)
-    sefin.planned = [(404, refusal("E0999")), (400, refusal("E0840"))]
+    sefin.planned = [(404, ENVELOPE), (400, refusal("E0840"))]
     assert await nacional.cancel(COMPANY, issued.nota.id_externo, WHY) == AlreadyCancelled()
     sefin.cancelled.clear()
-    sefin.planned = [(404, refusal("E0999")), (400, refusal("E0840")), (404, refusal("E0999"))]
+    sefin.planned = [(404, ENVELOPE), (400, refusal("E0840")), (404, ENVELOPE)]
     assert isinstance(await nacional.cancel(COMPANY, issued.nota.id_externo, WHY), Unknown)
 
 

@@ -100,11 +100,21 @@ TABLE: list[tuple[str, Any, Any]] = [
     ("E0014", answer(400, refusal("E0014")), Duplicate()),
     ("E0014 beside another", answer(400, refusal("E1235", "E0014")), Duplicate()),
     ("E0014 with 500", answer(500, refusal("E0014")), Unknown),
-    ("429", answer(429, **{"retry-after": "7"}), Postponed(7.0, "HTTP 429")),
-    ("503", answer(503), Postponed(None, "HTTP 503")),
+    ("429", answer(429, ENVELOPE, **{"retry-after": "7"}), Postponed(7.0, "HTTP 429")),
+    ("429 of nobody", answer(429, {"title": "Too Many Requests"}), Unknown),
+    ("503 without a body", answer(503), Unknown),
+    ("503 of a proxy's text", answer(503, b"upstream connect error: connection termination"), Unknown),
+    ("E408 with 408", answer(408, {"codigo": "E408", "mensagem": "timeout"}), Unknown),
+    ("a code with 499", answer(499, refusal("E0312")), Unknown),
+    *[(code, answer(400, refusal(code)), Unknown) for code in ("E999", "RNG9999", "X999")],
+    ("E999 beside a code", answer(400, refusal("E0312", "E999")), Unknown),
+    *[
+        (code, answer(400, refusal(code)), Misconfigured(code, outcome.CERTIFICATE_REFUSED))
+        for code in ("E0715", "E0716", "E0718")
+    ],
     ("503 with JSON", answer(503, refusal("E1217"), **{"retry-after": "60"}), Postponed(60.0, "HTTP 503")),
     ("503 of a proxy", answer(503, HTML), Unknown),
-    *[(code, answer(400, refusal(code)), Postponed(None, code)) for code in ("E1206", "E1217")],
+    *[(code, answer(400, refusal(code)), Postponed(None, code)) for code in ("E1206", "E1217", "E0001")],
     *[
         (f"E120{last}", answer(400, refusal(f"E120{last}")), Misconfigured(f"E120{last}", outcome.CERTIFICATE_REFUSED))
         for last in (0, 1, 2, 3, 4, 5, 7, 8, 9)
@@ -142,10 +152,14 @@ def test_the_table_of_a_submission(result: Any, expected: Any, ours: str) -> Non
     assert isinstance(told, expected) if isinstance(expected, type) else told == expected
 
 
-ABSENT = answer(404, refusal("E0999"))
+ABSENT = answer(404, {**ENVELOPE, "mensagem": "Documento não encontrado."})
 QUESTIONS: list[tuple[str, Any, Any, Any]] = [
     ("absent", answer(404), ABSENT, Absent()),
     ("absent in an envelope", answer(404), answer(404, ENVELOPE), Absent()),
+    ("of the other environment", answer(404), answer(404, {**ENVELOPE, "tipoAmbiente": 1}), CannotTell),
+    ("with a code", answer(404), answer(404, refusal("E1217")), CannotTell),
+    ("of another DPS", answer(404), answer(404, {**ENVELOPE, "idDps": "DPS9"}), CannotTell),
+    ("a part of an envelope", answer(404), answer(404, {"tipoAmbiente": 2}), CannotTell),
     ("404 of a proxy", answer(404), answer(404, HTML), CannotTell),
     ("404 without a body", answer(404), answer(404), CannotTell),
     ("404 and no second answer", answer(404), MaybeSentError("ReadTimeout"), CannotTell("ReadTimeout")),
@@ -164,7 +178,7 @@ QUESTIONS: list[tuple[str, Any, Any, Any]] = [
 @pytest.mark.parametrize(("exists", "told", "expected"), [r[1:] for r in QUESTIONS], ids=[r[0] for r in QUESTIONS])
 def test_the_table_of_a_question(exists: Any, told: Any, expected: Any, ours: str) -> None:
     """Absence is believed only in the authority's own words; else the key is read, or nothing is known."""
-    found = outcome.finding(exists, told, ours)
+    found = outcome.finding(exists, told, ours, "2")
     assert isinstance(found, expected) if isinstance(expected, type) else found == expected
 
 
@@ -187,7 +201,9 @@ EVENTS: list[tuple[str, Any, Any]] = [
     ("in a list", answer(200, {**ENVELOPE, "eventos": [{"arquivoXml": pack(event_of(tipo="305101"))}]}), True),
     ("of another note", answer(200, {**ENVELOPE, "eventoXmlGZipB64": pack(event_of(OTHER))}), False),
     ("of another kind", answer(200, {**ENVELOPE, "eventoXmlGZipB64": pack(event_of(tipo="202201"))}), False),
-    ("none", answer(404, refusal("E0999")), False),
+    ("none", ABSENT, False),
+    ("none in the other environment", answer(404, {**ENVELOPE, "tipoAmbiente": 1}), CannotTell),
+    ("a complaint", answer(404, refusal("E1217")), CannotTell),
     ("404 of a proxy", answer(404, HTML), CannotTell),
     ("garbage", answer(200, b"{"), CannotTell),
     ("500", answer(500), CannotTell),
@@ -198,7 +214,7 @@ EVENTS: list[tuple[str, Any, Any]] = [
 @pytest.mark.parametrize(("result", "expected"), [row[1:] for row in EVENTS], ids=[row[0] for row in EVENTS])
 def test_the_table_of_events(result: Any, expected: Any) -> None:
     """An event counts where it is there to be read; that there is none, where the authority says so."""
-    told = cancelled(result, CHAVE)
+    told = cancelled(result, CHAVE, "2")
     assert isinstance(told, CannotTell) if expected is CannotTell else told is expected
 
 
@@ -210,7 +226,7 @@ CANCELLATIONS: list[tuple[str, Any, Any]] = [
     ("E0840 with 500", answer(500, refusal("E0840")), Unknown),
     ("another code", answer(400, refusal("E0824")), Rejected("E0824 porque não", ("E0824",))),
     ("403", answer(403), Misconfigured("HTTP 403", outcome.NO_ACCESS)),
-    ("429", answer(429), Postponed(None, "HTTP 429")),
+    ("429", answer(429, ENVELOPE), Postponed(None, "HTTP 429")),
     ("E1217", answer(400, refusal("E1217")), Postponed(None, "E1217")),
     ("HTML", answer(502, HTML), Unknown),
     ("reset", MaybeSentError("ReadError"), Unknown("ReadError")),
@@ -236,10 +252,10 @@ def test_a_deadline_that_has_passed_is_told_in_plain_words() -> None:
 def test_how_a_note_stands(xml: bytes, ours: str) -> None:
     """Cancelled where an event says so; it stands where the authority says that there is none."""
     found = outcome.fetched(answer(200, {"nfseXmlGZipB64": pack(xml)}), CHAVE)
-    gone = cancel_finding(answer(200, EVENT), found, ours, CHAVE)
+    gone = cancel_finding(answer(200, EVENT), found, ours, CHAVE, "2")
     assert isinstance(gone, Cancelled)
     assert gone.nota.situacao is Situacao.CANCELADA
-    assert cancel_finding(answer(404, refusal("E0999")), found, ours, CHAVE) == Stands()
-    assert isinstance(cancel_finding(answer(500), found, ours, CHAVE), CannotTell)
-    assert isinstance(cancel_finding(answer(200, EVENT), found, ours[:-1] + "9", CHAVE), CannotTell)
-    assert cancel_finding(answer(200, EVENT), CannotTell("x"), ours, CHAVE) == CannotTell("x")
+    assert cancel_finding(ABSENT, found, ours, CHAVE, "2") == Stands()
+    assert isinstance(cancel_finding(answer(500), found, ours, CHAVE, "2"), CannotTell)
+    assert isinstance(cancel_finding(answer(200, EVENT), found, ours[:-1] + "9", CHAVE, "2"), CannotTell)
+    assert cancel_finding(answer(200, EVENT), CannotTell("x"), ours, CHAVE, "2") == CannotTell("x")

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from state_machine.catalogue import questions
-from state_machine.catalogue.choices import duvidosos
 from state_machine.invoice.draft import Rascunho, aplicar
 from state_machine.invoice.field_table import FIELDS, obrigatorios
 from state_machine.invoice.fields import Campo, Doubt, Motivo
@@ -146,9 +145,9 @@ def test_any_incomplete_draft_gets_a_question(rascunho):
     """It fits, and it asks for a field that is missing or in doubt."""
     mensagem = pergunta(rascunho)
     fits(mensagem)
-    assert bool(mensagem.ids) == any(rascunho.campo(c).leituras for c in duvidosos(rascunho)[:1])
+    assert bool(mensagem.ids) == any(rascunho.campo(c).leituras for c in rascunho.em_duvida[:1])
     assert (
-        duvidosos(rascunho)
+        rascunho.em_duvida
         or any(FIELDS[c].name in mensagem.texto for c in rascunho.faltam)
         or (len(rascunho.faltam) == 1 and any(p in mensagem.texto for p in PALAVRA[rascunho.faltam[0]]))
     )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -86,11 +87,37 @@ def test_a_doubtful_reading_is_asked_back():
     assert (resultado.status, resultado.motivo) == (StatusCampo.INVALID, Motivo.AMBIGUO)
 
 
-def test_what_is_too_long_for_the_layout_is_cut_and_too_short_is_dropped():
-    """A service fits the layout's 2,000 characters and a name its 300; a slip of the finger is no service."""
-    rascunho = com(lido(Campo.DESCRICAO, "x" * 3000), lido(Campo.NOME, "y" * 400))
+def test_what_is_too_long_for_the_layout_is_asked_about_and_too_short_is_dropped():
+    """A service fits the layout's 2,000 characters and a name its 300, uncut; a slip of the finger is no service."""
+    rascunho = com(lido(Campo.DESCRICAO, "x" * DESCRICAO_MAX), lido(Campo.NOME, "y" * NOME_MAX))
     assert (len(rascunho.descricao.valor), len(rascunho.nome.valor)) == (DESCRICAO_MAX, NOME_MAX)
+    rascunho = com(lido(Campo.DESCRICAO, "x" * (DESCRICAO_MAX + 1)), lido(Campo.NOME, "y" * (NOME_MAX + 1)))
+    assert (rascunho.descricao.motivo, rascunho.nome.motivo) == (Motivo.NAO_CABE,) * 2
+    assert rascunho.descricao.detalhe == f"são {DESCRICAO_MAX + 1} caracteres, e na nota cabem {DESCRICAO_MAX}"
     assert com(lido(Campo.DESCRICAO, " . ")) == Rascunho()
+
+
+def test_what_no_invoice_can_carry_is_named_and_asked_for():
+    """Never left out in silence: the question says which characters have no place in an invoice."""
+    rascunho = com(*TUDO, lido(Campo.DESCRICAO, "Дизайн e 会议 ✂"))
+    assert (rascunho.descricao.status, rascunho.completo) == (StatusCampo.INVALID, False)
+    assert rascunho.descricao.detalhe == "a nota não aceita “Д”, “и”, “з”, “а”, “й” e outros"
+
+
+@pytest.mark.parametrize(
+    ("do_cadastro", "dito", "mostrado", "completo"),
+    [
+        ("ŁUKASZ ĐẶNG LTDA", "Lu", "LUKASZ DANG LTDA", True),
+        ("PADARIA LTDA", "Padaria 🥖", "PADARIA LTDA", True),
+        ("ΑΘΗΝΑ LTDA", "Atena", "Atena", True),
+        ("ΑΘΗΝΑ LTDA", "Padaria 🥖", None, False),
+        ("X" * (NOME_MAX + 1), "Atena", "Atena", True),
+    ],
+)
+def test_a_customers_name_is_shown_as_it_is_signed(do_cadastro, dito, mostrado, completo):
+    """The register's name where an invoice can carry it, else the user's, else it is asked for."""
+    rascunho = replace(com(*TUDO, lido(Campo.NOME, dito)), cadastro=Cadastro(CNPJ, do_cadastro))
+    assert (rascunho.tomador_nome, rascunho.completo) == (mostrado, completo)
 
 
 def test_a_turn_touches_only_the_fields_that_it_speaks_of():
@@ -155,7 +182,7 @@ def test_a_complete_draft_holds_nothing_in_doubt(primeiros, duvidas, tirados, de
         all(rascunho.validado(c) for c in obrigatorios())
         and not any(rascunho.campo(c).status is StatusCampo.INVALID for c in Campo)
     )
-    assert rascunho.nome.status is not StatusCampo.INVALID
+    assert rascunho.nome.motivo in {None, Motivo.NAO_CABE}
 
 
 @given(st.permutations([*TUDO, lido(Campo.NOME, "Zé")]))

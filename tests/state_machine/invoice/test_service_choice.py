@@ -162,10 +162,10 @@ def test_a_company_of_many_codes_is_offered_the_likeliest_with_their_numbers():
 def test_the_longest_summary_and_the_longest_list_fit_a_message():
     """Whatever else is as long as it can be, the code is shown whole enough and the buttons have room."""
     longo = tuple(Servico(f"{n:02}0101", "ç" * 60) for n in range(1, 12))
-    pergunta = resposta(_feita("😀" * 900, longo))
+    pergunta = resposta(_feita("ç" * 1800, longo))
     assert tamanho(pergunta.texto) <= TEXTO_COM_BOTOES_MAX
     assert all(tamanho(linha.titulo) <= 24 and tamanho(linha.descricao or "") <= 72 for linha in pergunta.lista)
-    extras = (lido(Campo.NOME, "😀" * 150), lido(Campo.EMAIL, f"{'a' * 60}@x.com"), lido(Campo.DATA, "2026-10-31"))
-    resumo = resposta(_feita("😀" * 900, (Servico("071601"),), *extras))
+    extras = (lido(Campo.NOME, "Ç" * 300), lido(Campo.EMAIL, f"{'a' * 60}@x.com"), lido(Campo.DATA, "2026-10-31"))
+    resumo = resposta(_feita("ç" * 1800, (Servico("071601"),), *extras))
     assert "07.16.01 – Florestamento" in resumo.texto
     assert tamanho(resumo.texto) <= TEXTO_COM_BOTOES_MAX
