@@ -87,8 +87,11 @@ def price_marks(rules: RulesReading, weighed: Sequence[tuple[float, Evidence]], 
     Where no amount is likely, it is one that stands by itself between pauses and fields.
     """
     skeleton = rules.skeleton
+    if any(mark.kind is Kind.MONEY and not mark.words for mark in skeleton.marks):
+        return []  # it was written with its currency, where every service ends anyway
     likely = {found.start for sure, found in weighed if sure >= PRICE}
-    if not likely and Campo.VALOR not in known and not any(mark.kind is Kind.MONEY for mark in skeleton.marks):
+    worded = any(mark.kind is Kind.MONEY for mark in skeleton.marks)
+    if not likely and Campo.VALOR not in known and not worded:
         alone = [skeleton.where[match.start("n")] for match in ALONE_AMOUNT.finditer(skeleton.line)]
         if alone:
             return alone

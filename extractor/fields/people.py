@@ -53,6 +53,7 @@ RECIPIENT_NOUN: Final = re.compile(
     r"colegio|supermercado|acougue|papelaria)\b"
 )
 TAIL_RECIPIENT: Final = re.compile(r"\s(?:pra|pro|para [oa])\s+(?=(?P<w>\S+))")
+OF_A_NUMBER: Final = re.compile(r"[NXTMPH]\s(?:d[aeo]s?|n[ao]s?)\s$")
 OF_WORK: Final = re.compile(r"\s(?:d[aeo]s?|pel[ao]s?|referente|com)\s(?:(?:uma?|ao?|servicos? de)\s)?(?P<w>[a-z]+)")
 MIN_PARTS: Final = 2
 
@@ -131,6 +132,8 @@ def recipient_span(skeleton: Skeleton, piece: Fragment) -> tuple[int, int] | Non
     ):
         return piece.start, piece.end
     shouted = skeleton.verbatim(piece.start, piece.end).isupper()  # in a text of capitals they name nobody
+    if OF_A_NUMBER.search(line, max(0, lead_start - 1), piece.start):
+        return None  # "loja 12 do Mercado Central" is a place
     if len(words) >= MIN_PARTS and not piece.works and not shouted and _capitalised(skeleton, piece.start, piece.end):
         return piece.start, piece.end
     return None

@@ -24,7 +24,9 @@ DETAIL: Final = re.compile(r":|[NXTMPH]")  # a line that says more of the servic
 GOES_ON: Final = re.compile(
     r"[\s,;.)-]{0,5}(?:\+|(?:com|em|n[ao]s?|por|sem|conforme|entre|e|mais)\s|N\s?(?:m2|m²|m³|m|km|h|horas?)\b)"
 )
+PLUS: Final = 3  # characters before a stretch in which a "+" may stand
 ANCHOR_SHARE: Final = 0.5  # of an anchor's characters that a piece must hold to be anchored by it
+UNSURE: Final = 0.5  # how sure one reader's word is
 LONGEST: Final = 200  # characters up to which a longer stretch weighs more
 
 
@@ -138,7 +140,8 @@ def _linked(line: str, groups: Sequence[list[_Piece]]) -> list[list[list[_Piece]
     """Return groups with those that go on behind a field: "… de 65 km | R$ 815,00 | com 3 ajudantes"."""
     runs: list[list[list[_Piece]]] = []
     for group in groups:
-        if runs and GOES_ON.match(line, group[0].start) and not TELLS.search(line, group[0].start, group[-1].end):
+        goes_on = GOES_ON.match(line, group[0].start) or "+" in line[max(0, group[0].start - PLUS) : group[0].start]
+        if runs and goes_on and not TELLS.search(line, group[0].start, group[-1].end):
             runs[-1].append(group)
         else:
             runs.append([group])
@@ -169,7 +172,7 @@ def _weight(skeleton: Skeleton, group: Sequence[_Piece]) -> float:
     start, end = group[0].start, group[-1].end
     sure = sum(piece.anchored for piece in group)
     works = any(_works(skeleton.line, piece) for piece in group)
-    somebody = not works and not sure and _is_name(skeleton, start, end)
+    somebody = not works and sure <= UNSURE and _is_name(skeleton, start, end)
     return 3 * sure + works - 2 * somebody + min(end - start, LONGEST) / (2 * LONGEST)
 
 

@@ -46,6 +46,7 @@ LETTERED: Final = re.compile(
     r"perfil|padrao|anexo|faixa) [aeo]$"
 )
 ABOUT_A_LABEL: Final = re.compile(r"\b(?:aos?|d[aeo]s?|com|por)\s\w+$")  # "atendimento ao cliente"
+PLUS: Final = 3  # characters before a stretch in which its "+" may stand
 POSTFIX: Final = re.compile(r"\b(?:pra|para) (?:mim|gente|nos|ele|ela|eles|elas)$")
 # Words of a clause that tells something of people, where no reader takes it for the service.
 TELLS: Final = re.compile(
@@ -77,8 +78,8 @@ def trimmed(line: str, start: int, end: int, *, label: bool = False, goes_on: bo
         last += 1
     if line[first - 1 : first] == "(" and ")" in line[first:last] and first > start:
         first -= 1
-    if goes_on and "+" in line[start:first]:
-        first = line.index("+", start)
+    if goes_on and "+" in line[max(0, first - PLUS) : first]:
+        first = line.rindex("+", 0, first)
     return first, last
 
 

@@ -41,6 +41,9 @@ FIELD_MARK: Final = re.compile(r"[\n,;:VNDBEF]")
 BACK: Final = 90  # characters before a document
 # "cnpj … Fundação Cultural Ipiranga oficina de teatro": capitals behind a document
 BEHIND_DOCUMENT: Final = re.compile(r"[DB][\s,:)-]{1,4}(?P<n>(?=[a-z]))")
+INSTITUTION: Final = re.compile(  # words of work by their form, and of customers by their sense
+    r"(?:fundacao|associacao|federacao|confederacao|organizacao|instituicao|corporacao|congregacao|irmandade|oficina)\b"
+)
 NEXT_WORD: Final = re.compile(r"\s?(?:(?:d[aeo]s?|e|&)\s)?(?P<w>[a-z][a-z']+)")
 # "… pro João da Silva, deu 500": two capitals behind "pra", where the stretch ends
 AT_THE_END: Final = re.compile(
@@ -65,11 +68,14 @@ def _names(rules: RulesReading, learned: LearnedReading, places: Places) -> Iter
         yield _introduced(line, span[0]), span[1]
     for mention in learned.of(Rotulo.NOME):
         span = places.line_span(mention.start, mention.end)
-        if span is not None and _is_said(line, span, mention.certeza):
+        if span is not None and _is_said(line, span, mention.certeza) and not _is_service(skeleton, span):
             yield _introduced(line, span[0]), _capitals(skeleton, *span)
-    for match in AT_THE_END.finditer(line):
-        if _is_person(skeleton, *match.span("n")):
-            yield match.span()
+    yield from (m.span() for m in AT_THE_END.finditer(line) if _is_person(skeleton, *m.span("n")))
+    yield from _beside_documents(skeleton)
+
+
+def _beside_documents(skeleton: Skeleton) -> Iterator[Span]:
+    line = skeleton.line
     for document in DOCUMENT.finditer(line):
         last = next(reversed(list(TO.finditer(line, max(0, document.start() - BACK), document.start()))), None)
         if last is None or FIELD_MARK.search(line, last.end(), document.start()):
@@ -79,8 +85,15 @@ def _names(rules: RulesReading, learned: LearnedReading, places: Places) -> Iter
     for match in BEHIND_DOCUMENT.finditer(line):
         end = _capitals(skeleton, match.start("n"), match.start("n"))
         words = re.findall(r"[a-z]+", line[match.start("n") : end])
-        if len(words) > 1 and not is_work(words[0]) and end < len(line):
+        trade = words and is_work(words[0]) and INSTITUTION.match(line, match.start("n")) is None
+        if len(words) > 1 and not trade and end < len(line):
             yield match.start("n"), end
+
+
+def _is_service(skeleton: Skeleton, span: Span) -> bool:
+    """Say whether a stretch begins as a service does: "revisão de textos", in small letters."""
+    first = re.match(r"[a-z]+", skeleton.line[span[0] : span[1]])
+    return first is not None and is_work(first[0]) and skeleton.verbatim(span[0], span[0] + 1).islower()
 
 
 def _is_said(line: str, span: Span, certeza: float) -> bool:
@@ -88,7 +101,7 @@ def _is_said(line: str, span: Span, certeza: float) -> bool:
     if announced or DOCUMENT_AFTER.match(line, span[1]):
         return certeza >= ANNOUNCED
     apart = EDGE.search(line, 0, span[0]) or (ENDS.match(line, span[1]) and not OF.search(line, 0, span[0]))
-    return certeza >= BARE and apart is not None
+    return certeza >= BARE and bool(apart)
 
 
 def _capitals(skeleton: Skeleton, start: int, end: int) -> int:

@@ -1,0 +1,212 @@
+"""A service is read whole: what the summary shows has every word that was said of it."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from extractor.contract import Context, Extraction, Intent
+from extractor.evaluation.evaluate import evaluate
+from extractor.evaluation.scoring import is_whole
+from extractor.fields.service_edges import AFTER, JOINTS
+from extractor.text.folding import read
+from extractor.two_readers import TwoReaders, read_by_both
+from state_machine.invoice.draft import Rascunho, aplicar
+from state_machine.invoice.fields import Campo, Candidate
+from state_machine.invoice.summary import resumo
+from tests.state_machine.made_sessions import nova
+
+SERVICES = Path(__file__).parents[1] / "corpus" / "services"
+HOJE = date(2026, 11, 25)
+FRESH = Context(HOJE)
+DOCUMENT, AMOUNT = "78778932000157", "100.00"
+KNOWN = {Campo.DOCUMENTO: DOCUMENT, Campo.VALOR: AMOUNT, Campo.DESCRICAO: "criação de site e desenho do logotipo"}
+SUMMARY = Context(HOJE, resumo_mostrado=True, conhecidos=KNOWN)
+
+WORKS = [
+    "instalação de 3 câmeras de segurança",
+    "cópia de 120 páginas coloridas",
+    "laudo NR-12 da prensa hidráulica",
+    "troca do quadro de luz e aterramento",
+    "consultoria Lei 14.133/2021",
+    "manutenção de elevadores; troca de peças; limpeza do poço",
+    "conserto de iPhone 13",
+    "consultoria ISO 9001",
+    "transporte de 15 ton de soja",
+    "pintura da sala 302",
+    "locação de som 2000W",
+    "treinamento NR35 para 12 pessoas",
+    "locação de 2 tendas 10x10 e 100 cadeiras",
+    "honorários do processo 0001234-56.2026.8.26.0100",
+    "desenvolvimento de software conforme pedido 4500187162",
+    "impressão 3D de 40 peças",
+    "instalação de split 12.000 BTUs",
+    "pintura de 85 m² de parede",
+    "reforma do banheiro, troca do piso e pintura",
+    "aula de violão outubro/2026",
+    "plantão de 12h na UTI",
+    "revisão de 40.000 km do Corolla 2019",
+    "ensaio fotográfico + álbum 20x30",
+    "mudança do apto 51 para a Rua das Flores, 120",
+    "laudo de SPDA conforme NBR 5419",
+    "manutenção preventiva do sistema de combate a incêndio",
+    "recarga de 8 extintores ABC 6kg",
+    "dedetização do bloco A",
+    "atendimento ao cliente",
+    "soldagem de portão 3x2,5 m",
+]
+FORMS = [
+    "nota de {valor} pra {doc}, {servico}",
+    "nota de {valor} para {doc} {servico}",
+    "{servico}, {valor}, {doc}",
+    "bom dia! preciso de uma nota de {valor} para o cnpj {doc}, serviço: {servico}",
+    "nota de {valor} para {doc} descrição: {servico}",
+    "cnpj {doc}\nvalor {valor}\nserviço: {servico}",
+    "{doc} - {servico} - {valor}",
+    "quero emitir uma nf pra {nome} {doc} de {servico}, valor {valor}",
+    "oi, tira uma nota de {servico} pra mim, {valor}, cliente {nome} {doc}, obrigado",
+    "fiz {servico}, deu {valor}, o cnpj é {doc}",
+    "tomador: {nome}\ncnpj: {doc}\ndescrição do serviço: {servico}\nvalor: {valor}",
+    "por favor emita a nota: {servico}. cliente {doc}. valor {valor}",
+]
+AMOUNTS = ["R$ 850,00", "R$ 1.250,00", "320 reais", "2.400,00", "R$90"]
+DOCUMENTS = [DOCUMENT, "78.778.932/0001-57", "11.222.333/0001-81", "111.444.777-35"]
+NAMES = ["Padaria Sol Nascente", "João da Silva", "Construtora Horizonte Ltda", "Condomínio Vila Verde"]
+
+
+def service(extraction: Extraction) -> str | None:
+    return next((c.valor for c in extraction.candidates if c.campo is Campo.DESCRICAO), None)
+
+
+def amount(extraction: Extraction) -> str | None:
+    doubtful = any(d.campo is Campo.VALOR for d in extraction.doubts)
+    return "?" if doubtful else next((c.valor for c in extraction.candidates if c.campo is Campo.VALOR), None)
+
+
+def shown(extraction: Extraction) -> str:
+    """Return the summary of what was read, customer and amount given where they are missing."""
+    given_ones = [Candidate(Campo.DOCUMENTO, DOCUMENT, DOCUMENT), Candidate(Campo.VALOR, AMOUNT, AMOUNT)]
+    read_ones = [c for c in extraction.candidates if c.campo is Campo.DESCRICAO]
+    return resumo(nova(rascunho=aplicar(Rascunho(), given_ones + read_ones, (), ()))).texto
+
+
+@settings(max_examples=400)
+@given(
+    st.sampled_from(WORKS),
+    st.sampled_from(FORMS),
+    st.sampled_from(AMOUNTS),
+    st.sampled_from(DOCUMENTS),
+    st.sampled_from(NAMES),
+)
+@example(WORKS[13], FORMS[0], AMOUNTS[0], DOCUMENTS[0], NAMES[0])
+@example(WORKS[5], FORMS[4], AMOUNTS[1], DOCUMENTS[1], NAMES[1])
+def test_the_summary_shows_every_word_that_was_said_of_the_service(work, form, price, document, name):
+    """Service, form, amount and document in any combination: no content word of the service is missing."""
+    order = form.format(servico=work, valor=price, doc=document, nome=name)
+    extraction = read_by_both(order, FRESH).extraction
+    said = service(extraction)
+    assert said is not None
+    assert is_whole(work, said, [document])
+    assert is_whole(work, shown(extraction))
+
+
+@settings(max_examples=200)
+@given(
+    st.sampled_from(WORKS),
+    st.sampled_from(FORMS),
+    st.sampled_from(AMOUNTS),
+    st.sampled_from(DOCUMENTS),
+    st.sampled_from(NAMES),
+)
+def test_no_service_ends_or_begins_with_what_was_cut(work, form, price, document, name):
+    """No preposition, article, conjunction or hyphen stands at an end of it."""
+    said = service(read_by_both(form.format(servico=work, valor=price, doc=document, nome=name), FRESH).extraction)
+    words = re.findall(r"[\w&]+|[-,;+]", read(said or "x").plain)
+    assert words[0] not in JOINTS | {"-", ",", ";", "+"}
+    assert words[-1] not in (AFTER | {"-", ",", ";", "+"}) - {"a", "cliente"}  # "bloco A", "atendimento ao cliente"
+
+
+@pytest.mark.parametrize("number", ["NR-12", "NR35", "3 computadores", "Lei 14.133", "ISO 9001", "sala 302", "6 x 2 m"])
+@pytest.mark.parametrize("order", ["nota de R$ 850,00 pra {doc}, laudo {n}", "{doc}, laudo {n}, R$ 850,00"])
+def test_a_number_of_the_service_is_no_rival_amount(number, order):
+    """One price is named: nothing is asked, and the number stays in the service."""
+    extraction = read_by_both(order.format(doc=DOCUMENT, n=number), FRESH).extraction
+    assert (amount(extraction), is_whole(number, service(extraction) or "")) == ("850.00", True)
+
+
+@pytest.mark.parametrize(
+    ("words", "becomes"),
+    [
+        ("acrescenta na descrição: pedido 4500187162", "criação de site e desenho do logotipo, pedido 4500187162"),
+        ("acrescenta na descrição: com material incluso", "criação de site e desenho do logotipo com material incluso"),
+        ("adiciona também placa ABC1D23 na descrição", "criação de site e desenho do logotipo, placa ABC1D23"),
+        ("muda a descrição para: troca de peças, limpeza e regulagem", "troca de peças, limpeza e regulagem"),
+        ("coloca na descrição: troca de 3 lâmpadas", "troca de 3 lâmpadas"),
+        ("a descrição é: aula de inglês; nível 2; turma B", "aula de inglês; nível 2; turma B"),
+        ("tira o desenho do logotipo da descrição", "criação de site"),
+        ("remove da descrição: criação de site", "desenho do logotipo"),
+    ],
+)
+def test_a_correction_of_the_text_is_obeyed(words, becomes):
+    """Added to, replaced or taken out as it was said; its numbers touch no amount."""
+    extraction = read_by_both(words, SUMMARY).extraction
+    assert (service(extraction), amount(extraction)) == (becomes, None)
+    assert extraction.intent is Intent.CORRIGIR
+
+
+@pytest.mark.parametrize("words", ["tira o carro da descrição", "acrescenta 200 na nota"])
+def test_what_corrects_no_text_leaves_it(words):
+    """Words that are not in it, and an amount, change no description."""
+    assert service(read_by_both(words, SUMMARY).extraction) is None
+
+
+def test_a_correction_beside_another_field_changes_both():
+    """The text ends where the amount is named."""
+    extraction = read_by_both("troca a descrição por consultoria ISO 9001 e o valor é 1800", SUMMARY).extraction
+    assert (service(extraction), amount(extraction)) == ("consultoria ISO 9001", "1800.00")
+
+
+@pytest.mark.parametrize(
+    ("asked", "words", "whole"),
+    [
+        (Campo.DESCRICAO, "manutenção OS 1234", "manutenção OS 1234"),
+        (Campo.DESCRICAO, "impressão 3D", "impressão 3D"),
+        (Campo.DESCRICAO, "transporte de 15 ton de soja", "transporte de 15 ton de soja"),
+        (Campo.DESCRICAO, "desenvolvimento de software PO 4500187162", "desenvolvimento de software PO 4500187162"),
+        (Campo.DESCRICAO, "foi a troca de 3 torneiras e 2 sifões, obrigado", "troca de 3 torneiras e 2 sifões"),
+        (Campo.DESCRICAO, "suporte técnico\nIRRF R$ 36,50\nPIS R$ 15,82\nCOFINS R$ 73,01", "suporte técnico"),
+        (Campo.DOCUMENTO, "11222333000181 sala 302", None),
+        (Campo.DOCUMENTO, "é o 11222333000181, pedido 1234", None),
+    ],
+)
+def test_a_number_in_the_answer_to_another_question_touches_no_amount(asked, words, whole):
+    """The amount is known: neither a number of the answer nor a withheld tax takes its place or puts it in question."""
+    known = {campo: valor for campo, valor in KNOWN.items() if campo is not asked}
+    extraction = read_by_both(words, Context(HOJE, pendente=asked, conhecidos=known)).extraction
+    assert (service(extraction), amount(extraction), Campo.VALOR in extraction.clear) == (whole, None, False)
+
+
+def test_withheld_taxes_are_not_the_amount():
+    """Of an order that names its price, lines of retention are left out."""
+    order = f"nota de R$ 5.000,00 para {DOCUMENT}, consultoria, IRRF R$ 75,00 e ISS R$ 250,00"
+    assert amount(read_by_both(order, FRESH).extraction) == "5000.00"
+
+
+def test_a_service_that_is_not_read_to_its_end_is_none():
+    """Of a text beyond what is read, no part stands for the whole."""
+    order = f"nota de R$ 100,00 para {DOCUMENT} serviço: " + "consultoria em gestão de projetos e processos " * 60
+    assert service(read_by_both(order, FRESH).extraction) is None
+
+
+@pytest.mark.parametrize(("part", "whole", "asked"), [("s01", 292, 23)])
+async def test_orders_of_authors_who_saw_no_code(part, whole, asked):
+    """What was measured is the floor; no amount is certain and wrong. First runs: tests/corpus/README.md."""
+    report = await evaluate(SERVICES / f"{part}.jsonl", TwoReaders())
+    assert report.correct["descricao"] >= whole
+    assert report.total["valor"] - report.correct["valor"] <= asked
+    assert not [case for case in report.critical_wrong if "documento" not in case]
