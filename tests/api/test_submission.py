@@ -9,12 +9,16 @@ import pytest
 
 from persistence.api import operations
 from tests.owner import as_owner
+from tests.road.road_people import until
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
     from tests.api.conftest import Answer, Erp
 
 SPECIFICATION = pytest.mark.parametrize("erp", [False], indirect=True)  # PROSA_API_CHAVE_ESTRITA=false
 ANA, BIA = "5511912345678", "5511987654321"
+_BLOCKED = "SELECT count(*) > 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%propostas%'"
 OURS, THEIRS = "99000002000148", "99000003000192"
 
 
@@ -44,6 +48,23 @@ async def _proposal(erp: Erp, key: str = "p") -> int:
 
 async def _submit(erp: Erp, proposta: int, key: str | None = "submit-001", versao: Any = 1, **options: Any) -> Answer:
     return await erp.post(f"/propostas/{proposta}/submeter", {"versao": versao}, key, **options)
+
+
+async def _together(erp: Erp, sent: list[Coroutine[Any, Any, Answer]]) -> list[Answer]:
+    """Send at once; the first two have looked their key up and wait for a proposal before either may go on."""
+    async with erp.database.pool.acquire() as other:
+        transaction = other.transaction()
+        await transaction.start()
+        await other.execute("SELECT FROM propostas FOR UPDATE")
+        answers = asyncio.gather(*sent)
+        await until(lambda: _two_blocked(other))
+        await transaction.commit()
+    return list(await answers)
+
+
+async def _two_blocked(connection: Any) -> bool:
+    await connection.execute("SELECT pg_stat_clear_snapshot()")  # a transaction sees one moment of it otherwise
+    return bool(await connection.fetchval(_BLOCKED))
 
 
 async def _rows(erp: Erp) -> list[Any]:
@@ -128,7 +149,7 @@ async def test_fifty_submissions_at_once_are_one(erp: Erp) -> None:
     """All of them get the proposal that one of them sent."""
     await _person(erp)
     proposta = await _proposal(erp)
-    answers = await asyncio.gather(*(_submit(erp, proposta) for _ in range(50)))
+    answers = await _together(erp, [_submit(erp, proposta) for _ in range(50)])
     assert {answer.status for answer in answers} == {200}
     assert {(answer.body["estado"], answer.body["versao"]) for answer in answers} == {("enviada", 2)}
     assert sum("Idempotency-Replayed" not in answer.headers for answer in answers) == 1
@@ -148,7 +169,7 @@ async def test_one_key_sends_one_of_two_proposals_at_once(erp: Erp) -> None:
     """The other one stays a draft."""
     await _person(erp)
     both = [await _proposal(erp, "one"), await _proposal(erp, "other")]
-    answers = await asyncio.gather(*(_submit(erp, proposta) for proposta in both))
+    answers = await _together(erp, [_submit(erp, proposta) for proposta in both])
     sent, refused = sorted(answer.status for answer in answers)
     assert sent == 200
     assert refused in {409, 422}  # whether the other one was at work or done
