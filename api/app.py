@@ -11,6 +11,7 @@ from aiohttp import hdrs, web
 from api.call import DEPS, ApiCall, caller, company
 from api.problems import RETRY, ProblemError, document
 from api.resources import CLIENTES, PREFIX, PROPOSTAS
+from api.submission import submit
 from persistence.db.outage import is_outage
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ ROUTES: Final[Mapping[str, Mapping[str, Act]]] = {
     "/clientes/{id:[0-9]{1,19}}": {"GET": CLIENTES.show},
     "/propostas": {"POST": PROPOSTAS.create},
     "/propostas/{id:[0-9]{1,19}}": {"GET": PROPOSTAS.show},
+    "/propostas/{id:[0-9]{1,19}}/submeter": {"POST": submit},
 }
 
 
@@ -54,7 +56,7 @@ def _told(acts: Mapping[str, Act]) -> Callable[[web.Request], Awaitable[web.Stre
     async def answer(request: web.Request) -> web.StreamResponse:
         correlacao = f"api-{uuid.uuid4().hex[:12]}"
         try:
-            response = await _done(request, acts)
+            response = await _done(request, acts, correlacao)
         except ProblemError as error:
             response = document(error, correlacao)
         except Exception as error:
@@ -71,7 +73,7 @@ def _told(acts: Mapping[str, Act]) -> Callable[[web.Request], Awaitable[web.Stre
     return answer
 
 
-async def _done(request: web.Request, acts: Mapping[str, Act]) -> web.Response:
+async def _done(request: web.Request, acts: Mapping[str, Act], correlacao: str) -> web.Response:
     deps = request.app[DEPS]
     who = await caller(request, deps)
     if not acts:
@@ -80,7 +82,7 @@ async def _done(request: web.Request, acts: Mapping[str, Act]) -> web.Response:
     if act is None:
         allowed = ", ".join(acts)
         raise ProblemError("metodo_nao_permitido", f"Aqui se usa {allowed}.", headers={hdrs.ALLOW: allowed})
-    return await act(ApiCall(request, deps, company(request, who), who.prefixo))
+    return await act(ApiCall(request, deps, company(request, who), who.prefixo, correlacao))
 
 
 async def _private(_: web.Request, response: web.StreamResponse) -> None:

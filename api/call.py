@@ -17,6 +17,8 @@ from webhooks.bodies import SMALL, Bodies, read_body
 if TYPE_CHECKING:
     from persistence.api.keys import Holder
     from persistence.db.engine import Database
+    from persistence.queue.inbox import Inbox
+    from state_machine.protocol.channel import Ambiente
 
 COMPANY: Final = "Prosa-Empresa"
 KEY: Final = "Idempotency-Key"
@@ -25,10 +27,15 @@ _JSON: Final = "application/json"
 
 @dataclass(frozen=True, slots=True)
 class ApiDeps:
-    """What the API needs; ``strict``: a key that comes with another body is refused."""
+    """What the API needs; ``strict``: a key that comes with another body is refused.
+
+    ``ambiente``: the installation's, of a company that has chosen none.
+    """
 
     database: Database
     bodies: Bodies
+    inbox: Inbox
+    ambiente: Ambiente
     strict: bool = True
 
 
@@ -37,12 +44,16 @@ DEPS: Final = web.AppKey("API_DEPS", ApiDeps)
 
 @dataclass(frozen=True, slots=True)
 class ApiCall:
-    """A request of somebody who may act for the company; ``quem``: the visible beginning of their key."""
+    """A request of somebody who may act for the company.
+
+    ``quem``: the visible beginning of their key; ``correlacao``: by which the log, and what follows, is found.
+    """
 
     request: web.Request
     deps: ApiDeps
     empresa_id: int
     quem: str
+    correlacao: str
 
     @property
     def id(self) -> int:

@@ -89,6 +89,7 @@ Descricao = Annotated[
 ]
 Competencia = Annotated[str, AfterValidator(_mes)]
 Id = Annotated[int, Field(ge=1, le=LARGEST_ID)]
+Versao = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 
 class Corpo(BaseModel):
@@ -114,6 +115,12 @@ class PropostaNova(Corpo):
     competencia: Competencia | None = None
 
 
+class Submissao(Corpo):
+    """The version of a proposal that is sent to its approver."""
+
+    versao: Versao
+
+
 class ApiResposta(BaseModel):
     """What a caller gets: the entity as it is now."""
 
@@ -135,7 +142,7 @@ class ClienteResposta(ApiResposta):
 
 
 class PropostaResposta(ApiResposta):
-    """A proposal as it is now; ``valor`` in BRL as text with two decimals."""
+    """A proposal as it is now; ``valor`` in BRL as text with two decimals, ``alterada_por`` who made this version."""
 
     cliente_id: int
     valor: Decimal
@@ -143,5 +150,7 @@ class PropostaResposta(ApiResposta):
     competencia: str | None
     estado: EstadoProposta
     motivo: str | None
+    alterada_por: str | None
+    enviada_em: datetime | None
     criada_em: datetime
     atualizada_em: datetime

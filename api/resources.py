@@ -38,6 +38,12 @@ async def _client_is_ours(connection: Connection, empresa_id: int, body: Propost
         raise ProblemError("corpo_invalido", "Nada foi guardado. Crie antes o cliente.", erros=[erro])
 
 
+def under_way() -> ProblemError:
+    """Return the problem of a request that is being done at this moment."""
+    detalhe = "Ninguém sabe ainda como termina. Repita com a mesma chave e o mesmo corpo."
+    return ProblemError("em_andamento", detalhe, headers=RETRY)
+
+
 @dataclass(frozen=True, slots=True)
 class Resource:
     """A kind of thing that callers make.
@@ -76,7 +82,7 @@ class Resource:
             raise ProblemError(self.taken, "Nada foi guardado.")
         if made is None and call.deps.strict and found.corpo_sha256 != corpo:
             raise ProblemError("chave_reutilizada", "Nada foi feito. Para um pedido novo, mande uma chave nova.")
-        return self._answer(found, 201, {REPLAYED: "true"} if made is None else {})
+        return self.answer(found, 201, {REPLAYED: "true"} if made is None else {})
 
     async def show(self, call: ApiCall) -> web.Response:
         """Show one of the company's. Raises ``ProblemError`` 404."""
@@ -86,7 +92,7 @@ class Resource:
                 found = await entities.by_id(connection, self.table, call.empresa_id, call.id)
         if found is None:
             raise ProblemError("nao_encontrado", "Não existe, ou é de outra empresa.")
-        return self._answer(found, 200, {})
+        return self.answer(found, 200, {})
 
     async def _add(self, connection: Connection, call: ApiCall, key: str, corpo: str, body: BaseModel) -> Found | None:
         values = {
@@ -99,10 +105,10 @@ class Resource:
         try:
             return await entities.add(connection, self.table, values)
         except UnderWayError:
-            detalhe = "Ninguém sabe ainda como termina. Repita com a mesma chave e o mesmo corpo."
-            raise ProblemError("em_andamento", detalhe, headers=RETRY) from None
+            raise under_way() from None
 
-    def _answer(self, row: Found, status: int, headers: dict[str, str]) -> web.Response:
+    def answer(self, row: Found, status: int, headers: dict[str, str]) -> web.Response:
+        """Return one as its caller gets it."""
         shown = self.shown.model_validate(row)
         location = {"Location": f"{PREFIX}{self.path}/{shown.id}"} if status == 201 else {}  # noqa: PLR2004 - RFC 9110
         return web.Response(

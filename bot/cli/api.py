@@ -21,6 +21,19 @@ def api(context: typer.Context) -> None:
         run_part("api")
 
 
+@app.command("aprovador")
+def aprovador(
+    empresa: Annotated[str, typer.Option(help="CNPJ da empresa.")],
+    telefone: Annotated[
+        str | None, typer.Option(help="Telefone de quem aprova, entre quem emite; sem ele, só mostra.")
+    ] = None,
+) -> None:
+    """Mostra ou escolhe quem aprova no WhatsApp o que outros sistemas propõem; sem escolha, a primeira pessoa."""
+    from operations.api_approver import choose_approver
+
+    on_database(lambda database: choose_approver(database, empresa, telefone))
+
+
 @chave.command("criar")
 def criar(
     empresa: Annotated[list[str], typer.Option(help="CNPJ da empresa pela qual a chave age; repetível.")],

@@ -277,7 +277,8 @@ def _nickname(rascunho: Rascunho) -> str | None:
     if rascunho.documento.origem is Origem.CADASTRO:  # found or chosen among the clients: these words meant it
         escrito = rascunho.documento.escrito
     else:
-        escrito = rascunho.nome.escrito if rascunho.validado(Campo.NOME) else None
+        said = rascunho.validado(Campo.NOME) and rascunho.nome.origem is not Origem.PROPOSTA
+        escrito = rascunho.nome.escrito if said else None
     apelido = nickname(until_number(escrito or ""))
     return apelido if apelido and apelido != nickname(rascunho.tomador_nome or "") else None
 

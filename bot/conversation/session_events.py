@@ -11,12 +11,14 @@ import structlog
 from bot.budgets import Voice
 from bot.conversation.effects import one_reply
 from bot.conversation.journal import evidence, trace
+from persistence.api import approvals
 from persistence.conversations import snapshots
 from persistence.conversations.snapshots import StaleSessionError
 from persistence.fiscal.intents import integration_id
 from persistence.people import companies as people
 from state_machine.catalogue import messages
 from state_machine.machine.effects import Emitir, Responder
+from state_machine.machine.events import NotaRejeitada
 from state_machine.machine.states import Estado
 from state_machine.machine.transition import transition
 
@@ -113,12 +115,13 @@ class SessionEvents:
         efeitos: list[Efeito] = []
         steps: list[dict[str, Any]] = []
         antes = sessao = replace(sessao, servicos=empresa.servicos if empresa else ())
-        row_id = 0
+        row_id, ultimo = 0, None
         for evento in eventos:
             decision = transition(sessao, evento, agora)
             if not decision.aplicado:
                 log.info("event_ignored", sessao_id=sessao.sessao_id, evento=type(evento).__name__)
                 continue
+            ultimo = evento
             steps.append(_step(sessao, decision.sessao, evento, correlacao))
             sessao = decision.sessao
             efeitos += decision.efeitos
@@ -129,6 +132,9 @@ class SessionEvents:
                 sessao, row_id = await snapshots.save(connection, sessao, telefone=telefone, id_integracao=emissao)
             else:
                 sessao = snapshots.save_later(connection, sessao, telefone=telefone)
+            if ultimo is not None:
+                motivo = ultimo.motivo if isinstance(ultimo, NotaRejeitada) else None
+                approvals.follow(connection, sessao, ultimo, motivo)
         snapshots.record(connection, steps)
         await self._hands.carry_out(
             connection, _said(one_reply(efeitos), voz), sessao, row_id, empresa, agora, correlacao

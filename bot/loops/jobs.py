@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 import structlog
 
+from persistence.api import approvals, operations
 from persistence.conversations import register_cache
 from persistence.idempotency import records as idempotency
 from persistence.people import certificate_links, certificates, retention
@@ -163,6 +164,18 @@ async def warn_of_certificates(context: JobContext) -> int:
         return await context.inbox.put_in(connection, rows)
 
 
+async def end_proposals(context: JobContext) -> int:
+    """End the proposals whose approver is gone, or answered nothing for a week."""
+    async with context.database.transaction() as connection:
+        return await approvals.end_overdue(connection)
+
+
+async def forget_operations(context: JobContext) -> int:
+    """Delete what is known of the API's submissions of 30 days ago."""
+    async with context.database.transaction() as connection:
+        return await operations.forget(connection)
+
+
 async def count_dashboard(context: JobContext) -> int:
     """Count the sums of the dashboard."""
     return await dashboard.refresh(context.database)
@@ -188,6 +201,8 @@ JOBS: Sequence[Job] = (
     Job("register_cache", HOUR, forget_register, _DELETES),
     Job("certificate_links", HOUR, forget_certificate_links, _DELETES),
     Job("certificate_warnings", 900, warn_of_certificates, "the key of the row names certificate, stage and person"),
+    Job("proposals_overdue", 60, end_proposals, "what has ended waits no longer"),
+    Job("api_operations", HOUR, forget_operations, _DELETES),
     Job("dashboard", 600, count_dashboard, "the sums are replaced"),  # some seconds at a million journal rows
     Job("audit", HOUR, audit, "each company's audit of a day is taken by a slot of its own"),  # a gateway may be away
     Job("retention", HOUR, forget_people, _DELETES, slot=DAY),

@@ -14,6 +14,7 @@ from gateway.plugnotas.hint import hinted_keys
 from operations.certificate_link import CertificateLinks
 from public.app import create_public
 from public.app import mount as mount_public
+from state_machine.protocol.channel import Ambiente
 from webhooks.app import create_app, create_probe_app
 from webhooks.bodies import Bodies
 from webhooks.deps import WebhookDeps
@@ -61,8 +62,10 @@ def probe_app(stores: Stores) -> web.Application:
 
 
 def _with_api(app: web.Application, stores: Stores, deps: WebhookDeps) -> None:
-    strict = stores.settings.api_chave_estrita
-    mount_api(app, create_api(ApiDeps(stores.database, deps.bodies, strict=strict)))
+    settings = stores.settings
+    own = Ambiente(settings.fiscal_environment)
+    parts = ApiDeps(stores.database, deps.bodies, stores.inbox, own, strict=settings.api_chave_estrita)
+    mount_api(app, create_api(parts))
 
 
 def _deps(stores: Stores) -> WebhookDeps:

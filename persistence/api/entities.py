@@ -29,7 +29,7 @@ _BY_ID = {
     for table in (clientes, propostas)
 }
 _ADD = {table: insert(table).on_conflict_do_nothing().returning(table) for table in (clientes, propostas)}
-_PATIENCE = f"SET LOCAL lock_timeout = '{WAIT}'"
+PATIENCE: Final = f"SET LOCAL lock_timeout = '{WAIT}'"
 
 
 class UnderWayError(ProsaError):
@@ -54,7 +54,7 @@ async def add(connection: Connection, table: sa.Table, values: dict[str, Any]) -
 
     Who meets another's unfinished transaction waits for its end. Raises ``UnderWayError`` when that takes too long.
     """
-    await connection.exec_driver_sql(_PATIENCE)
+    await connection.exec_driver_sql(PATIENCE)
     try:
         return (await connection.execute(_ADD[table], values)).one_or_none()
     except asyncpg.LockNotAvailableError as error:

@@ -242,6 +242,14 @@ class CertificateRow(RowKind):
     vence: str
 
 
+@dataclass(frozen=True, slots=True)
+class ProposalRow(RowKind):
+    """Another system's proposal waits for its approver, whose conversation this is."""
+
+    tipo: ClassVar[str] = "proposta"
+    proposta_id: int
+
+
 Row = (
     MessageRow
     | StatusRow
@@ -256,6 +264,7 @@ Row = (
     | CancellationDeadlineRow
     | StaffRow
     | CertificateRow
+    | ProposalRow
 )
 KINDS: dict[str, type[Row]] = {kind.tipo: kind for kind in get_args(Row)}
 TIPOS = frozenset(KINDS)  # rows of other kinds are another release's

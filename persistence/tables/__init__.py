@@ -1,6 +1,13 @@
 """Every table of the database; what a column means is said beside it."""
 
-from persistence.tables.api import api_chave, api_chave_empresa, clientes, idempotencia_operacoes, propostas
+from persistence.tables.api import (
+    api_chave,
+    api_chave_empresa,
+    clientes,
+    empresa_aprovador,
+    idempotencia_operacoes,
+    propostas,
+)
 from persistence.tables.arrival import MENSAGENS, MENSAGENS_ABERTAS, MENSAGENS_LIDAS, inbox, lanes
 from persistence.tables.base import metadata
 from persistence.tables.cancellations import cancelamento
@@ -57,6 +64,7 @@ __all__ = [
     "conversas",
     "disjuntor",
     "empresa",
+    "empresa_aprovador",
     "empresa_canal",
     "empresa_certificado",
     "empresa_servico",

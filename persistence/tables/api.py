@@ -75,6 +75,20 @@ propostas = sa.Table(
     sa.UniqueConstraint("empresa_id", "idempotencia_key"),
     sa.CheckConstraint("valor > 0", name="valor"),
     sa.CheckConstraint(f"estado IN ({literals(EstadoProposta)})", name="estado"),
+    sa.Index(
+        "ix_propostas_esperam",
+        "aprovador_id",
+        "enviada_em",
+        postgresql_where=sa.text(f"estado = '{EstadoProposta.ENVIADA}' AND sessao_id IS NULL"),
+    ),
+)
+
+empresa_aprovador = sa.Table(
+    "empresa_aprovador",  # who is asked about a company's proposals; no row: its first person
+    metadata,
+    sa.Column("empresa_id", sa.ForeignKey("empresa.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("usuario_id", sa.ForeignKey("usuario.id", ondelete="CASCADE"), nullable=False, index=True),
+    now("definido_em"),
 )
 
 idempotencia_operacoes = sa.Table(

@@ -25,6 +25,7 @@ class Origem(StrEnum):
     REGRAS = "regras"
     MODELO = "modelo"
     CADASTRO = "cadastro"  # the company's own records: a client found by name, an earlier invoice
+    PROPOSTA = "proposta"  # another system, through the API: no person said it
 
 
 class Confianca(StrEnum):

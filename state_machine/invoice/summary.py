@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, assert_never
 from state_machine.invoice.field_table import FIELDS, FieldKind
 from state_machine.invoice.fields import Campo
 from state_machine.machine.effects import Botao, Mensagem
+from state_machine.proposal.origin import proposed_by
 from state_machine.services.own import named
 from state_machine.values.documents import formata_documento
 from state_machine.values.local_time import SAO_PAULO
@@ -44,7 +45,9 @@ def resumo(sessao: Sessao, titulo: str = CONFERE) -> Mensagem:
         if row.summary and (texto := legivel(campo, rascunho.validado(campo)))
     ]
     antes = [titulo, "", *_igual(sessao), *_cliente(rascunho), f"Valor: *{formata_brl(valor)}* ({por_extenso(valor)})"]
-    depois = [*opcionais, f"Emitente: {apara(sessao.emitente, _EMITENTE_MAX)}"]
+    proposta = proposed_by(rascunho)
+    veio = [f"Pedida por: sistema da empresa ({proposta})"] if proposta else []
+    depois = [*opcionais, f"Emitente: {apara(sessao.emitente, _EMITENTE_MAX)}", *veio]
     resta = TEXTO_COM_BOTOES_MAX - tamanho("\n".join([*antes, "Serviço: ", *depois]))
     servico = _servico(rascunho.validado(Campo.DESCRICAO) or "", min(resta, _SERVICO_MAX))
     return Mensagem("\n".join([*antes, f"Serviço: {servico}", *depois]), _botoes(sessao))

@@ -22,6 +22,7 @@ class Abriu:
     base: Rascunho | None = None
     corrigir: Campo | None = None  # the field that the authority refused
     igual_a: str | None = None  # the number of the issued invoice whose data ``base`` has
+    proposta: bool = False  # ``base`` is what another system proposes
 
 
 @dataclass(frozen=True, slots=True)

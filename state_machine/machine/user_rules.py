@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from state_machine.catalogue import acts, memory_texts, messages, questions
+from state_machine.catalogue import acts, memory_texts, messages, proposal_texts, questions
 from state_machine.catalogue import announcement as anuncio
 from state_machine.catalogue.choices import unica_leitura
 from state_machine.invoice.draft import (
@@ -22,6 +22,7 @@ from state_machine.machine.effects import Decision, Emitir, Responder
 from state_machine.machine.events import Conversou, Negou
 from state_machine.machine.states import Estado
 from state_machine.machine.steps import com_rascunho, diz, entra, mostra, permanece
+from state_machine.proposal.origin import proposed_by
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -56,8 +57,24 @@ def abre(sessao: Sessao, evento: Abriu, agora: datetime) -> Decision:
             base.campo(evento.corrigir), status=StatusCampo.INVALID, motivo=Motivo.RECUSADO, detalhe=None
         )
         base = base.com(evento.corrigir, recusado)
+    if evento.proposta:
+        return _propoe(sessao, base, agora)
     titulo = memory_texts.igual_a(evento.igual_a) if evento.igual_a else messages.RETOMADA
     return com_rascunho(sessao, base, agora, titulo=titulo)
+
+
+def _propoe(sessao: Sessao, base: Rascunho, agora: datetime) -> Decision:
+    """Show what another system proposes, or ask for what it lacks; either says where it comes from."""
+    decision = com_rascunho(sessao, base, agora, titulo=proposal_texts.TITULO)
+    if base.completo and decision.sessao.estado is Estado.AGUARDANDO_CONFIRMACAO:
+        return decision
+    efeitos = (
+        replace(efeito, mensagem=proposal_texts.pergunta(base, efeito.mensagem))
+        if isinstance(efeito, Responder)
+        else efeito
+        for efeito in decision.efeitos
+    )
+    return replace(decision, efeitos=tuple(efeitos))
 
 
 def informa(sessao: Sessao, evento: Informou, agora: datetime) -> Decision:
@@ -141,8 +158,10 @@ def confirma(sessao: Sessao, evento: Confirmou, agora: datetime) -> Decision:
     rascunho = com_servico(sessao.rascunho, sessao.rascunho, sessao.servicos)
     if rascunho is not sessao.rascunho or not rascunho.completo:  # stored by another version of us, with other rules
         return com_rascunho(sessao, sessao.rascunho, agora)
-    if evento.revisao is None and not _viu_o_resumo(sessao, evento):
+    proposta = proposed_by(sessao.rascunho) is not None  # nobody asked for it: a yes may have meant something else
+    if evento.revisao is None and (proposta or not _viu_o_resumo(sessao, evento)):
         outro = sessao.mostrado_em is not None and sessao.resumos > 1  # it may have answered an earlier summary
+        outro = outro and not proposta
         mensagem = messages.dados_mudaram(sessao) if outro else messages.lembrete(sessao)
         return mostra(sessao, mensagem, agora)
     if evento.revisao not in {None, sessao.revisao}:

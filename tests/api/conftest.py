@@ -15,6 +15,7 @@ from bot.demo.world import COMPANY
 from operations.api_keys import make_key
 from operations.company import add_company
 from persistence.db.engine import Database
+from persistence.queue.inbox import Inbox
 from state_machine.protocol.channel import Ambiente, Canal
 from tests.stored_work import clear
 from webhooks.bodies import Bodies
@@ -105,7 +106,7 @@ async def erp(opened: Database, request: Any) -> AsyncIterator[Erp]:
         for cnpjs in ([OURS.cnpj], [THEIRS.cnpj], [OURS.cnpj, THEIRS.cnpj])
     ]
     app = web.Application()
-    mount(app, create_api(ApiDeps(opened, Bodies(), strict=strict)))
+    mount(app, create_api(ApiDeps(opened, Bodies(), Inbox(opened, 0), Ambiente.PRODUCAO, strict=strict)))
     connector = TCPConnector(limit=0)
     async with TestServer(app) as server, ClientSession(connector=connector) as session:
         yield Erp(opened, session, str(server.make_url("")).rstrip("/"), *keys)

@@ -13,6 +13,8 @@ from persistence.queue import outbox
 from state_machine.catalogue import messages
 from state_machine.invoice.fields import Campo, Candidate
 from state_machine.machine.events import (
+    Abriu,
+    Cancelou,
     Confirmou,
     Conversou,
     Informou,
@@ -24,6 +26,7 @@ from state_machine.machine.events import (
     QuisAinda,
 )
 from state_machine.machine.states import Estado
+from state_machine.proposal.origin import proposed_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,8 +67,15 @@ def as_issued_by(sessao: Sessao, empresa: Empresa | None, eventos: Sequence[Even
         return [MudouEmissor(None)]
     if not _changed(sessao, empresa):
         return list(eventos)
+    if sessao.empresa_id != empresa.id and _of_a_proposal(sessao, eventos):
+        return [Cancelou()]  # what a system of one company proposed is no other company's to issue
     said = [Conversou() if isinstance(evento, Confirmou) else evento for evento in eventos]
     return [*said, MudouEmissor(empresa.emissor)]
+
+
+def _of_a_proposal(sessao: Sessao, eventos: Sequence[Evento]) -> bool:
+    bases = (evento.base for evento in eventos if isinstance(evento, Abriu) and evento.base)
+    return any(proposed_by(rascunho) for rascunho in (sessao.rascunho, *bases))
 
 
 def _changed(sessao: Sessao, empresa: Empresa) -> bool:

@@ -24,3 +24,13 @@ def test_a_key_is_alone_on_standard_output(prosa: Prosa) -> None:
     assert prosa("api", "chave", "revogar", made.stdout[:19]).returncode == 0
     refused = prosa("api", "chave", "revogar", made.stdout[:19])
     assert (refused.returncode, refused.stdout) == (1, "")
+
+
+def test_the_approver_is_chosen_among_the_company_s_people(prosa: Prosa) -> None:
+    """Without a phone it is only said who approves."""
+    assert prosa(*ADD, "--municipio", "3550308", "--usuario", "+5511987654321").returncode == 0
+    shown = prosa("api", "aprovador", "--empresa", CNPJ)
+    assert "+5511987654321, como primeira pessoa" in shown.stdout
+    chosen = prosa("api", "aprovador", "--empresa", CNPJ, "--telefone", "+5511987654321")
+    assert (chosen.returncode, "primeira pessoa" in chosen.stdout) == (0, False)
+    assert prosa("api", "aprovador", "--empresa", CNPJ, "--telefone", "+5511900000000").returncode == 1

@@ -28,6 +28,7 @@ STORED: list[tuple[str, dict[str, Any]]] = [  # as the releases before and after
     ("emissao", {**NEWS, "aviso": "ainda_quer", "outras": ["11"]}),
     ("emissao", {"sessao_id": "s", "emissao_id": 7, "aviso": "demorou"}),
     ("prazo", {"sessao_id": "s"}),
+    ("proposta", {"proposta_id": 12}),
     ("retomar", {"sessao_id": "s"}),
     ("ordem", {"ordem": "reprocessar", "sessao_id": "s", "id_integracao": "s-r1-1"}),
     ("ordem", {"ordem": "enviar", "sessao_id": "s", "id_integracao": "s-r1-1"}),

@@ -1,0 +1,164 @@
+"""Keeps what becomes of submitted proposals: who waits for whom, the session made of each, how that one stands."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import distinct_on
+
+from persistence.api.approvers import LANE
+from persistence.tables import cancelamento, clientes, conversas, inbox, propostas, session_snapshot, usuario
+from state_machine.cancellation.machine import CONVERSANDO
+from state_machine.invoice.fields import Campo
+from state_machine.machine.states import ESPERAM_USUARIO, Estado
+from state_machine.proposal.outcome import OUTCOME, author
+from state_machine.proposal.states import EstadoProposta
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from persistence.db.connection import Connection
+    from persistence.db.connection import Row as Found
+    from state_machine.machine.events import Evento
+    from state_machine.machine.session import Sessao
+
+WAIT: Final = timedelta(days=7)  # for an approver who is busy or away; then the caller is told
+WINDOW: Final = sa.text("interval '23 hours'")  # Meta takes what we begin for 24 hours after a person's last message
+_P, _C, _U, _S, _I, _K = propostas.c, conversas.c, usuario.c, session_snapshot.c, inbox.c, cancelamento.c
+_WAITS = sa.and_(_P.estado == sa.literal_column(f"'{EstadoProposta.ENVIADA}'"), _P.sessao_id.is_(None))
+# Nothing else is open there, nobody of the staff speaks, and Meta still takes what we begin.
+_FREE = sa.and_(
+    ~sa.exists().where(_S.conversa == _C.conversa, _S.estado.in_(ESPERAM_USUARIO)),
+    ~sa.exists().where(_K.conversa == _C.conversa, _K.estado.in_(CONVERSANDO)),
+    _C.atendente_id.is_(None),
+    _C.ultima_entrada_em > sa.func.now() - WINDOW,
+)
+_QUEUED = ~sa.exists().where(_I.lane == _C.conversa, _I.tipo == "proposta", _I.estado == sa.literal_column("0"))
+_MOMENT = sa.cast(sa.func.extract("epoch", sa.func.now()), sa.BigInteger).label("momento")
+_WAITING = (
+    sa.select(_P.id, _C.conversa, _MOMENT)
+    .ext(distinct_on(_C.conversa))
+    .join(usuario, _U.id == _P.aprovador_id)
+    .join(conversas, _C.conversa == LANE.correlate(usuario))
+    .where(_WAITS, _FREE, _QUEUED)
+    .order_by(_C.conversa, _P.enviada_em, _P.id)
+    .limit(sa.bindparam("b_limit"))
+)
+_READ = (
+    sa.select(
+        *(_P[name] for name in ("id", "empresa_id", "valor", "descricao", "competencia", "versao", "aprovador_id")),
+        *(clientes.c[name] for name in ("nome", "email", "documento")),
+        _U.telefone,
+        _FREE.label("livre"),
+        sa.func.coalesce(sa.and_(_U.empresa_id == _P.empresa_id, _C.usuario_id == _U.id), sa.false()).label("pode"),
+    )
+    .select_from(propostas)
+    .join(clientes, clientes.c.id == _P.cliente_id)
+    .join(conversas, _C.conversa == sa.bindparam("b_conversa"))
+    .outerjoin(usuario, _U.id == _P.aprovador_id)
+    .where(_P.id == sa.bindparam("b_id"), _WAITS)
+)
+_LOCK = _READ.with_for_update(of=propostas)
+_BIND = propostas.update().where(_P.id == sa.bindparam("b_id")).values(sessao_id=sa.bindparam("b_sessao"))
+_ENDED: dict[Any, Any] = {"versao": _P.versao + 1, "atualizada_em": sa.func.now(), "alterada_por": "prazo"}
+_GIVE_UP = (
+    propostas.update()
+    .where(_P.id == sa.bindparam("b_id"), _WAITS)
+    .values(estado=EstadoProposta.CANCELADA.value, motivo=sa.bindparam("b_motivo"), **_ENDED)
+)
+GONE: Final = "Quem aprovaria não emite mais por esta empresa. Crie outra proposta."
+_LATE: Final = "Ninguém respondeu no prazo."
+_ORPHAN = _P.aprovador_id.is_(None)
+_END = (
+    propostas.update()
+    .where(_WAITS, sa.or_(_ORPHAN, _P.enviada_em < sa.func.now() - WAIT))
+    .values(
+        estado=sa.case(
+            (_P.aprovador_id.is_(None), EstadoProposta.CANCELADA.value), else_=EstadoProposta.EXPIRADA.value
+        ),
+        motivo=sa.case((_ORPHAN, GONE), else_=_LATE),
+        **_ENDED,
+    )
+)
+
+
+async def waiting(connection: Connection, limit: int) -> Sequence[tuple[Any, str, int]]:
+    """Return of each approver who is free the proposal that waits longest: its id, their lane, and this moment."""
+    return [(row.id, row.conversa, row.momento) for row in await connection.execute(_WAITING, {"b_limit": limit})]
+
+
+async def read(connection: Connection, conversa: str, proposta_id: int, *, lock: bool = False) -> Found | None:
+    """Return a proposal that waits, with its client; ``None``: it waits no longer.
+
+    ``pode``: this is the conversation of its approver, who issues for its company; ``livre``: nothing else is open.
+    """
+    statement = _LOCK if lock else _READ
+    return (await connection.execute(statement, {"b_conversa": conversa, "b_id": proposta_id})).one_or_none()
+
+
+async def bind(connection: Connection, proposta_id: int, sessao_id: str) -> None:
+    """Note the session that is made of a proposal; from then on it stands as that one does."""
+    await connection.execute(_BIND, {"b_id": proposta_id, "b_sessao": sessao_id})
+
+
+async def give_up(connection: Connection, proposta_id: int, motivo: str) -> None:
+    """End a proposal that nobody can approve any more."""
+    await connection.execute(_GIVE_UP, {"b_id": proposta_id, "b_motivo": motivo})
+
+
+async def end_overdue(connection: Connection) -> int:
+    """End what waited for a week, and what waits for somebody who is gone; return how many."""
+    return (await connection.execute(_END)).rowcount
+
+
+def _changed(column: sa.ColumnElement[Any], value: sa.ColumnElement[Any]) -> sa.ColumnElement[bool]:
+    return column.is_distinct_from(value)
+
+
+def _follow() -> Any:
+    told = {name: sa.bindparam(f"b_{name}", type_=_P[name].type) for name in ("valor", "descricao", "competencia")}
+    now = {
+        "estado": sa.bindparam("b_estado", type_=sa.Text),
+        "valor": sa.func.coalesce(told["valor"], _P.valor),
+        "descricao": sa.func.coalesce(told["descricao"], _P.descricao),
+        "competencia": told["competencia"],
+    }
+    session, before = sa.bindparam("b_sessao", type_=sa.Text), sa.bindparam("b_origem", type_=sa.Text)
+    return (
+        propostas.update()
+        .where(sa.or_(_P.sessao_id == session, _P.sessao_id == before))
+        .where(sa.or_(*(_changed(_P[name], value) for name, value in now.items())))
+        .values(
+            **now,
+            sessao_id=session,
+            motivo=sa.bindparam("b_motivo", type_=sa.Text),
+            versao=_P.versao + 1,
+            alterada_por=sa.bindparam("b_quem", type_=sa.Text),
+            atualizada_em=sa.func.now(),
+        )
+    )
+
+
+_FOLLOW = _follow()
+
+
+def follow(connection: Connection, sessao: Sessao, evento: Evento, motivo: str | None) -> None:
+    """Have the proposal of this session, or of the one it takes over from, stand as it stands, when the turn commits.
+
+    ``motivo``: why the authority refused it. A session that is no proposal's changes nothing.
+    """
+    rascunho = sessao.rascunho
+    dia = rascunho.validado(Campo.DATA)
+    values = {
+        "b_sessao": sessao.sessao_id,
+        "b_origem": sessao.origem,
+        "b_estado": OUTCOME[sessao.estado].value,
+        "b_valor": rascunho.valor_servico if rascunho.validado(Campo.VALOR) else None,
+        "b_descricao": rascunho.validado(Campo.DESCRICAO),
+        "b_competencia": rascunho.validado(Campo.COMPETENCIA) or (dia[:7] if dia else None),
+        "b_motivo": motivo if sessao.estado is Estado.REJEITADO else None,
+        "b_quem": author(evento),
+    }
+    connection.later(_FOLLOW, values)
