@@ -25,7 +25,7 @@ UPDATE lotes SET status = '{StatusLote.PROCESSING}', last_attempt = now(), attem
 WHERE id = $1 AND estado = '{EstadoLote.PROCESSANDO}' AND (
     status IN ({literals(LIVRES)})
     OR (status = '{StatusLote.PROCESSING}' AND (last_attempt IS NULL OR last_attempt < now() - $2::interval)))
-RETURNING *
+RETURNING *, (SELECT razao_social FROM empresa WHERE empresa.id = empresa_id) AS empresa
 """
 # Whoever takes the word of a batch also tries to take the batch: both in one transaction, so that none is lost.
 _WORDS = """
@@ -110,7 +110,7 @@ class TakenBatch:
 
     id: int
     epoch: int
-    empresa_id: int
+    empresa: str  # its name
     assunto: str | None
     mensagem: str | None
 
@@ -124,7 +124,7 @@ async def try_acquire(connection: Connection, lote_id: int, unknown: timedelta) 
     if found is None:
         return None
     await connection.exec_driver_sql(_INHERIT, (lote_id, [UNCERTAIN], unknown))
-    return TakenBatch(found.id, found.epoch, found.empresa_id, found.assunto, found.mensagem)
+    return TakenBatch(found.id, found.epoch, found.empresa, found.assunto, found.mensagem)
 
 
 async def take_due(connection: Connection, limit: int, unknown: timedelta) -> list[TakenBatch]:
