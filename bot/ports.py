@@ -8,12 +8,22 @@ from extractor.contract import Extractor
 from gateway.port import FiscalGateway
 
 if TYPE_CHECKING:
+    from gateway.mail.message import Mail
     from gateway.register.cnpj import Consulta
     from gateway.whatsapp.errors import Failure, SendResult
     from gateway.whatsapp.media import Uploaded
     from gateway.whatsapp.messages import Mensagem
+    from state_machine.mailing.delivery import MailOutcome
 
-__all__ = ["Extractor", "FiscalGateway", "Messenger", "Register"]
+__all__ = ["Extractor", "FiscalGateway", "Mailer", "Messenger", "Register"]
+
+
+class Mailer(Protocol):
+    """One line to the mail server; see ``gateway.mail.client.MailConnection``."""
+
+    async def send(self, mail: Mail) -> MailOutcome:
+        """Hand one mail in, once."""
+        ...
 
 
 class Messenger(Protocol):

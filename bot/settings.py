@@ -85,6 +85,12 @@ class Settings(BaseSettings):
     openai_model: str = ""
     openai_price: Annotated[tuple[Decimal, Decimal] | None, NoDecode] = None  # R$ per million tokens read, written
 
+    smtp_url: SecretStr = SecretStr("")  # where mails are handed in; none: no batch is sent
+    smtp_from: str = ""  # the sender's address of every mail
+    smtp_ca_file: Path | None = None  # PEM of the authorities trusted for that server; none: the system's
+    smtp_ladder: Annotated[tuple[float, ...], NoDecode] = Field(default=(60, 600, 3600))  # seconds after each 4xx
+    smtp_unknown_seconds: float = Field(default=600.0, gt=0)  # after a lost answer; then once more, and no third time
+
     person_answers_burst: int = Field(default=30, ge=0)  # an invoice takes four or five turns; 0: without limit
     person_answers_per_minute: float = Field(default=6.0, ge=0)  # faster than anybody reads them
     strangers_answers_per_hour: int = Field(default=100, ge=0)  # each is billed; a company's people are registered
@@ -116,7 +122,7 @@ class Settings(BaseSettings):
             self.__dict__["home"] = place_of_files(self.home)
         return self
 
-    @field_validator("reconcile_ladder", mode="before")
+    @field_validator("reconcile_ladder", "smtp_ladder", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         if not isinstance(value, str):
@@ -152,7 +158,7 @@ class Settings(BaseSettings):
             )
         return value
 
-    @field_validator("reconcile_ladder")
+    @field_validator("reconcile_ladder", "smtp_ladder")
     @classmethod
     def _positive(cls, value: tuple[float, ...]) -> tuple[float, ...]:
         if not value or min(value) <= 0:
@@ -220,7 +226,7 @@ class Settings(BaseSettings):
                 raise ValueError("é uma chave de 32 bytes em base64, como a de: openssl rand -base64 32") from error
         return value
 
-    @field_validator("nacional_ca_file", mode="before")
+    @field_validator("nacional_ca_file", "smtp_ca_file", mode="before")
     @classmethod
     def _a_file(cls, value: object) -> object:
         if not value:
@@ -228,6 +234,31 @@ class Settings(BaseSettings):
         if not Path(str(value)).is_file():
             raise ValueError("é o caminho de um arquivo PEM, com as autoridades em que também se confia")
         return value
+
+    @field_validator("smtp_url")
+    @classmethod
+    def _a_mail_server(cls, value: SecretStr) -> SecretStr:
+        from gateway.mail.server import parse_server  # noqa: PLC0415 - only where one is set
+
+        if value.get_secret_value():
+            try:
+                parse_server(value.get_secret_value())
+            except ValueError as error:
+                raise ValueError(
+                    "é um endereço como smtps://usuario:senha@smtp.exemplo.com.br:465, ou smtp://…:587 (STARTTLS); "
+                    "smtp+plain:// só vale para esta mesma máquina"
+                ) from error
+        return value
+
+    @field_validator("smtp_from")
+    @classmethod
+    def _a_sender(cls, value: str) -> str:
+        from state_machine.mailing.addresses import NotAnAddressError, normalised  # noqa: PLC0415 - likewise
+
+        try:
+            return value and normalised(value)
+        except NotAnAddressError as error:
+            raise ValueError("é um endereço de e-mail, como notas@exemplo.com.br") from error
 
     @field_validator(
         "whatsapp_api_url",
@@ -283,6 +314,8 @@ class Settings(BaseSettings):
             "PLUGNOTAS_API_KEY": bool(self.plugnotas_api_key.get_secret_value()),
             "GATEWAY_WEBHOOK_SECRET": bool(self.gateway_headers),
         }
+        if self.smtp_url.get_secret_value():
+            needed["SMTP_FROM"] = bool(self.smtp_from)
         if self.openai_api_key.get_secret_value():  # models come and go: a default would die one day
             needed["OPENAI_MODEL"] = bool(self.openai_model)
         return [f"PROSA_{name}" for name, present in needed.items() if not present]

@@ -46,6 +46,9 @@ class Metrics:
         self.messages = self._counter(
             "prosa_messages", "WhatsApp messages by Meta's type; types that we do not know count as outro.", "type"
         )
+        self.mails = self._counter(
+            "prosa_mails", "Attempts to hand a mail in, by what came of it; lost ones may have arrived.", "resultado"
+        )
         self.messages_foreign = self._counter(
             "prosa_messages_foreign",
             "Signed messages for numbers other than ours, which are only kept.",

@@ -12,6 +12,7 @@ from bot.cli import fiscal as cli_fiscal
 from bot.cli import services as cli_services
 from bot.cli.api import app as api
 from bot.cli.audit import auditoria, conferir
+from bot.cli.batches import app as lote
 from bot.cli.bench import bench
 from bot.cli.cancel import cancelar
 from bot.cli.demo import chat, demo
@@ -43,6 +44,7 @@ app.add_typer(staff, name="staff")
 app.add_typer(pessoa, name="pessoa")
 app.add_typer(auditoria, name="auditoria")
 app.add_typer(api, name="api")
+app.add_typer(lote, name="lote")
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 import structlog
 
 from persistence.api import approvals, operations
+from persistence.batches import work as batches
 from persistence.conversations import register_cache
 from persistence.idempotency import records as idempotency
 from persistence.people import certificate_links, certificates, retention
@@ -108,6 +109,12 @@ async def wake_sleepers(context: JobContext) -> int:
     return await context.backlog.wake_sleepers()
 
 
+async def recover_batches(context: JobContext) -> int:
+    """Set free the batches whose worker has given no sign of life for 30 s."""
+    async with context.database.transaction() as connection:
+        return await batches.recover(connection)
+
+
 async def watch(context: JobContext) -> int:
     """Log as errors what waits: rows of another version of us, and emissions without an answer for an hour."""
     for tabela, count in (await context.backlog.unknown()).items():
@@ -193,6 +200,7 @@ async def forget_people(context: JobContext) -> int:
 
 _DELETES = "what is deleted is not there a second time"
 JOBS: Sequence[Job] = (
+    Job("batches", 60, recover_batches, "a batch that is free is nobody's to set free, and is queued once"),
     Job("sleepers", 60, wake_sleepers, "a lane that is due already stays so"),  # safety net
     Job("watch", 300, watch, "it only logs"),
     Job("slots", HOUR, forget_slots, _DELETES),

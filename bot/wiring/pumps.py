@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.delivery.attachments import Attachments
 from bot.delivery.homologation import Homologation
+from bot.delivery.mailing import Mailing, MailPolicy
 from bot.delivery.sender import Delivery
 from bot.loops.pump import Pump
 from bot.master_key import vault_of
@@ -13,6 +14,8 @@ from bot.orders.cancellation import Cancellations
 from bot.orders.emission import Emissions
 from bot.orders.order import Hints, OrderParts, OrderWorker
 from bot.policy import politica_of
+from gateway.mail.client import MailConnection, mail_tls
+from gateway.mail.server import parse_server
 from persistence.people import certificate_links
 from state_machine.protocol.channel import Ambiente
 
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from bot.wiring.stores import Stores
     from state_machine.machine.effects import EnviarLink
 
-    Work = OrderWorker[Any, Any, Any] | Delivery
+    Work = OrderWorker[Any, Any, Any] | Delivery | Mailing
 
 # A kind of order is a module of ``bot/orders`` and a row here: the name of its pump, which logs and loops use. A note's
 # orders are hinted at in this order, which is that of the locks.
@@ -50,6 +53,8 @@ class Pumps(dict[str, Pump[Any]]):
 
         practice = Homologation(database, Ambiente(stores.settings.fiscal_environment))
         works["deliveries"] = Delivery(database, outside.whatsapp, attachments, stores.metrics, address, practice.mark)
+        if stores.settings.smtp_url.get_secret_value():
+            works["mailing"] = _mailing(stores)
         super().__init__({name: _pump(name, work) for name, work in works.items()})
         self.hints = Hints(database, stores.lanes, orders.values(), self.ring)
 
@@ -57,6 +62,13 @@ class Pumps(dict[str, Pump[Any]]):
         """Have all of them look for work now."""
         for pump in self.values():
             pump.ring()
+
+
+def _mailing(stores: Stores) -> Mailing:
+    settings = stores.settings
+    server, tls = parse_server(settings.smtp_url.get_secret_value()), mail_tls(settings.smtp_ca_file)
+    policy = MailPolicy(settings.smtp_from, settings.smtp_ladder, settings.smtp_unknown_seconds)
+    return Mailing(stores.database, lambda: MailConnection(server, tls), policy, stores.metrics)
 
 
 def _pump(name: str, work: Work) -> Pump[Any]:

@@ -32,6 +32,7 @@ READ: Final = 0.5  # how sure the rules' words are of the service, beside a ment
 SERVICE: Final = 0.2  # words less sure than this are no service
 ASIDE: Final = 0.6  # nor less sure than this, where something else was asked
 LABEL: Final = re.compile(r"\b(?:servi[cç]o|descri[cç][aã]o|referente)\b[^\n]{0,12}\Z", re.IGNORECASE)
+# After these, the words are the service, and only what no text begins with is left out.
 COLON: Final = re.compile(
     r"(?:servi[cç]os?|descri[cç][aã]o|discrimina[cç][aã]o)\b[^\n]{0,20}[:=-]\s*\W?\Z", re.IGNORECASE
 )

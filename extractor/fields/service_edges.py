@@ -39,7 +39,10 @@ AFTER: Final = (
     | POLITE
     | _set("mim vlw tks brigado brigada pfv pf pls please thanks gentileza favor ai la ok blz beleza nota notas")
 )
-NAMED_SERVICE: Final = re.compile(r"servicos?\b\s{0,9}(?:[:=]|[-]\s|prestados?\b\s{0,9}:?)\s{0,9}")
+# "serviço: …", "o serviço é …": a label, and no word of what was done
+NAMED_SERVICE: Final = re.compile(
+    r"servicos?\b\s{0,9}(?:[:=]|[-]\s|prestados?\b\s{0,9}:?|(?:eh|foi|sera|era)\b)\s{0,9}"
+)
 # Words after which a lone "a", "e" or "o" is a name: "bloco A", "turma E"
 LETTERED: Final = re.compile(
     r"(?:bloco|sala|tipo|turma|classe|lote|quadra|categoria|modulo|serie|torre|ala|plano|grupo|nivel|vitamina|letra|casa|"

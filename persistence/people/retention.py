@@ -85,6 +85,7 @@ VARREDURAS: Final[tuple[tuple[str, str], ...]] = (
     ("mensagens", _delete("outbox", f"t.run_at IS NULL AND {_old('t.criado_em')}")),
     ("mensagens", _delete("anotacao", _old("t.em"))),
     ("mensagens", _delete("cliente_apelido", _old("t.usado_em"))),  # words of people, as messages are
+    ("mensagens", _delete("lotes", f"t.status <> 'PROCESSING' AND {_old('t.atualizado_em')}")),  # and their rows
     ("mensagens", f"UPDATE transicoes SET detalhe = '{{}}' WHERE id IN ({_JOURNAL})"),
     ("mensagens", _strip(f"{_EMITTED} AND NOT {_UNDER_WAY}")),
     ("rascunhos", _strip(f"NOT {_EMITTED}")),

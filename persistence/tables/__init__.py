@@ -10,6 +10,7 @@ from persistence.tables.api import (
 )
 from persistence.tables.arrival import MENSAGENS, MENSAGENS_ABERTAS, MENSAGENS_LIDAS, inbox, lanes
 from persistence.tables.base import metadata
+from persistence.tables.batches import email_suprimido, lote_fila, lote_linhas, lotes
 from persistence.tables.cancellations import cancelamento
 from persistence.tables.departure import TALVEZ_SAIU, StatusSaida, outbox
 from persistence.tables.emissions import gateway_tentativas, nfse_documento, nfse_emissao, nfse_preparo, nfse_processada
@@ -63,6 +64,7 @@ __all__ = [
     "cnpj_cache",
     "conversas",
     "disjuntor",
+    "email_suprimido",
     "empresa",
     "empresa_aprovador",
     "empresa_canal",
@@ -75,6 +77,9 @@ __all__ = [
     "inbox",
     "job_slots",
     "lanes",
+    "lote_fila",
+    "lote_linhas",
+    "lotes",
     "metadata",
     "modelo_uso",
     "nfse_documento",

@@ -1,0 +1,124 @@
+"""Sends the mails of batches, one after the other, and stores what became of each before the next."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import structlog
+
+from gateway.mail.message import Mail
+from persistence.batches import work
+from state_machine.mailing.delivery import MailUnreachable, settle
+from state_machine.mailing.text import text_of, with_reason
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractAsyncContextManager
+
+    from bot.ports import Mailer
+    from persistence.batches.work import TakenBatch
+    from persistence.db.engine import Database
+    from telemetry.metrics import Metrics
+
+CONCURRENCY: Final = 2  # batches at a time in one process: two lines to the mail server
+SLICE_SECONDS: Final = 4.0  # then the batch is given back: below the time that a process has to end in good order
+SEND_WITHIN: Final = 10.0  # seconds for taking a row; who was frozen for longer asks whether it is still ours
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class MailPolicy:
+    """Who sends, and when again: ``ladder`` in seconds after each 4xx, ``unknown`` in seconds after a lost answer."""
+
+    sender: str
+    ladder: tuple[float, ...]
+    unknown: float
+
+    @property
+    def domain(self) -> str:
+        """The right side of our Message-IDs."""
+        return self.sender.rpartition("@")[2]
+
+
+class Mailing:
+    """Works on confirmed batches; any number of replicas. ``connect`` opens a line to the mail server."""
+
+    lease_seconds = work.STALE.total_seconds()
+    concurrency = CONCURRENCY
+
+    def __init__(
+        self,
+        database: Database,
+        connect: Callable[[], AbstractAsyncContextManager[Mailer]],
+        policy: MailPolicy,
+        metrics: Metrics,
+    ) -> None:
+        self._database = database
+        self._connect = connect
+        self._policy = policy
+        self._metrics = metrics
+
+    async def claim(self, limit: int) -> list[TakenBatch]:
+        """Take batches of which there is word."""
+        async with self._database.transaction() as connection:
+            return await work.take_due(connection, limit, timedelta(seconds=self._policy.unknown))
+
+    async def renew(self, batch: TakenBatch) -> bool:
+        """Give a sign of life."""
+        async with self._database.alone() as connection:
+            return await work.renew(connection, batch)
+
+    async def work(self, batch: TakenBatch) -> bool:
+        """Send what is due of a batch for some seconds, and give it back; never raises."""
+        structlog.contextvars.bind_contextvars(correlacao=f"lote-{batch.id}")  # of this task alone
+        try:
+            async with self._connect() as line:
+                why = await self._send_rows(batch, line)
+            if why is None:
+                async with self._database.transaction() as connection:
+                    await work.leave(connection, batch)
+            else:
+                log.warning("mail_server_unreachable", reason=why)
+                await self._failed(batch, why)
+        except Exception as error:
+            log.exception("batch_failed", error=type(error).__name__)
+            try:
+                await self._failed(batch, type(error).__name__)
+            except Exception as again:  # noqa: BLE001 - without the database, the sweep finds it
+                log.warning("batch_left", error=type(again).__name__)
+        return True
+
+    async def _failed(self, batch: TakenBatch, why: str) -> None:
+        async with self._database.transaction() as connection:
+            await work.mark_failed(connection, batch, why, timedelta(seconds=self._policy.ladder[0]))
+
+    async def _send_rows(self, batch: TakenBatch, line: Mailer) -> str | None:
+        """Send row after row; says why no mail gets through, if none does."""
+        end = time.monotonic() + SLICE_SECONDS
+        while time.monotonic() < end:
+            asked = time.monotonic()
+            async with self._database.transaction() as connection:
+                row = await work.next_row(connection, batch, self._policy.domain)
+            if row is None:
+                return None
+            mail = self._mail(batch, row)
+            if time.monotonic() - asked > SEND_WITHIN and not await self.renew(batch):
+                return None
+            outcome = await line.send(mail)
+            self._metrics.mails.labels(type(outcome).__name__.removeprefix("Mail").lower()).inc()
+            settled = settle(outcome, row.attempts, row.incertas, self._policy.ladder, self._policy.unknown)
+            async with self._database.transaction() as connection:
+                if not await work.settle(connection, batch, row.id, settled):
+                    return None  # another has it, and counts this mail as uncertain
+            if isinstance(outcome, MailUnreachable):
+                return outcome.why
+        return None
+
+    def _mail(self, batch: TakenBatch, row: Any) -> Mail:
+        assunto, texto = text_of(batch.assunto, batch.mensagem, row.dados)
+        policy, said = self._policy, with_reason(texto, batch.empresa)
+        return Mail(row.external_id, policy.sender, batch.empresa, row.email, assunto, said)

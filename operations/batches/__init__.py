@@ -1,0 +1,1 @@
+"""What people and systems do with batches: send a list, say yes to it, ask about it, stop it."""

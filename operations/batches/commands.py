@@ -1,0 +1,99 @@
+"""Batches from a terminal: the lines that are printed, and the sentences of what is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from operations.batches import orders
+from operations.batches.orders import AnotherRevisionError, UnknownBatchError
+from operations.batches.upload import RepeatedContentError, upload
+from operations.channel import company_of
+from operations.protocol import CommandRefusedError
+from state_machine.mailing.reading import ListRefusedError
+from state_machine.mailing.states import EstadoLinha, EstadoLote, TipoLote
+
+if TYPE_CHECKING:
+    from operations.batches.orders import BatchStanding
+    from operations.batches.upload import Upload
+    from persistence.db.engine import Database
+
+QUEM: Final = "linha de comando"
+_SAID: Final = {
+    EstadoLinha.DONE: "enviados",
+    EstadoLinha.PENDING: "na fila",
+    EstadoLinha.PROCESSING: "saindo agora",
+    EstadoLinha.FAILED: "recusados",
+    EstadoLinha.INVALID: "com problema",
+    EstadoLinha.IGNORADA: "ignorados",
+    EstadoLinha.CANCELADA: "cancelados",
+}
+
+
+async def send_list(
+    database: Database, cnpj: str, tipo: str, file: Upload, confirmar: str | None, *, reachable: bool
+) -> list[str]:
+    """Take a list in, and with the revision that was shown let it be sent. Raises ``CommandRefusedError``.
+
+    ``reachable``: whether this installation has a mail server.
+    """
+    if tipo not in tuple(TipoLote):
+        raise CommandRefusedError(f"--tipo é um destes: {', '.join(TipoLote)}. Nada mudou.")
+    if confirmar is not None and not reachable:
+        raise CommandRefusedError("Falta PROSA_SMTP_URL: não há por onde enviar. Nada mudou.")
+    async with database.transaction() as connection:
+        company = await company_of(connection, cnpj)
+    try:
+        lote, created = await upload(database, company.id, file, QUEM)
+        if confirmar is not None:
+            await orders.confirm(database, lote.id, confirmar, QUEM)
+    except ListRefusedError as error:
+        raise CommandRefusedError(f"{file.nome_arquivo} {error}. Nada foi guardado.") from error
+    except RepeatedContentError as error:
+        raise CommandRefusedError(f"Nada foi guardado: {error}. Se é outro envio, use --repetir.") from error
+    except AnotherRevisionError as error:
+        raise CommandRefusedError(f"Nada foi enviado: {error}.") from error
+    found = await orders.standing(database, lote.id)
+    first = [] if created else ["Este arquivo já tinha chegado; vale o lote de então."]
+    return [*first, *_told(found), *_next(found)]
+
+
+async def show_batch(database: Database, lote_id: int) -> list[str]:
+    """Say how a batch stands. Raises ``CommandRefusedError``."""
+    return _told(await _standing(database, lote_id))
+
+
+async def stop_batch(database: Database, lote_id: int) -> list[str]:
+    """Cancel what was not sent of a batch. Raises ``CommandRefusedError``."""
+    before = await _standing(database, lote_id)
+    if orders.has_ended(before.lote):
+        return [f"O lote {lote_id} já estava {before.lote.estado}; nada mudou.", *_told(before)]
+    cancelled = await orders.stop(database, lote_id, QUEM)
+    said = f"Lote {lote_id} parado: {cancelled} e-mails não saem mais. O que já saiu, saiu."
+    return [said, *_told(await _standing(database, lote_id))]
+
+
+async def _standing(database: Database, lote_id: int) -> BatchStanding:
+    try:
+        return await orders.standing(database, lote_id)
+    except UnknownBatchError as error:
+        raise CommandRefusedError(f"Nada mudou: {error}.") from error
+
+
+def _told(found: BatchStanding) -> list[str]:
+    lote = found.lote
+    rows = ", ".join(f"{found.linhas[estado]} {said}" for estado, said in _SAID.items() if found.linhas.get(estado))
+    lines = [
+        f"Lote {lote.id} ({lote.nome_arquivo}): {lote.estado}, revisão {lote.revisao}",
+        f"{lote.linhas} linhas: {rows or 'nenhuma guardada ainda'}; {lote.iguais} repetidas, {lote.ignoradas} vazias",
+    ]
+    if found.incertas:
+        lines.append(f"{found.incertas} sem resposta do servidor: podem ter chegado; repetem-se uma vez só")
+    if lote.erro:
+        lines.append(f"Última falha: {lote.erro}")
+    return lines
+
+
+def _next(found: BatchStanding) -> list[str]:
+    if found.lote.estado != EstadoLote.AGUARDANDO_CONFIRMACAO:
+        return []
+    return [f"Nada foi enviado. Para enviar {found.prontas} e-mails, repita com --confirmar {found.lote.revisao}"]

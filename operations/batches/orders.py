@@ -1,0 +1,104 @@
+"""What is done to a batch that was read: a yes to its revision, a stop, and how it stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from persistence.audit import records as audit
+from persistence.batches import records
+from state_machine.mailing.states import ENCERRADOS, EstadoLinha, EstadoLote
+from state_machine.values.errors import ProsaError
+
+if TYPE_CHECKING:
+    from persistence.db.connection import Connection
+    from persistence.db.connection import Row as Found
+    from persistence.db.engine import Database
+
+
+LARGEST_ID: Final = 2**63 - 1  # of a ``bigint``
+
+
+class UnknownBatchError(ProsaError):
+    """There is no such batch."""
+
+    code = "lote_desconhecido"
+
+
+class AnotherRevisionError(ProsaError):
+    """The yes was to other rows than those that stand there, or the batch waits for none."""
+
+    code = "revisao_diferente"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchStanding:
+    """A batch and its rows by their state; ``incertas``: mails of which an answer was lost."""
+
+    lote: Found
+    linhas: dict[EstadoLinha, int]
+    incertas: int
+
+    @property
+    def prontas(self) -> int:
+        """Rows that a mail goes to, or has gone to."""
+        return sum(self.linhas.values()) - self.problemas
+
+    @property
+    def problemas(self) -> int:
+        """Rows that no mail goes to."""
+        return self.linhas.get(EstadoLinha.INVALID, 0)
+
+
+async def standing(database: Database, lote_id: int) -> BatchStanding:
+    """Return how a batch stands. Raises ``UnknownBatchError``."""
+    async with database.transaction() as connection:
+        lote = await _known(connection, lote_id)
+        linhas = await records.counts(connection, lote_id)
+        return BatchStanding(lote, linhas, await records.uncertain(connection, lote_id))
+
+
+async def confirm(database: Database, lote_id: int, revisao: str, quem: str) -> None:
+    """Let a batch be sent, audited; the same yes again changes nothing.
+
+    Raises ``UnknownBatchError`` and ``AnotherRevisionError``; nothing is sent then.
+    """
+    async with database.transaction() as connection:
+        lote = await _known(connection, lote_id)
+        if await records.confirm(connection, lote_id, revisao, quem):
+            await _audited(connection, lote, quem, "confirmou lote")
+            return
+        lote = await _known(connection, lote_id)  # a yes at the same moment may have come first
+    if lote.revisao != revisao or lote.confirmado_em is None:
+        raise AnotherRevisionError(f"o lote {lote_id} está {lote.estado}, na revisão {lote.revisao}")
+
+
+async def stop(database: Database, lote_id: int, quem: str) -> int:
+    """Cancel what was not sent, audited; returns how many rows, 0 where the batch has ended already.
+
+    Raises ``UnknownBatchError``.
+    """
+    async with database.transaction() as connection:
+        lote = await _known(connection, lote_id)
+        cancelled = await records.stop(connection, lote_id)
+        if cancelled is not None:
+            await _audited(connection, lote, quem, "parou lote")
+    return cancelled or 0
+
+
+def has_ended(lote: Found) -> bool:
+    """Say whether nothing more of a batch is sent."""
+    return EstadoLote(lote.estado) in ENCERRADOS
+
+
+async def _known(connection: Connection, lote_id: int) -> Found:
+    lote = await records.by_id(connection, lote_id) if 0 < lote_id <= LARGEST_ID else None
+    if lote is None:
+        raise UnknownBatchError(f"não existe o lote {lote_id}")
+    return lote
+
+
+async def _audited(connection: Connection, lote: Found, quem: str, acao: str) -> None:
+    await audit.write(
+        connection, staff_id=None, quem=quem, acao=acao, alvo=f"lote {lote.id}", empresa_id=lote.empresa_id
+    )

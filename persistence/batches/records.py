@@ -1,0 +1,170 @@
+"""Lists and their rows: made once, filled in chunks, confirmed, stopped, and counted."""
+
+# ruff: noqa: S608 - every statement is made of words of ours alone; values are bound
+
+from __future__ import annotations
+
+from itertools import islice
+from secrets import token_urlsafe
+from typing import TYPE_CHECKING, Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from persistence.db.jsontext import clean, storable
+from persistence.tables import email_suprimido, lote_fila, lote_linhas, lotes
+from persistence.versions import literals
+from state_machine.mailing.reading import problems
+from state_machine.mailing.states import ENCERRADOS, EstadoLinha, EstadoLote, StatusLote
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from persistence.db.connection import Connection
+    from persistence.db.connection import Row as Found
+    from persistence.db.engine import Database
+    from state_machine.mailing.reading import LinhaLida, ListaLida
+
+CHUNK: Final = 1_000  # rows of one statement: the specification's
+TOKEN_BYTES: Final = 24  # nobody guesses it
+# One statement of arrays: what is composed of a thousand rows anew keeps the event loop for too long.
+_INGEST = """
+INSERT INTO lote_linhas (lote_id, chave, linha, estado, email, dados, problemas, token)
+SELECT $1, chave, linha, estado, email, dados::jsonb, problemas::jsonb, token
+FROM unnest($2::text[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
+    WITH ORDINALITY AS r(chave, linha, estado, email, dados, problemas, token, ordem)
+ORDER BY ordem ON CONFLICT DO NOTHING
+"""
+_STOP = f"""
+UPDATE lotes SET estado = '{EstadoLote.CANCELADO}', atualizado_em = now()
+WHERE id = $1 AND estado NOT IN ({literals(ENCERRADOS)})
+"""
+
+
+async def by_file(connection: Connection, empresa_id: int, nome: str, sha256: str) -> Found | None:
+    """Return the batch that was made of this file."""
+    statement = sa.select(lotes).where(
+        lotes.c.empresa_id == empresa_id, lotes.c.nome_arquivo == clean(nome), lotes.c.sha256 == sha256
+    )
+    return (await connection.execute(statement)).one_or_none()
+
+
+async def by_content(connection: Connection, empresa_id: int, sha256: str) -> Found | None:
+    """Return the oldest batch that was made of the same content, under whatever name."""
+    statement = sa.select(lotes).where(lotes.c.empresa_id == empresa_id, lotes.c.sha256 == sha256)
+    return (await connection.execute(statement.order_by(lotes.c.id).limit(1))).one_or_none()
+
+
+async def by_id(connection: Connection, lote_id: int) -> Found | None:
+    """Return one batch."""
+    return (await connection.execute(sa.select(lotes).where(lotes.c.id == lote_id))).one_or_none()
+
+
+async def lock_content(connection: Connection, empresa_id: int, sha256: str) -> None:
+    """Let one upload of a content decide at a time, until the transaction ends: two names of it know of each other."""
+    key = f"lote:{empresa_id}:{sha256}"
+    await connection.exec_driver_sql("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", (key,))
+
+
+async def make(connection: Connection, values: Mapping[str, Any]) -> Found | None:
+    """Make a batch, unless its file is one already."""
+    made = {**values, "nome_arquivo": clean(values["nome_arquivo"])}
+    statement = insert(lotes).values(**made).on_conflict_do_nothing().returning(lotes)
+    return (await connection.execute(statement)).one_or_none()
+
+
+async def ingest(database: Database, lote_id: int, leitura: ListaLida) -> None:
+    """Store the rows, each chunk by itself and each row once, and say that they are all there.
+
+    Whoever died in the middle is gone on from by doing it again: what stands there is left as it is.
+    """
+    rows = iter(leitura.linhas)
+    while chunk := list(islice(rows, CHUNK)):
+        async with database.transaction() as connection:
+            if not await _is_reading(connection, lote_id):
+                return
+            await connection.exec_driver_sql(_INGEST, (lote_id, *zip(*map(_values, chunk), strict=True)))
+    async with database.transaction() as connection:
+        if await _is_reading(connection, lote_id):
+            await _leave_out_suppressed(connection, lote_id)
+            await _change(connection, lote_id, estado=EstadoLote.AGUARDANDO_CONFIRMACAO)
+
+
+async def _is_reading(connection: Connection, lote_id: int) -> bool:
+    statement = sa.select(lotes.c.id).where(lotes.c.id == lote_id, lotes.c.estado == EstadoLote.LENDO)
+    return (await connection.execute(statement.with_for_update())).one_or_none() is not None
+
+
+def _values(linha: LinhaLida) -> tuple[Any, ...]:
+    estado = EstadoLinha.PENDING if linha.problema is None else EstadoLinha.INVALID
+    email = None if linha.email is None else clean(linha.email)
+    token = token_urlsafe(TOKEN_BYTES)
+    return linha.chave, linha.linha, estado.value, email, storable(linha.dados), storable(problems(linha)), token
+
+
+async def _leave_out_suppressed(connection: Connection, lote_id: int) -> None:
+    statement = (
+        lote_linhas.update()
+        .where(
+            lote_linhas.c.lote_id == lote_id,
+            lote_linhas.c.estado == EstadoLinha.PENDING,
+            lotes.c.id == lote_id,
+            email_suprimido.c.empresa_id == lotes.c.empresa_id,
+            email_suprimido.c.email == lote_linhas.c.email,
+        )
+        .values(estado=EstadoLinha.INVALID, problemas=[{"codigo": "suprimido", "detalhe": "pediu para não receber"}])
+    )
+    await connection.execute(statement)
+
+
+async def _change(connection: Connection, lote_id: int, **values: Any) -> None:
+    await connection.execute(lotes.update().where(lotes.c.id == lote_id).values(atualizado_em=sa.func.now(), **values))
+
+
+async def confirm(connection: Connection, lote_id: int, revisao: str, por: str) -> bool:
+    """Let a batch be sent, if what was shown is what stands there; says whether that was so and new."""
+    statement = (
+        lotes.update()
+        .where(
+            lotes.c.id == lote_id,
+            lotes.c.estado == EstadoLote.AGUARDANDO_CONFIRMACAO,
+            lotes.c.revisao == revisao,
+        )
+        .values(
+            estado=EstadoLote.PROCESSANDO,
+            status=StatusLote.QUEUED,
+            confirmado_por=por,
+            confirmado_em=sa.func.now(),
+            atualizado_em=sa.func.now(),
+        )
+    )
+    if (await connection.execute(statement)).rowcount != 1:
+        return False
+    await connection.execute(insert(lote_fila).values(lote_id=lote_id).on_conflict_do_nothing())
+    return True
+
+
+async def stop(connection: Connection, lote_id: int) -> int | None:
+    """Cancel what was not sent; returns how many rows, or ``None`` where the batch has ended already.
+
+    A mail that is under way is told of by its worker, or by the sweep if that one is dead.
+    """
+    if (await connection.exec_driver_sql(_STOP, (lote_id,))).rowcount != 1:
+        return None
+    await connection.execute(lote_fila.delete().where(lote_fila.c.lote_id == lote_id))
+    rows = lote_linhas.update().where(lote_linhas.c.lote_id == lote_id, lote_linhas.c.estado == EstadoLinha.PENDING)
+    cancelled = rows.values(estado=EstadoLinha.CANCELADA, atualizado_em=sa.func.now())
+    return (await connection.execute(cancelled)).rowcount
+
+
+async def counts(connection: Connection, lote_id: int) -> dict[EstadoLinha, int]:
+    """Count a batch's rows by their state."""
+    statement = sa.select(lote_linhas.c.estado, sa.func.count().label("quantas"))
+    found = await connection.execute(statement.where(lote_linhas.c.lote_id == lote_id).group_by(lote_linhas.c.estado))
+    return {EstadoLinha(row.estado): row.quantas for row in found}
+
+
+async def uncertain(connection: Connection, lote_id: int) -> int:
+    """Count the mails of a batch of which an answer was lost."""
+    statement = sa.select(sa.func.count()).where(lote_linhas.c.lote_id == lote_id, lote_linhas.c.incertas > 0)
+    return int(await connection.scalar(statement))

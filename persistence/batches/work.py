@@ -1,0 +1,193 @@
+"""A worker's way through a batch: taken by one conditional UPDATE, row after row, each under the same fence."""
+
+# ruff: noqa: S608 - every statement is made of words of ours alone; values are bound
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from persistence.versions import literals
+from state_machine.mailing.delivery import UNCERTAIN, UNCERTAIN_MAX
+from state_machine.mailing.states import LIVRES, EstadoLinha, EstadoLote, StatusLote
+
+if TYPE_CHECKING:
+    from persistence.db.connection import Connection
+    from state_machine.mailing.delivery import Settled
+
+STALE: Final = timedelta(seconds=30)  # without a heartbeat a worker counts as dead: the specification's
+ERROR_LENGTH: Final = 500  # characters kept of an error
+
+_ACQUIRE = f"""
+UPDATE lotes SET status = '{StatusLote.PROCESSING}', last_attempt = now(), attempts = attempts + 1, epoch = epoch + 1,
+    atualizado_em = now()
+WHERE id = $1 AND estado = '{EstadoLote.PROCESSANDO}' AND (
+    status IN ({literals(LIVRES)})
+    OR (status = '{StatusLote.PROCESSING}' AND (last_attempt IS NULL OR last_attempt < now() - $2::interval)))
+RETURNING *, (SELECT razao_social FROM empresa WHERE empresa.id = empresa_id) AS empresa
+"""
+# Whoever takes the word of a batch also tries to take the batch: both in one transaction, so that none is lost.
+_WORDS = """
+DELETE FROM lote_fila WHERE lote_id IN (
+    SELECT lote_id FROM lote_fila WHERE a_partir_de <= now() ORDER BY a_partir_de LIMIT $1 FOR UPDATE SKIP LOCKED)
+RETURNING lote_id
+"""
+_QUEUE = """
+INSERT INTO lote_fila (lote_id, a_partir_de) VALUES ($1, now() + $2::interval)
+ON CONFLICT (lote_id) DO UPDATE SET a_partir_de = least(lote_fila.a_partir_de, excluded.a_partir_de)
+"""
+_RENEW = f"UPDATE lotes SET last_attempt = now() WHERE id = $1 AND epoch = $2 AND status = '{StatusLote.PROCESSING}'"
+# What a dead worker had in hand may have arrived: it waits, and is sent once more at most.
+_INHERIT = f"""
+UPDATE lote_linhas SET incertas = incertas + 1, atualizado_em = now(),
+    estado = CASE WHEN incertas + 1 >= {UNCERTAIN_MAX} THEN '{EstadoLinha.FAILED}' ELSE '{EstadoLinha.PENDING}' END,
+    problemas = CASE WHEN incertas + 1 >= {UNCERTAIN_MAX} THEN $2::jsonb ELSE problemas END,
+    a_partir_de = last_attempt + $3::interval
+WHERE lote_id = $1 AND estado = '{EstadoLinha.PROCESSING}'
+"""
+_SUPPRESS = f"""
+UPDATE lote_linhas l SET estado = '{EstadoLinha.INVALID}', problemas = $2::jsonb, atualizado_em = now()
+FROM lotes, email_suprimido s
+WHERE l.lote_id = $1 AND lotes.id = $1 AND l.estado = '{EstadoLinha.PENDING}'
+    AND s.empresa_id = lotes.empresa_id AND s.email = l.email
+"""
+# The batch's row is locked first, as by everybody who changes rows: a stop or a new owner comes before or after.
+_NEXT = f"""
+WITH nosso AS MATERIALIZED (
+    SELECT id, empresa_id FROM lotes
+    WHERE id = $1 AND epoch = $2 AND status = '{StatusLote.PROCESSING}' AND estado = '{EstadoLote.PROCESSANDO}'
+    FOR NO KEY UPDATE
+), proxima AS (
+    SELECT l.id FROM lote_linhas l JOIN nosso ON l.lote_id = nosso.id
+    WHERE l.estado = '{EstadoLinha.PENDING}' AND (l.a_partir_de IS NULL OR l.a_partir_de <= now())
+        AND NOT EXISTS (SELECT FROM email_suprimido s WHERE s.empresa_id = nosso.empresa_id AND s.email = l.email)
+    ORDER BY l.id LIMIT 1
+)
+UPDATE lote_linhas l SET estado = '{EstadoLinha.PROCESSING}', attempts = attempts + 1, last_attempt = now(),
+    external_id = coalesce(external_id, '<' || 'lote-' || l.lote_id || '-' || l.id || '@' || $3 || '>'),
+    atualizado_em = now()
+FROM proxima WHERE l.id = proxima.id
+RETURNING l.id, l.email, l.dados, l.token, l.external_id, l.attempts, l.incertas
+"""
+_SETTLE = f"""
+WITH nosso AS MATERIALIZED (SELECT id FROM lotes WHERE id = $1 AND epoch = $2 FOR NO KEY UPDATE)
+UPDATE lote_linhas l SET estado = $4, a_partir_de = now() + $5::interval, problemas = $6::jsonb,
+    incertas = incertas + $7, attempts = attempts - $8, atualizado_em = now()
+FROM nosso WHERE l.id = $3 AND l.lote_id = nosso.id AND l.estado = '{EstadoLinha.PROCESSING}'
+"""
+_REST = f"""
+SELECT (SELECT estado FROM lotes WHERE id = $1 AND epoch = $2 AND status = '{StatusLote.PROCESSING}'
+        FOR NO KEY UPDATE) AS estado,
+    count(*) AS quantas,
+    greatest(min(coalesce(a_partir_de, now())) - now(), interval '0') AS daqui
+FROM lote_linhas WHERE lote_id = $1 AND estado = '{EstadoLinha.PENDING}'
+"""
+_CANCEL = f"""
+UPDATE lote_linhas SET estado = '{EstadoLinha.CANCELADA}', atualizado_em = now()
+WHERE lote_id = $1 AND estado = '{EstadoLinha.PENDING}'
+"""
+_LEAVE = """
+UPDATE lotes SET status = $2, estado = $3, erro = $4, last_attempt = NULL, atualizado_em = now() WHERE id = $1
+"""
+_FAIL = f"""
+UPDATE lotes SET status = '{StatusLote.FAILED}', erro = $3, atualizado_em = now()
+WHERE id = $1 AND epoch = $2 AND status = '{StatusLote.PROCESSING}'
+RETURNING estado
+"""
+_RECOVER = f"""
+UPDATE lotes SET status = CASE WHEN estado = '{EstadoLote.PROCESSANDO}' THEN '{StatusLote.PENDING}'
+        ELSE '{StatusLote.DONE}' END,
+    last_attempt = NULL, epoch = epoch + 1, atualizado_em = now()
+WHERE status = '{StatusLote.PROCESSING}' AND (last_attempt IS NULL OR last_attempt < now() - $1::interval)
+RETURNING id, estado
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBatch:
+    """A batch in a worker's hands; ``epoch`` is the fencing token."""
+
+    id: int
+    epoch: int
+    empresa: str  # its name
+    assunto: str | None
+    mensagem: str | None
+
+
+async def try_acquire(connection: Connection, lote_id: int, unknown: timedelta) -> TakenBatch | None:
+    """Take a confirmed batch by one conditional UPDATE; ``None`` when it is another's, or not to be worked on.
+
+    ``unknown``: how long a mail waits that its dead worker had in hand.
+    """
+    found = (await connection.exec_driver_sql(_ACQUIRE, (lote_id, STALE))).one_or_none()
+    if found is None:
+        return None
+    await connection.exec_driver_sql(_INHERIT, (lote_id, [UNCERTAIN], unknown))
+    return TakenBatch(found.id, found.epoch, found.empresa, found.assunto, found.mensagem)
+
+
+async def take_due(connection: Connection, limit: int, unknown: timedelta) -> list[TakenBatch]:
+    """Take up to so many batches of which there is word; a word of one that another works on is dropped."""
+    words = (await connection.exec_driver_sql(_WORDS, (limit,))).all()
+    taken = [await try_acquire(connection, word.lote_id, unknown) for word in words]
+    return [batch for batch in taken if batch is not None]
+
+
+async def renew(connection: Connection, batch: TakenBatch) -> bool:
+    """Give a sign of life; says whether the batch is still ours."""
+    return bool((await connection.exec_driver_sql(_RENEW, (batch.id, batch.epoch))).rowcount)
+
+
+async def next_row(connection: Connection, batch: TakenBatch, domain: str) -> Any | None:
+    """Take the first row that is due, with its Message-ID stored; ``None``: none is due, or it is not ours to send."""
+    return (await connection.exec_driver_sql(_NEXT, (batch.id, batch.epoch, domain))).one_or_none()
+
+
+async def settle(connection: Connection, batch: TakenBatch, row_id: int, settled: Settled) -> bool:
+    """Store what became of a row; says whether the batch is still ours."""
+    again = None if settled.depois is None else timedelta(seconds=settled.depois)
+    problemas = [] if settled.problema is None else [settled.problema]
+    arguments = (batch.id, batch.epoch, row_id, settled.estado.value, again, problemas)
+    done = await connection.exec_driver_sql(_SETTLE, (*arguments, int(settled.incerta), int(settled.not_sent)))
+    return bool(done.rowcount)
+
+
+async def leave(connection: Connection, batch: TakenBatch) -> EstadoLote | None:
+    """Give the batch back: done, or to be gone on with when its first row is due. ``None``: it was not ours."""
+    suppressed = [{"codigo": "suprimido", "detalhe": "pediu para não receber"}]
+    await connection.exec_driver_sql(_SUPPRESS, (batch.id, suppressed))
+    rest = (await connection.exec_driver_sql(_REST, (batch.id, batch.epoch))).one()
+    if rest.estado is None:
+        return None
+    estado = EstadoLote(rest.estado)
+    if estado is not EstadoLote.PROCESSANDO:
+        await connection.exec_driver_sql(_CANCEL, (batch.id,))
+    elif rest.quantas:
+        await connection.exec_driver_sql(_LEAVE, (batch.id, StatusLote.QUEUED.value, estado.value, None))
+        await connection.exec_driver_sql(_QUEUE, (batch.id, rest.daqui))
+        return estado
+    else:
+        estado = EstadoLote.CONCLUIDO
+    await connection.exec_driver_sql(_LEAVE, (batch.id, StatusLote.DONE.value, estado.value, None))
+    return estado
+
+
+async def mark_failed(connection: Connection, batch: TakenBatch, error: str, after: timedelta) -> bool:
+    """Give the batch back with what went wrong, to be tried again later; says whether it was ours."""
+    found = (await connection.exec_driver_sql(_FAIL, (batch.id, batch.epoch, error[:ERROR_LENGTH]))).one_or_none()
+    if found is not None and found.estado == EstadoLote.PROCESSANDO:
+        await connection.exec_driver_sql(_QUEUE, (batch.id, after))
+    return found is not None
+
+
+async def recover(connection: Connection) -> int:
+    """Set free the batches whose worker is silent, with one word of each; of stopped ones only the mail in hand."""
+    found = (await connection.exec_driver_sql(_RECOVER, (STALE,))).all()
+    for row in found:
+        if row.estado == EstadoLote.PROCESSANDO:
+            await connection.exec_driver_sql(_QUEUE, (row.id, timedelta(0)))
+        else:
+            await connection.exec_driver_sql(_INHERIT, (row.id, [UNCERTAIN], timedelta(0)))
+            await connection.exec_driver_sql(_CANCEL, (row.id,))
+    return len(found)

@@ -1,0 +1,91 @@
+"""What a mail server's answer means for a row: sent, later, failed, or once more because nobody knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, assert_never
+
+from state_machine.mailing.states import EstadoLinha
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+UNCERTAIN_MAX: Final = 2  # lost answers after which nothing is sent any more: a second copy at most
+UNCERTAIN: Final = {"codigo": "sem_resposta", "detalhe": "o servidor não respondeu; pode ter chegado"}
+
+
+@dataclass(frozen=True, slots=True)
+class MailAccepted:
+    """The server took the mail (2xx)."""
+
+
+@dataclass(frozen=True, slots=True)
+class MailDeferred:
+    """The server does not take it now (4xx)."""
+
+    codigo: int
+
+
+@dataclass(frozen=True, slots=True)
+class MailRejected:
+    """The server will not take it (5xx)."""
+
+    codigo: int
+
+
+@dataclass(frozen=True, slots=True)
+class MailLost:
+    """The connection ended after DATA: the mail may have been taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class MailUnreachable:
+    """No mail of ours gets through now, whoever it is for: nothing was sent, and the row is not to blame."""
+
+    why: str
+
+
+MailOutcome = MailAccepted | MailDeferred | MailRejected | MailLost | MailUnreachable
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """How a row stands after an attempt.
+
+    ``depois``: seconds until the next one. ``incerta``: its answer was lost. ``not_sent``: it does not count.
+    """
+
+    estado: EstadoLinha
+    depois: float | None = None
+    problema: dict[str, str] | None = None
+    incerta: bool = False
+    not_sent: bool = False
+
+
+def settle(outcome: MailOutcome, attempts: int, incertas: int, ladder: Sequence[float], unknown: float) -> Settled:
+    """Decide what follows the answer to attempt number ``attempts``, before which ``incertas`` answers were lost.
+
+    ``ladder``: seconds after each 4xx, and no attempt after its end. ``unknown``: seconds after a lost answer.
+    """
+    match outcome:
+        case MailAccepted():
+            return Settled(EstadoLinha.DONE)
+        case MailDeferred(codigo):
+            refused = attempts - incertas  # lost answers have a pause of their own
+            if refused > len(ladder):
+                return Settled(EstadoLinha.FAILED, problema=_said("recusado_por_ora", codigo))
+            return Settled(EstadoLinha.PENDING, ladder[refused - 1], _said("recusado_por_ora", codigo))
+        case MailRejected(codigo):
+            return Settled(EstadoLinha.FAILED, problema=_said("recusado", codigo))
+        case MailLost():
+            if incertas + 1 >= UNCERTAIN_MAX:
+                return Settled(EstadoLinha.FAILED, problema=UNCERTAIN, incerta=True)
+            return Settled(EstadoLinha.PENDING, unknown, UNCERTAIN, incerta=True)
+        case MailUnreachable():
+            return Settled(EstadoLinha.PENDING, not_sent=True)
+        case _:
+            assert_never(outcome)
+
+
+def _said(codigo: str, smtp: int) -> dict[str, str]:
+    return {"codigo": codigo, "detalhe": f"o servidor respondeu {smtp}"}

@@ -1,0 +1,182 @@
+"""Batches of mails over a real line to a server that goes wrong: each mail once, or counted."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.delivery.mailing import Mailing, MailPolicy
+from bot.loops.pump import Pump
+from gateway.mail.client import MailConnection, mail_tls
+from gateway.mail.server import MailServer
+from persistence.batches import records, work
+from persistence.db.engine import Database
+from proofs.sandbox.mailbox import Mailbox
+from proofs.sandbox.nacional.authority import Authority
+from telemetry.metrics import Metrics
+from tests.made_batches import confirmed
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from gateway.mail.message import Mail
+    from state_machine.mailing.delivery import MailOutcome
+
+POLICY = MailPolicy("notas@ana.com.br", (60.0, 600.0), 600.0)
+EMAILS = tuple(f"user{number}@test.com.br" for number in range(6))
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    opened = await Database.open(database_url)
+    await opened.pool.execute("DELETE FROM lotes")
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+@asynccontextmanager
+async def sending(database: Database, box: Mailbox, authority: Authority) -> AsyncIterator[Pump[work.TakenBatch]]:
+    """Two workers' way to a mailbox over TLS."""
+    async with box.listening(authority.server_context()) as port:
+        server = MailServer("smtps", "127.0.0.1", port)
+        tls = mail_tls(authority.ca_file)
+        mailing = Mailing(database, lambda: MailConnection(server, tls), POLICY, Metrics())
+        yield Pump("mailing", mailing.claim, mailing.work, mailing.renew, lease_seconds=30, concurrency=2)
+
+
+async def due(database: Database) -> None:
+    """Let what waits for its time be due now."""
+    await database.pool.execute("UPDATE lote_linhas SET a_partir_de = now() WHERE estado = 'PENDING'")
+    await database.pool.execute("UPDATE lote_fila SET a_partir_de = now()")
+
+
+async def states(database: Database) -> list[str]:
+    rows = await database.pool.fetch("SELECT estado FROM lote_linhas ORDER BY id")
+    return [str(row["estado"]) for row in rows]
+
+
+async def test_each_address_gets_one_mail(database: Database, authority: Authority) -> None:
+    """Two workers and a word that comes twice send each mail once, encrypted, with the company and the reason."""
+    box = Mailbox()
+    lote_id = await confirmed(database, "lista.csv", *EMAILS)
+    async with sending(database, box, authority) as one, sending(database, box, authority) as other:
+        await asyncio.gather(one.run_once(), other.run_once())
+        await database.pool.execute("INSERT INTO lote_fila (lote_id) VALUES ($1)", lote_id)
+        await asyncio.gather(one.run_once(), other.run_once())
+    assert [kept.to for kept in box.kept] == list(EMAILS)
+    assert all(kept.secret for kept in box.kept)
+    assert await states(database) == ["DONE"] * len(EMAILS)
+    assert tuple(await database.pool.fetchrow("SELECT estado, status FROM lotes")) == ("concluido", "DONE")
+    ids = [row["external_id"] for row in await database.pool.fetch("SELECT external_id FROM lote_linhas ORDER BY id")]
+    assert [kept.message["Message-ID"] for kept in box.kept] == ids
+    text = box.kept[0].message.get_body(("plain",))
+    assert text is not None
+    assert "porque é cliente de" in text.get_content()
+
+
+async def test_what_is_refused_for_now_goes_later(database: Database, authority: Authority) -> None:
+    """A 4xx waits for its step of the ladder, and fails after the last; a 5xx fails at once; the others go."""
+    box = Mailbox()
+    await confirmed(database, "lista.csv", *EMAILS[:3])
+    box.fail("rcpt", "451 later", "550 nobody")
+    async with sending(database, box, authority) as pump:
+        await pump.run_once()
+        assert await states(database) == ["PENDING", "FAILED", "DONE"]
+        assert await database.pool.fetchval("SELECT a_partir_de > now() FROM lote_fila")
+        for _ in POLICY.ladder:
+            box.fail("rcpt", "451 later")
+            await due(database)
+            await pump.run_once()
+    assert await states(database) == ["FAILED", "FAILED", "DONE"]
+    said = await database.pool.fetchval("SELECT problemas FROM lote_linhas ORDER BY id LIMIT 1")
+    assert said[0]["codigo"] == "recusado_por_ora"
+    assert [kept.to for kept in box.kept] == [EMAILS[2]]
+
+
+@pytest.mark.parametrize(("fault", "copies"), [(Mailbox.LOSE, 2), (Mailbox.FORGET, 1)])
+async def test_a_lost_answer_is_tried_once_more(
+    database: Database, authority: Authority, fault: str, copies: int
+) -> None:
+    """A mail whose answer was lost goes once more after ten minutes, under the same Message-ID, and is counted."""
+    box = Mailbox()
+    lote_id = await confirmed(database, "lista.csv", *EMAILS[:2])
+    box.fail("end", fault)
+    async with sending(database, box, authority) as pump:
+        await pump.run_once()
+        waits = await database.pool.fetchval("SELECT a_partir_de - last_attempt FROM lote_linhas ORDER BY id LIMIT 1")
+        assert waits.total_seconds() >= POLICY.unknown
+        await due(database)
+        await pump.run_once()
+    first = [kept for kept in box.kept if kept.to == EMAILS[0]]
+    assert len(first) == copies
+    assert len({kept.message["Message-ID"] for kept in first}) == 1
+    assert await states(database) == ["DONE", "DONE"]
+    async with database.alone() as connection:
+        assert await records.uncertain(connection, lote_id) == 1
+
+
+async def test_a_server_that_is_away_costs_no_attempt(database: Database, authority: Authority) -> None:
+    """While no mail gets through, the batch waits, and its rows are as they were."""
+    box = Mailbox()
+    await confirmed(database, "lista.csv", *EMAILS)
+    box.fail("mail", "550 not you")
+    async with sending(database, box, authority) as pump:
+        await pump.run_once()
+        assert tuple(await database.pool.fetchrow("SELECT estado, status FROM lotes")) == ("processando", "FAILED")
+        assert await database.pool.fetchval("SELECT max(attempts) FROM lote_linhas") == 0
+        await due(database)
+        await pump.run_once()
+    assert [kept.to for kept in box.kept] == list(EMAILS)
+
+
+async def test_a_stop_holds_from_the_next_mail_on(database: Database) -> None:
+    """What is sent is sent, and nothing after it; the mail that was under way has its answer."""
+    box = Mailbox()
+    lote_id = await confirmed(database, "lista.csv", *EMAILS)
+
+    class Stopping(MailConnection):
+        async def send(self, mail: Mail) -> MailOutcome:
+            outcome = await super().send(mail)
+            if len(box.kept) == 2:
+                async with database.transaction() as connection:
+                    assert await records.stop(connection, lote_id) == len(EMAILS) - 2
+            return outcome
+
+    async with box.listening() as port:
+        server = MailServer("smtp+plain", "127.0.0.1", port)
+        mailing = Mailing(database, lambda: Stopping(server, mail_tls(None)), POLICY, Metrics())
+        [batch] = await mailing.claim(1)
+        await mailing.work(batch)
+    assert await states(database) == ["DONE", "DONE", "CANCELADA", "CANCELADA", "CANCELADA", "CANCELADA"]
+    assert tuple(await database.pool.fetchrow("SELECT estado, status FROM lotes")) == ("cancelado", "DONE")
+
+
+async def test_a_worker_that_dies_half_way_is_followed(database: Database, authority: Authority) -> None:
+    """After the sweep another goes on behind what is done; only the mail in hand may come twice, and is counted."""
+    box = Mailbox()
+    lote_id = await confirmed(database, "lista.csv", *EMAILS)
+    async with sending(database, box, authority) as pump:
+        async with database.transaction() as connection:
+            [dead] = await work.take_due(connection, 1, work.STALE)
+        async with database.transaction() as connection:
+            assert await work.next_row(connection, dead, "ana.com.br") is not None
+        assert await pump.run_once() == 0
+        await database.pool.execute("UPDATE lotes SET last_attempt = now() - interval '1 minute'")
+        async with database.transaction() as connection:
+            assert await work.recover(connection) == 1
+        await pump.run_once()
+        assert [kept.to for kept in box.kept] == list(EMAILS[1:])
+        await due(database)
+        await pump.run_once()
+    assert [kept.to for kept in box.kept] == [*EMAILS[1:], EMAILS[0]]
+    assert await states(database) == ["DONE"] * len(EMAILS)
+    async with database.alone() as connection:
+        assert await records.uncertain(connection, lote_id) == 1

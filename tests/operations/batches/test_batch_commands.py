@@ -1,0 +1,90 @@
+"""What is told and refused of batches at a terminal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.demo.world import COMPANY
+from operations.batches.commands import send_list, show_batch, stop_batch
+from operations.batches.upload import Upload
+from operations.protocol import CommandRefusedError
+from persistence.db.engine import Database
+from tests.made_batches import company, listed
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+FILE = listed("lista.csv", "user@test.com.br", "nada", "other@test.com.br", "user@test.com.br")
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    opened = await Database.open(database_url, size=2)
+    await opened.pool.execute("DELETE FROM lotes")
+    await company(opened)
+    yield opened
+    await opened.close()
+
+
+async def send(database: Database, file: Upload = FILE, confirmar: str | None = None, tipo: str = "envio") -> list[str]:
+    """Send as the command does, where there is a mail server."""
+    return await send_list(database, COMPANY.cnpj, tipo, file, confirmar, reachable=True)
+
+
+async def test_a_list_is_shown_before_it_is_sent(database: Database) -> None:
+    """The first time says what was read and how to say yes; nobody is told to send anything."""
+    lines = await send(database)
+    lote = await database.pool.fetchrow("SELECT * FROM lotes")
+    assert lines == [
+        f"Lote {lote['id']} (lista.csv): aguardando_confirmacao, revisão {lote['revisao']}",
+        "4 linhas: 2 na fila, 1 com problema; 1 repetidas, 0 vazias",
+        f"Nada foi enviado. Para enviar 2 e-mails, repita com --confirmar {lote['revisao']}",
+    ]
+    assert await database.pool.fetchval("SELECT count(*) FROM lote_fila") == 0
+
+
+async def test_the_yes_names_what_was_shown(database: Database) -> None:
+    """With the revision that was shown the batch is queued, once however often it is said; with another it is not."""
+    await send(database)
+    revisao = await database.pool.fetchval("SELECT revisao FROM lotes")
+    with pytest.raises(CommandRefusedError, match="Nada foi enviado"):
+        await send(database, confirmar="outra")
+    for _ in range(2):
+        lines = await send(database, confirmar=revisao)
+        assert "processando" in lines[1]
+    assert lines[0].startswith("Este arquivo já tinha chegado")
+    assert await database.pool.fetchval("SELECT count(*) FROM lote_fila") == 1
+    acoes = await database.pool.fetch("SELECT acao FROM auditoria WHERE acao LIKE '%lote' ORDER BY id")
+    assert [row["acao"] for row in acoes][-2:] == ["mandou lote", "confirmou lote"]
+
+
+async def test_a_stop_says_what_stays(database: Database) -> None:
+    """What was not sent is cancelled, and a second stop changes nothing."""
+    await send(database)
+    lote_id = await database.pool.fetchval("SELECT id FROM lotes")
+    lines = await stop_batch(database, lote_id)
+    assert lines[0] == f"Lote {lote_id} parado: 2 e-mails não saem mais. O que já saiu, saiu."
+    assert "2 cancelados" in lines[2]
+    assert (await stop_batch(database, lote_id))[0] == f"O lote {lote_id} já estava cancelado; nada mudou."
+    revisao = await database.pool.fetchval("SELECT revisao FROM lotes")
+    with pytest.raises(CommandRefusedError, match="cancelado"):
+        await send(database, confirmar=revisao)
+
+
+async def test_what_is_refused_says_that_nothing_changed(database: Database) -> None:
+    """A file that is none, a name that is new, another kind, no server, no batch: each has its sentence."""
+    await send(database)
+    for file, word in ((Upload("lista.xlsx", b"x"), "guardado"), (replace(FILE, nome_arquivo="b.csv"), "--repetir")):
+        with pytest.raises(CommandRefusedError, match=word):
+            await send(database, file)
+    with pytest.raises(CommandRefusedError, match="--tipo"):
+        await send(database, tipo="notas")
+    with pytest.raises(CommandRefusedError, match="PROSA_SMTP_URL"):
+        await send_list(database, COMPANY.cnpj, "envio", FILE, "x", reachable=False)
+    for lote_id in (0, 2**70):
+        with pytest.raises(CommandRefusedError, match="não existe"):
+            await show_batch(database, lote_id)
+    assert await database.pool.fetchval("SELECT count(*) FROM lotes") == 1

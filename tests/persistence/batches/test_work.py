@@ -1,0 +1,239 @@
+"""One worker at a list: taken by one statement, freed when its worker is silent, gone on with after what is done."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from operations.batches.upload import upload
+from persistence.batches import records, work
+from persistence.db.engine import Database
+from state_machine.mailing.delivery import MailAccepted, MailDeferred, MailLost, settle
+from tests.made_batches import QUEM, company, confirmed, listed
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from persistence.batches.work import TakenBatch
+    from state_machine.mailing.delivery import MailOutcome
+
+UNKNOWN = timedelta(seconds=600)
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    opened = await Database.open(database_url)
+    await opened.pool.execute("DELETE FROM lotes")
+    await opened.pool.execute("DELETE FROM email_suprimido")
+    yield opened
+    await opened.close()
+
+
+async def acquire(database: Database, lote_id: int) -> TakenBatch | None:
+    async with database.transaction() as connection:
+        return await work.try_acquire(connection, lote_id, UNKNOWN)
+
+
+async def taken(database: Database, lote_id: int) -> TakenBatch:
+    batch = await acquire(database, lote_id)
+    assert batch is not None
+    return batch
+
+
+async def send(database: Database, batch: TakenBatch, outcome: MailOutcome) -> str | None:
+    """Take the next row and store this answer to it; returns the address."""
+    async with database.transaction() as connection:
+        row = await work.next_row(connection, batch, "empresa.com.br")
+    if row is None:
+        return None
+    async with database.transaction() as connection:
+        settled = settle(outcome, row.attempts, row.incertas, (60.0, 600.0), 600.0)
+        assert await work.settle(connection, batch, row.id, settled)
+    return str(row.email)
+
+
+async def silent(database: Database) -> None:
+    await database.pool.execute("UPDATE lotes SET last_attempt = now() - interval '1 minute'")
+
+
+class TestProcessingLockIdempotency:
+    """The specification's third test."""
+
+    async def test_should_prevent_concurrent_processing(self, database: Database) -> None:
+        """Of two workers at the same moment one gets the batch."""
+        lote_id = await confirmed(database, "test.csv", "user@test.com.br")
+        found = await asyncio.gather(*(acquire(database, lote_id) for _ in range(2)))
+        assert len([batch for batch in found if batch is not None]) == 1
+        assert await database.pool.fetchval("SELECT status FROM lotes") == "PROCESSING"
+
+    @pytest.mark.parametrize("status", ["PENDING", "QUEUED", "FAILED"])
+    async def test_a_free_batch_is_taken(self, database: Database, status: str) -> None:
+        """Each state in which nobody works on it lets a worker begin."""
+        lote_id = await confirmed(database, "test.csv", "user@test.com.br")
+        await database.pool.execute("UPDATE lotes SET status = $1", status)
+        assert await acquire(database, lote_id) is not None
+
+    async def test_nothing_is_taken_before_a_yes(self, database: Database) -> None:
+        """A list that was read waits, whatever tells a worker of it."""
+        batch, _ = await records_of(database)
+        await database.pool.execute("INSERT INTO lote_fila (lote_id) VALUES ($1)", batch)
+        assert await acquire(database, batch) is None
+
+    async def test_a_silent_worker_loses_it(self, database: Database) -> None:
+        """After 30 s without a heartbeat another takes over, and what the first commits later is refused."""
+        lote_id = await confirmed(database, "test.csv", "user@test.com.br", "other@test.com.br")
+        first = await taken(database, lote_id)
+        async with database.transaction() as connection:
+            row = await work.next_row(connection, first, "empresa.com.br")
+        assert row is not None
+        assert await acquire(database, lote_id) is None
+        await silent(database)
+        second = await taken(database, lote_id)
+        async with database.transaction() as connection:
+            assert not await work.renew(connection, first)
+            assert not await work.settle(connection, first, row.id, settle(MailAccepted(), 1, 0, (), 0))
+            assert await work.next_row(connection, first, "empresa.com.br") is None
+            assert await work.leave(connection, first) is None
+            assert not await work.mark_failed(connection, first, "late", UNKNOWN)
+        assert await send(database, second, MailAccepted()) == "other@test.com.br"
+
+    async def test_a_heartbeat_keeps_it(self, database: Database) -> None:
+        """A worker that gives signs of life keeps its batch, however long it takes."""
+        batch = await taken(database, await confirmed(database, "test.csv", "user@test.com.br"))
+        await silent(database)
+        async with database.transaction() as connection:
+            assert await work.renew(connection, batch)
+            assert await work.recover(connection) == 0
+        assert await acquire(database, batch.id) is None
+
+    async def test_a_word_that_comes_twice_is_worked_on_once(self, database: Database) -> None:
+        """The second worker drops the word of a batch that another has."""
+        lote_id = await confirmed(database, "test.csv", "user@test.com.br")
+        async with database.transaction() as connection:
+            assert len(await work.take_due(connection, 5, UNKNOWN)) == 1
+        await database.pool.execute("INSERT INTO lote_fila (lote_id) VALUES ($1)", lote_id)
+        async with database.transaction() as connection:
+            assert await work.take_due(connection, 5, UNKNOWN) == []
+        assert await database.pool.fetchval("SELECT count(*) FROM lote_fila") == 0
+
+
+class TestCrashRecoveryIdempotency:
+    """The specification's fourth test."""
+
+    async def test_should_recover_stale_locks_without_duplication(self, database: Database) -> None:
+        """A batch whose worker died is free again, and stands in the queue once however often the sweep runs."""
+        lote_id = await confirmed(database, "test.csv", "user@test.com.br")
+        async with database.transaction() as connection:
+            await work.take_due(connection, 5, UNKNOWN)
+        await silent(database)
+        for _ in range(2):
+            async with database.transaction() as connection:
+                await work.recover(connection)
+        row = await database.pool.fetchrow("SELECT status, last_attempt FROM lotes")
+        assert tuple(row) == ("PENDING", None)
+        assert await database.pool.fetchval("SELECT count(*) FROM lote_fila WHERE lote_id = $1", lote_id) == 1
+
+    async def test_the_next_worker_resumes_after_the_last_entry_done(self, database: Database) -> None:
+        """What was sent is not sent again; what was in the dead worker's hands waits and is counted."""
+        emails = [f"user{number}@test.com.br" for number in range(4)]
+        lote_id = await confirmed(database, "test.csv", *emails)
+        first = await taken(database, lote_id)
+        sent = [await send(database, first, MailAccepted()) for _ in range(2)]
+        async with database.transaction() as connection:
+            in_hand = await work.next_row(connection, first, "empresa.com.br")
+        assert in_hand is not None
+        await silent(database)
+        async with database.transaction() as connection:
+            assert await work.recover(connection) == 1
+            [second] = await work.take_due(connection, 5, UNKNOWN)
+        assert [*sent, in_hand.email, await send(database, second, MailAccepted())] == emails
+        assert await send(database, second, MailAccepted()) is None
+        row = await database.pool.fetchrow("SELECT * FROM lote_linhas WHERE id = $1", in_hand.id)
+        assert (row["estado"], row["incertas"], row["external_id"]) == ("PENDING", 1, in_hand.external_id)
+        assert row["a_partir_de"] - row["last_attempt"] == UNKNOWN
+
+    async def test_a_stopped_batch_of_a_dead_worker_ends(self, database: Database) -> None:
+        """Nothing of it goes out any more, and no row stays in nobody's hands."""
+        lote_id = await confirmed(database, "test.csv", "user@test.com.br", "other@test.com.br")
+        batch = await taken(database, lote_id)
+        async with database.transaction() as connection:
+            await work.next_row(connection, batch, "empresa.com.br")
+        async with database.transaction() as connection:
+            assert await records.stop(connection, lote_id) == 1
+        await silent(database)
+        async with database.transaction() as connection:
+            await work.recover(connection)
+        assert await database.pool.fetchval("SELECT status FROM lotes") == "DONE"
+        assert await database.pool.fetchval("SELECT count(*) FROM lote_linhas WHERE estado = 'CANCELADA'") == 2
+        assert await database.pool.fetchval("SELECT count(*) FROM lote_fila") == 0
+
+
+async def records_of(database: Database) -> tuple[int, str]:
+    """Return id and revision of a list that waits for its yes."""
+    batch, _ = await upload(database, await company(database), listed("test.csv", "user@test.com.br"), QUEM)
+    return int(batch.id), str(batch.revisao)
+
+
+async def test_a_yes_to_another_revision_sends_nothing(database: Database) -> None:
+    """Only the revision that was shown can be confirmed, and once."""
+    lote_id, revisao = await records_of(database)
+    async with database.transaction() as connection:
+        assert not await records.confirm(connection, lote_id, "outra", QUEM)
+        assert await database.pool.fetchval("SELECT count(*) FROM lote_fila") == 0
+        assert await records.confirm(connection, lote_id, revisao, QUEM)
+        assert not await records.confirm(connection, lote_id, revisao, QUEM)
+
+
+async def test_a_batch_ends_when_every_row_has(database: Database) -> None:
+    """Rows that are to be tried later keep it open: its word comes when the first of them is due."""
+    batch = await taken(database, await confirmed(database, "test.csv", "user@test.com.br", "other@test.com.br"))
+    await database.pool.execute("DELETE FROM lote_fila")
+    await send(database, batch, MailAccepted())
+    await send(database, batch, MailDeferred(451))
+    async with database.transaction() as connection:
+        assert await work.leave(connection, batch) == "processando"
+    seconds = await database.pool.fetchval("SELECT extract(epoch FROM a_partir_de - now()) FROM lote_fila")
+    assert 0 < seconds <= 60
+    await database.pool.execute("UPDATE lote_linhas SET a_partir_de = now()")
+    await database.pool.execute("UPDATE lote_fila SET a_partir_de = now()")
+    async with database.transaction() as connection:
+        [again] = await work.take_due(connection, 5, UNKNOWN)
+    assert await send(database, again, MailAccepted()) == "other@test.com.br"
+    async with database.transaction() as connection:
+        assert await work.leave(connection, again) == "concluido"
+    assert await database.pool.fetchval("SELECT status FROM lotes") == "DONE"
+
+
+async def test_a_failed_batch_is_queued_again(database: Database) -> None:
+    """What went wrong is kept, and its word comes after the pause."""
+    batch = await taken(database, await confirmed(database, "test.csv", "user@test.com.br"))
+    await database.pool.execute("DELETE FROM lote_fila")
+    async with database.transaction() as connection:
+        assert await work.mark_failed(connection, batch, "no server", timedelta(seconds=60))
+    assert tuple(await database.pool.fetchrow("SELECT status, erro FROM lotes")) == ("FAILED", "no server")
+    assert await database.pool.fetchval("SELECT count(*) FROM lote_fila WHERE a_partir_de > now()") == 1
+
+
+async def test_who_says_no_meanwhile_gets_nothing(database: Database) -> None:
+    """An address that is suppressed after the yes is left out, and told of at the end."""
+    batch = await taken(database, await confirmed(database, "test.csv", "user@test.com.br", "other@test.com.br"))
+    empresa_id = await company(database)
+    await database.pool.execute("INSERT INTO email_suprimido VALUES ($1, 'user@test.com.br', 'pediu')", empresa_id)
+    assert await send(database, batch, MailAccepted()) == "other@test.com.br"
+    assert await send(database, batch, MailAccepted()) is None
+    async with database.transaction() as connection:
+        assert await work.leave(connection, batch) == "concluido"
+    assert await database.pool.fetchval("SELECT estado FROM lote_linhas ORDER BY id LIMIT 1") == "INVALID"
+
+
+async def test_a_second_lost_answer_is_the_last(database: Database) -> None:
+    """A mail of which two answers were lost is not sent a third time."""
+    batch = await taken(database, await confirmed(database, "test.csv", "user@test.com.br"))
+    await send(database, batch, MailLost())
+    await database.pool.execute("UPDATE lote_linhas SET a_partir_de = now()")
+    await send(database, batch, MailLost())
+    row = await database.pool.fetchrow("SELECT estado, incertas, problemas FROM lote_linhas")
+    assert (row["estado"], row["incertas"], row["problemas"][0]["codigo"]) == ("FAILED", 2, "sem_resposta")
