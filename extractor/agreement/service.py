@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from extractor.amounts.role import Role
+from extractor.amounts.roles import roles_of
 from extractor.contract import TALK, Ato
 from extractor.fields.places import Places, begins
 from extractor.fields.service import Whole, whole_service
@@ -37,6 +39,7 @@ COLON: Final = re.compile(
     r"(?:servi[cç]os?|descri[cç][aã]o|discrimina[cç][aã]o)\b[^\n]{0,20}[:=-]\s*\W?\Z", re.IGNORECASE
 )
 ALONE_AMOUNT: Final = re.compile(r"(?:^|[\n,;|DB]|\s-)\s{0,9}(?P<n>N)(?=\s{0,9}(?:$|[\n,;|DB]|-\s))")
+CALLED_PRICE: Final = frozenset({Role.LABELLED, Role.TOTAL})
 DOCUMENTS: Final = frozenset({Kind.DOCUMENT, Kind.BROKEN})
 AMOUNTS: Final = frozenset({Kind.MONEY, Kind.NUMBER})
 
@@ -90,6 +93,10 @@ def price_marks(rules: RulesReading, weighed: Sequence[tuple[float, Evidence]], 
     skeleton = rules.skeleton
     if any(mark.kind is Kind.MONEY and not mark.words for mark in skeleton.marks):
         return []  # it was written with its currency, where every service ends anyway
+    roles = roles_of(skeleton)
+    named = [mark for mark, played in roles.items() if mark.amount is not None and played & CALLED_PRICE]
+    if named:
+        return named
     likely = {found.start for sure, found in weighed if sure >= PRICE}
     worded = any(mark.kind is Kind.MONEY for mark in skeleton.marks)
     if not likely and Campo.VALOR not in known and not worded:

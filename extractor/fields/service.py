@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 SENTENCE: Final = re.compile(r"[.!?]")
 # A part of a list that has no word of its own: "nível 2", "NR-12", "3 demãos", "outubro"
-NAMED_BY_NUMBER: Final = re.compile(r"[XMPH]|N\s?[a-z²³%]|[a-z]\s?[NT]|\d")
+NAMED_BY_NUMBER: Final = re.compile(r"[XMPHT]|N\s?[a-z²³%]|[a-z]\s?[NT]|\d")
 DETAIL: Final = re.compile(r":|[NXTMPH]")  # a line that says more of the service: "PEDIDO: 4500", "REF 05/2026"
 # "carreto de 65 km R$ 815,00 CNPJ … com 3 ajudantes": a service that goes on behind another field
 GOES_ON: Final = re.compile(
-    r"[\s,;.)-]{0,5}(?:\+|(?:com|em|n[ao]s?|por|sem|conforme|entre|e|mais)\s|N\s?(?:m2|m²|m³|m|km|h|horas?)\b)"
+    r"[\s,;.)-]{0,5}(?:\+|(?:com|em|n[ao]s?|por|sem|conforme|entre|e|mais|ate|d[aeo]s?|todas?|todos?|dias?)\s|X"
+    r"|N\s?(?:m2|m²|m³|m|km|h|horas?)(?!\w))"
 )
 PLUS: Final = 3  # characters before a stretch in which a "+" may stand
 ANCHOR_SHARE: Final = 0.5  # of an anchor's characters that a piece must hold to be anchored by it
@@ -154,18 +155,28 @@ def _joins(line: str, before: _Piece, piece: _Piece) -> bool:
         return False
     if before.anchored and piece.anchored:
         return True
-    if any(TELLS.search(line, p.start, p.end) for p in (before, piece) if not p.anchored):
+    if any(_tells(line, p) for p in (before, piece) if not p.anchored):
         return False
+    if ";" in piece.pause:
+        return True
     if SENTENCE.search(piece.pause):
         return _works(line, before) and _works(line, piece)
-    if "\n" in piece.pause:
+    if "\n" in piece.pause and "\n" not in before.pause:  # the second line says whether it is a list
         return _works(line, piece) or DETAIL.search(line, piece.start, piece.end) is not None
     return True
 
 
+def _tells(line: str, piece: _Piece) -> bool:
+    span = trimmed(line, piece.start, piece.end)
+    return span is not None and TELLS.search(line, *span) is not None
+
+
 def _may_be_service(line: str, piece: _Piece) -> bool:
-    says = has_substance(line, (piece.start, piece.end)) or NAMED_BY_NUMBER.search(line, piece.start, piece.end)
-    return bool(piece.anchored) or (says is not None and bool(says) and not is_talk(line, (piece.start, piece.end)))
+    span = trimmed(line, piece.start, piece.end)
+    if piece.anchored or span is None:
+        return bool(piece.anchored)
+    says = has_substance(line, span) or NAMED_BY_NUMBER.search(line, *span) is not None
+    return says and not is_talk(line, span)
 
 
 def _weight(skeleton: Skeleton, group: Sequence[_Piece]) -> float:

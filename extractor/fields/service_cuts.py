@@ -42,7 +42,7 @@ ORDER: Final = re.compile(
     r"(?:(?:emit\w+|faz\w*|faca|fez|ger\w+|tir[ae]\w*|mand[ae]\w*|solt[ae]\w*|lanc\w+|cri[ae]\w*|segue|solicito|nova|"
     r"outra)\s+)?"
     r"(?:(?:ai|a|o|uma|um|pra|para|mim|me|essa|esta|nova|aquela|minha|sua)\s+){0,4}"
-    r"(?:notas?|notinha|nfs-?e|nfe?|recibo)(?![a-z-])"
+    r"(?:notas?|notinha|nfs-?e|nfe?|recibo)(?![a-z-]| d[eo] (?:empenho|debito|credito))"
     r"(?:\s+(?:fiscal|fiscais|eletronica|avulsa|nova|agora|hoje|ai|pra mim|para mim|pra gente|por favor))*"
 )
 OF_NOTES: Final = re.compile(r"\b(?:d[aeo]s?|com|por|emissao|lancamento|digitacao|em|a[os]?)\s$")

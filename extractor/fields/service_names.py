@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 # How sure the second reader is of a name: where the words before it announce one, and where they do not.
 ANNOUNCED: Final = 0.3
 BARE: Final = 0.6
-_TO: Final = r"(?:pra|pro|para|p/|aos?|as?)"
+SMALL: Final = 0.93  # where it is written in small letters
+_TO: Final = r"(?:pra|pro|para|p/?|aos?|as?)"
 _WHO: Final = (
     r"(?:o|a|os|as|um|uma|cliente|tomador|tomadora|empresa|contratante|firma|dona|seu|sr\.?|sra\.?|dr\.?|dra\.?)"
 )
@@ -36,13 +37,13 @@ DOCUMENT_AFTER: Final = re.compile(
 _DOCUMENT: Final = r"[\s,;:()\-]{0,4}(?:(?:o )?(?:cnpj|cpf|documento|doc)\b[\s:.]{0,4})?[DB]"
 DOCUMENT: Final = re.compile(_DOCUMENT)
 # "pra padaria do zé, cnpj …": whoever stands between the last "pra" and a document, if the words look like somebody.
-TO: Final = re.compile(rf"(?<!\w)(?:pra|pro|para|p/)\s(?:{_WHO}\s){{0,3}}(?P<n>[a-z0-9])")
+TO: Final = re.compile(rf"(?<!\w)(?:pra|pro|para|p/|p)\s(?:{_WHO}\s){{0,3}}(?P<n>[a-z0-9])")
 FIELD_MARK: Final = re.compile(r"[\n,;:VNDBEF]")
 BACK: Final = 90  # characters before a document
-# "cnpj … Fundação Cultural Ipiranga oficina de teatro": capitals behind a document
-BEHIND_DOCUMENT: Final = re.compile(r"[DB][\s,:)-]{1,4}(?P<n>(?=[a-z]))")
+# "cnpj … Fundação Cultural Ipiranga oficina de teatro": capitals behind a document or the price
+BEHIND_DOCUMENT: Final = re.compile(r"[DBV][\s,:)-]{1,4}(?P<n>(?=[a-z]))")
 INSTITUTION: Final = re.compile(  # words of work by their form, and of customers by their sense
-    r"(?:fundacao|associacao|federacao|confederacao|organizacao|instituicao|corporacao|congregacao|irmandade|oficina)\b"
+    r"(?:fundacao|associacao|federacao|confederacao|organizacao|instituicao|corporacao|congregacao|irmandade|oficina|municipio)\b"
 )
 NEXT_WORD: Final = re.compile(r"\s?(?:(?:d[aeo]s?|e|&)\s)?(?P<w>[a-z][a-z']+)")
 # "… pro João da Silva, deu 500": two capitals behind "pra", where the stretch ends
@@ -68,7 +69,7 @@ def _names(rules: RulesReading, learned: LearnedReading, places: Places) -> Iter
         yield _introduced(line, span[0]), span[1]
     for mention in learned.of(Rotulo.NOME):
         span = places.line_span(mention.start, mention.end)
-        if span is not None and _is_said(line, span, mention.certeza) and not _is_service(skeleton, span):
+        if span is not None and _is_said(skeleton, span, mention.certeza) and not _is_service(skeleton, span):
             yield _introduced(line, span[0]), _capitals(skeleton, *span)
     yield from (m.span() for m in AT_THE_END.finditer(line) if _is_person(skeleton, *m.span("n")))
     yield from _beside_documents(skeleton)
@@ -96,9 +97,14 @@ def _is_service(skeleton: Skeleton, span: Span) -> bool:
     return first is not None and is_work(first[0]) and skeleton.verbatim(span[0], span[0] + 1).islower()
 
 
-def _is_said(line: str, span: Span, certeza: float) -> bool:
-    announced = INTRODUCED.search(line, 0, span[0]) or CALLED.search(line, 0, span[0])
-    if announced or DOCUMENT_AFTER.match(line, span[1]):
+def _is_said(skeleton: Skeleton, span: Span, certeza: float) -> bool:
+    line = skeleton.line
+    called = CALLED.search(line, 0, span[0])
+    announced = called or INTRODUCED.search(line, 0, span[0]) or DOCUMENT_AFTER.match(line, span[1])
+    small = skeleton.verbatim(span[0], span[0] + 1).islower() and RECIPIENT_NOUN.match(line, span[0]) is None
+    if announced and small and not called:
+        return certeza >= SMALL  # "para manipuladores": whom the work is for, as often as who pays
+    if announced:
         return certeza >= ANNOUNCED
     apart = EDGE.search(line, 0, span[0]) or (ENDS.match(line, span[1]) and not OF.search(line, 0, span[0]))
     return certeza >= BARE and bool(apart)

@@ -85,7 +85,7 @@ NAMED: Final = re.compile(
     r"[a-z]{0,3}-?(?P<n>\d[\d./-]{0,40}(?<![./-]))(?:-?[a-z])?(?![\w$%])(?!\s{0,9}+(?:reais|conto|pila)\b)(?!,\d)"
 )
 THOUSANDS: Final = re.compile(r"\s{0,9}+(?:mil|k)\b")  # "pedido 5 mil" names an amount, "lei 14.133 mil reais" a law
-WORK_ORDER: Final = re.compile(r"\b(?:os|po|op|of)\s{1,3}\d{3,12}(?![\w$%]|[.,]\d|\s{0,9}(?:reais|conto|pila|mil)\b)")
+WORK_ORDER: Final = re.compile(r"\b(?:os|po|op|of)\s{1,3}\d{2,12}(?![\w$%]|[.,]\d|\s{0,9}(?:reais|conto|pila|mil)\b)")
 # "NR35", "V10", "A4", "HP-1020": letters and digits as one word name a thing, unless the letters belong to a price
 LETTERED: Final = re.compile(
     r"(?<![\w$.,/-])(?!(?:r|rs|brl|reais|de|do|da|por|p|valor|val|vlr|notas?|nf|total|pra|pro|para|n|no|na|deu|foi|uns|eh?|a|o|"
@@ -102,6 +102,11 @@ REGISTRATION: Final = Cued(
 )  # municipal, state
 HASHED: Final = Cued(
     "num nr", r"(?:#|\bn[º°]\.?)\s*\d[\d./-]*(?<![./-])|\b(?:numero|num|nr)\W{1,2}\d+\b(?!,\d)", signs=("#", "º", "°")
+)
+# "Rua 7 de Setembro, 1420": a street whose name is a day
+DATED_STREET: Final = Cued(
+    "av ave pra rua",
+    r"\b(?:rua|av|avenida|praca)\b\.? \d{1,2} de [a-z]{3,12}, ?(?:n[º°.]? ?|numero )?\d{1,5}(?!\w|[.,/-]\d| \d)",
 )
 STREET: Final = Cued(
     "ala av ave est pra r rod rua tra",
@@ -144,7 +149,7 @@ def mark_distractors(canvas: Canvas) -> None:
         for match in LONG_CODE.finditer(canvas.masked):
             if " " not in match[0] or sum(map(str.isdigit, match[0])) >= GROUPED:  # else numbers beside each other
                 canvas.add(Mark(Kind.IDENTIFIER, *match.span()))
-    _identify(canvas, NUMBERED_IN_YEAR, HIDDEN_CPF, ADDRESS, CEP)
+    _identify(canvas, NUMBERED_IN_YEAR, HIDDEN_CPF, ADDRESS, CEP, DATED_STREET)
     for match in PLATE.finditer(canvas.masked):
         canvas.add(Mark(Kind.IDENTIFIER, *match.span()))
 

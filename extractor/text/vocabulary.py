@@ -125,7 +125,7 @@ WORK_WORDS: Final = _words(
     licenciamento plano pacote assinatura manutencao instalacao instalacoes configuracao formatacao backup
     servidor rede cabeamento cameras alarme cerca portao interfone automacao energia solar painel gerador ar
     condicionado geladeira copia copias recarga recargas xerox encadernacao crachas placas uniformes marmita
-    hidrojateamento jateamento sonorizacao iluminacao cenografia cerimonial recepcao limpezas colocacao
+    hidrojateamento jateamento sonorizacao iluminacao cenografia recepcao limpezas colocacao
     """
 )
 GREETING_LINE: Final = re.compile(

@@ -41,8 +41,8 @@ def test_no_author_is_in_two_parts() -> None:
 @pytest.mark.parametrize(
     ("part", "wrong", "needless", "valor", "descricao", "ato"),
     [
-        ("test", 7, 0.30, 0.957, 0.65, 0.96),
-        ("fresh", 25, 0.25, 0.938, 0.60, 0.96),
+        ("test", 7, 0.30, 0.957, 0.63, 0.96),
+        ("fresh", 25, 0.25, 0.938, 0.59, 0.96),
         ("dev", 10, 0.34, 0.92, 0.60, 0.92),
     ],
 )

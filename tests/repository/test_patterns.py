@@ -20,6 +20,7 @@ from tests.adversaries import LENGTH, PACKAGES, RUNS, calls, cpu_ms, fill, patte
 from tests.nightly import size
 
 BOUND_MS = 20.0  # of CPU for 4,096 characters
+WHOLE_MS = 30.0  # of all patterns of a reading or a mask
 SEED = 20261123
 # A quarter of a text goes first: what takes 0.3 ms there takes 19 ms for the whole even where the cost is cubic.
 QUARTER, CHEAP_MS = LENGTH // 4, size(0.3, 0.0)
@@ -92,7 +93,7 @@ WHOLE = {
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_no_mask_and_no_reading_takes_longer_than_its_bound(name):
-    """A mask takes 20 ms at most, and so does all that the rules do with one message."""
-    took = {piece: cpu_ms(lambda: WHOLE[name](fill(piece)), BOUND_MS) for piece in (*RUNS, *WORDS)}  # noqa: B023
-    slow = {piece: round(ms) for piece, ms in took.items() if ms > BOUND_MS}
+    """A mask takes 30 ms of a quiet machine at most, and so does all that the rules do with one message."""
+    took = {piece: cpu_ms(lambda: WHOLE[name](fill(piece)), WHOLE_MS) for piece in (*RUNS, *WORDS)}  # noqa: B023
+    slow = {piece: round(ms) for piece, ms in took.items() if ms > WHOLE_MS}
     assert not slow
