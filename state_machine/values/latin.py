@@ -48,7 +48,7 @@ _KEYCAP: Final = re.compile("(?<=[0-9#*])\u20e3")
 _SUPERSCRIPT: Final = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _SUBSCRIPT: Final = "₀₁₂₃₄₅₆₇₈₉"
 _DIGITS: Final = str.maketrans(f"{_SUPERSCRIPT}{_SUBSCRIPT}⁺⁻", "01234567890123456789+-")
-_FRACTION: Final = re.compile(f"([{_SUPERSCRIPT}]+)[⁄∕/]([{_SUBSCRIPT}]+)|[⅐-⅞↉]")
+_FRACTION: Final = re.compile(f"([{_SUPERSCRIPT}]{{1,9}})[⁄∕/]([{_SUBSCRIPT}]{{1,9}})|[⅐-⅞↉]")
 _POWER: Final = re.compile(f"([⁺⁻]?[{_SUPERSCRIPT}]+)([0-9]?)")
 _INDEX: Final = re.compile(f"(?<=[^\\W\\d_])[{_SUBSCRIPT}]+(?![0-9])")  # as in H₂O
 _ACCENTS: Final = range(0x300, 0x370)  # Combining Diacritical Marks
