@@ -25,6 +25,10 @@ GOES_ON: Final = re.compile(
     r"[\s,;.)-]{0,5}(?:\+|(?:com|em|n[ao]s?|por|sem|conforme|entre|e|mais|ate|d[aeo]s?|todas?|todos?|dias?)\s|X"
     r"|N\s?(?:m2|m²|m³|m|km|h|horas?)(?!\w))"
 )
+PLACE_ALONE: Final = re.compile(  # "sala 302", "85 m²", "Rua das Flores, 120"
+    r"[\s,;.-]{0,9}(?:[XN]|(?:sala|apto|apartamento|bloco|loja|andar|casa|quadra|lote|torre|bairro|rua|av|avenida|travessa|"
+    r"praca)\b[^,;\n]{0,60}|N?\s?(?:m2|m²|m³|metros?|km|kg|litros?|horas?|unidades?))(?:[\s,;.-]{1,9}[NX])?[\s,;.-]{0,9}"
+)
 PLUS: Final = 3  # characters before a stretch in which a "+" may stand
 ANCHOR_SHARE: Final = 0.5  # of an anchor's characters that a piece must hold to be anchored by it
 UNSURE: Final = 0.5  # how sure one reader's word is
@@ -79,6 +83,8 @@ def whole_service(
     found = [trimmed(line, g[0].start, g[-1].end, label=said, goes_on=bool(i)) for i, g in enumerate(best)]
     spans = tuple(span for span in found if span is not None)
     if not any(has_substance(line, span) for span in spans):
+        return None
+    if not said and all(_names_no_work(skeleton, group) for group in best):
         return None
     return Whole(" ".join(_text(skeleton, span) for span in spans), skeleton.verbatim(*spans[0]), spans)
 
@@ -183,8 +189,16 @@ def _weight(skeleton: Skeleton, group: Sequence[_Piece]) -> float:
     start, end = group[0].start, group[-1].end
     sure = sum(piece.anchored for piece in group)
     works = any(_works(skeleton.line, piece) for piece in group)
-    somebody = not works and sure <= UNSURE and _is_name(skeleton, start, end)
+    somebody = _names_no_work(skeleton, group)
     return 3 * sure + works - 2 * somebody + min(end - start, LONGEST) / (2 * LONGEST)
+
+
+def _names_no_work(skeleton: Skeleton, group: Sequence[_Piece]) -> bool:
+    """Say whether a stretch is a name, a place or a measure alone, and no reader is sure that it is the service."""
+    start, end = group[0].start, group[-1].end
+    if sum(piece.anchored for piece in group) > UNSURE or any(_works(skeleton.line, piece) for piece in group):
+        return False
+    return _is_name(skeleton, start, end) or PLACE_ALONE.fullmatch(skeleton.line, start, end) is not None
 
 
 def _is_name(skeleton: Skeleton, start: int, end: int) -> bool:

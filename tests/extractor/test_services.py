@@ -197,6 +197,12 @@ def test_withheld_taxes_are_not_the_amount():
     assert amount(read_by_both(order, FRESH).extraction) == "5000.00"
 
 
+@pytest.mark.parametrize("alone", ["sala 302", "85 m²", "bom dia!", "Edifício Solar do Parque", "rua das flores, 120"])
+def test_a_place_a_measure_a_greeting_or_a_name_alone_is_no_service(alone):
+    """What was done is asked for instead."""
+    assert service(read_by_both(f"nota de R$ 500,00 pra {DOCUMENT}, {alone}", FRESH).extraction) is None
+
+
 def test_a_service_that_is_not_read_to_its_end_is_none():
     """Of a text beyond what is read, no part stands for the whole."""
     order = f"nota de R$ 100,00 para {DOCUMENT} serviço: " + "consultoria em gestão de projetos e processos " * 60
