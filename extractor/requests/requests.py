@@ -54,6 +54,11 @@ _ISSUED: Final = (
 _FILE: Final = r"(?:pdf|xml|danfs?e)"
 _ASK: Final = r"(?:manda\w*|envia\w*|reenvia\w*|quero|preciso|baix\w+|cade|perdi|passa)"
 _SEND: Final = r"(?:manda\w*|envia\w*|reenvia\w*|passa\w*)"
+_FOR_ME: Final = r"(?:me |ai |pra mim |por favor ){0,2}"
+_THE_LAST: Final = r"(?:(?:a|essa|aquela|ultima|minha) ){0,2}"
+_WHICH: Final = r"(?: (?:fiscal|\d{1,15})){0,2}"
+_OTHER_COPY: Final = r"(?:chaves?|placas?|carteir\w+|documentos?|certid\w+|diplomas?|crachas?|cartao|rg|cnh|boleto)\b"
+_AGAIN: Final = r"(?:de novo|outra vez|novamente)"
 _XML: Final = re.compile(r"\bxml\b")
 _PDF: Final = re.compile(r"\bpdf\b")
 # What the limit is for everybody is a question; how much of it is used or left is in the company's own records.
@@ -80,12 +85,14 @@ _KINDS: Final = tuple(
         ),
         (
             RequestKind.SEGUNDA_VIA,
-            "dan pdf ree via xml",
+            "dan pdf ree via xml man env pas",
             (
-                r"\b(?:segunda|2[ªa]?) via\b",
+                rf"\b(?:segunda|2[ªa]?) via\b(?! d[aeo]s? {_OTHER_COPY})",
                 rf"\b{_ASK}\b[^.\n]{{0,30}}\b{_FILE}\b",
                 rf"\b{_FILE}\b[^.\n]{{0,25}}\b(?:de novo|outra vez|da nota)\b",
                 r"\breenvi\w+\b[^.\n]{0,20}\bnota\b",
+                rf"\b{_SEND}\b {_FOR_ME}{_THE_LAST}nota{_WHICH} {_AGAIN}\b(?!.*\d[.,]\d\d\b)",
+                rf"^\W*(?:\w+,? ){{0,3}}{_SEND} (?:ela |ele |isso |tudo |pra mim |por favor ){{0,2}}{_AGAIN}\W*$",
             ),
         ),
         (

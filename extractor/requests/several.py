@@ -18,6 +18,14 @@ _BETWEEN: Final = re.compile(
     r"|[,.]\s(?:a\s)?outra\s(?:nota\s)?(?:de\s)?",
     re.IGNORECASE,
 )
+# "… e outra de | 200 pro joão": where the next amount and whom it is for begin
+_NEXT: Final = re.compile(
+    r"(?:[,;.]?\s(?:e|mais)\s(?:mais\s)?(?:(?:uma|a)\s)?(?:outra\s)?(?:nota\s)?(?:de\s|no valor de\s)?"
+    r"|[,;]\s(?:a\s)?(?:outra\s)?(?:nota\s)?(?:de\s)?|\n+)"
+    r"(?=(?:r\$\s?)?\d[\d.,]*\s?(?:reais\s)?(?:pra|pro|para|p/)\s)",
+    re.IGNORECASE,
+)
+_WHOM: Final = re.compile(r"\d[\d.,]*\s?(?:reais\s)?(?:pra|pro|para|p/)\s", re.IGNORECASE)
 _HEAD: Final = re.compile(
     r"^.{0,40}?\b(?:duas|dois|tr[eê]s|quatro|cinco|v[aá]rias|umas|\d{1,2})\s+notas?\b(?:\s+fiscais)?[^:\n\d]{0,30}[:,\n-]*\s*",
     re.IGNORECASE,
@@ -28,14 +36,27 @@ MAX_CHARS: Final = 1500  # longer text is pasted matter
 
 
 def split(texto: str) -> tuple[str, ...]:
-    """Return a piece for each invoice, in the order of writing; none unless each has one document and one number.
+    """Return a piece for each invoice, in the order of writing; none unless each has one amount and its customer.
 
-    The documents are valid and differ; between two of them there is exactly one place to cut.
+    Customers are named by documents that are valid and differ, with exactly one place to cut between two of them; or
+    each stands behind its own amount ("300 pra padaria e 200 pro joão cpf …").
     """
     if len(texto) > MAX_CHARS:
         return ()
     head = _HEAD.match(texto)
     start = head.end() if head else 0
+    return _by_documents(texto, start) or _by_amounts(texto, start)
+
+
+def _by_amounts(texto: str, start: int) -> tuple[str, ...]:
+    cuts = [match.span() for match in _NEXT.finditer(texto, start)]
+    edges = [start, *(edge for cut in cuts for edge in cut), len(texto)]
+    pieces = [texto[a:b].strip(" \n;,.") for a, b in zip(edges[::2], edges[1::2], strict=True)]
+    whole = all(_one_amount(piece) and _WHOM.search(piece) for piece in pieces)
+    return tuple(pieces) if 1 < len(pieces) <= MOST and whole else ()
+
+
+def _by_documents(texto: str, start: int) -> tuple[str, ...]:
     found = [match.span() for match in _DOCUMENT.finditer(texto, start)]
     if not 1 < len(found) <= MOST or not _differ([texto[a:b] for a, b in found]):
         return ()

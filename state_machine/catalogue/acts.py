@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from state_machine.catalogue import questions
-from state_machine.invoice.summary import botao_cancelar, com_resumo
+from state_machine.invoice.summary import botao_cancelar, com_a_nota
 from state_machine.machine.effects import Botao, Mensagem
 from state_machine.machine.states import Estado
 from state_machine.values.money import formata_brl
@@ -144,9 +144,9 @@ def varias(quantas: int, restantes: Sequence[str]) -> Mensagem:
 
 
 def em_aberto(sessao: Sessao, mensagem: Mensagem) -> Mensagem:
-    """Return an answer that ends with what is open: the summary with its buttons, or the question."""
+    """Return an answer that ends with what is open: a line about the invoice with its buttons, or the question."""
     if sessao.estado is Estado.AGUARDANDO_CONFIRMACAO and sessao.rascunho.completo:
-        return com_resumo(sessao, mensagem)
+        return com_a_nota(sessao, mensagem)
     if sessao.estado is not Estado.DADOS_INCOMPLETOS:
         return mensagem
     pergunta = questions.insiste(sessao)

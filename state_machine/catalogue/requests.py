@@ -88,12 +88,11 @@ def segunda_via(nota: NotaListada, formato: Literal["pdf", "xml"] = "pdf") -> En
     return EnviarArquivo(nota.emissao_id, formato, f"NFSe-{nota.numero}.{formato}", legenda)
 
 
-def sem_email() -> str:
-    """Files are sent here; nobody is written to by e-mail."""
+def sem_email(nota: NotaListada) -> str:
+    """Files are sent here; nobody is written to by e-mail. Whose invoice goes is said: nobody forwards another's."""
     return (
-        "Mandar por e-mail eu ainda não faço. O PDF e o XML da última nota vão aqui na conversa: é só encaminhar "
-        "para o "
-        "cliente."
+        f"Mandar por e-mail eu ainda não faço. O PDF e o XML da nota {nota.numero}, de {nota.cliente}, vão aqui: é só "
+        "encaminhar."
     )
 
 

@@ -31,6 +31,8 @@ _SERVICO_MAX = 420  # more is not read on a phone
 _CODIGO_MAX = 90  # a code and the beginning of its text, by which it is recognised
 _MUDADO_MAX = 60  # of an old or new value in the title
 
+_CLIENTE_CURTO_MAX = 40  # of the customer's name where the invoice is only mentioned
+
 CONFERE = "*Confere pra mim?*"
 NOME_DO_CADASTRO = "*O nome do cliente sai como está no cadastro da Receita.*\nConfere?"
 
@@ -53,21 +55,14 @@ def resumo(sessao: Sessao, titulo: str = CONFERE) -> Mensagem:
     return Mensagem("\n".join([*antes, f"Serviço: {servico}", *depois]), _botoes(sessao))
 
 
-_GUARDADA = "A nota que estamos fazendo continua guardada, sem mudança. Escreve _resumo_ para ver."
+def com_a_nota(sessao: Sessao, mensagem: Mensagem) -> Mensagem:
+    """Put one line about the open invoice under an answer, with the buttons of its summary where it has none itself.
 
-
-def com_resumo(sessao: Sessao, mensagem: Mensagem) -> Mensagem:
-    """Put the summary under an answer; where it has buttons of its own, or both do not fit, say that it is kept.
-
-    A summary never shows less because of the answer above it.
+    The summary is not drawn again: a yes in words brings it (``confirma``), a button is bound to what it showed.
     """
-    if mensagem.botoes:
-        return _cada(mensagem, lambda texto: f"{texto}\n\n{_GUARDADA}")
-    inteiro = resumo(sessao, "").texto.lstrip("\n")
-    textos = (mensagem.texto, *mensagem.outras)
-    if len("\n\n") + tamanho(inteiro) + max(map(tamanho, textos)) > TEXTO_COM_BOTOES_MAX:
-        return _cada(mensagem, lambda texto: f"{texto}\n\n{_GUARDADA}")
-    return replace(_cada(mensagem, lambda texto: f"{texto}\n\n{inteiro}"), botoes=_botoes(sessao))
+    cliente = apara(sessao.rascunho.tomador_nome or "o cliente", _CLIENTE_CURTO_MAX)
+    linha = f"A nota de {formata_brl(sessao.rascunho.valor_servico)} para {cliente} espera o seu sim."
+    return replace(_cada(mensagem, lambda texto: f"{texto}\n\n{linha}"), botoes=mensagem.botoes or _botoes(sessao))
 
 
 def _cada(mensagem: Mensagem, feito: Callable[[str], str]) -> Mensagem:

@@ -237,7 +237,8 @@ async def _requested(pedido: Pedido, evento: Evento, memory: Memory, agora: date
     resposta = await answer(pedido, memory, hoje)
     arquivos: tuple[EnviarArquivo, ...] = (resposta,) if isinstance(resposta, EnviarArquivo) else ()
     if pedido.tipo is RequestKind.EMAIL:
-        copias = [await answer(Pedido(RequestKind.SEGUNDA_VIA, formato=formato), memory, hoje) for formato in _FILES]
+        pedidas = [Pedido(RequestKind.SEGUNDA_VIA, pedido.numero, formato) for formato in _FILES]
+        copias = [await answer(copia, memory, hoje) for copia in pedidas]
         arquivos = tuple(copia for copia in copias if isinstance(copia, EnviarArquivo))
     if memory.ativa is None:
         texto = None if isinstance(resposta, EnviarArquivo) else pedidos.mensagem(resposta, em_aberto=False)

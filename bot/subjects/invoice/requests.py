@@ -76,7 +76,8 @@ async def _total(pedido: Pedido, memory: Records, hoje: date) -> str:
 
 async def _copy(pedido: Pedido, memory: Records) -> str | EnviarArquivo:
     if pedido.tipo is RequestKind.EMAIL:  # the plan sends the files here
-        return pedidos.sem_email() if await memory.notes(1) else pedidos.sem_nota(None)
+        achada = next(iter(await memory.notes(1, numero=pedido.numero)), None)
+        return pedidos.sem_email(achada) if achada else pedidos.sem_nota(pedido.numero)
     documento = None
     if pedido.clientes:
         found = await clients_named(memory, pedido.clientes[0])

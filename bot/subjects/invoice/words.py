@@ -73,11 +73,13 @@ def asked(entrada: Palavras, leitura: Extraction, proprias: Extraction | None, a
 def _request(texto: str, leitura: Extraction, ativa: Sessao | None) -> Pedido | None:
     """Return what the words ask for when they carry no data of an invoice; "cancela" alone is about the open one.
 
-    Data beside "a mesma" say what differs, unless they are for the invoice that is being made.
+    Data beside "a mesma" say what differs, unless they are for the invoice that is being made. Without any, words that
+    ask for a file ("manda a nota de novo") order no invoice.
     """
-    if leitura.intent is Intent.REPETIR and not (informs(leitura) and begun(ativa)):
-        return Pedido(RequestKind.REPETIR, clientes=mentioned(texto))
     pedido = read_request(texto)
+    sends = pedido is not None and pedido.tipo is RequestKind.SEGUNDA_VIA and not informs(leitura)
+    if leitura.intent is Intent.REPETIR and not sends and not (informs(leitura) and begun(ativa)):
+        return Pedido(RequestKind.REPETIR, clientes=mentioned(texto))
     if (informs(leitura) and not _is_its_own(pedido, leitura)) or (ativa and leitura.intent in FINAL_WORDS):
         return None
     if leitura.intent is Intent.CANCELAR:

@@ -92,3 +92,49 @@ async def test_an_invoice_given_up_is_taken_up_in_words(road: Road) -> None:
     await road.settled()
     assert len(await road.notes(ana)) == 1
     assert "Não tenho nota para retomar" in (await ana.say("retoma a nota")).text
+
+
+async def test_a_numbered_invoice_is_that_invoice_when_it_shall_go_by_email(road: Road) -> None:
+    """The answer names whose invoice it is, and both files are of that one; a number that is none sends nothing."""
+    ana = await road.person()
+    await ana.issue(FULL)
+    await ana.issue("nota de 90 pra 99.000.002/0001-48, revisão")
+    primeira = min(await road.notes(ana), key=lambda nota: nota.created_at).numero
+    await ana.tell(f"manda o pdf da nota {primeira} pro email x@y.com")
+    told = [await ana.expect() for _ in range(3)]
+    files = [bubble for bubble in told if bubble.attachment]
+    assert any(f"da nota {primeira}, de PADARIA DO ZÉ LTDA" in bubble.text for bubble in told)
+    assert len(files) == 2
+    assert all(f"NFSe-{primeira}." in str(bubble.attachment) for bubble in files)
+
+
+async def test_sending_again_sends_the_file_and_makes_no_invoice(road: Road) -> None:
+    """The words "manda a nota de novo" are no order."""
+    ana = await road.person()
+    await ana.issue(FULL)
+    await ana.tell("manda a nota de novo")
+    assert (await ana.expect()).attachment
+    assert len(await road.sessions(ana)) == 1
+
+
+async def test_an_answer_beside_a_summary_keeps_it_in_one_line(road: Road) -> None:
+    """The summary is not drawn again; its button issues, and a yes in words brings the summary first."""
+    ana = await road.person()
+    await ana.say(FULL)
+    answer = await ana.say("o que é competência?")
+    assert "espera o seu sim" in answer.text
+    assert "Confere" not in answer.text
+    assert answer.buttons[0].title == "Confirmar"
+    assert "só falta você confirmar" in (await ana.say("sim")).text
+    await ana.say("sim")
+    await road.settled()
+    assert len(await road.notes(ana)) == 1
+
+
+async def test_one_by_name_and_one_by_document_are_two_invoices(road: Road) -> None:
+    """A document never joins the name of another clause."""
+    ana = await road.person()
+    await ana.issue(FULL)
+    answer = await ana.say("faz duas notas: 300 pra padaria do zé e 200 pro joão cpf 529.982.247-25, aula")
+    assert "Li 2 notas" in answer.text
+    assert "529.982.247-25" not in answer.text.split("•")[0]

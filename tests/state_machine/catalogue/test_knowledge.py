@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from state_machine.catalogue import acts, knowledge, messages
 from state_machine.machine.diagram import example
 from state_machine.machine.effects import Botao, Mensagem, Responder
-from state_machine.machine.events import MandouArquivo, PediuAjuda
+from state_machine.machine.events import Confirmou, MandouArquivo, PediuAjuda
 from state_machine.machine.states import Estado
 from state_machine.machine.transition import transition
 from state_machine.values.text_length import TEXTO_COM_BOTOES_MAX, tamanho
@@ -100,21 +99,21 @@ def test_a_repetition_at_the_limit_still_fits() -> None:
         assert tamanho(repeated.texto) <= TEXTO_COM_BOTOES_MAX
 
 
-def test_an_answer_never_cuts_the_summary() -> None:
-    """Where both do not fit, the invoice is said to be kept, and nothing can be confirmed from there."""
-    assert NOW
-    evento = PediuAjuda(Mensagem("a" * 900), aberto=True)
-    [responder] = transition(SHOWN, evento, NOW).efeitos
-    told = getattr(responder, "mensagem", None)
-    assert told
-    assert "continua guardada" in told.texto
-    assert not told.botoes
-
-
-def test_an_answer_that_is_open_shows_the_whole_summary() -> None:
-    """Its last part is the summary, word for word, with the same buttons."""
+def test_an_answer_beside_a_summary_draws_it_in_one_line() -> None:
+    """The invoice is named in a line, and the buttons of its summary stay; a yes in words brings the summary."""
     told = acts.em_aberto(SHOWN, Mensagem("Isso."))
-    shown = messages.lembrete(replace(SHOWN))
-    assert told.texto.startswith("Isso.\n")
-    assert told.texto.splitlines()[1:] == shown.texto.splitlines()[1:]
-    assert told.botoes == shown.botoes
+    assert told.texto.splitlines() == ["Isso.", "", "A nota de R$ 1.500,00 para PADARIA DO ZÉ LTDA espera o seu sim."]
+    assert told.botoes == messages.lembrete(SHOWN).botoes
+    assert NOW is not None
+    evento = PediuAjuda(Mensagem("a" * 900), aberto=True)
+    answered = transition(SHOWN, evento, NOW)
+    [said] = answered.efeitos
+    assert isinstance(said, Responder)
+    assert tamanho(said.mensagem.texto) <= TEXTO_COM_BOTOES_MAX
+    assert "só falta você confirmar" in str(transition(answered.sessao, Confirmou(None), NOW).efeitos)
+
+
+def test_an_answer_with_its_own_buttons_keeps_them() -> None:
+    """What it offers is not taken away by the invoice that waits."""
+    own = (Botao("ver:1", "Ver nota"),)
+    assert acts.em_aberto(SHOWN, Mensagem("Isso.", own)).botoes == own

@@ -1,0 +1,30 @@
+"""A message that orders several invoices is cut where it is plain which words are whose."""
+
+from __future__ import annotations
+
+import pytest
+
+from extractor.requests.several import split
+
+JOAO = "200 pro joão cpf 529.982.247-25, aula"
+
+
+@pytest.mark.parametrize(
+    ("texto", "pieces"),
+    [
+        (f"faz duas notas: 300 pra padaria do zé e {JOAO}", ("300 pra padaria do zé", JOAO)),
+        (f"uma nota de 300 pra padaria do zé e outra de {JOAO}", ("uma nota de 300 pra padaria do zé", JOAO)),
+        ("R$ 500 pra ana, 200 pra bia", ("R$ 500 pra ana", "200 pra bia")),
+        (
+            "500 pra 12.345.678/0001-95 e 700 pra 99.000.002/0001-48",
+            ("500 pra 12.345.678/0001-95", "700 pra 99.000.002/0001-48"),
+        ),
+        ("nota de 1.500 pra padaria e mais nada", ()),
+        ("aula de 2 horas e 300 pra padaria", ()),
+        ("nota de 500 pra loja 12 e 3 caixas", ()),
+        ("300 pra padaria e 200 pro joão 12 vezes", ()),
+    ],
+)
+def test_two_amounts_with_two_customers_are_two_invoices(texto: str, pieces: tuple[str, ...]) -> None:
+    """Each piece has one amount and whom it is for; a message that cannot be cut so is left whole."""
+    assert split(texto) == pieces
