@@ -12,6 +12,7 @@ from bot.conversation.rps import Numbers
 from extractor.fields.clients import nickname, until_number
 from gateway.port import InvoiceIntent, Prestador, Tomador, Tributos
 from gateway.registry import UnknownChannelError
+from persistence.conversations.snapshots import StaleSessionError
 from persistence.fiscal import attempts, intents
 from persistence.fiscal.intents import NovaEmissao, integration_id
 from persistence.people import channels as company_channels
@@ -29,6 +30,7 @@ from state_machine.machine.effects import (
     Responder,
     RetomarEnvio,
 )
+from state_machine.protocol.channel import Canal
 from state_machine.services.own import Servico
 from state_machine.values.local_time import SAO_PAULO
 
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from persistence.rows.outbox_messages import OutboxMessage
     from state_machine.invoice.draft import Rascunho
     from state_machine.machine.session import Sessao
+    from state_machine.protocol.channel import Ambiente
 
 
 def one_reply(efeitos: Iterable[Efeito]) -> tuple[Efeito, ...]:
@@ -64,6 +67,10 @@ class Hands:
     async def may_number(self, connection: Connection, empresa: Empresa) -> bool:
         """Tell whether an invoice of this company can be issued as far as its number goes."""
         return not await Numbers(await self._gateway_of(connection, empresa)).blocked(connection, empresa)
+
+    def channel(self, empresa: Empresa) -> str:
+        """Return the channel and environment where this company issues now, as a session holds them."""
+        return _written(empresa.canal, self._channels.environment(empresa.canal))
 
     async def complaint(
         self, database: Database, sessao: Sessao, empresa: Empresa, agora: datetime
@@ -100,7 +107,10 @@ class Hands:
         agora: datetime,
         correlacao: str,
     ) -> None:
-        """Write what each effect asks for. Raises ``ValueError`` rather than issue for another company than its own."""
+        """Write what each effect asks for. Raises ``ValueError`` rather than issue for another company than its own.
+
+        Raises ``StaleSessionError`` rather than issue by another channel than the confirmed one.
+        """
         for efeito in efeitos:
             match efeito:
                 case GravarSnapshot():
@@ -161,6 +171,8 @@ class Hands:
     ) -> None:
         cadastro = await remembered(connection, sessao.rascunho.validado(Campo.DOCUMENTO) or "")
         gateway = await self._gateway_of(connection, empresa)
+        if sessao.canal not in {None, _written(Canal(gateway.name), gateway.ambiente)}:
+            raise StaleSessionError(sessao.sessao_id)  # it moved since this turn looked: look again, and show it
         numbers = Numbers(gateway)
         rps = await numbers.take(connection, empresa, sessao, emitir.revisao, emitir.tentativa)
         intent = _intent(sessao, emitir, empresa, agora, cadastro.endereco if cadastro else None, rps)
@@ -195,6 +207,10 @@ class Hands:
             ),
         )
         await numbers.bind(connection, empresa, rps, emissao_id)
+
+
+def _written(canal: Canal, ambiente: Ambiente) -> str:
+    return f"{canal.nome}/{ambiente}"
 
 
 def _intent(

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from persistence.db.engine import Database
+    from persistence.queue.outbox import Saida
 
 AVISO: Final = "Homologação: nota sem valor fiscal"
-KNOWN_FOR: Final = 60.0  # seconds for which a company's environment is believed
+KNOWN_FOR: Final = 60.0  # seconds for which a company's environment is believed, in what is about no session
 MOST: Final = 10_000  # conversations remembered
 
 
@@ -34,8 +35,11 @@ class Homologation:
         self._clock = clock
         self._known: OrderedDict[str, tuple[float, bool]] = OrderedDict()  # by conversation: until when, whether
 
-    async def mark(self, conversa: str, mensagem: Mensagem) -> Mensagem:
-        """Return the message as this conversation's company must send it."""
+    async def mark(self, saida: Saida, mensagem: Mensagem) -> Mensagem:
+        """Return the message as it must be sent: one about a session as that one issues, others as the company does."""
+        if saida.canal is not None:
+            return with_mark(mensagem) if saida.canal.endswith(f"/{Ambiente.HOMOLOGACAO}") else mensagem
+        conversa = saida.conversa
         until, practice = self._known.get(conversa, (0.0, False))
         if until <= self._clock():
             practice = await self._asked(conversa)

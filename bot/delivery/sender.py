@@ -79,7 +79,7 @@ class Delivery:
         attachments: Attachments,
         metrics: Metrics,
         address: Callable[[EnviarLink], str],
-        mark: Callable[[str, Mensagem], Awaitable[Mensagem]],
+        mark: Callable[[Saida, Mensagem], Awaitable[Mensagem]],
     ) -> None:
         self._database = database
         self._messenger = messenger
@@ -121,7 +121,7 @@ class Delivery:
         try:
             content = await self._content(parse(saida.mensagem))
             if isinstance(content, Mensagem):
-                content = await self._mark(saida.conversa, content)
+                content = await self._mark(saida, content)
         except (MensagemInvalida, MisshapenMessageError) as error:
             return Broken(0, str(error))
         except Exception as error:

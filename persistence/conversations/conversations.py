@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from persistence.people import services
-from persistence.people.companies import COLUMNS, Empresa, PhoneError, canonical_phone, company_of, services_column
+from persistence.people import channels, services
+from persistence.people.companies import COLUMNS, Empresa, PhoneError, canonical_phone, company_columns, company_of
 from persistence.tables import conversas, empresa, usuario
 from persistence.versions import literals
 from state_machine.cancellation.machine import CONVERSANDO
@@ -57,6 +57,7 @@ class Conversa:
 # them the planner knows that the partial indexes serve; and the limits keep it from reading all that wait.
 _FIND = f"""
 SELECT {", ".join(f"e.{name}" for name in COLUMNS)}, {services.column("e")} AS servicos,
+    {channels.column("e")} AS canal,
     s.sessao_id, s.versao AS sessao_versao, c.orientada_em,
     c.atendente_id IS NOT NULL AS atendida, k.id IS NOT NULL AS cancelando, now() AS agora,
     '+' || coalesce(p.telefone, u.telefone) AS telefone
@@ -86,7 +87,7 @@ def _issuer(*, by_phone: bool) -> Any:
         known = sa.select(conversas.c.usuario_id).where(conversas.c.conversa == sa.bindparam("b_conversa"))
         person = usuario.c.id == known.scalar_subquery()
     columns = [empresa.c[name] for name in COLUMNS]
-    return sa.select(*columns, services_column()).join(usuario).where(person).with_for_update(read=True, of=usuario)
+    return sa.select(*columns, *company_columns()).join(usuario).where(person).with_for_update(read=True, of=usuario)
 
 
 # Made once: composing a statement costs more than running it.

@@ -66,6 +66,7 @@ def _columns(sessao: Sessao) -> dict[str, Any]:
         "expired_at": sessao.expired_at,
         "empresa_id": sessao.empresa_id,
         "empresa_versao": sessao.empresa_versao,
+        "canal": sessao.canal,
         "versao": sessao.versao + 1,
     }
 
@@ -159,6 +160,7 @@ def _sessao(row: Row) -> Sessao:
         expired_at=row.expired_at,
         origem=row.origem,
         empresa_versao=row.empresa_versao,
+        canal=row.canal,
         versao=row.versao,
         insistencias=row.insistencias or 0,
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
-from persistence.people.companies import company_of, services_column
+from persistence.people.companies import company_columns, company_of
 from persistence.tables import cliente_tomador, empresa, nfse_emissao, nfse_processada
 from state_machine.cancellation.machine import StatusNota
 from state_machine.catalogue.records import LISTADAS, Emitida, Emitidas
@@ -88,7 +88,7 @@ _ISSUED = (
 _SUMMED = _IN_PERIOD.order_by(nfse_emissao.c.id.desc()).limit(sa.bindparam("b_limit", type_=sa.Integer)).subquery()
 _SUM = sa.select(sa.func.count().label("quantas"), sa.func.sum(_SUMMED.c.valor_servico).label("soma"))
 _ISSUER = (
-    sa.select(empresa, services_column())
+    sa.select(empresa, *company_columns())
     .join(nfse_emissao, nfse_emissao.c.prestador_id == empresa.c.id)
     .where(nfse_emissao.c.id == sa.bindparam("b_emissao"))
 )

@@ -38,6 +38,18 @@ def canal_of(nome: str | None, ambiente: str | None) -> Canal:
     return Canal(nome, chosen) if nome is not None else Canal(ambiente=chosen)
 
 
+def column(e: str) -> str:
+    """Return the SQL of a company's channel for services as ``name/environment``; ``e`` names the company's row."""
+    return f"""(SELECT ec.canal || '/' || coalesce(ec.ambiente, '') FROM empresa_canal ec
+        WHERE ec.empresa_id = {e}.id AND ec.tipo = '{TipoDocumento.SERVICO}')"""  # noqa: S608 - our own constant
+
+
+def read(stored: str | None) -> Canal:
+    """Return what ``column`` told as a choice. Raises ``AnotherVersionError`` for an unknown environment."""
+    nome, _, ambiente = stored.partition("/") if stored else (None, "", "")
+    return canal_of(nome, ambiente or None)
+
+
 async def chosen(connection: Connection, empresa_id: int, tipo: TipoDocumento = TipoDocumento.SERVICO) -> Canal:
     """Return the company's channel for a kind of document. Raises ``AnotherVersionError``."""
     row = (await connection.execute(_CHOSEN, {"b_empresa": empresa_id, "b_tipo": tipo})).one_or_none()
@@ -51,11 +63,19 @@ async def environment_of(connection: Connection, conversa: str) -> Canal | None:
 
 
 async def choose(connection: Connection, empresa_id: int, canal: Canal, tipo: TipoDocumento) -> None:
-    """Set the channel of what the company issues from now on; emissions keep theirs."""
+    """Set the channel of what the company issues from now on; emissions keep theirs.
+
+    Another one than before gives the company a new version: summaries that were shown are shown again.
+    """
+    before = (await connection.execute(_CHOSEN, {"b_empresa": empresa_id, "b_tipo": tipo})).one_or_none()
     values: dict[str, Any] = {"canal": canal.nome, "ambiente": canal.ambiente}
     row = insert(empresa_canal).values(empresa_id=empresa_id, tipo=tipo, **values)
     changed = {**values, "atualizado_em": sa.func.now()}
     await connection.execute(row.on_conflict_do_update(index_elements=[_C.empresa_id, _C.tipo], set_=changed))
+    known_before = (before.canal, before.ambiente) if before else (Canal().nome, None)
+    if known_before != (canal.nome, canal.ambiente):
+        told = {"versao": empresa.c.versao + 1, "atualizado_em": sa.func.now()}
+        await connection.execute(empresa.update().where(empresa.c.id == empresa_id).values(told))
 
 
 async def company(connection: Connection, cnpj: str) -> Any:

@@ -14,7 +14,7 @@ from persistence.people import channels, services
 from persistence.tables import conversas, empresa, session_snapshot, usuario
 from state_machine.machine.session import Emissor
 from state_machine.machine.states import ESPERAM_USUARIO, Estado
-from state_machine.protocol.channel import TipoDocumento
+from state_machine.protocol.channel import Canal, TipoDocumento
 from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from persistence.access.accounts import Alcance
     from persistence.db.connection import Connection
-    from state_machine.protocol.channel import Canal
     from state_machine.services.own import Servico
 
 BRAZIL = "55"
@@ -78,6 +77,7 @@ class Empresa:
     ``tributos_…``: the approximate burden of Lei 12.741/2012 in percent, ``tributos_sn`` of the Simples, the three of
     the normal regime. ``informa_im``: its inscription is said, since the city has it in the national register.
     ``servicos``: its codes of the national list, the main one first; none where its channel takes no such list.
+    ``canal``: by which it issues its services.
     """
 
     id: int
@@ -100,6 +100,7 @@ class Empresa:
     tributos_municipal: Decimal | None = None
     informa_im: bool = False
     servicos: tuple[Servico, ...] = ()
+    canal: Canal = Canal()  # noqa: RUF009 - frozen
 
     @property
     def emissor(self) -> Emissor:
@@ -107,23 +108,24 @@ class Empresa:
         return Emissor(self.id, self.cnpj, self.razao_social, self.versao)
 
 
-COLUMNS: Final = tuple(name for name in Empresa.__slots__ if name != "servicos")  # of its row
+COLUMNS: Final = tuple(name for name in Empresa.__slots__ if name not in {"servicos", "canal"})  # of its row
 
 
-def services_column(e: str = "empresa") -> sa.ColumnElement[Any]:
-    """Return the column ``servicos`` for a statement in which ``e`` names the company's row."""
-    return sa.literal_column(services.column(e), ARRAY(sa.Text)).label("servicos")
+def company_columns(e: str = "empresa") -> tuple[sa.ColumnElement[Any], ...]:
+    """Return the columns ``servicos`` and ``canal`` for a statement in which ``e`` names the company's row."""
+    servicos = sa.literal_column(services.column(e), ARRAY(sa.Text)).label("servicos")
+    return servicos, sa.literal_column(channels.column(e), sa.Text).label("canal")
 
 
-_COMPANY = sa.select(empresa, services_column(), sa.func.now().label("agora")).where(
+_COMPANY = sa.select(empresa, *company_columns(), sa.func.now().label("agora")).where(
     empresa.c.id == sa.bindparam("b_empresa")
 )
 
 
 def company_of(row: Any) -> Empresa:
-    """Return the company of a row that has ``COLUMNS`` and ``servicos`` by name, more of them or not."""
+    """Return the company of a row that has ``COLUMNS``, ``servicos`` and ``canal`` by name, more of them or not."""
     servicos = services.read(row["codigo_servico"], row["servicos"])
-    return Empresa(*[*(row[name] for name in COLUMNS), servicos])
+    return Empresa(*[*(row[name] for name in COLUMNS), servicos, channels.read(row["canal"])])
 
 
 async def get_company(connection: Connection, empresa_id: int) -> tuple[Empresa, datetime]:

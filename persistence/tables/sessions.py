@@ -45,6 +45,7 @@ session_snapshot = sa.Table(
     sa.Column("expira_em", MOMENT),  # deadline while it waits for the user
     sa.Column("expired_at", MOMENT),
     sa.Column("empresa_versao", sa.Integer),  # of the company, that ``revisao`` would be issued with
+    sa.Column("canal", sa.Text),  # channel/environment where ``revisao`` would be issued
     now("created_at"),
     now("updated_at"),
     sa.Index("uq_session_snapshot_active", "conversa", unique=True, postgresql_where=_WAITS_FOR_USER),

@@ -89,6 +89,11 @@ def empresa_mudou(sessao: Sessao) -> Mensagem:
     return resumo(sessao, "*O cadastro da sua empresa mudou depois daquele resumo, então ainda não emiti.*\nConfere?")
 
 
+def canal_mudou(sessao: Sessao) -> Mensagem:
+    """The company issues by another channel, or in another environment, than when the summary was shown."""
+    return resumo(sessao, "*Sua empresa agora emite por outro canal ou ambiente, então ainda não emiti.*\nConfere?")
+
+
 def outra_empresa(sessao: Sessao) -> Mensagem:
     """The number issues for another company than the one that the summary named: the yes answered that one."""
     return resumo(sessao, "*Este número agora emite por outra empresa, então ainda não emiti.*\nConfere o emitente?")

@@ -144,7 +144,7 @@ class Apagou:
 
 @dataclass(frozen=True, slots=True)
 class MudouEmissor:
-    """The user's number issues for another company than the session's, or that one's data changed.
+    """The user's number issues for another company than the session's, or that one's data or channel changed.
 
     ``None``: the number issues for no company any more.
     """

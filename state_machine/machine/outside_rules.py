@@ -41,7 +41,7 @@ def expira(sessao: Sessao, _evento: PrazoVencido, agora: datetime) -> Decision:
 
 
 def muda_emissor(sessao: Sessao, evento: MudouEmissor, agora: datetime) -> Decision:
-    """Void every summary shown so far: it named another company, or other data of it. Now it is the new one's.
+    """Void every summary shown so far: it named another company, other data or another channel of it.
 
     What we said last is said again only if it was a summary; an answer to something else stands for itself.
     """
@@ -49,12 +49,14 @@ def muda_emissor(sessao: Sessao, evento: MudouEmissor, agora: datetime) -> Decis
     if novo is None:
         return diz(replace(sessao, revisao=sessao.revisao + 1), messages.sem_empresa())
     outra = novo.id != sessao.empresa_id
+    mudou_canal = not outra and sessao.canal is not None and sessao.canal != novo.canal
     mostrado = sessao.mostrado_em is not None
     sessao = replace(
         sessao,
         empresa_id=novo.id,
         emitente=novo.nome,
         empresa_versao=novo.versao,
+        canal=novo.canal,
         revisao=sessao.revisao + 1,
         igual=None,
         mostrado_em=None,
@@ -68,6 +70,8 @@ def muda_emissor(sessao: Sessao, evento: MudouEmissor, agora: datetime) -> Decis
     if not rascunho.completo:  # stored by another version of us, with other rules
         return com_rascunho(sessao, rascunho, agora)
     sessao = replace(sessao, resumos=sessao.resumos + 1)
+    if mudou_canal:
+        return mostra(sessao, messages.canal_mudou(sessao), agora)
     return mostra(sessao, messages.outra_empresa(sessao) if outra else messages.empresa_mudou(sessao), agora)
 
 

@@ -14,12 +14,16 @@ from state_machine.services.own import Servico  # noqa: TC001 - likewise
 
 @dataclass(frozen=True, slots=True)
 class Emissor:
-    """A company that may issue, as a summary names it; ``versao`` grows with every change of its data."""
+    """A company that may issue, as a summary names it; ``versao`` grows with every change of its data.
+
+    ``canal`` is the channel and environment where it issues now.
+    """
 
     id: int
     cnpj: str
     nome: str
     versao: int
+    canal: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,8 @@ class Sessao:
     ``revisao`` was shown, ``None`` when our last word was no summary; ``resumos`` how many different ones have been.
     ``igual`` is the invoice of the same content that this summary tells of: a yes to it means a second one.
     ``empresa_versao`` is the version of the company whose data ``revisao`` would be issued with, ``None`` in what
-    older versions of us stored. ``insistencias`` is how often the open question has been asked again; the live
+    older versions of us stored, and ``canal`` the channel and environment (``nacional/producao``) where ``revisao``
+    would be issued, ``None`` likewise. ``insistencias`` is how often the open question has been asked again; the live
     copy has it, and the journal. ``servicos`` are the company's codes of the national list as of now, the main one
     first: each turn sets them, and nothing stores them.
     """
@@ -53,6 +58,7 @@ class Sessao:
     expired_at: datetime | None = None
     origem: str | None = None
     empresa_versao: int | None = None
+    canal: str | None = None
     versao: int = 0
     insistencias: int = 0
     servicos: tuple[Servico, ...] = ()

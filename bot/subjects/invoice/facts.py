@@ -55,22 +55,23 @@ def needs_right(sessao: Sessao | None, eventos: Sequence[Evento]) -> bool:
     return is_yes(sessao, eventos) or any(isinstance(evento, QuisAinda | NaoQuisMais) for evento in eventos)
 
 
-def as_issued_by(sessao: Sessao, empresa: Empresa | None, eventos: Sequence[Evento]) -> list[Evento]:
+def as_issued_by(sessao: Sessao, empresa: Empresa | None, canal: str | None, eventos: Sequence[Evento]) -> list[Evento]:
     """Return the events as they are while the session is the company's, for which its user may issue now.
 
-    Otherwise the session's summaries named another company, or other data of it: a yes to one of them is talk, and the
-    change is the last thing that happens. ``None``: they may issue for nobody; then nothing else happens.
+    Otherwise the session's summaries named another company, other data or another channel of it: a yes to one of them
+    is talk, and the change is the last thing that happens. ``canal``: where the company issues now. Without ``empresa``
+    they may issue for nobody; then nothing else happens.
     """
     if not sessao.espera_usuario:
         return list(eventos)
     if empresa is None:
         return [MudouEmissor(None)]
-    if not _changed(sessao, empresa):
+    if not _changed(sessao, empresa) and not _moved(sessao, canal):
         return list(eventos)
     if sessao.empresa_id != empresa.id and _of_a_proposal(sessao, eventos):
         return [Cancelou()]  # what a system of one company proposed is no other company's to issue
     said = [Conversou() if isinstance(evento, Confirmou) else evento for evento in eventos]
-    return [*said, MudouEmissor(empresa.emissor)]
+    return [*said, MudouEmissor(replace(empresa.emissor, canal=canal))]
 
 
 def _of_a_proposal(sessao: Sessao, eventos: Sequence[Evento]) -> bool:
@@ -84,6 +85,14 @@ def _changed(sessao: Sessao, empresa: Empresa) -> bool:
     if sessao.empresa_versao is None:  # stored by an older version of us, which went by the time
         return sessao.mostrado_em is not None and empresa.atualizado_em > sessao.mostrado_em
     return sessao.empresa_versao != empresa.versao
+
+
+def _moved(sessao: Sessao, canal: str | None) -> bool:
+    """Tell whether the summary was shown for another channel or environment.
+
+    An older version of us stored none; a choice of channel gives its company a new version, too.
+    """
+    return sessao.canal is not None and sessao.canal != canal
 
 
 async def as_seen(connection: Connection, sessao: Sessao, evento: Evento, repeat: timedelta) -> Evento:

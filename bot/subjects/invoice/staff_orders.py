@@ -17,6 +17,7 @@ from state_machine.protocol.emission import StatusEmissao
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from bot.conversation.effects import Hands
     from bot.conversation.subject import Resources
     from persistence.db.connection import Connection
     from persistence.queue.lanes import InboxRow, Lease
@@ -36,7 +37,9 @@ class StaffOrders:
         """Apply the event that the order is for its session, unless it no longer makes sense."""
         async with self._r.database.transaction() as connection:
             sessao = await snapshots.load(connection, lease.lane, order.sessao_id)
-            evento = await _EVENTS[order.ordem](connection, sessao, order.id_integracao) if sessao else None
+            evento = (
+                await _EVENTS[order.ordem](self._r.hands, connection, sessao, order.id_integracao) if sessao else None
+            )
             if sessao is None or evento is None:
                 log.warning("order_refused", sessao_id=order.sessao_id)
             else:
@@ -45,7 +48,7 @@ class StaffOrders:
         self._r.ring()
 
 
-async def _try_again(connection: Connection, sessao: Sessao, id_integracao: str) -> Reprocessou | None:
+async def _try_again(hands: Hands, connection: Connection, sessao: Sessao, id_integracao: str) -> Reprocessou | None:
     """A new attempt at a refused revision, while the named one is the newest and stands refused; ``None`` otherwise.
 
     The attempt's row stays locked until the commit, so that no late truth slips in between.
@@ -59,10 +62,12 @@ async def _try_again(connection: Connection, sessao: Sessao, id_integracao: str)
     empresa, _ = await people.get_company(connection, sessao.empresa_id)
     if codigo is not None and codigo not in {servico.codigo for servico in empresa.servicos}:
         return None  # its user confirmed a code that the company no longer has
+    if sessao.canal not in {None, hands.channel(empresa)}:
+        return None  # its user confirmed it for another channel, or another environment
     return Reprocessou(int(newest.tentativa) + 1)
 
 
-async def _send_stored(connection: Connection, sessao: Sessao, id_integracao: str) -> QuisAinda | None:
+async def _send_stored(_hands: Hands, connection: Connection, sessao: Sessao, id_integracao: str) -> QuisAinda | None:
     """The stored bytes again, while certainly nobody accepted them; ``None`` otherwise. The row stays locked."""
     newest = await attempts.newest(connection, sessao.sessao_id, sessao.revisao)
     if newest is None or newest.id_integracao != id_integracao or not attempts.is_certainly_nobodys(newest):
@@ -70,7 +75,7 @@ async def _send_stored(connection: Connection, sessao: Sessao, id_integracao: st
     return QuisAinda()
 
 
-_EVENTS: dict[Ordem, Callable[[Connection, Sessao, str], Awaitable[Evento | None]]] = {
+_EVENTS: dict[Ordem, Callable[[Hands, Connection, Sessao, str], Awaitable[Evento | None]]] = {
     "reprocessar": _try_again,
     "enviar": _send_stored,
 }

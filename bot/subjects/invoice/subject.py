@@ -126,6 +126,8 @@ class Invoice:
         async with self._r.committing(turn) as connection:
             if eventos:
                 alvo = plano.alvo or await _new_session(connection, turn, plano, agora)
+                if alvo.canal is None and turn.conversa.empresa is not None:
+                    alvo = replace(alvo, canal=self._r.hands.channel(turn.conversa.empresa))
                 eventos, empresa = await self._with_records(connection, turn, alvo, eventos)
                 correlacao, telefone = turn.chegada.correlacao, turn.conversa.telefone
                 sessao = await self._r.sessions.apply(
@@ -230,7 +232,7 @@ class Invoice:
         empresa = turn.conversa.empresa
         if needs_right(alvo, eventos):
             empresa = await conversations.issuer(connection, turn.chegada.contato)
-        eventos = as_issued_by(alvo, empresa, eventos)
+        eventos = as_issued_by(alvo, empresa, self._r.hands.channel(empresa) if empresa else None, eventos)
         eventos = [await as_seen(connection, alvo, evento, self._r.repeat) for evento in eventos]
         if empresa and is_yes(alvo, eventos) and not await self._r.hands.may_number(connection, empresa):
             log.error("numbering_blocked", sessao_id=alvo.sessao_id)

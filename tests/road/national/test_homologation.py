@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from pydantic import SecretStr
 from bot.delivery.homologation import AVISO, with_mark
 from bot.demo.world import COMPANY
 from bot.master_key import vault_of
+from bot.subjects.invoice import facts, subject
 from gateway.registry import REGISTRY
 from gateway.whatsapp import limits
 from gateway.whatsapp.messages import (
@@ -26,6 +28,7 @@ from gateway.whatsapp.messages import (
     to_json,
 )
 from operations.certificate import keep_certificate
+from operations.channel import choose as choose_channel
 from operations.company import add_company
 from persistence.people.channels import choose
 from proofs.sandbox.nacional.sefin import NacionalConfig
@@ -104,7 +107,7 @@ async def test_a_company_of_production_is_told_nothing_of_it(road: Road) -> None
     person, stranger = Person(road.world, new_phone()), Person(road.world, new_phone())
     company = await add_company(road.database, replace(REAL, usuarios=(person.who,)))
     async with road.database.transaction() as connection:
-        await choose(connection, company, Canal("plugnotas", Ambiente.PRODUCAO), TipoDocumento.SERVICO)
+        await choose(connection, company, Canal("nacional", Ambiente.PRODUCAO), TipoDocumento.SERVICO)
     for who in (person, stranger):
         await who.say("oi")
 
@@ -113,6 +116,59 @@ async def test_a_company_of_production_is_told_nothing_of_it(road: Road) -> None
 
         await until(answered)
         assert AVISO not in str(_sent(road, who))
+
+
+async def _to(road: Road, ambiente: str | None) -> None:
+    natures = {name: row.natureza for name, row in REGISTRY.items()}
+    await choose_channel(road.database, natures, FORM.cnpj, "servico", "nacional", ambiente, REGISTRY)
+
+
+async def _emissions(road: Road, person: Person) -> int:
+    count = "SELECT count(*) FROM nfse_emissao e JOIN session_snapshot s ON s.id = e.session_id WHERE s.conversa = $1"
+    return int(await road.database.pool.fetchval(count, road.conversation(person)))
+
+
+async def test_a_yes_to_a_summary_of_homologation_never_issues_in_production(road: Road) -> None:
+    """The environment changed after the summary: a yes shows it again, at once without the mark, and issues nothing."""
+    person = Person(road.world, new_phone())
+    await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
+    shown = await person.say(unlike())
+    await _to(road, "producao")
+    again = await person.press("Confirmar", of=shown)
+    assert "outro canal ou ambiente" in again.text
+    marks = [AVISO in _all_words(payload) for payload in _sent(road, person)]
+    assert (marks[0], marks[-1]) == (True, False)
+    await _to(road, None)
+    once_more = await person.press("Confirmar", of=again)
+    assert AVISO in _all_words(_sent(road, person)[-1])
+    assert await _emissions(road, person) == 0
+    await person.touch("Confirmar", of=once_more)
+    await road.reached(person, "aprovado")
+    stored = "SELECT ambiente FROM nfse_emissao WHERE sessao_id = $1"
+    session = (await road.session(person))["sessao_id"]
+    assert await road.database.pool.fetchval(stored, session) == Ambiente.HOMOLOGACAO
+
+
+async def test_an_environment_that_changes_while_the_yes_is_committed_counts(
+    road: Road, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the records were compared and before the intent is stored: the turn looks again, and shows the summary."""
+    person = Person(road.world, new_phone())
+    await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
+    shown = await person.say(unlike())
+    seen = facts.as_seen
+    moved: list[str] = []
+
+    async def moved_meanwhile(*arguments: Any) -> Any:
+        if not moved:
+            moved.append("producao")
+            await asyncio.create_task(_to(road, "producao"))
+        return await seen(*arguments)
+
+    monkeypatch.setattr(subject, "as_seen", moved_meanwhile)
+    again = await person.press("Confirmar", of=shown)
+    assert "outro canal ou ambiente" in again.text
+    assert await _emissions(road, person) == 0
 
 
 LONG = "a" * limits.INTERACTIVE_BODY

@@ -158,6 +158,7 @@ _FIXAS = {
     "o_que_muda": (_SESSAO,),
     "dados_mudaram": (_SESSAO,),
     "empresa_mudou": (_SESSAO,),
+    "canal_mudou": (_SESSAO,),
     "lembrete": (_SESSAO,),
     "ja_existe_igual": (replace(_SESSAO, igual=NotaIgual("x", AGORA)),),
     "cancelada": (_SESSAO,),

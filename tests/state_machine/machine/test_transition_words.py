@@ -214,6 +214,16 @@ def test_a_company_that_changed_after_the_summary_is_shown_before_anything_is_is
     assert emissoes(diz(mudou.sessao, Confirmou(2)))
 
 
+def test_a_channel_that_changed_after_the_summary_is_shown_before_anything_is_issued():
+    """The same company with the same data, in another environment: only a new revision takes a yes."""
+    antes = replace(no_resumo(), empresa_versao=7, canal="nacional/homologacao")
+    mudou = diz(antes, MudouEmissor(Emissor(1, OUTRO_CNPJ, "ANA DESIGN LTDA", 7, "nacional/producao")))
+    assert (mudou.sessao.revisao, mudou.sessao.canal) == (2, "nacional/producao")
+    assert "outro canal ou ambiente" in resposta(mudou).texto
+    assert not emissoes(diz(mudou.sessao, Confirmou(1)))
+    assert emissoes(diz(mudou.sessao, Confirmou(2)))
+
+
 def test_an_answer_to_something_else_is_not_replaced_by_the_new_issuer():
     """After a side question the answer stands; the summary comes with the next yes, and no old button issues."""
     novo = Emissor(2, OUTRO_CNPJ, "ANA DESIGN LTDA", 1)

@@ -1,0 +1,17 @@
+'''by which channel, and in which environment, a session's invoice would be issued.'''
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = '0050'
+down_revision = '0031'
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column('session_snapshot', sa.Column('canal', sa.Text(), nullable=True))
+
+
+def downgrade() -> None:
+    op.drop_column('session_snapshot', 'canal')
