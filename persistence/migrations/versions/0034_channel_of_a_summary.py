@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = '0050'
-down_revision = '0031'
+revision = '0034'
+down_revision = '0033'
 branch_labels = None
 depends_on = None
 
