@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from api.app import create_api
 from api.app import mount as mount_api
 from api.call import ApiDeps
+from api.multipart import BUDGET
 from bot.master_key import vault_of
 from console.app import create_console, mount
 from console.render.model_spend import Preco
@@ -64,7 +65,15 @@ def probe_app(stores: Stores) -> web.Application:
 def _with_api(app: web.Application, stores: Stores, deps: WebhookDeps) -> None:
     settings = stores.settings
     own = Ambiente(settings.fiscal_environment)
-    parts = ApiDeps(stores.database, deps.bodies, stores.inbox, own, strict=settings.api_chave_estrita)
+    parts = ApiDeps(
+        stores.database,
+        deps.bodies,
+        stores.inbox,
+        own,
+        Bodies(large_budget=BUDGET, trusted=settings.trusted_proxies),
+        strict=settings.api_chave_estrita,
+        mails=bool(settings.smtp_url.get_secret_value()),
+    )
     mount_api(app, create_api(parts))
 
 

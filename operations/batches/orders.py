@@ -11,9 +11,14 @@ from state_machine.mailing.states import ENCERRADOS, EstadoLinha, EstadoLote
 from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from persistence.db.connection import Connection
     from persistence.db.connection import Row as Found
     from persistence.db.engine import Database
+
+    Also = Callable[[Connection, Found, bool], Awaitable[None]]
+    """What a transaction stores besides: of which batch, and whether it changed."""
 
 
 LARGEST_ID: Final = 2**63 - 1  # of a ``bigint``
@@ -50,6 +55,10 @@ class BatchStanding:
         return self.linhas.get(EstadoLinha.INVALID, 0)
 
 
+async def nothing_more(_: Connection, __: Found, ___: bool) -> None:
+    """Store nothing besides."""
+
+
 async def standing(database: Database, lote_id: int) -> BatchStanding:
     """Return how a batch stands. Raises ``UnknownBatchError``."""
     async with database.transaction() as connection:
@@ -58,8 +67,8 @@ async def standing(database: Database, lote_id: int) -> BatchStanding:
         return BatchStanding(lote, linhas, await records.uncertain(connection, lote_id))
 
 
-async def confirm(database: Database, lote_id: int, revisao: str, quem: str) -> None:
-    """Let a batch be sent, audited; the same yes again changes nothing.
+async def confirm(database: Database, lote_id: int, revisao: str, quem: str, also: Also = nothing_more) -> None:
+    """Let a batch be sent, audited; the same yes again changes nothing. ``also``: what its transaction stores besides.
 
     Raises ``UnknownBatchError`` and ``AnotherRevisionError``; nothing is sent then.
     """
@@ -67,10 +76,12 @@ async def confirm(database: Database, lote_id: int, revisao: str, quem: str) -> 
         lote = await _known(connection, lote_id)
         if await records.confirm(connection, lote_id, revisao, quem):
             await _audited(connection, lote, quem, "confirmou lote")
+            await also(connection, lote, True)  # noqa: FBT003 - an ``Also``
             return
         lote = await _known(connection, lote_id)  # a yes at the same moment may have come first
-    if lote.revisao != revisao or lote.confirmado_em is None:
-        raise AnotherRevisionError(f"o lote {lote_id} está {lote.estado}, na revisão {lote.revisao}")
+        if lote.revisao != revisao or lote.confirmado_em is None:
+            raise AnotherRevisionError(f"o lote {lote_id} está {lote.estado}, na revisão {lote.revisao}")
+        await also(connection, lote, False)  # noqa: FBT003 - an ``Also``
 
 
 async def stop(database: Database, lote_id: int, quem: str) -> int:
