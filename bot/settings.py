@@ -316,6 +316,7 @@ class Settings(BaseSettings):
         }
         if self.smtp_url.get_secret_value():
             needed["SMTP_FROM"] = bool(self.smtp_from)
+            needed["PUBLIC_URL"] = bool(self.public_url)  # where readers say no to more mails
         if self.openai_api_key.get_secret_value():  # models come and go: a default would die one day
             needed["OPENAI_MODEL"] = bool(self.openai_model)
         return [f"PROSA_{name}" for name, present in needed.items() if not present]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 import structlog
 
 from gateway.mail.message import Mail
-from persistence.batches import work
+from persistence.batches import suppression, work
 from state_machine.mailing.delivery import MailUnreachable, settle
-from state_machine.mailing.text import text_of, with_reason
+from state_machine.mailing.text import reason, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,11 +32,15 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class MailPolicy:
-    """Who sends, and when again: ``ladder`` in seconds after each 4xx, ``unknown`` in seconds after a lost answer."""
+    """Who sends, and when again: ``ladder`` in seconds after each 4xx, ``unknown`` in seconds after a lost answer.
+
+    ``public_url``: where the pages are on which readers say no to more.
+    """
 
     sender: str
     ladder: tuple[float, ...]
     unknown: float
+    public_url: str
 
     @property
     def domain(self) -> str:
@@ -120,5 +124,6 @@ class Mailing:
 
     def _mail(self, batch: TakenBatch, row: Any) -> Mail:
         assunto, texto = text_of(batch.assunto, batch.mensagem, row.dados)
-        policy, said = self._policy, with_reason(texto, batch.empresa)
-        return Mail(row.external_id, policy.sender, batch.empresa, row.email, assunto, said)
+        sair = suppression.address(self._policy.public_url, row.token)
+        said = (assunto, texto, reason(batch.empresa), sair)
+        return Mail(row.external_id, self._policy.sender, batch.empresa, row.email, *said)

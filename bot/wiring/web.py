@@ -13,7 +13,7 @@ from console.app import create_console, mount
 from console.render.model_spend import Preco
 from gateway.plugnotas.hint import hinted_keys
 from operations.certificate_link import CertificateLinks
-from public.app import create_public
+from public.app import create_public, create_unsubscribe, mount_unsubscribe
 from public.app import mount as mount_public
 from state_machine.protocol.channel import Ambiente
 from webhooks.app import create_app, create_probe_app
@@ -46,6 +46,7 @@ def web_app(stores: Stores, *, https: bool) -> web.Application:
     if settings.public_url:
         links = CertificateLinks(stores.database, stores.inbox, vault_of(settings))
         mount_public(app, create_public(links, deps.bodies, secure=https))
+        mount_unsubscribe(app, create_unsubscribe(stores.database, secure=https))
     return app
 
 

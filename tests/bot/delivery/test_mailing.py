@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gateway.mail.message import Mail
     from state_machine.mailing.delivery import MailOutcome
 
-POLICY = MailPolicy("notas@ana.com.br", (60.0, 600.0), 600.0)
+POLICY = MailPolicy("notas@ana.com.br", (60.0, 600.0), 600.0, "https://prosa.com.br")
 EMAILS = tuple(f"user{number}@test.com.br" for number in range(6))
 
 
@@ -80,6 +80,8 @@ async def test_each_address_gets_one_mail(database: Database, authority: Authori
     text = box.kept[0].message.get_body(("plain",))
     assert text is not None
     assert "porque é cliente de" in text.get_content()
+    token = await database.pool.fetchval("SELECT token FROM lote_linhas ORDER BY id LIMIT 1")
+    assert box.kept[0].message["List-Unsubscribe"] == f"<https://prosa.com.br/descadastro/{token}>"
 
 
 async def test_what_is_refused_for_now_goes_later(database: Database, authority: Authority) -> None:
