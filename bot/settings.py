@@ -90,6 +90,7 @@ class Settings(BaseSettings):
     smtp_ca_file: Path | None = None  # PEM of the authorities trusted for that server; none: the system's
     smtp_ladder: Annotated[tuple[float, ...], NoDecode] = Field(default=(60, 600, 3600))  # seconds after each 4xx
     smtp_unknown_seconds: float = Field(default=600.0, gt=0)  # after a lost answer; then once more, and no third time
+    smtp_domain_per_minute: int = Field(default=100, ge=0)  # mails to one domain; large ones defer the rest; 0: any
 
     person_answers_burst: int = Field(default=30, ge=0)  # an invoice takes four or five turns; 0: without limit
     person_answers_per_minute: float = Field(default=6.0, ge=0)  # faster than anybody reads them
