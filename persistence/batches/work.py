@@ -162,9 +162,9 @@ async def settle(connection: Connection, batch: TakenBatch, row_id: int, settled
 
 
 async def leave(connection: Connection, batch: TakenBatch, pause: timedelta = timedelta(0)) -> EstadoLote | None:
-    """Give the batch back: done, or to be gone on with when its first row is due, after ``pause`` at the earliest.
+    """Give the batch back: done, or to be gone on with when its first row is due. ``None``: it was not ours.
 
-    ``None``: it was not ours.
+    ``pause``: how long rows wait that are due and may not go.
     """
     suppressed = [{"codigo": "suprimido", "detalhe": "pediu para não receber"}]
     await connection.exec_driver_sql(_SUPPRESS, (batch.id, suppressed))
@@ -176,7 +176,7 @@ async def leave(connection: Connection, batch: TakenBatch, pause: timedelta = ti
         await connection.exec_driver_sql(_CANCEL, (batch.id,))
     elif rest.quantas:
         await connection.exec_driver_sql(_LEAVE, (batch.id, StatusLote.QUEUED.value, estado.value, None))
-        await connection.exec_driver_sql(_QUEUE, (batch.id, max(rest.daqui, pause)))
+        await connection.exec_driver_sql(_QUEUE, (batch.id, rest.daqui or pause))
         return estado
     else:
         estado = EstadoLote.CONCLUIDO
