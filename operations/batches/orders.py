@@ -67,7 +67,15 @@ async def standing(database: Database, lote_id: int) -> BatchStanding:
         return BatchStanding(lote, linhas, await records.uncertain(connection, lote_id))
 
 
-async def confirm(database: Database, lote_id: int, revisao: str, quem: str, also: Also = nothing_more) -> None:
+async def confirm(
+    database: Database,
+    lote_id: int,
+    revisao: str,
+    quem: str,
+    also: Also = nothing_more,
+    *,
+    staff_id: int | None = None,
+) -> None:
     """Let a batch be sent, audited; the same yes again changes nothing. ``also``: what its transaction stores besides.
 
     Raises ``UnknownBatchError`` and ``AnotherRevisionError``; nothing is sent then.
@@ -75,7 +83,7 @@ async def confirm(database: Database, lote_id: int, revisao: str, quem: str, als
     async with database.transaction() as connection:
         lote = await _known(connection, lote_id)
         if await records.confirm(connection, lote_id, revisao, quem):
-            await _audited(connection, lote, quem, "confirmou lote")
+            await _audited(connection, lote, quem, staff_id, "confirmou lote")
             await also(connection, lote, True)  # noqa: FBT003 - an ``Also``
             return
         lote = await _known(connection, lote_id)  # a yes at the same moment may have come first
@@ -84,7 +92,7 @@ async def confirm(database: Database, lote_id: int, revisao: str, quem: str, als
         await also(connection, lote, False)  # noqa: FBT003 - an ``Also``
 
 
-async def stop(database: Database, lote_id: int, quem: str) -> int:
+async def stop(database: Database, lote_id: int, quem: str, *, staff_id: int | None = None) -> int:
     """Cancel what was not sent, audited; returns how many rows, 0 where the batch has ended already.
 
     Raises ``UnknownBatchError``.
@@ -93,7 +101,7 @@ async def stop(database: Database, lote_id: int, quem: str) -> int:
         lote = await _known(connection, lote_id)
         cancelled = await records.stop(connection, lote_id)
         if cancelled is not None:
-            await _audited(connection, lote, quem, "parou lote")
+            await _audited(connection, lote, quem, staff_id, "parou lote")
     return cancelled or 0
 
 
@@ -109,7 +117,7 @@ async def _known(connection: Connection, lote_id: int) -> Found:
     return lote
 
 
-async def _audited(connection: Connection, lote: Found, quem: str, acao: str) -> None:
+async def _audited(connection: Connection, lote: Found, quem: str, staff_id: int | None, acao: str) -> None:
     await audit.write(
-        connection, staff_id=None, quem=quem, acao=acao, alvo=f"lote {lote.id}", empresa_id=lote.empresa_id
+        connection, staff_id=staff_id, quem=quem, acao=acao, alvo=f"lote {lote.id}", empresa_id=lote.empresa_id
     )
