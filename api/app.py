@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 from aiohttp import hdrs, web
 
+from api import batches
 from api.call import DEPS, ApiCall, caller, company
 from api.problems import RETRY, ProblemError, document
 from api.resources import CLIENTES, PREFIX, PROPOSTAS
@@ -30,6 +31,10 @@ ROUTES: Final[Mapping[str, Mapping[str, Act]]] = {
     "/propostas": {"POST": PROPOSTAS.create},
     "/propostas/{id:[0-9]{1,19}}": {"GET": PROPOSTAS.show},
     "/propostas/{id:[0-9]{1,19}}/submeter": {"POST": submit},
+    "/lotes": {"GET": batches.show_all, "POST": batches.create},
+    "/lotes/{id:[0-9]{1,19}}": {"GET": batches.show},
+    "/lotes/{id:[0-9]{1,19}}/linhas": {"GET": batches.show_rows},
+    "/lotes/{id:[0-9]{1,19}}/confirmar": {"POST": batches.confirm},
 }
 
 

@@ -29,14 +29,17 @@ _JSON: Final = "application/json"
 class ApiDeps:
     """What the API needs; ``strict``: a key that comes with another body is refused.
 
-    ``ambiente``: the installation's, of a company that has chosen none.
+    ``ambiente``: the installation's, of a company that has chosen none. ``lists``: the room for files; ``mails``:
+    whether there is a mail server.
     """
 
     database: Database
     bodies: Bodies
     inbox: Inbox
     ambiente: Ambiente
+    lists: Bodies
     strict: bool = True
+    mails: bool = False
 
 
 DEPS: Final = web.AppKey("API_DEPS", ApiDeps)

@@ -90,6 +90,7 @@ class Settings(BaseSettings):
     smtp_ca_file: Path | None = None  # PEM of the authorities trusted for that server; none: the system's
     smtp_ladder: Annotated[tuple[float, ...], NoDecode] = Field(default=(60, 600, 3600))  # seconds after each 4xx
     smtp_unknown_seconds: float = Field(default=600.0, gt=0)  # after a lost answer; then once more, and no third time
+    smtp_domain_per_minute: int = Field(default=100, ge=0)  # mails to one domain; large ones defer the rest; 0: any
 
     person_answers_burst: int = Field(default=30, ge=0)  # an invoice takes four or five turns; 0: without limit
     person_answers_per_minute: float = Field(default=6.0, ge=0)  # faster than anybody reads them
@@ -316,6 +317,7 @@ class Settings(BaseSettings):
         }
         if self.smtp_url.get_secret_value():
             needed["SMTP_FROM"] = bool(self.smtp_from)
+            needed["PUBLIC_URL"] = bool(self.public_url)  # where readers say no to more mails
         if self.openai_api_key.get_secret_value():  # models come and go: a default would die one day
             needed["OPENAI_MODEL"] = bool(self.openai_model)
         return [f"PROSA_{name}" for name, present in needed.items() if not present]

@@ -27,6 +27,7 @@ SECOES: Final = (
     Secao("Falhas", "/console/falhas", "r"),
     Secao("Painel", "/console/painel", "p"),
     Secao("Saúde", "/console/saude", "s"),
+    Secao("Lotes", "/console/lotes", "e"),
     Secao("Auditoria", "/console/auditoria", "a", Papel.SUPERVISOR),
     Secao("LGPD", "/console/pessoas", "l", Papel.ADMIN),
 )

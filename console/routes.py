@@ -9,6 +9,7 @@ from console.access import login
 from console.access.locks import Rota
 from console.actions import documents, group_resolution, groups, remove_user
 from console.actions import form as actions
+from console.batches import lists
 from console.pages import audits, case, figures, people, quarantine, queue, search, snapshot, views
 from console.render import export
 from persistence.access.accounts import Papel
@@ -46,6 +47,9 @@ ROTAS: Final[tuple[Rota, ...]] = (
     Rota("GET", "/contatos/{codigo}", Papel.LEITURA, "uma conversa inteira", case.contact),
     Rota("GET", _REMOVE, Papel.SUPERVISOR, "o que muda se um telefone não puder mais emitir", remove_user.form),
     Rota("POST", _REMOVE, Papel.SUPERVISOR, "tirar de um telefone o direito de emitir, com motivo", remove_user.act),
+    Rota("GET", "/lotes", Papel.LEITURA, "listas que viram e-mails, e até onde foram", lists.show),
+    Rota("POST", "/lotes/{numero}/confirmar", Papel.SUPERVISOR, "enviar o que foi lido de uma lista", lists.confirm),
+    Rota("POST", "/lotes/{numero}/parar", Papel.SUPORTE, "parar o que não saiu de uma lista", lists.stop),
     Rota("GET", "/pessoas", Papel.ADMIN, "pedidos da LGPD", people.show),
     Rota("POST", "/pessoas/ensaio", Papel.ADMIN, "o que está guardado sobre uma pessoa", people.rehearsal),
     Rota("POST", "/pessoas/exportar", Papel.ADMIN, "a cópia dos dados de uma pessoa, com motivo", people.export),

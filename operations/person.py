@@ -79,7 +79,8 @@ async def _person(connection: Connection, texto: str) -> Pessoa:
         return await find(connection, texto)
     except UnreadablePersonError as error:
         raise PersonError(
-            "Diga um telefone com o país, como +5511912345678, um CPF, ou o código de uma conversa. Nada mudou."
+            "Diga um telefone com o país, como +5511912345678, um CPF, um e-mail, ou o código de uma conversa. "
+            "Nada mudou."
         ) from error
 
 
@@ -116,5 +117,5 @@ async def _audit(
         acao=acao,
         alvo=pessoa.codigos[0] if pessoa.codigos else None,
         motivo=motivo,
-        detalhe={"por": "cpf" if pessoa.cpf else "telefone", "conversas": list(pessoa.codigos), "linhas": partes},
+        detalhe={"por": pessoa.por, "conversas": list(pessoa.codigos), "linhas": partes},
     )

@@ -1,4 +1,4 @@
-"""The public pages as an aiohttp application to be mounted beside webhooks and console: routes, headers, failures."""
+"""The public pages as aiohttp applications to be mounted beside webhooks and console: routes, headers, failures."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ import structlog
 from aiohttp import web
 
 from console.render.format import environment
+from persistence.batches import suppression
 from persistence.db.outage import is_outage
 from persistence.people.certificate_links import PATH
-from public import certificate
+from public import certificate, unsubscribe
 from public.pages import Pages
 
 if TYPE_CHECKING:
     from aiohttp.typedefs import Handler
 
     from operations.certificate_link import CertificateLinks
+    from persistence.db.engine import Database
     from webhooks.bodies import Bodies
 
 HERE: Final = Path(__file__).parent
@@ -27,8 +29,7 @@ log = structlog.get_logger(__name__)
 
 def create_public(links: CertificateLinks, bodies: Bodies, *, secure: bool) -> web.Application:
     """Build the pages of ``/certificado/``; ``secure`` is false only where there is no https (the demo)."""
-    pages = Pages(environment(HERE / "templates"), (HERE / "folha.css").read_text(), secure=secure)
-    app = web.Application()
+    pages, app = _pages(secure=secure), web.Application()
     app[certificate.LINKS], app[certificate.BODIES], app[certificate.PAGES] = links, bodies, pages
     app.router.add_get("/{token}", _safe(pages, certificate.show))  # HEAD too
     app.router.add_post("/{token}", _safe(pages, certificate.send))
@@ -36,9 +37,28 @@ def create_public(links: CertificateLinks, bodies: Bodies, *, secure: bool) -> w
     return app
 
 
+def create_unsubscribe(database: Database, *, secure: bool) -> web.Application:
+    """Build the pages of ``/descadastro/``."""
+    pages, app = _pages(secure=secure), web.Application()
+    app[unsubscribe.DATABASE], app[unsubscribe.MAIL_PAGES] = database, pages
+    app.router.add_get("/{token}", _safe(pages, unsubscribe.ask))  # HEAD too
+    app.router.add_post("/{token}", _safe(pages, unsubscribe.stop))
+    app.on_response_prepare.append(pages.harden)
+    return app
+
+
 def mount(app: web.Application, public: web.Application) -> None:
-    """Put the pages under their path of another application."""
+    """Put the pages of the certificate under their path of another application."""
     app.add_subapp(PATH, public)
+
+
+def mount_unsubscribe(app: web.Application, public: web.Application) -> None:
+    """Put the pages of mails under their path of another application."""
+    app.add_subapp(suppression.PATH, public)
+
+
+def _pages(*, secure: bool) -> Pages:
+    return Pages(environment(HERE / "templates"), (HERE / "folha.css").read_text(), secure=secure)
 
 
 def _safe(pages: Pages, handler: Handler) -> Handler:

@@ -66,6 +66,18 @@ class Pages:
         """Say the same of every link that is not open."""
         return self._page("aviso.html", 404, titulo="Este link não vale mais", aviso=_ENDED, erro="")
 
+    def stop_mail(self, empresa: str) -> web.Response:
+        """Ask the reader of a mail whether the company is to send no more."""
+        return self._page("sair.html", 200, empresa=empresa)
+
+    def mail_stopped(self, empresa: str) -> web.Response:
+        """Say that no more mails come."""
+        return self._page("aviso.html", 200, titulo="Pronto", aviso=_STOPPED.format(empresa=empresa), erro="")
+
+    def unknown_mail(self) -> web.Response:
+        """Say that the link is of no mail that we know."""
+        return self._page("aviso.html", 404, titulo="Este link não vale", aviso=_NO_MAIL, erro="")
+
     def failed(self, status: int) -> web.Response:
         """Say that it is our fault."""
         return self._page("aviso.html", status, titulo="Não deu certo agora", aviso=_FAILED[status], erro="")
@@ -80,6 +92,8 @@ class Pages:
         return web.Response(text=html, content_type="text/html", status=status)
 
 
+_STOPPED: Final = "{empresa} não manda mais nenhum e-mail a este endereço."
+_NO_MAIL: Final = "Confira se o endereço está inteiro, como no e-mail. Nada mudou."
 _ENDED: Final = (
     "Ele vale por 15 minutos, serve para um certificado só, e termina depois de cinco tentativas ou quando você pede "
     "outro. Volte à conversa no WhatsApp e escreva “certificado”: eu mando um novo."

@@ -45,8 +45,8 @@ PERSONAL = re.compile(
     rf"|\+?\d(?:{_BETWEEN}{{0,3}}+\d){{9,}}+"
 )
 MASK = "•••"
-# An address that is itself a secret: whoever has it may use it.
-SECRET_PATH = re.compile(r"(?<=certificado/)[^\s/?#\"'<>]+")
+# Addresses that are themselves secrets: whoever has one may use it.
+SECRET_PATH = re.compile(r"(?:(?<=certificado/)|(?<=descadastro/))[^\s/?#\"'<>]+")
 _FREE = frozenset(
     {"timestamp", "correlacao", "correlacoes", "sessao_id", "id_integracao", "slot"}
 )  # our own, never masked

@@ -20,7 +20,7 @@ REDIS_SECONDS = 5.0  # for one answer of Redis
 
 app = typer.Typer(no_args_is_help=True, help="Pedidos da LGPD: a cópia e o apagamento dos dados de uma pessoa.")
 
-Quem = Annotated[str, typer.Argument(help="Telefone com país, CPF, ou o código de uma conversa.")]
+Quem = Annotated[str, typer.Argument(help="Telefone com país, CPF, e-mail, ou o código de uma conversa.")]
 
 
 @app.command("exportar")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 import structlog
 
 from gateway.mail.message import Mail
-from persistence.batches import work
+from persistence.batches import suppression, work
 from state_machine.mailing.delivery import MailUnreachable, settle
-from state_machine.mailing.text import text_of, with_reason
+from state_machine.mailing.text import reason, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 CONCURRENCY: Final = 2  # batches at a time in one process: two lines to the mail server
 SLICE_SECONDS: Final = 4.0  # then the batch is given back: below the time that a process has to end in good order
+IDLE: Final = timedelta(seconds=5)  # until somebody looks again at rows that are due and may not go, for their domain
 SEND_WITHIN: Final = 10.0  # seconds for taking a row; who was frozen for longer asks whether it is still ours
 
 log = structlog.get_logger(__name__)
@@ -32,11 +33,16 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class MailPolicy:
-    """Who sends, and when again: ``ladder`` in seconds after each 4xx, ``unknown`` in seconds after a lost answer."""
+    """Who sends, and when again: ``ladder`` in seconds after each 4xx, ``unknown`` in seconds after a lost answer.
+
+    ``public_url``: where the pages are on which readers say no to more. ``per_minute``: mails to one domain.
+    """
 
     sender: str
     ladder: tuple[float, ...]
     unknown: float
+    public_url: str
+    per_minute: int | None = None
 
     @property
     def domain(self) -> str:
@@ -77,10 +83,10 @@ class Mailing:
         structlog.contextvars.bind_contextvars(correlacao=f"lote-{batch.id}")  # of this task alone
         try:
             async with self._connect() as line:
-                why = await self._send_rows(batch, line)
+                pause, why = await self._send_rows(batch, line)
             if why is None:
                 async with self._database.transaction() as connection:
-                    await work.leave(connection, batch)
+                    await work.leave(connection, batch, pause)
             else:
                 log.warning("mail_server_unreachable", reason=why)
                 await self._failed(batch, why)
@@ -96,29 +102,30 @@ class Mailing:
         async with self._database.transaction() as connection:
             await work.mark_failed(connection, batch, why, timedelta(seconds=self._policy.ladder[0]))
 
-    async def _send_rows(self, batch: TakenBatch, line: Mailer) -> str | None:
-        """Send row after row; says why no mail gets through, if none does."""
+    async def _send_rows(self, batch: TakenBatch, line: Mailer) -> tuple[timedelta, str | None]:
+        """Send row after row; returns how long nothing can be sent now, and why no mail gets through, if none does."""
         end = time.monotonic() + SLICE_SECONDS
         while time.monotonic() < end:
             asked = time.monotonic()
             async with self._database.transaction() as connection:
-                row = await work.next_row(connection, batch, self._policy.domain)
+                row = await work.next_row(connection, batch, self._policy.domain, self._policy.per_minute)
             if row is None:
-                return None
+                return IDLE, None
             mail = self._mail(batch, row)
             if time.monotonic() - asked > SEND_WITHIN and not await self.renew(batch):
-                return None
+                return IDLE, None
             outcome = await line.send(mail)
             self._metrics.mails.labels(type(outcome).__name__.removeprefix("Mail").lower()).inc()
             settled = settle(outcome, row.attempts, row.incertas, self._policy.ladder, self._policy.unknown)
             async with self._database.transaction() as connection:
                 if not await work.settle(connection, batch, row.id, settled):
-                    return None  # another has it, and counts this mail as uncertain
+                    return IDLE, None  # another has it, and counts this mail as uncertain
             if isinstance(outcome, MailUnreachable):
-                return outcome.why
-        return None
+                return IDLE, outcome.why
+        return timedelta(0), None
 
     def _mail(self, batch: TakenBatch, row: Any) -> Mail:
         assunto, texto = text_of(batch.assunto, batch.mensagem, row.dados)
-        policy, said = self._policy, with_reason(texto, batch.empresa)
-        return Mail(row.external_id, policy.sender, batch.empresa, row.email, assunto, said)
+        sair = suppression.address(self._policy.public_url, row.token)
+        said = (assunto, texto, reason(batch.empresa), sair)
+        return Mail(row.external_id, self._policy.sender, batch.empresa, row.email, *said)

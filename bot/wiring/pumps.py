@@ -67,7 +67,13 @@ class Pumps(dict[str, Pump[Any]]):
 def _mailing(stores: Stores) -> Mailing:
     settings = stores.settings
     server, tls = parse_server(settings.smtp_url.get_secret_value()), mail_tls(settings.smtp_ca_file)
-    policy = MailPolicy(settings.smtp_from, settings.smtp_ladder, settings.smtp_unknown_seconds)
+    policy = MailPolicy(
+        settings.smtp_from,
+        settings.smtp_ladder,
+        settings.smtp_unknown_seconds,
+        settings.public_url,
+        settings.smtp_domain_per_minute or None,
+    )
     return Mailing(stores.database, lambda: MailConnection(server, tls), policy, stores.metrics)
 
 

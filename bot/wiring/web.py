@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from api.app import create_api
 from api.app import mount as mount_api
 from api.call import ApiDeps
+from api.multipart import BUDGET
 from bot.master_key import vault_of
 from console.app import create_console, mount
 from console.render.model_spend import Preco
 from gateway.plugnotas.hint import hinted_keys
 from operations.certificate_link import CertificateLinks
-from public.app import create_public
+from public.app import create_public, create_unsubscribe, mount_unsubscribe
 from public.app import mount as mount_public
 from state_machine.protocol.channel import Ambiente
 from webhooks.app import create_app, create_probe_app
@@ -45,6 +46,7 @@ def web_app(stores: Stores, *, https: bool) -> web.Application:
     if settings.public_url:
         links = CertificateLinks(stores.database, stores.inbox, vault_of(settings))
         mount_public(app, create_public(links, deps.bodies, secure=https))
+        mount_unsubscribe(app, create_unsubscribe(stores.database, secure=https))
     return app
 
 
@@ -64,7 +66,15 @@ def probe_app(stores: Stores) -> web.Application:
 def _with_api(app: web.Application, stores: Stores, deps: WebhookDeps) -> None:
     settings = stores.settings
     own = Ambiente(settings.fiscal_environment)
-    parts = ApiDeps(stores.database, deps.bodies, stores.inbox, own, strict=settings.api_chave_estrita)
+    parts = ApiDeps(
+        stores.database,
+        deps.bodies,
+        stores.inbox,
+        own,
+        Bodies(large_budget=BUDGET, trusted=settings.trusted_proxies),
+        strict=settings.api_chave_estrita,
+        mails=bool(settings.smtp_url.get_secret_value()),
+    )
     mount_api(app, create_api(parts))
 
 

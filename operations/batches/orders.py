@@ -11,9 +11,14 @@ from state_machine.mailing.states import ENCERRADOS, EstadoLinha, EstadoLote
 from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from persistence.db.connection import Connection
     from persistence.db.connection import Row as Found
     from persistence.db.engine import Database
+
+    Also = Callable[[Connection, Found, bool], Awaitable[None]]
+    """What a transaction stores besides: of which batch, and whether it changed."""
 
 
 LARGEST_ID: Final = 2**63 - 1  # of a ``bigint``
@@ -50,6 +55,10 @@ class BatchStanding:
         return self.linhas.get(EstadoLinha.INVALID, 0)
 
 
+async def nothing_more(_: Connection, __: Found, ___: bool) -> None:
+    """Store nothing besides."""
+
+
 async def standing(database: Database, lote_id: int) -> BatchStanding:
     """Return how a batch stands. Raises ``UnknownBatchError``."""
     async with database.transaction() as connection:
@@ -58,22 +67,32 @@ async def standing(database: Database, lote_id: int) -> BatchStanding:
         return BatchStanding(lote, linhas, await records.uncertain(connection, lote_id))
 
 
-async def confirm(database: Database, lote_id: int, revisao: str, quem: str) -> None:
-    """Let a batch be sent, audited; the same yes again changes nothing.
+async def confirm(
+    database: Database,
+    lote_id: int,
+    revisao: str,
+    quem: str,
+    also: Also = nothing_more,
+    *,
+    staff_id: int | None = None,
+) -> None:
+    """Let a batch be sent, audited; the same yes again changes nothing. ``also``: what its transaction stores besides.
 
     Raises ``UnknownBatchError`` and ``AnotherRevisionError``; nothing is sent then.
     """
     async with database.transaction() as connection:
         lote = await _known(connection, lote_id)
         if await records.confirm(connection, lote_id, revisao, quem):
-            await _audited(connection, lote, quem, "confirmou lote")
+            await _audited(connection, lote, quem, staff_id, "confirmou lote")
+            await also(connection, lote, True)  # noqa: FBT003 - an ``Also``
             return
         lote = await _known(connection, lote_id)  # a yes at the same moment may have come first
-    if lote.revisao != revisao or lote.confirmado_em is None:
-        raise AnotherRevisionError(f"o lote {lote_id} está {lote.estado}, na revisão {lote.revisao}")
+        if lote.revisao != revisao or lote.confirmado_em is None:
+            raise AnotherRevisionError(f"o lote {lote_id} está {lote.estado}, na revisão {lote.revisao}")
+        await also(connection, lote, False)  # noqa: FBT003 - an ``Also``
 
 
-async def stop(database: Database, lote_id: int, quem: str) -> int:
+async def stop(database: Database, lote_id: int, quem: str, *, staff_id: int | None = None) -> int:
     """Cancel what was not sent, audited; returns how many rows, 0 where the batch has ended already.
 
     Raises ``UnknownBatchError``.
@@ -82,7 +101,7 @@ async def stop(database: Database, lote_id: int, quem: str) -> int:
         lote = await _known(connection, lote_id)
         cancelled = await records.stop(connection, lote_id)
         if cancelled is not None:
-            await _audited(connection, lote, quem, "parou lote")
+            await _audited(connection, lote, quem, staff_id, "parou lote")
     return cancelled or 0
 
 
@@ -98,7 +117,7 @@ async def _known(connection: Connection, lote_id: int) -> Found:
     return lote
 
 
-async def _audited(connection: Connection, lote: Found, quem: str, acao: str) -> None:
+async def _audited(connection: Connection, lote: Found, quem: str, staff_id: int | None, acao: str) -> None:
     await audit.write(
-        connection, staff_id=None, quem=quem, acao=acao, alvo=f"lote {lote.id}", empresa_id=lote.empresa_id
+        connection, staff_id=staff_id, quem=quem, acao=acao, alvo=f"lote {lote.id}", empresa_id=lote.empresa_id
     )

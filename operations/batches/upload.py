@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from operations.batches.orders import nothing_more
 from persistence.audit import records as audit
 from persistence.batches import records
 from state_machine.mailing.reading import read
@@ -13,6 +14,7 @@ from state_machine.mailing.states import EstadoLote, TipoLote
 from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
+    from operations.batches.orders import Also
     from persistence.db.connection import Row as Found
     from persistence.db.engine import Database
 
@@ -38,11 +40,14 @@ class Upload:
     repetir: bool = False
 
 
-async def upload(database: Database, empresa_id: int, file: Upload, quem: str) -> tuple[Found, bool]:
+async def upload(
+    database: Database, empresa_id: int, file: Upload, quem: str, also: Also = nothing_more
+) -> tuple[Found, bool]:
     """Return the batch of this file as it stands when its rows are stored, and whether it is new.
 
-    A file that came before is answered with its first batch; one whose reader died is gone on with. Raises
-    ``ListRefusedError`` and ``RepeatedContentError``; nothing is stored then.
+    A file that came before is answered with its first batch; one whose reader died is gone on with. ``also``: what the
+    transaction that makes or finds the batch stores besides. Raises ``ListRefusedError`` and ``RepeatedContentError``;
+    nothing is stored then.
     """
     leitura = await asyncio.to_thread(read, file.nome_arquivo, file.conteudo, file.assunto, file.mensagem)
     values = {
@@ -67,12 +72,13 @@ async def upload(database: Database, empresa_id: int, file: Upload, quem: str) -
                 raise RepeatedContentError(other.id, other.nome_arquivo)
         made = await records.make(connection, values) if found is None else None
         batch = found or made
+        if batch is None:
+            raise AssertionError("the lock lets nobody make it meanwhile")
         if made is not None:
             await audit.write(
                 connection, staff_id=None, quem=quem, acao="mandou lote", alvo=f"lote {made.id}", empresa_id=empresa_id
             )
-    if batch is None:
-        raise AssertionError("the lock lets nobody make it meanwhile")
+        await also(connection, batch, made is not None)
     if batch.estado == EstadoLote.LENDO and batch.revisao == leitura.revisao:
         await records.ingest(database, batch.id, leitura)
     async with database.alone() as connection:

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 KEPT: Final = timedelta(days=30)
 SUBMIT: Final = "submeter_proposta"  # the specification's word
+SEND_LIST, CONFIRM_BATCH = "mandar_lote", "confirmar_lote"
 _O, _P = idempotencia_operacoes.c, propostas.c
 # Statements are composed once: that costs more than running them.
-_FOUND = sa.select(_O.entidade_id, _O.corpo_sha256).where(
+_FOUND = sa.select(_O.entidade_id, _O.corpo_sha256, _O.resultado).where(
     _O.empresa_id == sa.bindparam("b_empresa"),
     _O.idempotencia_key == sa.bindparam("b_key"),
     _O.tipo_operacao == sa.bindparam("b_tipo"),
@@ -34,7 +35,7 @@ _ADD = insert(idempotencia_operacoes).on_conflict_do_nothing().returning(_O.id)
 
 
 async def find(connection: Connection, empresa_id: int, key: str, tipo: str) -> Found | None:
-    """Return (entidade_id, corpo_sha256) of what the company had done under this key; ``None``: nothing yet."""
+    """Return (entidade_id, corpo_sha256, resultado) of what was done under this key; ``None``: nothing yet."""
     values = {"b_empresa": empresa_id, "b_key": key, "b_tipo": tipo}
     return (await connection.execute(_FOUND, values)).one_or_none()
 

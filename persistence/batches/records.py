@@ -133,7 +133,7 @@ async def confirm(connection: Connection, lote_id: int, revisao: str, por: str) 
         .values(
             estado=EstadoLote.PROCESSANDO,
             status=StatusLote.QUEUED,
-            confirmado_por=por,
+            confirmado_por=por[:64],  # characters of the column; a login may be longer
             confirmado_em=sa.func.now(),
             atualizado_em=sa.func.now(),
         )

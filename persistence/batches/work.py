@@ -52,16 +52,21 @@ FROM lotes, email_suprimido s
 WHERE l.lote_id = $1 AND lotes.id = $1 AND l.estado = '{EstadoLinha.PENDING}'
     AND s.empresa_id = lotes.empresa_id AND s.email = l.email
 """
+# A domain has its share of a minute, whoever's the mails are; two workers at the same moment may exceed it by one.
 # The batch's row is locked first, as by everybody who changes rows: a stop or a new owner comes before or after.
 _NEXT = f"""
 WITH nosso AS MATERIALIZED (
     SELECT id, empresa_id FROM lotes
     WHERE id = $1 AND epoch = $2 AND status = '{StatusLote.PROCESSING}' AND estado = '{EstadoLote.PROCESSANDO}'
     FOR NO KEY UPDATE
+), cheios AS MATERIALIZED (
+    SELECT split_part(email, '@', 2) AS dominio FROM lote_linhas
+    WHERE last_attempt > now() - interval '1 minute' GROUP BY 1 HAVING count(*) >= $4
 ), proxima AS (
     SELECT l.id FROM lote_linhas l JOIN nosso ON l.lote_id = nosso.id
     WHERE l.estado = '{EstadoLinha.PENDING}' AND (l.a_partir_de IS NULL OR l.a_partir_de <= now())
         AND NOT EXISTS (SELECT FROM email_suprimido s WHERE s.empresa_id = nosso.empresa_id AND s.email = l.email)
+        AND NOT EXISTS (SELECT FROM cheios WHERE dominio = split_part(l.email, '@', 2))
     ORDER BY l.id LIMIT 1
 )
 UPDATE lote_linhas l SET estado = '{EstadoLinha.PROCESSING}', attempts = attempts + 1, last_attempt = now(),
@@ -139,9 +144,12 @@ async def renew(connection: Connection, batch: TakenBatch) -> bool:
     return bool((await connection.exec_driver_sql(_RENEW, (batch.id, batch.epoch))).rowcount)
 
 
-async def next_row(connection: Connection, batch: TakenBatch, domain: str) -> Any | None:
-    """Take the first row that is due, with its Message-ID stored; ``None``: none is due, or it is not ours to send."""
-    return (await connection.exec_driver_sql(_NEXT, (batch.id, batch.epoch, domain))).one_or_none()
+async def next_row(connection: Connection, batch: TakenBatch, domain: str, per_minute: int | None = None) -> Any | None:
+    """Take the first row that is due, with its Message-ID stored; ``None``: none is due, or it is not ours to send.
+
+    ``domain``: the right side of Message-IDs. ``per_minute``: mails to one domain, ``None`` for any number.
+    """
+    return (await connection.exec_driver_sql(_NEXT, (batch.id, batch.epoch, domain, per_minute))).one_or_none()
 
 
 async def settle(connection: Connection, batch: TakenBatch, row_id: int, settled: Settled) -> bool:
@@ -153,8 +161,11 @@ async def settle(connection: Connection, batch: TakenBatch, row_id: int, settled
     return bool(done.rowcount)
 
 
-async def leave(connection: Connection, batch: TakenBatch) -> EstadoLote | None:
-    """Give the batch back: done, or to be gone on with when its first row is due. ``None``: it was not ours."""
+async def leave(connection: Connection, batch: TakenBatch, pause: timedelta = timedelta(0)) -> EstadoLote | None:
+    """Give the batch back: done, or to be gone on with when its first row is due. ``None``: it was not ours.
+
+    ``pause``: how long rows wait that are due and may not go.
+    """
     suppressed = [{"codigo": "suprimido", "detalhe": "pediu para não receber"}]
     await connection.exec_driver_sql(_SUPPRESS, (batch.id, suppressed))
     rest = (await connection.exec_driver_sql(_REST, (batch.id, batch.epoch))).one()
@@ -165,7 +176,7 @@ async def leave(connection: Connection, batch: TakenBatch) -> EstadoLote | None:
         await connection.exec_driver_sql(_CANCEL, (batch.id,))
     elif rest.quantas:
         await connection.exec_driver_sql(_LEAVE, (batch.id, StatusLote.QUEUED.value, estado.value, None))
-        await connection.exec_driver_sql(_QUEUE, (batch.id, rest.daqui))
+        await connection.exec_driver_sql(_QUEUE, (batch.id, rest.daqui or pause))
         return estado
     else:
         estado = EstadoLote.CONCLUIDO

@@ -7,9 +7,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from persistence.api.operations import SUBMIT
 from persistence.tables import MENSAGENS
 from persistence.versions import literals
 from state_machine.invoice.field_table import FIELDS
+from state_machine.mailing.states import EstadoLinha
 
 APAGADA: Final = "apagada:"  # begins the key of a conversation whose person was erased
 
@@ -198,9 +200,6 @@ _STEPS = f"""{_SESSIONS} OR (t.detalhe::text ~ :escrito
 _INVOICED = "EXISTS (SELECT FROM nfse_emissao e WHERE e.tomador_id = t.id)"
 _CUSTOMER = "t.cnpj = :cpf"
 _NICKNAMED = "t.documento = :cpf"
-_CLIENT = "t.documento = :cpf"  # of another system, through the API
-_PROPOSED = "EXISTS (SELECT FROM propostas p WHERE p.cliente_id = t.id)"
-_PROPOSALS = "t.cliente_id IN (SELECT c.id FROM clientes c WHERE c.documento = :cpf)"
 _CONTACT = ", ".join(
     f"{name} = NULL"
     for name in (
@@ -211,7 +210,74 @@ _CONTACT = ", ".join(
 
 _COPY = "t.cnpj IN (SELECT c.cnpj FROM cnpj_cache c WHERE c.dados::text ~ :escrito)"  # a MEI's name ends in a CPF
 
+
+def _clients(onde: str) -> tuple[Parte, ...]:
+    """The clients that other systems sent, with what hangs on them; ``onde`` finds them in ``clientes t``."""
+    proposed = "EXISTS (SELECT FROM propostas p WHERE p.cliente_id = t.id)"
+    of = f"t.cliente_id IN (SELECT t.id FROM clientes t WHERE {onde})"
+    done = f"t.tipo_operacao = '{SUBMIT}' AND t.entidade_id IN (SELECT t.id FROM propostas t WHERE {of})"
+    bare = "resultado = resultado - 'descricao' - 'motivo'"
+    return (
+        Parte(
+            "o que outros sistemas mandaram fazer",
+            "idempotencia_operacoes",
+            done,
+            f"UPDATE idempotencia_operacoes t SET {bare} WHERE {done}",
+            _EMPTIED,
+        ),
+        Parte(
+            "propostas de outros sistemas",
+            "propostas",
+            of,
+            f"""UPDATE propostas t SET descricao = NULL, motivo = NULL, corpo_sha256 = NULL, versao = versao + 1
+            WHERE {of}""",
+            _EMPTIED,
+        ),
+        Parte(
+            "clientes de outros sistemas sem proposta",
+            "clientes",
+            f"{onde} AND NOT {proposed}",
+            _delete("clientes", f"{onde} AND NOT {proposed}"),
+            _DELETED,
+        ),
+        Parte(
+            "clientes de outros sistemas com proposta",
+            "clientes",
+            f"{onde} AND {proposed}",
+            f"""UPDATE clientes t SET nome = 'apagado', email = NULL, documento = NULL, corpo_sha256 = NULL,
+            versao = versao + 1 WHERE {onde} AND {proposed}""",
+            "ficam só como um número",
+        ),
+    )
+
+
+def _listed(onde: str) -> tuple[Parte, ...]:
+    """Rows of lists of addresses; what was not sent is not, and whoever has one in hand finds it gone."""
+    words = f"email = NULL, dados = '{{}}', problemas = '[]', chave = '{APAGADA}' || t.id"
+    stopped = literals((EstadoLinha.PENDING, EstadoLinha.PROCESSING))
+    estado = f"estado = CASE WHEN t.estado IN ({stopped}) THEN '{EstadoLinha.CANCELADA}' ELSE t.estado END"
+    return (
+        Parte(
+            "linhas de listas de e-mail",
+            "lote_linhas",
+            onde,
+            f"UPDATE lote_linhas t SET {words}, {estado} WHERE {onde}",
+            "ficam só como um número; o que não saiu não sai",
+        ),
+        Parte(
+            "endereço que não quer e-mails",
+            "email_suprimido",
+            "t.email = ANY(:emails)",
+            None,
+            "fica: é o que impede que outros cheguem",
+        ),
+    )
+
+
+DO_EMAIL: Final = (*_listed("t.email = ANY(:emails)"), *_clients("lower(t.email) = ANY(:emails)"))
+
 DO_CPF: Final = (
+    *_listed("t.email = ANY(:emails) OR t.dados::text ~ :escrito"),
     Parte("mensagens recebidas", "inbox", _NAMED, _delete("inbox", _NAMED), _DELETED),
     Parte("mensagens ilegíveis e avisos da Meta", "inbox", _ASIDE_NAMED, _delete("inbox", _ASIDE_NAMED), _DELETED),
     Parte(
@@ -247,28 +313,6 @@ DO_CPF: Final = (
         "ficam com nome e CPF, como na nota; e-mail e endereço saem",
     ),
     Parte("apelidos", "cliente_apelido", _NICKNAMED, _delete("cliente_apelido", _NICKNAMED), _DELETED),
-    Parte(
-        "propostas de outros sistemas",
-        "propostas",
-        _PROPOSALS,
-        f"""UPDATE propostas t SET descricao = NULL, motivo = NULL, corpo_sha256 = NULL, versao = versao + 1
-        WHERE {_PROPOSALS}""",
-        _EMPTIED,
-    ),
-    Parte(
-        "clientes de outros sistemas sem proposta",
-        "clientes",
-        f"{_CLIENT} AND NOT {_PROPOSED}",
-        _delete("clientes", f"{_CLIENT} AND NOT {_PROPOSED}"),
-        _DELETED,
-    ),
-    Parte(
-        "clientes de outros sistemas com proposta",
-        "clientes",
-        f"{_CLIENT} AND {_PROPOSED}",
-        f"""UPDATE clientes t SET nome = 'apagado', email = NULL, documento = NULL, corpo_sha256 = NULL,
-        versao = versao + 1 WHERE {_CLIENT} AND {_PROPOSED}""",
-        "ficam só como um número",
-    ),
+    *_clients("t.documento = :cpf"),
     *_fiscal("SELECT id FROM nfse_emissao WHERE tomador_documento = :cpf"),
 )

@@ -12,7 +12,8 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from persistence.people.companies import PhoneError, canonical_phone
-from persistence.people.parts import DO_CPF, DO_TELEFONE
+from persistence.people.parts import DO_CPF, DO_EMAIL, DO_TELEFONE
+from state_machine.mailing.addresses import NotAnAddressError, normalised
 from state_machine.values.documents import CPF, DocumentoInvalido
 from state_machine.values.errors import ProsaError
 
@@ -24,14 +25,18 @@ END_OF_A_PHONE = 8  # digits; what every way of writing one number has in common
 
 
 class UnreadablePersonError(ProsaError, ValueError):
-    """The text is no phone with country code, no CPF and no code of a conversation."""
+    """The text is no phone with country code, no CPF, no e-mail address and no code of a conversation."""
 
     code = "unreadable_person"
 
 
 @dataclass(frozen=True, slots=True)
 class Pessoa:
-    """Somebody, by what finds their rows; ``cpf`` is set for an invoice's customer, else it is who writes to us."""
+    """Somebody, by what finds their rows.
+
+    ``cpf`` is set for an invoice's customer, with the ``emails`` that are known of it; these alone for whoever stands
+    only on a list; else it is who writes to us.
+    """
 
     conversas: tuple[str, ...] = ()
     codigos: tuple[str, ...] = ()  # of those conversations, for the audit
@@ -39,11 +44,21 @@ class Pessoa:
     sessoes: tuple[str, ...] = ()
     usuarios: tuple[int, ...] = ()
     cpf: str | None = None
+    emails: tuple[str, ...] = ()  # normalised
+
+    @property
+    def por(self) -> str:
+        """What they were found by, for the audit."""
+        if self.cpf:
+            return "cpf"
+        return "email" if self.emails else "telefone"
 
     @property
     def partes(self) -> tuple[Parte, ...]:
         """The kinds of rows in which such a person may stand."""
-        return DO_CPF if self.cpf else DO_TELEFONE
+        if self.cpf:
+            return DO_CPF
+        return DO_EMAIL if self.emails else DO_TELEFONE
 
     @property
     def valores(self) -> dict[str, Any]:
@@ -54,6 +69,7 @@ class Pessoa:
             "sessoes": list(self.sessoes),
             "usuarios": list(self.usuarios),
             "cpf": self.cpf or "",
+            "emails": list(self.emails),
             "escrito": _written(self.cpf) if self.cpf else "",
         }
 
@@ -75,6 +91,11 @@ async def find(connection: Connection, texto: str) -> Pessoa:
         return await _customer(connection, CPF(limpo).numero)
     except DocumentoInvalido:
         pass
+    if "@" in limpo:
+        try:
+            return Pessoa(emails=(normalised(limpo),))
+        except NotAnAddressError as error:
+            raise UnreadablePersonError(limpo) from error
     try:
         return await _writer(connection, "codigo = CAST(:quem AS uuid)", str(UUID(limpo)), None)
     except ValueError:
@@ -147,7 +168,16 @@ async def _customer(connection: Connection, cpf: str) -> Pessoa:
         """),
         {**values, "conversas": conversas},
     )
-    return Pessoa(conversas=tuple(conversas), sessoes=tuple(sessions.scalars()), cpf=cpf)
+    emails = await connection.execute(
+        sa.text("""
+            SELECT lower(email) FROM clientes WHERE documento = :cpf AND email IS NOT NULL
+            UNION SELECT lower(email) FROM cliente_tomador WHERE cnpj = :cpf AND email IS NOT NULL
+        """),
+        {"cpf": cpf},
+    )
+    return Pessoa(
+        conversas=tuple(conversas), sessoes=tuple(sessions.scalars()), cpf=cpf, emails=tuple(sorted(emails.scalars()))
+    )
 
 
 def _written(cpf: str) -> str:

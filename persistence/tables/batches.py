@@ -71,6 +71,7 @@ lote_linhas = sa.Table(
     now("atualizado_em"),
     sa.UniqueConstraint("lote_id", "chave"),
     sa.Index("ix_lote_linhas_estado", "lote_id", "estado", "id"),
+    sa.Index("ix_lote_linhas_last_attempt", "last_attempt", postgresql_where=sa.text("last_attempt IS NOT NULL")),
     sa.CheckConstraint(f"estado IN ({literals(EstadoLinha)})", name="estado"),
 )
 

@@ -13,10 +13,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
     from email.message import EmailMessage
 
 LINGER_SECONDS = 5.0  # for the lines that are open when it is stopped
+
+
+def _fair(_: str) -> str | None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ class Mailbox:
     """What came, and what is to go wrong: an answer for the next command of a kind (``mail``, ``rcpt``, ``data``).
 
     ``end``: the answer to the whole mail; ``LOSE`` takes it and ends the line without a word, ``FORGET`` takes nothing.
-    ``accounts``: who may hand in, if not everybody.
+    ``accounts``: who may hand in, if not everybody. ``weather``: what goes wrong besides, asked at each command.
     """
 
     faults: dict[str, deque[str]] = field(default_factory=dict)
@@ -47,6 +51,7 @@ class Mailbox:
     accounts: dict[str, str] = field(default_factory=dict)
     starttls: ssl.SSLContext | None = None
     lines: int = 0
+    weather: Callable[[str], str | None] = _fair
 
     LOSE = "lose"
     FORGET = "forget"
@@ -171,7 +176,7 @@ class _Line:
 
     def _fault(self, command: str) -> str | None:
         waiting = self._box.faults.get(command)
-        return waiting.popleft() if waiting else None
+        return waiting.popleft() if waiting else self._box.weather(command)
 
     async def _say(self, line: str) -> None:
         self._writer.write(f"{line}\r\n".encode("ascii"))

@@ -23,9 +23,9 @@ def text_of(assunto: str | None, mensagem: str | None, dados: Mapping[str, str])
     return " ".join(subject.split()), _filled(dados.get(MENSAGEM) or mensagem or "", dados).strip()
 
 
-def with_reason(texto: str, empresa: str) -> str:
-    """Add to a mail's text why it came (LGPD, art. 9)."""
-    return f"{texto}\n\n—\nVocê recebe este e-mail porque é cliente de {empresa}."
+def reason(empresa: str) -> str:
+    """Return why a mail came (LGPD, art. 9)."""
+    return f"Você recebe este e-mail porque é cliente de {empresa}."
 
 
 def _filled(text: str, dados: Mapping[str, str]) -> str:

@@ -11,6 +11,7 @@ from aiohttp.test_utils import TestServer
 
 from api.app import create_api, mount
 from api.call import ApiDeps
+from api.multipart import BUDGET
 from bot.demo.world import COMPANY
 from operations.api_keys import make_key
 from operations.company import add_company
@@ -106,7 +107,9 @@ async def erp(opened: Database, request: Any) -> AsyncIterator[Erp]:
         for cnpjs in ([OURS.cnpj], [THEIRS.cnpj], [OURS.cnpj, THEIRS.cnpj])
     ]
     app = web.Application()
-    mount(app, create_api(ApiDeps(opened, Bodies(), Inbox(opened, 0), Ambiente.PRODUCAO, strict=strict)))
+    lists = Bodies(large_budget=BUDGET)
+    deps = ApiDeps(opened, Bodies(), Inbox(opened, 0), Ambiente.PRODUCAO, lists, strict=strict, mails=True)
+    mount(app, create_api(deps))
     connector = TCPConnector(limit=0)
     async with TestServer(app) as server, ClientSession(connector=connector) as session:
         yield Erp(opened, session, str(server.make_url("")).rstrip("/"), *keys)

@@ -127,10 +127,12 @@ def test_no_value_makes_a_log_fail(odd: object) -> None:
     assert json.loads(written(motivo=odd))["event"] == "something"
 
 
-@pytest.mark.parametrize("value", ["/certificado/{}", "GET https://x.com.br/p/certificado/{}?a=1", "'/certificado/{}'"])
+@pytest.mark.parametrize(
+    "value", ["/certificado/{}", "GET https://x.com.br/p/certificado/{}?a=1", "'/certificado/{}'", "/descadastro/{}"]
+)
 def test_an_address_that_is_a_secret_is_masked(value: str) -> None:
     """In every field, and in the lines of libraries."""
     token = "x_-" + "aB3" * 13 + "Z"
     for line in (written(path=value.format(token)), written(event=value.format(token), erro=[value.format(token)])):
         assert token not in line
-        assert "certificado/•••" in line
+        assert "certificado/•••" in line or "descadastro/•••" in line

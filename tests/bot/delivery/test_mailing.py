@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from gateway.mail.message import Mail
     from state_machine.mailing.delivery import MailOutcome
 
-POLICY = MailPolicy("notas@ana.com.br", (60.0, 600.0), 600.0)
+POLICY = MailPolicy("notas@ana.com.br", (60.0, 600.0), 600.0, "https://prosa.com.br")
 EMAILS = tuple(f"user{number}@test.com.br" for number in range(6))
 
 
@@ -43,12 +44,14 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 
 @asynccontextmanager
-async def sending(database: Database, box: Mailbox, authority: Authority) -> AsyncIterator[Pump[work.TakenBatch]]:
+async def sending(
+    database: Database, box: Mailbox, authority: Authority, policy: MailPolicy = POLICY
+) -> AsyncIterator[Pump[work.TakenBatch]]:
     """Two workers' way to a mailbox over TLS."""
     async with box.listening(authority.server_context()) as port:
         server = MailServer("smtps", "127.0.0.1", port)
         tls = mail_tls(authority.ca_file)
-        mailing = Mailing(database, lambda: MailConnection(server, tls), POLICY, Metrics())
+        mailing = Mailing(database, lambda: MailConnection(server, tls), policy, Metrics())
         yield Pump("mailing", mailing.claim, mailing.work, mailing.renew, lease_seconds=30, concurrency=2)
 
 
@@ -80,6 +83,8 @@ async def test_each_address_gets_one_mail(database: Database, authority: Authori
     text = box.kept[0].message.get_body(("plain",))
     assert text is not None
     assert "porque é cliente de" in text.get_content()
+    token = await database.pool.fetchval("SELECT token FROM lote_linhas ORDER BY id LIMIT 1")
+    assert box.kept[0].message["List-Unsubscribe"] == f"<https://prosa.com.br/descadastro/{token}>"
 
 
 async def test_what_is_refused_for_now_goes_later(database: Database, authority: Authority) -> None:
@@ -121,6 +126,25 @@ async def test_a_lost_answer_is_tried_once_more(
     assert await states(database) == ["DONE", "DONE"]
     async with database.alone() as connection:
         assert await records.uncertain(connection, lote_id) == 1
+
+
+async def test_a_domain_has_its_share_of_a_minute(database: Database, authority: Authority) -> None:
+    """Past it the mails to that domain wait, over all batches, and those to others go on."""
+    box, policy = Mailbox(), replace(POLICY, per_minute=4)
+    await confirmed(database, "a.csv", *EMAILS[:3])
+    await confirmed(database, "b.csv", *EMAILS[3:], "ana@outro.com.br")
+    async with sending(database, box, authority, policy) as pump:
+        for _ in range(3):
+            await database.pool.execute("UPDATE lote_fila SET a_partir_de = now()")
+            await pump.run_once()
+        sent = [kept.to.partition("@")[2] for kept in box.kept]
+        assert sent.count("outro.com.br") == 1
+        assert sent.count("test.com.br") in {4, 5}  # two workers at the same moment may exceed it by one
+        assert await database.pool.fetchval("SELECT a_partir_de > now() FROM lote_fila")
+        await database.pool.execute("UPDATE lote_linhas SET last_attempt = now() - interval '61 seconds'")
+        await due(database)
+        await pump.run_once()
+    assert await states(database) == ["DONE"] * 7
 
 
 async def test_a_server_that_is_away_costs_no_attempt(database: Database, authority: Authority) -> None:

@@ -20,6 +20,7 @@ async def test_a_mail_server_makes_the_loop(database_url: str, redis_url: str, u
         gateway_webhook_secret=SecretStr("webhook-for-the-tests"),
         smtp_url=SecretStr(url),
         smtp_from="notas@exemplo.com.br",
+        public_url="https://prosa.exemplo.com.br",
     )
     async with open_house(settings, database_url, redis_url) as house:
         assert ("mailing" in house.pumps) is there

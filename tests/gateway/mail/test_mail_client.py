@@ -18,7 +18,16 @@ if TYPE_CHECKING:
 
     from state_machine.mailing.delivery import MailOutcome
 
-MAIL = Mail("<lote-1-1@ana.com.br>", "contato@ana.com.br", "Ana & Cia", "user@test.com.br", "Olá", "Bom dia!\n.\nTchau")
+MAIL = Mail(
+    "<lote-1-1@ana.com.br>",
+    "contato@ana.com.br",
+    "Ana & Cia",
+    "user@test.com.br",
+    "Olá",
+    "Bom dia!\n.\nTchau",
+    "Você é cliente.",
+    f"https://prosa.um-escritorio-de-nome-comprido.com.br/prosa/descadastro/{'a' * 32}",
+)
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +56,19 @@ async def test_a_mail_arrives_as_it_was_written() -> None:
     text, page = message.get_body(("plain",)), message.get_body(("html",))
     assert text is not None
     assert page is not None
-    assert text.get_content().split() == ["Bom", "dia!", ".", "Tchau"]
+    assert text.get_content().split()[:4] == ["Bom", "dia!", ".", "Tchau"]
+    assert "\n".join(text.get_content().splitlines()).endswith(f"Você é cliente.\nPara não receber mais: {MAIL.sair}")
     assert "<br>" in page.get_content()
+    assert f'<a href="{MAIL.sair}">' in page.get_content()
+
+
+async def test_a_mail_says_how_to_get_no_more() -> None:
+    """The headers of RFC 8058 stand there unfolded and not encoded, as mail programs look for them."""
+    box = Mailbox()
+    await sent(box)
+    head = box.kept[0].content.split(b"\r\n\r\n", 1)[0].decode("ascii").split("\r\n")
+    assert f"List-Unsubscribe: <{MAIL.sair}>" in head
+    assert "List-Unsubscribe-Post: List-Unsubscribe=One-Click" in head
 
 
 @pytest.mark.parametrize("scheme", ["smtps", "smtp"])

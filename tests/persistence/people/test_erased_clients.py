@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+import sqlalchemy as sa
 
 from bot.demo.world import COMPANY
 from operations.company import add_company
+from persistence.batches import suppression
 from persistence.db.engine import Database
 from persistence.people.erase import erase
-from persistence.people.person import export, find
+from persistence.people.person import count, export, find
+from persistence.tables import lotes
 from state_machine.protocol.channel import Canal
+from tests.made_batches import confirmed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -32,8 +36,50 @@ WHERE id = $1
 async def database(database_url: str) -> AsyncIterator[Database]:
     opened = await Database.open(database_url, size=1)
     await add_company(opened, COMPANY, Canal("plugnotas"))
+    await opened.pool.execute("DELETE FROM propostas")
+    await opened.pool.execute("DELETE FROM clientes")
     yield opened
     await opened.close()
+
+
+_SUBMITTED = """
+INSERT INTO idempotencia_operacoes (empresa_id, idempotencia_key, tipo_operacao, entidade_id, resultado, corpo_sha256)
+SELECT empresa_id, id::text, 'submeter_proposta', id, '{"estado": "enviada", "descricao": "aula"}', 'x' FROM propostas
+"""
+
+
+async def test_what_was_noted_of_a_submission_forgets_the_words(database: Database) -> None:
+    """The key stays, the text of the proposal does not; another person's stays."""
+    for name, cpf in (("ana", CPF), ("caio", OTHER)):
+        await database.pool.execute(_PROPOSAL, await database.pool.fetchval(_CLIENT, name, cpf))
+    await database.pool.execute(_SUBMITTED)
+    async with database.transaction() as connection:
+        await erase(connection, await find(connection, CPF))
+    left = await database.pool.fetch("SELECT resultado FROM idempotencia_operacoes ORDER BY entidade_id")
+    assert [row["resultado"].get("descricao") for row in left] == [None, "aula"]
+    assert left[0]["resultado"]["estado"] == "enviada"
+
+
+@pytest.mark.parametrize("quem", [CPF, "ANA@exemplo.com.br"])
+async def test_a_row_of_a_list_is_copied_out_and_erased(database: Database, quem: str) -> None:
+    """The address finds it, or the CPF of the client who has it; its mail does not go; the no to mails stays."""
+    await database.pool.execute("DELETE FROM lotes")
+    await database.pool.fetchval(_CLIENT, "ana", CPF)
+    lote = await confirmed(database, "lista.csv", "ana@exemplo.com.br", "caio@exemplo.com.br")
+    async with database.transaction() as connection:
+        empresa = await connection.scalar(sa.select(lotes.c.empresa_id).where(lotes.c.id == lote))
+        await suppression.suppress(connection, empresa, "ana@exemplo.com.br", "pediu")
+        person = await find(connection, quem)
+        copied = await export(connection, person)
+        await erase(connection, person)
+        assert await count(connection, person) | {"endereço que não quer e-mails": 0} == dict.fromkeys(copied, 0)
+    assert [row["email"] for row in copied["linhas de listas de e-mail"]] == ["ana@exemplo.com.br"]
+    assert len(copied["endereço que não quer e-mails"]) == 1
+    rows = await database.pool.fetch("SELECT email, estado, dados, chave FROM lote_linhas ORDER BY id")
+    assert [(row["email"], row["estado"]) for row in rows] == [(None, "CANCELADA"), ("caio@exemplo.com.br", "PENDING")]
+    assert "ana" not in rows[0]["chave"]
+    assert await database.pool.fetchval("SELECT count(*) FROM clientes") == 0
+    await database.pool.execute("DELETE FROM email_suprimido")
 
 
 async def test_a_client_of_another_system_is_copied_out_and_erased(database: Database) -> None:

@@ -1,0 +1,46 @@
+"""Batches and rows page by page, and how far batches are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import sqlalchemy as sa
+
+from persistence.tables import lote_linhas, lotes
+from state_machine.mailing.states import EstadoLinha
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from persistence.db.connection import Connection
+    from persistence.db.connection import Row as Found
+
+_SHOWN: Final = tuple(lote_linhas.c[name] for name in ("id", "linha", "estado", "email", "problemas"))
+
+
+async def newest(
+    connection: Connection, empresas: Collection[int] | None, before: int | None, limit: int
+) -> Sequence[Found]:
+    """Return up to ``limit`` batches of these companies (``None``: of all), newest first, below an id."""
+    statement = sa.select(lotes).order_by(lotes.c.id.desc()).limit(limit)
+    if empresas is not None:
+        statement = statement.where(lotes.c.empresa_id.in_(list(empresas)))
+    if before is not None:
+        statement = statement.where(lotes.c.id < before)
+    return (await connection.execute(statement)).all()
+
+
+async def rows(connection: Connection, lote_id: int, after: int, limit: int) -> Sequence[Found]:
+    """Return up to ``limit`` rows of a batch in the order of the file, above an id."""
+    statement = sa.select(*_SHOWN).where(lote_linhas.c.lote_id == lote_id, lote_linhas.c.id > after)
+    return (await connection.execute(statement.order_by(lote_linhas.c.id).limit(limit))).all()
+
+
+async def counts_of(connection: Connection, ids: Collection[int]) -> dict[int, dict[EstadoLinha, int]]:
+    """Count the rows of batches by their state."""
+    columns = (lote_linhas.c.lote_id, lote_linhas.c.estado)
+    statement = sa.select(*columns, sa.func.count().label("quantas")).where(lote_linhas.c.lote_id.in_(list(ids)))
+    found: dict[int, dict[EstadoLinha, int]] = {lote_id: {} for lote_id in ids}
+    for row in await connection.execute(statement.group_by(*columns)):
+        found[row.lote_id][EstadoLinha(row.estado)] = row.quantas
+    return found
