@@ -50,6 +50,7 @@ class NovaEmissao:
     ambiente: Ambiente | None = None  # the installation's
     a_preparar: bool = False
     chave: str | None = None  # text form of the natural key where that is not ``id_integracao``
+    perguntar: bool = False  # the authority has a note of it already, as far as we know: it is asked for, not sent
 
 
 def integration_id(sessao_id: str, revisao: int, tentativa: int = 1) -> str:
@@ -73,11 +74,7 @@ def _upsert_tomador() -> Any:
 _KEPT = {"id", "empresa_id", "cnpj", "criado_em", "atualizado_em"}
 _TOLD = tuple(column.name for column in cliente_tomador.columns if column.name not in _KEPT)  # may be missing
 _UPSERT_TOMADOR = _upsert_tomador()
-_CREATE = (
-    nfse_emissao.insert()
-    .values(status=StatusEmissao.PENDENTE, proxima_acao_em=sa.func.now())
-    .returning(nfse_emissao.c.id)
-)
+_CREATE = nfse_emissao.insert().values(proxima_acao_em=sa.func.now()).returning(nfse_emissao.c.id)
 
 
 _PREPARED = sa.text(f"""
@@ -127,7 +124,8 @@ async def create(connection: Connection, nova: NovaEmissao) -> int:
         "codigo_servico": nova.codigo_servico,
         "competencia": nova.competencia,
         "impressao": _content(nova).impressao,
-        "em_duvida": False,
+        "status": StatusEmissao.DESCONHECIDO if nova.perguntar else StatusEmissao.PENDENTE,
+        "em_duvida": nova.perguntar,
         "payload_enviado": nova.payload,
         "correlacao": nova.correlacao,
         "serie_rps": nova.serie_rps,
