@@ -74,7 +74,13 @@ def _upsert_tomador() -> Any:
 _KEPT = {"id", "empresa_id", "cnpj", "criado_em", "atualizado_em"}
 _TOLD = tuple(column.name for column in cliente_tomador.columns if column.name not in _KEPT)  # may be missing
 _UPSERT_TOMADOR = _upsert_tomador()
-_CREATE = nfse_emissao.insert().values(proxima_acao_em=sa.func.now()).returning(nfse_emissao.c.id)
+# What was confirmed must survive this server: the transaction that stores it waits at least for ``on``, whatever the
+# server or the account is set to; where synchronous standbys are named, that is until they have it on their disks.
+_SURELY: sa.ColumnElement[str | None] = sa.literal_column(
+    "CASE WHEN current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') "
+    "THEN set_config('synchronous_commit', 'on', true) END"
+)
+_CREATE = nfse_emissao.insert().values(proxima_acao_em=sa.func.now()).returning(nfse_emissao.c.id, _SURELY)
 
 
 _PREPARED = sa.text(f"""
@@ -135,7 +141,7 @@ async def create(connection: Connection, nova: NovaEmissao) -> int:
         "chave_natural": nova.chave,
         "a_preparar": nova.a_preparar,
     }
-    return int((await connection.execute(_CREATE, values)).scalar_one())
+    return int((await connection.execute(_CREATE, values)).one().id)
 
 
 async def prepared(connection: Connection, tarefa: Tarefa, payload: bytes) -> Tarefa:

@@ -13,6 +13,7 @@ from bot.operator.restoring import channels_of
 from gateway.registry import REGISTRY
 from operations.certificate import destroy_certificate
 from operations.company import add_company
+from operations.protocol import CommandRefusedError
 from operations.restored import restore
 from proofs.sandbox.nacional.sefin import NacionalConfig
 from tests.road.national.test_national_road import (
@@ -154,6 +155,23 @@ async def test_one_confirmation_is_one_note_whatever_the_database_forgot(
         assert (note.id_dps == first.id_dps) is (each is person)
         assert (await _steps(road, session))[0] == (("find", "Found") if each is person else ("submit", "Issued"))
         assert len([n for n in sefin.notes.values() if n.c_int_contrib == note.c_int_contrib]) == 1
+
+
+async def test_nothing_changes_where_the_authority_does_not_tell(road: Road) -> None:
+    """Without a certificate nobody can ask: the doubt stays, unless an operator takes it upon themselves."""
+    await _confirmed(road)
+    await road.settled()
+    pool = road.database.pool
+    await pool.execute("UPDATE historia SET suspeita = 'another server'")
+    await destroy_certificate(road.database, CNPJ)
+    before = await pool.fetchval("SELECT sum(ultimo) FROM numeracao")
+    with pytest.raises(CommandRefusedError, match="Nada mudou"):
+        await _accepted(road)
+    assert await pool.fetchval(DOUBT) == "another server"
+    assert await pool.fetchval("SELECT sum(ultimo) FROM numeracao") == before
+    known = await pool.fetch("SELECT id, ultimo FROM numeracao")
+    await restore(road.database, [f"{row['id']}:{row['ultimo']}" for row in known])
+    assert await pool.fetchval(DOUBT) is None
 
 
 async def test_what_waits_to_be_sent_goes_on_when_somebody_says_so(road: Road, sefin: SefinSimulator) -> None:
