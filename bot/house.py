@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bot.loops.jobs import JobContext
 from bot.loops.schedule import Schedule
 from bot.loops.supervision import together
+from bot.loops.witness import Beats
 from bot.orders.audit import Audit
 from bot.orders.slow_notice import SlowNotices
 from bot.policy import politica_of, prazos_of
@@ -23,6 +24,7 @@ from gateway.registry import REGISTRY
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import AsyncIterator, Mapping
+    from pathlib import Path
 
     from aiohttp import web
 
@@ -64,10 +66,15 @@ class House(Stores):
 
 @asynccontextmanager
 async def open_house(
-    settings: Settings, database_url: str, redis_url: str, *, registry: Mapping[str, ChannelRow] = REGISTRY
+    settings: Settings,
+    database_url: str,
+    redis_url: str,
+    *,
+    registry: Mapping[str, ChannelRow] = REGISTRY,
+    witness_file: Path | None = None,
 ) -> AsyncIterator[House]:
     """Open the house on these servers, with the channels of ``registry``; all is closed again in reverse order."""
-    opened = open_stores(settings, database_url, redis_url, tuple(registry))
+    opened = open_stores(settings, database_url, redis_url, tuple(registry), witness_file)
     async with opened as stores, open_outside(stores, registry) as outside:
         pumps = Pumps(stores, outside)
         async with open_worker(stores, outside, pumps) as worker:
@@ -78,4 +85,5 @@ async def open_house(
             slow_notices = SlowNotices(database, inbox, politica_of(settings).avisar_apos)
             loops: dict[str, Loop] = {"lanes": worker, **pumps}
             loops |= {"breakers": outside.breakers, "slow_notices": slow_notices, "schedule": schedule}
+            loops["witness"] = Beats(database, stores.witness, stores.keepers)
             yield House(**vars(stores), worker=worker, pumps=pumps, schedule=schedule, audit=audit, loops=loops)

@@ -45,10 +45,15 @@ def doctor() -> None:
 
 async def _look(settings: Settings) -> list[Achado]:
     from bot.operator.doctor import about_database, about_disk, about_env_file, about_redis, about_settings
+    from bot.operator.doctor_history import about_history
     from bot.operator.doctor_upstreams import about_gateway, about_meta
 
     asked = await asyncio.gather(
-        about_meta(settings), about_gateway(settings), about_database(settings), about_redis(settings)
+        about_meta(settings),
+        about_gateway(settings),
+        about_database(settings),
+        about_history(settings),
+        about_redis(settings),
     )
     here = [*about_settings(settings), *about_env_file(ENV_FILE), *about_disk(settings.home)]
     return [*here, *(each for lines in asked for each in lines)]

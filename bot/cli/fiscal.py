@@ -171,11 +171,27 @@ def restaurado(
     rps: Annotated[
         list[str] | None, typer.Option(help="SEQUÊNCIA:ÚLTIMO, o último RPS que o gateway conhece; repetível.")
     ] = None,
+    ausencias: Annotated[
+        int, typer.Option(min=1, max=1000, help="Quantos números seguidos sem nota mostram que depois não há nenhuma.")
+    ] = 20,
+    sem_perguntar: Annotated[
+        bool, typer.Option("--sem-perguntar", help="Não pergunta à SEFIN: vale o que --rps diz, por sua conta.")
+    ] = False,
 ) -> None:
-    """Depois de restaurar uma cópia do banco, antes de abrir as portas: nada sai sem perguntar antes ao gateway."""
+    """Depois de restaurar ou trocar o banco: acha na SEFIN as notas que ele esqueceu, e deixa os envios seguirem."""
     from operations.restored import restore
 
-    on_database(lambda database: restore(database, rps or ()))
+    chosen = settings(quiet=True)
+
+    async def work(database: Database) -> list[str]:
+        from bot.operator.restoring import channels_of
+
+        if sem_perguntar:
+            return await restore(database, rps or ())
+        async with channels_of(chosen, database) as channels:
+            return await restore(database, rps or (), channels, ausencias)
+
+    on_database(work, chosen)
 
 
 def idempotencia(

@@ -119,7 +119,8 @@ def run_part(name: str) -> None:
     async def work(storage: Storage, stop: asyncio.Event, sockets: Sequence[socket.socket]) -> None:
         from bot.house import open_house
 
-        async with open_house(chosen, storage.database_url, storage.redis_url) as house:
+        file = storage.witness_file
+        async with open_house(chosen, storage.database_url, storage.redis_url, witness_file=file) as house:
             await run(house, stop, part, sockets)
 
     until_stopped(chosen, work, port=part.front.number(chosen), named=Named(part.front.port, "PROSA_HOME"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calendar import monthrange
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, assert_never
 
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from persistence.db.engine import Database
     from persistence.people.companies import Empresa
     from persistence.rows.outbox_messages import OutboxMessage
+    from persistence.witness.row import Witness
     from state_machine.invoice.draft import Rascunho
     from state_machine.machine.session import Sessao
     from state_machine.protocol.channel import Ambiente
@@ -61,12 +62,26 @@ def one_reply(efeitos: Iterable[Efeito]) -> tuple[Efeito, ...]:
 class Hands:
     """Does what decisions want done; all of it in the caller's transaction."""
 
-    def __init__(self, channels: Channels) -> None:
+    def __init__(self, channels: Channels, witness: Witness) -> None:
         self._channels = channels
+        self._witness = witness
 
     async def may_number(self, connection: Connection, empresa: Empresa) -> bool:
         """Tell whether an invoice of this company can be issued as far as its number goes."""
-        return not await Numbers(await self._gateway_of(connection, empresa)).blocked(connection, empresa)
+        numbers = Numbers(await self._gateway_of(connection, empresa))
+        if await numbers.blocked(connection, empresa):
+            return False
+        return not numbers.given(empresa) or (await self._witness.look(connection)).doubt is None
+
+    async def may_have_issued(self, connection: Connection, empresa: Empresa, sessao: Sessao) -> bool:
+        """Tell whether the session's summary was shown to a history of which the end may be missing."""
+        if not Numbers(await self._gateway_of(connection, empresa)).given(empresa):
+            return False
+        since = (await self._witness.look(connection)).restored_at
+        if since is None:
+            return False
+        shown = sessao.mostrado_em or (await outbox.seen(connection, sessao))[0]
+        return shown is None or shown < since
 
     def channel(self, empresa: Empresa) -> str:
         """Return the channel and environment where this company issues now, as a session holds them."""
@@ -174,7 +189,11 @@ class Hands:
         if sessao.canal not in {None, _written(Canal(gateway.name), gateway.ambiente)}:
             raise StaleSessionError(sessao.sessao_id)  # it moved since this turn looked: look again, and show it
         numbers = Numbers(gateway)
-        rps = await numbers.take(connection, empresa, sessao, emitir.revisao, emitir.tentativa)
+        seen = await numbers.seen(connection, empresa, sessao, emitir.revisao, emitir.tentativa)
+        if seen is None:
+            rps = await numbers.take(connection, empresa, sessao, emitir.revisao, emitir.tentativa)
+        else:
+            rps, emitir = seen[0], replace(emitir, tentativa=seen[1])
         intent = _intent(sessao, emitir, empresa, agora, cadastro.endereco if cadastro else None, rps)
         chave = str(gateway.key_for(intent))
         tomador_id = await intents.upsert_tomador(connection, empresa.id, _customer(intent.tomador, cadastro))
@@ -204,6 +223,7 @@ class Hands:
                 a_preparar=gateway.natureza.prepares,
                 ambiente=gateway.ambiente,
                 chave=chave if chave != intent.id_integracao else None,
+                perguntar=seen is not None,
             ),
         )
         await numbers.bind(connection, empresa, rps, emissao_id)

@@ -6,13 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from gateway.port import Rps
 from persistence.fiscal import attempts, numbering
+from persistence.fiscal.intents import integration_id
 from persistence.fiscal.numbering import Sequencia
+from persistence.witness import references
 
 if TYPE_CHECKING:
     from bot.ports import FiscalGateway
     from persistence.db.connection import Connection
     from persistence.people.companies import Empresa
     from state_machine.machine.session import Sessao
+
+
+ATTEMPTS = 10  # at one confirmation that are looked for: each later one was ordered by staff after a refusal
 
 
 class Numbers:
@@ -37,11 +42,36 @@ class Numbers:
         sequencia = self._sequence(empresa, empresa.serie_rps)
         return Rps(empresa.serie_rps, await numbering.allocate(connection, sequencia, primeiro=empresa.primeiro_rps))
 
+    async def seen(
+        self, connection: Connection, empresa: Empresa, sessao: Sessao, revisao: int, tentativa: int
+    ) -> tuple[Rps, int] | None:
+        """Return number and attempt of the note that the authority has of this confirmation, which we had forgotten.
+
+        Looked for before a number is drawn; a later attempt than ours may be the one that became the note.
+        """
+        reference = self._gateway.natureza.reference
+        if reference is None or empresa.serie_rps is None:
+            return None
+        ours = {
+            reference(integration_id(sessao.sessao_id, revisao, each)): each
+            for each in range(tentativa, tentativa + ATTEMPTS)
+        }
+        found = await references.number_of(connection, self._sequence(empresa, empresa.serie_rps), ours.keys())
+        if found is None:
+            return None
+        serie, numero, referencia = found
+        await references.take(connection, self._sequence(empresa, serie), numero)
+        return Rps(serie, numero), ours[referencia]
+
     def example(self, empresa: Empresa) -> Rps | None:
         """Return a number like the next one, which is not taken; ``None`` where we give none."""
         if empresa.serie_rps is None or self._gateway.natureza.numbers == "channel":
             return None
         return Rps(empresa.serie_rps, empresa.primeiro_rps or 1)
+
+    def given(self, empresa: Empresa) -> bool:
+        """Tell whether the company's invoices get their number from us."""
+        return self.example(empresa) is not None
 
     async def blocked(self, connection: Connection, empresa: Empresa) -> bool:
         """Tell whether the company's invoices can get no number now: none is set up, or staff blocked its sequence."""

@@ -56,10 +56,14 @@ class Emissions:
         self._parts = parts
         self._channels = parts.channels
         self._politica = parts.politica
-        self._clearance = Clearance(parts.database, parts.channels, parts.politica)
+        self._clearance = Clearance(parts.database, parts.channels, parts.politica, parts.witness)
 
     async def claim(self, connection: Connection, free: int, held: Mapping[int, int]) -> list[Tarefa]:
-        """Take due emissions; those of companies whose breaker is open are looked at first."""
+        """Take due emissions; those of companies whose breaker is open are looked at first.
+
+        Nothing is ready under a number of ours while the database may have forgotten what was sent.
+        """
+        await self._parts.witness.look(connection)
         known = {"quietas": self._channels.quiet(CallKind.SUBMISSION), "canais": self._channels.names}
         return await emissions.claim(connection, free, LEASE_SECONDS, ocupadas=held, **known)
 
@@ -91,6 +95,8 @@ class Emissions:
         """Clear the way, unless the claim found it clear."""
         if tarefa.pronta:
             return tarefa
+        if (waits := await self._clearance.forgotten(tarefa)) is not None:
+            return Instead(waits)
         cleared = await self._clearance.clear(tarefa)
         return Instead(cleared) if isinstance(cleared, Passo) else cleared
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import structlog
@@ -15,6 +15,7 @@ from persistence.fiscal import emissions
 from persistence.fiscal.emissions import Chamada
 from persistence.queue.slots import OrderLeaseLostError, Taken
 from persistence.rows.inbox_rows import GatewayRow
+from persistence.witness.row import Witness
 from state_machine.protocol.emission import CannotTell, Unknown
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class OrderParts:
     inbox: Inbox
     channels: Channels
     politica: Politica
+    witness: Witness = field(default_factory=Witness)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,10 +33,12 @@ if TYPE_CHECKING:
     from gateway.registry import Channels
     from persistence.db.engine import Database
     from persistence.fiscal.emissions import Tarefa
+    from persistence.witness.row import Witness
     from state_machine.protocol.reconciliation import Retida
     from state_machine.protocol.reprocessing import Anterior
     from state_machine.protocol.retry import Politica
 
+FORGOTTEN_WAIT = 60.0  # seconds; ``prosa restaurado`` wakes what waits for it
 SHORTEST_WAIT = 0.1  # seconds, so that nobody runs in circles
 
 log = structlog.get_logger(__name__)
@@ -45,8 +47,9 @@ log = structlog.get_logger(__name__)
 class Clearance:
     """Says for a due emission that is not ready: send it now (a ``Tarefa`` made ready), or what follows instead."""
 
-    def __init__(self, database: Database, channels: Channels, politica: Politica) -> None:
+    def __init__(self, database: Database, channels: Channels, politica: Politica, witness: Witness) -> None:
         self._database = database
+        self._witness = witness
         self._channels = channels
         self._politica = politica
 
@@ -77,6 +80,14 @@ class Clearance:
         if isinstance(refusal, Conflict):
             return registro_de_outro_conteudo(tarefa.andamento)
         return await self._wait(tarefa, refusal.retry_after + SHORTEST_WAIT, "registro")
+
+    async def forgotten(self, tarefa: Tarefa) -> Passo | None:
+        """Keep what has a number of ours from leaving while the database may have forgotten who else has it."""
+        if not tarefa.numerada:
+            return None
+        async with self._database.transaction() as connection:
+            standing = await self._witness.look(connection)
+        return await self._wait(tarefa, FORGOTTEN_WAIT, "historia") if standing.doubt else None
 
     async def _earlier(self, tarefa: Tarefa) -> Passo | None:
         """Ask under every earlier key; ``None`` when all of them still stand refused, those in doubt seen absent often.

@@ -15,6 +15,7 @@ from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from bot.settings import Settings
     from persistence.embedded import Embedded
@@ -40,6 +41,7 @@ class Storage:
     embedded: bool
     owner_url: str | None = None  # of the account that migrates, where it is not the one that runs
     owned: Embedded | None = None  # the servers that end with this process
+    witness_file: Path | None = None  # beside the embedded data: what remembers how far they were
 
     async def watch(self) -> None:
         """Raise ``EmbeddedError`` once a PostgreSQL of ours has ended by itself: nobody else would start it again."""
@@ -73,6 +75,7 @@ def open_storage(settings: Settings, *, migrate: bool = False) -> Iterator[Stora
             embedded=database is None,
             owner_url=owner if database else servers.owner_url,
             owned=embedded,
+            witness_file=settings.home / "historia.json",
         )
         yield _checked(storage, migrate=migrate or storage.embedded)
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 async def open_worker(stores: Stores, outside: Outside, pumps: Pumps) -> AsyncIterator[LaneWorker]:
     """Open the worker; at the end its conversations are closed."""
     settings, database, lanes, live, ring = stores.settings, stores.database, stores.lanes, stores.live, pumps.ring
-    hands = Hands(outside.channels)
+    hands = Hands(outside.channels, stores.witness)
     sessions = SessionEvents(database, lanes, live, hands, ttl_seconds=settings.session_ttl_seconds, ring=ring)
     subjects = open_subjects(
         Resources(

@@ -42,7 +42,7 @@ class Pumps(dict[str, Pump[Any]]):
 
     def __init__(self, stores: Stores, outside: Outside) -> None:
         database, channels = stores.database, outside.channels
-        parts = OrderParts(database, stores.inbox, channels, politica_of(stores.settings))
+        parts = OrderParts(database, stores.inbox, channels, politica_of(stores.settings), stores.witness)
         orders = {name: kind(parts) for name, kind in ORDERS.items()}
         works: dict[str, Work] = {name: OrderWorker(order, database, channels) for name, order in orders.items()}
         attachments = Attachments(database, outside.whatsapp, channels)

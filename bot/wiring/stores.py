@@ -14,10 +14,13 @@ from persistence.db.engine import Database
 from persistence.queue.backlog import Backlog
 from persistence.queue.inbox import Inbox
 from persistence.queue.lanes import Lanes
+from persistence.witness.outside import Keepers
+from persistence.witness.row import Witness
 from telemetry.metrics import Metrics
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection
+    from pathlib import Path
 
     from redis.asyncio import Redis
 
@@ -40,13 +43,18 @@ class Stores:
     backlog: Backlog
     live: LiveSessions
     budgets: Budgets
+    witness: Witness
+    keepers: Keepers
 
 
 @asynccontextmanager
 async def open_stores(
-    settings: Settings, database_url: str, redis_url: str, canais: Collection[str]
+    settings: Settings, database_url: str, redis_url: str, canais: Collection[str], witness_file: Path | None = None
 ) -> AsyncIterator[Stores]:
-    """Open them on these servers; they are closed again in reverse order. ``canais``: the channels that are known."""
+    """Open them on these servers; they are closed again in reverse order. ``canais``: the channels that are known.
+
+    ``witness_file``: where the database's history is remembered beside Redis, ``None`` where there is no place for it.
+    """
     async with AsyncExitStack() as stack:
         metrics = Metrics()
         database = await Database.open(database_url)
@@ -60,4 +68,9 @@ async def open_stores(
         stack.push_async_callback(lanes.close)
         budgets = Budgets(line, limits_of(settings), lambda budget: metrics.budget_refusals.labels(budget).inc())
         live = LiveSessions(line, settings.session_ttl_seconds)
-        yield Stores(settings, metrics, database, redis, inbox, lanes, Backlog(database, canais), live, budgets)
+        witness, keepers = Witness(), Keepers(line, witness_file)
+        witness.heard(await keepers.recall())
+        backlog = Backlog(database, canais)
+        yield Stores(
+            settings, metrics, database, redis, inbox, lanes, backlog, live, budgets, witness=witness, keepers=keepers
+        )

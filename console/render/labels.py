@@ -158,6 +158,7 @@ RETIDAS: Final = {
     "circuito": "o gateway não respondia: a Prosa o deixa em paz e tenta de tempos em tempos",
     "credencial": "o gateway recusa a credencial da empresa",
     "tentativa_anterior": "falta saber de uma tentativa anterior",
+    "historia": "o banco pode ter esquecido notas enviadas",
     "registro": "falta o registro de quem já pediu o mesmo",
     "pessoa": "ninguém aceitou em um dia: falta a pessoa dizer se ainda quer",
 }

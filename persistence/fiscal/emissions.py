@@ -63,6 +63,7 @@ class Tarefa(slots.Taken):
     suspenso: str | None  # why the company's submissions are stopped
     sonda_em: float  # seconds until one of them may try again
     clock: DatabaseClock
+    numerada: bool = False  # under a number of ours
 
     @property
     def operation(self) -> Operation:
@@ -161,6 +162,7 @@ def _tarefa(row: Any, tomada_em: float) -> Tarefa:
         sonda_em=row.sonda_em,
         tomada_em=tomada_em,
         clock=DatabaseClock(row.agora),
+        numerada=row.numero_rps is not None,
     )
 
 

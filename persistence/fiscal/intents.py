@@ -50,6 +50,7 @@ class NovaEmissao:
     ambiente: Ambiente | None = None  # the installation's
     a_preparar: bool = False
     chave: str | None = None  # text form of the natural key where that is not ``id_integracao``
+    perguntar: bool = False  # the authority has a note of it already, as far as we know: it is asked for, not sent
 
 
 def integration_id(sessao_id: str, revisao: int, tentativa: int = 1) -> str:
@@ -73,11 +74,13 @@ def _upsert_tomador() -> Any:
 _KEPT = {"id", "empresa_id", "cnpj", "criado_em", "atualizado_em"}
 _TOLD = tuple(column.name for column in cliente_tomador.columns if column.name not in _KEPT)  # may be missing
 _UPSERT_TOMADOR = _upsert_tomador()
-_CREATE = (
-    nfse_emissao.insert()
-    .values(status=StatusEmissao.PENDENTE, proxima_acao_em=sa.func.now())
-    .returning(nfse_emissao.c.id)
+# What was confirmed must survive this server: the transaction that stores it waits at least for ``on``, whatever the
+# server or the account is set to; where synchronous standbys are named, that is until they have it on their disks.
+_SURELY: sa.ColumnElement[str | None] = sa.literal_column(
+    "CASE WHEN current_setting('synchronous_commit') NOT IN ('on', 'remote_apply') "
+    "THEN set_config('synchronous_commit', 'on', true) END"
 )
+_CREATE = nfse_emissao.insert().values(proxima_acao_em=sa.func.now()).returning(nfse_emissao.c.id, _SURELY)
 
 
 _PREPARED = sa.text(f"""
@@ -127,7 +130,8 @@ async def create(connection: Connection, nova: NovaEmissao) -> int:
         "codigo_servico": nova.codigo_servico,
         "competencia": nova.competencia,
         "impressao": _content(nova).impressao,
-        "em_duvida": False,
+        "status": StatusEmissao.DESCONHECIDO if nova.perguntar else StatusEmissao.PENDENTE,
+        "em_duvida": nova.perguntar,
         "payload_enviado": nova.payload,
         "correlacao": nova.correlacao,
         "serie_rps": nova.serie_rps,
@@ -137,7 +141,7 @@ async def create(connection: Connection, nova: NovaEmissao) -> int:
         "chave_natural": nova.chave,
         "a_preparar": nova.a_preparar,
     }
-    return int((await connection.execute(_CREATE, values)).scalar_one())
+    return int((await connection.execute(_CREATE, values)).one().id)
 
 
 async def prepared(connection: Connection, tarefa: Tarefa, payload: bytes) -> Tarefa:

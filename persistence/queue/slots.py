@@ -104,6 +104,7 @@ WITH RECURSIVE janela AS MATERIALIZED (
         due.status = '{StatusEmissao.PENDENTE}' AND e.prestador_cnpj <> ALL(CAST(:quietas AS text[]))
             AND p.envio_suspenso IS NULL AND e.tentativa = 1 AND s.origem IS NULL
             AND NOT e.a_preparar
+            AND (e.numero_rps IS NULL OR NOT EXISTS (SELECT FROM historia WHERE suspeita IS NOT NULL))
             AND coalesce(e.desejado_em, e.criado_em) > now() - make_interval(secs => :recente) AS pronta
     FROM due JOIN nfse_emissao e ON e.id = due.id
     JOIN session_snapshot s ON s.id = e.session_id JOIN empresa p ON p.id = e.prestador_id

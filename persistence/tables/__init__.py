@@ -44,6 +44,7 @@ from persistence.tables.staff import (
     staff_tentativa,
     staff_vista,
 )
+from persistence.tables.witness import historia, numero_visto
 
 __all__ = [
     "MENSAGENS",
@@ -72,6 +73,7 @@ __all__ = [
     "empresa_servico",
     "gateway_tentativas",
     "grupo_resolvido",
+    "historia",
     "idempotencia_operacoes",
     "idempotency_records",
     "inbox",
@@ -88,6 +90,7 @@ __all__ = [
     "nfse_processada",
     "numeracao",
     "numeracao_uso",
+    "numero_visto",
     "outbox",
     "painel",
     "propostas",

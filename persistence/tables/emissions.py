@@ -58,7 +58,7 @@ nfse_emissao = sa.Table(
     sa.Column("numero_rps", sa.BigInteger),
     sa.Column(
         "retida", sa.Text
-    ),  # why it waits without a call: circuito, credencial, tentativa_anterior, registro, pessoa
+    ),  # why it waits without a call: circuito, credencial, tentativa_anterior, registro, pessoa, historia
     sa.Column("proxima_acao_em", MOMENT),  # null: nothing to do
     sa.Column("lease_until", MOMENT),
     sa.Column("epoch", sa.BigInteger, nullable=False, server_default="0"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from state_machine.catalogue.choices import LINHA_MAX
 from state_machine.invoice.draft import LEITURA_MAX
-from state_machine.invoice.summary import legivel
+from state_machine.invoice.summary import legivel, resumo
 from state_machine.machine.effects import Botao, Mensagem, Opcao
 from state_machine.values.documents import formata_documento
 from state_machine.values.money import formata_brl
@@ -131,3 +131,11 @@ def de_sempre(sessao: Sessao, pergunta: Mensagem, costume: Costume) -> Mensagem:
         return pergunta
     usar, mudar = Botao(f"usar_costume:{alvo}:{costume.marca}", "Usar"), Botao(f"mudar_costume:{alvo}", "Mudar")
     return replace(pergunta, texto=texto, botoes=(usar, mudar, *pergunta.botoes))
+
+
+def pode_ter_saido(sessao: Sessao) -> Mensagem:
+    """A yes that may be the second one to this summary: the database may have forgotten the first."""
+    return resumo(
+        sessao,
+        "*Tivemos um problema, e esta nota pode já ter saído.* Ainda não emiti outra.\nConfere e confirma de novo?",
+    )

@@ -167,6 +167,8 @@ def confirma(sessao: Sessao, evento: Confirmou, agora: datetime) -> Decision:
     if evento.revisao not in {None, sessao.revisao}:
         mensagem = messages.ja_existe_igual(sessao) if sessao.igual else messages.dados_mudaram(sessao)
         return mostra(sessao, mensagem, agora)
+    if evento.esquecida:  # the same revision: a note of it is found by its reference
+        return mostra(replace(sessao, mostrado_em=None), memory_texts.pode_ter_saido(sessao), agora)
     if evento.igual is not None and evento.igual != sessao.igual:
         # Another revision: no button of the summary before answers the question whether to issue a second one.
         sessao = replace(sessao, igual=evento.igual, revisao=sessao.revisao + 1, mostrado_em=agora)

@@ -53,9 +53,9 @@ GIVE_UP_ASKING_AFTER = timedelta(days=7)  # after this only a webhook or a perso
 ASSENTADOS = ENCERRADAS | {StatusEmissao.CONFLITO}
 
 Aviso = Literal["autorizada", "rejeitada", "falhou", "demorou", "ainda_quer"]
-Retida = Literal["circuito", "credencial", "tentativa_anterior", "registro", "pessoa"]
-"""Why an emission waits without a call: the gateway is down, it refuses us, an earlier attempt, another's record, or
-the person must say whether the invoice is still wanted."""
+Retida = Literal["circuito", "credencial", "tentativa_anterior", "registro", "pessoa", "historia"]
+"""Why an emission waits without a call: the gateway is down, it refuses us, an earlier attempt, another's record, the
+person must say whether the invoice is still wanted, or the database may have forgotten what was sent."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,6 +154,11 @@ def as_unnumbered(eventos: Sequence[Evento]) -> list[Evento]:
     return [answer if isinstance(evento, Confirmou) else evento for evento in eventos]
 
 
+def as_forgotten(eventos: Sequence[Evento]) -> list[Evento]:
+    """Return the events with each yes marked as one to a summary whose first yes may have been forgotten."""
+    return [replace(evento, esquecida=True) if isinstance(evento, Confirmou) else evento for evento in eventos]
+
+
 async def as_stopped(connection: Connection, sessao: Sessao, empresa: Empresa | None, evento: Evento) -> Evento:
     """Return a word about a stopped invoice with whether it still is one, its row locked; any other event as it is.
 

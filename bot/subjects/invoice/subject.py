@@ -19,6 +19,7 @@ from bot.conversation.subject import one_row
 from bot.loops.jobs import Deadline
 from bot.subjects.invoice.clients import ClientFinder
 from bot.subjects.invoice.facts import (
+    as_forgotten,
     as_issued_by,
     as_seen,
     as_service,
@@ -237,6 +238,8 @@ class Invoice:
         if empresa and is_yes(alvo, eventos) and not await self._r.hands.may_number(connection, empresa):
             log.error("numbering_blocked", sessao_id=alvo.sessao_id)
             eventos = as_unnumbered(eventos)
+        elif empresa and is_yes(alvo, eventos) and await self._r.hands.may_have_issued(connection, empresa, alvo):
+            eventos = as_forgotten(eventos)
         return [await as_stopped(connection, alvo, empresa, evento) for evento in eventos], empresa
 
     def _answer(self, connection: Connection, turn: Turn, plano: Plano, voz: Voice, *, beside: bool) -> None:

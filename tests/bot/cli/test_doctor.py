@@ -92,7 +92,7 @@ async def test_where_all_is_well_every_line_says_so(settings: Settings) -> None:
     assert told == [
         "arquivo .env", "disco", "Meta: token", "Meta: número", "relógio e Meta", "gateway: token", "relógio e gateway",
         "gateway: webhook", "banco: versão", "banco: tabelas", "relógio e banco", "banco: permissões", "certificados",
-        "redis: versão", "redis: persistência",
+        "banco: réplicas", "banco: história", "redis: versão", "redis: persistência",
     ]  # fmt: skip
     wrong = {each.assunto for each in found if each.veredito.value != "ok"}
     assert wrong <= {"banco: permissões", "disco"}

@@ -1,8 +1,53 @@
-"""A reference is one revision's attempt for ever."""
+"""A reference is one revision's attempt for ever; what is confirmed is committed so that it lasts."""
 
 from __future__ import annotations
 
-from persistence.fiscal.intents import integration_id
+from datetime import date
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_asyncio
+
+from persistence.db.engine import Database
+from persistence.fiscal import intents
+from persistence.fiscal.intents import NovaEmissao, integration_id
+from tests.stored_work import clear, emission, row
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+SETTING = "SELECT current_setting('synchronous_commit')"
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def database(database_url: str) -> AsyncIterator[Database]:
+    opened = await Database.open(database_url, size=2)
+    await clear(opened)
+    yield opened
+    await opened.close()
+
+
+async def _another(database: Database, *, perguntar: bool = False) -> NovaEmissao:
+    """Return a second revision of a stored confirmation."""
+    there = await row(database, "nfse_emissao", await emission(database))
+    return NovaEmissao(
+        there["session_id"],
+        there["sessao_id"],
+        2,
+        there["prestador_id"],
+        there["prestador_cnpj"],
+        there["tomador_id"],
+        there["tomador_documento"],
+        integration_id(there["sessao_id"], 2),
+        Decimal("10.00"),
+        "consultoria",
+        "010701",
+        date(2026, 11, 25),
+        b"{}",
+        None,
+        perguntar=perguntar,
+    )
 
 
 def test_a_reference_names_session_revision_and_attempt() -> None:
@@ -10,3 +55,35 @@ def test_a_reference_names_session_revision_and_attempt() -> None:
     made = [integration_id(s, r, t) for s in ("a", "b") for r in (1, 2, 11) for t in (1, 2, 11)]
     assert len(set(made)) == len(made)
     assert integration_id("231126-0a1b2c3d", 1) == "231126-0a1b2c3d-r1-1"
+
+
+@pytest.mark.parametrize(
+    ("set_to", "waits"),
+    [
+        ("off", "on"),
+        ("local", "on"),
+        ("remote_write", "on"),
+        ("on", "on"),
+        ("remote_apply", "remote_apply"),
+    ],
+)
+async def test_a_confirmation_waits_for_the_disk(database: Database, set_to: str, waits: str) -> None:
+    """The transaction that stores it is never weaker than ``on``, whatever is set; the next one is as it was."""
+    nova = await _another(database)
+    before = await database.pool.fetchval(SETTING)
+    async with database.transaction() as connection:
+        await connection.exec_driver_sql(f"SET LOCAL synchronous_commit = {set_to}")
+        await intents.create(connection, nova)
+        assert (await connection.exec_driver_sql(SETTING)).scalar_one() == waits
+    async with database.transaction() as connection:
+        assert (await connection.exec_driver_sql(SETTING)).scalar_one() == before
+
+
+@pytest.mark.parametrize(("perguntar", "status"), [(True, "desconhecido"), (False, "pendente")])
+async def test_a_note_that_the_authority_has_is_asked_for(database: Database, perguntar: bool, status: str) -> None:
+    """What was found by its reference begins as sent, so that nothing of it leaves before it was looked at."""
+    nova = await _another(database, perguntar=perguntar)
+    async with database.transaction() as connection:
+        stored = await intents.create(connection, nova)
+    kept = await row(database, "nfse_emissao", stored)
+    assert (kept["status"], kept["em_duvida"]) == (status, perguntar)

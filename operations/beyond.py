@@ -1,0 +1,128 @@
+"""Walks the numbers beyond a restored database's counters at the authority, where every note carries our reference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from gateway.port import InvoiceIntent, Prestador, Rps, Tomador
+from gateway.registry import UnknownChannelError
+from operations.protocol import CommandRefusedError
+from persistence.db.clock import database_now
+from persistence.fiscal import comparison, numbering
+from persistence.fiscal.numbering import Sequencia
+from persistence.people.channels import canal_of
+from persistence.people.companies import get_company
+from persistence.versions import AnotherVersionError
+from state_machine.protocol.channel import Canal
+from state_machine.protocol.emission import Absent, Found
+from state_machine.values.local_time import SAO_PAULO
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from gateway.port import FiscalGateway
+    from gateway.registry import Channels
+    from persistence.db.engine import Database
+    from persistence.people.companies import Empresa
+
+# Numbers are drawn in order, and one whose note was refused or never sent is absent. So many of these in a row do not
+# happen to a company between two notes; each costs two questions.
+ABSENCES: Final = 20
+FARTHEST: Final = 100_000  # a company issues fewer between two copies: what goes on for longer is no counter of ours
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What was seen of one sequence: ``known`` is its number in the copy, ``None`` where that knows no such sequence.
+
+    ``seen`` are the numbers under which notes stand, each with the reference that it carries.
+    """
+
+    known: int | None
+    empresa: Empresa
+    sequencia: Sequencia
+    first: int
+    seen: dict[int, str | None]
+
+    @property
+    def last(self) -> int:
+        """The last number that is taken; one before ``first`` where none is."""
+        return max(self.seen, default=self.first - 1)
+
+
+async def walk(database: Database, channels: Channels, absences: int = ABSENCES) -> list[Walk]:
+    """Ask for the numbers beyond each sequence of the companies whose channel takes its numbers from us alone.
+
+    Raises ``CommandRefusedError`` where the authority does not tell; nothing was changed then.
+    """
+    async with database.transaction() as connection:
+        today = (await database_now(connection)).astimezone(SAO_PAULO).date()
+        known = await numbering.sequences(connection)
+        rows = await comparison.companies(connection)
+        companies = [((await get_company(connection, row.id))[0], row) for row in rows]
+    walks: list[Walk] = []
+    for empresa, row in companies:
+        try:
+            canal = canal_of(row.canal, row.ambiente)
+            gateway = channels.of(canal)
+        except (AnotherVersionError, UnknownChannelError):
+            continue
+        if gateway.natureza.numbers != "we":
+            continue
+        theirs = [each for each in known if each.sequencia.empresa_id == empresa.id]
+        begun = [Walk(each.id, empresa, each.sequencia, each.ultimo + 1, {}) for each in theirs]
+        if empresa.serie_rps is not None:
+            present = Sequencia(empresa.id, empresa.municipio_ibge, empresa.serie_rps, gateway.ambiente)
+            if present not in {each.sequencia for each in theirs}:
+                begun.append(Walk(None, empresa, present, empresa.primeiro_rps, {}))
+        walks += [
+            await _walked(channels.of(Canal(canal.nome, each.sequencia.ambiente)), each, absences, today)
+            for each in begun
+        ]
+    return walks
+
+
+async def _walked(gateway: FiscalGateway, begun: Walk, absences: int, today: date) -> Walk:
+    seen: dict[int, str | None] = {}
+    absent, numero = 0, begun.first
+    while absent < absences:
+        if numero - begun.first > FARTHEST:
+            raise CommandRefusedError(_refusal(begun, numero, "não acaba"))
+        finding = await gateway.find(gateway.key_for(_under(begun, numero, today)))
+        match finding:
+            case Found(nota):
+                seen[numero] = nota.referencia
+                absent = 0
+            case Absent():
+                absent += 1
+            case _:
+                raise CommandRefusedError(_refusal(begun, numero, finding.motivo))
+        numero += 1
+    return replace(begun, seen=seen)
+
+
+def _under(begun: Walk, numero: int, today: date) -> InvoiceIntent:
+    """Return an invoice of which only the key is asked: its company, series and number make it."""
+    empresa = begun.empresa
+    prestador = Prestador(
+        empresa.cnpj,
+        empresa.razao_social,
+        empresa.inscricao_municipal,
+        begun.sequencia.municipio,
+        empresa.regime,
+        empresa.codigo_servico,
+        empresa.cnae,
+        empresa.aliquota,
+    )
+    rps = Rps(begun.sequencia.serie, numero)
+    return InvoiceIntent("", prestador, Tomador(empresa.cnpj, None), Decimal("0.01"), "", today, rps)
+
+
+def _refusal(begun: Walk, numero: int, motivo: str) -> str:
+    return (
+        f"A autoridade não disse o que há depois da cópia: {begun.empresa.razao_social}, série "
+        f"{begun.sequencia.serie}, número {numero} ({motivo}). Nada mudou. Confira o certificado da empresa "
+        "e a rede, e rode de novo; ou assuma você o risco com --sem-perguntar e --rps."
+    )

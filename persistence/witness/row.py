@@ -1,0 +1,134 @@
+"""The row that knows on which server this database was written, compared with the server and with what we remember."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import sqlalchemy as sa
+import structlog
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from persistence.db.connection import Connection
+
+log = structlog.get_logger(__name__)
+
+# The timeline is read of the log's position: the control file tells the new one only after a checkpoint. A server in
+# recovery has none of its own, and takes no writes either.
+_NOW: Final = """
+SELECT (SELECT system_identifier::text FROM pg_control_system()) AS servidor,
+    CASE WHEN NOT pg_is_in_recovery()
+        THEN ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int END AS linha,
+    (SELECT oid::text FROM pg_database WHERE datname = current_database()) || ':'
+        || CAST('nfse_emissao'::regclass AS oid)::text AS banco,
+    coalesce((SELECT max(id) FROM nfse_emissao), 0) AS emissao
+"""
+_LOOK = sa.text(f"""
+SELECT agora.servidor AS servidor_agora, agora.linha AS linha_agora, agora.banco AS banco_agora, agora.emissao,
+    h.id IS NOT NULL AS existe, h.servidor, h.linha, h.banco, h.batida, h.maior_emissao, h.suspeita, h.restaurado_em
+FROM ({_NOW}) agora LEFT JOIN historia h ON h.id = 1
+""")  # noqa: S608 - a constant of this module
+_BEGIN = sa.text("""
+INSERT INTO historia (servidor, linha, banco, maior_emissao, suspeita, suspeita_em)
+VALUES (:servidor, :linha, :banco, :emissao, CAST(:suspeita AS text), CASE WHEN :suspeita IS NOT NULL THEN now() END)
+ON CONFLICT DO NOTHING
+""")
+_SUSPECT = sa.text("UPDATE historia SET suspeita = :suspeita, suspeita_em = now() WHERE suspeita IS NULL")
+_BEAT = sa.text("""
+UPDATE historia SET batida = batida + 1, maior_emissao = greatest(maior_emissao, :emissao)
+WHERE suspeita IS NULL RETURNING batida, maior_emissao
+""")
+_ACCEPT = sa.text(f"""
+UPDATE historia h SET servidor = agora.servidor, linha = agora.linha, banco = agora.banco,
+    maior_emissao = agora.emissao, suspeita = NULL, suspeita_em = NULL, restaurado_em = clock_timestamp()
+FROM ({_NOW}) agora
+""")  # noqa: S608 - a constant of this module
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryWord:
+    """How far a history was seen: ``restored`` names it (microseconds of when it was accepted, 0 for the first)."""
+
+    restored: int = 0
+    beat: int = 0
+    emission: int = 0
+
+    def joined(self, other: HistoryWord) -> HistoryWord:
+        """Return what both know together; of two histories the one accepted later counts."""
+        if self.restored != other.restored:
+            return max(self, other, key=lambda word: word.restored)
+        return replace(self, beat=max(self.beat, other.beat), emission=max(self.emission, other.emission))
+
+    def knows_more(self, other: HistoryWord) -> bool:
+        """Tell whether the history of ``other`` lacks something that this one has seen."""
+        if self.restored != other.restored:
+            return self.restored > other.restored
+        return self.beat > other.beat or self.emission > other.emission
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How the history stands: ``doubt`` is why it may have forgotten something; when it was last accepted as it is."""
+
+    doubt: str | None
+    restored_at: datetime | None
+
+
+class Witness:
+    """What this process, and whoever told it, saw of the database; each look compares it with what is there now."""
+
+    def __init__(self) -> None:
+        self._seen = HistoryWord()
+
+    def heard(self, word: HistoryWord) -> None:
+        """Learn what was kept elsewhere."""
+        self._seen = self._seen.joined(word)
+
+    async def look(self, connection: Connection) -> Standing:
+        """Compare in the caller's transaction, so on the server that it writes to; what is wrong is stored there."""
+        row = (await connection.execute(_LOOK)).one()
+        there = _word(row)
+        doubt = row.suspeita or self._doubt(row, there)
+        if not row.existe:
+            values = {"servidor": row.servidor_agora, "linha": row.linha_agora, "banco": row.banco_agora}
+            await connection.execute(_BEGIN, {**values, "emissao": row.emissao, "suspeita": doubt})
+        elif doubt != row.suspeita:
+            await connection.execute(_SUSPECT, {"suspeita": doubt})
+        if doubt != row.suspeita:
+            log.error("history_in_doubt", reason=doubt)
+        if doubt is None:
+            self.heard(there)
+        return Standing(doubt, row.restaurado_em)
+
+    async def beat(self, connection: Connection) -> HistoryWord | None:
+        """Move the row on, and return what is to be kept elsewhere; ``None`` while the history is in doubt."""
+        if (await self.look(connection)).doubt is not None:
+            return None
+        row = (await connection.execute(_BEAT, {"emissao": self._seen.emission})).one_or_none()
+        return None if row is None else replace(self._seen, beat=row.batida, emission=row.maior_emissao)
+
+    def _doubt(self, row: Any, there: HistoryWord) -> str | None:
+        if not row.existe and not row.emissao:
+            return None  # a new installation: there is nothing that it could have forgotten
+        if row.existe and row.servidor != row.servidor_agora:
+            return "another server"
+        if row.existe and row.linha != row.linha_agora:
+            return "another timeline"
+        if row.existe and row.banco != row.banco_agora:
+            return "another database"
+        if self._seen.knows_more(there) or (row.existe and row.maior_emissao > row.emissao):
+            return "something is missing"
+        return None
+
+
+async def accept(connection: Connection) -> None:
+    """Take the history as it is: an operator says so, or every number beyond it was looked for."""
+    await Witness().look(connection)
+    await connection.execute(_ACCEPT)
+
+
+def _word(row: Any) -> HistoryWord:
+    restored = round(row.restaurado_em.timestamp() * 1_000_000) if row.restaurado_em else 0
+    return HistoryWord(restored, row.batida or 0, row.emissao)

@@ -1,0 +1,142 @@
+"""A database that was replaced, restored or rewound is known as such, and nothing else is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_asyncio
+
+from operations.restored import restore
+from persistence.conversations.redis_line import RedisLine, connect
+from persistence.db.engine import Database
+from persistence.witness.outside import Keepers
+from persistence.witness.row import HistoryWord, Standing, Witness
+from tests.owner import as_owner
+from tests.stored_work import clear, emission
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def database(database_url: str) -> AsyncIterator[Database]:
+    """A database without a history."""
+    opened = await Database.open(database_url, size=2)
+    await clear(opened)
+    await as_owner(opened.pool, "TRUNCATE historia")
+    yield opened
+    await opened.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def line(redis_url: str) -> AsyncIterator[RedisLine]:
+    """An empty Redis."""
+    redis = connect(redis_url, 2.0)
+    await redis.flushdb()
+    yield RedisLine(redis, 2.0)
+    await redis.aclose()
+
+
+async def _look(database: Database, witness: Witness) -> Standing:
+    async with database.transaction() as connection:
+        return await witness.look(connection)
+
+
+async def _beat(database: Database, witness: Witness) -> HistoryWord | None:
+    async with database.transaction() as connection:
+        return await witness.beat(connection)
+
+
+async def test_an_installation_begins_without_doubt(database: Database) -> None:
+    """Neither the first start nor the first one after the migration, with invoices there, stops anything."""
+    assert await _look(database, Witness()) == Standing(None, None)
+    await as_owner(database.pool, "TRUNCATE historia")
+    await emission(database)
+    assert await _look(database, Witness()) == Standing(None, None)
+    assert await _beat(database, Witness()) == HistoryWord(
+        0, 1, await database.pool.fetchval("SELECT max(id) FROM nfse_emissao")
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "doubt"),
+    [
+        ("servidor = '1'", "another server"),
+        ("linha = linha + 1", "another timeline"),
+        ("banco = '1:2'", "another database"),
+        ("maior_emissao = maior_emissao + 1", "something is missing"),
+    ],
+)
+async def test_another_server_timeline_or_copy_is_doubted_until_somebody_says_so(
+    database: Database, changed: str, doubt: str
+) -> None:
+    """The doubt is stored, so that every process has it; the row moves on only after ``prosa restaurado``."""
+    await _look(database, Witness())
+    await database.pool.execute(f"UPDATE historia SET {changed}")  # noqa: S608 - rows of this module
+    assert (await _look(database, Witness())).doubt == doubt
+    await database.pool.execute("UPDATE historia SET maior_emissao = 0")
+    assert (await _look(database, Witness())).doubt == doubt
+    assert await _beat(database, Witness()) is None
+    await restore(database, [])
+    standing = await _look(database, Witness())
+    assert standing.doubt is None
+    assert standing.restored_at is not None
+    assert await _beat(database, Witness()) is not None
+
+
+async def test_a_rewound_database_is_known_by_what_was_seen_of_it(database: Database) -> None:
+    """Same server, same tables, fewer beats or fewer emissions: who saw more says so, and who saw nothing cannot."""
+    seen, other = Witness(), Witness()
+    word = await _beat(database, seen)
+    assert word is not None
+    seen.heard(word)
+    assert (await _look(database, seen)).doubt is None
+    await database.pool.execute("UPDATE historia SET batida = batida - 1")
+    assert (await _look(database, other)).doubt is None
+    assert (await _look(database, seen)).doubt == "something is missing"
+    await restore(database, [])
+    assert (await _look(database, seen)).doubt is None
+    now = await _beat(database, seen)
+    assert now is not None
+    lost = Witness()
+    lost.heard(replace(now, emission=now.emission + 1))
+    assert (await _look(database, lost)).doubt == "something is missing"
+
+
+async def test_a_copy_from_before_the_last_restore_is_known(database: Database) -> None:
+    """What an operator accepted is a history of its own: a later copy of the one before does not pass for it."""
+    await restore(database, [])
+    word = await _beat(database, Witness())
+    assert word is not None
+    await database.pool.execute("UPDATE historia SET restaurado_em = NULL, batida = 1000")
+    told = Witness()
+    told.heard(word)
+    assert (await _look(database, told)).doubt == "something is missing"
+
+
+async def test_redis_and_the_file_remember_each_alone(database: Database, line: RedisLine, tmp_path: Path) -> None:
+    """Either may lose everything; both empty is nothing known, which stops nothing."""
+    file = tmp_path / "historia.json"
+    keepers = Keepers(line, file)
+    assert await keepers.recall() == HistoryWord()
+    await keepers.keep(HistoryWord(5, 7, 9))
+    assert await Keepers(line).recall() == HistoryWord(5, 7, 9)
+    await line.ask("FLUSHDB")
+    assert await Keepers(line).recall() == HistoryWord()
+    assert await keepers.recall() == HistoryWord(5, 7, 9)
+    file.write_text('{"cut')
+    assert await keepers.recall() == HistoryWord()
+    unwritable = Keepers(line, tmp_path / "none" / "historia.json")
+    await unwritable.keep(HistoryWord(1, 1, 1))
+    assert await unwritable.recall() == HistoryWord(1, 1, 1)
+
+
+def test_words_are_joined_within_one_history() -> None:
+    """The later accepted history counts alone; of one history, the most of each."""
+    assert HistoryWord(0, 9, 3).joined(HistoryWord(0, 2, 8)) == HistoryWord(0, 9, 8)
+    assert HistoryWord(0, 9, 3).joined(HistoryWord(1, 2, 1)) == HistoryWord(1, 2, 1)
+    assert HistoryWord(1, 0, 0).knows_more(HistoryWord(0, 9, 9))
+    assert not HistoryWord(0, 9, 9).knows_more(HistoryWord(1, 0, 0))

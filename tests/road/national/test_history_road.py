@@ -1,0 +1,202 @@
+"""A database that forgot its newest commits: nothing leaves under our numbers, and no confirmation makes two notes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import asyncpg
+import pytest
+import redis
+
+from bot.operator.restoring import channels_of
+from gateway.registry import REGISTRY
+from operations.certificate import destroy_certificate
+from operations.company import add_company
+from operations.protocol import CommandRefusedError
+from operations.restored import restore
+from proofs.sandbox.nacional.sefin import NacionalConfig
+from tests.road.national.test_national_road import (
+    CNPJ,
+    FORM,
+    _certificate,
+    _confirmed,
+    _led_there,
+    _one_note,
+    _steps,
+    _told,
+)
+from tests.road.road_people import QUICK, Person, new_phone, open_road, unlike, until
+from tests.road.road_stage import waits_passing
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from proofs.sandbox.nacional.sefin import SefinSimulator
+    from tests.road.road_people import Road
+
+pytestmark = pytest.mark.timeout(280)  # whole conversations before and after a database is put back
+
+KEPT = {"alembic_version", "auditoria", "auditoria_elo", "job_slots", "staff"}
+TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+COLUMNS = """
+SELECT string_agg(format('%I', column_name), ', ') FROM information_schema.columns
+WHERE table_schema = 'public' AND table_name = $1 AND is_generated = 'NEVER'
+"""
+DOUBT = "SELECT suspeita FROM historia"
+
+
+@pytest.fixture
+async def road(database_url: str, redis_url: str) -> AsyncIterator[Road]:
+    """A house of its own for each test, beside the simulated authority."""
+    config = replace(QUICK, nacional=NacionalConfig())
+    async with open_road(database_url, redis_url, config=config, between=_led_there) as road:
+        await _certificate(road)
+        yield road
+
+
+@pytest.fixture
+def sefin(road: Road) -> SefinSimulator:
+    """The authority."""
+    return road.world.sefin
+
+
+async def _tables(owner: asyncpg.Connection) -> list[str]:
+    return [row[0] for row in await owner.fetch(TABLES) if row[0] not in KEPT]
+
+
+async def _copied(owner_url: str) -> None:
+    """Copy all rows as they are now."""
+    owner = await asyncpg.connect(owner_url)
+    async with owner.transaction(isolation="repeatable_read"):
+        await owner.execute("DROP SCHEMA IF EXISTS copia CASCADE; CREATE SCHEMA copia")
+        for table in await _tables(owner):
+            await owner.execute(f'CREATE TABLE copia."{table}" AS TABLE public."{table}"')
+    await owner.close()
+
+
+async def _put_back(owner_url: str, redis_url: str) -> None:
+    """Put the copied rows in the place of those of now, with an empty Redis."""
+    owner = await asyncpg.connect(owner_url)
+    async with owner.transaction():
+        await owner.execute("SET LOCAL session_replication_role = replica")
+        for table in await _tables(owner):
+            names = await owner.fetchval(COLUMNS, table)
+            await owner.execute(f'DELETE FROM public."{table}"')  # noqa: S608 - tables of this database
+            await owner.execute(
+                f'INSERT INTO public."{table}" ({names}) OVERRIDING SYSTEM VALUE SELECT {names} FROM copia."{table}"'  # noqa: S608 - as above
+            )
+    await owner.close()
+    with redis.Redis.from_url(redis_url) as cache:
+        cache.flushdb()
+
+
+async def _accepted(road: Road) -> str:
+    """Do what ``prosa restaurado`` does."""
+    async with channels_of(road.house.settings, road.database) as channels:
+        return " ".join(await restore(road.database, [], channels))
+
+
+async def _shown(road: Road) -> Person:
+    """Return somebody new of the company to whom a summary is shown."""
+    person = Person(road.world, new_phone())
+    await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
+    await person.say(unlike())
+    return person
+
+
+async def test_nothing_is_confirmed_on_a_database_that_forgot(
+    road: Road, sefin: SefinSimulator, owner_url: str, redis_url: str
+) -> None:
+    """A replica without the last commits: the first yes finds out, gets no number, and its person is told to wait."""
+    await _confirmed(road)
+    person, other = await _shown(road), await _shown(road)
+    await road.settled()
+    await _copied(owner_url)
+    await person.touch("Confirmar")
+    await _one_note(road, sefin, (await road.reached(person, "aprovado"))["sessao_id"])
+    await road.settled()
+    notes = len(sefin.notes)
+    await _put_back(owner_url, redis_url)
+    try:
+        for each in (other, person):
+            await each.touch("Confirmar")
+            await _told(each, "Ainda não emiti esta nota")
+            assert (await road.session(each))["estado"] == "aguardando_confirmacao"
+        assert await road.database.pool.fetchval(DOUBT) == "something is missing"
+        assert len(sefin.notes) == notes
+    finally:
+        await _accepted(road)
+
+
+@pytest.mark.parametrize("forgotten", ["restored", "failed over"])
+async def test_one_confirmation_is_one_note_whatever_the_database_forgot(
+    road: Road, sefin: SefinSimulator, owner_url: str, redis_url: str, forgotten: str
+) -> None:
+    """Its reference finds its number: the note is adopted, and another's confirmation gets the number after it."""
+    if forgotten == "failed over":  # the sequence was known before; in the other case the copy has none
+        await _confirmed(road)
+    person, other = await _shown(road), await _shown(road)
+    await road.settled()
+    await _copied(owner_url)
+    await person.touch("Confirmar")
+    first = await _one_note(road, sefin, (await road.reached(person, "aprovado"))["sessao_id"])
+    await road.settled()
+    await _put_back(owner_url, redis_url)
+    if forgotten == "failed over":
+        await other.touch("Confirmar")
+        await _told(other, "Ainda não emiti esta nota")
+    assert "achadas na autoridade: 1" in await _accepted(road)
+    for each in (other, person):
+        await _confirm_again(each)
+        assert sum("esta nota pode já ter saído" in answer for answer in each.answers) == 1
+        session = (await road.reached(each, "aprovado"))["sessao_id"]
+        note = await _one_note(road, sefin, session)
+        assert (note.id_dps == first.id_dps) is (each is person)
+        assert (await _steps(road, session))[0] == (("find", "Found") if each is person else ("submit", "Issued"))
+        assert len([n for n in sefin.notes.values() if n.c_int_contrib == note.c_int_contrib]) == 1
+
+
+async def test_nothing_changes_where_the_authority_does_not_tell(road: Road) -> None:
+    """Without a certificate nobody can ask: the doubt stays, unless an operator takes it upon themselves."""
+    await _confirmed(road)
+    await road.settled()
+    pool = road.database.pool
+    await pool.execute("UPDATE historia SET suspeita = 'another server'")
+    await destroy_certificate(road.database, CNPJ)
+    before = await pool.fetchval("SELECT sum(ultimo) FROM numeracao")
+    with pytest.raises(CommandRefusedError, match="Nada mudou"):
+        await _accepted(road)
+    assert await pool.fetchval(DOUBT) == "another server"
+    assert await pool.fetchval("SELECT sum(ultimo) FROM numeracao") == before
+    known = await pool.fetch("SELECT id, ultimo FROM numeracao")
+    await restore(road.database, [f"{row['id']}:{row['ultimo']}" for row in known])
+    assert await pool.fetchval(DOUBT) is None
+
+
+async def test_what_waits_to_be_sent_goes_on_when_somebody_says_so(road: Road, sefin: SefinSimulator) -> None:
+    """In doubt nothing leaves under a number of ours; then it is asked for first, and is one note."""
+    await destroy_certificate(road.database, CNPJ)
+    _, session = await _confirmed(road)
+    pool = road.database.pool
+    await until(lambda: pool.fetchval("SELECT envio_suspenso FROM empresa WHERE cnpj = $1", CNPJ))
+    await pool.execute("UPDATE historia SET linha = linha + 1")
+    await _certificate(road)
+    held = "SELECT retida = 'historia' FROM nfse_emissao WHERE sessao_id = $1 AND lease_until IS NULL"
+    await until(lambda: pool.fetchval(held, session))
+    assert await pool.fetchval(DOUBT) == "another timeline"
+    assert not await pool.fetchval(
+        "SELECT count(*) FROM gateway_tentativas t JOIN nfse_emissao e ON e.id = t.emissao_id "
+        "WHERE e.sessao_id = $1 AND operacao = 'submit' AND resultado <> 'Misconfigured'",
+        session,
+    )
+    await _accepted(road)
+    async with waits_passing(road):
+        await _one_note(road, sefin, session)
+
+
+async def _confirm_again(person: Person) -> None:
+    """Confirm, and confirm once more what is shown with a warning then."""
+    await person.touch("Confirmar")
+    await _told(person, "esta nota pode já ter saído")
+    await person.touch("Confirmar")
