@@ -139,13 +139,13 @@ async def test_what_a_dead_worker_was_sending_is_asked_about(still: Standstill) 
 
 
 async def test_a_cancellation_that_a_dead_worker_was_sending_is_asked_about(still: Standstill) -> None:
-    """The same of a cancellation: it is not sent blind a second time."""
+    """The same of a cancellation: it is not sent blind a second time, and the lost call is counted."""
     stored, before = await cancellation(still.database), len(still.calls())
     await still.taken_cancellation()
     await lease_ends(still.database, "cancelamento", stored)
     await still.cancelling.work(await still.taken_cancellation())
     assert set(still.calls()[before:]) == {"GET"}
-    assert (await row(still.database, "cancelamento", stored))["envios"] == 0
+    assert (await row(still.database, "cancelamento", stored))["envios"] == 1
 
 
 async def test_a_message_that_a_dead_worker_was_sending_waits_for_its_tick(still: Standstill) -> None:
