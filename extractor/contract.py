@@ -71,7 +71,7 @@ class Context:
 
     ``pendente`` is the field that our last message asked for; ``resumo_mostrado`` is true when the summary awaits a
     yes; ``conhecidos`` are the values already validated, normalised as in ``Candidate``; ``proprios`` are documents of
-    the issuing company, which are never the customer's; ``hoje`` is the date in America/Sao_Paulo. ``conversa`` says
+    the issuing company, which are never the customer's; ``hoje`` is the date in the company's city. ``conversa`` says
     for whom a model would be asked; it is told to nobody.
     """
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 from state_machine.protocol.channel import NaturalKey
 
 if TYPE_CHECKING:
-    from datetime import date
+    from datetime import date, datetime
     from decimal import Decimal
 
     from gateway.lines import Lines
@@ -163,9 +163,10 @@ class Adapter(Protocol[Key]):
         """Say in plain pt-BR why a note was refused, and which field repairs it."""
         ...
 
-    async def prepare(self, payload: bytes) -> Prepared:
+    async def prepare(self, payload: bytes, agora: datetime) -> Prepared:
         """Make the exact bytes to send of the stored ones, signed for one; only asked where ``natureza.prepares``.
 
+        ``agora`` (aware) is the moment by the database's clock, of which a document says when it was made.
         They are stored before the first of them leaves, and sent as they are from then on. Nothing is sent for any
         other answer: it is tried again, the company is stopped, or the invoice is refused.
         """

@@ -32,7 +32,7 @@ from state_machine.machine.effects import (
 )
 from state_machine.protocol.channel import Canal
 from state_machine.services.own import Servico
-from state_machine.values.local_time import SAO_PAULO
+from state_machine.values.local_time import local_day
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable
@@ -252,7 +252,7 @@ def _intent(
         ),
         valor=rascunho.valor_servico,
         descricao=descricao,
-        competencia=_competencia(rascunho, sessao.mostrado_em or agora),
+        competencia=_competencia(rascunho, empresa.municipio_ibge, sessao.mostrado_em or agora),
         rps=rps,
     )
 
@@ -287,12 +287,13 @@ def _prestador(empresa: Empresa, servico: Servico) -> Prestador:
     )
 
 
-def _competencia(rascunho: Rascunho, mostrado_em: datetime) -> date:
+def _competencia(rascunho: Rascunho, municipio_ibge: str, mostrado_em: datetime) -> date:
     """Return the day that the invoice belongs to: as said, else the last of the said month so far, else today.
 
-    "Today" is in Brazil, on the day when the summary was shown: a yes after midnight confirms what was seen before it.
+    "Today" is in the company's city, on the day when the summary was shown: a yes after midnight confirms what was
+    seen before it.
     """
-    hoje = mostrado_em.astimezone(SAO_PAULO).date()
+    hoje = local_day(municipio_ibge, mostrado_em)
     data, mes = rascunho.validado(Campo.DATA), rascunho.validado(Campo.COMPETENCIA)
     if data:
         return date.fromisoformat(data)

@@ -67,7 +67,7 @@ class Clearance:
             if anteriores is not None:
                 return anteriores
         if tarefa.a_preparar:
-            made = await self._channels.of(tarefa.canal).prepare(tarefa.payload)
+            made = await self._channels.of(tarefa.canal).prepare(tarefa.payload, tarefa.clock.now())
             if not isinstance(made, bytes):
                 return apos_envio(tarefa.andamento, made, tarefa.clock.now(), self._policy(tarefa))
             async with self._database.transaction() as connection:

@@ -111,8 +111,8 @@ class Nacional:
     """``FiscalGateway`` over SEFIN Nacional; natural key: the ``idDPS``, made of city, CNPJ, series and our number.
 
     ``submit_timeout``, ``cancel_timeout`` and ``query_timeout`` bound each whole call, in seconds. ``clock`` gives the
-    aware moment that a document says it was made at. A call without a usable certificate never leaves. ``danfse`` is
-    closed with the adapter.
+    aware moment of a check and of a cancellation; the moment of an invoice is the caller's. A call without a usable
+    certificate never leaves. ``danfse`` is closed with the adapter.
     """
 
     name = "nacional"
@@ -191,13 +191,13 @@ class Nacional:
         """Say in plain pt-BR why a note was refused, and which field repairs it."""
         return payload.explained(recusa.campos) if recusa.campos else errors.explain(recusa)
 
-    async def prepare(self, payload_: bytes) -> Prepared:
+    async def prepare(self, payload_: bytes, agora: datetime) -> Prepared:
         """Return the signed DPS of a stored invoice, or what is wrong with the invoice or the certificate."""
         intent = payload.decode(payload_)
         cnpj, reference = intent.prestador.cnpj, str(id_dps(intent))
         try:
             opened = await self._to_sign(cnpj, reference)
-            made = await self._signers.dps(payload_, self.ambiente, self._clock(), opened)
+            made = await self._signers.dps(payload_, self.ambiente, agora, opened)
         except UnusableCertificateError:
             return Misconfigured(_UNUSABLE, outcome.NO_CERTIFICATE)
         except SigningError as error:

@@ -24,7 +24,7 @@ from state_machine.protocol.emission import Documento, Found, NotReady, Situacao
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import date
+    from datetime import date, datetime
     from types import TracebackType
     from typing import Literal
 
@@ -111,7 +111,7 @@ class PlugNotas:
         """Return the exact bytes to send for ``intent``; raises ``ValueError`` for an impossible value."""
         return bodies.build(intent)
 
-    async def prepare(self, payload: bytes) -> bytes:
+    async def prepare(self, payload: bytes, agora: datetime) -> bytes:  # noqa: ARG002 - protocol
         """Return the bytes as the turn made them: PlugNotas signs for us."""
         return payload
 

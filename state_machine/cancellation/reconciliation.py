@@ -2,7 +2,8 @@
 
 A cancellation may be sent again after an unknown outcome, for the authority knows the note: but never before it was
 asked twice, ``ABSENT_TWICE_AFTER`` apart, and said that the note stands. It ends in two ways only: the authority says
-that the note is cancelled, or that it stands and why.
+that the note is cancelled, or that it stands and why. A refusal speaks of one call: where another one was sent before,
+the note must be seen to stand twice, as far apart, before the refusal ends it.
 """
 
 from __future__ import annotations
@@ -87,7 +88,10 @@ Aviso = Literal["cancelada", "negada", "demorou", "falhou"]
 
 @dataclass(frozen=True, slots=True)
 class AndamentoCancelamento:
-    """Where it stands; ``vigente_desde``: first certain "the note stands" since the last sending."""
+    """Where it stands; ``vigente_desde``: first certain "the note stands" since the last sending.
+
+    ``envios`` counts every sending, also those of which nothing more is known.
+    """
 
     envio: Envio
     confirmado_em: datetime
@@ -158,7 +162,7 @@ def apos_consulta(
         case Cancelled():
             return _encerra(novo, "cancelada")
         case Refused(mensagem):
-            return _encerra(novo, "negada", mensagem or SEM_RESPOSTA)
+            return _negada(replace(novo, recusa=mensagem or SEM_RESPOSTA), agora, politica)
         case InProcess():
             envio = novo.envio if novo.envio is Envio.COM_GENTE else Envio.ACEITO
             return _espera(replace(novo, envio=envio, vigente_desde=None), agora, politica)
@@ -166,7 +170,7 @@ def apos_consulta(
             passo = _espera(novo, agora, politica, motivo=motivo)
             return passo if passo.daqui is None else replace(passo, daqui=max(passo.daqui, retry_after or 0.0))
         case Stands() if novo.recusa is not None:
-            return _encerra(novo, "negada", novo.recusa)
+            return _negada(novo, agora, politica)
         case Stands():
             return _vigente(novo, agora, politica)
         case _:
@@ -184,21 +188,37 @@ def interrompido(andamento: AndamentoCancelamento) -> AndamentoCancelamento:
     """One found as being sent was in the hands of a worker that died: whether it arrived is unknown."""
     if andamento.envio is not Envio.ENVIANDO:
         return andamento
-    return replace(andamento, envio=Envio.DESCONHECIDO)
+    return replace(andamento, envio=Envio.DESCONHECIDO, envios=andamento.envios + 1)
+
+
+def _negada(andamento: AndamentoCancelamento, agora: datetime, politica: Politica) -> PassoCancelamento:
+    """The note stands and a call was refused: final, unless an earlier call may still be carried out."""
+    visto, resta = _visto(andamento, agora)
+    if andamento.envios <= 1 or not resta:
+        return _encerra(visto, "negada", visto.recusa)
+    if visto.envio is not Envio.COM_GENTE:
+        visto = replace(visto, envio=Envio.RECUSADO)
+    return _espera(visto, agora, politica, resta, "refused, and an earlier call may count: asking again")
 
 
 def _vigente(andamento: AndamentoCancelamento, agora: datetime, politica: Politica) -> PassoCancelamento:
     if andamento.envio is Envio.COM_GENTE:
         return _espera(andamento, agora, politica, motivo="the note stands")
+    visto, resta = _visto(andamento, agora)
+    if resta:
+        return _espera(replace(visto, envio=Envio.DESCONHECIDO), agora, politica, resta, "the note stands")
+    novo = replace(visto, envio=Envio.A_ENVIAR, vigente_desde=None)
+    return _espera(novo, agora, politica, 0.0, "the note stands, asked twice: sending again")
+
+
+def _visto(andamento: AndamentoCancelamento, agora: datetime) -> tuple[AndamentoCancelamento, float]:
+    """Return it with the note seen to stand now, and the seconds until a second look counts: 0.0 for this one."""
     desde = andamento.vigente_desde
     if desde is None or agora < desde:
-        novo = replace(andamento, envio=Envio.DESCONHECIDO, vigente_desde=agora)
-        return _espera(novo, agora, politica, ABSENT_TWICE_AFTER.total_seconds(), "the note stands")
+        desde = agora
+        andamento = replace(andamento, vigente_desde=desde)
     resta = (ABSENT_TWICE_AFTER - (agora - desde)).total_seconds()
-    if resta > 0:
-        return _espera(andamento, agora, politica, resta, "the note stands")
-    novo = replace(andamento, envio=Envio.A_ENVIAR, vigente_desde=None)
-    return _espera(novo, agora, politica, 0.0, "the note stands, asked twice: sending again")
+    return andamento, max(resta, 0.0)
 
 
 def _encerra(andamento: AndamentoCancelamento, aviso: Aviso, motivo: str | None = None) -> PassoCancelamento:

@@ -16,7 +16,7 @@ from state_machine.catalogue.choices import unica_leitura
 from state_machine.invoice.draft import sem_editada
 from state_machine.invoice.field_table import FIELDS
 from state_machine.machine.states import Estado
-from state_machine.values.local_time import SAO_PAULO
+from state_machine.values.local_time import local_day
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +90,7 @@ async def read(
     rascunho = sessao.rascunho if sessao else None
     conhecidos = {c: v for c in FIELDS if (v := rascunho.validado(c))} if rascunho else {}
     contexto = Context(
-        hoje=agora.astimezone(SAO_PAULO).date(),
+        hoje=local_day(empresa.municipio_ibge, agora),
         pendente=sessao.pendente if sessao else None,
         resumo_mostrado=sessao is not None and _awaits_yes(sessao),
         conhecidos=conhecidos,

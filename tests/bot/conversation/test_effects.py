@@ -43,6 +43,23 @@ def test_an_invoice_belongs_to_the_day_on_which_its_summary_was_shown() -> None:
 
 
 @pytest.mark.parametrize(
+    ("municipio", "shown"),
+    [
+        ("1200401", "2026-11-30T22:30-05:00"),
+        ("1302603", "2026-11-30T23:30-04:00"),
+        ("1304062", "2026-11-30T23:30-05:00"),
+        ("5103403", "2026-11-30T23:30-04:00"),
+        ("3550308", "2026-11-30T23:30-03:00"),
+    ],
+)
+def test_it_is_the_day_in_the_companys_city(municipio: str, shown: str) -> None:
+    """West of Brasília the month ends an hour or two later: what is shown before that belongs to it."""
+    empresa = replace(EMPRESA, municipio_ibge=municipio)
+    sessao = replace(_confirmed(), mostrado_em=datetime.fromisoformat(shown))
+    assert _intent(sessao, Emitir(1), empresa, TAPPED, None, None).competencia == date(2026, 11, 30)
+
+
+@pytest.mark.parametrize(
     ("said", "day"),
     [
         ({"competencia": "2026-10"}, date(2026, 10, 31)),

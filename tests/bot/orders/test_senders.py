@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,11 +15,12 @@ from bot.house import open_house
 from bot.orders.order import Call
 from bot.settings import Settings
 from gateway.http.recording import Recorded
+from gateway.plugnotas.adapter import PlugNotas
 from persistence.db.clock import DatabaseClock
 from persistence.fiscal import cancellation_work, emissions, notes
 from persistence.queue import outbox
 from proofs.sandbox.world import World
-from state_machine.protocol.emission import Absent, CannotTell, Found, Nota, Situacao, StatusEmissao
+from state_machine.protocol.emission import Absent, CannotTell, Found, Nota, NotSent, Situacao, StatusEmissao
 from tests.narrowing import bound_to
 from tests.owner import as_owner
 from tests.road.road_people import QUICK, Scene
@@ -139,13 +140,13 @@ async def test_what_a_dead_worker_was_sending_is_asked_about(still: Standstill) 
 
 
 async def test_a_cancellation_that_a_dead_worker_was_sending_is_asked_about(still: Standstill) -> None:
-    """The same of a cancellation: it is not sent blind a second time."""
+    """The same of a cancellation: it is not sent blind a second time, and the lost call is counted."""
     stored, before = await cancellation(still.database), len(still.calls())
     await still.taken_cancellation()
     await lease_ends(still.database, "cancelamento", stored)
     await still.cancelling.work(await still.taken_cancellation())
     assert set(still.calls()[before:]) == {"GET"}
-    assert (await row(still.database, "cancelamento", stored))["envios"] == 0
+    assert (await row(still.database, "cancelamento", stored))["envios"] == 1
 
 
 async def test_a_message_that_a_dead_worker_was_sending_waits_for_its_tick(still: Standstill) -> None:
@@ -177,6 +178,21 @@ async def test_absences_are_timed_by_the_databases_clock(still: Standstill, wron
     found = await still.heard(replace(tarefa, clock=DatabaseClock(moment + wrong_by)), Absent())
     assert abs(found["ausente_desde"] - moment) < timedelta(minutes=1)
     assert found["status"] == "desconhecido"
+
+
+async def test_a_document_is_dated_by_the_databases_clock(still: Standstill, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is signed says the moment that came with the row, whatever the worker's own clock says."""
+    await emission(still.database)
+    moment, told = datetime(2026, 1, 2, 3, 4, tzinfo=UTC), []
+
+    async def prepare(_self: PlugNotas, _payload: bytes, agora: datetime) -> NotSent:
+        told.append(agora)
+        return NotSent("not signed")
+
+    monkeypatch.setattr(PlugNotas, "prepare", prepare)
+    tarefa = replace(await still.taken(), a_preparar=True, pronta=False, clock=DatabaseClock(moment))
+    await still.issuing.work(tarefa)
+    assert [agora.date() for agora in told] == [moment.date()]
 
 
 async def test_a_note_id_that_is_another_invoices_is_for_people(still: Standstill) -> None:

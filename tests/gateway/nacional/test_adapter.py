@@ -171,9 +171,16 @@ async def nacional(sefin: Sefin, drawer: Drawer, files: tuple[Path, Path], signe
 
 async def prepared(nacional: Nacional, intent: InvoiceIntent) -> bytes:
     """Return the bytes to send."""
-    made = await nacional.prepare(nacional.payload(intent))
+    made = await nacional.prepare(nacional.payload(intent), datetime.now(UTC))
     assert isinstance(made, bytes)
     return made
+
+
+async def test_an_invoice_is_dated_by_the_callers_moment(nacional: Nacional) -> None:
+    """A worker whose clock is an hour ahead or behind dates no document by it."""
+    made = await nacional.prepare(nacional.payload(invoice()), datetime(2026, 12, 24, 15, 1, tzinfo=UTC))
+    assert isinstance(made, bytes)
+    assert b"<dhEmi>2026-12-24T12:00:00-03:00</dhEmi>" in made
 
 
 def test_the_stored_invoice_comes_back_whole() -> None:
@@ -232,7 +239,7 @@ async def test_a_company_without_a_certificate_is_told_so(nacional: Nacional, se
     sent = await prepared(nacional, invoice())
     del drawer.held[COMPANY]
     stopped = Misconfigured("no usable certificate", outcome.NO_CERTIFICATE)
-    assert await nacional.prepare(nacional.payload(invoice())) == stopped
+    assert await nacional.prepare(nacional.payload(invoice()), datetime.now(UTC)) == stopped
     assert await nacional.submit(sent) == stopped
     assert isinstance(await nacional.find(nacional.key_for(invoice())), CannotTell)
     assert sefin.asked == []
@@ -241,7 +248,7 @@ async def test_a_company_without_a_certificate_is_told_so(nacional: Nacional, se
 async def test_an_expired_certificate_is_none(nacional: Nacional, sefin: Sefin, drawer: Drawer) -> None:
     """Past its last moment it neither signs nor connects."""
     drawer.held[COMPANY] = replace(drawer.held[COMPANY], valido_ate=datetime.now(UTC) - timedelta(seconds=1))
-    assert isinstance(await nacional.prepare(nacional.payload(invoice())), Misconfigured)
+    assert isinstance(await nacional.prepare(nacional.payload(invoice()), datetime.now(UTC)), Misconfigured)
     assert isinstance(await nacional.find(nacional.key_for(invoice())), CannotTell)
     assert sefin.asked == []
 
@@ -273,15 +280,15 @@ async def test_a_new_certificate_is_shown_at_once(nacional: Nacional, sefin: Sef
 
 async def test_a_text_that_fits_into_no_note_is_refused_with_its_field(nacional: Nacional, sefin: Sefin) -> None:
     """Three characters of Latin-1 for each "…": the person is told which field, and nothing leaves."""
-    made = await nacional.prepare(nacional.payload(invoice(descricao="…" * 900)))
+    made = await nacional.prepare(nacional.payload(invoice(descricao="…" * 900)), datetime.now(UTC))
     assert isinstance(made, Rejected)
     explained = nacional.explain(made)
     assert (explained.campo, explained.suporte) == ("descricao", False)
-    later = await nacional.prepare(nacional.payload(invoice(competencia=date(2090, 1, 1))))
+    later = await nacional.prepare(nacional.payload(invoice(competencia=date(2090, 1, 1))), datetime.now(UTC))
     assert isinstance(later, Rejected)
     assert nacional.explain(later).campo == "competencia"
     company = await nacional.prepare(
-        nacional.payload(invoice(prestador=replace(invoice().prestador, tributos_sn=None)))
+        nacional.payload(invoice(prestador=replace(invoice().prestador, tributos_sn=None))), datetime.now(UTC)
     )
     assert isinstance(company, Rejected)
     assert nacional.explain(company).suporte
@@ -410,7 +417,7 @@ async def test_a_signing_process_that_dies_sends_nothing(nacional: Nacional) -> 
     for program in words.values():
         signers = Signers(words=(sys.executable, "-c", program), deadline=1.0)
         nacional._signers = signers
-        made = await nacional.prepare(nacional.payload(invoice()))
+        made = await nacional.prepare(nacional.payload(invoice()), datetime.now(UTC))
         assert isinstance(made, NotSent), program
         assert signers._idle == []
 
@@ -426,7 +433,7 @@ async def test_what_makes_no_dps_is_known_before_it_is_confirmed(nacional: Nacio
     ):
         refused = await nacional.check(wrong)
         assert isinstance(refused, Rejected)
-        assert refused == await nacional.prepare(nacional.payload(wrong))
+        assert refused == await nacional.prepare(nacional.payload(wrong), datetime.now(UTC))
     assert {use for _, use, _ in drawer.opened} == {"assinar"}
     drawer.opened.clear()
     await nacional.check(invoice())

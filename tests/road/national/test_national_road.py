@@ -261,7 +261,7 @@ async def test_an_equal_note_of_another_confirmation_is_for_people(road: Road, s
         """Take the number for the same content under another reference."""
         intent = stored.decode(before[0])
         other = replace(intent, id_integracao="de-antes-do-backup-r1-1")
-        made = await type(gateway).prepare(gateway, stored.encode(other))
+        made = await type(gateway).prepare(gateway, stored.encode(other), datetime.now(UTC))
         sefin.submit(pack(made))
         gateway.submit = submit.__get__(gateway)
         return await submit(gateway, payload)
@@ -269,9 +269,9 @@ async def test_an_equal_note_of_another_confirmation_is_for_people(road: Road, s
     before: list[bytes] = []
     prepare = type(gateway).prepare
 
-    async def seen(payload: bytes) -> Any:
+    async def seen(payload: bytes, agora: datetime) -> Any:
         before.append(payload)
-        return await prepare(gateway, payload)
+        return await prepare(gateway, payload, agora)
 
     gateway.submit, gateway.prepare = after_the_other, seen
     try:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,6 +61,7 @@ def test_it_ends_only_by_the_authoritys_word_and_is_never_repeated_blind(ticks):
     andamento, agora = NEW, AGORA
     certain = True  # what was sent last certainly did not arrive, or stood twice, half a minute apart
     stood_at = None
+    sent = 0
     avisos = []
     for outcome, finding, seconds in ticks:
         if andamento.envio is Envio.ENCERRADO:
@@ -70,13 +72,14 @@ def test_it_ends_only_by_the_authoritys_word_and_is_never_repeated_blind(ticks):
             passo = apos_envio(andamento, outcome, agora, POLITICA)
             certain = isinstance(outcome, NotSent | Postponed | Misconfigured)
             stood_at = None
+            sent += 1
             if isinstance(outcome, Postponed) and outcome.retry_after and passo.andamento.envio is Envio.A_ENVIAR:
                 assert passo.daqui is not None
                 assert passo.daqui >= outcome.retry_after
             assert (passo.andamento.envio is Envio.ENCERRADO) == isinstance(outcome, AlreadyCancelled)
         else:
             passo = apos_consulta(andamento, finding, agora, POLITICA)
-            if isinstance(finding, Stands):
+            if isinstance(finding, Stands | Refused):
                 stood_at = stood_at or agora
                 certain = agora - stood_at >= ABSENT_TWICE_AFTER
             elif isinstance(finding, InProcess):
@@ -86,6 +89,8 @@ def test_it_ends_only_by_the_authoritys_word_and_is_never_repeated_blind(ticks):
             if passo.aviso == "negada":
                 assert isinstance(finding, Refused) or (isinstance(finding, Stands) and andamento.recusa)
                 assert passo.motivo
+                assert stood_at is not None
+                assert sent == 1 or agora - stood_at >= ABSENT_TWICE_AFTER
         andamento = passo.andamento
         avisos += [passo.aviso] if passo.aviso else []
         if andamento.envio is not Envio.ENCERRADO and agora - AGORA <= GIVE_UP_ASKING_AFTER:
@@ -128,9 +133,41 @@ def test_a_lost_answer_is_sent_again_after_the_note_stood_twice():
     assert (then.andamento.envio, then.daqui) == (Envio.A_ENVIAR, 0.0)
 
 
+def _sent_again(before: AndamentoCancelamento) -> AndamentoCancelamento:
+    """Return the second call, refused after the first one was lost and the note stood twice."""
+    once = apos_consulta(before, Stands(), AGORA, POLITICA).andamento
+    again = apos_consulta(once, Stands(), AGORA + ABSENT_TWICE_AFTER, POLITICA).andamento
+    assert deve_enviar(again)
+    passo = apos_envio(again, Rejected("E0822"), AGORA + ABSENT_TWICE_AFTER, POLITICA)
+    assert (passo.andamento.envio, passo.daqui) == (Envio.RECUSADO, 0.0)
+    return passo.andamento
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        apos_envio(NEW, Unknown("read timeout"), AGORA, POLITICA).andamento,
+        interrompido(AndamentoCancelamento(Envio.ENVIANDO, AGORA)),
+    ],
+)
+@pytest.mark.parametrize("look", [Stands(), Refused("E0822")])
+def test_a_refusal_after_a_lost_call_ends_it_only_at_a_second_look(lost, look):
+    """The lost call may still be carried out: one look right after the refusal proves nothing, and nothing is sent."""
+    refused = _sent_again(lost)
+    first = AGORA + ABSENT_TWICE_AFTER + timedelta(milliseconds=200)
+    once = apos_consulta(refused, look, first, POLITICA)
+    assert (once.andamento.envio, once.daqui, once.aviso) == (Envio.RECUSADO, 30.0, None)
+    soon = apos_consulta(once.andamento, look, first + timedelta(seconds=29), POLITICA)
+    assert (soon.andamento.envio, soon.daqui, soon.aviso) == (Envio.RECUSADO, 1.0, None)
+    then = apos_consulta(soon.andamento, look, first + ABSENT_TWICE_AFTER, POLITICA)
+    assert (then.andamento.envio, then.aviso, then.motivo) == (Envio.ENCERRADO, "negada", "E0822")
+    assert apos_consulta(soon.andamento, Cancelled(CANCELADA), first, POLITICA).aviso == "cancelada"
+
+
 def test_found_in_a_dead_workers_hand_it_is_unknown():
-    """It may have left: ask."""
-    assert interrompido(AndamentoCancelamento(Envio.ENVIANDO, AGORA)).envio is Envio.DESCONHECIDO
+    """It may have left: ask, and count it as sent."""
+    dead = interrompido(AndamentoCancelamento(Envio.ENVIANDO, AGORA))
+    assert (dead.envio, dead.envios) == (Envio.DESCONHECIDO, 1)
     assert interrompido(NEW) == NEW
 
 
