@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from extractor.agreement.service import DOCUMENTS, is_order
 from extractor.amounts.asides import WITHHELD, unasked, withheld
+from extractor.amounts.role import Role
 from extractor.amounts.roles import roles_of
 from extractor.contract import TALK, Ato
 from extractor.fields.places import begins
@@ -34,6 +35,7 @@ NAMED_NUMBER: Final = 0.3  # less sure than this, a number in the service is of 
 SURE_ORDER: Final = 0.9  # so sure that it is an order, that its only price needs less evidence:
 ALONE_PRICED: Final = 0.05  # where it has a currency and digits
 ALONE_BARE: Final = 0.85  # where it is bare or in words
+APART: Final = re.compile(r"\d\s\d")
 LEAST_PRICE: Final = 10  # reais: a smaller one is as often a slip
 WORTH_ASKING: Final = 0.15  # less sure than this, an amount that is only mentioned
 READINGS: Final = 3  # offered with a question
@@ -67,7 +69,11 @@ def amount_of_both(
     cut_short = _cut_short(best, learned, texto)
     if cut_short:
         return None, Doubt(Campo.VALOR, Motivo.AMBIGUO, cut_short)
-    if sure >= (BOTH if best.taken else CHOSEN) and not other and not _is_doubtful(best, weighed, learned, texto):
+    if (
+        sure >= (BOTH if best.taken else CHOSEN)
+        and not other
+        and not (_is_doubtful(best, weighed, learned, texto) or _is_apart(rules, best))
+    ):
         return taken if best.taken else Candidate(Campo.VALOR, best.valor, trecho), None
     made = proposal(rules, learned) if learned.ato not in TALK else None
     if made is not None:
@@ -104,6 +110,14 @@ def _is_priced(rules: RulesReading, found: Evidence) -> bool:
     return mark.kind is Kind.MONEY and not mark.words and mark.amount is not None and mark.amount >= LEAST_PRICE
 
 
+def _is_apart(rules: RulesReading, found: Evidence) -> bool:
+    """Say whether the first digits of an amount may be of the service: "RDC 216 770 reais", "Acácias, 145 950,00"."""
+    if APART.search(rules.skeleton.text.original, found.start, found.end) is None:
+        return False
+    played = roles_of(rules.skeleton).get(_mark(rules, found), set())
+    return not played & {Role.LABELLED, Role.TOTAL, Role.NEW}
+
+
 def _mark(rules: RulesReading, found: Evidence) -> Mark:
     return next(m for m in rules.skeleton.marks if begins(rules.skeleton, m) == found.start)
 
@@ -129,6 +143,8 @@ def only_price(
     if learned.of(*MONEY - {Rotulo.TOTAL}) or sum(mark.kind in DOCUMENTS for mark in rules.skeleton.marks) > 1:
         return None
     if _cut_short(best, learned, texto) or _is_doubtful(best, weighed, learned, texto):
+        return None
+    if _is_apart(rules, best):
         return None
     if any(mark.kind is Kind.PERCENT for mark in rules.skeleton.marks):
         return None  # a share of something: what the invoice is worth may have to be reckoned

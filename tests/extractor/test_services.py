@@ -197,6 +197,15 @@ def test_withheld_taxes_are_not_the_amount():
     assert amount(read_by_both(order, FRESH).extraction) == "5000.00"
 
 
+@pytest.mark.parametrize(
+    "order",
+    ["{doc} boas práticas de manipulação RDC 216 770 reais", "emitir pra {doc} capina na rua das Acácias, 145 950,00"],
+)
+def test_digits_that_may_be_of_the_service_make_no_certain_amount(order):
+    """Two numbers beside each other are read as one only with a question."""
+    assert amount(read_by_both(order.format(doc=DOCUMENT), FRESH).extraction) in {"?", "770.00", "950.00"}
+
+
 @pytest.mark.parametrize("alone", ["sala 302", "85 m²", "bom dia!", "Edifício Solar do Parque", "rua das flores, 120"])
 def test_a_place_a_measure_a_greeting_or_a_name_alone_is_no_service(alone):
     """What was done is asked for instead."""
@@ -209,7 +218,7 @@ def test_a_service_that_is_not_read_to_its_end_is_none():
     assert service(read_by_both(order, FRESH).extraction) is None
 
 
-@pytest.mark.parametrize(("part", "whole", "asked"), [("s01", 293, 22), ("s02", 293, 22)])
+@pytest.mark.parametrize(("part", "whole", "asked"), [("s01", 293, 22), ("s02", 293, 22), ("s03", 287, 21)])
 async def test_orders_of_authors_who_saw_no_code(part, whole, asked):
     """What was measured is the floor; no amount is certain and wrong. First runs: tests/corpus/README.md."""
     report = await evaluate(SERVICES / f"{part}.jsonl", TwoReaders())
