@@ -29,6 +29,8 @@ LABEL: Final = re.compile(
     rf"(?<![\w])(?:(?:o |no |do |e o )?{FIELD}\b(?=\s{{0,9}}[:=])"
     rf"|(?:(?:e |o |no |do |pelo )?\b{NUMBERED}(?: (?:total|de|do|da|dele|dela|eh|e|fica|foi|deu|ficou|final|combinado|"
     r"no|na|em|pra|para|cliente|tomador|numero|n[º°])){0,5}(?=\s{0,9}[DBEFVUN#]))"
+    r"|(?:(?:na |de |em )?(?:competencia|data(?: d[eo] servico)?|dia d[eo] servico)\b"
+    r"(?: (?:de|do|da|em|eh|e))?\s?:?\s?[TMX])"
     r"|(?:irrf|irpj|pis|cofins|csll|inss|iss(?:qn)?|retencao|retido)\b(?=\s{0,3}[:=(]?\s?[VNP])"
     r"|(?:vence|vencimento|vencendo|pagamento|pix|chave pix|boleto)\b(?=\s(?:dia|em|no|na|para|pra|via|pelo|[TMNXE])))"
 )

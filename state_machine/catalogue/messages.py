@@ -101,10 +101,10 @@ def outra_empresa(sessao: Sessao) -> Mensagem:
 
 def sem_empresa() -> Mensagem:
     """The number issues for nobody any more, and an invoice was open."""
-    return Mensagem(
-        "Este número não está mais ligado a nenhuma empresa, então não emiti nada. Os dados da nota continuam "
-        "guardados por enquanto. Se deveria estar ligado, fale com quem cuida da Prosa na sua empresa."
+    nada = (
+        "Este número não está mais ligado a nenhuma empresa, então não emiti nada. Os dados da nota continuam guardados"
     )
+    return Mensagem(f"{nada} por enquanto. Se deveria estar ligado, fale com quem cuida da Prosa na sua empresa.")
 
 
 def sem_direito() -> Mensagem:
@@ -122,10 +122,8 @@ def encaminhada(sessao: Sessao) -> Mensagem:
 
 def editou_sem_texto() -> Mensagem:
     """A message was edited, and its new text did not come with the notice."""
-    return Mensagem(
-        "Vi que você editou uma mensagem, mas o texto novo não chegou aqui. Ainda não emiti, e o resumo anterior não "
-        "vale mais: me manda em uma mensagem nova o que mudou?"
-    )
+    pede = "Ainda não emiti, e o resumo anterior não vale mais: me manda em uma mensagem nova o que mudou?"
+    return Mensagem(f"Vi que você editou uma mensagem, mas o texto novo não chegou aqui. {pede}")
 
 
 def editou() -> Mensagem:
@@ -399,7 +397,5 @@ def numeracao_bloqueada() -> Mensagem:
 
 def reprocessando() -> Mensagem:
     """Staff repaired our side, and the refused invoice is tried again."""
-    return Mensagem(
-        "*Estou tentando emitir de novo a sua nota.* O que a prefeitura recusou era do nosso lado, já foi acertado, "
-        "e os seus dados continuam os mesmos. Não precisa fazer nada."
-    )
+    feito = "O que a prefeitura recusou era do nosso lado e já foi acertado. Não precisa fazer nada."
+    return Mensagem(f"*Estou tentando emitir de novo a sua nota.* {feito}")

@@ -218,7 +218,7 @@ def test_a_service_that_is_not_read_to_its_end_is_none():
     assert service(read_by_both(order, FRESH).extraction) is None
 
 
-@pytest.mark.parametrize(("part", "whole", "asked"), [("s01", 293, 22), ("s02", 293, 22), ("s03", 287, 21)])
+@pytest.mark.parametrize(("part", "whole", "asked"), [("s01", 292, 22), ("s02", 292, 22), ("s03", 287, 21)])
 async def test_orders_of_authors_who_saw_no_code(part, whole, asked):
     """What was measured is the floor; no amount is certain and wrong. First runs: tests/corpus/README.md."""
     report = await evaluate(SERVICES / f"{part}.jsonl", TwoReaders())

@@ -20,8 +20,10 @@ SHORT = {
     "extractor/learned/words.py:_plain": "one character",
     "extractor/text/folding.py:_fold": "one character with its marks, of a text that is cut before",
     "extractor/evaluation/scoring.py:_fold": "our own labelled corpus",
-    "state_machine/values/latin.py:_character": "one character",
-    "state_machine/values/latin.py:latin1": "texts of a draft and of the register, which are cut where they come in",
+    "state_machine/values/latin.py:_base": "one character",
+    "state_machine/values/latin.py:_same": "one character",
+    "state_machine/values/latin.py:_fraction": "a fraction of nineteen characters at most",
+    "state_machine/values/latin.py:plain": "texts of a draft and of the register, which are cut where they come in",
     "state_machine/values/documents.py:normaliza": "a longer text is returned as it is",
 }
 
