@@ -323,10 +323,8 @@ def devagar() -> Mensagem:
 
 def expirada(sessao_id: str) -> Mensagem:
     """A yes that comes after the deadline."""
-    return Mensagem(
-        "Aquela nota ficou parada por muito tempo e expirou sem ser emitida. Os dados continuam guardados.",
-        (Botao(f"refazer:{sessao_id}", "Retomar esta nota"),),
-    )
+    parada = "Aquela nota ficou parada por muito tempo e expirou sem ser emitida. Os dados continuam guardados."
+    return Mensagem(parada, (Botao(f"refazer:{sessao_id}", "Retomar esta nota"),))
 
 
 def em_andamento() -> Mensagem:
