@@ -199,7 +199,7 @@ async def test_a_name_that_cannot_be_stored_is_shown_without_what_spoils_it(ways
     ways.register.members = b'"razao_social": ' + ODD[odd].replace(b'"', b'"PADARIA ', 1)
     ana = await ways.road.person()
     summary = await ana.say(unlike())
-    assert "PADARIA a" in summary.text or "PADARIA \ufffd" in summary.text
+    assert "PADARIA a" in summary.text or "PADARIA ?" in summary.text  # as it is signed
     await ana.touch("Confirmar")
     await ana.files()
     await _one_note(ways.road, ana)
