@@ -15,10 +15,10 @@ from extractor.fields.description import labelled, read_answer, read_description
 from extractor.fields.documents import mark_documents
 from extractor.fields.party import read_document
 from extractor.fields.people import answered_name, read_email, read_name, recipient_span
-from extractor.fields.service_edits import service_edit
 from extractor.reading import Reading
 from extractor.requests import intents
 from extractor.requests.yes_no import is_yes
+from extractor.service.edits import service_edit
 from extractor.text import hostile
 from extractor.text.cues import Cued
 from extractor.text.distractors import mark_distractors, mark_named_numbers

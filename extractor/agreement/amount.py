@@ -11,10 +11,10 @@ from extractor.amounts.asides import WITHHELD, unasked, withheld
 from extractor.amounts.role import Role
 from extractor.amounts.roles import roles_of
 from extractor.contract import TALK, Ato, Intent
-from extractor.fields.places import begins
-from extractor.fields.service import Whole
 from extractor.learned.labels import MONEY, Rotulo
 from extractor.learned.proposal import proposal
+from extractor.service.places import begins
+from extractor.service.whole import Whole
 from extractor.text.folding import read as fold
 from extractor.text.marks import Kind
 from state_machine.invoice.fields import Campo, Candidate, Doubt, Motivo

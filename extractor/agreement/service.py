@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 from extractor.amounts.role import Role
 from extractor.amounts.roles import roles_of
 from extractor.contract import TALK, Ato
-from extractor.fields.places import Places, begins
-from extractor.fields.service import Whole, whole_service
-from extractor.fields.service_names import customer_names
 from extractor.learned.labels import Rotulo
+from extractor.service.names import customer_names
+from extractor.service.places import Places, begins
+from extractor.service.whole import Whole, whole_service
 from extractor.text.folding import MAX_CHARS
 from extractor.text.folding import read as fold
 from extractor.text.marks import Kind
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from extractor.learned.evidence import Evidence
     from extractor.learned.reader import LearnedReading
     from extractor.rules import RulesReading
-    from extractor.text.marks import Mark
+    from extractor.text.marks import Mark, Skeleton
 
 TAIL: Final = 40  # characters before the end of what is read, in which a service that goes on ends
 FIRST_WORDS: Final = 3
@@ -39,6 +39,9 @@ COLON: Final = re.compile(
     r"(?:servi[cç]os?|descri[cç][aã]o|discrimina[cç][aã]o)\b[^\n]{0,20}[:=-]\s*\W?\Z", re.IGNORECASE
 )
 ALONE_AMOUNT: Final = re.compile(r"(?:^|[\n,;|DB]|\s-)\s{0,9}(?P<n>N)(?=\s{0,9}(?:$|[\n,;|DB]|-\s))")
+FAR: Final = 12  # characters before a number
+ORDERED: Final = re.compile(r"(?<![a-z])(?:nota|nf|nfe|nfs-?e)\s(?:de\s)?[\d.,]+$")  # "nota de 390"
+CENTS: Final = re.compile(r"\d,\d\d$")
 CALLED_PRICE: Final = frozenset({Role.LABELLED, Role.TOTAL})
 DOCUMENTS: Final = frozenset({Kind.DOCUMENT, Kind.BROKEN})
 AMOUNTS: Final = frozenset({Kind.MONEY, Kind.NUMBER})
@@ -97,6 +100,11 @@ def price_marks(rules: RulesReading, weighed: Sequence[tuple[float, Evidence]], 
     named = [mark for mark, played in roles.items() if mark.amount is not None and played & CALLED_PRICE]
     if named:
         return named
+    if Campo.VALOR not in known:
+        for pattern in (ORDERED, CENTS):
+            found = [m for m in skeleton.marks if m.kind is Kind.NUMBER and _is_written(pattern, skeleton, m)]
+            if len(found) == 1:
+                return found
     likely = {found.start for sure, found in weighed if sure >= PRICE}
     worded = any(mark.kind is Kind.MONEY for mark in skeleton.marks)
     if not likely and Campo.VALOR not in known and not worded:
@@ -105,6 +113,11 @@ def price_marks(rules: RulesReading, weighed: Sequence[tuple[float, Evidence]], 
             return alone
         likely = {found.start for _, found in weighed[:1]}
     return [mark for mark in skeleton.marks if begins(skeleton, mark) in likely]
+
+
+def _is_written(pattern: re.Pattern[str], skeleton: Skeleton, mark: Mark) -> bool:
+    """Say whether what stands up to the end of a number is of a pattern."""
+    return pattern.search(skeleton.text.plain, max(0, mark.start - FAR), mark.end) is not None
 
 
 def _names_work(words: str) -> bool:

@@ -21,11 +21,11 @@ _BETWEEN: Final = re.compile(
 # "… e outra de | 200 pro joão": where the next amount and whom it is for begin
 _NEXT: Final = re.compile(
     r"(?:[,;.]?\s(?:e|mais)\s(?:mais\s)?(?:(?:uma|a)\s)?(?:outra\s)?(?:nota\s)?(?:de\s|no valor de\s)?"
-    r"|[,;]\s(?:a\s)?(?:outra\s)?(?:nota\s)?(?:de\s)?|\n+)"
+    r"|[,;]\s(?:a\s)?(?:outra\s)?(?:nota\s)?(?:de\s)?|\n{1,3})"
     r"(?=(?:r\$\s?)?\d[\d.,]*\s?(?:reais\s)?(?:pra|pro|para|p/)\s)",
     re.IGNORECASE,
 )
-_WHOM: Final = re.compile(r"\d[\d.,]*\s?(?:reais\s)?(?:pra|pro|para|p/)\s", re.IGNORECASE)
+_WHOM: Final = re.compile(r"(?<![\d.,])\d[\d.,]*\s?(?:reais\s)?(?:pra|pro|para|p/)\s", re.IGNORECASE)
 _HEAD: Final = re.compile(
     r"^.{0,40}?\b(?:duas|dois|tr[eê]s|quatro|cinco|v[aá]rias|umas|\d{1,2})\s+notas?\b(?:\s+fiscais)?[^:\n\d]{0,30}[:,\n-]*\s*",
     re.IGNORECASE,

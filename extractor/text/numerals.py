@@ -48,9 +48,12 @@ SCALES: Final = {
 THOUSAND: Final = 1000
 SMALL: Final = UNITS | TEENS | TENS | HUNDREDS
 BEGINNINGS: Final = frozenset({*SMALL, *AUGMENTATIVES, "mil", "meio"})  # no other word begins a number
+# Behind these a number is a name, and no thousand that a space parts: "RDC 216 770 reais".
+_NAMES: Final = ("rdc", "nbr", "nr", "iso", "lei", "norma", "portaria", "sala", "apto", ",")
+NAMED: Final = "".join(f"(?<!{word} )" for word in _NAMES)
 # digits with their separators, a word, a mark, or any other character
 TOKEN: Final = re.compile(
-    r"(?<![a-z0-9.,])\d{1,3}(?: \d{3})+(?:,\d{1,2})?(?![\d.,]*\d)|\d+(?:[.,']\d+)*|[a-z]+|[A-Z]+|\S"
+    NAMED + r"(?<![a-z0-9.,])\d{1,3}(?: \d{3})+(?:,\d{1,2})?(?![\d.,]*\d)|\d+(?:[.,']\d+)*|[a-z]+|[A-Z]+|\S"
 )
 SHAPES: Final = (
     (re.compile(r"\d+"), "", ""),

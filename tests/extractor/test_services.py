@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from extractor.contract import Context, Extraction, Intent
 from extractor.evaluation.evaluate import evaluate
 from extractor.evaluation.scoring import is_whole
-from extractor.fields.service_edges import AFTER, JOINTS
+from extractor.service.edges import AFTER, JOINTS
 from extractor.text.folding import read
 from extractor.two_readers import TwoReaders, read_by_both
 from state_machine.invoice.draft import Rascunho, aplicar
@@ -218,7 +218,29 @@ def test_a_service_that_is_not_read_to_its_end_is_none():
     assert service(read_by_both(order, FRESH).extraction) is None
 
 
-@pytest.mark.parametrize(("part", "whole", "asked"), [("s01", 292, 22), ("s02", 292, 22), ("s03", 287, 21)])
+@pytest.mark.parametrize(
+    ("order", "service"),
+    [
+        ("75672008000365 1.690,00 Centro Espírita Luz e Paz reforma de 13 bancos", "reforma de 13 bancos"),
+        ("faz uma nota 790,00 som, luz e dj Boate Neon 84414562000171", "som, luz e dj"),
+        ("limpeza da fossa na Av. Beira-Mar Odete Sampaio 41119212561 430 reais", "limpeza da fossa na Av. Beira-Mar"),
+        (
+            "nota R$ 800,00 cnpj 84414562000171 pintura do Edifício Solar do Parque",
+            "pintura do Edifício Solar do Parque",
+        ),
+        ("nf 1680 84414562000171 instalação de chuveiro 7500 W", "instalação de chuveiro 7500 W"),
+        ("84414562000171, 560,00, regulagem em 440 Hz", "regulagem em 440 Hz"),
+        ("nota pro cpf 41119212561 415 reais despachante protocolo 20250088123", "despachante protocolo 20250088123"),
+    ],
+)
+def test_no_name_in_capitals_is_of_the_service_and_no_number_is_lost(order, service):
+    """Whoever is named without a word before it is the customer; the price is the number that is written as one."""
+    assert (
+        next(c for c in read_by_both(order, FRESH).extraction.candidates if c.campo is Campo.DESCRICAO).valor == service
+    )
+
+
+@pytest.mark.parametrize(("part", "whole", "asked"), [("s01", 297, 21), ("s02", 295, 22), ("s03", 298, 20)])
 async def test_orders_of_authors_who_saw_no_code(part, whole, asked):
     """What was measured is the floor; no amount is certain and wrong. First runs: tests/corpus/README.md."""
     report = await evaluate(SERVICES / f"{part}.jsonl", TwoReaders())

@@ -80,7 +80,14 @@ class _Child:
         code = None
         try:
             async with asyncio.timeout(self._deadline):
-                code, answer = await self._exchange(question)
+                rested = self._process is not None
+                try:
+                    code, answer = await self._exchange(question)
+                except (OSError, EOFError):
+                    if not rested:
+                        raise
+                    await self.end()  # it died at rest, before or while it was asked
+                    code, answer = await self._exchange(question)
         except (TimeoutError, OSError, EOFError, ValueError) as error:
             raise DanfseError(f"the process that draws failed: {type(error).__name__}") from error
         finally:

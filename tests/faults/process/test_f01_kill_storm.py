@@ -13,7 +13,7 @@ from tests import children
 from tests.nightly import size
 
 ROOT = Path(__file__).parents[3]
-EMISSIONS = {"plugnotas": size(300, 2000), "nacional": size(60, 2000)}
+EMISSIONS = {"plugnotas": size(300, 2000), "nacional": size(30, 2000)}
 LIMIT = size(840, 7200)  # seconds
 # Messages twice, of all: F18's bound, which one message more or less decides where only a thousand are sent.
 TWICE = size(0.005, 0.001)

@@ -269,13 +269,15 @@ async def test_no_secret_of_ours_is_in_its_environment(monkeypatch: pytest.Monke
 
 
 async def test_a_dead_process_is_replaced(pool: DanfsePool, made: Callable[..., bytes]) -> None:
-    """Killed at rest, nobody notices; its caller cancelled, the next page has a process that owes no answer."""
+    """Killed at rest, known or not yet, nobody notices; its caller cancelled, the next process owes no answer."""
     note = made()
     page = await pool.render(note)
-    (child,) = children.apart()
-    child.kill()
-    await until(lambda: not psutil.pid_exists(child.pid))
-    assert await pool.render(note) == page
+    for known in (True, False):
+        (child,) = children.apart()
+        child.kill()
+        if known:
+            await until(lambda: not psutil.pid_exists(child.pid))  # noqa: B023
+        assert await pool.render(note) == page
     other = asyncio.create_task(pool.render(note, watermark="cancelada"))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
@@ -309,21 +311,25 @@ async def test_a_closed_pool_draws_nothing() -> None:
 
 
 async def test_the_event_loop_draws_nothing(pool: DanfsePool, made: Callable[..., bytes]) -> None:
-    """Fifty pages cost this process a fraction of what drawing one costs; it answers others meanwhile."""
-    note, gaps = made(), [0.0]
+    """Fifty pages cost this process a fraction of what they cost those that draw; it answers others meanwhile."""
+    note, beats = made(), 0
     await asyncio.gather(*(pool.render(note) for _ in range(2 * PROCESSES)))
 
     async def beat() -> None:
-        last = time.perf_counter()
+        nonlocal beats
         while True:
             await asyncio.sleep(0.001)
-            last, gap = time.perf_counter(), time.perf_counter() - last
-            gaps.append(gap)
+            beats += 1
 
     heart = asyncio.create_task(beat())
-    spent = time.process_time()
+    ours, theirs = time.process_time(), _spent()
     await asyncio.gather(*(pool.render(note) for _ in range(50)))
-    spent = time.process_time() - spent
+    ours, theirs = time.process_time() - ours, _spent() - theirs
     heart.cancel()
-    assert spent / 50 < 0.015  # seconds; drawing takes 0.04, on a fast machine
-    assert max(gaps) < 0.5  # seconds; 0.005 on a quiet machine, which `prosa bench` measures
+    assert ours < theirs / 2
+    assert beats > 50  # at least one a page
+
+
+def _spent() -> float:
+    """Return the CPU, in seconds, of the processes that draw."""
+    return sum(times.user + times.system for times in (child.cpu_times() for child in children.apart()))

@@ -6,14 +6,15 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from extractor.fields.service_cuts import HARD, LABEL, OF_NOTES, ORDER, PAUSE, WHO, is_abbreviated
-from extractor.fields.service_edges import TELLS, has_substance, is_talk, trimmed
+from extractor.service.cuts import HARD, LABEL, OF_NOTES, ORDER, PAUSE, WHO, is_abbreviated
+from extractor.service.edges import TELLS, has_substance, is_talk, trimmed
+from extractor.text.marks import Kind
 from extractor.text.vocabulary import is_work
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from extractor.fields.places import Span
+    from extractor.service.places import Span
     from extractor.text.marks import Mark, Skeleton
 
 SENTENCE: Final = re.compile(r"[.!?]")
@@ -91,8 +92,10 @@ def whole_service(
 
 def _cuts(skeleton: Skeleton, taken: set[int], names: Sequence[Span], label: int | None) -> Iterator[Span]:
     line = skeleton.line
+    numbered = any(mark.kind is Kind.DOCUMENT for mark in skeleton.marks)
     for pos, mark in skeleton.where.items():
-        if pos in taken or mark.kind in HARD:
+        of_service = mark.kind is Kind.BROKEN and numbered  # "protocolo 20250088123", where the customer is known
+        if pos in taken or (mark.kind in HARD and not of_service):
             yield pos, pos + 1
     yield from names
     for pattern in (LABEL, WHO):

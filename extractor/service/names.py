@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Final
 
 from extractor.fields.people import RECIPIENT_NOUN, SUFFIX
 from extractor.learned.labels import Rotulo
+from extractor.service.capitals import names_in_capitals
 from extractor.text.vocabulary import is_work
 from state_machine.invoice.fields import Campo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from extractor.fields.places import Places, Span
     from extractor.learned.reader import LearnedReading
     from extractor.rules import RulesReading
+    from extractor.service.places import Places, Span
     from extractor.text.marks import Skeleton
 
 # How sure the second reader is of a name: where the words before it announce one, and where they do not.
@@ -41,10 +42,14 @@ TO: Final = re.compile(rf"(?<!\w)(?:pra|pro|para|p/|p)\s(?:{_WHO}\s){{0,3}}(?P<n
 FIELD_MARK: Final = re.compile(r"[\n,;:VNDBEF]")
 BACK: Final = 90  # characters before a document
 # "cnpj … Fundação Cultural Ipiranga oficina de teatro": capitals behind a document or the price
-BEHIND_DOCUMENT: Final = re.compile(r"[DBV][\s,:)-]{1,4}(?P<n>(?=[a-z]))")
+BEHIND_DOCUMENT: Final = re.compile(r"[DBVN][\s,:)-]{1,4}(?P<n>(?=[a-z]))")
 INSTITUTION: Final = re.compile(  # words of work by their form, and of customers by their sense
-    r"(?:fundacao|associacao|federacao|confederacao|organizacao|instituicao|corporacao|congregacao|irmandade|oficina|municipio)\b"
+    r"(?:federacao|confederacao|organizacao|instituicao|corporacao|congregacao|irmandade|oficina)\b"
 )
+CENTS: Final = re.compile(r",\d\d$")
+BEHIND_PLACE: Final = re.compile(r"(?<![a-z])(?:rua|r\.|av\.?|avenida|alameda|travessa|praca|bairro|vila)\s$")
+FIRST: Final = re.compile(r"[a-z'-]{1,30}\s")
+FEWEST: Final = 2  # words in capitals that make a name
 NEXT_WORD: Final = re.compile(r"\s?(?:(?:d[aeo]s?|e|&)\s)?(?P<w>[a-z][a-z']+)")
 # "… pro João da Silva, deu 500": two capitals behind "pra", where the stretch ends
 AT_THE_END: Final = re.compile(
@@ -63,14 +68,20 @@ def customer_names(rules: RulesReading, learned: LearnedReading, places: Places)
 
 
 def _names(rules: RulesReading, learned: LearnedReading, places: Places) -> Iterator[Span]:
+    for start, end in _said(rules, learned, places):
+        yield _behind_place(rules.skeleton.line, start), end
+
+
+def _said(rules: RulesReading, learned: LearnedReading, places: Places) -> Iterator[Span]:
     skeleton, line = rules.skeleton, rules.skeleton.line
     nome = next((c for c in rules.extraction.candidates if c.campo is Campo.NOME), None)
     if nome is not None and (span := places.of(nome.trecho)) is not None:
-        yield _introduced(line, span[0]), span[1]
+        yield _introduced(line, span[0]), _small_cut(skeleton, *span)
     for mention in learned.of(Rotulo.NOME):
         span = places.line_span(mention.start, mention.end)
         if span is not None and _is_said(skeleton, span, mention.certeza) and not _is_service(skeleton, span):
-            yield _introduced(line, span[0]), _capitals(skeleton, *span)
+            yield _introduced(line, span[0]), _small_cut(skeleton, span[0], _capitals(skeleton, *span))
+    yield from names_in_capitals(skeleton)
     yield from (m.span() for m in AT_THE_END.finditer(line) if _is_person(skeleton, *m.span("n")))
     yield from _beside_documents(skeleton)
 
@@ -84,11 +95,39 @@ def _beside_documents(skeleton: Skeleton) -> Iterator[Span]:
         if _is_somebody(skeleton, last.start("n"), document.start()):
             yield last.start(), document.start()
     for match in BEHIND_DOCUMENT.finditer(line):
+        if line[match.start()] == "N" and not _is_price(skeleton, match.start()):
+            continue
         end = _capitals(skeleton, match.start("n"), match.start("n"))
         words = re.findall(r"[a-z]+", line[match.start("n") : end])
         trade = words and is_work(words[0]) and INSTITUTION.match(line, match.start("n")) is None
-        if len(words) > 1 and not trade and end < len(line):
+        if len(words) > 1 and not trade and (end < len(line) or _works_before(line, match.start())):
             yield match.start("n"), end
+
+
+def _is_price(skeleton: Skeleton, position: int) -> bool:
+    """Say whether a bare number was written with its cents, in a text where capitals say something."""
+    mark = skeleton.where[position]
+    return CENTS.search(skeleton.text.plain, mark.start, mark.end) is not None and not skeleton.text.original.isupper()
+
+
+def _works_before(line: str, end: int) -> bool:
+    return any(is_work(word) for word in re.findall(r"[a-z]+", line[:end]))
+
+
+def _behind_place(line: str, start: int) -> int:
+    """Return where a name begins of which a street took the first word: "Av. Beira-Mar | Odete Sampaio"."""
+    hyphened = line.rfind(" ", 0, start) + 1 if line[start - 1 : start] == "-" else start
+    first = FIRST.match(line, start) if BEHIND_PLACE.search(line, 0, hyphened) else None
+    return first.end() if first else start
+
+
+def _small_cut(skeleton: Skeleton, start: int, end: int) -> int:
+    """Return where a name in capitals ends that a reader took small words with: "Ótica Visão Clara | polimento"."""
+    if not skeleton.verbatim(start, start + 1).isupper():
+        return end
+    words = [w for w in re.finditer(r"[a-z][a-z']*", skeleton.line[start:end]) if w.end() - w.start() > 2]  # noqa: PLR2004 - "de"
+    tall = [w for w in words if skeleton.verbatim(start + w.start(), start + w.start() + 1).isupper()]
+    return start + tall[-1].end() if len(tall) >= FEWEST and tall[-1] is not words[-1] else end
 
 
 def _is_service(skeleton: Skeleton, span: Span) -> bool:

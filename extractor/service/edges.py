@@ -37,7 +37,9 @@ AFTER: Final = (
     | PRICED
     | LABELS
     | POLITE
-    | _set("mim vlw tks brigado brigada pfv pf pls please thanks gentileza favor ai la ok blz beleza nota notas")
+    | _set(
+        "mim vlw flw tmj tks brigado brigada pfv pf pls please thanks gentileza favor ai la ok blz beleza nota notas"
+    )
 )
 # "serviço: …", "o serviço é …": a label, and no word of what was done
 NAMED_SERVICE: Final = re.compile(
@@ -48,6 +50,7 @@ LETTERED: Final = re.compile(
     r"(?:bloco|sala|tipo|turma|classe|lote|quadra|categoria|modulo|serie|torre|ala|plano|grupo|nivel|vitamina|letra|casa|"
     r"perfil|padrao|anexo|faixa) [aeo]$"
 )
+GLUED: Final = re.compile(r"[A-Z0-9][-/][a-z]$")  # "88127-A"
 ABOUT_A_LABEL: Final = re.compile(r"\b(?:aos?|d[aeo]s?|com|por)\s\w+$")  # "atendimento ao cliente"
 PLUS: Final = 3  # characters before a stretch in which its "+" may stand
 POSTFIX: Final = re.compile(r"\b(?:pra|para) (?:mim|gente|nos|ele|ela|eles|elas)$")
@@ -66,7 +69,7 @@ def trimmed(line: str, start: int, end: int, *, label: bool = False, goes_on: bo
     """
     words = list(WORD.finditer(line, start, end))
     opening = frozenset() if goes_on else JOINTS if label else BEFORE
-    while words and words[0][0] in opening and not (is_work(words[0][0]) and words[0][0] not in FUNCTION):
+    while words and words[0][0] in opening and not _is_thing(line, words[0]):
         words.pop(0)
     if words and not goes_on and (match := NAMED_SERVICE.match(line, words[0].start(), end)):
         words = [word for word in words if word.start() >= match.end()]
@@ -86,9 +89,18 @@ def trimmed(line: str, start: int, end: int, *, label: bool = False, goes_on: bo
     return first, last
 
 
+def _is_thing(line: str, word: re.Match[str]) -> bool:
+    """Say whether a word is one of work, or a command's that names a thing: "faca de corte"."""
+    if word[0] in FUNCTION:
+        return False
+    return is_work(word[0]) or (word[0] in COMMAND and line.startswith(" de ", word.end()))
+
+
 def _ends_in_nothing(line: str, start: int, words: list[re.Match[str]]) -> bool:
     """Say whether the last word says nothing of what was done."""
     last = words[-1]
+    if GLUED.search(line, start, last.end()):
+        return False
     if LETTERED.search(line, start, last.end()):
         return False
     if last[0] in LABELS and ABOUT_A_LABEL.search(line, start, last.end()):

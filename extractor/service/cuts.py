@@ -39,12 +39,12 @@ WHO: Final = re.compile(
     r"|(?:cliente|tomador|contratante)\b(?= \w))(?<!ao cliente)(?<!de cliente)(?<!do cliente)"
 )
 ORDER: Final = re.compile(
-    r"(?<![\w])(?:(?:pode|poderia|consegue|quero|queria|preciso|precisava|gostaria|favor|por favor|vamos|vou|bora|me)"
+    r"(?<![\w-])(?:(?:pode|poderia|consegue|quero|queria|preciso|precisava|gostaria|favor|por favor|vamos|vou|bora|me)"
     r"\s+(?:que\s+|de\s+|me\s+|ai\s+)?){0,3}"
     r"(?:(?:emit\w+|faz\w*|faca|fez|ger\w+|tir[ae]\w*|mand[ae]\w*|solt[ae]\w*|lanc\w+|cri[ae]\w*|segue|solicito|nova|"
     r"outra)\s+)?"
     r"(?:(?:ai|a|o|uma|um|pra|para|mim|me|essa|esta|nova|aquela|minha|sua)\s+){0,4}"
-    r"(?:notas?|notinha|nfs-?e|nfe?|recibo)(?![a-z-]| d[eo] (?:empenho|debito|credito))"
+    r"(?:notas?|notinha|nfs-?e|nfe?|recibo)(?![a-z-]| d[eo] (?:empenho|debito|credito|X))"
     r"(?:\s+(?:fiscal|fiscais|eletronica|avulsa|nova|agora|hoje|ai|pra mim|para mim|pra gente|por favor))*"
 )
 OF_NOTES: Final = re.compile(r"\b(?:d[aeo]s?|com|por|emissao|lancamento|digitacao|em|a[os]?)\s$")

@@ -1,0 +1,1 @@
+"""The service of an invoice: where it stands in a message, whole."""

@@ -1,0 +1,75 @@
+"""Names in capitals that no word announces: "som, luz e dj | Boate Neon | 84.414.562/0001-71"."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from extractor.text.marks import Kind
+from extractor.text.vocabulary import is_work
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from extractor.service.places import Span
+    from extractor.text.marks import Skeleton
+
+FEWEST: Final = 2  # words in capitals that make a name
+CPF: Final = 11  # digits
+# What a house is called by: a name in capitals that begins with one of these is somebody's, whatever stands around it.
+HOUSE: Final = re.compile(
+    r"(?:boate|buffet|chacara|sitio|fazenda|haras|granja|centro (?:espirita|comercial|empresarial|cultural|automotivo|"
+    r"medico)|grafica|otica|clinica|mercado|mercadinho|mercearia|supermercado|atacadao|padaria|confeitaria|doceria|"
+    r"restaurante|churrascaria|pizzaria|lanchonete|hotel|pousada|resort|escola|colegio|creche|faculdade|universidade|"
+    r"instituto|fundacao|associacao|sindicato|cooperativa|igreja|paroquia|diocese|condominio|cond\.|edificio|"
+    r"residencial|shopping|posto|borracharia|transportadora|construtora|incorporadora|imobiliaria|distribuidora|"
+    r"metalurgica|marmoraria|madeireira|laticinios|frigorifico|usina|refinaria|mineradora|editora|livraria|papelaria|"
+    r"farmacia|drogaria|hospital|clube|gremio|academia|salao|barbearia|lavanderia|floricultura|agropecuaria|"
+    r"prefeitura|municipio|camara|secretaria|teatro|loja|lojas|supermercados|auto|grupo|bloco carnavalesco)\b"
+)
+RUN: Final = re.compile(r"[a-z][a-z']*\.?(?:[ -](?:(?:d[aeo]s?|e|&) )?[a-z][a-z']*\.?)*")
+WORD: Final = re.compile(r"[a-z][a-z']*\.?")
+JOINT: Final = re.compile(r"d[aeo]s?|e")
+# "pintura do Edifício Solar": a word of place or purpose, so that the name is part of the service
+LEADS_ON: Final = re.compile(
+    r"(?<![a-z])(?:d[aeo]s?|n[ao]s?|em|a|o|as|os|aos?|com|por|pel[ao]s?|pra|pro|para|p/|entre|ate|sobre|e|modelo|marca|"
+    r"linha|rua|avenida|av\.?|praca|travessa|bairro|vila|jardim)\s{1,3}$"
+)
+BEFORE_DOCUMENT: Final = re.compile(r"[\s,;:()\-]{0,4}(?:(?:o )?(?:cnpj|cpf|documento|doc)\b[\s:.]{0,4})?(?P<d>D)")
+
+
+def names_in_capitals(skeleton: Skeleton) -> Iterator[Span]:
+    """Yield the stretches of the line that name a house, or somebody whose CPF follows.
+
+    A text without small letters shows none: there capitals say nothing.
+    """
+    if skeleton.text.original.isupper():
+        return
+    for start, end in _runs(skeleton):
+        if LEADS_ON.search(skeleton.line, max(0, start - 12), start):
+            continue
+        if HOUSE.match(skeleton.line, start, end) or _has_cpf(skeleton, start, end):
+            yield start, end
+
+
+def _runs(skeleton: Skeleton) -> Iterator[Span]:
+    """Yield each longest row of words in capitals, with the small words that join them."""
+    for stretch in RUN.finditer(skeleton.line):
+        start = end = count = 0
+        for word in WORD.finditer(skeleton.line, *stretch.span()):
+            if skeleton.verbatim(word.start(), word.start() + 1).isupper():
+                start, end, count = (start if count else word.start()), word.end(), count + 1
+            elif JOINT.fullmatch(word[0]) is None:
+                if count >= FEWEST:
+                    yield start, end
+                count = 0
+        if count >= FEWEST:
+            yield start, end
+
+
+def _has_cpf(skeleton: Skeleton, start: int, end: int) -> bool:
+    follows = BEFORE_DOCUMENT.match(skeleton.line, end)
+    if follows is None or is_work(WORD.match(skeleton.line, start)[0]):  # type: ignore[index] # a run begins with a word
+        return False
+    mark = skeleton.where[follows.start("d")]
+    return mark.kind is Kind.DOCUMENT and len(mark.value) == CPF
