@@ -28,6 +28,7 @@ MINUTE, HOUR, DAY = 60, 3600, 86_400
 BEHIND = {
     "circuito": "o gateway não respondia e é deixado em paz até {quando}",
     "credencial": "o gateway recusa a credencial da empresa; nova tentativa às {quando}",
+    "pessoa": "a pessoa foi perguntada se ainda quer a nota; nova tentativa às {quando}",
     "tentativa_anterior": "falta saber de uma tentativa anterior; nova pergunta às {quando}",
     "historia": "o banco pode ter esquecido notas enviadas: rode prosa restaurado",
     "registro": "outro pedido com a mesma chave está em andamento; nova tentativa às {quando}",

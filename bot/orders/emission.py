@@ -15,7 +15,6 @@ from persistence.fiscal.emissions import LEASE_SECONDS
 from persistence.idempotency import gateway_operations
 from state_machine.protocol.emission import Absent, Finding, Found, Issued, StatusEmissao
 from state_machine.protocol.reconciliation import (
-    Passo,
     apos_consulta,
     apos_envio,
     deve_enviar,
@@ -23,6 +22,7 @@ from state_machine.protocol.reconciliation import (
     em_duvida,
     sem_chamada,
 )
+from state_machine.protocol.standing import Passo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,7 +16,6 @@ from state_machine.protocol.channel import Natureza
 from state_machine.protocol.emission import StatusEmissao
 from state_machine.protocol.reconciliation import (
     SUSPENDED_PROBE,
-    Passo,
     apos_envio,
     conta_ausencia,
     deve_perguntar,
@@ -34,9 +33,9 @@ if TYPE_CHECKING:
     from persistence.db.engine import Database
     from persistence.fiscal.emissions import Tarefa
     from persistence.witness.row import Witness
-    from state_machine.protocol.reconciliation import Retida
     from state_machine.protocol.reprocessing import Anterior
     from state_machine.protocol.retry import Politica
+    from state_machine.protocol.standing import Passo, Retida
 
 FORGOTTEN_WAIT = 60.0  # seconds; ``prosa restaurado`` wakes what waits for it
 SHORTEST_WAIT = 0.1  # seconds, so that nobody runs in circles

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from persistence.db.connection import Connection
     from persistence.fiscal.emissions import Tarefa
     from state_machine.protocol.emission import Finding, Outcome
-    from state_machine.protocol.reconciliation import Passo
+    from state_machine.protocol.standing import Passo
 
 log = structlog.get_logger(__name__)
 

@@ -12,7 +12,7 @@ from persistence.db.outage import is_outage
 from persistence.queue import slow_notice
 from persistence.queue.arrival import Arrival
 from persistence.rows.inbox_rows import EmissionRow
-from state_machine.protocol.reconciliation import HUMAN_AFTER
+from state_machine.protocol.reconciliation import ASK_AFTER
 
 if TYPE_CHECKING:
     from datetime import timedelta
@@ -41,7 +41,7 @@ class SlowNotices:
     async def run_once(self) -> int:
         """Put the news into the conversations' lanes; returns how many."""
         async with self._database.transaction() as connection:
-            asked = HUMAN_AFTER.total_seconds()
+            asked = ASK_AFTER.total_seconds()
             await slow_notice.bring_forward(connection, asked)
             slow = await slow_notice.slow_emissions(connection, self._seconds, asked)
             await self._inbox.put_in(

@@ -21,15 +21,16 @@ from state_machine.cancellation.machine import StatusNota
 from state_machine.invoice.content import Conteudo
 from state_machine.protocol.channel import PRIMEIRO
 from state_machine.protocol.emission import EM_CURSO, Rejected, StatusEmissao
-from state_machine.protocol.reconciliation import ASSENTADOS, HUMAN_AFTER, Andamento
+from state_machine.protocol.reconciliation import ASK_AFTER, ASSENTADOS
 from state_machine.protocol.reprocessing import Anterior
+from state_machine.protocol.standing import Andamento
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from persistence.db.connection import Connection
     from persistence.idempotency.key import Operation
-    from state_machine.protocol.reconciliation import Passo
+    from state_machine.protocol.standing import Passo
 
 
 # What the gateway may have: an older release that moved the row to one of these did not keep that it is in doubt.
@@ -127,7 +128,7 @@ async def claim(
         **slots.shares(livres, ocupadas, canais),
         "lease": lease_seconds,
         "quietas": list(quietas),
-        "recente": HUMAN_AFTER.total_seconds(),  # an older one is looked at first: its person may have to be asked
+        "recente": ASK_AFTER.total_seconds(),  # an older one is looked at first: its person may have to be asked
     }
     rows = await connection.execute(slots.CLAIM_EMISSIONS, values)
     tarefas = [_tarefa(row, tomada_em) for row in rows]
@@ -194,6 +195,8 @@ def _andamento(row: Any, status: StatusEmissao) -> Andamento:
         rodadas=row.rodadas,
         sem_conteudo_desde=row.sem_conteudo_desde,
         desejado_em=row.desejado_em,
+        causa_fim_em=row.causa_fim_em,
+        retida=row.retida,
         ausencias=row.ausencias,
         chave=row.chave_natural,
     )
@@ -287,6 +290,7 @@ async def settle(connection: Connection, tarefa: Tarefa, passo: Passo, ouvido: O
         "rodadas": novo.rodadas,
         "sem_conteudo_desde": novo.sem_conteudo_desde,
         "desejado_em": novo.desejado_em,
+        "causa_fim_em": novo.causa_fim_em,
         "b_fim": fim,
         "b_chegou": fim and novo.status is not tarefa.era,
         "b_concluido": novo.status is StatusEmissao.CONCLUIDO,

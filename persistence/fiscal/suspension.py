@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from state_machine.protocol.emission import StatusEmissao
+
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
 
@@ -29,15 +31,25 @@ _OTHERS = sa.text("UPDATE empresa SET sonda_em = now() WHERE envio_suspenso = :m
 _DUE = sa.text("""
 UPDATE nfse_emissao SET proxima_acao_em = now() WHERE id IN (
     SELECT id FROM nfse_emissao
-    WHERE retida = 'credencial' AND proxima_acao_em IS NOT NULL AND prestador_id IN (
+    WHERE (retida = 'credencial' OR (retida = 'pessoa' AND :parada)) AND proxima_acao_em IS NOT NULL
+      AND prestador_id IN (
         SELECT id FROM empresa WHERE id = :empresa_id OR (envio_suspenso IS NOT NULL AND sonda_em <= now())
     )
     FOR UPDATE SKIP LOCKED
 )
 """)
+# Whatever its age: a repair may let the authority tell us what is unknown.
+_UNKNOWN = sa.text(f"""
+UPDATE nfse_emissao SET proxima_acao_em = now() WHERE id IN (
+    SELECT id FROM nfse_emissao
+    WHERE prestador_id = :empresa_id AND (lease_until IS NULL OR lease_until < now())
+      AND status IN ('{StatusEmissao.DESCONHECIDO}', '{StatusEmissao.ERRO}')
+    FOR UPDATE SKIP LOCKED
+)
+""")  # noqa: S608 - our own constants
 _LIST = sa.text("""
 SELECT e.cnpj, e.razao_social, e.envio_suspenso, e.suspenso_em,
-    (SELECT count(*) FROM nfse_emissao n WHERE n.prestador_id = e.id AND n.retida = 'credencial'
+    (SELECT count(*) FROM nfse_emissao n WHERE n.prestador_id = e.id AND n.retida IN ('credencial', 'pessoa')
         AND n.proxima_acao_em IS NOT NULL) AS esperando
 FROM empresa e WHERE e.envio_suspenso IS NOT NULL ORDER BY e.suspenso_em
 """)
@@ -56,14 +68,16 @@ async def take_probe(connection: Connection, empresa_id: int, probe_seconds: flo
 
 
 async def lift(connection: Connection, empresa_id: int, motivo: str | None = None) -> int:
-    """Let the company send again; what waited for it is due now. Returns how many that were.
+    """Let the company send again; what waited for it, of any age, is due now, and what is unknown. Says how many.
 
+    Where it was not stopped no cause ends: what its person was asked about keeps its time.
     ``motivo``: companies that were stopped for the same reason get their probe now.
     """
-    await connection.execute(_LIFT, {"empresa_id": empresa_id})
+    parada = (await connection.execute(_LIFT, {"empresa_id": empresa_id})).rowcount == 1
     if motivo is not None:
         await connection.execute(_OTHERS, {"motivo": motivo})
-    return (await connection.execute(_DUE, {"empresa_id": empresa_id})).rowcount
+    due = (await connection.execute(_DUE, {"empresa_id": empresa_id, "parada": parada})).rowcount
+    return due + (await connection.execute(_UNKNOWN, {"empresa_id": empresa_id})).rowcount
 
 
 async def suspended(connection: Connection) -> list[Any]:

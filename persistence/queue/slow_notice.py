@@ -35,7 +35,7 @@ RETURNING e.id, s.conversa, e.sessao_id, e.correlacao, e.id_integracao
 _FORWARD = sa.text(f"""
 UPDATE nfse_emissao SET proxima_acao_em = now()
 WHERE proxima_acao_em > now() AND status = '{StatusEmissao.PENDENTE}' AND em_duvida IS FALSE
-  AND coalesce(desejado_em, criado_em) <= now() - make_interval(secs => :seconds)
+  AND retida IS DISTINCT FROM 'pessoa' AND coalesce(desejado_em, criado_em) <= now() - make_interval(secs => :seconds)
 """)  # noqa: S608 - our own constants
 _CANCELLATIONS = sa.text(f"""
 WITH demorados AS (

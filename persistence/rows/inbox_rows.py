@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from persistence.versions import AnotherVersionError
 from state_machine.cancellation.reconciliation import Aviso as AvisoDaAutoridade
-from state_machine.protocol.reconciliation import Aviso as AvisoEmissao  # noqa: TC001 - read at run time
+from state_machine.protocol.standing import Aviso as AvisoEmissao  # noqa: TC001 - read at run time
 from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:

@@ -51,6 +51,7 @@ nfse_emissao = sa.Table(
     sa.Column("rodadas", sa.Integer, nullable=False, server_default="0"),  # sendings that followed two absences
     sa.Column("sem_conteudo_desde", MOMENT),  # first seen authorised without its text, competence and code
     sa.Column("desejado_em", MOMENT),  # when the person or staff last said that the invoice is still wanted
+    sa.Column("causa_fim_em", MOMENT),  # when it was first heard although its person had not answered
     sa.Column("avisado_em", MOMENT),  # the user was told that it takes long
     sa.Column("dica_em", MOMENT),  # a webhook hinted at news since we last looked
     sa.Column("webhook_payload", JSONB),  # the newest webhook about it, whole

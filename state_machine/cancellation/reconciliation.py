@@ -23,12 +23,7 @@ from state_machine.protocol.emission import (
     Rejected,
     Unknown,
 )
-from state_machine.protocol.reconciliation import (
-    ABSENT_TWICE_AFTER,
-    GIVE_UP_ASKING_AFTER,
-    HUMAN_AFTER,
-    SUSPENDED_PROBE,
-)
+from state_machine.protocol.reconciliation import ABSENT_TWICE_AFTER, GIVE_UP_ASKING_AFTER, HUMAN_AFTER, SUSPENDED_PROBE
 
 if TYPE_CHECKING:
     from state_machine.protocol.retry import Politica

@@ -260,7 +260,7 @@ def ainda_quer(sessao: Sessao, outra: str | None = None) -> Mensagem:
     )
     return Mensagem(
         f"{porque}\n{formata_brl(rascunho.valor_servico)} · {cliente}\n\n"
-        "Parei até você dizer: ainda quer esta nota? Os dados estão guardados.",
+        f"{'Parei até você dizer' if outra else 'Ela sai se o envio voltar a passar'}: ainda quer esta nota?",
         (Botao(f"querer:{alvo}", "Quero, emitir"), Botao(f"desistir:{alvo}", "Não quero mais")),
     )
 

@@ -12,9 +12,9 @@ that a second submission is destructive and how often absence must be seen (``Na
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Literal, assert_never
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING, assert_never
 
 from state_machine.invoice.content import divergencia, mostra_conteudo
 from state_machine.protocol.channel import Natureza
@@ -38,84 +38,24 @@ from state_machine.protocol.emission import (
     StatusEmissao,
     Unknown,
 )
+from state_machine.protocol.standing import CAUSAS, Andamento, Passo
 
 if TYPE_CHECKING:
-    from state_machine.invoice.content import Conteudo
+    from datetime import datetime
+
     from state_machine.protocol.retry import Politica
+    from state_machine.protocol.standing import Aviso, Retida
 
 ABSENT_TWICE_AFTER = Natureza().absence_spacing
 SUSPENDED_PROBE = 300.0  # seconds between probes while our credentials are refused
+ASK_AFTER = timedelta(hours=20)  # then the person is asked: Meta delivers for 24 h after their yes
+ASKED_PAUSE = 3600.0  # seconds between tries once they were asked: so long they have to say no
 HUMAN_AFTER = timedelta(hours=24)  # then people decide and nothing is sent by itself; questions go on
 CONTENT_WITHIN = timedelta(seconds=60)  # a city that shows no XML by then is believed by its summary; audits look again
 CONTENT_PAUSE = 0.5  # seconds until the XML of an authorised note is looked for again, doubling
 GIVE_UP_ASKING_AFTER = timedelta(days=7)  # after this only a webhook or a person asks again
 
 ASSENTADOS = ENCERRADAS | {StatusEmissao.CONFLITO}
-
-Aviso = Literal["autorizada", "rejeitada", "falhou", "demorou", "ainda_quer"]
-Retida = Literal["circuito", "credencial", "tentativa_anterior", "registro", "pessoa", "historia"]
-"""Why an emission waits without a call: the gateway is down, it refuses us, an earlier attempt, another's record, the
-person must say whether the invoice is still wanted, or the database may have forgotten what was sent."""
-
-
-@dataclass(frozen=True, slots=True)
-class Andamento:
-    """Where an emission stands, and the content that the user confirmed under its stored fingerprint ``impressao``.
-
-    ``duvida``: a call of it may have been accepted, whatever later calls were answered. ``recusa`` is a refusal that
-    came meanwhile and stands once the key was seen absent often enough. ``rodadas`` counts the sendings that followed
-    enough absences; ``ausencias`` counts those since the last sending, the newest of them ``ausente_desde``;
-    ``desejado_em`` is when the person, or staff, last said that the invoice is still wanted. ``chave`` is the text form
-    of the natural key where that is not ``id_integracao``, our reference.
-    """
-
-    id_integracao: str
-    conteudo: Conteudo
-    impressao: str
-    status: StatusEmissao
-    criado_em: datetime
-    consultas: int = 0
-    envios: int = 0
-    ausente_desde: datetime | None = None
-    avisado: bool = False
-    duvida: bool = False
-    recusa: Rejected | None = None
-    rodadas: int = 0
-    sem_conteudo_desde: datetime | None = None
-    desejado_em: datetime | None = None
-    ausencias: int = 0
-    chave: str | None = None
-
-    @property
-    def texto_da_chave(self) -> str:
-        """The text form of the natural key."""
-        return self.chave or self.id_integracao
-
-    @property
-    def prestador(self) -> str:
-        """The issuer's CNPJ, a part of the key."""
-        return self.conteudo.prestador
-
-
-@dataclass(frozen=True, slots=True)
-class Passo:
-    """What to store: the new standing, seconds until the next action (``None``: none), the note, news for the user."""
-
-    andamento: Andamento
-    daqui: float | None
-    nota: Nota | None = None
-    aviso: Aviso | None = None
-    motivo: str | None = None
-    recusa: Rejected | None = None
-    suspender: str | None = None
-    retida: Retida | None = None
-    outra: str | None = None  # the number of the note that an invoice repaired by this one became after all
-    texto: str | None = None  # what the company's people can repair, in plain pt-BR
-
-    @property
-    def status(self) -> StatusEmissao:
-        """The status that follows."""
-        return self.andamento.status
 
 
 def deve_enviar(andamento: Andamento) -> bool:
@@ -124,24 +64,21 @@ def deve_enviar(andamento: Andamento) -> bool:
 
 
 def deve_perguntar(andamento: Andamento, agora: datetime) -> bool:
-    """True when the person must say first whether the invoice is still wanted: it is a day old and nobody took it."""
-    return _certamente_de_ninguem(andamento) and agora - _desde(andamento) > HUMAN_AFTER
+    """True when the person must be asked first whether the invoice is still wanted: it is old and nobody took it."""
+    return not andamento.asked and _parada_ha_muito(andamento, agora)
 
 
-def _desde(andamento: Andamento) -> datetime:
-    """From when an emission's day is counted: its confirmation, or the later word that it is still wanted."""
-    return andamento.desejado_em or andamento.criado_em
-
-
-def _certamente_de_ninguem(andamento: Andamento) -> bool:
-    return andamento.status is StatusEmissao.PENDENTE and not andamento.duvida
+def _parada_ha_muito(andamento: Andamento, agora: datetime) -> bool:
+    return andamento.nobodys and (andamento.asked or agora - andamento.desde > ASK_AFTER)
 
 
 def apos_envio(andamento: Andamento, outcome: Outcome, agora: datetime, politica: Politica) -> Passo:
     """Decide after an attempt to send."""
     # Whatever follows, the ladder starts anew, and an absence seen before tells nothing of this sending.
     andamento = replace(andamento, envios=andamento.envios + 1, consultas=0, ausente_desde=None)
-    match _valor(outcome, politica.natureza):
+    outcome = _valor(outcome, politica.natureza)
+    andamento = _ouvida(andamento, outcome, agora)
+    match outcome:
         case NotSent(motivo):
             return _de_novo(andamento, _recuo(andamento, politica), motivo, agora, politica)
         case Postponed(retry_after, motivo):
@@ -151,7 +88,7 @@ def apos_envio(andamento: Andamento, outcome: Outcome, agora: datetime, politica
             andamento = replace(andamento, status=StatusEmissao.PENDENTE)
             passo = sem_chamada(andamento, SUSPENDED_PROBE, "credencial", agora, politica)
             passo = replace(passo, motivo=motivo, suspender=motivo)
-            return passo if texto is None or passo.daqui is None else _parada(passo, texto)
+            return passo if texto is None or passo.daqui is None or passo.retida == "pessoa" else _parada(passo, texto)
         case Issued(nota, _, anulada):
             if anulada is not None:
                 return em_conflito(andamento, nota, f"the authority voided note {anulada} for this one")
@@ -166,6 +103,13 @@ def apos_envio(andamento: Andamento, outcome: Outcome, agora: datetime, politica
             return _espera(em_duvida(andamento), "the authority has a note already", agora, politica, daqui=0.0)
         case other:
             assert_never(other)
+
+
+def _ouvida(andamento: Andamento, answer: Outcome | Finding, agora: datetime) -> Andamento:
+    """Return the standing of one that may have left: the cause for which it waited is over, its day begins anew."""
+    if not andamento.asked or isinstance(answer, NotSent | Postponed | Misconfigured):
+        return andamento
+    return replace(andamento, retida=None, causa_fim_em=agora)
 
 
 def _parada(passo: Passo, texto: str) -> Passo:
@@ -199,15 +143,17 @@ def em_duvida(andamento: Andamento) -> Andamento:
 def sem_chamada(andamento: Andamento, espera: float, retida: Retida, agora: datetime, politica: Politica) -> Passo:
     """Decide when nothing may be called for ``espera`` seconds: nothing counts as an attempt, nobody is forgotten."""
     andamento = _adiada(andamento, politica)
+    if retida in CAUSAS and not andamento.asked:
+        andamento = replace(andamento, retida=retida)
     if not andamento.avisado and (ate_avisar := (politica.avisar_apos - (agora - andamento.criado_em))) > timedelta(0):
         espera = min(espera, ate_avisar.total_seconds())  # looking again early costs no call
     passo = _espera(andamento, None, agora, politica, daqui=espera)
-    return replace(passo, retida=retida) if passo.daqui is not None else passo
+    return passo if passo.daqui is None or passo.retida == "pessoa" else replace(passo, retida=retida)
 
 
 def apos_consulta(andamento: Andamento, finding: Finding, agora: datetime, politica: Politica) -> Passo:
     """Decide after asking the gateway for the note under our key."""
-    andamento = replace(andamento, consultas=andamento.consultas + 1)
+    andamento = _ouvida(replace(andamento, consultas=andamento.consultas + 1), finding, agora)
     match finding:
         case Found(nota=nota):
             return _com_nota(replace(andamento, ausente_desde=None, recusa=None), nota, agora, politica)
@@ -377,7 +323,7 @@ def _espera(
     """Look again later; tell the user once when it takes long. After a day people decide: the user about what certainly
     nobody accepted, staff about what is unknown.
     """
-    idade = agora - _desde(andamento)
+    idade = agora - andamento.desde
     degrau = politica.degrau(andamento.consultas + andamento.rodadas)
     if andamento.status in ASSENTADOS:  # a hint made us look: once up the ladder, and then wait for another
         if andamento.consultas >= len(politica.escada):
@@ -386,10 +332,12 @@ def _espera(
     if andamento.status is StatusEmissao.ERRO:
         fim = idade > GIVE_UP_ASKING_AFTER
         return Passo(andamento, None if fim else daqui or degrau, nota, motivo=motivo)
-    if deve_perguntar(andamento, agora):
+    if _parada_ha_muito(andamento, agora):  # its person is asked once; for a cause of ours it waits whatever they say
+        pausa = max(daqui or 0.0, ASKED_PAUSE) if andamento.held_back else None
+        pergunta: Aviso | None = None if andamento.asked else "ainda_quer"
         novo = replace(andamento, avisado=True)
-        return Passo(novo, None, nota, "ainda_quer", motivo or "accepted by nobody for 24 h", retida="pessoa")
-    if idade > HUMAN_AFTER and not _certamente_de_ninguem(andamento):
+        return Passo(novo, pausa, nota, pergunta, motivo or "accepted by nobody for 20 h", retida="pessoa")
+    if idade > HUMAN_AFTER and not andamento.nobodys:
         # How often anything was sent is kept in ``envios``; a person decides about sending again, we only ask on.
         novo = replace(andamento, status=StatusEmissao.ERRO, avisado=True)
         return Passo(novo, max(daqui or 0.0, politica.escada[-1]), nota, "falhou", motivo or "no result within 24 h")

@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING
 
 from state_machine.protocol.channel import Canal
 from state_machine.protocol.emission import Absent, Found, Situacao, StatusEmissao
-from state_machine.protocol.reconciliation import Passo, apos_consulta
+from state_machine.protocol.reconciliation import apos_consulta
+from state_machine.protocol.standing import Passo
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from state_machine.protocol.emission import Finding
-    from state_machine.protocol.reconciliation import Andamento
     from state_machine.protocol.retry import Politica
+    from state_machine.protocol.standing import Andamento
 
 
 class Parecer(Enum):

@@ -44,7 +44,8 @@ _amounts = itertools.count(3001)
 _IDLE = """
 SELECT NOT EXISTS (SELECT FROM inbox WHERE estado = 0)
    AND NOT EXISTS (SELECT FROM outbox WHERE run_at IS NOT NULL)
-   AND NOT EXISTS (SELECT FROM nfse_emissao WHERE proxima_acao_em IS NOT NULL)
+   AND NOT EXISTS (SELECT FROM nfse_emissao
+        WHERE proxima_acao_em IS NOT NULL AND NOT (coalesce(retida, '') = 'pessoa' AND proxima_acao_em > now()))
    AND NOT EXISTS (SELECT FROM cancelamento WHERE proxima_acao_em IS NOT NULL)
 """
 

@@ -7,8 +7,8 @@ from decimal import Decimal
 
 from state_machine.invoice.content import Conteudo
 from state_machine.protocol.emission import Nota, Rejected, Situacao, StatusEmissao
-from state_machine.protocol.reconciliation import Andamento
 from state_machine.protocol.retry import Politica, Retentativas
+from state_machine.protocol.standing import Andamento
 from tests.state_machine.made_sessions import AGORA, CNPJ
 
 S = StatusEmissao

@@ -109,14 +109,15 @@ class SefinSimulator(MutualTls):
         """1 production, 2 homologation."""
         return _TP_AMB[self.config.ambiente]
 
-    def door(self, who: str | None, key: str) -> None:
+    def door(self, who: str | None, method: str, path: str) -> None:
         """Refuse before anything is taken: who has no CNPJ, or where a switch says so. Raises ``RefusedError``."""
         if who is None:
             raise RefusedError(Erro("E1209"), status=403)
+        key = f"{method} {path}"
         for fault, code in ((Fault.CERTIFICATE, "E1203"), (Fault.NO_CRL, "E1206"), (Fault.MAINTENANCE, "E1217")):
-            if self.faults.strike(fault, key):
+            if self.faults.strike(fault, key, method=method):
                 raise RefusedError(Erro(code))
-        if setting := self.faults.strike(Fault.REFUSE, key):
+        if setting := self.faults.strike(Fault.REFUSE, key, method=method):
             raise RefusedError(forced(setting.message, "E1235"), status=setting.status)
 
     def refusal(self, error: RefusedError, where: str) -> Any:

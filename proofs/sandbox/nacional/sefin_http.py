@@ -61,7 +61,7 @@ class _Api:
         async def call(request: web.Request) -> web.Response:
             who = company(request)
             try:
-                self.sefin.door(who, f"{request.method} {request.path}")
+                self.sefin.door(who, request.method, request.path)
                 response = await handler(request)
             except RefusedError as error:
                 response = answer(self.sefin.refusal(error, request.path), error.status)

@@ -16,8 +16,9 @@ import pytest
 from gateway.plugnotas.adapter import PlugNotas
 from state_machine.invoice.content import Conteudo
 from state_machine.protocol.emission import StatusEmissao
-from state_machine.protocol.reconciliation import Andamento, apos_envio, deve_enviar
+from state_machine.protocol.reconciliation import apos_envio, deve_enviar
 from state_machine.protocol.retry import Politica
+from state_machine.protocol.standing import Andamento
 
 if TYPE_CHECKING:
     from gateway.port import InvoiceIntent

@@ -11,10 +11,10 @@ import pytest
 import pytest_asyncio
 
 from persistence.db.engine import Database
-from persistence.fiscal import attempts, emissions, intents
+from persistence.fiscal import attempts, emissions, intents, suspension
 from persistence.fiscal.emissions import EmissionLeaseLostError, Ouvido
 from state_machine.protocol.emission import StatusEmissao
-from state_machine.protocol.reconciliation import Passo
+from state_machine.protocol.standing import Passo
 from tests.stored_work import CONTEUDO, change, clear, emission, lease_ends, row
 
 if TYPE_CHECKING:
@@ -309,3 +309,53 @@ async def test_prepared_bytes_are_fenced_and_every_version_is_kept(database: Dat
     assert (await row(database, TABLE, tarefa.id))["payload_enviado"] == b"signed"
     versions = await database.pool.fetch("SELECT versao, payload FROM nfse_preparo ORDER BY versao")
     assert [tuple(version) for version in versions] == [(1, b"[]"), (2, b"signed")]
+
+
+async def _lifted(database: Database, emissao_id: int, *, stopped: bool = True) -> bool:
+    """Lift the company's stop, or store it again where it had none; tells whether its emission is due."""
+    company = (await row(database, "nfse_emissao", emissao_id))["prestador_id"]
+    async with database.transaction() as connection:
+        if stopped:
+            await suspension.suspend(connection, company, "HTTP 403", 300.0)
+        await suspension.lift(connection, company)
+    after = await row(database, "nfse_emissao", emissao_id)
+    return after["proxima_acao_em"] is not None and after["proxima_acao_em"] <= after["agora"]
+
+
+@pytest.mark.parametrize(
+    ("status", "retida", "tried_again"),
+    [
+        ("pendente", "credencial", True),
+        ("pendente", "pessoa", True),
+        ("desconhecido", None, False),
+        ("erro", None, False),
+        ("erro", "credencial", False),
+    ],
+)
+async def test_the_end_of_a_cause_wakes_what_waited_for_it(
+    database: Database, status: str, retida: str | None, tried_again: bool
+) -> None:
+    """What its person was asked about meanwhile, too, and what is unknown although its questions had ended."""
+    later = datetime.now(UTC) + timedelta(hours=1) if tried_again else None
+    waiting = await emission(database, status=status, retida=retida, proxima_acao_em=later)
+    assert await _lifted(database, waiting)
+
+
+@pytest.mark.parametrize(
+    ("status", "retida"),
+    [("pendente", "pessoa"), ("rejeitado", None), ("concluido", None), ("conflito", None), ("dispensado", None)],
+)
+async def test_the_end_of_a_cause_wakes_nothing_that_waits_for_none(
+    database: Database, status: str, retida: str | None
+) -> None:
+    """What only its person's word sends stays with them, and what is settled is not asked about."""
+    other = await emission(database, status=status, retida=retida, proxima_acao_em=None)
+    assert not await _lifted(database, other)
+
+
+async def test_a_company_that_was_not_stopped_leaves_its_people_their_hour(database: Database) -> None:
+    """A new user, say, ends no cause: what its person was asked about is not tried before its time."""
+    later = datetime.now(UTC) + timedelta(hours=1)
+    asked = await emission(database, status="pendente", retida="pessoa", proxima_acao_em=later)
+    assert not await _lifted(database, asked, stopped=False)
+    assert await _lifted(database, asked)

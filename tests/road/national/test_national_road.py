@@ -225,6 +225,22 @@ async def test_a_company_without_a_certificate_is_told_and_waits(road: Road, sef
     await until(goes)
 
 
+async def test_a_certificate_of_monday_lets_the_notes_of_friday_go(road: Road, sefin: SefinSimulator) -> None:
+    """The person was asked meanwhile and said nothing: the cause was ours, and when it ends the note goes by itself."""
+    pool = road.database.pool
+    await destroy_certificate(road.database, CNPJ)
+    person, session = await _confirmed(road)
+    stopped = "SELECT envio_suspenso FROM empresa WHERE cnpj = $1"
+    await until(lambda: pool.fetchval(stopped, CNPJ))
+    older = """UPDATE nfse_emissao SET criado_em = criado_em - interval '3 days', proxima_acao_em = now()
+        WHERE sessao_id = $1 AND lease_until IS NULL RETURNING id"""
+    await until(lambda: pool.fetchval(older, session))
+    await until(lambda: pool.fetchval("SELECT retida = 'pessoa' FROM nfse_emissao WHERE sessao_id = $1", session))
+    await _certificate(road)
+    await _one_note(road, sefin, session)
+    assert (await road.reached(person, "aprovado"))["sessao_id"] == session
+
+
 async def test_what_was_signed_is_what_leaves(road: Road, sefin: SefinSimulator) -> None:
     """The worker dies between signing and sending, and the certificate is replaced: the stored bytes go, once."""
     worker: Any = bound_to(road.house.pumps["emissions"]._work)

@@ -27,6 +27,7 @@ A_DAY_LATER = """
 UPDATE nfse_emissao SET criado_em = criado_em - interval '25 h', desejado_em = desejado_em - interval '25 h'
 WHERE id_integracao = $1
 """
+AN_HOUR_LATER = "UPDATE nfse_emissao SET proxima_acao_em = now() WHERE id_integracao = $1 AND retida = 'pessoa'"
 
 
 async def _confirm(road: Road) -> tuple[Person, str]:
@@ -286,11 +287,11 @@ async def _nobody_accepts(road: Road) -> tuple[Person, str]:
 
 
 async def test_what_nobody_accepted_for_a_day_is_asked_about_and_goes_on_a_yes(road: Road) -> None:
-    """Nothing is sent meanwhile, words alone decide nothing, and the button sends the stored bytes: one note."""
+    """Nothing is sent within the hour, words alone decide nothing, and the button sends the stored bytes: one note."""
     ana, key = await _nobody_accepts(road)
     question = await ana.expect("ainda quer esta nota?")
     row = await _until_row(road, key, lambda row: row["retida"] == "pessoa")
-    assert (row["status"], row["proxima_acao_em"], row["em_duvida"]) == ("pendente", None, False)
+    assert (row["status"], row["em_duvida"]) == ("pendente", False)
     road.world.plugnotas.faults.clear("limite_429")
     assert "espera_pessoa" in await _causes(road, (await road.session(ana))["sessao_id"])
     again = await ana.say("sim")
@@ -347,7 +348,7 @@ async def test_staff_can_not_send_what_may_have_been_accepted(road: Road) -> Non
 
 
 async def test_an_invoice_that_was_confirmed_before_a_long_outage_is_asked_about_before_it_is_sent(road: Road) -> None:
-    """Prosa itself was away for a day: what has never been sent does not go out as a surprise."""
+    """It does not go out as a surprise, and without an answer it is tried each hour: the gateway is back, it goes."""
     road.world.plugnotas.faults.set("limite_429", seconds=86_400, method="POST", times=1)
     ana, key = await _confirm(road)
     await _until_row(road, key, lambda row: row["envios"] == 1 and row["lease_until"] is None)
@@ -355,6 +356,9 @@ async def test_an_invoice_that_was_confirmed_before_a_long_outage_is_asked_about
     await ana.expect("ainda quer esta nota?")
     assert [tried for tried, _ in await _tries(road, key, at_least=1)] == ["submit"]
     assert await road.notes(ana) == []
+    await road.database.pool.execute(AN_HOUR_LATER, key)
+    assert (await road.reached(ana, "aprovado"))["id_integracao"] == key
+    assert [note.id_integracao for note in await road.notes(ana)] == [key]
 
 
 async def _refused_and_mended(road: Road) -> tuple[Person, Any]:

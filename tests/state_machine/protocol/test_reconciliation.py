@@ -24,6 +24,7 @@ from state_machine.protocol.emission import (
 )
 from state_machine.protocol.reconciliation import (
     ABSENT_TWICE_AFTER,
+    ASKED_PAUSE,
     ASSENTADOS,
     CONTENT_WITHIN,
     GIVE_UP_ASKING_AFTER,
@@ -173,21 +174,46 @@ def test_the_user_is_told_once_that_it_takes_long_and_in_time():
     assert apos_consulta(passo.andamento, CannotTell("HTTP 502"), depois(60), politica).aviso is None
 
 
-def test_what_nobody_accepted_is_asked_about_after_a_day_and_never_dies():
-    """Nothing is sent until the person answers; their yes counts for a day, then they are asked again."""
-    agora = AGORA + DIA + timedelta(seconds=1)
+def test_what_nobody_accepted_is_asked_about_after_twenty_hours_and_never_dies():
+    """It is tried each hour until its cause ends; a yes counts for a day, then its person is asked again."""
+    agora = AGORA + timedelta(hours=20, seconds=1)
     for outcome in (NotSent("ConnectError"), Postponed(None, "HTTP 503"), Misconfigured("HTTP 403")):
         passo = apos_envio(andamento(S.PENDENTE, envios=3, avisado=True), outcome, agora, POLITICA)
-        assert (passo.andamento.status, passo.aviso, passo.daqui) == (S.PENDENTE, "ainda_quer", None)
+        assert (passo.andamento.status, passo.aviso, passo.daqui) == (S.PENDENTE, "ainda_quer", ASKED_PAUSE)
         assert passo.retida == "pessoa"
+        assert deve_perguntar(andamento(S.PENDENTE, envios=3), agora)
+        perguntada = replace(passo.andamento, retida=passo.retida)
+        assert not deve_perguntar(perguntada, agora + 3 * DIA)
+        outra_vez = apos_envio(perguntada, outcome, agora + 3 * DIA, POLITICA)
+        assert (outra_vez.aviso, outra_vez.daqui, outra_vez.retida) == (None, ASKED_PAUSE, "pessoa")
     esperou = sem_chamada(andamento(S.PENDENTE, avisado=True), 60.0, "circuito", agora, POLITICA)
-    assert (esperou.aviso, esperou.daqui, esperou.retida) == ("ainda_quer", None, "pessoa")
+    assert (esperou.aviso, esperou.daqui, esperou.retida) == ("ainda_quer", ASKED_PAUSE, "pessoa")
     querido = andamento(S.PENDENTE, avisado=True, desejado_em=agora)
-    assert not deve_perguntar(querido, agora + timedelta(hours=23))
-    assert apos_envio(querido, NotSent("x"), agora + timedelta(hours=23), POLITICA).daqui is not None
-    assert deve_perguntar(querido, agora + timedelta(hours=25))
+    assert not deve_perguntar(querido, agora + timedelta(hours=19))
+    assert apos_envio(querido, NotSent("x"), agora + timedelta(hours=19), POLITICA).daqui is not None
+    assert deve_perguntar(querido, agora + timedelta(hours=21))
     aceito = apos_envio(querido, Accepted("ext", "p"), agora + timedelta(seconds=1), POLITICA)
     assert (aceito.andamento.status, aceito.aviso) == (S.ENVIADO, None)
+
+
+def test_what_prosa_never_tried_waits_for_its_person_word():
+    """Nobody refused it and nothing of ours held it: Prosa itself was away, and nothing goes out as a surprise."""
+    passo = sem_chamada(andamento(S.PENDENTE), 0.0, "pessoa", AGORA + DIA, POLITICA)
+    assert (passo.aviso, passo.daqui, passo.retida) == ("ainda_quer", None, "pessoa")
+
+
+@pytest.mark.parametrize(
+    "outcome", [Accepted("ext", "p"), Unknown("read timeout"), Duplicate(), Issued(nota(descricao=None))]
+)
+def test_the_day_of_what_went_out_after_its_question_begins_when_it_is_heard(outcome):
+    """Three days old, and its answer is waited for as on the first day: no error, no word of failure."""
+    agora = AGORA + 3 * DIA
+    passo = apos_envio(andamento(S.PENDENTE, envios=3, avisado=True, retida="pessoa"), outcome, agora, POLITICA)
+    assert passo.status in {S.ENVIADO, S.DESCONHECIDO}
+    assert (passo.aviso, passo.retida, passo.andamento.causa_fim_em) == (None, None, agora)
+    interrompida = andamento(S.DESCONHECIDO, avisado=True, duvida=True, retida="pessoa")
+    depois_da_queda = apos_consulta(interrompida, CannotTell("HTTP 502"), agora, POLITICA)
+    assert (depois_da_queda.status, depois_da_queda.aviso) == (S.DESCONHECIDO, None)
 
 
 @pytest.mark.parametrize("status", [S.PENDENTE, *ABERTOS])

@@ -21,6 +21,7 @@ from state_machine.protocol.emission import (
 )
 from state_machine.protocol.reconciliation import (
     ABSENT_TWICE_AFTER,
+    ASKED_PAUSE,
     ASSENTADOS,
     GIVE_UP_ASKING_AFTER,
     HUMAN_AFTER,
@@ -117,9 +118,10 @@ def test_nothing_is_sent_again_unless_it_is_certainly_not_there(antes, resposta,
     if not deve_enviar(passo.andamento):
         return
     if AGORA + idade - (antes.desejado_em or AGORA) > HUMAN_AFTER:
-        # Only what nobody accepted is not with people, and then its person is asked first.
+        # Only what nobody accepted is not with people, and then its person is asked, and has an hour to say no.
         assert not passo.andamento.duvida
-        assert passo.daqui is None
+        assert passo.retida == "pessoa"
+        assert passo.daqui is None or passo.daqui >= ASKED_PAUSE
     if isinstance(resposta, Absent):
         assert antes.ausente_desde is not None
         assert AGORA + idade - antes.ausente_desde >= ABSENT_TWICE_AFTER
@@ -170,7 +172,8 @@ def test_each_piece_of_news_is_told_on_the_step_that_makes_it_news(antes, respos
             assert (novo is S.REJEITADO) > (antes.status is S.REJEITADO)
             assert passo.recusa is not None
         case "ainda_quer":
-            assert (novo, passo.andamento.duvida, passo.daqui) == (S.PENDENTE, False, None)
+            assert (novo, passo.andamento.duvida, passo.retida) == (S.PENDENTE, False, "pessoa")
+            assert (passo.daqui is not None) == (passo.andamento.envios > 0)
         case None:
             assert antes.status is novo or novo in {S.PENDENTE, S.ENVIADO, S.DESCONHECIDO, S.CONFLITO}
     if novo in ASSENTADOS and antes.status not in ASSENTADOS:

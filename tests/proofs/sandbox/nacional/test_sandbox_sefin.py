@@ -163,8 +163,9 @@ async def test_a_shape_can_be_chosen(authority) -> None:
     [(Fault.MAINTENANCE, "E1217"), (Fault.NO_CRL, "E1206"), (Fault.CERTIFICATE, "E1203"), (Fault.REFUSE, "E1235")],
 )
 async def test_it_is_out_of_order_on_command(ana, fault: Fault, code: str) -> None:
-    """The door's faults refuse with their codes and take nothing."""
-    ana.sefin.faults.set(fault, times=1)
+    """The door's faults refuse with their codes and take nothing; a question uses up nothing meant for orders."""
+    ana.sefin.faults.set(fault, times=1, method="POST")
+    assert (await ana.http.head(f"/dps/{id_dps(invoice())}")).status_code == 404
     assert await ana.codes(ana.signed(invoice())) == [code]
     assert not ana.sefin.notes
     await ana.issue()
