@@ -96,6 +96,7 @@ def demo_settings(base: Settings, world: World, port: int) -> Settings:
         update={
             **{name: value for name, value in national.items() if value is not None},
             "port": port,
+            "fiscal_environment": Ambiente.HOMOLOGACAO.value,  # no document made here may look like a real one
             "whatsapp_api_url": urls.whatsapp_api,
             "whatsapp_phone_number_id": meta.account.phone_number_id,
             "whatsapp_access_token": SecretStr(meta.access_token),
@@ -153,7 +154,7 @@ async def open_demo(
     async with AsyncExitStack() as stack:
         if sockets is None:
             sockets = stack.enter_context(listening(settings.host, settings.port, port="PROSA_PORT"))
-        national = NacionalConfig(ambiente=Ambiente(settings.fiscal_environment), processing=PROCESSING_SECONDS)
+        national = NacionalConfig(ambiente=Ambiente.HOMOLOGACAO, processing=PROCESSING_SECONDS)
         config = replace(demo_secrets(home), nacional=national)
         world = await stack.enter_async_context(World(home / "sandbox", config=config))
         address = bound(sockets, settings.host)

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 _NOME_MAX = 60  # UTF-16 units of a client's name
 _RESTO_MAX = 80  # UTF-16 units of each further invoice that is quoted back
-PESSOA = Botao("pessoa:equipe", "Falar com alguém")
+EQUIPE = "equipe"  # what that button speaks to, where no invoice is asked about
+PESSOA = Botao(f"pessoa:{EQUIPE}", "Falar com alguém")
 
 
 def espera(*, resumo: bool, aberta: bool) -> Mensagem:

@@ -183,10 +183,6 @@ async def _social(fala: Fala) -> Mensagem | None:
     return await with_offer(fala.memory, textos.obrigado()) if idle else textos.obrigado()
 
 
-async def _pessoa(fala: Fala) -> Mensagem | None:
-    return None if informs(fala.leitura) else Mensagem(pedidos.atendente())
-
-
 async def _fora(fala: Fala) -> Mensagem | None:
     return None if _names_customer(fala.leitura) else textos.fora()
 
@@ -205,7 +201,6 @@ _ALWAYS: Final = {
     Ato.VARIAS: ActRow(_varias, dados=True),
     Ato.DEPOIS: ActRow(_depois, dados=True),
     Ato.SOCIAL: ActRow(_social),
-    Ato.PESSOA: ActRow(_pessoa),
     Ato.FORA: ActRow(_fora),
 }
 ANSWERS: Final = {
@@ -217,6 +212,6 @@ ELSEWHERE: Final = frozenset(
     {
         *((ato, momento) for ato in (Ato.DADOS, Ato.CONFIRMA, Ato.RECUSA) for momento in Momento),  # ``transition``
         *((Ato.CORRIGE, momento) for momento in Momento if momento is not Momento.RESUMO),  # ``transition``
-        *((ato, momento) for ato in (Ato.REGISTRO, Ato.REPETE) for momento in Momento),  # ``requests``
+        *((ato, momento) for ato in (Ato.REGISTRO, Ato.REPETE, Ato.PESSOA) for momento in Momento),  # ``requests``
     }
 )

@@ -16,6 +16,7 @@ from extractor.contract import Extraction, Intent
 from extractor.requests.requests import Pedido, RequestKind
 from state_machine.catalogue import memory_texts, messages
 from state_machine.catalogue import requests as pedidos
+from state_machine.catalogue.acts import EQUIPE
 from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.field_table import field_named
 from state_machine.invoice.fields import Campo
@@ -66,7 +67,8 @@ RECENT = timedelta(hours=24)  # for so long a rejected or expired session is wha
 class Plano:
     """What a turn will do: ``eventos`` to ``alvo`` (``None``: a new session), or just an answer, or silence.
 
-    ``origem`` is the ended session that a new one takes over from; ``arquivos`` are documents that were asked for.
+    ``origem`` is the ended session that a new one takes over from; ``arquivos`` are documents that were asked for;
+    ``chama`` is why one of the staff is asked for.
     """
 
     eventos: tuple[Evento, ...] = ()
@@ -74,6 +76,7 @@ class Plano:
     resposta: Mensagem | None = None
     origem: str | None = None
     arquivos: tuple[EnviarArquivo, ...] = ()
+    chama: str | None = None
 
     @property
     def rascunho(self) -> Rascunho:
@@ -170,6 +173,10 @@ class Memory(Protocol):
         """The company's authorised notes of a period that stand."""
         ...
 
+    async def called(self) -> bool:
+        """Whether somebody of the staff was asked for, and nobody came yet."""
+        ...
+
     async def mei(self, hoje: date) -> Medidor | None:
         """How much of a MEI's limit the company used this year."""
         ...
@@ -225,6 +232,8 @@ async def _acted(resposta: ActAnswer, evento: Evento, memory: Memory, agora: dat
 
 async def _requested(pedido: Pedido, evento: Evento, memory: Memory, agora: datetime) -> Plano:
     """Answer a request beside whatever is open: the draft stays, and a later yes answers no summary any more."""
+    if pedido.tipo is RequestKind.ATENDENTE:
+        return await _called(None, memory, agora)
     if pedido.tipo is RequestKind.REPETIR:
         return _opened(await repeated(memory, pedido.clientes), memory, evento)
     if pedido.tipo is RequestKind.RETOMAR:
@@ -245,6 +254,19 @@ async def _requested(pedido: Pedido, evento: Evento, memory: Memory, agora: date
         return Plano(resposta=texto, arquivos=arquivos)
     dito = f"O {resposta.formato.upper()} está indo." if isinstance(resposta, EnviarArquivo) else resposta
     return Plano((PediuAjuda(pedidos.mensagem(dito, em_aberto=True)),), memory.ativa, arquivos=arquivos)
+
+
+async def _called(botao: str | None, memory: Memory, agora: datetime) -> Plano:
+    """Ask for one of the staff, by a button of this target or in words; the queue lists sessions, so there is one."""
+    ativa = memory.ativa
+    perguntado = next(iter((*ativa.rascunho.em_duvida, *ativa.rascunho.faltam)), None) if ativa else None
+    motivo = "palavras" if botao is None else "reclamacao" if botao == EQUIPE else f"pergunta:{perguntado or ''}"
+    resposta = await answer(Pedido(RequestKind.ATENDENTE), memory, agora.astimezone(SAO_PAULO).date())
+    assert isinstance(resposta, str)  # noqa: S101 - a request for people is answered in words
+    mensagem = pedidos.mensagem(resposta, em_aberto=begun(ativa))
+    if ativa or await memory.latest() is None:
+        return Plano((*(() if ativa else (Abriu(),)), PediuAjuda(mensagem)), ativa, chama=motivo)
+    return Plano(resposta=mensagem, chama=motivo)
 
 
 def _opened(como: Abriu | Mensagem, memory: Memory, evento: Evento | None = None) -> Plano:
@@ -302,7 +324,7 @@ async def _deleted(original: str, memory: Memory) -> Plano:
 
 async def _pressed(toque: Toque, memory: Memory, agora: datetime) -> Plano:
     if toque.acao == "pessoa":
-        return await _requested(Pedido(RequestKind.ATENDENTE), Conversou(), memory, agora)
+        return await _called(toque.sessao_id, memory, agora)
     ativa = memory.ativa
     if toque.acao == "repetir":
         return _opened(await repeated_note(memory, toque.sessao_id), memory)

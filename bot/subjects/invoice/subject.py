@@ -34,7 +34,7 @@ from bot.subjects.invoice.reading import Reader, as_it_stands
 from bot.subjects.invoice.staff_orders import StaffOrders
 from bot.subjects.invoice.words import said
 from bot.subjects.invoice.yearly_limit import MeiMeter
-from persistence.conversations import conversations, snapshots
+from persistence.conversations import conversations, person_asked, snapshots
 from persistence.fiscal import history
 from persistence.queue import outbox
 from persistence.rows.inbox_rows import DeadlineRow, EmissionRow, OrderRow, ResumeRow
@@ -135,6 +135,8 @@ class Invoice:
                     connection, alvo, eventos, empresa, agora, correlacao, telefone=telefone, voz=voz
                 )
             self._answer(connection, turn, plano, voz, beside=sessao is not None)
+            if plano.chama is not None:
+                person_asked.ask(connection, turn.lease.lane, plano.chama)
         if sessao is None or sessao.espera_usuario:  # nothing is to be issued
             self._r.ring_delivery()
         else:

@@ -11,7 +11,7 @@ from bot.subjects.invoice.plan import RECENT, Plano, plan
 from extractor.contract import Extraction, Intent
 from persistence.conversations.edits import Mudanca, Ouvida
 from state_machine.catalogue import announcement as anuncio
-from state_machine.catalogue import messages
+from state_machine.catalogue import messages, staff_messages
 from state_machine.catalogue import requests as pedidos
 from state_machine.catalogue.records import Emitidas
 from state_machine.invoice.draft import Rascunho, aplicar
@@ -114,6 +114,10 @@ class Remembered:
         """Nothing was issued in any month."""
         return Emitidas()
 
+    async def called(self) -> bool:
+        """Nobody of the staff was asked for."""
+        return False
+
     async def mei(self, hoje: date) -> Medidor | None:
         """The company is no MEI."""
         return None
@@ -174,13 +178,18 @@ async def test_a_chosen_reading_says_field_and_value(toque: Toque, evento: Event
     assert await plan(toque, None, Remembered(OPEN), NOW) == Plano((evento,), OPEN)
 
 
-async def test_who_wants_a_person_is_answered_and_keeps_the_invoice() -> None:
-    """The button says what the words say."""
-    plano = await plan(Toque("pessoa", OPEN.sessao_id, 2), None, Remembered(OPEN), NOW)
-    answer = pedidos.mensagem(pedidos.atendente(), em_aberto=True)
-    assert plano == Plano((PediuAjuda(answer),), OPEN)
-    ended = Remembered(stored={OPEN.sessao_id: OPEN})
-    assert (await plan(Toque("pessoa", OPEN.sessao_id, 2), None, ended, NOW)).eventos == ()
+async def test_who_wants_a_person_is_put_into_the_queue_and_keeps_the_invoice() -> None:
+    """The button says what the words say, with the reason; the queue lists sessions, so who has none gets one."""
+    button = Toque("pessoa", OPEN.sessao_id, 2)
+    plano = await plan(button, None, Remembered(OPEN), NOW)
+    answer = pedidos.mensagem(staff_messages.chamada(ja=False), em_aberto=True)
+    assert plano == Plano((PediuAjuda(answer),), OPEN, chama=f"pergunta:{OPEN.rascunho.faltam[0]}")
+    complaint = await plan(Toque("pessoa", "equipe", None), None, Remembered(OPEN), NOW)
+    assert complaint.chama == "reclamacao"
+    first = await plan(button, None, Remembered(), NOW)
+    assert first.eventos[0] == Abriu()
+    ended = await plan(button, None, Remembered(stored={OPEN.sessao_id: OPEN}, last=(OPEN, NOW)), NOW)
+    assert (ended.eventos, ended.chama) == ((), "pergunta:")
 
 
 async def test_a_confirm_button_without_a_revision_confirms_none() -> None:
