@@ -96,7 +96,6 @@ def demo_settings(base: Settings, world: World, port: int) -> Settings:
         update={
             **{name: value for name, value in national.items() if value is not None},
             "port": port,
-            "fiscal_environment": Ambiente.HOMOLOGACAO.value,  # no document made here may look like a real one
             "whatsapp_api_url": urls.whatsapp_api,
             "whatsapp_phone_number_id": meta.account.phone_number_id,
             "whatsapp_access_token": SecretStr(meta.access_token),
@@ -158,7 +157,9 @@ async def open_demo(
         config = replace(demo_secrets(home), nacional=national)
         world = await stack.enter_async_context(World(home / "sandbox", config=config))
         address = bound(sockets, settings.host)
-        configured = demo_settings(settings, world, settings.port).model_copy(update={"public_url": address})
+        configured = demo_settings(settings, world, settings.port).model_copy(
+            update={"public_url": address, "fiscal_environment": "homologacao"}  # no document of it may look real
+        )
         keep_demo_key(home)
         house = await stack.enter_async_context(open_house(configured, storage.database_url, storage.redis_url))
         await add_company(house.database, COMPANY)

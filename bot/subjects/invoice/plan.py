@@ -12,7 +12,6 @@ from bot.subjects.invoice.earlier import after_expiry, broke_off, lapsed, repair
 from bot.subjects.invoice.repeat import repeated, repeated_note, usual, with_offer
 from bot.subjects.invoice.requests import answer
 from bot.subjects.invoice.words import asked, begun, informs, said
-from extractor.contract import Extraction, Intent
 from extractor.requests.requests import Pedido, RequestKind
 from state_machine.catalogue import memory_texts, messages
 from state_machine.catalogue import requests as pedidos
@@ -40,6 +39,7 @@ from state_machine.machine.events import (
     QuisAinda,
 )
 from state_machine.machine.states import Estado
+from state_machine.proposal.origin import proposed_by
 from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.message_spans import Escrita
 
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
     from bot.conversation.inbound import Entrada
     from bot.subjects.invoice.acts import ActAnswer
+    from extractor.contract import Extraction
     from persistence.conversations.edits import Mudanca, Ouvida
     from state_machine.catalogue.records import Emitidas
     from state_machine.catalogue.requests import NotaListada
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
     from state_machine.values.yearly_limit import Medidor
 
 TAKEN_UP = frozenset({Estado.REJEITADO, Estado.CANCELADO_USUARIO, Estado.EXPIRADO})  # their data may go on
-FINAL_WORDS = frozenset({Intent.CONFIRMAR, Intent.NEGAR})  # they answer us; they ask for nothing
 CONFIRMED = frozenset({Estado.PROCESSANDO, Estado.APROVADO, Estado.ERRO})  # their words are at the authority
 RECENT = timedelta(hours=24)  # for so long a rejected or expired session is what a short word still refers to
 
@@ -68,7 +68,7 @@ class Plano:
     """What a turn will do: ``eventos`` to ``alvo`` (``None``: a new session), or just an answer, or silence.
 
     ``origem`` is the ended session that a new one takes over from; ``arquivos`` are documents that were asked for;
-    ``chama`` is why one of the staff is asked for.
+    ``chama`` is why one of the staff is asked for, ``larga`` the open session that is given up before.
     """
 
     eventos: tuple[Evento, ...] = ()
@@ -77,6 +77,7 @@ class Plano:
     origem: str | None = None
     arquivos: tuple[EnviarArquivo, ...] = ()
     chama: str | None = None
+    larga: Sessao | None = None
 
     @property
     def rascunho(self) -> Rascunho:
@@ -355,14 +356,19 @@ def _chosen(toque: Toque) -> Evento:
 
 
 async def _take_up(antiga: Sessao, memory: Memory) -> Plano:
-    """Open a new session with an ended one's data, once; with those of an issued note only after it was cancelled."""
-    if memory.ativa:  # the invoice at hand comes first
-        return Plano((Conversou(),), memory.ativa)
+    """Open a new session with an ended one's data, once; with those of an issued note only after it was cancelled.
+
+    A draft that is open is given up for it, and can be taken up itself; what another system proposed comes first.
+    """
+    ativa = memory.ativa
+    if ativa and proposed_by(ativa.rascunho):
+        return Plano((Conversou(),), ativa)
     if antiga.estado is Estado.APROVADO and await memory.cancelled(antiga):
-        return Plano((Abriu(antiga.rascunho),))  # an invoice of its own: it repairs nothing that may still come
+        return Plano((Abriu(antiga.rascunho),), larga=ativa)  # an invoice of its own: it repairs nothing
     if antiga.estado not in TAKEN_UP or await memory.repaired(antiga.sessao_id):
-        return Plano(resposta=messages.ja_retomada())
-    return Plano((Abriu(antiga.rascunho, antiga.pendente),), None, origem=antiga.sessao_id)
+        resposta = messages.ja_retomada()
+        return Plano((PediuAjuda(resposta),), ativa) if ativa else Plano(resposta=resposta)
+    return Plano((Abriu(antiga.rascunho, antiga.pendente),), None, origem=antiga.sessao_id, larga=ativa)
 
 
 async def _out_of_the_blue(evento: Evento, memory: Memory, agora: datetime) -> Plano:

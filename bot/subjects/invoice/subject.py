@@ -45,6 +45,7 @@ from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.fields import Campo
 from state_machine.machine.events import (
     Abriu,
+    Cancelou,
     Confirmou,
     Conversou,
     Editou,
@@ -131,6 +132,10 @@ class Invoice:
                     alvo = replace(alvo, canal=self._r.hands.channel(turn.conversa.empresa))
                 eventos, empresa = await self._with_records(connection, turn, alvo, eventos)
                 correlacao, telefone = turn.chegada.correlacao, turn.conversa.telefone
+                if plano.larga is not None:
+                    await self._r.sessions.apply(
+                        connection, plano.larga, (Cancelou(),), empresa, agora, correlacao, telefone=telefone
+                    )
                 sessao = await self._r.sessions.apply(
                     connection, alvo, eventos, empresa, agora, correlacao, telefone=telefone, voz=voz
                 )

@@ -33,6 +33,7 @@ from state_machine.machine.events import (
 from state_machine.machine.session import Sessao
 from state_machine.machine.states import Estado
 from state_machine.machine.transition import transition
+from state_machine.proposal.origin import draft
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -207,7 +208,7 @@ async def test_a_button_of_nobody_we_know_reaches_no_session() -> None:
 
 @pytest.mark.parametrize("estado", [Estado.REJEITADO, Estado.CANCELADO_USUARIO, Estado.EXPIRADO])
 async def test_an_ended_session_is_taken_up_once(estado: Estado) -> None:
-    """Its data open a new session that names its origin; the second time, or beside an open one, they don't."""
+    """Its data open a new session that names its origin, an open one given up for it; the second time they don't."""
     antiga = replace(ended(estado, Campo.DOCUMENTO), sessao_id="old")
     press = Toque("refazer", "old", None)
     opened = await plan(press, None, Remembered(None, {"old": antiga}), NOW)
@@ -215,7 +216,7 @@ async def test_an_ended_session_is_taken_up_once(estado: Estado) -> None:
     again = await plan(press, None, Remembered(None, {"old": antiga}, taken_up=True), NOW)
     assert again == Plano(resposta=messages.ja_retomada())
     busy = await plan(press, None, Remembered(OPEN, {"old": antiga}), NOW)
-    assert busy == Plano((Conversou(),), OPEN)
+    assert busy == replace(opened, larga=OPEN)
 
 
 @pytest.mark.parametrize("estado", [Estado.APROVADO, Estado.PROCESSANDO, Estado.ERRO])
@@ -234,7 +235,9 @@ async def test_a_cancelled_note_is_made_anew_and_no_other() -> None:
     stands = Remembered(None, {"old": antiga})
     assert await plan(press, None, stands, NOW) == Plano(resposta=messages.ja_retomada())
     busy = replace(cancelled, ativa=OPEN)
-    assert await plan(press, None, busy, NOW) == Plano((Conversou(),), OPEN)
+    assert await plan(press, None, busy, NOW) == Plano((Abriu(antiga.rascunho),), larga=OPEN)
+    proposed = replace(OPEN, rascunho=draft(12, {Campo.VALOR: "200.00"}))
+    assert await plan(press, None, replace(cancelled, ativa=proposed), NOW) == Plano((Conversou(),), proposed)
 
 
 async def test_first_words_open_a_session() -> None:
