@@ -127,6 +127,11 @@ def obrigado() -> Mensagem:
     return Mensagem("Por nada! Quando precisar de nota, é só me chamar.", outras=("Disponha!",))
 
 
+def combinado() -> Mensagem:
+    """A no where nothing is open: nothing changes."""
+    return Mensagem("Combinado, fica como está.", outras=("Tudo bem, nada muda.",))
+
+
 def xingou() -> Mensagem:
     """They swear: short, kind, and a way out."""
     return Mensagem(

@@ -13,7 +13,7 @@ from bot.subjects.invoice.repeat import repeated, repeated_note, usual, with_off
 from bot.subjects.invoice.requests import answer
 from bot.subjects.invoice.words import asked, begun, informs, said
 from extractor.requests.requests import Pedido, RequestKind
-from state_machine.catalogue import memory_texts, messages
+from state_machine.catalogue import acts, memory_texts, messages, staff_messages
 from state_machine.catalogue import requests as pedidos
 from state_machine.catalogue.acts import EQUIPE
 from state_machine.invoice.draft import Rascunho
@@ -196,7 +196,7 @@ async def plan(
     """
     match entrada:
         case Toque():
-            return await _pressed(entrada, memory, agora)
+            return await _pressed(entrada, memory)
         case Edicao():
             return await _edited(entrada, leitura, memory, agora)
         case Apagada(original):
@@ -234,7 +234,7 @@ async def _acted(resposta: ActAnswer, evento: Evento, memory: Memory, agora: dat
 async def _requested(pedido: Pedido, evento: Evento, memory: Memory, agora: datetime) -> Plano:
     """Answer a request beside whatever is open: the draft stays, and a later yes answers no summary any more."""
     if pedido.tipo is RequestKind.ATENDENTE:
-        return await _called(None, memory, agora)
+        return await _called(None, memory)
     if pedido.tipo is RequestKind.REPETIR:
         return _opened(await repeated(memory, pedido.clientes), memory, evento)
     if pedido.tipo is RequestKind.RETOMAR:
@@ -247,8 +247,7 @@ async def _requested(pedido: Pedido, evento: Evento, memory: Memory, agora: date
     resposta = await answer(pedido, memory, hoje)
     arquivos: tuple[EnviarArquivo, ...] = (resposta,) if isinstance(resposta, EnviarArquivo) else ()
     if pedido.tipo is RequestKind.EMAIL:
-        pedidas = [Pedido(RequestKind.SEGUNDA_VIA, pedido.numero, formato) for formato in _FILES]
-        copias = [await answer(copia, memory, hoje) for copia in pedidas]
+        copias = [await answer(replace(pedido, tipo=RequestKind.SEGUNDA_VIA, formato=f), memory, hoje) for f in _FILES]
         arquivos = tuple(copia for copia in copias if isinstance(copia, EnviarArquivo))
     if memory.ativa is None:
         texto = None if isinstance(resposta, EnviarArquivo) else pedidos.mensagem(resposta, em_aberto=False)
@@ -257,14 +256,12 @@ async def _requested(pedido: Pedido, evento: Evento, memory: Memory, agora: date
     return Plano((PediuAjuda(pedidos.mensagem(dito, em_aberto=True)),), memory.ativa, arquivos=arquivos)
 
 
-async def _called(botao: str | None, memory: Memory, agora: datetime) -> Plano:
+async def _called(botao: str | None, memory: Memory) -> Plano:
     """Ask for one of the staff, by a button of this target or in words; the queue lists sessions, so there is one."""
     ativa = memory.ativa
     perguntado = next(iter((*ativa.rascunho.em_duvida, *ativa.rascunho.faltam)), None) if ativa else None
     motivo = "palavras" if botao is None else "reclamacao" if botao == EQUIPE else f"pergunta:{perguntado or ''}"
-    resposta = await answer(Pedido(RequestKind.ATENDENTE), memory, agora.astimezone(SAO_PAULO).date())
-    assert isinstance(resposta, str)  # noqa: S101 - a request for people is answered in words
-    mensagem = pedidos.mensagem(resposta, em_aberto=begun(ativa))
+    mensagem = pedidos.mensagem(staff_messages.chamada(ja=await memory.called()), em_aberto=begun(ativa))
     if ativa or await memory.latest() is None:
         return Plano((*(() if ativa else (Abriu(),)), PediuAjuda(mensagem)), ativa, chama=motivo)
     return Plano(resposta=mensagem, chama=motivo)
@@ -323,9 +320,9 @@ async def _deleted(original: str, memory: Memory) -> Plano:
     return Plano((PediuAjuda(resposta),), ativa) if ativa else Plano(resposta=resposta)
 
 
-async def _pressed(toque: Toque, memory: Memory, agora: datetime) -> Plano:
+async def _pressed(toque: Toque, memory: Memory) -> Plano:
     if toque.acao == "pessoa":
-        return await _called(toque.sessao_id, memory, agora)
+        return await _called(toque.sessao_id, memory)
     ativa = memory.ativa
     if toque.acao == "repetir":
         return _opened(await repeated_note(memory, toque.sessao_id), memory)
@@ -398,5 +395,5 @@ async def _out_of_the_blue(evento: Evento, memory: Memory, agora: datetime) -> P
             decides = isinstance(evento, Cancelou | PediuCorrecao)
             return Plano((evento,), ultima) if decides else Plano(resposta=messages.em_andamento())
         case _:
-            resposta = messages.nada_a_confirmar()
+            resposta = acts.combinado() if isinstance(evento, Negou) else messages.nada_a_confirmar()
             return Plano(resposta=await with_offer(memory, resposta) if isinstance(evento, Conversou) else resposta)

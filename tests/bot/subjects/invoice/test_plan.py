@@ -10,8 +10,8 @@ from bot.conversation.inbound import Outro, Palavras, Toque
 from bot.subjects.invoice.plan import RECENT, Plano, plan
 from extractor.contract import Extraction, Intent
 from persistence.conversations.edits import Mudanca, Ouvida
+from state_machine.catalogue import acts, messages, staff_messages
 from state_machine.catalogue import announcement as anuncio
-from state_machine.catalogue import messages, staff_messages
 from state_machine.catalogue import requests as pedidos
 from state_machine.catalogue.records import Emitidas
 from state_machine.invoice.draft import Rascunho, aplicar
@@ -329,6 +329,12 @@ async def test_words_decide_nothing_while_an_invoice_waits_for_its_button(intent
     stopped = example(Estado.PROCESSANDO)
     memory = Remembered(last=(stopped, NOW - timedelta(days=2)), waits=True)
     assert await words(memory, intent) == Plano(resposta=messages.ainda_quer(stopped))
+
+
+async def test_a_no_where_nothing_is_open_gets_a_few_words() -> None:
+    """It asked for nothing, and is told no list of commands."""
+    memory = Remembered(last=(ended(Estado.APROVADO), NOW))
+    assert await words(memory, Intent.NEGAR) == Plano(resposta=acts.combinado())
 
 
 @pytest.mark.parametrize("tipo", ["reaction", "system", "revoke", "sticker"])
