@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from persistence.conversations import edits, snapshots
+from persistence.conversations import edits, person_asked, snapshots
 from persistence.fiscal import attempts, history, issued, notes
 from persistence.fiscal.notes import Quais
 from persistence.people import clients
@@ -89,6 +89,11 @@ class ConversationMemory:
         """The company's authorised notes of a period that stand, by their day of issue."""
         async with self._database.alone() as connection:
             return await history.issued(connection, self._empresa_id, periodo)
+
+    async def called(self) -> bool:
+        """Whether somebody of the staff was asked for, and nobody came yet."""
+        async with self._database.alone() as connection:
+            return await person_asked.is_asked(connection, self._conversa)
 
     async def mei(self, hoje: date) -> Medidor | None:
         """How much of a MEI's limit the company used this year, ``None`` if it is none."""

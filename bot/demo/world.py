@@ -153,11 +153,13 @@ async def open_demo(
     async with AsyncExitStack() as stack:
         if sockets is None:
             sockets = stack.enter_context(listening(settings.host, settings.port, port="PROSA_PORT"))
-        national = NacionalConfig(ambiente=Ambiente(settings.fiscal_environment), processing=PROCESSING_SECONDS)
+        national = NacionalConfig(ambiente=Ambiente.HOMOLOGACAO, processing=PROCESSING_SECONDS)
         config = replace(demo_secrets(home), nacional=national)
         world = await stack.enter_async_context(World(home / "sandbox", config=config))
         address = bound(sockets, settings.host)
-        configured = demo_settings(settings, world, settings.port).model_copy(update={"public_url": address})
+        configured = demo_settings(settings, world, settings.port).model_copy(
+            update={"public_url": address, "fiscal_environment": "homologacao"}  # no document of it may look real
+        )
         keep_demo_key(home)
         house = await stack.enter_async_context(open_house(configured, storage.database_url, storage.redis_url))
         await add_company(house.database, COMPANY)

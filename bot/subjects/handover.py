@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from bot.conversation.subject import one_row
-from persistence.conversations import handoff, snapshots
+from persistence.conversations import handoff, person_asked, snapshots
 from persistence.queue import outbox
 from persistence.rows.inbox_rows import StaffRow
 from persistence.versions import AnotherVersionError
@@ -72,7 +72,9 @@ class Handover:
                 return await self._step(connection, conversa, EquipeAssumiu(exibido), mensagem, row)
             case StaffRow(comando="devolver") if atendente is not None:
                 await handoff.give_back(connection, conversa)
-                return await self._step(connection, conversa, EquipeDevolveu(), staff_messages.devolveu(None), row)
+                esperam = await person_asked.waiting(connection, conversa)
+                sem_nota = staff_messages.devolveu(None, esperam)
+                return await self._step(connection, conversa, EquipeDevolveu(esperam), sem_nota, row)
             case StaffRow(comando="escrever", texto=str(texto), sessao_id=str(sessao_id)) if (
                 atendente == pedido.staff_id and janela
             ):
@@ -87,6 +89,9 @@ class Handover:
             case StaffRow(comando="encerrar", sessao_id=str(sessao_id), motivo=str(motivo)):
                 sessao = await self._close(connection, conversa, sessao_id, row)
                 await handoff.resolve(connection, sessao_id, pedido.quem, motivo)
+                if await person_asked.drop(connection, conversa) and sessao is None:
+                    mensagem = staff_messages.pedido_encerrado()
+                    outbox.enqueue(connection, conversa=conversa, mensagem=mensagem, correlacao=row.correlacao)
                 return sessao
             case StaffRow(comando="consultar", sessao_id=str(sessao_id)):
                 await handoff.ask_now(connection, sessao_id)

@@ -56,7 +56,9 @@ def _mine(caso: Caso, quem: Staff) -> bool:
 
 def _closable(caso: Caso, _: Staff) -> bool:
     estado = caso.sessao.estado
-    return estado in ESPERAM_USUARIO or (estado in FINAIS and caso.sessao.resolvida_em is None)
+    return estado in ESPERAM_USUARIO or (
+        estado in FINAIS and (caso.sessao.resolvida_em is None or caso.sessao.pessoa_motivo)
+    )
 
 
 def _refused_for_us(caso: Caso, _: Staff) -> bool:
@@ -189,7 +191,7 @@ ACOES: Final[tuple[Acao, ...]] = (
         "encerrar",
         "Encerrar",
         "Se a nota espera a pessoa, ela é desistida e a pessoa é avisada; nada é emitido. Se já terminou, só sai da "
-        "fila. Volta para a fila se algo mudar.",
+        "fila; quem tinha pedido uma pessoa é avisado. Volta para a fila se algo mudar.",
         "Encerrada.",
         Papel.SUPERVISOR,
         _closable,

@@ -157,6 +157,7 @@ def situation(caso: Caso, registro: CaseTimeline) -> SituacaoDaSessao:
         nossa=s.pendente is None,
         suspensa=s.envio_suspenso,
         atendente=s.atendente,
+        pediu=s.pessoa_motivo,
         nao_entregue=(labels.motivo(last.erro) or "sem detalhe")
         if last is not None and last.status == "falhou"
         else None,

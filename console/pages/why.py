@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, assert_never
 
 from console.render.format import duration
+from console.render.labels import por_que_pediu
 from state_machine.cancellation.machine import StatusNota
 from state_machine.invoice.field_table import field_named
 from state_machine.machine.states import Estado
@@ -61,6 +62,7 @@ class SituacaoDaSessao:
     atendente: str | None = None
     nao_entregue: str | None = None
     nossa: bool = False  # the authority blamed nothing that the person said
+    pediu: str | None = None  # why its person asked for one of the staff, who did not come yet
     alheia: bool = False  # another version of us wrote how its emission stands
 
 
@@ -82,6 +84,9 @@ def por_que(s: SituacaoDaSessao) -> Frase:
     if s.atendente:
         texto = f"{s.atendente} assumiu esta conversa e a Prosa está em silêncio. {frase.texto}"
         return Frase(texto, "Quando terminar, devolva a conversa.", "busy")
+    if s.pediu:
+        texto = f"A pessoa pediu alguém da equipe: {por_que_pediu(s.pediu)}. {frase.texto}"
+        return Frase(texto, "Assuma a conversa e responda; se já está resolvido, Encerrar avisa a pessoa.", "bad")
     if s.nao_entregue:
         return Frase(f"{frase.texto} Uma mensagem nossa não chegou: {s.nao_entregue}.", "Veja se vale reenviar.", "bad")
     return frase

@@ -143,4 +143,5 @@ def environment(folder: Path) -> jinja2.Environment:
         "whatsapp": whatsapp,
     }
     env.globals["situacao"] = labels.situacao
+    env.globals["por_que_pediu"] = labels.por_que_pediu
     return env

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from state_machine.cancellation.machine import StatusNota
+from state_machine.invoice.field_table import field_named
 from state_machine.machine.states import Estado, SnapshotReason
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ CAUSAS: Final[Mapping[str, tuple[str, str]]] = {
     "demora": ("prefeitura demora", "busy"),
     "nao_entregue": ("mensagem não chegou", "bad"),
     "assumida": ("assumida", "busy"),
+    "pediu_pessoa": ("pediu uma pessoa", "bad"),
     "espera_pessoa": ("espera a pessoa", "busy"),
     "duas_notas": ("duas notas", "bad"),
 }
@@ -245,3 +247,16 @@ def resultado(nome: str) -> tuple[str, bool]:
 def operacao(nome: str) -> str:
     """Return what a gateway call is called."""
     return OPERACOES.get(nome, nome)
+
+
+def por_que_pediu(motivo: str) -> str:
+    """Return why somebody asked for the staff, as ``persistence.conversations.person_asked`` stores it."""
+    pedido, _, campo = motivo.partition(":")
+    match pedido:
+        case "palavras":
+            return "escreveu que quer falar com uma pessoa"
+        case "reclamacao":
+            return "reclamou de uma nota"
+        case _:
+            row = field_named(campo)
+            return f"não saiu da pergunta sobre {row.staff_name}" if row else "não saiu de uma pergunta"

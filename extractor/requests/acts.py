@@ -70,6 +70,12 @@ COMPLAINT: Final = re.compile(
     r"|\bquero (?:fazer uma )?reclama\w+|\breclamacao\b|\bnao (?:recebi|chegou|veio)\b[^.\n]{0,25}\b(?:nota|pdf|xml|"
     r"arquivo)\b"
 )
+# To change an issued note, which has a number: "muda o valor da nota 1", "substitui a nota 2".
+CHANGES: Final = re.compile(
+    r"\b(?:mud[ae]r?|troc(?:a|ar|que)|corrij[ae]|corrigir?|corrige|alter(?:a|ar|e)|arrum(?:a|ar|e)|acert(?:a|ar|e)|"
+    r"substitu(?:i|ir|a)|edit(?:a|ar|e)|consert(?:a|ar|e))\b[^.\n]{0,30}?"
+    r"\bnota (?:fiscal )?(?:n(?:ro|um|umero|[.o°º])?\.? ?)?(?P<n>\d{1,15})\b(?![.,]?\d)"
+)
 OF_ISSUED: Final = re.compile(
     r"\bacab\w+ de (?:emitir|sair|mandar|fazer)\b|\bemitid[ao]\b|\bque (?:ja )?saiu\b|\bja saiu\b"
 )
@@ -144,6 +150,8 @@ def _named(texto: str, leitura: Extraction) -> Ato | None:
         return Ato.ESPERA
     if short and not data and is_wrong(words):
         return Ato.CORRIGE
+    if CHANGES.search(plain):
+        return Ato.RECLAMA
     if any(doubt.motivo in SEVERAL for doubt in leitura.doubts):
         return Ato.VARIAS
     if COMPLAINT.search(plain):

@@ -40,7 +40,9 @@ class PorCliente:
 
 @dataclass(frozen=True, slots=True)
 class Ultima:
-    """The newest note."""
+    """The newest note; one that is only pointed at ("essa") may be the invoice that is being made."""
+
+    pointed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ _NOT_ORDERS: Final = frozenset(
     {"cancelei", "cancelou", "cancelo", "cancelas", "cancelada", "cancelado", "canelar", "canela", "cancelam"}
 )
 _NOTE: Final = r"(?:notas?|ntoa|noat|nta|nfs[ -]?e|nf-?e?|nfs)(?:-e)?"
-_NAMED: Final = re.compile(
+_OF_NOTE: Final = re.compile(
     rf"^(?:d?[aeo]s? |d?ess?[ae] |d?est[ae] |d?aquel[ae] |minha |uma |d?as? minhas? )*(?P<ultima>ultimas? )?{_NOTE}\b"
     r"(?: fiscal| fiscais| de servicos?)*(?P<resto>.*)$"
 )
@@ -78,7 +80,9 @@ _NUMBER: Final = re.compile(
     r"(?!\s{0,9}+(?:reais|,\d))\b\D{0,60}$"
 )
 _VALUE: Final = re.compile(
-    r"^\s*(?:de|no valor de|do valor de|valor(?: de)?)\s+(?:r\$\s*)?(\d[\d.]*)(?:,(\d{1,2}))?\s*(?:reais)?\W*$"
+    r"^\s*(?:de|no valor de|do valor de|valor(?: de)?)\s+(?:r\$\s*)?(\d[\d.]*)(?:,(\d{1,2}))?\s*(?:reais)?"
+    r"(?: (?:que (?:eu |ja |voce )*(?:saiu|foi|fiz|fez|emit\w+|mand\w+|acab\w+)|de (?:agora|hoje|ontem)|agora)\b.*)?"
+    r"\W*$"
 )
 _LAST: Final = re.compile(
     r"^\s*(?:que )?(?:(?:eu |voce )?(?:acab\w+|mandei|mandou|emit\w+|fiz|fez|saiu|emitida)\b.*|mais recente|anterior|"
@@ -102,6 +106,18 @@ _POLITE_END: Final = re.compile(
     r"(?:(?:^|\W{1,9})(?:por favor|pra mim|agora|urgente|obrigado|valeu|pfv?r?|hoje mesmo)){1,6}$"
 )
 _EDGES: Final = " .,;:!?-"
+# Why, behind what is named: "cancela a nota da padaria, o valor saiu errado".
+_REASON: Final = re.compile(
+    r"\s*[,;]\s+(?=\D)|\s+(?=(?:porque|pois|ja que|pq|por que|por (?:erro|engano|causa)|que o cliente)\b)"
+)
+_POINTED: Final = re.compile(r"^(?:ess[ae]|est[ae]|isso|el[ae])(?: (?:ai|aqui|agora))?$")
+_NAMELESS: Final = re.compile(r"^(?:[ao]|ess[ae]|aquel[ae])(?P<resto> (?:d[aeo]s?|no valor de|pr[ao]s?|para) .*)$")
+_WISH: Final = re.compile(r"\b(?:quero|queria|preciso|precisava|gostaria)\b")
+# What is asked about cancelling, and orders none.
+_ASKS: Final = re.compile(
+    r"\b(?:quant[oa]s?|ate (?:quando|que dia)|prazo|que acontece|multa)\b|"
+    r"^\W*(?:\w+ ){0,2}(?:posso|consigo|da p(?:ra|ara)|tem como|eh possivel)\b.*\?\W*$"
+)
 _HOW: Final = re.compile(r"^\W*(?:como|quando|qual|quanto|por ?que|pq|onde|ate quando|qual o prazo)\b")
 _DOCUMENT: Final = re.compile(r"\d{3}\.?\d{3}\.?\d{3}-?\d{2}|[\da-z]{2}\.?[\da-z]{3}\.?[\da-z]{3}/?\d{4}-?\d{2}")
 _NEW_NOTE: Final = re.compile(
@@ -119,6 +135,8 @@ _KEEPS: Final = re.compile(
 def request(texto: str) -> Pedido | None:
     """Return which issued note the user wants cancelled, ``None`` when the words ask for no such thing.
 
+    A reason may stand behind what is named, and does not count.
+
     "cancela" alone is none: it gives up what is being talked about. Nor is what tells of a cancellation, denies one,
     asks how it is done, or stands inside a longer order.
     """
@@ -132,13 +150,27 @@ def request(texto: str) -> Pedido | None:
     if not _is_order(verb.strip(".,;:!?")) or _HOW.search(whole) or _DOCUMENT.search(whole):
         return None
     after = re.sub(r"^(?:pra mim|por favor|ai|entao|para mim|logo) ", "", after)
+    after, *reason = _REASON.split(after, maxsplit=1)
     after = _POLITE_END.sub("", _MARKS_END.sub("", after))
+    pedido = _named(after, reasoned=bool(reason), wished=bool(_WISH.search(whole[: whole.find(verb)])))
+    asks = _ASKS.search(whole if not reason else whole[: whole.find(after) + len(after)])
+    return None if asks and not isinstance(pedido, PorNumero) else pedido
+
+
+def _named(after: str, *, reasoned: bool, wished: bool) -> Pedido | None:
+    """Return the note that these words name; without the word "nota" only what no open invoice could be meant by."""
     direct = _DIRECT.match(after)
     if direct:
         return PorNumero(_digits(direct[1]))
-    named = _NAMED.match(after)
+    if not after:
+        return Qual() if wished else None
+    if reasoned and _POINTED.match(after):
+        return Ultima(pointed=True)
+    named = _OF_NOTE.match(after)
+    if named is None and (nameless := _NAMELESS.match(after)):
+        return _which(nameless["resto"])
     if named is None:
-        return Ultima() if re.fullmatch(r"(?:d?a )?ultima", after) else None
+        return Ultima() if re.fullmatch(r"(?:d?a |ess[ae] )?ultima", after) else None
     return Ultima() if named["ultima"] else _which(named["resto"])
 
 

@@ -40,9 +40,10 @@ async def is_carried_out(connection: Connection, chave: str) -> bool:
 
 
 async def take(connection: Connection, conversa: str, staff_id: int) -> None:
-    """Give the conversation to somebody."""
+    """Give the conversation to somebody, who is then no longer awaited."""
     held = conversas.update().where(conversas.c.conversa == conversa)
-    await connection.execute(held.values(atendente_id=staff_id, assumida_em=sa.func.now()))
+    taken = held.values(atendente_id=staff_id, assumida_em=sa.func.now(), pessoa_pedida_em=None, pessoa_motivo=None)
+    await connection.execute(taken)
 
 
 async def give_back(connection: Connection, conversa: str) -> None:

@@ -98,6 +98,8 @@ _SESSION = (
         conversas.c.ultima_entrada_em,
         conversas.c.atendente_id,
         conversas.c.assumida_em,
+        conversas.c.pessoa_pedida_em,
+        conversas.c.pessoa_motivo,
         _window.label("janela_aberta"),
         SHOWN.label("atendente"),
         empresa.c.razao_social,

@@ -78,10 +78,14 @@ WITH olhos AS (
     SELECT s.id, 'assumida' FROM conversas c CROSS JOIN LATERAL (
         SELECT id FROM session_snapshot WHERE conversa = c.conversa ORDER BY id DESC LIMIT 1) s
         WHERE c.atendente_id IS NOT NULL
+    UNION ALL
+    SELECT s.id, 'pediu_pessoa' FROM conversas c CROSS JOIN LATERAL (
+        SELECT id FROM session_snapshot WHERE conversa = c.conversa ORDER BY id DESC LIMIT 1) s
+        WHERE c.pessoa_pedida_em IS NOT NULL
 )
 SELECT o.id, array_agg(DISTINCT o.causa) AS causas FROM olhos o JOIN session_snapshot s ON s.id = o.id
     LEFT JOIN resolvida r ON r.sessao_id = s.sessao_id
-WHERE r.em IS NULL OR r.em < s.updated_at OR o.causa = 'assumida'
+WHERE r.em IS NULL OR r.em < s.updated_at OR o.causa IN ('assumida', 'pediu_pessoa')
 GROUP BY o.id
 """  # noqa: S608 - our own constants
 _S = session_snapshot.c
@@ -102,6 +106,7 @@ _COLUMNS = (
     conversas.c.nome_perfil,
     NOTA,
     conversas.c.atendente_id,
+    conversas.c.pessoa_motivo,
     SHOWN.label("atendente"),
     sa.func.extract("epoch", sa.func.now() - _S.created_at).label("idade"),
 )

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 _NOME_MAX = 60  # UTF-16 units of a client's name
 _RESTO_MAX = 80  # UTF-16 units of each further invoice that is quoted back
-PESSOA = Botao("pessoa:equipe", "Falar com alguém")
+EQUIPE = "equipe"  # what that button speaks to, where no invoice is asked about
+PESSOA = Botao(f"pessoa:{EQUIPE}", "Falar com alguém")
 
 
 def espera(*, resumo: bool, aberta: bool) -> Mensagem:
@@ -124,6 +125,11 @@ def fora() -> Mensagem:
 def obrigado() -> Mensagem:
     """They thank."""
     return Mensagem("Por nada! Quando precisar de nota, é só me chamar.", outras=("Disponha!",))
+
+
+def combinado() -> Mensagem:
+    """A no where nothing is open: nothing changes."""
+    return Mensagem("Combinado, fica como está.", outras=("Tudo bem, nada muda.",))
 
 
 def xingou() -> Mensagem:

@@ -53,8 +53,9 @@ def anotado(antes: Rascunho, depois: Rascunho) -> str:
     mudou = [(campo, apara(legivel(campo, novo) or "", _VALOR_MAX)) for campo, novo in outros]
     novos = [f"{FIELDS[campo].label} {novo}" for campo, novo in mudou]
     partes = [f"Anotei: {', '.join(novos)}."] if novos else []
+    saiu = None if achei else _saiu(antes, depois)
     recusa = _nao_tomado(antes, depois)
-    return "".join(f"{parte}\n\n" for parte in (achei, *partes, recusa) if parte)
+    return "".join(f"{parte}\n\n" for parte in (achei, saiu, *partes, recusa) if parte)
 
 
 def _achado(antes: Rascunho, depois: Rascunho, *, inteiro: bool = False) -> str | None:
@@ -63,8 +64,25 @@ def _achado(antes: Rascunho, depois: Rascunho, *, inteiro: bool = False) -> str 
     if depois.documento.origem is not Origem.CADASTRO or valor in {None, antes.documento.valor}:
         return None
     documento = legivel(Campo.DOCUMENTO, valor) or ""
+    outro = _chamado(antes) if antes.validado(Campo.DOCUMENTO) else None
     nome = apara(depois.tomador_nome or documento, _VALOR_MAX)
-    return f"Achei entre os seus clientes: {nome}{f', {documento}' if inteiro and nome != documento else ''}."
+    inicio = f"Troquei o cliente: {outro} → " if outro else "Achei entre os seus clientes: "
+    return f"{inicio}{nome}{f', {documento}' if inteiro and nome != documento else ''}."
+
+
+def _saiu(antes: Rascunho, depois: Rascunho) -> str | None:
+    """Say that the client who stood is none any more: nobody is left for somebody else without a word."""
+    if antes.validado(Campo.DOCUMENTO) is None or depois.validado(Campo.DOCUMENTO) is not None:
+        return None
+    novo = depois.tomador_nome
+    if novo and novo != antes.tomador_nome:
+        return f"Troquei o cliente: {_chamado(antes)} → {apara(novo, _VALOR_MAX)}."
+    return f"O cliente não é mais {_chamado(antes)}."
+
+
+def _chamado(rascunho: Rascunho) -> str:
+    documento = legivel(Campo.DOCUMENTO, rascunho.validado(Campo.DOCUMENTO)) or ""
+    return apara(rascunho.tomador_nome or documento, _VALOR_MAX)
 
 
 def guardei(antiga: Sessao) -> Mensagem:

@@ -106,14 +106,6 @@ def sem_nota(numero: str | None) -> str:
     )
 
 
-def atendente() -> str:
-    """Nobody of flesh and blood can be called from here yet."""
-    return (
-        "Chamar uma pessoa por aqui eu ainda não faço. Para isso, fala com quem liberou seu número na Prosa "
-        "ou com quem cuida do fiscal da sua empresa. Para saber o que eu faço, escreve _ajuda_."
-    )
-
-
 def parar() -> str:
     """Nobody is written to who does not write."""
     return (

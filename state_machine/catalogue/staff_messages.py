@@ -3,19 +3,47 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from state_machine.catalogue import messages, questions
 from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.summary import resumo
 from state_machine.machine.effects import Botao, EnviarArquivo, Mensagem
+from state_machine.values.money import formata_brl
 from state_machine.values.text_length import apara
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from state_machine.machine.events import NotaQueEspera
     from state_machine.machine.session import Sessao
 
 _NOME_MAX = 40  # UTF-16 units; a name of the staff is shorter
 _VOLTEI = "*Voltei a te atender por aqui.*"
+
+
+def chamada(*, ja: bool) -> str:
+    """Say that somebody of the staff was asked for; ``ja``: they had been asked for before."""
+    if ja:
+        return "A equipe já foi chamada e vai te responder por aqui. Enquanto isso, pode continuar comigo."
+    return "Chamei a equipe: alguém te responde por aqui. Enquanto isso, pode continuar comigo."
+
+
+def pedido_encerrado() -> Mensagem:
+    """Say that people closed the request for one of them without taking the conversation over."""
+    return Mensagem(
+        "A equipe viu o seu pedido e deu como resolvido. Se ainda precisar, escreve _falar com uma pessoa_."
+    )
+
+
+def que_esperam(notas: Sequence[NotaQueEspera]) -> str:
+    """Name what was confirmed and waits, so that nobody orders it again."""
+    return "\n".join(
+        f"A nota de {formata_brl(nota.valor or Decimal(0))} para {apara(nota.cliente, _NOME_MAX)} "
+        f"{'está com a equipe' if nota.com_a_equipe else 'está na prefeitura'}: não precisa pedir de novo."
+        for nota in notas
+    )
 
 
 def assumiu(quem: str) -> Mensagem:
@@ -26,16 +54,19 @@ def assumiu(quem: str) -> Mensagem:
     )
 
 
-def devolveu(sessao: Sessao | None) -> Mensagem:
-    """Say that the bot is back, and go on where the data stand: what was said to people is not in them."""
+def devolveu(sessao: Sessao | None, esperam: Sequence[NotaQueEspera] = ()) -> Mensagem:
+    """Say that the bot is back and what waits, and go on where the data stand: what was said to people is not there."""
+    voltei = "\n".join(filter(None, (_VOLTEI, que_esperam(esperam))))
     if sessao is None:
-        return Mensagem(f"{_VOLTEI} Para uma nota, me manda o CNPJ ou CPF do cliente, o valor e o serviço.")
+        if esperam:
+            return Mensagem(f"{voltei}\nQuando sair, te aviso.")
+        return Mensagem(f"{voltei} Para uma nota, me manda o CNPJ ou CPF do cliente, o valor e o serviço.")
     if sessao.rascunho.completo:
-        return resumo(sessao, f"{_VOLTEI}\nO que você combinou com a equipe eu não li. Confere?")
+        return resumo(sessao, f"{voltei}\nO que você combinou com a equipe eu não li. Confere?")
     if sessao.rascunho.faltam and any(sessao.rascunho.validado(c) for c in FIELDS):
         pergunta = questions.pergunta(sessao)
-        return replace(pergunta, texto=f"{_VOLTEI}\n\n{pergunta.texto}")
-    return Mensagem(f"{_VOLTEI}\n\n{messages.saudacao().texto}")
+        return replace(pergunta, texto=f"{voltei}\n\n{pergunta.texto}")
+    return Mensagem(f"{voltei}\n\n{messages.saudacao().texto}")
 
 
 def encerrou(sessao: Sessao) -> Mensagem:

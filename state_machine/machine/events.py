@@ -257,8 +257,19 @@ class EquipeAssumiu:
 
 
 @dataclass(frozen=True, slots=True)
+class NotaQueEspera:
+    """A confirmed invoice that is not issued yet; ``com_a_equipe``: people repair it, else the authority has it."""
+
+    valor: Decimal | None
+    cliente: str
+    com_a_equipe: bool
+
+
+@dataclass(frozen=True, slots=True)
 class EquipeDevolveu:
-    """The staff gave the conversation back; what was said meanwhile is not in the data."""
+    """The staff gave the conversation back; what was said meanwhile is not in the data. ``esperam``: what waits."""
+
+    esperam: tuple[NotaQueEspera, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,13 +22,13 @@ def assume(sessao: Sessao, evento: EquipeAssumiu, _agora: datetime) -> Decision:
     return diz(replace(sessao, revisao=sessao.revisao + 1), staff_messages.assumiu(evento.quem))
 
 
-def devolve(sessao: Sessao, _evento: EquipeDevolveu, agora: datetime) -> Decision:
+def devolve(sessao: Sessao, evento: EquipeDevolveu, agora: datetime) -> Decision:
     """Show what stands, under a revision of its own, and ask again; only this summary can be confirmed."""
     sessao = replace(sessao, revisao=sessao.revisao + 1)
     if sessao.estado is not Estado.AGUARDANDO_CONFIRMACAO or not sessao.rascunho.completo:
-        return diz(sessao, staff_messages.devolveu(sessao))
+        return diz(sessao, staff_messages.devolveu(sessao, evento.esperam))
     sessao = replace(sessao, mostrado_em=agora, resumos=sessao.resumos + 1)
-    return Decision(sessao, (Responder(staff_messages.devolveu(sessao)),))
+    return Decision(sessao, (Responder(staff_messages.devolveu(sessao, evento.esperam)),))
 
 
 def encerra(sessao: Sessao, _evento: EquipeEncerrou, _agora: datetime) -> Decision:

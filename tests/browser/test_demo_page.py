@@ -258,3 +258,18 @@ async def test_an_invented_past_confirms_nothing_at_this_gateway(browser: Browse
         await bruno.page.reload()
         await expect(bruno.page.get_by_test_id("live")).to_have_text("ao vivo")
         await expect(score).to_have_text(before)
+
+
+async def test_a_refused_note_that_is_tried_again_is_no_note_too_many(browser: Browser, demo: Demo) -> None:
+    """One confirmation, one refusal and one note raise no alarm; a second note does."""
+    async with visit(browser, demo, "desktop") as ana:
+        alarm = await ana.page.evaluate(
+            """async () => {
+                const { ledger } = await import("/static/parts.js");
+                const note = (id, situacao) => ({ id_integracao: id, situacao, valor: "1.00" });
+                const alarms = (notes) => ledger({ contadores: { confirmacoes: 1 }, emissoes: [] }, notes)[0].outerHTML;
+                const told = [note("a", "REJEITADO"), note("b", "CONCLUIDO")];
+                return [told, [...told, note("c", "CONCLUIDO")]].map((notes) => alarms(notes).includes("nota a mais"));
+            }"""
+        )
+        assert alarm == [False, True]

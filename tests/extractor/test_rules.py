@@ -354,3 +354,9 @@ def test_a_month_may_be_added_to_the_description(summary):
     antes = summary.conhecidos[Campo.DESCRICAO]
     depois = values(extract("acrescenta na descrição: ref. novembro/2026", summary))[Campo.DESCRICAO]
     assert depois == f"{antes}, ref. novembro/2026"
+
+
+@pytest.mark.parametrize("texto", ["a chave pix é maria@x.com", "pix: maria@x.com, 200 reais", "pix é o email a@b.com"])
+def test_a_key_of_pix_is_no_customers_email(texto, fresh):
+    """It is where the money goes."""
+    assert Campo.EMAIL not in {candidate.campo for candidate in extract(texto, fresh).candidates}

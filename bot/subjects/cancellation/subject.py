@@ -145,10 +145,12 @@ class Cancellation:
             return False
         async with self._r.database.transaction() as connection:
             draft = await snapshots.active(connection, conversa)
-            if isinstance(pedido, PorNumero | Ultima) or draft is None:
+            if draft is None:
                 return True
-            if isinstance(pedido, Qual):
+            if isinstance(pedido, Qual) or (isinstance(pedido, Ultima) and pedido.pointed):
                 return False
+            if isinstance(pedido, PorNumero | Ultima):
+                return True
             found = await choose(connection, empresa.id, pedido, conversa)
         if isinstance(pedido, PorCliente) and similar(pedido.nome, [draft.rascunho.tomador_nome]):
             return False

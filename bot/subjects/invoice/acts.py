@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from bot.subjects.invoice.repeat import with_offer
 from bot.subjects.invoice.words import informs
 from extractor.contract import Ato, Extraction, Intent
-from extractor.requests.acts import OF_ISSUED, SWEARING, THANKS, act_of, asks_how_to_use
+from extractor.requests.acts import CHANGES, OF_ISSUED, SWEARING, THANKS, act_of, asks_how_to_use
 from extractor.requests.requests import read_request
 from extractor.requests.several import split
 from extractor.requests.unserved import instruction
@@ -133,14 +133,20 @@ async def _pergunta(fala: Fala) -> Mensagem | None:
 
 
 async def _reclama(fala: Fala) -> Mensagem | None:
-    issued = OF_ISSUED.search(read(fala.texto).plain)
+    plain = read(fala.texto).plain
+    numbered = CHANGES.search(plain)
+    issued = numbered or OF_ISSUED.search(plain)
     if fala.memory.ativa is not None and informs(fala.leitura) and not issued:
         return None  # "o valor tava errado, é 1800" corrects what is open
     if _names_customer(fala.leitura):
         return None
     if fala.momento is Momento.EMITINDO:
         return messages.ja_enviada()
-    return textos.reclama(next(iter(await fala.memory.notes(1)), None), em_aberto=fala.memory.ativa is not None)
+    numero = numbered["n"].lstrip("0") if numbered else None
+    notas = await fala.memory.notes(1, numero=numero)
+    if numero and not notas:
+        return Mensagem(pedidos.sem_nota(numero))
+    return textos.reclama(next(iter(notas), None), em_aberto=fala.memory.ativa is not None)
 
 
 async def _corrige(fala: Fala) -> Mensagem | None:
@@ -183,10 +189,6 @@ async def _social(fala: Fala) -> Mensagem | None:
     return await with_offer(fala.memory, textos.obrigado()) if idle else textos.obrigado()
 
 
-async def _pessoa(fala: Fala) -> Mensagem | None:
-    return None if informs(fala.leitura) else Mensagem(pedidos.atendente())
-
-
 async def _fora(fala: Fala) -> Mensagem | None:
     return None if _names_customer(fala.leitura) else textos.fora()
 
@@ -205,7 +207,6 @@ _ALWAYS: Final = {
     Ato.VARIAS: ActRow(_varias, dados=True),
     Ato.DEPOIS: ActRow(_depois, dados=True),
     Ato.SOCIAL: ActRow(_social),
-    Ato.PESSOA: ActRow(_pessoa),
     Ato.FORA: ActRow(_fora),
 }
 ANSWERS: Final = {
@@ -217,6 +218,6 @@ ELSEWHERE: Final = frozenset(
     {
         *((ato, momento) for ato in (Ato.DADOS, Ato.CONFIRMA, Ato.RECUSA) for momento in Momento),  # ``transition``
         *((Ato.CORRIGE, momento) for momento in Momento if momento is not Momento.RESUMO),  # ``transition``
-        *((ato, momento) for ato in (Ato.REGISTRO, Ato.REPETE) for momento in Momento),  # ``requests``
+        *((ato, momento) for ato in (Ato.REGISTRO, Ato.REPETE, Ato.PESSOA) for momento in Momento),  # ``requests``
     }
 )

@@ -12,10 +12,10 @@ from bot.subjects.invoice.earlier import after_expiry, broke_off, lapsed, repair
 from bot.subjects.invoice.repeat import repeated, repeated_note, usual, with_offer
 from bot.subjects.invoice.requests import answer
 from bot.subjects.invoice.words import asked, begun, informs, said
-from extractor.contract import Extraction, Intent
 from extractor.requests.requests import Pedido, RequestKind
-from state_machine.catalogue import memory_texts, messages
+from state_machine.catalogue import acts, memory_texts, messages, staff_messages
 from state_machine.catalogue import requests as pedidos
+from state_machine.catalogue.acts import EQUIPE
 from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.field_table import field_named
 from state_machine.invoice.fields import Campo
@@ -39,6 +39,7 @@ from state_machine.machine.events import (
     QuisAinda,
 )
 from state_machine.machine.states import Estado
+from state_machine.proposal.origin import proposed_by
 from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.message_spans import Escrita
 
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
     from bot.conversation.inbound import Entrada
     from bot.subjects.invoice.acts import ActAnswer
+    from extractor.contract import Extraction
     from persistence.conversations.edits import Mudanca, Ouvida
     from state_machine.catalogue.records import Emitidas
     from state_machine.catalogue.requests import NotaListada
@@ -57,7 +59,6 @@ if TYPE_CHECKING:
     from state_machine.values.yearly_limit import Medidor
 
 TAKEN_UP = frozenset({Estado.REJEITADO, Estado.CANCELADO_USUARIO, Estado.EXPIRADO})  # their data may go on
-FINAL_WORDS = frozenset({Intent.CONFIRMAR, Intent.NEGAR})  # they answer us; they ask for nothing
 CONFIRMED = frozenset({Estado.PROCESSANDO, Estado.APROVADO, Estado.ERRO})  # their words are at the authority
 RECENT = timedelta(hours=24)  # for so long a rejected or expired session is what a short word still refers to
 
@@ -66,7 +67,8 @@ RECENT = timedelta(hours=24)  # for so long a rejected or expired session is wha
 class Plano:
     """What a turn will do: ``eventos`` to ``alvo`` (``None``: a new session), or just an answer, or silence.
 
-    ``origem`` is the ended session that a new one takes over from; ``arquivos`` are documents that were asked for.
+    ``origem`` is the ended session that a new one takes over from; ``arquivos`` are documents that were asked for;
+    ``chama`` is why one of the staff is asked for, ``larga`` the open session that is given up before.
     """
 
     eventos: tuple[Evento, ...] = ()
@@ -74,6 +76,8 @@ class Plano:
     resposta: Mensagem | None = None
     origem: str | None = None
     arquivos: tuple[EnviarArquivo, ...] = ()
+    chama: str | None = None
+    larga: Sessao | None = None
 
     @property
     def rascunho(self) -> Rascunho:
@@ -170,6 +174,10 @@ class Memory(Protocol):
         """The company's authorised notes of a period that stand."""
         ...
 
+    async def called(self) -> bool:
+        """Whether somebody of the staff was asked for, and nobody came yet."""
+        ...
+
     async def mei(self, hoje: date) -> Medidor | None:
         """How much of a MEI's limit the company used this year."""
         ...
@@ -188,7 +196,7 @@ async def plan(
     """
     match entrada:
         case Toque():
-            return await _pressed(entrada, memory, agora)
+            return await _pressed(entrada, memory)
         case Edicao():
             return await _edited(entrada, leitura, memory, agora)
         case Apagada(original):
@@ -225,6 +233,8 @@ async def _acted(resposta: ActAnswer, evento: Evento, memory: Memory, agora: dat
 
 async def _requested(pedido: Pedido, evento: Evento, memory: Memory, agora: datetime) -> Plano:
     """Answer a request beside whatever is open: the draft stays, and a later yes answers no summary any more."""
+    if pedido.tipo is RequestKind.ATENDENTE:
+        return await _called(None, memory)
     if pedido.tipo is RequestKind.REPETIR:
         return _opened(await repeated(memory, pedido.clientes), memory, evento)
     if pedido.tipo is RequestKind.RETOMAR:
@@ -237,14 +247,24 @@ async def _requested(pedido: Pedido, evento: Evento, memory: Memory, agora: date
     resposta = await answer(pedido, memory, hoje)
     arquivos: tuple[EnviarArquivo, ...] = (resposta,) if isinstance(resposta, EnviarArquivo) else ()
     if pedido.tipo is RequestKind.EMAIL:
-        pedidas = [Pedido(RequestKind.SEGUNDA_VIA, pedido.numero, formato) for formato in _FILES]
-        copias = [await answer(copia, memory, hoje) for copia in pedidas]
+        copias = [await answer(replace(pedido, tipo=RequestKind.SEGUNDA_VIA, formato=f), memory, hoje) for f in _FILES]
         arquivos = tuple(copia for copia in copias if isinstance(copia, EnviarArquivo))
     if memory.ativa is None:
         texto = None if isinstance(resposta, EnviarArquivo) else pedidos.mensagem(resposta, em_aberto=False)
         return Plano(resposta=texto, arquivos=arquivos)
     dito = f"O {resposta.formato.upper()} está indo." if isinstance(resposta, EnviarArquivo) else resposta
     return Plano((PediuAjuda(pedidos.mensagem(dito, em_aberto=True)),), memory.ativa, arquivos=arquivos)
+
+
+async def _called(botao: str | None, memory: Memory) -> Plano:
+    """Ask for one of the staff, by a button of this target or in words; the queue lists sessions, so there is one."""
+    ativa = memory.ativa
+    perguntado = next(iter((*ativa.rascunho.em_duvida, *ativa.rascunho.faltam)), None) if ativa else None
+    motivo = "palavras" if botao is None else "reclamacao" if botao == EQUIPE else f"pergunta:{perguntado or ''}"
+    mensagem = pedidos.mensagem(staff_messages.chamada(ja=await memory.called()), em_aberto=begun(ativa))
+    if ativa or await memory.latest() is None:
+        return Plano((*(() if ativa else (Abriu(),)), PediuAjuda(mensagem)), ativa, chama=motivo)
+    return Plano(resposta=mensagem, chama=motivo)
 
 
 def _opened(como: Abriu | Mensagem, memory: Memory, evento: Evento | None = None) -> Plano:
@@ -300,9 +320,9 @@ async def _deleted(original: str, memory: Memory) -> Plano:
     return Plano((PediuAjuda(resposta),), ativa) if ativa else Plano(resposta=resposta)
 
 
-async def _pressed(toque: Toque, memory: Memory, agora: datetime) -> Plano:
+async def _pressed(toque: Toque, memory: Memory) -> Plano:
     if toque.acao == "pessoa":
-        return await _requested(Pedido(RequestKind.ATENDENTE), Conversou(), memory, agora)
+        return await _called(toque.sessao_id, memory)
     ativa = memory.ativa
     if toque.acao == "repetir":
         return _opened(await repeated_note(memory, toque.sessao_id), memory)
@@ -333,14 +353,19 @@ def _chosen(toque: Toque) -> Evento:
 
 
 async def _take_up(antiga: Sessao, memory: Memory) -> Plano:
-    """Open a new session with an ended one's data, once; with those of an issued note only after it was cancelled."""
-    if memory.ativa:  # the invoice at hand comes first
-        return Plano((Conversou(),), memory.ativa)
+    """Open a new session with an ended one's data, once; with those of an issued note only after it was cancelled.
+
+    A draft that is open is given up for it, and can be taken up itself; what another system proposed comes first.
+    """
+    ativa = memory.ativa
+    if ativa and proposed_by(ativa.rascunho):
+        return Plano((Conversou(),), ativa)
     if antiga.estado is Estado.APROVADO and await memory.cancelled(antiga):
-        return Plano((Abriu(antiga.rascunho),))  # an invoice of its own: it repairs nothing that may still come
+        return Plano((Abriu(antiga.rascunho),), larga=ativa)  # an invoice of its own: it repairs nothing
     if antiga.estado not in TAKEN_UP or await memory.repaired(antiga.sessao_id):
-        return Plano(resposta=messages.ja_retomada())
-    return Plano((Abriu(antiga.rascunho, antiga.pendente),), None, origem=antiga.sessao_id)
+        resposta = messages.ja_retomada()
+        return Plano((PediuAjuda(resposta),), ativa) if ativa else Plano(resposta=resposta)
+    return Plano((Abriu(antiga.rascunho, antiga.pendente),), None, origem=antiga.sessao_id, larga=ativa)
 
 
 async def _out_of_the_blue(evento: Evento, memory: Memory, agora: datetime) -> Plano:
@@ -370,5 +395,5 @@ async def _out_of_the_blue(evento: Evento, memory: Memory, agora: datetime) -> P
             decides = isinstance(evento, Cancelou | PediuCorrecao)
             return Plano((evento,), ultima) if decides else Plano(resposta=messages.em_andamento())
         case _:
-            resposta = messages.nada_a_confirmar()
+            resposta = acts.combinado() if isinstance(evento, Negou) else messages.nada_a_confirmar()
             return Plano(resposta=await with_offer(memory, resposta) if isinstance(evento, Conversou) else resposta)

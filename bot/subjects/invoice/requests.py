@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol, assert_never
 
 from bot.subjects.invoice.repeat import Notes, clients_named
 from extractor.requests.requests import Pedido, RequestKind
-from state_machine.catalogue import memory_texts, records
+from state_machine.catalogue import memory_texts, records, staff_messages
 from state_machine.catalogue import requests as pedidos
 from state_machine.catalogue.requests import LISTADAS
 from state_machine.values.period import MesOuAno
@@ -24,6 +24,10 @@ class Records(Notes, Protocol):
 
     async def issued(self, periodo: MesOuAno) -> Emitidas:
         """The company's authorised notes of a period that stand."""
+        ...
+
+    async def called(self) -> bool:
+        """Whether somebody of the staff was asked for, and nobody came yet."""
         ...
 
     async def mei(self, hoje: date) -> Medidor | None:
@@ -46,7 +50,7 @@ async def answer(pedido: Pedido, memory: Records, hoje: date) -> str | EnviarArq
             achadas = await memory.notes(1, numero=pedido.numero, autorizadas=False)
             return pedidos.status(next(iter(achadas), None), pedido.numero)
         case RequestKind.ATENDENTE:
-            return pedidos.atendente()
+            return staff_messages.chamada(ja=await memory.called())
         case RequestKind.PARAR:
             return pedidos.parar()
         case RequestKind.CANCELAR_NOTA:

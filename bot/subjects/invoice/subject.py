@@ -34,7 +34,7 @@ from bot.subjects.invoice.reading import Reader, as_it_stands
 from bot.subjects.invoice.staff_orders import StaffOrders
 from bot.subjects.invoice.words import said
 from bot.subjects.invoice.yearly_limit import MeiMeter
-from persistence.conversations import conversations, snapshots
+from persistence.conversations import conversations, person_asked, snapshots
 from persistence.fiscal import history
 from persistence.queue import outbox
 from persistence.rows.inbox_rows import DeadlineRow, EmissionRow, OrderRow, ResumeRow
@@ -45,6 +45,7 @@ from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.fields import Campo
 from state_machine.machine.events import (
     Abriu,
+    Cancelou,
     Confirmou,
     Conversou,
     Editou,
@@ -131,10 +132,16 @@ class Invoice:
                     alvo = replace(alvo, canal=self._r.hands.channel(turn.conversa.empresa))
                 eventos, empresa = await self._with_records(connection, turn, alvo, eventos)
                 correlacao, telefone = turn.chegada.correlacao, turn.conversa.telefone
+                if plano.larga is not None:
+                    await self._r.sessions.apply(
+                        connection, plano.larga, (Cancelou(),), empresa, agora, correlacao, telefone=telefone
+                    )
                 sessao = await self._r.sessions.apply(
                     connection, alvo, eventos, empresa, agora, correlacao, telefone=telefone, voz=voz
                 )
             self._answer(connection, turn, plano, voz, beside=sessao is not None)
+            if plano.chama is not None:
+                person_asked.ask(connection, turn.lease.lane, plano.chama)
         if sessao is None or sessao.espera_usuario:  # nothing is to be issued
             self._r.ring_delivery()
         else:

@@ -82,6 +82,8 @@ def _request(texto: str, leitura: Extraction, ativa: Sessao | None) -> Pedido | 
         return Pedido(RequestKind.REPETIR, clientes=mentioned(texto))
     if (informs(leitura) and not _is_its_own(pedido, leitura)) or (ativa and leitura.intent in FINAL_WORDS):
         return None
+    if leitura.ato is Ato.PESSOA and pedido is None:
+        return Pedido(RequestKind.ATENDENTE)
     if leitura.intent is Intent.CANCELAR:
         return pedido if pedido and pedido.tipo in {RequestKind.CANCELAR_NOTA, RequestKind.PARAR} else None
     return pedido

@@ -158,7 +158,7 @@ function score({ confirmacoes }, notes) {
   const refused = notes.filter((note) => ["REJEITADO", "DENEGADO"].includes(note.situacao)).length;
   const open = notes.length - issued - refused;
   const known = Number.isInteger(confirmacoes);
-  const wrong = known && notes.length > confirmacoes;
+  const wrong = known && issued + open > confirmacoes; // a refused one is no note
   const parts = [
     issued || !(refused || open) ? plural(issued, "nota", "notas") : null,
     refused ? plural(refused, "rejeitada", "rejeitadas") : null,

@@ -45,7 +45,7 @@ async def test_nobody_sees_the_invoices_of_another_conversation(road: Road) -> N
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("quero falar com um atendente", "eu ainda não faço"),
+        ("quero falar com um atendente", "Chamei a equipe"),
         ("parar", "só escrevo em resposta a você"),
         ("repete a última", "não tenho qual repetir"),
         ("status", "Ainda não enviei nenhuma nota"),

@@ -7,6 +7,7 @@ from decimal import Decimal
 import pytest
 
 from state_machine.catalogue import requests as pedidos
+from state_machine.catalogue import staff_messages
 from state_machine.catalogue.requests import LISTADAS, NotaListada
 from state_machine.protocol.emission import StatusEmissao
 from tests.state_machine.made_sessions import fits
@@ -58,7 +59,8 @@ def test_every_stage_of_an_invoice_has_words(status: StatusEmissao) -> None:
         pedidos.status(None),
         pedidos.sem_nota("1042"),
         pedidos.sem_nota(None),
-        pedidos.atendente(),
+        staff_messages.chamada(ja=False),
+        staff_messages.chamada(ja=True),
         pedidos.parar(),
         pedidos.cancelar_emitida("1042"),
         pedidos.cancelar_emitida(None),

@@ -130,7 +130,6 @@ async def test_an_act_that_the_readers_agree_on_outweighs_an_intent(ato: Ato, in
         ("me empresta 50 reais", None, "não faço"),
         ("obrigada!", None, "Por nada"),
         ("vai se foder", None, "irritação"),
-        ("alguém aí", Ato.PESSOA, "ainda não faço"),
         ("aquela nota lá", Ato.CANCELA_NOTA, "Nada foi cancelado"),
         ("tira o imposto", Ato.FISCAL, "Ainda não sei fazer isso"),
         ("retém o ISS de 5%", None, "Ainda não sei reter"),

@@ -10,8 +10,8 @@ from bot.conversation.inbound import Outro, Palavras, Toque
 from bot.subjects.invoice.plan import RECENT, Plano, plan
 from extractor.contract import Extraction, Intent
 from persistence.conversations.edits import Mudanca, Ouvida
+from state_machine.catalogue import acts, messages, staff_messages
 from state_machine.catalogue import announcement as anuncio
-from state_machine.catalogue import messages
 from state_machine.catalogue import requests as pedidos
 from state_machine.catalogue.records import Emitidas
 from state_machine.invoice.draft import Rascunho, aplicar
@@ -33,6 +33,7 @@ from state_machine.machine.events import (
 from state_machine.machine.session import Sessao
 from state_machine.machine.states import Estado
 from state_machine.machine.transition import transition
+from state_machine.proposal.origin import draft
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -114,6 +115,10 @@ class Remembered:
         """Nothing was issued in any month."""
         return Emitidas()
 
+    async def called(self) -> bool:
+        """Nobody of the staff was asked for."""
+        return False
+
     async def mei(self, hoje: date) -> Medidor | None:
         """The company is no MEI."""
         return None
@@ -174,13 +179,18 @@ async def test_a_chosen_reading_says_field_and_value(toque: Toque, evento: Event
     assert await plan(toque, None, Remembered(OPEN), NOW) == Plano((evento,), OPEN)
 
 
-async def test_who_wants_a_person_is_answered_and_keeps_the_invoice() -> None:
-    """The button says what the words say."""
-    plano = await plan(Toque("pessoa", OPEN.sessao_id, 2), None, Remembered(OPEN), NOW)
-    answer = pedidos.mensagem(pedidos.atendente(), em_aberto=True)
-    assert plano == Plano((PediuAjuda(answer),), OPEN)
-    ended = Remembered(stored={OPEN.sessao_id: OPEN})
-    assert (await plan(Toque("pessoa", OPEN.sessao_id, 2), None, ended, NOW)).eventos == ()
+async def test_who_wants_a_person_is_put_into_the_queue_and_keeps_the_invoice() -> None:
+    """The button says what the words say, with the reason; the queue lists sessions, so who has none gets one."""
+    button = Toque("pessoa", OPEN.sessao_id, 2)
+    plano = await plan(button, None, Remembered(OPEN), NOW)
+    answer = pedidos.mensagem(staff_messages.chamada(ja=False), em_aberto=True)
+    assert plano == Plano((PediuAjuda(answer),), OPEN, chama=f"pergunta:{OPEN.rascunho.faltam[0]}")
+    complaint = await plan(Toque("pessoa", "equipe", None), None, Remembered(OPEN), NOW)
+    assert complaint.chama == "reclamacao"
+    first = await plan(button, None, Remembered(), NOW)
+    assert first.eventos[0] == Abriu()
+    ended = await plan(button, None, Remembered(stored={OPEN.sessao_id: OPEN}, last=(OPEN, NOW)), NOW)
+    assert (ended.eventos, ended.chama) == ((), "pergunta:")
 
 
 async def test_a_confirm_button_without_a_revision_confirms_none() -> None:
@@ -198,7 +208,7 @@ async def test_a_button_of_nobody_we_know_reaches_no_session() -> None:
 
 @pytest.mark.parametrize("estado", [Estado.REJEITADO, Estado.CANCELADO_USUARIO, Estado.EXPIRADO])
 async def test_an_ended_session_is_taken_up_once(estado: Estado) -> None:
-    """Its data open a new session that names its origin; the second time, or beside an open one, they don't."""
+    """Its data open a new session that names its origin, an open one given up for it; the second time they don't."""
     antiga = replace(ended(estado, Campo.DOCUMENTO), sessao_id="old")
     press = Toque("refazer", "old", None)
     opened = await plan(press, None, Remembered(None, {"old": antiga}), NOW)
@@ -206,7 +216,7 @@ async def test_an_ended_session_is_taken_up_once(estado: Estado) -> None:
     again = await plan(press, None, Remembered(None, {"old": antiga}, taken_up=True), NOW)
     assert again == Plano(resposta=messages.ja_retomada())
     busy = await plan(press, None, Remembered(OPEN, {"old": antiga}), NOW)
-    assert busy == Plano((Conversou(),), OPEN)
+    assert busy == replace(opened, larga=OPEN)
 
 
 @pytest.mark.parametrize("estado", [Estado.APROVADO, Estado.PROCESSANDO, Estado.ERRO])
@@ -225,7 +235,9 @@ async def test_a_cancelled_note_is_made_anew_and_no_other() -> None:
     stands = Remembered(None, {"old": antiga})
     assert await plan(press, None, stands, NOW) == Plano(resposta=messages.ja_retomada())
     busy = replace(cancelled, ativa=OPEN)
-    assert await plan(press, None, busy, NOW) == Plano((Conversou(),), OPEN)
+    assert await plan(press, None, busy, NOW) == Plano((Abriu(antiga.rascunho),), larga=OPEN)
+    proposed = replace(OPEN, rascunho=draft(12, {Campo.VALOR: "200.00"}))
+    assert await plan(press, None, replace(cancelled, ativa=proposed), NOW) == Plano((Conversou(),), proposed)
 
 
 async def test_first_words_open_a_session() -> None:
@@ -317,6 +329,12 @@ async def test_words_decide_nothing_while_an_invoice_waits_for_its_button(intent
     stopped = example(Estado.PROCESSANDO)
     memory = Remembered(last=(stopped, NOW - timedelta(days=2)), waits=True)
     assert await words(memory, intent) == Plano(resposta=messages.ainda_quer(stopped))
+
+
+async def test_a_no_where_nothing_is_open_gets_a_few_words() -> None:
+    """It asked for nothing, and is told no list of commands."""
+    memory = Remembered(last=(ended(Estado.APROVADO), NOW))
+    assert await words(memory, Intent.NEGAR) == Plano(resposta=acts.combinado())
 
 
 @pytest.mark.parametrize("tipo", ["reaction", "system", "revoke", "sticker"])
