@@ -14,13 +14,14 @@ from proofs.sandbox.phone.assets import Assets, document_answer
 from proofs.sandbox.phone.content import SAMPLES, SWITCHES
 from proofs.sandbox.phone.events import Live
 from proofs.sandbox.phone.model import Document
+from proofs.sandbox.phone.ports import NoMails
 from proofs.sandbox.phone.security import guard, harden, refusal
 from proofs.sandbox.phone.wire import SwitchesRequest, TapRequest, TextRequest, dump
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from proofs.sandbox.phone.ports import Chat, DemoCertificate, Inside, Switches
+    from proofs.sandbox.phone.ports import Chat, DemoCertificate, Inside, Mails, Switches
 
 HERE: Final = Path(__file__).parents[1]
 JSON_LIMIT: Final = 32 * 1024  # bytes: a text of 4096 characters at 4 bytes, escaped, with room
@@ -41,13 +42,15 @@ class Phone:
         *,
         console: str | None = None,
         certificates: Sequence[DemoCertificate] = (),
+        mails: Mails | None = None,
     ) -> None:
-        """Show a link to ``console``, a path, where somebody serves one, and one to each of ``certificates``."""
+        """Show a link to ``console``, a path, where somebody serves one, each of ``certificates``, and the mails."""
+        self._has_mails = mails is not None
         self._console = console
         self._certificates = {certificate.cnpj: certificate for certificate in certificates}
         self._chat = chat
         self._switches = switches
-        self._live = Live(chat, inside, switches)
+        self._live = Live(chat, inside, switches, mails or NoMails())
         self._assets = Assets(HERE / "phone_static")
         self._page = jinja2.Environment(
             loader=jinja2.FileSystemLoader(HERE / "phone_templates"),
@@ -89,6 +92,7 @@ class Phone:
             switches=SWITCHES,
             console=self._console,
             certificates=tuple(self._certificates.values()),
+            mails=self._has_mails,
         )
         response = web.Response(text=html, content_type="text/html")
         response.enable_compression()

@@ -155,3 +155,19 @@ class Switches(Protocol):
     def ledger(self) -> Sequence[Mapping[str, Any]]:
         """Return the gateway's notes as ``LedgerRow``, oldest first."""
         ...
+
+
+class Mails(Protocol):
+    """What arrived at the simulated mail server."""
+
+    def read(self) -> Sequence[Mapping[str, Any]]:
+        """Return ``para``, ``assunto``, ``texto`` and ``arquivos`` of each mail, newest first."""
+        ...
+
+
+class NoMails:
+    """Where there is no mail server."""
+
+    def read(self) -> Sequence[Mapping[str, Any]]:
+        """Return nothing."""
+        return ()
