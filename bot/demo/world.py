@@ -15,6 +15,7 @@ from aiohttp import web
 from pydantic import SecretStr
 
 from api.resources import PREFIX as API
+from bot.demo.erp import DemoErp
 from bot.demo.inside import Inside
 from bot.house import House, open_house
 from bot.master_key import keep_demo_key, vault_of
@@ -23,6 +24,7 @@ from bot.process.run import answering
 from console.access.accounts import Enrolment, enrol
 from console.access.credentials import new_password, new_secret
 from gateway.registry import REGISTRY
+from operations.api_keys import make_key
 from operations.certificate import keep_certificate
 from operations.company import CompanyForm, add_company
 from persistence.access.accounts import Papel
@@ -174,6 +176,9 @@ async def open_demo(
         await _certify(house, configured, world)
         login = demo_login(home)
         await enrol(house.database, vault_of(configured), STAFF, Papel.ADMIN, known=login)
+        [chave] = await make_key(house.database, [COMPANY.cnpj], [], Ambiente(settings.fiscal_environment))
+        erp = DemoErp(address, chave)
+        stack.push_async_callback(erp.close)
         app = house.web_app(https=False)
         app.middlewares.append(_page_guard)
         app.on_response_prepare.append(_page_headers)
@@ -184,6 +189,7 @@ async def open_demo(
             console=CONSOLE,
             certificates=[_offer(world, company) for company in (NATIONAL_COMPANY, COMPANY)],
             mails=Inbox(box),
+            erp=erp,
         ).mount(app)
         await stack.enter_async_context(answering(app, sockets))
         world.connect(address)

@@ -171,3 +171,15 @@ class NoMails:
     def read(self) -> Sequence[Mapping[str, Any]]:
         """Return nothing."""
         return ()
+
+
+class Erp(Protocol):
+    """Another system that proposes invoices."""
+
+    async def propose(self, valor: str, descricao: str) -> str | None:
+        """Propose one; returns why it was refused."""
+        ...
+
+    async def read(self) -> Sequence[Mapping[str, Any]]:
+        """Return ``id``, ``estado``, ``versao``, ``valor`` and ``descricao`` of its proposals, newest first."""
+        ...
