@@ -38,6 +38,10 @@ def _number(value: object) -> int:
     return int(value)
 
 
+def _carried(notas: list[dict[str, Any]] | None) -> list[str]:
+    return [f"leva a nota {nota['numero']}" for nota in notas or ()]
+
+
 def _given(value: object) -> object:
     return value or None
 
@@ -93,7 +97,10 @@ class LoteResposta(BaseModel):
 
 
 class LinhaResposta(BaseModel):
-    """A row; ``linha`` as a spreadsheet program numbers it. Equal rows are counted, not kept: ``igual_a`` is null."""
+    """A row; ``linha`` as a spreadsheet program numbers it. Equal rows are counted, not kept: ``igual_a`` is null.
+
+    ``avisos`` name the notes that go with its mail.
+    """
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -101,5 +108,5 @@ class LinhaResposta(BaseModel):
     estado: EstadoLinha
     email: str | None
     problemas: list[dict[str, Any]]
-    avisos: list[str] = []
+    avisos: Annotated[list[str], BeforeValidator(_carried), Field(validation_alias="notas")]
     igual_a: int | None = None

@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bot.demo.world import COMPANY
 from operations.batches.upload import Upload, upload
 from operations.company import add_company
 from persistence.batches import records
 from state_machine.protocol.channel import Canal
+from tests.stored_work import emission
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from persistence.db.engine import Database
 
 QUEM = "linha de comando"
+_NOTE = "INSERT INTO nfse_processada (emissao_id, id_externo, numero, status) VALUES ($1, $2, $3, 'autorizado')"
+_CUSTOMER = """
+INSERT INTO clientes (empresa_id, nome, email, documento) VALUES ($1, $2::text, $2::text || '@Test.com.br', $3)
+"""
 
 
 async def company(database: Database) -> int:
     """Return the id of a company; it is made the first time."""
     await add_company(database, COMPANY, Canal("plugnotas"))
-    return int(await database.pool.fetchval("SELECT id FROM empresa"))
+    return int(await database.pool.fetchval("SELECT id FROM empresa WHERE cnpj = $1", COMPANY.cnpj))
+
+
+async def issued(database: Database, documento: str, numero: str, competencia: date, **columns: Any) -> int:
+    """Return the id of an emission of the company to this customer, with its note of this number."""
+    columns = {"status": "concluido", "proxima_acao_em": None, "prestador_id": await company(database), **columns}
+    emissao_id = await emission(database, tomador_documento=documento, competencia=competencia, **columns)
+    await database.pool.execute(_NOTE, emissao_id, f"ext-{emissao_id}", numero)
+    return emissao_id
+
+
+async def customer(database: Database, nome: str, documento: str) -> None:
+    """Keep somebody as the company's own system does; their address is made of the name."""
+    await database.pool.execute(_CUSTOMER, await company(database), nome, documento)
 
 
 def listed(nome: str, *emails: str) -> Upload:

@@ -36,7 +36,7 @@ class Attachments:
 
     async def prepare(self, arquivo: EnviarArquivo) -> DocumentoMidia | NotYet | Failure:
         """Return the message to send, or why it can't be made now."""
-        documento = await self._fetch(arquivo.emissao_id, arquivo.formato)
+        documento = await self.fetch(arquivo.emissao_id, arquivo.formato)
         if isinstance(documento, NotYet):
             return documento
         uploaded = await self._messenger.upload_media(documento.conteudo, documento.mime, arquivo.nome)
@@ -44,7 +44,8 @@ class Attachments:
             return uploaded
         return DocumentoMidia(uploaded.media_id, arquivo.nome, arquivo.legenda)
 
-    async def _fetch(self, emissao_id: int, formato: Literal["pdf", "xml"]) -> Documento | NotYet:
+    async def fetch(self, emissao_id: int, formato: Literal["pdf", "xml"]) -> Documento | NotYet:
+        """Return a note's document, or why it can't be had now."""
         async with self._database.alone() as connection:
             kept = await notes.document(connection, emissao_id, formato)
         if kept.documento is not None:

@@ -11,14 +11,16 @@ import structlog
 
 from gateway.mail.message import Mail
 from persistence.batches import suppression, work
-from state_machine.mailing.delivery import MailUnreachable, settle
+from state_machine.mailing.delivery import MailIncomplete, MailUnreachable, settle
 from state_machine.mailing.text import reason, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractAsyncContextManager
 
+    from bot.delivery.note_files import NoteFiles
     from bot.ports import Mailer
+    from gateway.mail.message import MailedFile
     from persistence.batches.work import TakenBatch
     from persistence.db.engine import Database
     from telemetry.metrics import Metrics
@@ -62,11 +64,13 @@ class Mailing:
         connect: Callable[[], AbstractAsyncContextManager[Mailer]],
         policy: MailPolicy,
         metrics: Metrics,
+        files: NoteFiles,
     ) -> None:
         self._database = database
         self._connect = connect
         self._policy = policy
         self._metrics = metrics
+        self._files = files
 
     async def claim(self, limit: int) -> list[TakenBatch]:
         """Take batches of which there is word."""
@@ -111,10 +115,10 @@ class Mailing:
                 row = await work.next_row(connection, batch, self._policy.domain, self._policy.per_minute)
             if row is None:
                 return IDLE, None
-            mail = self._mail(batch, row)
+            files = await self._files.of(row.notas) if row.notas else ()
             if time.monotonic() - asked > SEND_WITHIN and not await self.renew(batch):
                 return IDLE, None
-            outcome = await line.send(mail)
+            outcome = files if isinstance(files, MailIncomplete) else await line.send(self._mail(batch, row, files))
             self._metrics.mails.labels(type(outcome).__name__.removeprefix("Mail").lower()).inc()
             settled = settle(outcome, row.attempts, row.incertas, self._policy.ladder, self._policy.unknown)
             async with self._database.transaction() as connection:
@@ -124,8 +128,8 @@ class Mailing:
                 return IDLE, outcome.why
         return timedelta(0), None
 
-    def _mail(self, batch: TakenBatch, row: Any) -> Mail:
+    def _mail(self, batch: TakenBatch, row: Any, files: tuple[MailedFile, ...]) -> Mail:
         assunto, texto = text_of(batch.assunto, batch.mensagem, row.dados)
         sair = suppression.address(self._policy.public_url, row.token)
         said = (assunto, texto, reason(batch.empresa), sair)
-        return Mail(row.external_id, self._policy.sender, batch.empresa, row.email, *said)
+        return Mail(row.external_id, self._policy.sender, batch.empresa, row.email, *said, files)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 from aiohttp import web
 from pydantic import SecretStr
 
+from api.resources import PREFIX as API
+from bot.demo.erp import DemoErp
 from bot.demo.inside import Inside
 from bot.house import House, open_house
 from bot.master_key import keep_demo_key, vault_of
@@ -22,15 +24,19 @@ from bot.process.run import answering
 from console.access.accounts import Enrolment, enrol
 from console.access.credentials import new_password, new_secret
 from gateway.registry import REGISTRY
+from operations.api_keys import make_key
 from operations.certificate import keep_certificate
 from operations.company import CompanyForm, add_company
 from persistence.access.accounts import Papel
+from persistence.batches import suppression
 from persistence.people.certificate_access import KeptCertificates
 from persistence.people.certificate_links import PATH
+from proofs.sandbox.mailbox import Mailbox
 from proofs.sandbox.meta.meta import MetaConfig
 from proofs.sandbox.nacional.sefin import NacionalConfig
 from proofs.sandbox.phone.app import Phone
 from proofs.sandbox.phone.chat import MetaChat
+from proofs.sandbox.phone.inbox import Inbox
 from proofs.sandbox.phone.ports import DemoCertificate, DemoUser
 from proofs.sandbox.phone.security import guard, harden
 from proofs.sandbox.phone.switches import GatewaySwitches
@@ -72,7 +78,9 @@ USERS = (
 )
 MACHINE_PATHS = ("/webhooks/", "/healthz", "/readyz", "/metrics")
 CONSOLE = "/console"
+OWN_PATHS = (CONSOLE, API, PATH, suppression.PATH)  # each has a guard of its own
 STAFF = "demo"
+MAILS_FROM = "notas@prosa.example.com"
 SENHA = "demonstracao"  # of the made-up A1 files; the page shows it
 PROCESSING_SECONDS = 1.5  # of the simulated city: slow enough to be seen
 
@@ -157,9 +165,15 @@ async def open_demo(
         config = replace(demo_secrets(home), nacional=national)
         world = await stack.enter_async_context(World(home / "sandbox", config=config))
         address = bound(sockets, settings.host)
-        configured = demo_settings(settings, world, settings.port).model_copy(
-            update={"public_url": address, "fiscal_environment": "homologacao"}  # no document of it may look real
-        )
+        box = Mailbox()
+        reach = await stack.enter_async_context(box.listening())
+        of_demo = {
+            "public_url": address,
+            "fiscal_environment": "homologacao",  # no document of it may look real
+            "smtp_url": SecretStr(f"smtp+plain://127.0.0.1:{reach}"),
+            "smtp_from": MAILS_FROM,
+        }
+        configured = demo_settings(settings, world, settings.port).model_copy(update=of_demo)
         keep_demo_key(home)
         house = await stack.enter_async_context(open_house(configured, storage.database_url, storage.redis_url))
         await add_company(house.database, COMPANY)
@@ -167,6 +181,9 @@ async def open_demo(
         await _certify(house, configured, world)
         login = demo_login(home)
         await enrol(house.database, vault_of(configured), STAFF, Papel.ADMIN, known=login)
+        [chave] = await make_key(house.database, [COMPANY.cnpj], [], Ambiente(settings.fiscal_environment))
+        erp = DemoErp(address, chave)
+        stack.push_async_callback(erp.close)
         app = house.web_app(https=False)
         app.middlewares.append(_page_guard)
         app.on_response_prepare.append(_page_headers)
@@ -176,6 +193,8 @@ async def open_demo(
             GatewaySwitches(world.plugnotas, world.sefin),
             console=CONSOLE,
             certificates=[_offer(world, company) for company in (NATIONAL_COMPANY, COMPANY)],
+            mails=Inbox(box),
+            erp=erp,
         ).mount(app)
         await stack.enter_async_context(answering(app, sockets))
         world.connect(address)
@@ -200,12 +219,12 @@ def _offer(world: World, company: CompanyForm) -> DemoCertificate:
 
 
 def _has_own_guard(request: web.Request) -> bool:
-    return request.path.startswith((*MACHINE_PATHS, f"{CONSOLE}/", f"{PATH}/")) or request.path == CONSOLE
+    return request.path.startswith((*MACHINE_PATHS, *(f"{path}/" for path in OWN_PATHS))) or request.path == CONSOLE
 
 
 @web.middleware
 async def _page_guard(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Guard the page as strictly as if it stood alone; webhooks, console and public pages have theirs."""
+    """Guard the page as strictly as if it stood alone; webhooks, console, API and public pages have theirs."""
     return await (handler(request) if _has_own_guard(request) else guard(request, handler))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bot.delivery.attachments import Attachments
 from bot.delivery.homologation import Homologation
 from bot.delivery.mailing import Mailing, MailPolicy
+from bot.delivery.note_files import NoteFiles
 from bot.delivery.sender import Delivery
 from bot.loops.pump import Pump
 from bot.master_key import vault_of
@@ -54,7 +55,7 @@ class Pumps(dict[str, Pump[Any]]):
         practice = Homologation(database, Ambiente(stores.settings.fiscal_environment))
         works["deliveries"] = Delivery(database, outside.whatsapp, attachments, stores.metrics, address, practice.mark)
         if stores.settings.smtp_url.get_secret_value():
-            works["mailing"] = _mailing(stores)
+            works["mailing"] = _mailing(stores, NoteFiles(database, attachments))
         super().__init__({name: _pump(name, work) for name, work in works.items()})
         self.hints = Hints(database, stores.lanes, orders.values(), self.ring)
 
@@ -64,7 +65,7 @@ class Pumps(dict[str, Pump[Any]]):
             pump.ring()
 
 
-def _mailing(stores: Stores) -> Mailing:
+def _mailing(stores: Stores, files: NoteFiles) -> Mailing:
     settings = stores.settings
     server, tls = parse_server(settings.smtp_url.get_secret_value()), mail_tls(settings.smtp_ca_file)
     policy = MailPolicy(
@@ -74,7 +75,7 @@ def _mailing(stores: Stores) -> Mailing:
         settings.public_url,
         settings.smtp_domain_per_minute or None,
     )
-    return Mailing(stores.database, lambda: MailConnection(server, tls), policy, stores.metrics)
+    return Mailing(stores.database, lambda: MailConnection(server, tls), policy, stores.metrics, files)
 
 
 def _pump(name: str, work: Work) -> Pump[Any]:

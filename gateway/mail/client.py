@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from typing import TYPE_CHECKING, Final, Self
 
@@ -64,7 +65,7 @@ class MailConnection:
 
     async def send(self, mail: Mail) -> MailOutcome:
         """Hand one mail in, once."""
-        content = to_bytes(mail)
+        content = await asyncio.to_thread(to_bytes, mail) if mail.files else to_bytes(mail)  # files take a while
         kept = self._smtp is not None
         try:
             smtp = await self._begin(mail.sender)

@@ -31,8 +31,17 @@ _HTML: Final = """<!doctype html>
 
 
 @dataclass(frozen=True, slots=True)
+class MailedFile:
+    """A file that goes with a mail."""
+
+    nome: str
+    mime: str
+    conteudo: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Mail:
-    """One mail: ``nome`` is what stands beside the sender's address.
+    """One mail: ``nome`` is what stands beside the sender's address, ``files`` go with it.
 
     ``motivo`` says why it came; ``sair`` is where its reader says no to more, with one click (RFC 8058).
     """
@@ -45,6 +54,7 @@ class Mail:
     texto: str
     motivo: str
     sair: str
+    files: tuple[MailedFile, ...] = ()
 
 
 def to_bytes(mail: Mail) -> bytes:
@@ -63,6 +73,9 @@ def to_bytes(mail: Mail) -> bytes:
     message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     message.set_content(_TEXT.format(texto=mail.texto, motivo=mail.motivo, sair=mail.sair))
     message.add_alternative(_html(mail), subtype="html")
+    for file in mail.files:
+        kind, _, subtype = file.mime.partition("/")
+        message.add_attachment(file.conteudo, maintype=kind, subtype=subtype, filename=file.nome)
     return message.as_bytes()
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from persistence.db.connection import Connection
     from persistence.db.connection import Row as Found
 
-_SHOWN: Final = tuple(lote_linhas.c[name] for name in ("id", "linha", "estado", "email", "problemas"))
+_SHOWN: Final = tuple(lote_linhas.c[name] for name in ("id", "linha", "estado", "email", "problemas", "notas"))
 
 
 async def newest(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from persistence.batches import mailed_notes
 from persistence.db.jsontext import clean, storable
 from persistence.tables import email_suprimido, lote_fila, lote_linhas, lotes
 from persistence.versions import literals
@@ -29,10 +30,10 @@ CHUNK: Final = 1_000  # rows of one statement: the specification's
 TOKEN_BYTES: Final = 24  # nobody guesses it
 # One statement of arrays: what is composed of a thousand rows anew keeps the event loop for too long.
 _INGEST = """
-INSERT INTO lote_linhas (lote_id, chave, linha, estado, email, dados, problemas, token)
-SELECT $1, chave, linha, estado, email, dados::jsonb, problemas::jsonb, token
-FROM unnest($2::text[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
-    WITH ORDINALITY AS r(chave, linha, estado, email, dados, problemas, token, ordem)
+INSERT INTO lote_linhas (lote_id, chave, linha, estado, email, dados, problemas, notas, token)
+SELECT $1, chave, linha, estado, email, dados::jsonb, problemas::jsonb, notas::jsonb, token
+FROM unnest($2::text[], $3::int[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[])
+    WITH ORDINALITY AS r(chave, linha, estado, email, dados, problemas, notas, token, ordem)
 ORDER BY ordem ON CONFLICT DO NOTHING
 """
 _STOP = f"""
@@ -84,8 +85,13 @@ async def ingest(database: Database, lote_id: int, leitura: ListaLida) -> None:
             if not await _is_reading(connection, lote_id):
                 return
             await connection.exec_driver_sql(_INGEST, (lote_id, *zip(*map(_values, chunk), strict=True)))
+    while leitura.has_notes:
+        async with database.transaction() as connection:
+            if not await _is_reading(connection, lote_id) or not await mailed_notes.find(connection, lote_id):
+                break
     async with database.transaction() as connection:
         if await _is_reading(connection, lote_id):
+            await mailed_notes.revise(connection, lote_id)
             await _leave_out_suppressed(connection, lote_id)
             await _change(connection, lote_id, estado=EstadoLote.AGUARDANDO_CONFIRMACAO)
 
@@ -98,8 +104,8 @@ async def _is_reading(connection: Connection, lote_id: int) -> bool:
 def _values(linha: LinhaLida) -> tuple[Any, ...]:
     estado = EstadoLinha.PENDING if linha.problema is None else EstadoLinha.INVALID
     email = None if linha.email is None else clean(linha.email)
-    token = token_urlsafe(TOKEN_BYTES)
-    return linha.chave, linha.linha, estado.value, email, storable(linha.dados), storable(problems(linha)), token
+    said = (storable(linha.dados), storable(problems(linha)), "[]" if linha.notas else None)
+    return linha.chave, linha.linha, estado.value, email, *said, token_urlsafe(TOKEN_BYTES)
 
 
 async def _leave_out_suppressed(connection: Connection, lote_id: int) -> None:

@@ -73,7 +73,7 @@ UPDATE lote_linhas l SET estado = '{EstadoLinha.PROCESSING}', attempts = attempt
     external_id = coalesce(external_id, '<' || 'lote-' || l.lote_id || '-' || l.id || '@' || $3 || '>'),
     atualizado_em = now()
 FROM proxima WHERE l.id = proxima.id
-RETURNING l.id, l.email, l.dados, l.token, l.external_id, l.attempts, l.incertas
+RETURNING l.id, l.email, l.dados, l.notas, l.token, l.external_id, l.attempts, l.incertas
 """
 _SETTLE = f"""
 WITH nosso AS MATERIALIZED (SELECT id FROM lotes WHERE id = $1 AND epoch = $2 FOR NO KEY UPDATE)

@@ -253,7 +253,7 @@ def _clients(onde: str) -> tuple[Parte, ...]:
 
 def _listed(onde: str) -> tuple[Parte, ...]:
     """Rows of lists of addresses; what was not sent is not, and whoever has one in hand finds it gone."""
-    words = f"email = NULL, dados = '{{}}', problemas = '[]', chave = '{APAGADA}' || t.id"
+    words = f"email = NULL, dados = '{{}}', problemas = '[]', notas = NULL, chave = '{APAGADA}' || t.id"
     stopped = literals((EstadoLinha.PENDING, EstadoLinha.PROCESSING))
     estado = f"estado = CASE WHEN t.estado IN ({stopped}) THEN '{EstadoLinha.CANCELADA}' ELSE t.estado END"
     return (

@@ -61,6 +61,7 @@ lote_linhas = sa.Table(
     sa.Column("email", sa.String(_ADDRESS)),
     sa.Column("dados", JSONB, nullable=False, server_default="{}"),  # the other columns by their names
     sa.Column("problemas", JSONB, nullable=False, server_default="[]"),  # why it is not sent: codigo, detalhe
+    sa.Column("notas", JSONB(none_as_null=True)),  # emissao_id and numero of each that goes; null: it has a text
     sa.Column("token", sa.String(64), nullable=False, unique=True),  # by which its reader says no to more
     sa.Column("attempts", sa.SmallInteger, nullable=False, server_default="0"),
     sa.Column("incertas", sa.SmallInteger, nullable=False, server_default="0"),  # attempts whose answer was lost

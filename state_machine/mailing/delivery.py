@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 UNCERTAIN_MAX: Final = 2  # lost answers after which nothing is sent any more: a second copy at most
 UNCERTAIN: Final = {"codigo": "sem_resposta", "detalhe": "o servidor não respondeu; pode ter chegado"}
+CANCELLED: Final = {"codigo": "nota_cancelada", "detalhe": "uma nota deste e-mail foi cancelada depois da confirmação"}
+NO_FILE: Final = {"codigo": "documento_indisponivel", "detalhe": "o PDF ou o XML de uma nota não pôde ser buscado"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,14 @@ class MailUnreachable:
     why: str
 
 
-MailOutcome = MailAccepted | MailDeferred | MailRejected | MailLost | MailUnreachable
+@dataclass(frozen=True, slots=True)
+class MailIncomplete:
+    """A note that the mail carries is not to be had now, or ``final``: never, as it was cancelled. Nothing was sent."""
+
+    final: bool = False
+
+
+MailOutcome = MailAccepted | MailDeferred | MailRejected | MailLost | MailUnreachable | MailIncomplete
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +80,7 @@ def settle(outcome: MailOutcome, attempts: int, incertas: int, ladder: Sequence[
         case MailAccepted():
             return Settled(EstadoLinha.DONE)
         case MailDeferred(codigo):
-            refused = attempts - incertas  # lost answers have a pause of their own
-            if refused > len(ladder):
-                return Settled(EstadoLinha.FAILED, problema=_said("recusado_por_ora", codigo))
-            return Settled(EstadoLinha.PENDING, ladder[refused - 1], _said("recusado_por_ora", codigo))
+            return _later(attempts - incertas, ladder, _said("recusado_por_ora", codigo))
         case MailRejected(codigo):
             return Settled(EstadoLinha.FAILED, problema=_said("recusado", codigo))
         case MailLost():
@@ -83,8 +89,19 @@ def settle(outcome: MailOutcome, attempts: int, incertas: int, ladder: Sequence[
             return Settled(EstadoLinha.PENDING, unknown, UNCERTAIN, incerta=True)
         case MailUnreachable():
             return Settled(EstadoLinha.PENDING, not_sent=True)
+        case MailIncomplete(final=True):
+            return Settled(EstadoLinha.FAILED, problema=CANCELLED)
+        case MailIncomplete():
+            return _later(attempts - incertas, ladder, NO_FILE)
         case _:
             assert_never(outcome)
+
+
+def _later(refused: int, ladder: Sequence[float], problema: dict[str, str]) -> Settled:
+    """Wait for the step after so many refusals; lost answers, which do not count here, have a pause of their own."""
+    if refused > len(ladder):
+        return Settled(EstadoLinha.FAILED, problema=problema)
+    return Settled(EstadoLinha.PENDING, ladder[refused - 1], problema)
 
 
 def _said(codigo: str, smtp: int) -> dict[str, str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from state_machine.mailing.addresses import NotAnAddressError, normalised
+from state_machine.mailing.notes import NotAMonthError, month_of
 from state_machine.mailing.text import ASSUNTO_MAX, MENSAGEM_MAX, text_of
 from state_machine.values.errors import ProsaError
 
@@ -43,7 +44,7 @@ class LinhaLida:
     """One row: ``linha`` as a spreadsheet program numbers it, ``dados`` the columns besides the address.
 
     ``email`` is normalised; where it is no address, as it was written. ``chave`` is what makes it one row of its batch;
-    ``problema`` (codigo, detalhe) says why no mail goes to it.
+    ``problema`` (codigo, detalhe) says why no mail goes to it. ``notas``: it has no text, so its customer's notes go.
     """
 
     linha: int
@@ -51,6 +52,7 @@ class LinhaLida:
     email: str | None
     dados: Mapping[str, str]
     problema: tuple[str, str] | None = None
+    notas: bool = False
 
 
 @dataclass(slots=True)
@@ -67,6 +69,11 @@ class ListaLida:
     def total(self) -> int:
         """Rows below the header."""
         return len(self.linhas) + self.ignoradas + self.iguais
+
+    @property
+    def has_notes(self) -> bool:
+        """Whether some of the mails carry notes."""
+        return any(linha.notas for linha in self.linhas)
 
 
 def read(nome: str, content: bytes, assunto: str | None, mensagem: str | None) -> ListaLida:
@@ -178,12 +185,17 @@ def _row(number: int, cells: dict[str, str], assunto: str | None, mensagem: str 
     except NotAnAddressError as error:
         return _invalid(number, dados, error.code, str(error) if written else "não tem endereço", written[:255] or None)
     subject, text = text_of(assunto, mensagem, dados)
-    if not subject or not text:
-        return _invalid(number, dados, "sem_texto", "não tem assunto e mensagem", email)
+    if text and not subject:
+        return _invalid(number, dados, "sem_assunto", "não tem assunto", email)
+    if not text:
+        try:
+            month_of(dados)
+        except NotAMonthError as error:
+            return _invalid(number, dados, error.code, str(error), email)
     if len(subject) > ASSUNTO_MAX or len(text) > MENSAGEM_MAX:
         detalhe = f"tem mais de {ASSUNTO_MAX} caracteres de assunto ou {MENSAGEM_MAX} de mensagem"
         return _invalid(number, dados, "texto_longo", detalhe, email)
-    return LinhaLida(number, email, email, dados)
+    return LinhaLida(number, email, email, dados, notas=not text)
 
 
 def _invalid(number: int, dados: dict[str, str], codigo: str, detalhe: str, email: str | None = None) -> LinhaLida:

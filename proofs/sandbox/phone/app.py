@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -14,13 +15,14 @@ from proofs.sandbox.phone.assets import Assets, document_answer
 from proofs.sandbox.phone.content import SAMPLES, SWITCHES
 from proofs.sandbox.phone.events import Live
 from proofs.sandbox.phone.model import Document
+from proofs.sandbox.phone.ports import NoMails
 from proofs.sandbox.phone.security import guard, harden, refusal
-from proofs.sandbox.phone.wire import SwitchesRequest, TapRequest, TextRequest, dump
+from proofs.sandbox.phone.wire import ProposalRequest, SwitchesRequest, TapRequest, TextRequest, dump
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from proofs.sandbox.phone.ports import Chat, DemoCertificate, Inside, Switches
+    from proofs.sandbox.phone.ports import Chat, DemoCertificate, Erp, Inside, Mails, Switches
 
 HERE: Final = Path(__file__).parents[1]
 JSON_LIMIT: Final = 32 * 1024  # bytes: a text of 4096 characters at 4 bytes, escaped, with room
@@ -41,13 +43,17 @@ class Phone:
         *,
         console: str | None = None,
         certificates: Sequence[DemoCertificate] = (),
+        mails: Mails | None = None,
+        erp: Erp | None = None,
     ) -> None:
-        """Show a link to ``console``, a path, where somebody serves one, and one to each of ``certificates``."""
+        """Show a link to ``console``, a path, where somebody serves one, each of ``certificates``, mails and ERP."""
+        self._has_mails = mails is not None
+        self._erp = erp
         self._console = console
         self._certificates = {certificate.cnpj: certificate for certificate in certificates}
         self._chat = chat
         self._switches = switches
-        self._live = Live(chat, inside, switches)
+        self._live = Live(chat, inside, switches, mails or NoMails(), erp)
         self._assets = Assets(HERE / "phone_static")
         self._page = jinja2.Environment(
             loader=jinja2.FileSystemLoader(HERE / "phone_templates"),
@@ -68,6 +74,8 @@ class Phone:
         post("/api/choose", self.choose)
         post("/api/files", self.files)
         post("/api/switches", self.turn)
+        if self._erp is not None:
+            post("/api/propostas", partial(self.propose, self._erp))
         get("/static/{name}", self._assets.asset)
         get("/favicon.ico", self._assets.icon)  # a tab with a PDF or XML asks for it by itself
 
@@ -89,6 +97,8 @@ class Phone:
             switches=SWITCHES,
             console=self._console,
             certificates=tuple(self._certificates.values()),
+            mails=self._has_mails,
+            erp=self._erp is not None,
         )
         response = web.Response(text=html, content_type="text/html")
         response.enable_compression()
@@ -136,6 +146,19 @@ class Phone:
             return dict(self._switches.read())
 
         return await _accept(request, SwitchesRequest, turn)
+
+    async def propose(self, erp: Erp, request: web.Request) -> web.Response:
+        """``POST /api/propostas``: what an ERP proposes; a refusal is the API's own."""
+        refused: list[str] = []
+
+        async def propose(wanted: ProposalRequest) -> None:
+            why = await erp.propose(wanted.valor, wanted.descricao)
+            if why is not None:
+                refused.append(why)
+            self._live.touch()
+
+        answer = await _accept(request, ProposalRequest, propose)
+        return refusal(422, refused[0]) if refused else answer
 
     async def files(self, request: web.Request) -> web.Response:
         """``POST /api/files?user=&name=``: the file as raw body, its type in Content-Type."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from proofs.sandbox.phone.model import ChatEvent
-    from proofs.sandbox.phone.ports import Chat, Inside, Switches
+    from proofs.sandbox.phone.ports import Chat, Erp, Inside, Mails, Switches
 
 SETTLE: Final = 0.15  # seconds: the events of one turn arrive together, the inside is read once after them
 WATCH: Final = 1.0  # seconds between looks at the inside: timers and webhooks change it without a chat event
@@ -25,15 +25,17 @@ HEARTBEAT: Final = 15  # silent looks after which a comment keeps proxies from c
 class Live:
     """Reads what the page shows of one user, whole or as it changes."""
 
-    def __init__(self, chat: Chat, inside: Inside, switches: Switches) -> None:
+    def __init__(self, chat: Chat, inside: Inside, switches: Switches, mails: Mails, erp: Erp | None = None) -> None:
         self._chat = chat
         self._inside = inside
         self._switches = switches
+        self._mails = mails
+        self._erp = erp
         self._streams: set[asyncio.Task[Any]] = set()
         self._touched = 0
 
     async def state(self, wa_id: str) -> dict[str, Any]:
-        """Return everything: ``bubbles``, ``typing`` and the three parts of ``inside``."""
+        """Return everything: ``bubbles``, ``typing`` and the five parts of ``inside``."""
         return {
             "bubbles": [bubble_json(bubble) for bubble in self._chat.bubbles(wa_id)],
             "typing": self._chat.typing(wa_id),
@@ -41,11 +43,13 @@ class Live:
         }
 
     async def inside(self, wa_id: str) -> dict[str, Any]:
-        """Return ``inside`` (the bot's view), ``switches`` and ``ledger``."""
+        """Return ``inside`` (the bot's view), ``switches``, ``ledger``, ``mails`` and ``propostas``."""
         return {
             "inside": await self._inside.view(wa_id),
             "switches": dict(self._switches.read()),
             "ledger": list(self._switches.ledger()),
+            "mails": list(self._mails.read()),
+            "propostas": list(await self._erp.read()) if self._erp else [],
         }
 
     def touch(self) -> None:
@@ -81,7 +85,7 @@ class Live:
         try:
             whole = await self.state(wa_id)
             yield _chunk("state", whole)
-            seen = self._look({key: whole[key] for key in ("inside", "switches", "ledger")})
+            seen = self._look({key: whole[key] for key in ("inside", "switches", "ledger", "mails", "propostas")})
             pause, quiet = WATCH, 0
             while not pump.done():
                 with contextlib.suppress(TimeoutError):

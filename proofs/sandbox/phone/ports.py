@@ -155,3 +155,31 @@ class Switches(Protocol):
     def ledger(self) -> Sequence[Mapping[str, Any]]:
         """Return the gateway's notes as ``LedgerRow``, oldest first."""
         ...
+
+
+class Mails(Protocol):
+    """What arrived at the simulated mail server."""
+
+    def read(self) -> Sequence[Mapping[str, Any]]:
+        """Return ``para``, ``assunto``, ``texto`` and ``arquivos`` of each mail, newest first."""
+        ...
+
+
+class NoMails:
+    """Where there is no mail server."""
+
+    def read(self) -> Sequence[Mapping[str, Any]]:
+        """Return nothing."""
+        return ()
+
+
+class Erp(Protocol):
+    """Another system that proposes invoices."""
+
+    async def propose(self, valor: str, descricao: str) -> str | None:
+        """Propose one; returns why it was refused."""
+        ...
+
+    async def read(self) -> Sequence[Mapping[str, Any]]:
+        """Return ``id``, ``estado``, ``versao``, ``valor`` and ``descricao`` of its proposals, newest first."""
+        ...

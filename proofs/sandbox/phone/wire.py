@@ -36,6 +36,13 @@ class TapRequest(_Request):
     context: Id
 
 
+class ProposalRequest(_Request):
+    """``POST /api/propostas``: what the ERP's form says, for the API to judge."""
+
+    valor: Annotated[str, StringConstraints(max_length=40)]
+    descricao: Annotated[str, StringConstraints(max_length=2_000)]
+
+
 class SwitchesRequest(_Request):
     """``POST /api/switches``: the switches to turn; the others stay."""
 

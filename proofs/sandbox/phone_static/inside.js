@@ -1,7 +1,7 @@
 // The live view: keeps the last answer, redraws the cards that changed and turns the switches.
 import { $, h } from "./dom.js";
 import { drawDiagram, stateName } from "./diagram.js";
-import { fields, journal, ledger } from "./parts.js";
+import { fields, inbox, journal, ledger, proposals } from "./parts.js";
 
 export class Inside {
   /** `turn(switches)` posts and returns how all of them stand. */
@@ -24,8 +24,8 @@ export class Inside {
     });
   }
 
-  /** Show `{inside, switches, ledger}`; says whether anything but the switches changed. */
-  show({ inside, switches, ledger: notes }) {
+  /** Show `{inside, switches, ledger, mails, propostas}`; says whether anything but the switches changed. */
+  show({ inside, switches, ledger: notes, mails = [], propostas = [] }) {
     this.last = inside;
     this.mark(switches);
     this.diagram();
@@ -33,6 +33,8 @@ export class Inside {
       this.card("fields", [inside.sessao, inside.campos], () => fields(inside)),
       this.card("journal", [inside.transicoes, inside.emissoes, notes], () => journal(inside, notes)),
       this.card("ledger", [inside.emissoes, inside.contadores, notes], () => ledger(inside, notes)),
+      $("proposals") && this.card("proposals", propostas, () => proposals(propostas)),
+      $("mails") && this.card("mails", mails, () => inbox(mails)),
     ];
     return changed.includes(true);
   }

@@ -35,6 +35,11 @@ const conversation = new Conversation({
 });
 const inside = new Inside((switches) => attempt("api/switches", { switches }));
 
+$("erp")?.addEventListener("submit", (event) => {
+  event.preventDefault();
+  attempt("api/propostas", Object.fromEntries(new FormData(event.target)));
+});
+
 /* who */
 let stop;
 function speak() {

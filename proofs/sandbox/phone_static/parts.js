@@ -185,3 +185,24 @@ function entry(note, ours) {
     h("small", { class: "key" }, note.id_integracao, ours && ` · aqui: ${ours.status}`),
   );
 }
+
+export function inbox(mails) {
+  if (mails.length === 0) return [empty("Nenhum e-mail ainda. Uma lista enviada pela API chega aqui.")];
+  return [h("ul", { class: "offers" }, mails.map(mail))];
+}
+
+const mail = ({ para, assunto, texto, arquivos }) =>
+  h(
+    "li",
+    { "data-testid": "mail", "data-para": para },
+    h("details", null, h("summary", null, h("b", null, assunto), ` · ${para}`), texto.split("\n").map((line) => h("p", null, line))),
+    arquivos.length > 0 && h("small", { class: "key" }, arquivos.join(", ")),
+  );
+
+export function proposals(rows) {
+  if (rows.length === 0) return [empty("O que o ERP propõe pela API, Ana confirma na conversa.")];
+  return [h("ul", { class: "offers" }, rows.map(proposal))];
+}
+
+const proposal = ({ id, estado, versao, valor, descricao }) =>
+  h("li", { "data-testid": "proposal", "data-estado": estado }, h("b", null, `nº ${id} · ${estado}`), ` ${money(valor)} · ${descricao ?? ""} `, h("small", null, `versão ${versao}`));

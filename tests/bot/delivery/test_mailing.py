@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from bot.delivery.attachments import Attachments
 from bot.delivery.mailing import Mailing, MailPolicy
+from bot.delivery.note_files import NoteFiles
 from bot.loops.pump import Pump
 from gateway.mail.client import MailConnection, mail_tls
 from gateway.mail.server import MailServer
@@ -51,8 +53,13 @@ async def sending(
     async with box.listening(authority.server_context()) as port:
         server = MailServer("smtps", "127.0.0.1", port)
         tls = mail_tls(authority.ca_file)
-        mailing = Mailing(database, lambda: MailConnection(server, tls), policy, Metrics())
+        mailing = Mailing(database, lambda: MailConnection(server, tls), policy, Metrics(), files(database))
         yield Pump("mailing", mailing.claim, mailing.work, mailing.renew, lease_seconds=30, concurrency=2)
+
+
+def files(database: Database) -> NoteFiles:
+    """What nobody asks here: these mails carry none."""
+    return NoteFiles(database, Attachments(database, cast("Any", None), cast("Any", None)))
 
 
 async def due(database: Database) -> None:
@@ -176,7 +183,7 @@ async def test_a_stop_holds_from_the_next_mail_on(database: Database) -> None:
 
     async with box.listening() as port:
         server = MailServer("smtp+plain", "127.0.0.1", port)
-        mailing = Mailing(database, lambda: Stopping(server, mail_tls(None)), POLICY, Metrics())
+        mailing = Mailing(database, lambda: Stopping(server, mail_tls(None)), POLICY, Metrics(), files(database))
         [batch] = await mailing.claim(1)
         await mailing.work(batch)
     assert await states(database) == ["DONE", "DONE", "CANCELADA", "CANCELADA", "CANCELADA", "CANCELADA"]

@@ -96,3 +96,12 @@ async def test_a_second_start_keeps_the_certificate(
     async with demo.house.database.transaction() as connection:
         after = (await connection.execute(_CURRENT, {"b_cnpj": NATIONAL_COMPANY.cnpj})).scalar_one()
     assert after == before
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [("/api/v1/clientes", 401), ("/descadastro/nada", 404), ("/api/press", 403)]
+)
+async def test_other_systems_reach_the_demo(demo: Demo, path: str, status: int) -> None:
+    """The API and the link of a mail are posted to by what is no page of the demo; the page's own paths are not."""
+    async with aiohttp.ClientSession() as client, client.post(f"{demo.address}{path}") as answer:
+        assert answer.status == status

@@ -55,9 +55,16 @@ def test_what_is_no_address_is_told(written: str) -> None:
 
 
 def test_a_row_without_words_is_told() -> None:
-    """Without subject or text nothing can be sent; a column of the row gives them."""
-    found = read("lista.csv", b"email;assunto;mensagem\na@x.com.br;Oi;Bom dia\nb@x.com.br;;", None, None)
-    assert [linha.problema and linha.problema[0] for linha in found.linhas] == [None, "sem_texto"]
+    """A text without a subject is not sent; without a text the notes of a month go, which a column may name."""
+    content = (
+        b"email;assunto;mensagem;competencia\na@x.com.br;Oi;Bom dia;\nb@x.com.br;;Bom dia;\nc@x.com.br;;;\n"
+        b"d@x.com.br;;;2026-13\ne@x.com.br;Oi;Bom dia;sempre"
+    )
+    found = read("lista.csv", content, None, None).linhas
+    assert [linha.problema and linha.problema[0] for linha in found] == [
+        *(None, "sem_assunto", None, "competencia_invalida", None)
+    ]
+    assert [linha.notas for linha in found] == [False, False, True, False, False]
 
 
 def test_empty_rows_are_counted() -> None:

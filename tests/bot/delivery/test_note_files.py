@@ -1,0 +1,94 @@
+"""Mails that carry notes: each with its PDF and XML, none that was cancelled, none without its files."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from bot.delivery.attachments import Attachments
+from bot.delivery.mailing import Mailing, MailPolicy
+from bot.delivery.note_files import NoteFiles
+from bot.loops.pump import Pump
+from gateway.mail.client import MailConnection, mail_tls
+from gateway.mail.server import MailServer
+from operations.batches.upload import Upload, upload
+from persistence.batches import records
+from persistence.db.engine import Database
+from persistence.fiscal import notes
+from proofs.sandbox.mailbox import Mailbox
+from state_machine.protocol.emission import Documento
+from telemetry.metrics import Metrics
+from tests.made_batches import QUEM, company, customer, issued
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from persistence.batches.work import TakenBatch
+
+POLICY = MailPolicy("notas@ana.com.br", (60.0,), 600.0, "https://prosa.com.br")
+CUSTOMERS = {"ana": "12345678909", "bia": "11144477735", "caio": "52998224725"}
+FILES = {"pdf": Documento(b"%PDF-1.7 nota", "application/pdf"), "xml": Documento(b"<NFSe/>", "application/xml")}
+
+
+@pytest.fixture
+async def database(database_url: str) -> AsyncIterator[Database]:
+    opened = await Database.open(database_url)
+    yield opened
+    await opened.close()
+
+
+async def keep(database: Database, emissao_id: int) -> None:
+    async with database.alone() as connection:
+        for formato, documento in FILES.items():
+            await notes.store_document(connection, emissao_id, formato, documento)
+
+
+async def states(database: Database) -> list[tuple[str, str | None]]:
+    found = await database.pool.fetch("SELECT estado, problemas FROM lote_linhas ORDER BY id")
+    return [(row["estado"], row["problemas"][0]["codigo"] if row["problemas"] else None) for row in found]
+
+
+async def test_a_mail_carries_its_notes(database: Database) -> None:
+    """Both files of each note go; a note cancelled since the yes fails its mail; one whose files are not to be had yet
+    waits for them.
+    """
+    emissions = {}
+    for number, (name, documento) in enumerate(CUSTOMERS.items()):
+        await customer(database, name, documento)
+        emissions[name] = await issued(database, documento, str(number), date(2026, 11, 3))
+    for name in ("ana", "bia"):
+        await keep(database, emissions[name])
+    content = "\n".join(("email;competencia", *(f"{name}@test.com.br;2026-11" for name in CUSTOMERS))).encode()
+    batch, _ = await upload(database, await company(database), Upload("lista.csv", content), QUEM)
+    async with database.transaction() as connection:
+        assert await records.confirm(connection, batch.id, batch.revisao, QUEM)
+    gone = "UPDATE nfse_processada SET status = 'cancelado' WHERE emissao_id = $1"
+    await database.pool.execute(gone, emissions["bia"])
+
+    box = Mailbox()
+    files = NoteFiles(database, Attachments(database, cast("Any", None), cast("Any", None)))  # nothing is fetched
+    async with box.listening() as port:
+        server = MailServer("smtp+plain", "127.0.0.1", port)
+        mailing = Mailing(database, lambda: MailConnection(server, mail_tls(None)), POLICY, Metrics(), files)
+        pump: Pump[TakenBatch] = Pump(
+            "mailing", mailing.claim, mailing.work, mailing.renew, lease_seconds=30, concurrency=1
+        )
+        await pump.run_once()
+        assert await states(database) == [
+            ("DONE", None),
+            ("FAILED", "nota_cancelada"),
+            ("PENDING", "documento_indisponivel"),
+        ]
+        await keep(database, emissions["caio"])
+        await database.pool.execute("UPDATE lote_linhas SET a_partir_de = now() WHERE estado = 'PENDING'")
+        await database.pool.execute("UPDATE lote_fila SET a_partir_de = now()")
+        await pump.run_once()
+    assert [kept.to for kept in box.kept] == ["ana@test.com.br", "caio@test.com.br"]
+    sent = {part.get_filename(): part.get_content() for part in box.kept[0].message.iter_attachments()}
+    assert sent == {"nota-0.pdf": FILES["pdf"].conteudo, "nota-0.xml": FILES["xml"].conteudo}
+    assert box.kept[0].message["Subject"] == "Sua nota fiscal de novembro de 2026"
+    text = box.kept[0].message.get_body(("plain",))
+    assert text is not None
+    assert "Nota 0: R$ 1.500,00" in text.get_content()
