@@ -56,7 +56,14 @@ RECIPIENT_NOUN: Final = re.compile(
 )
 TAIL_RECIPIENT: Final = re.compile(r"\s(?:pra|pro|para [oa])\s+(?=(?P<w>\S+))")
 OF_A_NUMBER: Final = re.compile(r"[NXTMPH]\s(?:d[aeo]s?|n[ao]s?)\s$")
-OF_WORK: Final = re.compile(r"\s(?:d[aeo]s?|pel[ao]s?|referente|com)\s(?:(?:uma?|ao?|servicos? de)\s)?(?P<w>[a-z]+)")
+AMONG_PLACES: Final = re.compile(
+    r"(?<![a-z])(?:em|n[ao]s?|d[aeo]s?|entre)\s[a-z]{3,20}(?:,\s[a-z]{3,20}){0,3},\s{1,3}$"
+)
+PLURAL: Final = re.compile(r"[a-z]{4,20}(?:es|os|as)")
+TITLE: Final = frozenset({"dona", "seu", "sra", "dra", "doutor", "doutora"})
+OF_WORK: Final = re.compile(
+    r"\s(?:d[aeo]s?|pel[ao]s?|referente|com|[ao]s?)\s(?:(?:uma?|ao?|servicos? de)\s)?(?P<w>[a-z]+)"
+)
 MIN_PARTS: Final = 2
 
 
@@ -124,9 +131,9 @@ def recipient_span(skeleton: Skeleton, piece: Fragment) -> tuple[int, int] | Non
     lead_start = piece.start - len(piece.lead)
     opened = INTRO.match(line, piece.start, piece.end)
     if opened:
-        return opened.end(), piece.end
+        return None if _is_purpose(skeleton, opened.end(), piece.end) else (opened.end(), piece.end)
     if FOR.search(piece.lead) and RECIPIENT.search(line[max(0, lead_start - 30) : piece.start]):
-        return piece.start, piece.end
+        return None if _is_purpose(skeleton, piece.start, piece.end) else (piece.start, piece.end)
     words = line[piece.start : piece.end].split()
     if not piece.works and (
         _is_company(skeleton, piece.start, piece.end)
@@ -134,11 +141,24 @@ def recipient_span(skeleton: Skeleton, piece: Fragment) -> tuple[int, int] | Non
     ):
         return piece.start, piece.end
     shouted = skeleton.verbatim(piece.start, piece.end).isupper()  # in a text of capitals they name nobody
-    if OF_A_NUMBER.search(line, max(0, lead_start - 1), piece.start):
-        return None  # "loja 12 do Mercado Central" is a place
+    if OF_A_NUMBER.search(line, max(0, lead_start - 1), piece.start) or AMONG_PLACES.search(line, 0, piece.start):
+        return None  # "loja 12 do Mercado Central" is a place, and so is Cotia in "em Osasco, Barueri e Cotia"
     if len(words) >= MIN_PARTS and not piece.works and not shouted and _capitalised(skeleton, piece.start, piece.end):
         return piece.start, piece.end
     return None
+
+
+def _is_purpose(skeleton: Skeleton, start: int, end: int) -> bool:
+    """Say whether what stands behind "pra" is what was done or whom it served: "p/ afiação …", "para gestantes"."""
+    words = skeleton.line[start:end].split()
+    if (
+        not words
+        or not skeleton.verbatim(start, start + 1).islower()
+        or RECIPIENT_NOUN.match(skeleton.line, start, end)
+    ):
+        return False
+    work = is_work(words[0]) and not _is_company(skeleton, start, end)
+    return work or (len(words) == 1 and PLURAL.fullmatch(words[0]) is not None)
 
 
 def tail_recipient(skeleton: Skeleton, start: int, end: int) -> int | None:
@@ -192,6 +212,7 @@ def _before_work(skeleton: Skeleton, start: int, end: int) -> int:
     """Return where a name ends that the service follows: "Construtora Horizonte Ltda | de corte de grama"."""
     for match in OF_WORK.finditer(skeleton.line, start, end):
         before = [w for w in skeleton.verbatim(start, match.start()).split() if w[0].isalpha() and len(w) > 2]  # noqa: PLR2004 - "da"
+        before = before[1:] if before and before[0].lower() in TITLE else before
         named = len(before) >= MIN_PARTS and all(w[0].isupper() for w in before)
         if named and is_work(match["w"]) and skeleton.verbatim(match.start("w"), match.start("w") + 1).islower():
             return match.start()

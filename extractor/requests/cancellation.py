@@ -108,7 +108,7 @@ _POLITE_END: Final = re.compile(
 _EDGES: Final = " .,;:!?-"
 # Why, behind what is named: "cancela a nota da padaria, o valor saiu errado".
 _REASON: Final = re.compile(
-    r"\s*[,;]\s+(?=\D)|\s+(?=(?:porque|pois|ja que|pq|por que|por (?:erro|engano|causa)|que o cliente)\b)"
+    r"\s?[,;]\s{1,3}(?=\D)|\s(?=(?:porque|pois|ja que|pq|por que|por (?:erro|engano|causa)|que o cliente)\b)"
 )
 _POINTED: Final = re.compile(r"^(?:ess[ae]|est[ae]|isso|el[ae])(?: (?:ai|aqui|agora))?$")
 _NAMELESS: Final = re.compile(r"^(?:[ao]|ess[ae]|aquel[ae])(?P<resto> (?:d[aeo]s?|no valor de|pr[ao]s?|para) .*)$")

@@ -33,8 +33,10 @@ JOINT: Final = re.compile(r"d[aeo]s?|e")
 # "pintura do Edifício Solar": a word of place or purpose, so that the name is part of the service
 LEADS_ON: Final = re.compile(
     r"(?<![a-z])(?:d[aeo]s?|n[ao]s?|em|a|o|as|os|aos?|com|por|pel[ao]s?|pra|pro|para|p/|entre|ate|sobre|e|modelo|marca|"
-    r"linha|rua|avenida|av\.?|praca|travessa|bairro|vila|jardim)\s{1,3}$"
+    r"linha|x|rua|avenida|av\.?|praca|travessa|bairro|vila|jardim)\s{1,3}$"
 )
+FIELD_BEFORE: Final = re.compile(r"(?:^|[\n,;:|.DBVN]|\bnotas?|\s-)\s{0,3}$")
+FIELD_AFTER: Final = re.compile(r"\s{0,3}(?:$|[\n,;|.)DBVN]|-\s|(?:o )?(?:cnpj|cpf|documento|doc|valor)\b)")
 BEFORE_DOCUMENT: Final = re.compile(r"[\s,;:()\-]{0,4}(?:(?:o )?(?:cnpj|cpf|documento|doc)\b[\s:.]{0,4})?(?P<d>D)")
 
 
@@ -45,11 +47,20 @@ def names_in_capitals(skeleton: Skeleton) -> Iterator[Span]:
     """
     if skeleton.text.original.isupper():
         return
+    documents = [mark for mark in skeleton.marks if mark.kind is Kind.DOCUMENT]
+    people = documents and all(len(mark.value) == CPF for mark in documents)  # a house among them is where it was done
     for start, end in _runs(skeleton):
         if LEADS_ON.search(skeleton.line, max(0, start - 12), start):
             continue
-        if HOUSE.match(skeleton.line, start, end) or _has_cpf(skeleton, start, end):
+        if _has_cpf(skeleton, start, end) or (not people and _is_house(skeleton.line, start, end)):
             yield start, end
+
+
+def _is_house(line: str, start: int, end: int) -> bool:
+    """Say whether a name is a house's that stands at an edge: "GRU x Hotel Renaissance ida e volta" is a way."""
+    if HOUSE.match(line, start, end) is None:
+        return False
+    return FIELD_BEFORE.search(line, 0, start) is not None or FIELD_AFTER.match(line, end) is not None
 
 
 def _runs(skeleton: Skeleton) -> Iterator[Span]:

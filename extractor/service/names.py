@@ -94,7 +94,7 @@ def _beside_documents(skeleton: Skeleton) -> Iterator[Span]:
             continue
         if _is_somebody(skeleton, last.start("n"), document.start()):
             yield last.start(), document.start()
-    for match in BEHIND_DOCUMENT.finditer(line):
+    for match in BEHIND_DOCUMENT.finditer("" if skeleton.text.original.isupper() else line):
         if line[match.start()] == "N" and not _is_price(skeleton, match.start()):
             continue
         end = _capitals(skeleton, match.start("n"), match.start("n"))
@@ -105,9 +105,9 @@ def _beside_documents(skeleton: Skeleton) -> Iterator[Span]:
 
 
 def _is_price(skeleton: Skeleton, position: int) -> bool:
-    """Say whether a bare number was written with its cents, in a text where capitals say something."""
+    """Say whether a bare number was written with its cents."""
     mark = skeleton.where[position]
-    return CENTS.search(skeleton.text.plain, mark.start, mark.end) is not None and not skeleton.text.original.isupper()
+    return CENTS.search(skeleton.text.plain, mark.start, mark.end) is not None
 
 
 def _works_before(line: str, end: int) -> bool:

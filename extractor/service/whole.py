@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SENTENCE: Final = re.compile(r"[.!?]")
 # A part of a list that has no word of its own: "nível 2", "NR-12", "3 demãos", "outubro"
 NAMED_BY_NUMBER: Final = re.compile(r"[XMPHT]|N\s?[a-z²³%]|[a-z]\s?[NT]|\d")
+LISTED: Final = re.compile(r"\s{0,9}[NXTMPH]")
 DETAIL: Final = re.compile(r":|[NXTMPH]")  # a line that says more of the service: "PEDIDO: 4500", "REF 05/2026"
 # "carreto de 65 km R$ 815,00 CNPJ … com 3 ajudantes": a service that goes on behind another field
 GOES_ON: Final = re.compile(
@@ -78,16 +79,20 @@ def whole_service(
         pieces = [piece for piece in pieces if piece.end > label]
         if pieces:
             pieces[0] = _Piece(max(label, pieces[0].start), pieces[0].end, 1.0, "")
-    runs = _linked(line, _groups(line, pieces))
-    best = max(runs, key=lambda run: sum(_weight(skeleton, group) for group in run), default=[])
     said = label is not None
-    found = [trimmed(line, g[0].start, g[-1].end, label=said, goes_on=bool(i)) for i, g in enumerate(best)]
-    spans = tuple(span for span in found if span is not None)
-    if not any(has_substance(line, span) for span in spans):
+    runs = [(run, _spans(line, run, said)) for run in _linked(line, _groups(line, pieces, said))]
+    runs = [(run, spans) for run, spans in runs if any(has_substance(line, span) for span in spans)]
+    if not runs:
         return None
+    best, spans = max(runs, key=lambda run: sum(_weight(skeleton, group) for group in run[0]))
     if not said and all(_names_no_work(skeleton, group) for group in best):
         return None
     return Whole(" ".join(_text(skeleton, span) for span in spans), skeleton.verbatim(*spans[0]), spans)
+
+
+def _spans(line: str, run: Sequence[Sequence[_Piece]], said: bool) -> tuple[Span, ...]:
+    found = (trimmed(line, g[0].start, g[-1].end, label=said, goes_on=bool(i)) for i, g in enumerate(run))
+    return tuple(span for span in found if span is not None)
 
 
 def _cuts(skeleton: Skeleton, taken: set[int], names: Sequence[Span], label: int | None) -> Iterator[Span]:
@@ -130,11 +135,18 @@ def _anchored(start: int, end: int, anchors: Sequence[tuple[int, int, float]]) -
     return max(inside, default=0.0)
 
 
-def _groups(line: str, pieces: Sequence[_Piece]) -> list[list[_Piece]]:
-    """Return runs of pieces that may be parts of one service, with no field between them."""
+def _groups(line: str, pieces: Sequence[_Piece], said: bool) -> list[list[_Piece]]:
+    """Return runs of pieces that may be parts of one service, with no field between them.
+
+    ``said``: it was announced, so that a list goes on whatever it names ("ensaios de 3, 10 e 17").
+    """
     groups: list[list[_Piece]] = []
     last: _Piece | None = None
     for piece in pieces:
+        if said and last is not None and piece.pause.strip() == "," and LISTED.match(line, piece.start, piece.end):
+            groups[-1].append(piece)
+            last = piece
+            continue
         if not _may_be_service(line, piece):
             last = None
             continue
@@ -207,6 +219,8 @@ def _names_no_work(skeleton: Skeleton, group: Sequence[_Piece]) -> bool:
 def _is_name(skeleton: Skeleton, start: int, end: int) -> bool:
     """Say whether a stretch is capitals only, as a name: "Edifício Solar do Parque"."""
     words = [w for w in skeleton.verbatim(start, end).split() if len(w) > 2 and w[0].isalpha()]  # noqa: PLR2004 - "do"
+    if skeleton.text.original.isupper():
+        return False
     return len(words) > 1 and all(word[0].isupper() for word in words)
 
 

@@ -1,4 +1,4 @@
-"""The storm's zygote with one thing in the product made wrong, by the name given as its argument."""
+"""The storm's zygote with things in the product made wrong, by their names in its argument: "text-pdf"."""
 
 from __future__ import annotations
 
@@ -113,5 +113,6 @@ SABOTAGES = {
 }
 
 if __name__ == "__main__":
-    SABOTAGES[sys.argv[1]]()
+    for one in sys.argv[1].split("-"):
+        SABOTAGES[one]()
     main()

@@ -24,6 +24,7 @@ import redis
 from persistence.embedded import postgres
 from proofs.sandbox.plugnotas.model import CANCELLED
 from tests import children
+from tests.nightly import size
 from tests.road.road_people import PADARIA, Person, new_phone, unlike, until
 from tests.road.road_process import ROOT
 from tests.road.road_stage import LEASES, open_stage, waits_passing
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.storm, pytest.mark.timeout(300)]  # starts both releases several times
 
 # The commits before the schema's and the tree's great changes: money and doors (0018 on), then folders by subject.
-RELEASES = ("fc9482d06fbc51900cdfe3a2c5bd49bf86bcb549", "fff3b9483c42fc3998fcbd6c3983793b1399e96f")
+RELEASES = ("fff3b9483c42fc3998fcbd6c3983793b1399e96f", *size((), ("fc9482d06fbc51900cdfe3a2c5bd49bf86bcb549",)))
 PEOPLE = 8
 LIMIT = 60.0  # seconds that anything may take, on a machine that is busy with other things
 COMPANY = ("--cnpj", "11.222.333/0001-81", "--razao-social", "ANA DESIGN ME", "--inscricao-municipal", "12345")
