@@ -77,7 +77,7 @@ def as_dict(names: Sequence[str], plan: Plan, figures: Sequence[Figure], broken:
         "command": f"prosa bench {' '.join(f'--only {name}' for name in names)} --seconds {plan.seconds:g} "
         f"--rounds {plan.rounds}",
         "machine": describe(),
-        "plan": {"seconds": plan.seconds, "rounds": plan.rounds, "sessions": plan.sessions, "live": plan.live},
+        "plan": {name: getattr(plan, name) for name in ("seconds", "rounds", "sessions", "live", "people")},
         "figures": [figure.as_dict() for figure in figures],
         "broken": broken,
     }

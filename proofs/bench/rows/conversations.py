@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING
@@ -59,8 +59,10 @@ class Ran:
 
 async def measure(place: Place, plan: Plan) -> list[Figure]:
     """Return the row's figures; raises ``RuntimeError`` for a duplicate or a missing note."""
+    crowd = kept_busy(plan.people)  # fewer than usual are through sooner
     sides = {
-        channel.name: partial(talk, place, plan.seconds, kept_busy(AT_ONCE), channel=channel) for channel in CHANNELS
+        one.name: partial(talk, place, plan.seconds, crowd, channel=replace(one, warm=one.warm * plan.people / AT_ONCE))
+        for one in CHANNELS
     }
     ran = await plan.in_turns(sides)
     return _by_gateway(checked(ran[PLUGNOTAS.name])) + _direct(checked(ran[NACIONAL.name]))
@@ -100,12 +102,10 @@ def _direct(runs: list[Ran]) -> list[Figure]:
 
 
 def checked(runs: list[Ran]) -> list[Ran]:
-    """Return ``runs``; raises ``RuntimeError`` for a duplicate, a missing note, or nothing to count."""
+    """Return ``runs``; raises ``RuntimeError`` for a duplicate or a missing note."""
     for ran in runs:
         if ran.duplicates or ran.notes != ran.begun:
             raise RuntimeError(f"{ran.begun} confirmadas, {ran.notes} notas, {ran.duplicates} em dobro")
-    if not all(ran.done for ran in runs):
-        raise RuntimeError("todas as notas saíram, mas ninguém terminou dentro do tempo contado: aumente --seconds")
     return runs
 
 
@@ -146,6 +146,7 @@ async def talk(
         end = begun + warm + seconds
         finished: list[tuple[float, float, float]] = []
         used: list[int] = []
+        through = asyncio.Event()
 
         async def one() -> None:
             number = next(numbers)
@@ -154,23 +155,26 @@ async def talk(
             answered = await converse(town, person(number), number, next(tomadores))
             ended = time.perf_counter()
             finished.append((ended, ended - started, answered - started))
+            if ended > begun + warm:
+                through.set()
 
-        async def meter() -> dict[str, float]:
+        async def meter() -> tuple[dict[str, float], float]:
             await asyncio.sleep(begun + warm - time.perf_counter())
             town.meter.start()
             await asyncio.sleep(end - time.perf_counter())
-            return town.meter.read()
+            await through.wait()  # on a slow machine the first one ends the count
+            return town.meter.read(), time.perf_counter()
 
         metered = asyncio.create_task(meter())
         await crowd(one, end)
-        cpu = await metered
+        cpu, until = await metered
         told = tuple(len(town.line.phone(person(number)).messages) for number in used)
         numbered, doubles = await town.notes()
         grown = await _size(town.database_url) - size
-    counted = [(taken, answered) for at, taken, answered in finished if begun + warm < at <= end]
+    counted = [(taken, answered) for at, taken, answered in finished if begun + warm < at <= until]
     return Ran(
         done=len(counted),
-        seconds=seconds,
+        seconds=until - begun - warm,
         begun=len(used),
         notes=numbered,
         duplicates=doubles,

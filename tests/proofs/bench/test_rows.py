@@ -20,12 +20,14 @@ from proofs.bench.load.town import admit
 from proofs.bench.rows.month import arriving
 from proofs.bench.rows.table import ROWS
 from tests import children
+from tests.nightly import size
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ROOT = Path(__file__).parents[3]
 pytestmark = pytest.mark.timeout(600)  # the bench starts servers and processes for each row
+CHECKED = ("turns", "engine", *size((), ("ack",)))
 LIMIT = 540.0  # seconds, on a machine that others keep busy
 
 
@@ -47,8 +49,8 @@ def measured(rows: Iterable[str], tmp_path: Path, *more: str) -> tuple[dict[str,
 
 def test_a_run_tells_every_figure_of_its_rows(tmp_path: Path) -> None:
     """Rows check themselves: all 200s stored, each message answered once, each note once; then they tell figures."""
-    result, page = measured(("ack", "turns", "engine"), tmp_path)
-    assert {figure["row"] for figure in result["figures"]} == {"ack", "turns", "engine"}
+    result, page = measured(CHECKED, tmp_path)
+    assert {figure["row"] for figure in result["figures"]} == set(CHECKED)
     assert all(figure["median"] > 0 for figure in result["figures"] if figure["row"] in {"ack", "engine"})
     by_name = {figure["name"]: figure for figure in result["figures"] if figure["row"] == "turns"}
     parts = by_name["CPU nossa por turno (web + workers)"]["parts"]
@@ -135,7 +137,7 @@ def test_a_second_note_of_one_reference_is_a_duplicate_at_the_authority() -> Non
 
 def test_whole_conversations_are_counted_on_both_channels(tmp_path: Path) -> None:
     """Each person ends with one note and both files, by the book of PlugNotas and by SEFIN's."""
-    result, _ = measured(("conversations",), tmp_path, "--seconds=6")
+    result, _ = measured(("conversations",), tmp_path, "--seconds=2", "--people=12")
     told = {figure["name"]: figure for figure in result["figures"]}
     assert "pelo livro do gateway" in told["conversas até a nota autorizada"]["note"]
     direct = told["nacional: conversas até a nota autorizada, com PDF nosso"]
