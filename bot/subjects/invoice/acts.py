@@ -7,11 +7,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from bot.subjects.invoice.repeat import with_offer
-from bot.subjects.invoice.words import informs
+from bot.subjects.invoice.words import begun, informs
 from extractor.contract import Ato, Extraction, Intent
 from extractor.requests.acts import CHANGES, OF_ISSUED, SWEARING, THANKS, act_of, asks_how_to_use
 from extractor.requests.requests import read_request
-from extractor.requests.several import split
+from extractor.requests.several import another, split
 from extractor.requests.unserved import instruction
 from extractor.text.folding import read
 from extractor.text.hostile import ABUSE
@@ -169,6 +169,8 @@ async def _cancela_nota(fala: Fala) -> Mensagem | None:
 
 
 async def _varias(fala: Fala) -> Mensagem | None:
+    if begun(fala.memory.ativa) and (resto := another(fala.texto)):
+        return textos.outra_nota(resto)
     partes = split(fala.texto)
     return textos.varias(len(partes), partes[1:]) if partes and informs(fala.leitura) else None
 
