@@ -67,6 +67,7 @@ COMPLAINT: Final = re.compile(
     r"|\bnota\b[^.\n]{0,30}\b(?:errada|incorreta|trocada|duplicada)\b|\berr(?:ou|aram|ei)\b[^.\n]{0,30}\bnota\b"
     r"|\bnota\b[^.\n]{0,40}\b(?:com erro|com (?:o )?\w+ errado)\b|\bnao (?:era|foi) (?:isso|esse|"
     r"essa)\b[^.\n]{0,30}\bnota\b"
+    r"|\besqueci (?:de |do |da )?(?:por|colocar|botar|incluir|informar)\b[^.\n]{0,40}\b(?:n?a|d?essa|da ultima) nota\b"
     r"|\bquero (?:fazer uma )?reclama\w+|\breclamacao\b|\bnao (?:recebi|chegou|veio)\b[^.\n]{0,25}\b(?:nota|pdf|xml|"
     r"arquivo)\b"
 )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
     from bot.conversation.inbound import Palavras
-    from bot.subjects.invoice.plan import Memory
+    from bot.subjects.invoice.requests import Memory
 
 
 MIN_WORDS: Final = 3  # of a question that is one by itself: "já foi?" is about what is at hand
