@@ -57,7 +57,7 @@ _WRONG_FILLER: Final = frozenset(
 ASKS: Final = re.compile(
     r"^\W*(?:(?:oi|ola|e|mas|entao|bom dia|boa tarde|boa noite|ei|opa|ah|prosa|me (?:diz|fala|explica)|uma duvida|"
     r"duvida|queria saber|quero saber|gostaria de saber|voce sabe|sabe|sera que|outra coisa)[\s,:;.]+)*"
-    r"(?:quais?|quantos?|quantas?|quanto|quando|como|onde|quem|por ?que|porque|pq|o que|oq|que (?:dia|hora)|ate quando|"
+    r"(?:qual|quais|quant[oa]s?|quando|como|onde|quem|por ?que|porque|pq|o que|oq|que (?:dia|hora)|ate quando|"
     r"e se|se eu|posso|pode ser que|da p(?:ra|ara)|tem (?:como|que|jeito|prazo)|preciso (?:ter|pagar|de)|"
     r"eh (?:seguro|obrigad|preciso|possivel)\w*|sou obrigad\w*|vai (?:demorar|cair|dar))\b"
 )

@@ -122,7 +122,10 @@ async def _pergunta(fala: Fala) -> Mensagem | None:
     plain = read(fala.texto).plain
     if asks_how_to_use(plain):
         return None
-    tema = knowledge.find(plain)
+    empresa = fala.memory.empresa
+    if knowledge.OWN_CNPJ.search(plain):
+        return Mensagem(knowledge.own_cnpj(empresa.razao_social, empresa.cnpj))
+    tema = knowledge.find(plain, empresa.regime)
     if tema:
         return Mensagem(tema.texto)
     if informs(fala.leitura):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
     from persistence.conversations.edits import Mudanca, Ouvida
+    from persistence.people.companies import Empresa
     from state_machine.catalogue.records import Emitidas
     from state_machine.machine.effects import EnviarArquivo
     from state_machine.machine.session import Sessao
@@ -44,6 +45,11 @@ class Memory(Records, Usual, Protocol):
     @property
     def ativa(self) -> Sessao | None:
         """The session that waits for the user."""
+        ...
+
+    @property
+    def empresa(self) -> Empresa:
+        """The company that issues."""
         ...
 
     async def load(self, sessao_id: str) -> Sessao | None:
