@@ -57,7 +57,9 @@ RECIPIENT_NOUN: Final = re.compile(
 TAIL_RECIPIENT: Final = re.compile(r"\s(?:pra|pro|para [oa])\s+(?=(?P<w>\S+))")
 OF_A_NUMBER: Final = re.compile(r"[NXTMPH]\s(?:d[aeo]s?|n[ao]s?)\s$")
 OF_WORK: Final = re.compile(r"\s(?:d[aeo]s?|pel[ao]s?|referente|com)\s(?:(?:uma?|ao?|servicos? de)\s)?(?P<w>[a-z]+)")
-LISTED: Final = re.compile(r"(?<=[DB])[ ,]{1,3}(?P<n>[a-z]+(?: [a-z]+){1,5})\s?,")
+LISTED: Final = re.compile(
+    r"(?<=[DB])[ ,]{1,3}(?P<n>(?:(?!(?:em|com|por|sem|para|pra|n[ao]s?|ao)\b)[a-z]+ ){1,5}[a-z]+)\s?,"
+)
 MIN_PARTS: Final = 2
 
 

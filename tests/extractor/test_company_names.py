@@ -99,6 +99,7 @@ def test_what_a_slash_shortens_is_still_spelled_out(text: str, plain: str) -> No
         ("12.345.678/0001-95 padaria do zé, 300, panfletos", "padaria do zé", "panfletos"),
         ("12345678000195 revisão de texto, 300", None, "revisão de texto"),
         ("12345678000195 panfletos coloridos, 300 reais", None, "panfletos coloridos"),
+        ("300 52998224725 unha em gel, esmaltação e spa dos pés", None, "esmaltação e spa dos pés"),
     ],
 )
 def test_a_name_in_small_letters_stands_between_document_and_work(
