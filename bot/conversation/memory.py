@@ -32,7 +32,7 @@ class ConversationMemory:
     def __init__(self, database: Database, conversa: str, empresa: Empresa, ativa: Sessao | None, mei: Meter) -> None:
         self._database = database
         self._conversa = conversa
-        self._empresa = empresa
+        self.empresa = empresa
         self._empresa_id = empresa.id
         self._mei = mei
         self.ativa = ativa
@@ -97,7 +97,7 @@ class ConversationMemory:
 
     async def mei(self, hoje: date) -> Medidor | None:
         """How much of a MEI's limit the company used this year, ``None`` if it is none."""
-        return await self._mei(self._empresa, hoje)
+        return await self._mei(self.empresa, hoje)
 
     async def usual(self, documento: str) -> Costume | None:
         """What the company usually invoices to a client."""

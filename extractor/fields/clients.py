@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Final
 from rapidfuzz import fuzz, process
 
 from extractor.text.folding import read
-from state_machine.invoice.known_clients import MOST
+from extractor.text.vocabulary import is_work
+from state_machine.invoice.known_clients import MOST, Cliente
 from state_machine.values.plain_text import plain
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
-
-    from state_machine.invoice.known_clients import Cliente
 
 # Scores are of 100. What was said must be the name, or whole words of it, before it fills a document.
 FILLS: Final = 95.0  # only whole words that are the same but for accents, plural, spelling or a firm's diminutive
@@ -71,6 +70,8 @@ _NOBODY: Final = re.compile(
     r"janeiro|fevereiro|marco|abril|maio|junho|julho|agosto|setembro|outubro|novembro|dezembro|"
     r"xml|pdf|danfs?e|arquivo|fim|final|inicio|comeco|periodo|trimestre|semestre|contador|contabilidade|imposto|prefeitura)\b"
 )
+_NO_NAME: Final = re.compile(r"(?:servicos?|trabalhos?|cada|isso|esse|essa|este|esta)\b")
+_ORDERS: Final = re.compile(r"\b(?:notas?|nf|outra|mais uma)\b")
 _LONGEST: Final = 8  # words; a name is no longer
 NAMES: Final = 2000  # of all clients together that are compared; with more of them none is clear
 _NAME_CHARS: Final = 200  # of a name that are read; an invoice has room for 150 of them
@@ -116,6 +117,28 @@ def find_client(nome: str, clientes: Collection[Cliente], *, fills: float = FILL
 def recipients(texto: str) -> list[str]:
     """Return the words after each "pra" or "pro", up to an amount or the end of the clause."""
     return _named(_RECIPIENT, texto)
+
+
+def recipients_of_order(texto: str) -> list[str]:
+    """Return whom another invoice is ordered for, where the words order one: "faz outra pra maria de 200"."""
+    plain = read(texto).plain
+    return [nome for nome in mentioned(texto) if is_recipient(nome, texto)] if _ORDERS.search(plain) else []
+
+
+def is_recipient(nome: str, texto: str) -> bool:
+    """Tell whether the name stands behind a "pra" of the text, and names no work."""
+    said = " ".join(read(nome).plain.split())
+    words = said.split()
+    behind = any(" ".join(read(each).plain.split()).startswith(said) for each in recipients(texto))
+    return bool(words) and behind and not _NO_NAME.match(said) and not is_work(words[0])
+
+
+def is_called(nome: str, cliente: Cliente, *, fuller: bool = True) -> bool:
+    """Tell whether a name is (a part of) one of the client's, or ``fuller``: one of them is a part of it."""
+    if find_client(nome, [cliente]).possiveis:
+        return True
+    said = Cliente(cliente.documento, nome)
+    return fuller and any(find_client(each, [said]).possiveis for each in cliente.nomes)
 
 
 def mentioned(texto: str) -> tuple[str, ...]:

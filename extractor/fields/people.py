@@ -64,6 +64,9 @@ TITLE: Final = frozenset({"dona", "seu", "sra", "dra", "doutor", "doutora"})
 OF_WORK: Final = re.compile(
     r"\s(?:d[aeo]s?|pel[ao]s?|referente|com|[ao]s?)\s(?:(?:uma?|ao?|servicos? de)\s)?(?P<w>[a-z]+)"
 )
+LISTED: Final = re.compile(
+    r"(?<=[DB])[ ,]{1,3}(?P<n>(?:(?!(?:em|com|por|sem|para|pra|n[ao]s?|ao)\b)[a-z]+ ){1,5}[a-z]+)\s?,"
+)
 MIN_PARTS: Final = 2
 
 
@@ -141,6 +144,8 @@ def recipient_span(skeleton: Skeleton, piece: Fragment) -> tuple[int, int] | Non
     ):
         return piece.start, piece.end
     shouted = skeleton.verbatim(piece.start, piece.end).isupper()  # in a text of capitals they name nobody
+    if _in_the_list(skeleton, piece):
+        return piece.start, piece.end
     if OF_A_NUMBER.search(line, max(0, lead_start - 1), piece.start) or AMONG_PLACES.search(line, 0, piece.start):
         return None  # "loja 12 do Mercado Central" is a place, and so is Cotia in "em Osasco, Barueri e Cotia"
     if len(words) >= MIN_PARTS and not piece.works and not shouted and _capitalised(skeleton, piece.start, piece.end):
@@ -159,6 +164,16 @@ def _is_purpose(skeleton: Skeleton, start: int, end: int) -> bool:
         return False
     work = is_work(words[0]) and not _is_company(skeleton, start, end)
     return work or (len(words) == 1 and PLURAL.fullmatch(words[0]) is not None)
+
+
+def _in_the_list(skeleton: Skeleton, piece: Fragment) -> bool:
+    """Say whether a name in small letters stands between a document and the work: "D maria da silva, aula"."""
+    match = LISTED.match(skeleton.line, max(0, piece.start - 1))
+    if match is None or match.end("n") != piece.end or piece.works or piece.talks:
+        return False
+    words = _words(skeleton.line, match.span("n"))
+    named = len(words) >= MIN_PARTS and not any(w in NOISE and len(w) > 2 for w in words)  # noqa: PLR2004 - "da"
+    return named and any(is_work(w) for w in _words(skeleton.line, (match.end(), len(skeleton.line))))
 
 
 def tail_recipient(skeleton: Skeleton, start: int, end: int) -> int | None:

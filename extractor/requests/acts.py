@@ -57,7 +57,7 @@ _WRONG_FILLER: Final = frozenset(
 ASKS: Final = re.compile(
     r"^\W*(?:(?:oi|ola|e|mas|entao|bom dia|boa tarde|boa noite|ei|opa|ah|prosa|me (?:diz|fala|explica)|uma duvida|"
     r"duvida|queria saber|quero saber|gostaria de saber|voce sabe|sabe|sera que|outra coisa)[\s,:;.]+)*"
-    r"(?:quais?|quantos?|quantas?|quanto|quando|como|onde|quem|por ?que|porque|pq|o que|oq|que (?:dia|hora)|ate quando|"
+    r"(?:qual|quais|quant[oa]s?|quando|como|onde|quem|por ?que|porque|pq|o que|oq|que (?:dia|hora)|ate quando|"
     r"e se|se eu|posso|pode ser que|da p(?:ra|ara)|tem (?:como|que|jeito|prazo)|preciso (?:ter|pagar|de)|"
     r"eh (?:seguro|obrigad|preciso|possivel)\w*|sou obrigad\w*|vai (?:demorar|cair|dar))\b"
 )
@@ -67,6 +67,7 @@ COMPLAINT: Final = re.compile(
     r"|\bnota\b[^.\n]{0,30}\b(?:errada|incorreta|trocada|duplicada)\b|\berr(?:ou|aram|ei)\b[^.\n]{0,30}\bnota\b"
     r"|\bnota\b[^.\n]{0,40}\b(?:com erro|com (?:o )?\w+ errado)\b|\bnao (?:era|foi) (?:isso|esse|"
     r"essa)\b[^.\n]{0,30}\bnota\b"
+    r"|\besqueci (?:de |do |da )?(?:por|colocar|botar|incluir|informar)\b[^.\n]{0,40}\b(?:n?a|d?essa|da ultima) nota\b"
     r"|\bquero (?:fazer uma )?reclama\w+|\breclamacao\b|\bnao (?:recebi|chegou|veio)\b[^.\n]{0,25}\b(?:nota|pdf|xml|"
     r"arquivo)\b"
 )

@@ -81,7 +81,10 @@ _KINDS: Final = tuple(
         (
             RequestKind.EMAIL,
             "env man pas ree",
-            (rf"\b{_SEND}\b[^.\n@]{{0,30}}\b(?:por|pro|pra o|para o|no|ao|via|pelo) (?:e-?mail|email)\b(?! ?[:=])",),
+            (
+                rf"\b{_SEND}\b[^.\n@]{{0,30}}\b(?:por|pro|pra o|para o|no|ao|via|pelo) (?:e-?mail|email)\b(?! ?[:=])",
+                rf"^\W*(?:\w+,? ){{0,3}}{_SEND} {_FOR_ME}{_THE_LAST}(?:nota{_WHICH} )?(?:para|pr[ao]) [^\s@]{{1,60}}@",
+            ),
         ),
         (
             RequestKind.SEGUNDA_VIA,

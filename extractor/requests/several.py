@@ -30,6 +30,13 @@ _HEAD: Final = re.compile(
     r"^.{0,40}?\b(?:duas|dois|tr[eê]s|quatro|cinco|v[aá]rias|umas|\d{1,2})\s+notas?\b(?:\s+fiscais)?[^:\n\d]{0,30}[:,\n-]*\s*",
     re.IGNORECASE,
 )
+# "e mais uma de 200 pro joão" over an invoice that is being made
+_ANOTHER: Final = re.compile(
+    r"^\W*(?:(?:e|agora|depois|ah|opa|tamb[eé]m)\s+)*(?:(?:faz|fa[cç]a|emite|emita|quero|preciso(?:\s+de)?|manda|solta|gera)\s+)?"
+    r"(?:mais\s+uma|(?:uma\s+)?outra)(?:\s+nota)?(?:\s+fiscal)?,?\s+"
+    r"(?:(?:de|no\s+valor\s+de)\s+(?:r\$\s?)?\d|(?:pra|pro|para|p/)\s+\S)",
+    re.IGNORECASE,
+)
 _NUMBER: Final = re.compile(r"\d[\d.,]*")
 MOST: Final = 10  # more are a list, and no message
 MAX_CHARS: Final = 1500  # longer text is pasted matter
@@ -69,6 +76,11 @@ def _by_documents(texto: str, start: int) -> tuple[str, ...]:
     edges = [start, *(edge for cut in cuts for edge in cut), len(texto)]
     pieces = [texto[a:b].strip(" \n;,.") for a, b in zip(edges[::2], edges[1::2], strict=True)]
     return tuple(pieces) if all(_one_amount(piece) for piece in pieces) else ()
+
+
+def another(texto: str) -> str | None:
+    """Return the words where they order one more invoice beside the one that is being made."""
+    return texto.strip() if _ANOTHER.match(texto[:MAX_CHARS]) else None
 
 
 def documents(texto: str) -> frozenset[str]:

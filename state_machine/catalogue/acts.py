@@ -149,6 +149,14 @@ def varias(quantas: int, restantes: Sequence[str]) -> Mensagem:
     return Mensagem(f"*Li {quantas} notas e faço uma de cada vez.* Comecei pela primeira. {depois_dela}\n{linhas}")
 
 
+def outra_nota(dito: str) -> Mensagem:
+    """One more invoice is ordered while another is being made: nothing of it is taken, and it is quoted for later."""
+    return Mensagem(
+        "*Essa é outra nota, e faço uma de cada vez.* Quando a aberta sair, me manda: "
+        f"_{apara(' '.join(dito.split()), _RESTO_MAX)}_"
+    )
+
+
 def em_aberto(sessao: Sessao, mensagem: Mensagem) -> Mensagem:
     """Return an answer that ends with what is open: a line about the invoice with its buttons, or the question."""
     if sessao.estado is Estado.AGUARDANDO_CONFIRMACAO and sessao.rascunho.completo:

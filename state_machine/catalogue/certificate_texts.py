@@ -20,8 +20,8 @@ _RECEBIDO = (
 def link(empresa: str, minutos: int, *, arquivo: bool) -> str:
     """Return what stands before the link, which lasts ``minutos``; ``arquivo``: a certificate came as an attachment."""
     return (
-        f"{_RECEBIDO if arquivo else ''}Para enviar o certificado A1 de *{apara(empresa, _NOME_MAX)}*, abra o link "
-        f"abaixo e escolha o arquivo .pfx ou .p12. Ele vale por {minutos} minutos e serve uma vez só. Não repasse a "
+        f"{_RECEBIDO if arquivo else ''}Para enviar o certificado A1 de *{apara(empresa, _NOME_MAX)}*, toca no link "
+        f"abaixo e escolhe o arquivo .pfx ou .p12. Ele vale por {minutos} minutos e serve uma vez só. Não repassa a "
         "ninguém."
     )
 

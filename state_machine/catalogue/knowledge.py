@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final
 
+from state_machine.values.documents import formata_documento
+from state_machine.values.text_length import apara
+
+_NOME_MAX: Final = 80
 _PROSA: Final = "funcionamento da Prosa"
 _LC123: Final = "Lei Complementar 123/2006"
 _CGSN140: Final = "Resolução CGSN 140/2018"
@@ -32,6 +36,7 @@ class Tema:
 
 _MEI: Final = r"\bmei\b"
 _CANCEL: Final = r"\bcancel\w+|\banul\w+|\bestorn\w+"
+OWN_CNPJ: Final = re.compile(r"\bqual (?:eh |e )?(?:o )?(?:(?:meu|nosso) cnpj|cnpj d[ae] (?:minha|nossa) empresa)\b")
 # The first that fits counts: what is narrower stands before what is wider.
 TEMAS: Final = (
     Tema(
@@ -211,6 +216,42 @@ TEMAS: Final = (
 )
 
 
-def find(plain: str) -> Tema | None:
-    """Return what folded words (lower case, no accents) ask about, ``None`` for what is not written here."""
-    return next((tema for tema in TEMAS if tema.quando.search(plain)), None)
+def _tema(chave: str) -> Tema:
+    return next(tema for tema in TEMAS if tema.chave == chave)
+
+
+# What the company's own regime makes of a question that is answered for every regime otherwise.
+_OF_REGIME: Final = {
+    ("imposto", "mei"): _tema("imposto_mei"),
+    ("imposto", "simples"): replace(
+        _tema("imposto"),
+        resposta="Sua empresa é do Simples: o imposto é pago no DAS, e o percentual depende da atividade e do "
+        "faturamento de 12 meses. Eu não calculo imposto.",
+        fonte=f"{_LC123}, art. 18",
+    ),
+    ("imposto", "normal"): replace(
+        _tema("imposto"),
+        resposta="Sua empresa é de fora do Simples: o ISS vai de 2% a 5%, conforme a cidade. Eu não calculo imposto. "
+        + _CONTADOR,
+        fonte="Lei Complementar 116/2003, arts. 8º e 8º-A",
+    ),
+    ("retencao", "mei"): replace(
+        _tema("retencao"),
+        resposta="Sua empresa é MEI e recolhe ISS em valor fixo no DAS: em regra, não tem ISS retido.",
+        fonte=f"{_LC123}, art. 21, § 4º",
+    ),
+}
+
+
+def find(plain: str, regime: str | None = None) -> Tema | None:
+    """Return what folded words (lower case, no accents) ask about, ``None`` for what is not written here.
+
+    ``regime`` is the company's own: an answer for it alone is shorter than one for all.
+    """
+    tema = next((tema for tema in TEMAS if tema.quando.search(plain)), None)
+    return _OF_REGIME.get((tema.chave, regime or ""), tema) if tema else None
+
+
+def own_cnpj(razao_social: str, cnpj: str) -> str:
+    """Say in whose name the notes go out."""
+    return f"As notas saem por {apara(razao_social, _NOME_MAX)}, CNPJ {formata_documento(cnpj)}."

@@ -108,9 +108,11 @@ def _de(nome: str) -> str:
     return f"d{nome}"
 
 
-def _guardados(rascunho: Rascunho) -> str:
-    """Say what is kept, so that nobody types it twice."""
+def _guardados(antes: Rascunho | None, rascunho: Rascunho) -> str:
+    """Say what is kept, so that nobody types it twice, in the turn that kept something new."""
     tem = [c for c in obrigatorios() if rascunho.validado(c)]
+    if antes is None or all(antes.validado(c) == rascunho.validado(c) for c in tem):
+        return ""
     ditos = (f"{FIELDS[c].name} ({apara(legivel(c, rascunho.validado(c)) or '', TRECHO_MAX)})" for c in tem)
     return f"Já guardei {_lista(ditos)}." if tem else ""
 
@@ -161,9 +163,9 @@ def pergunta(sessao: Sessao, antes: Rascunho | None = None) -> Mensagem:
     inicio = anotado(antes, rascunho) if antes else ""
     em_duvida = rascunho.em_duvida
     if not em_duvida:
-        return _mensagem(sessao, degrau, inicio, _falta(rascunho, degrau), _guardados(rascunho))
+        return _mensagem(sessao, degrau, inicio, _falta(rascunho, degrau), _guardados(antes, rascunho))
     campo, lido = em_duvida[0], rascunho.campo(em_duvida[0])
-    depois = (_resto(rascunho, campo), _guardados(rascunho))
+    depois = (_resto(rascunho, campo), _guardados(antes, rascunho))
     if not lido.leituras:
         return _mensagem(sessao, degrau, inicio, _duvida(campo, lido, degrau), *depois)
     botoes, lista = opcoes(sessao, campo, com_pessoa=degrau == _COM_PESSOA)
@@ -180,7 +182,7 @@ def insiste(sessao: Sessao, *, negou: bool = False) -> Mensagem:
         texto = f"Sem pressa: fico esperando {pede}, ou escreve _cancela_. {OU_PESSOA}"
     else:
         texto = f"Tudo bem. Quando tiver, me manda {pede}. Para desistir desta nota, escreve _cancela_."
-    return _mensagem(sessao, degrau, "", texto, _guardados(rascunho))
+    return _mensagem(sessao, degrau, "", texto)
 
 
 def nao_cabe(porque: str) -> Mensagem:

@@ -90,3 +90,21 @@ def test_a_name_said_once_more_changes_nothing_else(summary: Context) -> None:
 def test_what_a_slash_shortens_is_still_spelled_out(text: str, plain: str) -> None:
     """An abbreviation before a slash means what it did."""
     assert plain in read(text).plain
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "service"),
+    [
+        ("52998224725 maria da silva, aula de inglês", "maria da silva", "aula de inglês"),
+        ("12.345.678/0001-95 padaria do zé, 300, panfletos", "padaria do zé", "panfletos"),
+        ("12345678000195 revisão de texto, 300", None, "revisão de texto"),
+        ("12345678000195 panfletos coloridos, 300 reais", None, "panfletos coloridos"),
+        ("300 52998224725 unha em gel, esmaltação e spa dos pés", None, "esmaltação e spa dos pés"),
+    ],
+)
+def test_a_name_in_small_letters_stands_between_document_and_work(
+    text: str, name: str | None, service: str, fresh: Context
+) -> None:
+    """It is read where a comma ends it and work follows; work itself is nobody's name."""
+    said = values(text, fresh)
+    assert (said.get(Campo.NOME), said.get(Campo.DESCRICAO)) == (name, service)

@@ -7,11 +7,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from bot.subjects.invoice.repeat import with_offer
-from bot.subjects.invoice.words import informs
+from bot.subjects.invoice.words import begun, informs
 from extractor.contract import Ato, Extraction, Intent
 from extractor.requests.acts import CHANGES, OF_ISSUED, SWEARING, THANKS, act_of, asks_how_to_use
 from extractor.requests.requests import read_request
-from extractor.requests.several import split
+from extractor.requests.several import another, split
 from extractor.requests.unserved import instruction
 from extractor.text.folding import read
 from extractor.text.hostile import ABUSE
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from datetime import datetime, timedelta
 
     from bot.conversation.inbound import Palavras
-    from bot.subjects.invoice.plan import Memory
+    from bot.subjects.invoice.requests import Memory
 
 
 MIN_WORDS: Final = 3  # of a question that is one by itself: "já foi?" is about what is at hand
@@ -122,7 +122,10 @@ async def _pergunta(fala: Fala) -> Mensagem | None:
     plain = read(fala.texto).plain
     if asks_how_to_use(plain):
         return None
-    tema = knowledge.find(plain)
+    empresa = fala.memory.empresa
+    if knowledge.OWN_CNPJ.search(plain):
+        return Mensagem(knowledge.own_cnpj(empresa.razao_social, empresa.cnpj))
+    tema = knowledge.find(plain, empresa.regime)
     if tema:
         return Mensagem(tema.texto)
     if informs(fala.leitura):
@@ -169,6 +172,8 @@ async def _cancela_nota(fala: Fala) -> Mensagem | None:
 
 
 async def _varias(fala: Fala) -> Mensagem | None:
+    if begun(fala.memory.ativa) and (resto := another(fala.texto)):
+        return textos.outra_nota(resto)
     partes = split(fala.texto)
     return textos.varias(len(partes), partes[1:]) if partes and informs(fala.leitura) else None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from bot.conversation.inbound import SILENT, Apagada, Edicao, Outro, Palavras, Toque
 from bot.subjects.invoice.acts import answer_to
@@ -44,19 +44,13 @@ from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.message_spans import Escrita
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from datetime import date, datetime
+    from datetime import datetime
 
     from bot.conversation.inbound import Entrada
     from bot.subjects.invoice.acts import ActAnswer
+    from bot.subjects.invoice.requests import Memory
     from extractor.contract import Extraction
-    from persistence.conversations.edits import Mudanca, Ouvida
-    from state_machine.catalogue.records import Emitidas
-    from state_machine.catalogue.requests import NotaListada
-    from state_machine.invoice.known_clients import Cliente, Costume
     from state_machine.machine.session import Sessao
-    from state_machine.values.period import MesOuAno
-    from state_machine.values.yearly_limit import Medidor
 
 TAKEN_UP = frozenset({Estado.REJEITADO, Estado.CANCELADO_USUARIO, Estado.EXPIRADO})  # their data may go on
 CONFIRMED = frozenset({Estado.PROCESSANDO, Estado.APROVADO, Estado.ERRO})  # their words are at the authority
@@ -115,76 +109,6 @@ def decides(entrada: Entrada, plano: Plano) -> bool:
 def _is_decision(evento: Evento) -> bool:
     """What takes the summary's button away decides too: in silence a yes with a condition would seem to be done."""
     return isinstance(evento, _DECISIONS) or (isinstance(evento, PediuAjuda) and evento.retem)
-
-
-class Memory(Protocol):
-    """What the conversation remembers, read as needed; see ``bot.conversation.memory``."""
-
-    @property
-    def ativa(self) -> Sessao | None:
-        """The session that waits for the user."""
-        ...
-
-    async def load(self, sessao_id: str) -> Sessao | None:
-        """One session of this conversation."""
-        ...
-
-    async def latest(self) -> tuple[Sessao, datetime] | None:
-        """The newest session and when it last changed."""
-        ...
-
-    async def repaired(self, sessao_id: str) -> bool:
-        """Whether a later session took this one's data up."""
-        ...
-
-    async def stopped(self, sessao: Sessao) -> bool:
-        """Whether the session's invoice waits for its person's word: nobody has accepted it for a day."""
-        ...
-
-    async def cancelled(self, sessao: Sessao) -> bool:
-        """Whether the session's invoice was issued, and is cancelled."""
-        ...
-
-    async def heard(self, wamid: str) -> Ouvida:
-        """What is known of a message that came before."""
-        ...
-
-    async def changes(self, wamids: Collection[str]) -> Sequence[Mudanca]:
-        """Every notice so far that one of these messages was edited or deleted."""
-        ...
-
-    async def notes(
-        self,
-        limit: int,
-        *,
-        numero: str | None = None,
-        autorizadas: bool = True,
-        emissao_id: int | None = None,
-        documento: str | None = None,
-        valem: bool = False,
-    ) -> Sequence[NotaListada]:
-        """This conversation's newest invoices, newest first; only those of a number, an emission, a client."""
-        ...
-
-    async def clients(self) -> Sequence[Cliente]:
-        """The company's own clients."""
-        ...
-
-    async def issued(self, periodo: MesOuAno) -> Emitidas:
-        """The company's authorised notes of a period that stand."""
-        ...
-
-    async def called(self) -> bool:
-        """Whether somebody of the staff was asked for, and nobody came yet."""
-        ...
-
-    async def mei(self, hoje: date) -> Medidor | None:
-        """How much of a MEI's limit the company used this year."""
-        ...
-
-    async def usual(self, documento: str) -> Costume | None:
-        """What the company usually invoices to a client."""
-        ...
 
 
 async def plan(
@@ -277,6 +201,14 @@ def _opened(como: Abriu | Mensagem, memory: Memory, evento: Evento | None = None
     return Plano((PediuAjuda(resposta),), memory.ativa) if memory.ativa else Plano(resposta=resposta)
 
 
+def _repeats(como: Abriu | Mensagem, memory: Memory) -> Plano:
+    """Do a button's work whatever is open: the draft is given up and can be taken up; a proposal comes first."""
+    ativa = memory.ativa
+    if isinstance(como, Abriu) and begun(ativa) and ativa and proposed_by(ativa.rascunho) is None:
+        return Plano((como,), larga=ativa)
+    return _opened(como, memory)
+
+
 async def _edited(edicao: Edicao, leitura: Extraction | None, memory: Memory, agora: datetime) -> Plano:
     """Take a message as it reads now, in the place where it was written; what is confirmed stays as it was."""
     ativa, original = memory.ativa, edicao.original
@@ -325,7 +257,7 @@ async def _pressed(toque: Toque, memory: Memory) -> Plano:
         return await _called(toque.sessao_id, memory)
     ativa = memory.ativa
     if toque.acao == "repetir":
-        return _opened(await repeated_note(memory, toque.sessao_id), memory)
+        return _repeats(await repeated_note(memory, toque.sessao_id), memory)
     sessao = ativa if ativa and ativa.sessao_id == toque.sessao_id else await memory.load(toque.sessao_id)
     if sessao is None:  # not of this conversation: a forged or very old button
         return Plano((Conversou(),), ativa) if ativa else Plano(resposta=messages.nada_a_confirmar())

@@ -9,8 +9,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from bot.conversation.inbound import Edicao, Outro, Palavras, joined
 from bot.subjects.invoice.facts import CLOCKS_APART
-from extractor.contract import Ato, Context, Extraction
-from extractor.requests.several import split
+from extractor.contract import Ato, Context, Extraction, Intent
+from extractor.requests.several import another, split
 from extractor.requests.unserved import without as without_unserved
 from state_machine.catalogue.choices import unica_leitura
 from state_machine.invoice.draft import sem_editada
@@ -97,6 +97,8 @@ async def read(
         proprios=frozenset({empresa.cnpj}),
         conversa=conversa,
     )
+    if sessao is not None and another(texto) and sessao.estado is not Estado.COLETA:  # none of it is for the open one
+        return Extraction(Intent.CONVERSA, ato=Ato.VARIAS)
     several = split(texto)
     if several:  # one at a time: the first is read as if it stood alone
         return replace(await extractor.extract(without_unserved(several[0]), contexto), ato=Ato.VARIAS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, assert_never
 
-from bot.subjects.invoice.repeat import Notes, clients_named
+from bot.subjects.invoice.repeat import Notes, Usual, clients_named
 from extractor.requests.requests import Pedido, RequestKind
 from state_machine.catalogue import memory_texts, records, staff_messages
 from state_machine.catalogue import requests as pedidos
@@ -12,10 +12,14 @@ from state_machine.catalogue.requests import LISTADAS
 from state_machine.values.period import MesOuAno
 
 if TYPE_CHECKING:
-    from datetime import date
+    from collections.abc import Collection, Sequence
+    from datetime import date, datetime
 
+    from persistence.conversations.edits import Mudanca, Ouvida
+    from persistence.people.companies import Empresa
     from state_machine.catalogue.records import Emitidas
     from state_machine.machine.effects import EnviarArquivo
+    from state_machine.machine.session import Sessao
     from state_machine.values.yearly_limit import Medidor
 
 
@@ -32,6 +36,48 @@ class Records(Notes, Protocol):
 
     async def mei(self, hoje: date) -> Medidor | None:
         """How much of a MEI's limit the company used this year."""
+        ...
+
+
+class Memory(Records, Usual, Protocol):
+    """What the conversation remembers, read as needed; see ``bot.conversation.memory``."""
+
+    @property
+    def ativa(self) -> Sessao | None:
+        """The session that waits for the user."""
+        ...
+
+    @property
+    def empresa(self) -> Empresa:
+        """The company that issues."""
+        ...
+
+    async def load(self, sessao_id: str) -> Sessao | None:
+        """One session of this conversation."""
+        ...
+
+    async def latest(self) -> tuple[Sessao, datetime] | None:
+        """The newest session and when it last changed."""
+        ...
+
+    async def repaired(self, sessao_id: str) -> bool:
+        """Whether a later session took this one's data up."""
+        ...
+
+    async def stopped(self, sessao: Sessao) -> bool:
+        """Whether the session's invoice waits for its person's word: nobody has accepted it for a day."""
+        ...
+
+    async def cancelled(self, sessao: Sessao) -> bool:
+        """Whether the session's invoice was issued, and is cancelled."""
+        ...
+
+    async def heard(self, wamid: str) -> Ouvida:
+        """What is known of a message that came before."""
+        ...
+
+    async def changes(self, wamids: Collection[str]) -> Sequence[Mudanca]:
+        """Every notice so far that one of these messages was edited or deleted."""
         ...
 
 

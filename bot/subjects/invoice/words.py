@@ -80,7 +80,7 @@ def _request(texto: str, leitura: Extraction, ativa: Sessao | None) -> Pedido | 
     sends = pedido is not None and pedido.tipo is RequestKind.SEGUNDA_VIA and not informs(leitura)
     if leitura.intent is Intent.REPETIR and not sends and not (informs(leitura) and begun(ativa)):
         return Pedido(RequestKind.REPETIR, clientes=mentioned(texto))
-    if (informs(leitura) and not _is_its_own(pedido, leitura)) or (ativa and leitura.intent in FINAL_WORDS):
+    if (informs(leitura) and not _is_its_own(pedido, leitura, ativa)) or (ativa and leitura.intent in FINAL_WORDS):
         return None
     if leitura.ato is Ato.PESSOA and pedido is None:
         return Pedido(RequestKind.ATENDENTE)
@@ -98,7 +98,10 @@ _OWN_WORDS = {
 _CLIENTS_WORDS = frozenset({Campo.NOME, Campo.DESCRICAO})  # a client's name: "segunda via da oficina"
 
 
-def _is_its_own(pedido: Pedido | None, leitura: Extraction) -> bool:
+def _is_its_own(pedido: Pedido | None, leitura: Extraction, ativa: Sessao | None) -> bool:
+    if pedido and pedido.tipo is RequestKind.EMAIL:  # an address, and a note's number; over a draft it may be its own
+        said = {*(c.campo for c in leitura.candidates), *(d.campo for d in leitura.doubts)}
+        return said <= {Campo.EMAIL, Campo.VALOR, Campo.NOME} and (pedido.numero is not None or not begun(ativa))
     if pedido is None or leitura.doubts or leitura.clear:
         return False
     said = {c.campo for c in leitura.candidates}

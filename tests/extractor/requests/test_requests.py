@@ -20,6 +20,8 @@ from extractor.requests.requests import Pedido, RequestKind, read_request
         ("manda de novo", Pedido(RequestKind.SEGUNDA_VIA)),
         ("manda pro email da cliente", Pedido(RequestKind.EMAIL)),
         ("manda o pdf da nota 1 pro email x@y.com", Pedido(RequestKind.EMAIL, "1")),
+        ("manda por email pra maria@exemplo.com", Pedido(RequestKind.EMAIL)),
+        ("manda a nota 2 pra maria@exemplo.com", Pedido(RequestKind.EMAIL, "2")),
         ("minhas notas", Pedido(RequestKind.MINHAS_NOTAS)),
         ("Lista as minhas últimas notas", Pedido(RequestKind.MINHAS_NOTAS)),
         ("status", Pedido(RequestKind.STATUS)),

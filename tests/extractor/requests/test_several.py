@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from extractor.requests.several import split
+from extractor.requests.several import another, split
 
 JOAO = "200 pro joão cpf 529.982.247-25, aula"
 
@@ -28,3 +28,21 @@ JOAO = "200 pro joão cpf 529.982.247-25, aula"
 def test_two_amounts_with_two_customers_are_two_invoices(texto: str, pieces: tuple[str, ...]) -> None:
     """Each piece has one amount and whom it is for; a message that cannot be cut so is left whole."""
     assert split(texto) == pieces
+
+
+@pytest.mark.parametrize(
+    ("texto", "orders"),
+    [
+        ("e mais uma de 200 pro joão", True),
+        ("faz outra pra maria de 200", True),
+        ("Outra nota de R$ 200 pra maria", True),
+        ("agora mais uma nota fiscal pro joão cpf 529.982.247-25, aula", True),
+        ("outra coisa: o valor é 200", False),
+        ("não, é pra outra padaria", False),
+        ("mais uma dúvida", False),
+        ("nota de 200 pra maria", False),
+    ],
+)
+def test_one_more_invoice_is_told_from_a_correction(texto: str, orders: bool) -> None:
+    """It begins with "mais uma" or "outra", and an amount or a customer follows."""
+    assert bool(another(texto)) == orders

@@ -153,17 +153,21 @@ async def notes_by_number(road: Road, person: Person) -> list[Note]:
     return sorted(await road.notes(person), key=lambda note: int(note.numero or 0))
 
 
-async def test_an_open_invoice_comes_before_a_copy(road: Road) -> None:
-    """The draft stays as it is, by button and by words, and a yes is none to the copy."""
+async def test_words_leave_an_open_invoice_before_a_copy_and_a_button_does_its_work(road: Road) -> None:
+    """In words the draft stays as it is; the button lays it aside, where it can be taken up, and opens the copy."""
     [ana] = await of_new_company(road)
     await ana.issue(f"nota de 403 pra {ZE}, consultoria de marketing")
     offer = await ana.say("obrigado")
     await ana.say(f"nota de 90 pra {CAFE}, revisão de texto")
-    for answer in (await ana.press("Igual à última", of=offer), await ana.say("igual à última")):
-        assert "Antes de repetir outra nota" in answer.text
-        assert "continua guardada" in answer.text
+    answer = await ana.say("igual à última")
+    assert "Antes de repetir outra nota" in answer.text
+    assert "continua guardada" in answer.text
     assert (await road.session(ana))["cnpj"] == "99000002000148"
-    assert "R$ 90,00" in (await ana.say("sim")).text  # the summary again, to be looked at
+    left = await ana.press("Igual à última", of=offer)
+    assert [button.title for button in left.buttons] == ["Retomar esta nota"]
+    assert "R$ 403,00" in (await ana.expect("Igual à nota")).text
+    await ana.press("Retomar esta nota", of=left)  # the copy is laid aside in its turn
+    await ana.expect("R$ 90,00")
 
 
 async def test_a_note_of_a_company_that_the_person_left_is_not_repeated(road: Road) -> None:

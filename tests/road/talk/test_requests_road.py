@@ -45,7 +45,7 @@ async def test_nobody_sees_the_invoices_of_another_conversation(road: Road) -> N
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("quero falar com um atendente", "Chamei a equipe"),
+        ("quero falar com um atendente", "equipe"),
         ("parar", "só escrevo em resposta a você"),
         ("repete a última", "não tenho qual repetir"),
         ("status", "Ainda não enviei nenhuma nota"),
@@ -55,7 +55,7 @@ async def test_what_cannot_be_done_is_said_and_harms_no_draft(road: Road, words:
     """Each request has its own honest answer; the open invoice stays, but a yes no longer answers its summary."""
     ana = await road.person()
     assert said in (await ana.say(words)).text
-    assert await road.sessions(ana) == []
+    assert all(row["estado"] == "coleta" for row in await road.sessions(ana))  # the staff's queue lists sessions
     await ana.say(FULL)
     answer = await ana.say(words)
     assert said in answer.text
@@ -109,11 +109,14 @@ async def test_a_numbered_invoice_is_that_invoice_when_it_shall_go_by_email(road
 
 
 async def test_sending_again_sends_the_file_and_makes_no_invoice(road: Road) -> None:
-    """The words "manda a nota de novo" are no order."""
+    """The words "manda a nota de novo" are no order, and an address to send it to begins no draft."""
     ana = await road.person()
     await ana.issue(FULL)
     await ana.tell("manda a nota de novo")
     assert (await ana.expect()).attachment
+    await ana.tell("manda por email pra maria@exemplo.com")
+    told = [await ana.expect() for _ in range(3)]
+    assert sum(bool(bubble.attachment) for bubble in told) == 2
     assert len(await road.sessions(ana)) == 1
 
 

@@ -72,7 +72,8 @@ def test_a_file_asks_for_nothing_that_is_known(estado: Estado) -> None:
     [responder] = transition(example(estado), MandouArquivo("audio"), datetime(2026, 1, 1, tzinfo=UTC)).efeitos
     assert isinstance(responder, Responder)
     assert "continua guardado" in responder.mensagem.texto
-    assert "R$ 1.500,00" in responder.mensagem.texto
+    assert "Me manda o CNPJ" not in responder.mensagem.texto
+    assert ("R$ 1.500,00" in responder.mensagem.texto) == (estado is Estado.AGUARDANDO_CONFIRMACAO)
 
 
 def test_what_is_not_written_is_not_answered() -> None:
@@ -117,3 +118,32 @@ def test_an_answer_with_its_own_buttons_keeps_them() -> None:
     """What it offers is not taken away by the invoice that waits."""
     own = (Botao("ver:1", "Ver nota"),)
     assert acts.em_aberto(SHOWN, Mensagem("Isso.", own)).botoes == own
+
+
+@pytest.mark.parametrize(
+    ("regime", "said", "unsaid"),
+    [
+        ("mei", "O MEI paga um valor fixo", "fora do Simples"),
+        ("simples", "Sua empresa é do Simples", "2% a 5%"),
+        ("normal", "2% a 5%", "12 meses"),
+    ],
+)
+def test_a_question_about_tax_is_answered_for_the_companys_own_regime(regime: str, said: str, unsaid: str) -> None:
+    """What another regime pays is left out, and retention is answered for a MEI."""
+    tema = knowledge.find("preciso pagar iss nessa nota?", regime)
+    assert tema
+    assert said in tema.texto
+    assert unsaid not in tema.texto
+    retencao = knowledge.find("tem retencao?", regime)
+    assert retencao
+    assert ("Sua empresa é MEI" in retencao.texto) == (regime == "mei")
+
+
+@pytest.mark.parametrize("words", ["qual meu cnpj?", "qual o meu cnpj", "qual eh o cnpj da minha empresa?"])
+def test_the_companys_own_number_is_told(words: str) -> None:
+    """It stands with the name in which the notes go out."""
+    assert knowledge.OWN_CNPJ.search(words)
+    assert (
+        knowledge.own_cnpj("ANA DESIGN ME", "11222333000181")
+        == "As notas saem por ANA DESIGN ME, CNPJ 11.222.333/0001-81."
+    )

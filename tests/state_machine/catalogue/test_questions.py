@@ -90,7 +90,7 @@ def test_prepositions_contract_with_the_articles_of_the_fields(motivo, campo, ve
 def test_the_question_says_the_detail_and_what_comes_next():
     """The first doubt in full, then the names of what else is missing, then what is kept."""
     rascunho = em_duvida(Campo.DOCUMENTO, Motivo.INCOMPLETO, "faltam 2 dígitos", TUDO[1:2])
-    assert pergunta(rascunho).texto == (
+    assert pergunta(rascunho, Rascunho()).texto == (
         "Esse número está incompleto. Li “trecho”. Faltam 2 dígitos. "
         "Me manda o CNPJ (14 caracteres) ou CPF (11) inteiro?\n\n"
         "Depois disso falta o serviço prestado.\n\n"
@@ -129,8 +129,10 @@ def test_the_question_says_the_detail_and_what_comes_next():
     ],
 )
 def test_only_what_is_missing_is_asked(tem, texto):
-    """One field missing: its own question; several: all of them in one sentence."""
-    assert pergunta(aplicar(Rascunho(), tem, (), ())).texto == texto
+    """One field missing: its own question; several: all of them in one sentence; what is kept is said once."""
+    rascunho = aplicar(Rascunho(), tem, (), ())
+    assert pergunta(rascunho, Rascunho()).texto == texto
+    assert pergunta(rascunho, rascunho).texto == texto.partition("\n\nJá guardei")[0]  # this turn kept nothing
 
 
 def test_what_the_authority_refused_is_asked_with_that_reason():

@@ -10,6 +10,7 @@ from bot.conversation.inbound import Outro, Palavras, Toque
 from bot.subjects.invoice.plan import RECENT, Plano, plan
 from extractor.contract import Extraction, Intent
 from persistence.conversations.edits import Mudanca, Ouvida
+from persistence.people.companies import Empresa
 from state_machine.catalogue import acts, messages, staff_messages
 from state_machine.catalogue import announcement as anuncio
 from state_machine.catalogue import requests as pedidos
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from state_machine.values.yearly_limit import Medidor
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+COMPANY = Empresa(1, "11222333000181", "ANA DESIGN ME", "1", "3550308", "mei", "010701", None, None, NOW)
 OPEN = Sessao("211126-aaaaaaaa", "106:BR.77", 1, "ANA DESIGN ME", estado=Estado.AGUARDANDO_CONFIRMACAO, revisao=2)
 VALOR = Candidate(Campo.VALOR, "1800.00", "1.800")
 SERVICO = Candidate(Campo.DESCRICAO, "consultoria", "consultoria")
@@ -61,6 +63,7 @@ class Remembered:
     taken_up: bool = False
     waits: bool = False
     was_cancelled: bool = False
+    empresa: Empresa = COMPANY
 
     async def load(self, sessao_id: str) -> Sessao | None:
         """One session of this conversation."""
