@@ -89,6 +89,13 @@ _BIND = sa.text(f"""
 UPDATE numeracao_uso u SET emissao_id = :emissao_id FROM numeracao n
 WHERE n.id = u.numeracao_id AND u.numero = :numero AND {_SEQUENCE} AND {_UNUSED}
 """)  # noqa: S608 - both parts are constants of this module
+_IS_UNUSED = sa.text(f"""
+SELECT EXISTS (SELECT FROM numeracao_uso u JOIN numeracao n ON n.id = u.numeracao_id
+    WHERE u.numero = :numero AND {_SEQUENCE} AND {_UNUSED})
+""")  # noqa: S608 - both parts are constants of this module
+_TAKEN = sa.text("""
+UPDATE numeracao_uso SET inutilizado_em = now(), motivo = :motivo WHERE emissao_id = :emissao_id
+""")
 _VOID = sa.text(f"""
 UPDATE numeracao_uso u SET inutilizado_em = now(), motivo = :motivo FROM numeracao n
 WHERE n.id = u.numeracao_id AND u.numero BETWEEN :de AND :ate AND {_SEQUENCE} AND {_UNUSED}
@@ -162,6 +169,17 @@ async def bind(connection: Connection, sequencia: Sequencia, numero: int, emissa
     values = {**asdict(sequencia), "numero": numero, "emissao_id": emissao_id, "rejeitado": StatusEmissao.REJEITADO}
     if (await connection.execute(_BIND, values)).rowcount != 1:
         raise NumeroOcupadoError(numero)
+
+
+async def is_unused(connection: Connection, sequencia: Sequencia, numero: int) -> bool:
+    """Tell whether ``bind`` takes this number: it was given out, no note came of it, and nobody explained it."""
+    values = {**asdict(sequencia), "numero": numero, "rejeitado": StatusEmissao.REJEITADO}
+    return bool((await connection.execute(_IS_UNUSED, values)).scalar_one())
+
+
+async def taken(connection: Connection, emissao_id: int, motivo: str) -> None:
+    """Explain the number of an intent under which the authority has another's note: nobody is given it again."""
+    await connection.execute(_TAKEN, {"emissao_id": emissao_id, "motivo": motivo})
 
 
 async def void(connection: Connection, sequencia: Sequencia, numeros: range, motivo: str) -> None:

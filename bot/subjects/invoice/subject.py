@@ -21,6 +21,7 @@ from bot.subjects.invoice.clients import ClientFinder
 from bot.subjects.invoice.facts import (
     as_forgotten,
     as_issued_by,
+    as_renumbered,
     as_seen,
     as_service,
     as_stopped,
@@ -36,6 +37,7 @@ from bot.subjects.invoice.words import said
 from bot.subjects.invoice.yearly_limit import MeiMeter
 from persistence.conversations import conversations, person_asked, snapshots
 from persistence.fiscal import history
+from persistence.people import companies as people
 from persistence.queue import outbox
 from persistence.rows.inbox_rows import DeadlineRow, EmissionRow, OrderRow, ResumeRow
 from persistence.versions import AnotherVersionError, known
@@ -268,11 +270,24 @@ class Invoice:
             await self._r.live.drop(sessao.conversa)
 
     async def _on_emission(self, lease: Lease, row: InboxRow, news: EmissionRow) -> None:
+        if news.aviso == "renumera":
+            await replanned(lease, lambda _: self._renumber(lease, row, news))
+            return
         evento = _event(news)
         if isinstance(evento, NotaAutorizada):
             hoje = row.recebido_em.astimezone(SAO_PAULO).date()
             evento = replace(evento, aviso=await self._mei.after(evento.emissao_id, hoje))
         await self._r.sessions.on_row(lease, row, news.sessao_id, evento)
+
+    async def _renumber(self, lease: Lease, row: InboxRow, news: EmissionRow) -> None:
+        async with self._r.database.transaction() as connection:
+            sessao = await snapshots.load(connection, lease.lane, news.sessao_id)
+            if sessao is not None:
+                empresa, _ = await people.get_company(connection, sessao.empresa_id)
+                evento = await as_renumbered(connection, self._r.hands, sessao, empresa, news.emissao_id)
+                await self._r.sessions.apply_one(connection, sessao, evento, row.correlacao)
+            await self._r.lanes.done(connection, lease, [row.id])
+        self._r.ring()
 
     async def _on_deadline(self, lease: Lease, row: InboxRow, prazo: DeadlineRow) -> None:
         await self._r.sessions.on_row(lease, row, prazo.sessao_id, PrazoVencido())

@@ -22,7 +22,9 @@ from persistence.fiscal.numbering import (
     block,
     blocked,
     gaps,
+    is_unused,
     sequences,
+    taken,
     void,
 )
 from persistence.people import companies as people
@@ -373,3 +375,18 @@ async def test_the_model_is_part_of_the_key(database: Database, sequencia: Seque
             await allocate(connection, replace(sequencia, modelo=Modelo.NFE))
     async with database.transaction() as connection:
         assert await allocate(connection, sequencia) == 2
+
+
+async def test_a_number_that_is_anothers_is_explained_and_never_given_again(
+    database: Database, sequencia: Sequencia
+) -> None:
+    """Refused it may be used again; seen taken, or in another city's sequence, it may not, and it is no gap."""
+    async with database.transaction() as connection:
+        numero = await allocate(connection, sequencia)
+        refused = await intent(connection, sequencia.empresa_id, StatusEmissao.REJEITADO)
+        await bind(connection, sequencia, numero, refused)
+        assert await is_unused(connection, sequencia, numero)
+        assert not await is_unused(connection, replace(sequencia, municipio="3304557"), numero)
+        await taken(connection, refused, "de outra confirmação")
+        assert not await is_unused(connection, sequencia, numero)
+        assert await gaps(connection, sequencia) == []
