@@ -36,7 +36,7 @@ from bot.subjects.invoice.staff_orders import StaffOrders
 from bot.subjects.invoice.words import said
 from bot.subjects.invoice.yearly_limit import MeiMeter
 from persistence.conversations import conversations, person_asked, snapshots
-from persistence.fiscal import history
+from persistence.fiscal import attempts, history
 from persistence.people import companies as people
 from persistence.queue import outbox
 from persistence.rows.inbox_rows import DeadlineRow, EmissionRow, OrderRow, ResumeRow
@@ -128,6 +128,8 @@ class Invoice:
         eventos = await self._as_fit(eventos, plano, turn, agora)
         sessao = None
         async with self._r.committing(turn) as connection:
+            if voz is Voice.SPEAK and plano.alvo is None and isinstance(turn.chegada.entrada, Palavras):
+                await self._ask_again(connection, turn, plano, agora)
             if eventos:
                 alvo = plano.alvo or await _new_session(connection, turn, plano, agora)
                 if alvo.canal is None and turn.conversa.empresa is not None:
@@ -250,6 +252,24 @@ class Invoice:
         elif empresa and is_yes(alvo, eventos) and await self._r.hands.may_have_issued(connection, empresa, alvo):
             eventos = as_forgotten(eventos)
         return [await as_stopped(connection, alvo, empresa, evento) for evento in eventos], empresa
+
+    async def _ask_again(self, connection: Connection, turn: Turn, plano: Plano, agora: datetime) -> None:
+        """Ask whether the invoice that waits for its person's word is still wanted, once a day that they write.
+
+        The question asked before may not have been delivered; unless the answer is this question.
+        """
+        conversa, waits = turn.lease.lane, await attempts.asked_about(connection, turn.lease.lane)
+        sessao = await snapshots.load(connection, conversa, waits[1]) if waits is not None else None
+        if waits is None or sessao is None or plano.resposta == messages.ainda_quer(sessao):
+            return
+        outbox.enqueue(
+            connection,
+            conversa=conversa,
+            mensagem=messages.ainda_quer(sessao),
+            sessao_id=sessao.sessao_id,
+            chave=f"ainda_quer:{waits[0]}:{agora.astimezone(SAO_PAULO):%Y-%m-%d}",
+            correlacao=turn.chegada.correlacao,
+        )
 
     def _answer(self, connection: Connection, turn: Turn, plano: Plano, voz: Voice, *, beside: bool) -> None:
         """Say what the plan says, unless a session's decision has (``beside``), and send the document asked for."""
