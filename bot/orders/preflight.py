@@ -61,7 +61,7 @@ class Clearance:
             return await self._wait(tarefa, 0.0, "pessoa")
         if tarefa.suspenso is not None:
             async with self._database.transaction() as connection:
-                probing = await suspension.take_probe(connection, tarefa.prestador_id, SUSPENDED_PROBE)
+                probing = await suspension.take_probe(connection, tarefa.prestador_id, tarefa.canal, SUSPENDED_PROBE)
             if not probing:
                 return await self._wait(tarefa, tarefa.sonda_em + SHORTEST_WAIT, "credencial")
         if not tarefa.primeira:
