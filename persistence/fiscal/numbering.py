@@ -85,6 +85,15 @@ u.inutilizado_em IS NULL AND (
     OR EXISTS (SELECT 1 FROM nfse_emissao e WHERE e.id = u.emissao_id AND e.status = :rejeitado)
 )
 """
+# Nor did one come where its person gave the invoice up before anybody accepted it; but where an earlier attempt settled
+# it, that one's note has the number. Such a number is not given again.
+_VOIDABLE = f"""
+({_UNUSED} OR u.inutilizado_em IS NULL AND EXISTS (
+    SELECT 1 FROM nfse_emissao e WHERE e.id = u.emissao_id AND e.status = '{StatusEmissao.DISPENSADO}'
+        AND NOT EXISTS (SELECT 1 FROM nfse_emissao o WHERE o.sessao_id = e.sessao_id AND o.revisao = e.revisao
+            AND o.status NOT IN ('{StatusEmissao.REJEITADO}', '{StatusEmissao.DISPENSADO}'))
+))
+"""  # noqa: S608 - our own constants
 _BIND = sa.text(f"""
 UPDATE numeracao_uso u SET emissao_id = :emissao_id FROM numeracao n
 WHERE n.id = u.numeracao_id AND u.numero = :numero AND {_SEQUENCE} AND {_UNUSED}
@@ -98,14 +107,14 @@ UPDATE numeracao_uso SET inutilizado_em = now(), motivo = :motivo WHERE emissao_
 """)
 _VOID = sa.text(f"""
 UPDATE numeracao_uso u SET inutilizado_em = now(), motivo = :motivo FROM numeracao n
-WHERE n.id = u.numeracao_id AND u.numero BETWEEN :de AND :ate AND {_SEQUENCE} AND {_UNUSED}
+WHERE n.id = u.numeracao_id AND u.numero BETWEEN :de AND :ate AND {_SEQUENCE} AND {_VOIDABLE}
 """)  # noqa: S608 - both parts are constants of this module
 _GAPS = sa.text(f"""
 SELECT min(numero) AS de, max(numero) AS ate FROM (
     SELECT s.numero, s.numero - row_number() OVER (ORDER BY s.numero) AS ilha
     FROM numeracao n CROSS JOIN generate_series(n.primeiro, n.ultimo) AS s (numero)
     LEFT JOIN numeracao_uso u ON u.numeracao_id = n.id AND u.numero = s.numero
-    WHERE {_SEQUENCE} AND {_UNUSED}
+    WHERE {_SEQUENCE} AND {_VOIDABLE}
 ) AS vazios GROUP BY ilha ORDER BY de
 """)  # noqa: S608 - both parts are constants of this module
 
