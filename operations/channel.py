@@ -6,9 +6,11 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from operations.company import one_series
 from operations.protocol import CommandRefusedError
 from persistence.audit import records as audit
 from persistence.people import channels
+from persistence.tables import empresa
 from persistence.versions import AnotherVersionError
 from state_machine.protocol.channel import Ambiente, Canal, TipoDocumento
 from state_machine.values.documents import CNPJ, DocumentoInvalido
@@ -74,6 +76,9 @@ async def choose(
         complaint = rows[nome].unfit(company) if nome in rows else None
         if complaint is not None:
             raise CommandRefusedError(f"Antes de mudar o canal, acerte o cadastro: {complaint}. Nada mudou.")
+        if company.serie_rps is not None and (await channels.chosen(connection, company.id, tipo)).nome != nome:
+            serie = one_series(natureza, company.serie_rps)
+            await connection.execute(empresa.update().where(empresa.c.id == company.id).values(serie_rps=serie))
         await channels.choose(connection, company.id, canal, tipo)
         await audit.write(
             connection,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
     from persistence.people.companies import Revogado
+    from state_machine.protocol.channel import Natureza
 
 REGIMES = ("mei", "simples", "normal")
 # Most of our users are MEI; 170101 is "assessoria ou consultoria de qualquer natureza" of the national list.
@@ -125,6 +126,11 @@ def checked(form: CompanyForm) -> tuple[dict[str, object], list[str]]:
     return said if form.serie_rps is None else {**said, "serie_rps": form.serie_rps or None}, phones
 
 
+def one_series(natureza: Natureza, serie: str) -> str:
+    """Return a series as its channel counts it: where we number it is a number, and 00900 is 900."""
+    return str(int(serie)) if natureza.numbers == "we" and serie.isdecimal() else serie
+
+
 async def add_company(
     database: Database,
     form: CompanyForm,
@@ -147,6 +153,8 @@ async def add_company(
             row = rows.get(after.nome) if after else None
             if row and row.natureza.numbers == "we" and not (known and known.serie_rps) and form.serie_rps is None:
                 columns["serie_rps"] = OUR_SERIES
+            elif row and form.serie_rps and not (known and known.serie_rps == form.serie_rps):
+                columns["serie_rps"] = one_series(row.natureza, form.serie_rps)  # a stored one keeps its numbers
             empresa_id, novos = await people.save_company(connection, columns, DEFAULTS, phones, canal=after)
             if known and after and after != before:
                 await channels.choose(connection, empresa_id, after, TipoDocumento.SERVICO)

@@ -9,15 +9,13 @@ from persistence.fiscal import attempts, numbering
 from persistence.fiscal.intents import integration_id
 from persistence.fiscal.numbering import Sequencia
 from persistence.witness import references
+from state_machine.protocol.taken import ATTEMPTS
 
 if TYPE_CHECKING:
     from bot.ports import FiscalGateway
     from persistence.db.connection import Connection
     from persistence.people.companies import Empresa
     from state_machine.machine.session import Sessao
-
-
-ATTEMPTS = 10  # at one confirmation that are looked for: each later one was ordered by staff after a refusal
 
 
 class Numbers:
@@ -32,14 +30,16 @@ class Numbers:
         """Return the next number of the company's series, or ``None`` where the gateway numbers.
 
         A new attempt keeps the refused one's number: no gap, and a city that is unique on it refuses a second note.
+        It gets the next one where that number was explained away, is another city's, or another's note has it.
         Raises ``NumeracaoBloqueadaError``.
         """
         if empresa.serie_rps is None or self._gateway.natureza.numbers == "channel":
             return None
         before = await attempts.newest(connection, sessao.sessao_id, revisao) if tentativa > 1 else None
-        if before is not None and before.serie_rps == empresa.serie_rps and self._counts(before):
-            return Rps(before.serie_rps, before.numero_rps)
         sequencia = self._sequence(empresa, empresa.serie_rps)
+        same = before is not None and before.serie_rps == empresa.serie_rps and self._counts(before)
+        if before is not None and same and await numbering.is_unused(connection, sequencia, before.numero_rps):
+            return Rps(before.serie_rps, before.numero_rps)
         return Rps(empresa.serie_rps, await numbering.allocate(connection, sequencia, primeiro=empresa.primeiro_rps))
 
     async def seen(

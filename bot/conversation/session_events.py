@@ -126,9 +126,10 @@ class SessionEvents:
             sessao = decision.sessao
             efeitos += decision.efeitos
         sessao = replace(sessao, expira_em=agora + self._ttl if sessao.espera_usuario else None)
-        if sessao != antes:
+        emissao = _issues(efeitos, sessao)
+        if sessao != antes or emissao:
             sessao = _opened(connection, antes, sessao, telefone)
-            if emissao := _issues(efeitos, sessao):
+            if emissao:
                 sessao, row_id = await snapshots.save(connection, sessao, telefone=telefone, id_integracao=emissao)
             else:
                 sessao = snapshots.save_later(connection, sessao, telefone=telefone)

@@ -10,10 +10,10 @@ from bot.orders.order import Events, Instead
 from bot.orders.preflight import Clearance
 from gateway.lines import CallKind
 from persistence.db.clock import database_now
-from persistence.fiscal import emissions, notes
+from persistence.fiscal import emissions, notes, numbering
 from persistence.fiscal.emissions import LEASE_SECONDS
 from persistence.idempotency import gateway_operations
-from state_machine.protocol.emission import Absent, Finding, Found, Issued, StatusEmissao
+from state_machine.protocol.emission import Absent, CannotTell, Finding, Found, Issued, StatusEmissao
 from state_machine.protocol.reconciliation import (
     apos_consulta,
     apos_envio,
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 CONCURRENCY = 40  # slots for emissions per worker, of which one company has half at most: gateways throttle
 
+_FORGOTTEN = CannotTell("our number is taken, and the database may have forgotten under which one we stand")
+_EXPLAINED = "a autoridade tem sob este número a nota de outra confirmação"
 _UNANSWERED = frozenset({StatusEmissao.ENVIANDO, StatusEmissao.DESCONHECIDO})
 
 
@@ -118,7 +120,10 @@ class Emissions:
         agora = await database_now(connection) if isinstance(answer, Absent) else tarefa.clock.now()
         politica = self._politica.de(self._channels.of(tarefa.canal).natureza)
         if isinstance(answer, Finding):
-            passo = apos_consulta(_interrupted(tarefa).andamento, answer, agora, politica)
+            atual = _interrupted(tarefa).andamento
+            passo = apos_consulta(atual, answer, agora, politica)
+            if passo.aviso == "renumera" and (await self._parts.witness.look(connection)).doubt:
+                passo = apos_consulta(atual, _FORGOTTEN, agora, politica)
         else:
             passo = apos_envio(tarefa.andamento, answer, agora, politica)
         if passo.nota and await notes.belongs_to_another(connection, tarefa.id, passo.nota.id_externo):
@@ -154,6 +159,10 @@ class Emissions:
                 await settlement.stop_or_go(connection, tarefa, call.answer)
             if passo.aviso == "autorizada" and isinstance(call.answer, Found | Issued) and call.answer.xml is not None:
                 await notes.store_document(connection, tarefa.id, "xml", call.answer.xml)
+        if passo.aviso == "renumera":
+            await numbering.taken(connection, tarefa.id, _EXPLAINED)
+        if passo.irma is not None:
+            await emissions.hint(connection, passo.irma, None, None)
         await settlement.tell(connection, self._parts, tarefa, passo)
 
     def alarms(self, passo: Passo, *, called: bool) -> bool:

@@ -13,17 +13,20 @@ from persistence.fiscal.emissions import LEASE_SECONDS
 from persistence.idempotency import gateway_operations
 from persistence.idempotency.records import Conflict
 from state_machine.protocol.channel import Natureza
-from state_machine.protocol.emission import StatusEmissao
+from state_machine.protocol.emission import Found, StatusEmissao
 from state_machine.protocol.reconciliation import (
     SUSPENDED_PROBE,
     apos_envio,
     conta_ausencia,
     deve_perguntar,
     dispensada,
+    em_duvida,
     registro_de_outro_conteudo,
     sem_chamada,
 )
 from state_machine.protocol.reprocessing import Parecer, parecer, parecer_sem_perguntar, pergunta_se_quer_as_duas
+from state_machine.protocol.standing import Passo
+from state_machine.protocol.taken import sibling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
     from persistence.witness.row import Witness
     from state_machine.protocol.reprocessing import Anterior
     from state_machine.protocol.retry import Politica
-    from state_machine.protocol.standing import Passo, Retida
+    from state_machine.protocol.standing import Retida
 
 FORGOTTEN_WAIT = 60.0  # seconds; ``prosa restaurado`` wakes what waits for it
 SHORTEST_WAIT = 0.1  # seconds, so that nobody runs in circles
@@ -58,7 +61,7 @@ class Clearance:
             return await self._wait(tarefa, 0.0, "pessoa")
         if tarefa.suspenso is not None:
             async with self._database.transaction() as connection:
-                probing = await suspension.take_probe(connection, tarefa.prestador_id, SUSPENDED_PROBE)
+                probing = await suspension.take_probe(connection, tarefa.prestador_id, tarefa.canal, SUSPENDED_PROBE)
             if not probing:
                 return await self._wait(tarefa, tarefa.sonda_em + SHORTEST_WAIT, "credencial")
         if not tarefa.primeira:
@@ -98,13 +101,15 @@ class Clearance:
             agora = await database_now(connection)
         ausentes: list[Natureza] = []
         for anterior in anteriores:
-            achado = parecer_sem_perguntar(anterior) or await self._asked(anterior)
+            achado = parecer_sem_perguntar(anterior) or await self._asked(anterior, tarefa, anteriores)
             match achado:
                 case Parecer.ENVIA:
                     continue
                 case Parecer.AUSENTE:
                     ausentes.append(self._channels.of(anterior.canal).natureza)
                     continue
+                case Parecer.NOSSA:  # late, after it was seen absent: it is asked for under its own name
+                    return Passo(em_duvida(tarefa.andamento), 0.0, motivo="our own note stands under its number")
                 case Parecer.DISPENSA | Parecer.PESSOAS if anterior.reparada:
                     if tarefa.andamento.desejado_em is not None:  # its person was asked, and wants both
                         continue
@@ -133,13 +138,19 @@ class Clearance:
             return None
         return await self._wait(replace(tarefa, andamento=andamento), resta.total_seconds(), "tentativa_anterior")
 
-    async def _asked(self, anterior: Anterior) -> Parecer:
+    async def _asked(self, anterior: Anterior, tarefa: Tarefa, anteriores: Sequence[Anterior]) -> Parecer:
         andamento = anterior.andamento
         gateway = self._channels.of(anterior.canal)
         finding = await gateway.find(gateway.key(andamento.prestador, andamento.texto_da_chave))
         async with self._database.transaction() as connection:
             agora = await database_now(connection)
         achado = parecer(anterior, finding, agora, self._politica.de(gateway.natureza))
+        irma = sibling(andamento, finding.nota, gateway.natureza) if isinstance(finding, Found) else None
+        if irma == tarefa.andamento.id_integracao:
+            achado = Parecer.NOSSA
+        elif irma is not None:  # its own row says what became of it; one that we do not know is for people
+            known = irma in {each.andamento.id_integracao for each in anteriores}
+            achado = Parecer.ENVIA if known else Parecer.PESSOAS
         log.info("earlier_attempt", id_integracao=andamento.id_integracao, resultado=achado.value)
         return achado
 

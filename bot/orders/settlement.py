@@ -63,13 +63,13 @@ async def stop_or_go(connection: Connection, tarefa: Tarefa, answer: Outcome | F
     if isinstance(answer, Misconfigured):
         await stop(connection, tarefa, answer.motivo)
     elif tarefa.suspenso is not None and not isinstance(answer, NotSent | Unknown | Postponed):
-        waiting = await suspension.lift(connection, tarefa.prestador_id, tarefa.suspenso)
+        waiting = await suspension.lift(connection, tarefa.prestador_id, tarefa.suspenso, tarefa.canal)
         log.info("company_resumed", emissao_id=tarefa.id, count=waiting)
 
 
 async def stop(connection: Connection, tarefa: Tarefa, motivo: str) -> None:
     """Stop the company's submissions: without its repair nothing goes out."""
-    if await suspension.suspend(connection, tarefa.prestador_id, motivo, SUSPENDED_PROBE):
+    if await suspension.suspend(connection, tarefa.prestador_id, tarefa.canal, motivo, SUSPENDED_PROBE):
         log.error("company_suspended", emissao_id=tarefa.id, motivo=motivo)
 
 

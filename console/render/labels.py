@@ -82,6 +82,7 @@ EVENTOS: Final[Mapping[str, str]] = {
     "EmissaoFalhou": "a emissão ficou com a equipe",
     "EmissaoDemorou": "a prefeitura demora",
     "EmissaoParada": "ninguém aceitou a nota em um dia",
+    "NumeroTomado": "o número da nota já tinha dono",
     "QuisAinda": "a nota ainda é desejada",
     "NaoQuisMais": "desistiu da nota que ninguém aceitou",
     "Reprocessou": "a equipe mandou tentar de novo",

@@ -20,7 +20,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return min(float(value), _MAX_WAIT)
     try:
         when = parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):  # the parser itself fails on a zone or a year of too many digits
         return None
     aware = when if when.tzinfo else when.replace(tzinfo=UTC)
     return min(max((aware - datetime.now(UTC)).total_seconds(), 0.0), _MAX_WAIT)

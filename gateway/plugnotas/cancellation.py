@@ -10,7 +10,7 @@ from gateway.http.masking import scrub
 from gateway.http.retry_after import retry_after
 from gateway.http.wire import Answer, NoAnswerError, NotSentError
 from gateway.plugnotas.note import codes, parse_nota
-from gateway.plugnotas.outcome import finding
+from gateway.plugnotas.outcome import finding, postponed
 from state_machine.cancellation.reconciliation import (
     AlreadyCancelled,
     CancelFinding,
@@ -27,7 +27,6 @@ from state_machine.protocol.emission import (
     Found,
     Misconfigured,
     NotSent,
-    Postponed,
     Rejected,
     Situacao,
     Unknown,
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from gateway.plugnotas.payload import IntegrationKey
 
 _OK, _REDIRECT, _BAD_REQUEST, _NOT_FOUND, _CONFLICT, _UNPROCESSABLE = 200, 300, 400, 404, 409, 422
-_OURS, _LATER, _REFUSALS = (401, 403), (429, 503), (_BAD_REQUEST, _NOT_FOUND, _CONFLICT, _UNPROCESSABLE)
+_OURS, _REFUSALS = (401, 403), (_BAD_REQUEST, _NOT_FOUND, _CONFLICT, _UNPROCESSABLE)
 _ALREADY = re.compile(r"\bja (?:esta|foi|se encontra|estava|encontra-se) cancelad[ao]")
 _UNDER_WAY = re.compile(r"em (?:processamento|andamento)|processando|ja (?:foi )?solicitad[ao]|aguard")
 _NO = re.compile(r"nao (?:autoriz|foi|permit|pode|e possivel)|rejeit|recus|neg(?:ad|ou)|indefer|expirad|prazo|fora do")
@@ -59,8 +58,8 @@ def cancel_outcome(result: Answer | NoAnswerError, id_externo: str) -> CancelOut
     says = f"HTTP {result.status}"
     if result.status in _OURS:
         return Misconfigured(says)
-    if result.status in _LATER:
-        return Postponed(retry_after(result.headers), says)
+    if (later := postponed(result)) is not None:
+        return later
     body = json_object(result.body)
     error = as_dict(body.get("error"))
     data = {**as_dict(error.get("data")), **as_dict(body.get("data"))}

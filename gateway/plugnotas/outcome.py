@@ -51,8 +51,8 @@ def submit_outcome(result: Answer | NoAnswerError, key: IntegrationKey) -> Outco
         return kind(result.reason)
     if result.status in _OURS:
         return Misconfigured(says(result))
-    if result.status in _LATER:
-        return Postponed(retry_after(result.headers), says(result))
+    if (later := postponed(result)) is not None:
+        return later
     body = json_object(result.body)
     if not body:
         return Unknown(f"{says(result)} without a JSON object")
@@ -64,6 +64,16 @@ def submit_outcome(result: Answer | NoAnswerError, key: IntegrationKey) -> Outco
     elif result.status == _CONFLICT:
         outcome = _duplicate(body, key, plainly=True)
     return outcome or Unknown(f"{says(result)} that does not speak of our note")
+
+
+def postponed(answer: Answer) -> Postponed | None:
+    """Return that the gateway itself says "not now" before it took anything.
+
+    A proxy's 429 or 503 may come after the gateway has got the request, so it is unknown like any other answer.
+    """
+    if answer.status in _LATER and text(as_dict(json_object(answer.body).get("error")).get("message")) is not None:
+        return Postponed(retry_after(answer.headers), says(answer))
+    return None
 
 
 def finding(result: Answer | NoAnswerError, key: IntegrationKey) -> Finding:

@@ -48,6 +48,12 @@ _WAITS = sa.text(f"""
 SELECT status = '{StatusEmissao.PENDENTE}' AND coalesce(retida = 'pessoa', FALSE) AND em_duvida IS FALSE
 FROM nfse_emissao WHERE id = ({_LAST}) FOR UPDATE
 """)  # noqa: S608 - our own constant
+_ASKED_ABOUT = sa.text(f"""
+SELECT e.id, e.sessao_id FROM nfse_emissao e JOIN session_snapshot s ON s.id = e.session_id
+WHERE e.retida = 'pessoa' AND e.status = '{StatusEmissao.PENDENTE}' AND e.em_duvida IS FALSE
+    AND s.conversa = :conversa
+ORDER BY e.id LIMIT 1
+""")  # noqa: S608 - our own constant
 # All that became notes, however the others ended; whoever settles one waits for who settles another.
 _ISSUED = sa.text(f"""
 SELECT e.id, p.numero FROM nfse_emissao e JOIN nfse_processada p ON p.emissao_id = e.id
@@ -93,6 +99,12 @@ async def waits_for_person(connection: Connection, sessao_id: str, revisao: int)
     """Tell whether the revision's emission waits for its person's word; it stays locked until the transaction ends."""
     values = {"sessao_id": sessao_id, "revisao": revisao}
     return bool((await connection.execute(_WAITS, values)).scalar_one_or_none())
+
+
+async def asked_about(connection: Connection, conversa: str) -> tuple[int, str] | None:
+    """Return the oldest emission of the conversation that waits for its person's word, and its session."""
+    row = (await connection.execute(_ASKED_ABOUT, {"conversa": conversa})).one_or_none()
+    return None if row is None else (int(row.id), row.sessao_id)
 
 
 async def other_notes(connection: Connection, sessao_id: str, revisao: int, emissao_id: int) -> list[str]:

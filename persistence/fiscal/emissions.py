@@ -199,6 +199,7 @@ def _andamento(row: Any, status: StatusEmissao) -> Andamento:
         retida=row.retida,
         ausencias=row.ausencias,
         chave=row.chave_natural,
+        procurada=row.enviado_em is None and bool(row.em_duvida),
     )
 
 

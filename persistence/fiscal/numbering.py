@@ -85,20 +85,36 @@ u.inutilizado_em IS NULL AND (
     OR EXISTS (SELECT 1 FROM nfse_emissao e WHERE e.id = u.emissao_id AND e.status = :rejeitado)
 )
 """
+# Nor did one come where its person gave the invoice up before anybody accepted it; but where an earlier attempt settled
+# it, that one's note has the number. Such a number is not given again.
+_VOIDABLE = f"""
+({_UNUSED} OR u.inutilizado_em IS NULL AND EXISTS (
+    SELECT 1 FROM nfse_emissao e WHERE e.id = u.emissao_id AND e.status = '{StatusEmissao.DISPENSADO}'
+        AND NOT EXISTS (SELECT 1 FROM nfse_emissao o WHERE o.sessao_id = e.sessao_id AND o.revisao = e.revisao
+            AND o.status NOT IN ('{StatusEmissao.REJEITADO}', '{StatusEmissao.DISPENSADO}'))
+))
+"""  # noqa: S608 - our own constants
 _BIND = sa.text(f"""
 UPDATE numeracao_uso u SET emissao_id = :emissao_id FROM numeracao n
 WHERE n.id = u.numeracao_id AND u.numero = :numero AND {_SEQUENCE} AND {_UNUSED}
 """)  # noqa: S608 - both parts are constants of this module
+_IS_UNUSED = sa.text(f"""
+SELECT EXISTS (SELECT FROM numeracao_uso u JOIN numeracao n ON n.id = u.numeracao_id
+    WHERE u.numero = :numero AND {_SEQUENCE} AND {_UNUSED})
+""")  # noqa: S608 - both parts are constants of this module
+_TAKEN = sa.text("""
+UPDATE numeracao_uso SET inutilizado_em = now(), motivo = :motivo WHERE emissao_id = :emissao_id
+""")
 _VOID = sa.text(f"""
 UPDATE numeracao_uso u SET inutilizado_em = now(), motivo = :motivo FROM numeracao n
-WHERE n.id = u.numeracao_id AND u.numero BETWEEN :de AND :ate AND {_SEQUENCE} AND {_UNUSED}
+WHERE n.id = u.numeracao_id AND u.numero BETWEEN :de AND :ate AND {_SEQUENCE} AND {_VOIDABLE}
 """)  # noqa: S608 - both parts are constants of this module
 _GAPS = sa.text(f"""
 SELECT min(numero) AS de, max(numero) AS ate FROM (
     SELECT s.numero, s.numero - row_number() OVER (ORDER BY s.numero) AS ilha
     FROM numeracao n CROSS JOIN generate_series(n.primeiro, n.ultimo) AS s (numero)
     LEFT JOIN numeracao_uso u ON u.numeracao_id = n.id AND u.numero = s.numero
-    WHERE {_SEQUENCE} AND {_UNUSED}
+    WHERE {_SEQUENCE} AND {_VOIDABLE}
 ) AS vazios GROUP BY ilha ORDER BY de
 """)  # noqa: S608 - both parts are constants of this module
 
@@ -162,6 +178,17 @@ async def bind(connection: Connection, sequencia: Sequencia, numero: int, emissa
     values = {**asdict(sequencia), "numero": numero, "emissao_id": emissao_id, "rejeitado": StatusEmissao.REJEITADO}
     if (await connection.execute(_BIND, values)).rowcount != 1:
         raise NumeroOcupadoError(numero)
+
+
+async def is_unused(connection: Connection, sequencia: Sequencia, numero: int) -> bool:
+    """Tell whether ``bind`` takes this number: it was given out, no note came of it, and nobody explained it."""
+    values = {**asdict(sequencia), "numero": numero, "rejeitado": StatusEmissao.REJEITADO}
+    return bool((await connection.execute(_IS_UNUSED, values)).scalar_one())
+
+
+async def taken(connection: Connection, emissao_id: int, motivo: str) -> None:
+    """Explain the number of an intent under which the authority has another's note: nobody is given it again."""
+    await connection.execute(_TAKEN, {"emissao_id": emissao_id, "motivo": motivo})
 
 
 async def void(connection: Connection, sequencia: Sequencia, numeros: range, motivo: str) -> None:

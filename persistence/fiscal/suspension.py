@@ -1,4 +1,4 @@
-"""Stops a company's submissions while the gateway refuses our credentials for it; one probe at a time looks again."""
+"""Stops a company's submissions by one channel while that refuses our credentials; one probe at a time looks again."""
 
 from __future__ import annotations
 
@@ -6,38 +6,43 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from persistence.people.channels import of_channel, written
 from state_machine.protocol.emission import StatusEmissao
 
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
+    from state_machine.protocol.channel import Canal
 
 _SUSPEND = sa.text("""
 WITH antes AS (SELECT id, envio_suspenso FROM empresa WHERE id = :empresa_id FOR NO KEY UPDATE)
 UPDATE empresa e SET envio_suspenso = :motivo, suspenso_em = coalesce(e.suspenso_em, now()),
-    sonda_em = now() + make_interval(secs => :probe)
+    suspenso_canal = :canal, sonda_em = now() + make_interval(secs => :probe)
 FROM antes WHERE e.id = antes.id RETURNING antes.envio_suspenso IS NULL AS nova
 """)
 _PROBE = sa.text("""
 UPDATE empresa SET sonda_em = now() + make_interval(secs => :probe)
-WHERE id = :empresa_id AND (envio_suspenso IS NULL OR sonda_em IS NULL OR sonda_em <= now())
+WHERE id = :empresa_id
+    AND (envio_suspenso IS NULL OR sonda_em IS NULL OR sonda_em <= now() OR suspenso_canal <> :canal)
 """)
 _LIFT = sa.text("""
-UPDATE empresa SET envio_suspenso = NULL, suspenso_em = NULL, sonda_em = NULL
+UPDATE empresa SET envio_suspenso = NULL, suspenso_em = NULL, sonda_em = NULL, suspenso_canal = NULL
 WHERE id = :empresa_id AND envio_suspenso IS NOT NULL
+    AND (CAST(:canal AS text) IS NULL OR suspenso_canal IS NULL OR suspenso_canal = :canal)
 """)
 # One key may speak for many companies: when it works for one of those that it was refused for, the others look at once.
 _OTHERS = sa.text("UPDATE empresa SET sonda_em = now() WHERE envio_suspenso = :motivo AND sonda_em > now()")
 # What somebody works on right now is skipped: they settle it themselves.
-_DUE = sa.text("""
+_DUE = sa.text(f"""
 UPDATE nfse_emissao SET proxima_acao_em = now() WHERE id IN (
     SELECT id FROM nfse_emissao
     WHERE (retida = 'credencial' OR (retida = 'pessoa' AND :parada)) AND proxima_acao_em IS NOT NULL
+      AND (CAST(:canal AS text) IS NULL OR {of_channel("nfse_emissao")} = :canal)
       AND prestador_id IN (
         SELECT id FROM empresa WHERE id = :empresa_id OR (envio_suspenso IS NOT NULL AND sonda_em <= now())
     )
     FOR UPDATE SKIP LOCKED
 )
-""")
+""")  # noqa: S608 - our own constants
 # Whatever its age: a repair may let the authority tell us what is unknown.
 _UNKNOWN = sa.text(f"""
 UPDATE nfse_emissao SET proxima_acao_em = now() WHERE id IN (
@@ -55,28 +60,33 @@ FROM empresa e WHERE e.envio_suspenso IS NOT NULL ORDER BY e.suspenso_em
 """)
 
 
-async def suspend(connection: Connection, empresa_id: int, motivo: str, probe_seconds: float) -> bool:
-    """Stop the company's submissions; True when they were not stopped before."""
-    values = {"empresa_id": empresa_id, "motivo": motivo, "probe": probe_seconds}
+async def suspend(connection: Connection, empresa_id: int, canal: Canal, motivo: str, probe_seconds: float) -> bool:
+    """Stop the company's submissions by this channel; True when the company was not stopped before.
+
+    Where two of its channels refuse us, the one that refused last is the one that is stopped.
+    """
+    values = {"empresa_id": empresa_id, "canal": written(canal), "motivo": motivo, "probe": probe_seconds}
     return bool((await connection.execute(_SUSPEND, values)).scalar_one())
 
 
-async def take_probe(connection: Connection, empresa_id: int, probe_seconds: float) -> bool:
-    """Let one emission try whether we are still refused; True also when the company is no longer stopped."""
-    values = {"empresa_id": empresa_id, "probe": probe_seconds}
+async def take_probe(connection: Connection, empresa_id: int, canal: Canal, probe_seconds: float) -> bool:
+    """Let one emission try whether we are still refused; True also when this channel is no longer stopped."""
+    values = {"empresa_id": empresa_id, "canal": written(canal), "probe": probe_seconds}
     return (await connection.execute(_PROBE, values)).rowcount == 1
 
 
-async def lift(connection: Connection, empresa_id: int, motivo: str | None = None) -> int:
+async def lift(connection: Connection, empresa_id: int, motivo: str | None = None, canal: Canal | None = None) -> int:
     """Let the company send again; what waited for it, of any age, is due now, and what is unknown. Says how many.
 
     Where it was not stopped no cause ends: what its person was asked about keeps its time.
-    ``motivo``: companies that were stopped for the same reason get their probe now.
+    ``motivo``: companies that were stopped for the same reason get their probe now. ``canal``: only what goes by it,
+    for that is what was heard; a repair is of all of them.
     """
-    parada = (await connection.execute(_LIFT, {"empresa_id": empresa_id})).rowcount == 1
+    values = {"empresa_id": empresa_id, "canal": written(canal) if canal is not None else None}
+    parada = (await connection.execute(_LIFT, values)).rowcount == 1
     if motivo is not None:
         await connection.execute(_OTHERS, {"motivo": motivo})
-    due = (await connection.execute(_DUE, {"empresa_id": empresa_id, "parada": parada})).rowcount
+    due = (await connection.execute(_DUE, {**values, "parada": parada})).rowcount
     return due + (await connection.execute(_UNKNOWN, {"empresa_id": empresa_id})).rowcount
 
 

@@ -9,7 +9,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from persistence.tables import conversas, empresa, empresa_canal, usuario
 from persistence.versions import known
-from state_machine.protocol.channel import Ambiente, Canal, TipoDocumento
+from state_machine.protocol.channel import PRIMEIRO, Ambiente, Canal, TipoDocumento
 
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
@@ -36,6 +36,16 @@ def canal_of(nome: str | None, ambiente: str | None) -> Canal:
     """
     chosen = known(Ambiente, ambiente) if ambiente is not None else None
     return Canal(nome, chosen) if nome is not None else Canal(ambiente=chosen)
+
+
+def written(canal: Canal) -> str:
+    """Return a choice as ``name/environment``."""
+    return f"{canal.nome}/{canal.ambiente or ''}"
+
+
+def of_channel(e: str) -> str:
+    """Return the SQL of an emission's channel as ``written``; ``e`` names its row."""
+    return f"(coalesce({e}.canal, '{PRIMEIRO}') || '/' || coalesce({e}.ambiente, ''))"
 
 
 def column(e: str) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from persistence.people.channels import of_channel
 from persistence.versions import literals
 from state_machine.cancellation.machine import Codigo, EstadoCancelamento
 from state_machine.cancellation.reconciliation import Envio
@@ -59,6 +60,7 @@ WINDOW = 200  # due emissions that are looked at first: several times the slots 
 # one company has in its queue still costs another nothing. ``esperam`` is written as a range of that index, for an
 # equation would let PostgreSQL walk through everybody's by the index over what is due.
 # Ready to be sent is what nothing stands in the way of: the others are looked at first (``start_sending``).
+_PARADA = f"CASE WHEN p.suspenso_canal IS NULL OR p.suspenso_canal = {of_channel('e')} THEN p.envio_suspenso END"
 CLAIM_EMISSIONS = sa.text(f"""
 WITH RECURSIVE janela AS MATERIALIZED (
     SELECT prestador_id FROM nfse_emissao
@@ -99,10 +101,11 @@ WITH RECURSIVE janela AS MATERIALIZED (
       AND proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now()) AND NOT {alheia(_CANAIS)}
     FOR UPDATE SKIP LOCKED
 ), prontas AS (
-    SELECT due.id, due.status AS era, s.conversa, p.envio_suspenso, e.tentativa = 1 AND s.origem IS NULL AS primeira,
+    SELECT due.id, due.status AS era, s.conversa, {_PARADA} AS envio_suspenso,
+        e.tentativa = 1 AND s.origem IS NULL AS primeira,
         greatest(coalesce(extract(epoch FROM p.sonda_em - now()), 0), 0)::float8 AS sonda_em,
         due.status = '{StatusEmissao.PENDENTE}' AND e.prestador_cnpj <> ALL(CAST(:quietas AS text[]))
-            AND p.envio_suspenso IS NULL AND e.tentativa = 1 AND s.origem IS NULL
+            AND {_PARADA} IS NULL AND e.tentativa = 1 AND s.origem IS NULL
             AND NOT e.a_preparar
             AND (e.numero_rps IS NULL OR NOT EXISTS (SELECT FROM historia WHERE suspeita IS NOT NULL))
             AND coalesce(e.desejado_em, e.criado_em) > now() - make_interval(secs => :recente) AS pronta

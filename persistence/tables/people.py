@@ -35,6 +35,7 @@ empresa = sa.Table(
     sa.Column("tributos_municipal", sa.Numeric(5, 2)),
     sa.Column("informa_im", sa.Boolean, nullable=False, server_default="false"),  # the city has it in the register
     sa.CheckConstraint("primeiro_rps > 0", name="primeiro_rps"),
+    sa.Column("suspenso_canal", sa.Text),  # "name/environment" that is stopped; null: all of them
 )
 
 empresa_canal = sa.Table(

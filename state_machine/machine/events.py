@@ -243,6 +243,13 @@ class EmissaoDemorou:
 
 
 @dataclass(frozen=True, slots=True)
+class NumeroTomado:
+    """The authority has another's note under the invoice's number: it is sent under the next, as ``tentativa``."""
+
+    tentativa: int
+
+
+@dataclass(frozen=True, slots=True)
 class Reprocessou:
     """Staff repaired what was ours to repair: the refused revision is to be tried again as ``tentativa`` (from 2)."""
 
@@ -282,7 +289,7 @@ EventoDecisao = Confirmou | Escolheu | Negou | Cancelou | PediuCorrecao
 EventoUsuario = EventoConversa | EventoDecisao
 EventoMensagem = Encaminhou | Editou | Apagou
 EventoPerda = PerdeuMensagem | NaoCabe | PrazoVencido | MudouEmissor
-EventoEmissao = NotaAutorizada | NotaRejeitada | EmissaoFalhou | EmissaoDemorou | EmissaoParada
+EventoEmissao = NotaAutorizada | NotaRejeitada | EmissaoFalhou | EmissaoDemorou | EmissaoParada | NumeroTomado
 EventoVontade = QuisAinda | NaoQuisMais
 EventoEquipe = EquipeAssumiu | EquipeDevolveu | EquipeEncerrou | Reprocessou
 Evento = EventoUsuario | EventoMensagem | EventoPerda | EventoEmissao | EventoVontade | EventoEquipe
@@ -310,6 +317,7 @@ EVENTOS: tuple[type[Evento], ...] = (
     EmissaoFalhou,
     EmissaoDemorou,
     EmissaoParada,
+    NumeroTomado,
     QuisAinda,
     NaoQuisMais,
     Reprocessou,

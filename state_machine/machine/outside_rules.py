@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         NaoQuisMais,
         NotaAutorizada,
         NotaRejeitada,
+        NumeroTomado,
         PrazoVencido,
         QuisAinda,
         Reprocessou,
@@ -171,6 +172,11 @@ def desiste_do_envio(sessao: Sessao, evento: NaoQuisMais, _agora: datetime) -> D
     if not evento.parada:
         return Decision(sessao, (Responder(messages.ja_enviada()),))
     return entra(sessao, Estado.CANCELADO_USUARIO, Dispensar(sessao.revisao), Responder(messages.cancelada(sessao)))
+
+
+def renumera(sessao: Sessao, evento: NumeroTomado, _agora: datetime) -> Decision:
+    """Send what was confirmed under another number; its person has nothing to do and hears nothing."""
+    return Decision(sessao, (Emitir(sessao.revisao, evento.tentativa),))
 
 
 def reprocessa(sessao: Sessao, evento: Reprocessou, _agora: datetime) -> Decision:

@@ -35,6 +35,7 @@ from state_machine.machine.events import (
     Negou,
     NotaAutorizada,
     NotaRejeitada,
+    NumeroTomado,
     PediuAjuda,
     PediuCorrecao,
     PerdeuMensagem,
@@ -99,6 +100,7 @@ REGRAS: dict[tuple[Estado, type[Evento]], Regra] = {
     (_E.PROCESSANDO, EmissaoFalhou): outside.falha,
     (_E.PROCESSANDO, EmissaoDemorou): outside.demora,
     (_E.PROCESSANDO, EmissaoParada): outside.pergunta_se_quer,
+    (_E.PROCESSANDO, NumeroTomado): outside.renumera,
     (_E.PROCESSANDO, QuisAinda): outside.retoma_envio,
     (_E.PROCESSANDO, NaoQuisMais): outside.desiste_do_envio,
     # late truth: the authority's word prevails over what we had concluded
@@ -133,7 +135,14 @@ _USUARIO = {
     PerdeuMensagem,
     MudouEmissor,
 }
-_AUTORIDADE: set[type[Evento]] = {NotaAutorizada, NotaRejeitada, EmissaoFalhou, EmissaoDemorou, EmissaoParada}
+_AUTORIDADE: set[type[Evento]] = {
+    NotaAutorizada,
+    NotaRejeitada,
+    EmissaoFalhou,
+    EmissaoDemorou,
+    EmissaoParada,
+    NumeroTomado,
+}
 _VONTADE: set[type[Evento]] = {QuisAinda, NaoQuisMais}
 
 _CONFERENCIA: set[type[Evento]] = {NaoCabe}

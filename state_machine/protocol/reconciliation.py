@@ -39,6 +39,7 @@ from state_machine.protocol.emission import (
     Unknown,
 )
 from state_machine.protocol.standing import CAUSAS, Andamento, Passo
+from state_machine.protocol.taken import is_anothers, sibling
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -155,6 +156,10 @@ def apos_consulta(andamento: Andamento, finding: Finding, agora: datetime, polit
     """Decide after asking the gateway for the note under our key."""
     andamento = _ouvida(replace(andamento, consultas=andamento.consultas + 1), finding, agora)
     match finding:
+        case Found(nota=nota) if (irma := sibling(andamento, nota, politica.natureza)) is not None:
+            return _da_irma(andamento, irma, nota, politica)
+        case Found(nota=nota) if is_anothers(andamento, nota, politica.natureza):
+            return _numero_tomado(andamento, nota)
         case Found(nota=nota):
             return _com_nota(replace(andamento, ausente_desde=None, recusa=None), nota, agora, politica)
         case CannotTell(motivo, retry_after):
@@ -164,6 +169,31 @@ def apos_consulta(andamento: Andamento, finding: Finding, agora: datetime, polit
             return _ausente(andamento, agora, politica)
         case _:
             assert_never(finding)
+
+
+def _da_irma(andamento: Andamento, irma: str, nota: Nota, politica: Politica) -> Passo:
+    """The note is that of another attempt at the same confirmation, under one number: that one must take it in.
+
+    The authority is unique on the number, so none of our own calls was accepted; an earlier attempt settles this one.
+    """
+    motivo = f"the note under our number is that of {irma}"
+    if andamento.status in ASSENTADOS or andamento.status is StatusEmissao.ERRO:
+        return replace(_assenta(andamento, andamento.status, motivo=motivo), irma=irma)
+    if int(irma.rpartition("-")[2]) > int(andamento.id_integracao.rpartition("-")[2]):
+        return em_conflito(andamento, nota, motivo)  # no attempt begins before this one was settled
+    novo = replace(andamento, status=StatusEmissao.PENDENTE, duvida=False, recusa=None, ausente_desde=None)
+    return Passo(novo, politica.degrau(andamento.consultas), motivo=motivo, retida="tentativa_anterior", irma=irma)
+
+
+def _numero_tomado(andamento: Andamento, nota: Nota) -> Passo:
+    """Another confirmation's note has our number: nothing of ours stands there, and a new attempt gets the next one."""
+    motivo = "our number is taken by a note with another referencia"
+    if andamento.status in ASSENTADOS:
+        return _assenta(andamento, andamento.status, motivo=motivo)
+    if andamento.procurada or andamento.status is StatusEmissao.ERRO:
+        return em_conflito(andamento, nota, motivo)
+    livre = replace(andamento, duvida=False, recusa=None)
+    return _assenta(livre, StatusEmissao.REJEITADO, None, "renumera", motivo)
 
 
 def _ausente(andamento: Andamento, agora: datetime, politica: Politica) -> Passo:

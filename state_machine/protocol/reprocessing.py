@@ -17,6 +17,7 @@ from state_machine.protocol.channel import Canal
 from state_machine.protocol.emission import Absent, Found, Situacao, StatusEmissao
 from state_machine.protocol.reconciliation import apos_consulta
 from state_machine.protocol.standing import Passo
+from state_machine.protocol.taken import is_anothers
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -34,6 +35,7 @@ class Parecer(Enum):
     ESPERA = "espera"  # not known now: ask again later
     RELE = "rele"  # it has news: its own emission must take them in first; the new one waits
     DISPENSA = "dispensa"  # it became the note: the new one is never sent
+    NOSSA = "nossa"  # the note under its number is the new one's own
     PESSOAS = "pessoas"  # it is in conflict: people decide, nothing is sent
 
 
@@ -73,6 +75,8 @@ def parecer(anterior: Anterior, finding: Finding, agora: datetime, politica: Pol
     if depois in {StatusEmissao.CONCLUIDO, StatusEmissao.CONFLITO}:
         return Parecer.RELE
     match finding:
+        case Found(nota=nota) if is_anothers(anterior.andamento, nota, politica.natureza):
+            return Parecer.ENVIA  # its number is another's, so it has none
         case Found(nota=nota) if nota.ja_existe:  # refused because there is one: which one, people find out
             return Parecer.PESSOAS
         case Found(nota=nota) if nota.situacao is Situacao.REJEITADA:

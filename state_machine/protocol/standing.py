@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from state_machine.invoice.content import Conteudo
     from state_machine.protocol.emission import Nota, Rejected
 
-Aviso = Literal["autorizada", "rejeitada", "falhou", "demorou", "ainda_quer"]
+Aviso = Literal["autorizada", "rejeitada", "falhou", "demorou", "ainda_quer", "renumera"]
 Retida = Literal["circuito", "credencial", "tentativa_anterior", "registro", "pessoa", "historia"]
 """Why an emission waits without a call: the gateway is down, it refuses us, an earlier attempt, another's record, the
 person was asked whether the invoice is still wanted, or the database may have forgotten what was sent."""
@@ -29,7 +29,8 @@ class Andamento:
     enough absences; ``ausencias`` counts those since the last sending, the newest of them ``ausente_desde``;
     ``desejado_em`` is when the person, or staff, last said that the invoice is still wanted; ``causa_fim_em`` when it
     was first heard although its person had not answered. ``retida`` is why it waited until now. ``chave`` is the text
-    form of the natural key where that is not ``id_integracao``, our reference.
+    form of the natural key where that is not ``id_integracao``, our reference. ``procurada``: it was never sent, for
+    the authority has a note of it already, as far as we know.
     """
 
     id_integracao: str
@@ -50,6 +51,7 @@ class Andamento:
     retida: Retida | None = None
     ausencias: int = 0
     chave: str | None = None
+    procurada: bool = False
 
     @property
     def texto_da_chave(self) -> str:
@@ -95,6 +97,7 @@ class Passo:
     suspender: str | None = None
     retida: Retida | None = None
     outra: str | None = None  # the number of the note that an invoice repaired by this one became after all
+    irma: str | None = None  # the reference of the attempt whose note stands under our number
     texto: str | None = None  # what the company's people can repair, in plain pt-BR
 
     @property

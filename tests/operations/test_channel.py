@@ -74,3 +74,18 @@ async def test_what_cannot_be_changes_nothing(
     with pytest.raises(CommandRefusedError, match=r"[Nn]ada mudou"):
         await choose(database, NATURES, cnpj, documento, nome, ambiente)
     assert await _chosen(database, empresa_id) == before
+
+
+async def test_one_series_is_written_in_one_way_where_we_number(database: Database) -> None:
+    """900 and 00900 are one series at SEFIN: whoever registers it, or comes with it from elsewhere, counts on."""
+    series = "SELECT serie_rps FROM empresa WHERE id = $1"
+    form = replace(CAFE, canal="nacional", regime="simples", tributos_sn="6", serie_rps="00900")
+    empresa_id = await add_company(database, form, None, REGISTRY)
+    assert await database.pool.fetchval(series, empresa_id) == "900"
+    await database.pool.execute("UPDATE empresa SET serie_rps = '00900' WHERE id = $1", empresa_id)
+    await add_company(database, form, None, REGISTRY)
+    assert await database.pool.fetchval(series, empresa_id) == "00900"  # of an older release: its numbers go on
+    await choose(database, NATURES, CAFE.cnpj, "servico", "plugnotas", None)
+    assert await database.pool.fetchval(series, empresa_id) == "00900"  # text, at a city's
+    await choose(database, NATURES, CAFE.cnpj, "servico", "nacional", None, rows=REGISTRY)
+    assert await database.pool.fetchval(series, empresa_id) == "900"

@@ -21,16 +21,21 @@ from state_machine.machine.events import (
     MudouEmissor,
     NaoQuisMais,
     Negou,
+    NotaRejeitada,
+    NumeroTomado,
     PediuAjuda,
     PediuCorrecao,
     QuisAinda,
 )
 from state_machine.machine.states import Estado
 from state_machine.proposal.origin import proposed_by
+from state_machine.protocol.emission import StatusEmissao
+from state_machine.protocol.taken import ATTEMPTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bot.conversation.effects import Hands
     from bot.conversation.inbound import Palavras
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
@@ -41,6 +46,7 @@ if TYPE_CHECKING:
 
 _WORDED = frozenset({Campo.DESCRICAO, Campo.NOME})  # what words without a number are read as
 _SEVERAL = 2  # codes among which there is something to choose
+_NO_NUMBER = "o número desta nota já está em uso no emissor da prefeitura, e não houve outro para ela"
 CLOCKS_APART = timedelta(seconds=2)  # Meta's clock tells whole seconds, and is not ours
 
 
@@ -169,3 +175,27 @@ async def as_stopped(connection: Connection, sessao: Sessao, empresa: Empresa | 
     autorizado = empresa is not None and empresa.id == sessao.empresa_id
     parada = await attempts.waits_for_person(connection, sessao.sessao_id, sessao.revisao)
     return replace(evento, parada=parada, autorizado=autorizado)
+
+
+def is_as_confirmed(hands: Hands, sessao: Sessao, empresa: Empresa) -> bool:
+    """Tell whether the confirmed revision can be tried again as it is: same channel, and a code that there still is."""
+    codigo = sessao.rascunho.validado(Campo.CODIGO)
+    if codigo is not None and codigo not in {servico.codigo for servico in empresa.servicos}:
+        return False
+    return sessao.canal in {None, hands.channel(empresa)}
+
+
+async def as_renumbered(
+    connection: Connection, hands: Hands, sessao: Sessao, empresa: Empresa, emissao_id: int
+) -> NumeroTomado | NotaRejeitada:
+    """Return what follows where the number of this emission is taken: the next one, or a refusal where there is none.
+
+    The attempt's row stays locked until the commit.
+    """
+    newest = await attempts.newest(connection, sessao.sessao_id, sessao.revisao)
+    if newest is None or (newest.id, newest.status) != (emissao_id, StatusEmissao.REJEITADO):
+        return NotaRejeitada(_NO_NUMBER, None)
+    may = newest.tentativa < ATTEMPTS and is_as_confirmed(hands, sessao, empresa)
+    if may and await hands.may_number(connection, empresa):
+        return NumeroTomado(int(newest.tentativa) + 1)
+    return NotaRejeitada(_NO_NUMBER, None)

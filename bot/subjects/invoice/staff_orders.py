@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from bot.subjects.invoice.facts import is_as_confirmed
 from persistence.conversations import snapshots
 from persistence.fiscal import attempts
 from persistence.people import companies as people
-from state_machine.invoice.fields import Campo
 from state_machine.machine.events import Evento, QuisAinda, Reprocessou
 from state_machine.machine.states import Estado
 from state_machine.protocol.emission import StatusEmissao
@@ -58,12 +58,9 @@ async def _try_again(hands: Hands, connection: Connection, sessao: Sessao, id_in
         return None
     if sessao.estado is not Estado.REJEITADO or await snapshots.repaired(connection, sessao.sessao_id):
         return None  # its user took the data up in a new session: a second invoice of the same sale
-    codigo = sessao.rascunho.validado(Campo.CODIGO)
     empresa, _ = await people.get_company(connection, sessao.empresa_id)
-    if codigo is not None and codigo not in {servico.codigo for servico in empresa.servicos}:
-        return None  # its user confirmed a code that the company no longer has
-    if sessao.canal not in {None, hands.channel(empresa)}:
-        return None  # its user confirmed it for another channel, or another environment
+    if not is_as_confirmed(hands, sessao, empresa):
+        return None
     return Reprocessou(int(newest.tentativa) + 1)
 
 

@@ -21,6 +21,7 @@ from bot.subjects.invoice.clients import ClientFinder
 from bot.subjects.invoice.facts import (
     as_forgotten,
     as_issued_by,
+    as_renumbered,
     as_seen,
     as_service,
     as_stopped,
@@ -35,7 +36,8 @@ from bot.subjects.invoice.staff_orders import StaffOrders
 from bot.subjects.invoice.words import said
 from bot.subjects.invoice.yearly_limit import MeiMeter
 from persistence.conversations import conversations, person_asked, snapshots
-from persistence.fiscal import history
+from persistence.fiscal import attempts, history
+from persistence.people import companies as people
 from persistence.queue import outbox
 from persistence.rows.inbox_rows import DeadlineRow, EmissionRow, OrderRow, ResumeRow
 from persistence.versions import AnotherVersionError, known
@@ -126,6 +128,8 @@ class Invoice:
         eventos = await self._as_fit(eventos, plano, turn, agora)
         sessao = None
         async with self._r.committing(turn) as connection:
+            if voz is Voice.SPEAK and plano.alvo is None and isinstance(turn.chegada.entrada, Palavras):
+                await self._ask_again(connection, turn, plano, agora)
             if eventos:
                 alvo = plano.alvo or await _new_session(connection, turn, plano, agora)
                 if alvo.canal is None and turn.conversa.empresa is not None:
@@ -249,6 +253,24 @@ class Invoice:
             eventos = as_forgotten(eventos)
         return [await as_stopped(connection, alvo, empresa, evento) for evento in eventos], empresa
 
+    async def _ask_again(self, connection: Connection, turn: Turn, plano: Plano, agora: datetime) -> None:
+        """Ask whether the invoice that waits for its person's word is still wanted, once a day that they write.
+
+        The question asked before may not have been delivered; unless the answer is this question.
+        """
+        conversa, waits = turn.lease.lane, await attempts.asked_about(connection, turn.lease.lane)
+        sessao = await snapshots.load(connection, conversa, waits[1]) if waits is not None else None
+        if waits is None or sessao is None or plano.resposta == messages.ainda_quer(sessao):
+            return
+        outbox.enqueue(
+            connection,
+            conversa=conversa,
+            mensagem=messages.ainda_quer(sessao),
+            sessao_id=sessao.sessao_id,
+            chave=f"ainda_quer:{waits[0]}:{agora.astimezone(SAO_PAULO):%Y-%m-%d}",
+            correlacao=turn.chegada.correlacao,
+        )
+
     def _answer(self, connection: Connection, turn: Turn, plano: Plano, voz: Voice, *, beside: bool) -> None:
         """Say what the plan says, unless a session's decision has (``beside``), and send the document asked for."""
         conversa, correlacao = turn.lease.lane, turn.chegada.correlacao
@@ -268,11 +290,24 @@ class Invoice:
             await self._r.live.drop(sessao.conversa)
 
     async def _on_emission(self, lease: Lease, row: InboxRow, news: EmissionRow) -> None:
+        if news.aviso == "renumera":
+            await replanned(lease, lambda _: self._renumber(lease, row, news))
+            return
         evento = _event(news)
         if isinstance(evento, NotaAutorizada):
             hoje = row.recebido_em.astimezone(SAO_PAULO).date()
             evento = replace(evento, aviso=await self._mei.after(evento.emissao_id, hoje))
         await self._r.sessions.on_row(lease, row, news.sessao_id, evento)
+
+    async def _renumber(self, lease: Lease, row: InboxRow, news: EmissionRow) -> None:
+        async with self._r.database.transaction() as connection:
+            sessao = await snapshots.load(connection, lease.lane, news.sessao_id)
+            if sessao is not None:
+                empresa, _ = await people.get_company(connection, sessao.empresa_id)
+                evento = await as_renumbered(connection, self._r.hands, sessao, empresa, news.emissao_id)
+                await self._r.sessions.apply_one(connection, sessao, evento, row.correlacao)
+            await self._r.lanes.done(connection, lease, [row.id])
+        self._r.ring()
 
     async def _on_deadline(self, lease: Lease, row: InboxRow, prazo: DeadlineRow) -> None:
         await self._r.sessions.on_row(lease, row, prazo.sessao_id, PrazoVencido())

@@ -51,6 +51,7 @@ FIELDS = {
 ABSENT: dict[str, Any] = {
     "error": {"message": "Não localizamos qualquer NFSe com os parâmetros informados", "data": {"id": "x"}}
 }
+LATER = {"error": {"message": "Limite de requisições excedido"}}
 HTML = "<html><body>Bad gateway</body></html>"
 
 
@@ -98,10 +99,14 @@ SUBMISSIONS = [
     ("409 HTML", 409, HTML, {}, Unknown),
     ("401", 401, {"error": {"message": "O token informado é inválido"}}, {}, Misconfigured("HTTP 401")),
     ("403 HTML", 403, HTML, {}, Misconfigured("HTTP 403")),
-    ("429 with seconds", 429, b"", {"Retry_After": "7"}, Postponed(7.0, "HTTP 429")),
-    ("429 without", 429, HTML, {}, Postponed(None, "HTTP 429")),
-    ("503 with seconds", 503, b"", {"Retry_After": "120"}, Postponed(120.0, "HTTP 503")),
-    ("503 with nonsense", 503, b"", {"Retry_After": "soon"}, Postponed(None, "HTTP 503")),
+    ("429 with seconds", 429, LATER, {"Retry_After": "7"}, Postponed(7.0, "HTTP 429")),
+    ("429 without", 429, LATER, {}, Postponed(None, "HTTP 429")),
+    ("503 with seconds", 503, LATER, {"Retry_After": "120"}, Postponed(120.0, "HTTP 503")),
+    ("503 with nonsense", 503, LATER, {"Retry_After": "soon"}, Postponed(None, "HTTP 503")),
+    ("429 without a word", 429, b"", {"Retry_After": "7"}, Unknown),
+    ("429 of a proxy", 429, HTML, {}, Unknown),
+    ("503 of a proxy", 503, b"upstream connect error or disconnect/reset before headers", {}, Unknown),
+    ("503 of a framework", 503, {"message": "Service Unavailable"}, {"Retry_After": "7"}, Unknown),
     ("500 in our shape", 500, {"error": {"message": "Erro interno"}}, {}, Unknown),
     ("500 with a note", 500, TAKEN, {}, Unknown),
     ("502 HTML", 502, HTML, {}, Unknown),

@@ -29,6 +29,7 @@ NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 REFUSED = {"error": {"message": "Falha na validação do JSON de NFSe", "data": {"fields": {"servico": "inválido"}}}}
 NOT_FOUND = {"error": {"message": "Não localizamos a empresa informada"}}
 TAKEN = {"error": {"message": "Já existe um(a) NFSe com os parâmetros informados"}}
+BUSY = {"error": {"message": "Limite de requisições excedido"}}
 PAGE = "<html><body>404 Not Found</body></html>"
 S = StatusEmissao
 
@@ -47,10 +48,11 @@ class Row:
 ROWS = [
     Row("5xx: 500", (500, {"error": {"message": "Erro interno"}}, {}), S.DESCONHECIDO, S.DESCONHECIDO),
     Row("5xx: 502", (502, PAGE, {}), S.DESCONHECIDO, S.DESCONHECIDO),
-    Row("5xx: 503, before acceptance", (503, b"", {"Retry_After": "7"}), S.PENDENTE, S.PENDENTE, 7.0),
+    Row("5xx: 503, before acceptance", (503, BUSY, {"Retry_After": "7"}), S.PENDENTE, S.PENDENTE, 7.0),
+    Row("5xx: 503 of a proxy", (503, PAGE, {"Retry_After": "7"}), S.DESCONHECIDO, S.DESCONHECIDO),
     Row("5xx: 504", (504, b"", {}), S.DESCONHECIDO, S.DESCONHECIDO),
     Row("5xx: 599", (599, REFUSED, {}), S.DESCONHECIDO, S.DESCONHECIDO),
-    Row("429: Retry-After", (429, b"", {"Retry_After": "77"}), S.PENDENTE, S.PENDENTE, 77.0),
+    Row("429: Retry-After", (429, BUSY, {"Retry_After": "77"}), S.PENDENTE, S.PENDENTE, 77.0),
     Row("4xx validação: 400", (400, REFUSED, {}), S.REJEITADO, S.DESCONHECIDO),
     Row("4xx validação: 422", (422, REFUSED, {}), S.REJEITADO, S.DESCONHECIDO),
     Row("4xx validação: 400 of a proxy", (400, PAGE, {}), S.DESCONHECIDO, S.DESCONHECIDO),

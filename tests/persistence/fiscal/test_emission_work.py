@@ -13,6 +13,7 @@ import pytest_asyncio
 from persistence.db.engine import Database
 from persistence.fiscal import attempts, emissions, intents, suspension
 from persistence.fiscal.emissions import EmissionLeaseLostError, Ouvido
+from state_machine.protocol.channel import Ambiente, Canal
 from state_machine.protocol.emission import StatusEmissao
 from state_machine.protocol.standing import Passo
 from tests.stored_work import CONTEUDO, change, clear, emission, lease_ends, row
@@ -311,12 +312,33 @@ async def test_prepared_bytes_are_fenced_and_every_version_is_kept(database: Dat
     assert [tuple(version) for version in versions] == [(1, b"[]"), (2, b"signed")]
 
 
+async def test_a_company_is_stopped_by_the_channel_that_refuses_it(database: Database) -> None:
+    """What goes by another leaves as ever, and what is heard there ends no stop and wakes nothing here."""
+    plug, sefin = Canal(), Canal("nacional", Ambiente.PRODUCAO)
+    waits = await emission(database, canal=sefin.nome, ambiente=sefin.ambiente, retida="credencial")
+    company = (await row(database, TABLE, waits))["prestador_id"]
+    goes = await emission(database)
+    await database.pool.execute("UPDATE nfse_emissao SET prestador_id = $1 WHERE id = $2", company, goes)
+    async with database.transaction() as connection:
+        assert await suspension.suspend(connection, company, sefin, "no certificate", 300.0)
+        assert await suspension.take_probe(connection, company, plug, 300.0)
+        assert not await suspension.take_probe(connection, company, sefin, 300.0)
+    taken = {tarefa.id: tarefa for tarefa in await claim(database, canais=(plug.nome, sefin.nome))}
+    assert (taken[waits].suspenso, taken[waits].pronta) == ("no certificate", False)
+    assert (taken[goes].suspenso, taken[goes].pronta) == (None, True)
+    async with database.transaction() as connection:
+        assert await suspension.lift(connection, company, canal=plug) == 0
+        assert not await suspension.take_probe(connection, company, sefin, 300.0)
+        await suspension.lift(connection, company, canal=sefin)
+        assert await suspension.take_probe(connection, company, sefin, 300.0)
+
+
 async def _lifted(database: Database, emissao_id: int, *, stopped: bool = True) -> bool:
     """Lift the company's stop, or store it again where it had none; tells whether its emission is due."""
     company = (await row(database, "nfse_emissao", emissao_id))["prestador_id"]
     async with database.transaction() as connection:
         if stopped:
-            await suspension.suspend(connection, company, "HTTP 403", 300.0)
+            await suspension.suspend(connection, company, Canal(), "HTTP 403", 300.0)
         await suspension.lift(connection, company)
     after = await row(database, "nfse_emissao", emissao_id)
     return after["proxima_acao_em"] is not None and after["proxima_acao_em"] <= after["agora"]

@@ -22,7 +22,9 @@ from persistence.fiscal.numbering import (
     block,
     blocked,
     gaps,
+    is_unused,
     sequences,
+    taken,
     void,
 )
 from persistence.people import companies as people
@@ -233,16 +235,19 @@ async def test_the_second_waits_for_the_first(database: Database, sequencia: Seq
 
 
 async def test_gaps_are_numbers_of_which_no_note_can_come(database: Database, sequencia: Sequencia) -> None:
-    """Refused and abandoned numbers are listed as ranges; open, unknown, conflicting and authorised ones are not."""
+    """Refused, withdrawn and abandoned numbers are listed; open, unknown, conflicting and authorised ones are not."""
     for status in StatusEmissao:
         await issue(database, sequencia, status)
     refused = list(StatusEmissao).index(StatusEmissao.REJEITADO) + 1
+    withdrawn = list(StatusEmissao).index(StatusEmissao.DISPENSADO) + 1
+    voidable = [refused, withdrawn]
     last = len(StatusEmissao)
-    assert await list_gaps(database, sequencia) == [range(refused, refused + 1)]
+    assert [numero for gap in await list_gaps(database, sequencia) for numero in gap] == voidable
     async with database.transaction() as connection:
         assert [await allocate(connection, sequencia) for _ in range(3)] == [last + 1, last + 2, last + 3]
     await issue(database, sequencia)
-    assert await list_gaps(database, sequencia) == [range(refused, refused + 1), range(last + 1, last + 4)]
+    gaps_now = await list_gaps(database, sequencia)
+    assert [numero for gap in gaps_now for numero in gap] == [*voidable, last + 1, last + 2, last + 3]
 
 
 async def test_another_sequence_hides_no_gap(database: Database, sequencia: Sequencia) -> None:
@@ -373,3 +378,41 @@ async def test_the_model_is_part_of_the_key(database: Database, sequencia: Seque
             await allocate(connection, replace(sequencia, modelo=Modelo.NFE))
     async with database.transaction() as connection:
         assert await allocate(connection, sequencia) == 2
+
+
+async def test_a_number_that_is_anothers_is_explained_and_never_given_again(
+    database: Database, sequencia: Sequencia
+) -> None:
+    """Refused it may be used again; seen taken, or in another city's sequence, it may not, and it is no gap."""
+    async with database.transaction() as connection:
+        numero = await allocate(connection, sequencia)
+        refused = await intent(connection, sequencia.empresa_id, StatusEmissao.REJEITADO)
+        await bind(connection, sequencia, numero, refused)
+        assert await is_unused(connection, sequencia, numero)
+        assert not await is_unused(connection, replace(sequencia, municipio="3304557"), numero)
+        await taken(connection, refused, "de outra confirmação")
+        assert not await is_unused(connection, sequencia, numero)
+        assert await gaps(connection, sequencia) == []
+
+
+async def test_the_number_of_a_withdrawn_invoice_is_a_gap(database: Database, sequencia: Sequencia) -> None:
+    """It may be explained, and is never given again; that of an attempt which an earlier one settled is none."""
+    async with database.transaction() as connection:
+        numero = await allocate(connection, sequencia)
+        withdrawn = await intent(connection, sequencia.empresa_id, StatusEmissao.DISPENSADO)
+        await bind(connection, sequencia, numero, withdrawn)
+        assert await gaps(connection, sequencia) == [range(numero, numero + 1)]
+        assert not await is_unused(connection, sequencia, numero)
+        await connection.execute(
+            sa.text("UPDATE nfse_emissao SET tentativa = 2 WHERE id = :id"),
+            {"id": withdrawn},
+        )
+        noted = await intent(connection, sequencia.empresa_id, StatusEmissao.CONCLUIDO)
+        await connection.execute(
+            sa.text("""UPDATE nfse_emissao SET sessao_id = (SELECT sessao_id FROM nfse_emissao WHERE id = :withdrawn)
+                WHERE id = :noted"""),
+            {"withdrawn": withdrawn, "noted": noted},
+        )
+        assert await gaps(connection, sequencia) == []
+        with pytest.raises(NumeroOcupadoError):
+            await void(connection, sequencia, range(numero, numero + 1), "withdrawn")

@@ -25,6 +25,7 @@ from operations.protocol import reprocess
 from proofs.sandbox.nacional.sefin import NacionalConfig
 from state_machine.invoice.content import Conteudo
 from state_machine.protocol.channel import Ambiente, Canal
+from state_machine.protocol.emission import Absent
 from tests.narrowing import bound_to
 from tests.road.road_people import QUICK, Person, new_phone, open_road, unlike, until
 from tests.road.road_stage import waits_passing
@@ -267,8 +268,8 @@ async def test_what_was_signed_is_what_leaves(road: Road, sefin: SefinSimulator)
     assert await pool.fetchval("SELECT count(*) FROM nfse_preparo WHERE emissao_id = $1", emission) == 2
 
 
-async def test_an_equal_note_of_another_confirmation_is_for_people(road: Road, sefin: SefinSimulator) -> None:
-    """After a restored backup our number is taken by a note of equal content: its reference is not ours."""
+async def test_an_equal_note_of_another_confirmation_gets_the_next_number(road: Road, sefin: SefinSimulator) -> None:
+    """Our number is taken by a note of equal content: its reference is not ours, so ours goes out under the next."""
     worker: Any = bound_to(road.house.pumps["emissions"]._work)
     gateway = worker._channels.of(Canal(NAME, Ambiente.HOMOLOGACAO))
     submit = type(gateway).submit
@@ -291,16 +292,55 @@ async def test_an_equal_note_of_another_confirmation_is_for_people(road: Road, s
 
     gateway.submit, gateway.prepare = after_the_other, seen
     try:
-        _, session = await _confirmed(road)
-
-        async def with_people() -> bool:
-            return await _status(road, session) == "conflito"
-
-        await until(with_people)
+        person, session = await _confirmed(road)
+        assert (await road.reached(person, "aprovado"))["sessao_id"] == session
     finally:
         gateway.submit, gateway.prepare = submit.__get__(gateway), prepare.__get__(gateway)
-    why = await road.database.pool.fetchval("SELECT erro_mensagem FROM nfse_emissao WHERE sessao_id = $1", session)
-    assert "referencia" in why
+    pool = road.database.pool
+    rows = await pool.fetch("SELECT * FROM nfse_emissao WHERE sessao_id = $1 ORDER BY tentativa", session)
+    assert [row["status"] for row in rows] == ["rejeitado", "concluido"]
+    assert rows[1]["numero_rps"] == rows[0]["numero_rps"] + 1
+    why = "SELECT motivo FROM numeracao_uso WHERE emissao_id = $1 AND inutilizado_em IS NOT NULL"
+    assert "outra confirmação" in await pool.fetchval(why, rows[0]["id"])
+    assert not any("recus" in answer for answer in person.answers)
+
+
+async def test_a_second_attempts_own_late_note_is_its_own(road: Road, sefin: SefinSimulator) -> None:
+    """It keeps the refused one's number: seen absent three times, its note shows where the first one is asked about."""
+    sefin.faults.set("recusar_na_porta", times=1, message="E1235", method="POST")
+    person = Person(road.world, new_phone())
+    await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
+    await person.say(unlike())
+    await person.touch("Confirmar")
+    session = (await road.reached(person, "rejeitado"))["sessao_id"]
+    worker: Any = bound_to(road.house.pumps["emissions"]._work)
+    gateway = worker._channels.of(Canal(NAME, Ambiente.HOMOLOGACAO))
+    find = type(gateway).find
+    absences = 0
+
+    async def counted(key: Any) -> Any:
+        nonlocal absences
+        answer = await find(gateway, key)
+        if isinstance(answer, Absent) and ("submit", "Unknown") in await _steps(road, session):
+            absences += 1
+            if absences == gateway.natureza.absences:  # the one that lets the bytes go again: now reads show the note
+                sefin.faults.clear()
+        return answer
+
+    gateway.find = counted
+    try:
+        sefin.faults.set("perder_resposta", times=1, method="POST")
+        sefin.faults.set("leitura_atrasada", seconds=600)
+        await reprocess(road.database, f"{session}-r1-1")
+        async with waits_passing(road):
+            await _one_note(road, sefin, session)
+    finally:
+        del gateway.find
+    rows = await road.database.pool.fetch(
+        "SELECT status FROM nfse_emissao WHERE sessao_id = $1 ORDER BY tentativa", session
+    )
+    assert [row["status"] for row in rows] == ["rejeitado", "concluido"]
+    assert [step for step, _ in await _steps(road, session)].count("submit") == 2
 
 
 async def test_what_makes_no_dps_is_asked_for_before_the_summary(road: Road, sefin: SefinSimulator) -> None:

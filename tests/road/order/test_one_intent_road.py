@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -297,6 +298,10 @@ async def test_what_nobody_accepted_for_a_day_is_asked_about_and_goes_on_a_yes(r
     again = await ana.say("sim")
     assert "ainda quer esta nota?" in again.text
     assert await road.notes(ana) == []
+    await ana.tell(unlike())
+    asked = await ana.expect("ainda quer esta nota?")
+    assert any(button.title == "Quero, emitir" for button in asked.buttons)
+    assert "cancelei" in (await ana.press("Cancelar", of=await ana.expect("Confere"))).text
     await ana.press("Quero, emitir", of=question)
     await ana.files()
     await road.settled()
@@ -304,6 +309,25 @@ async def test_what_nobody_accepted_for_a_day_is_asked_about_and_goes_on_a_yes(r
     assert note.id_integracao == key
     assert (await ana.press("Não quero mais", of=question)).text.startswith("Esta nota já foi")
     assert len(await road.notes(ana)) == 1
+
+
+async def test_a_question_that_is_not_delivered_is_shown_to_staff(road: Road) -> None:
+    """Meta's window has closed meanwhile: the case stays in the queue with both causes."""
+    meta, clock = road.world.meta, road.world.meta.clock
+    road.world.plugnotas.faults.set("limite_429", seconds=1, method="POST")
+    ana, key = await _confirm(road)
+    await _until_row(road, key, lambda row: row["envios"] > 0)
+    meta.clock = lambda: clock() + timedelta(hours=25)
+    try:
+        await road.database.pool.execute(A_DAY_LATER, key)
+        await _until_row(road, key, lambda row: row["retida"] == "pessoa")
+
+        session = (await road.session(ana))["sessao_id"]
+        lost = "SELECT id FROM outbox WHERE sessao_id = $1 AND erro_codigo = 131047 AND mensagem->>'texto' LIKE $2"
+        await until(lambda: road.database.pool.fetchval(lost, session, "%ainda quer esta nota?%"))
+        assert {"espera_pessoa", "nao_entregue"} <= set(await _causes(road, session))
+    finally:
+        meta.clock = clock
 
 
 async def test_what_nobody_accepted_and_nobody_wants_is_never_sent(road: Road) -> None:

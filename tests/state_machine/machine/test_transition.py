@@ -21,6 +21,7 @@ from state_machine.machine.events import (
     NaoQuisMais,
     NotaAutorizada,
     NotaRejeitada,
+    NumeroTomado,
     PediuCorrecao,
     PrazoVencido,
     QuisAinda,
@@ -252,6 +253,13 @@ def test_a_refusal_that_was_ours_is_tried_again_with_the_confirmed_revision():
     assert emissoes(decision) == [Emitir(refused.revisao, 2)]
     assert "Não precisa fazer nada" in resposta(decision).texto
     assert diz(decision.sessao, Reprocessou(3)).aplicado is False
+
+
+def test_a_taken_number_is_changed_without_a_word():
+    """Same revision, next attempt, and the session stays at the authority."""
+    processo = em_processo()
+    decision = diz(processo, NumeroTomado(2))
+    assert (decision.sessao, decision.efeitos) == (processo, (Emitir(processo.revisao, 2),))
 
 
 def test_a_refusal_of_what_the_user_said_is_the_users_to_mend():

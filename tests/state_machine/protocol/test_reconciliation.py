@@ -35,7 +35,7 @@ from state_machine.protocol.reconciliation import (
     sem_chamada,
 )
 from state_machine.protocol.retry import Politica
-from tests.state_machine.made_emissions import DIA, POLITICA, RECUSA, S, andamento, depois, nota
+from tests.state_machine.made_emissions import DIA, ID, POLITICA, RECUSA, S, andamento, depois, nota
 from tests.state_machine.made_sessions import AGORA, OUTRO_CNPJ
 
 
@@ -433,14 +433,58 @@ def test_what_the_company_must_repair_is_told_at_once():
     assert deve_enviar(passo.andamento)
 
 
-@pytest.mark.parametrize("referencia", [None, "OUTRA"])
-def test_an_equal_note_with_another_reference_is_for_people(referencia):
-    """On a channel whose notes carry one: under our key stands the note of another confirmation or program."""
-    politica = POLITICA.de(Natureza(reference=str.upper))
+COM_REFERENCIA = POLITICA.de(Natureza(reference=str.upper))
+
+
+def test_an_equal_note_without_a_reference_is_for_people():
+    """On a channel whose notes carry one: it may be ours, and may be another program's."""
     nossa = andamento(S.DESCONHECIDO)
-    achado = apos_consulta(nossa, Found(nota(referencia=nossa.id_integracao.upper())), depois(), politica)
+    achado = apos_consulta(nossa, Found(nota(referencia=nossa.id_integracao.upper())), depois(), COM_REFERENCIA)
     assert achado.status is S.CONCLUIDO
-    passo = apos_consulta(nossa, Found(nota(referencia=referencia)), depois(), politica)
-    assert passo.status is S.CONFLITO
+    passo = apos_consulta(nossa, Found(nota()), depois(), COM_REFERENCIA)
+    assert (passo.status, passo.aviso) == (S.CONFLITO, "falhou")
     assert "referencia" in (passo.motivo or "")
     assert apos_consulta(nossa, Found(nota()), depois(), POLITICA).status is S.CONCLUIDO
+
+
+@pytest.mark.parametrize("achada", [nota(referencia="OUTRA"), nota(valor=Decimal(1))], ids=["another", "none"])
+@pytest.mark.parametrize(
+    ("antes", "status", "aviso"),
+    [
+        (S.DESCONHECIDO, S.REJEITADO, "renumera"),
+        (S.ENVIADO, S.REJEITADO, "renumera"),
+        (S.REJEITADO, S.REJEITADO, None),
+        (S.DISPENSADO, S.DISPENSADO, None),
+        (S.CONFLITO, S.CONFLITO, None),
+        (S.CONCLUIDO, S.CONCLUIDO, None),
+        (S.ERRO, S.CONFLITO, None),  # with people already
+    ],
+)
+def test_a_number_that_another_note_has_is_no_verdict_on_ours(achada, antes, status, aviso):
+    """Nothing of ours stands under it, so what was open gets the next number; nothing of the other note is kept."""
+    passo = apos_consulta(andamento(antes, duvida=True, recusa=RECUSA), Found(achada), depois(), COM_REFERENCIA)
+    assert (passo.status, passo.aviso, passo.daqui) == (status, aviso, None)
+    if aviso:
+        assert (passo.nota, passo.andamento.duvida, passo.andamento.recusa) == (None, False, None)
+
+
+def test_a_number_that_was_known_to_be_ours_is_for_people_when_it_is_anothers():
+    """Looked for because the authority had our reference there: what stands there now, nobody foresaw."""
+    nossa = andamento(S.DESCONHECIDO, procurada=True)
+    passo = apos_consulta(nossa, Found(nota(referencia="OUTRA")), depois(), COM_REFERENCIA)
+    assert (passo.status, passo.aviso) == (S.CONFLITO, "falhou")
+
+
+def test_a_note_of_another_attempt_at_the_same_confirmation_is_that_attempts():
+    """Both have one number: the earlier one takes it in, and this one waits for that, certainly accepted by nobody."""
+    segunda = replace(andamento(S.DESCONHECIDO, duvida=True), id_integracao=f"{ID[:-1]}2", chave=ID)
+    da_primeira = Found(nota(referencia=ID.upper()))
+    passo = apos_consulta(segunda, da_primeira, depois(), COM_REFERENCIA)
+    assert (passo.status, passo.irma, passo.retida) == (S.PENDENTE, ID, "tentativa_anterior")
+    assert (passo.andamento.duvida, passo.aviso, passo.nota) == (False, None, None)
+    assert passo.daqui is not None
+    encerrada = apos_consulta(replace(segunda, status=S.REJEITADO), da_primeira, depois(), COM_REFERENCIA)
+    assert (encerrada.status, encerrada.irma, encerrada.daqui) == (S.REJEITADO, ID, None)
+    da_segunda = Found(nota(referencia=segunda.id_integracao.upper()))
+    assert apos_consulta(andamento(S.DESCONHECIDO), da_segunda, depois(), COM_REFERENCIA).status is S.CONFLITO
+    assert apos_consulta(segunda, da_segunda, depois(), COM_REFERENCIA).status is S.CONCLUIDO

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pytest
 
+from state_machine.protocol.channel import Natureza
 from state_machine.protocol.emission import Absent, CannotTell, Found, Situacao, StatusEmissao
 from state_machine.protocol.reconciliation import deve_enviar
 from state_machine.protocol.reprocessing import (
@@ -71,3 +72,11 @@ def test_an_earlier_attempt_that_may_have_been_accepted_must_be_absent_twice():
     anterior = Anterior(1, andamento(S.REJEITADO, duvida=True), PORTA)
     assert parecer(anterior, Absent(), depois(), POLITICA) is Parecer.AUSENTE
     assert parecer(anterior, Found(nota(Situacao.REJEITADA)), depois(), POLITICA) is Parecer.ENVIA
+
+
+def test_an_earlier_attempt_whose_number_is_anothers_holds_nothing_back():
+    """The authority is unique on the number: the refused one has no note, whoever has it."""
+    politica = POLITICA.de(Natureza(reference=str.upper))
+    anterior = Anterior(1, andamento(S.REJEITADO, duvida=True), PORTA)
+    assert parecer(anterior, Found(nota(referencia="OUTRA")), depois(), politica) is Parecer.ENVIA
+    assert parecer(anterior, Found(nota()), depois(), politica) is Parecer.RELE
