@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.loops.jobs import JOBS
+from bot.subjects.batches import Batches
 from bot.subjects.cancellation.subject import Cancellation
 from bot.subjects.certificate import Certificate
 from bot.subjects.handover import Handover
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from bot.loops.worker import Handler
 
 # Asked in this order, turn by turn; the last one takes what nobody else took.
-SUBJECTS: tuple[type[Subject], ...] = (Handover, Strangers, Certificate, Cancellation, Proposal, Invoice)
+SUBJECTS: tuple[type[Subject], ...] = (Handover, Strangers, Certificate, Batches, Cancellation, Proposal, Invoice)
 
 
 def open_subjects(resources: Resources) -> tuple[Subject, ...]:

@@ -9,6 +9,7 @@ from operations.batches.orders import AnotherRevisionError, UnknownBatchError
 from operations.batches.upload import RepeatedContentError, upload
 from operations.channel import company_of
 from operations.protocol import CommandRefusedError
+from persistence.batches import listing
 from state_machine.mailing.reading import ListRefusedError
 from state_machine.mailing.states import EstadoLinha, EstadoLote, TipoLote
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from operations.batches.upload import Upload
     from persistence.db.engine import Database
 
+MAILS_SHOWN: Final = 20  # of those that carry notes: what a terminal shows at once; GET /lotes/{id}/linhas has all
 QUEM: Final = "linha de comando"
 _SAID: Final = {
     EstadoLinha.DONE: "enviados",
@@ -54,12 +56,12 @@ async def send_list(
         raise CommandRefusedError(f"Nada foi enviado: {error}.") from error
     found = await orders.standing(database, lote.id)
     first = [] if created else ["Este arquivo já tinha chegado; vale o lote de então."]
-    return [*first, *_told(found), *_next(found)]
+    return [*first, *_told(found), *await _carried(database, lote.id), *_next(found)]
 
 
 async def show_batch(database: Database, lote_id: int) -> list[str]:
     """Say how a batch stands. Raises ``CommandRefusedError``."""
-    return _told(await _standing(database, lote_id))
+    return [*_told(await _standing(database, lote_id)), *await _carried(database, lote_id)]
 
 
 async def stop_batch(database: Database, lote_id: int) -> list[str]:
@@ -91,6 +93,15 @@ def _told(found: BatchStanding) -> list[str]:
     if lote.erro:
         lines.append(f"Última falha: {lote.erro}")
     return lines
+
+
+async def _carried(database: Database, lote_id: int) -> list[str]:
+    """Say which notes go to whom, of the first mails that carry some."""
+    async with database.alone() as connection:
+        rows, mails = await listing.carrying(connection, lote_id, MAILS_SHOWN)
+    lines = [f"Linha {row.linha}, {row.email}: {', '.join(nota['numero'] for nota in row.notas)}" for row in rows]
+    more = [f"e mais {mails - len(rows)}"] if mails > len(rows) else []
+    return [f"{mails} e-mails levam notas:", *lines, *more] if rows else []
 
 
 def _next(found: BatchStanding) -> list[str]:

@@ -98,11 +98,15 @@ async def stop(database: Database, lote_id: int, quem: str, *, staff_id: int | N
     Raises ``UnknownBatchError``.
     """
     async with database.transaction() as connection:
-        lote = await _known(connection, lote_id)
-        cancelled = await records.stop(connection, lote_id)
-        if cancelled is not None:
-            await _audited(connection, lote, quem, staff_id, "parou lote")
-    return cancelled or 0
+        return await stop_in(connection, await _known(connection, lote_id), quem, staff_id=staff_id) or 0
+
+
+async def stop_in(connection: Connection, lote: Found, quem: str, *, staff_id: int | None = None) -> int | None:
+    """Do the same in a transaction that is open; ``None`` where the batch has ended already."""
+    cancelled = await records.stop(connection, lote.id)
+    if cancelled is not None:
+        await _audited(connection, lote, quem, staff_id, "parou lote")
+    return cancelled
 
 
 def has_ended(lote: Found) -> bool:

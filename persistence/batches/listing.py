@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import sqlalchemy as sa
 
 from persistence.tables import lote_linhas, lotes
-from state_machine.mailing.states import EstadoLinha
+from state_machine.mailing.states import ENCERRADOS, EstadoLinha
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from persistence.db.connection import Connection
     from persistence.db.connection import Row as Found
 
+GOING: Final = 10  # batches at once of a company, for people to choose from
 _SHOWN: Final = tuple(lote_linhas.c[name] for name in ("id", "linha", "estado", "email", "problemas", "notas"))
 
 
@@ -30,10 +31,27 @@ async def newest(
     return (await connection.execute(statement)).all()
 
 
+async def going(connection: Connection, empresa_id: int, lote_id: int | None) -> Sequence[Found]:
+    """Return the company's batches of which something may be sent still, oldest first; with an id only that one."""
+    statement = sa.select(lotes).where(lotes.c.empresa_id == empresa_id, lotes.c.estado.not_in(ENCERRADOS))
+    if lote_id is not None:
+        statement = statement.where(lotes.c.id == lote_id)
+    return (await connection.execute(statement.order_by(lotes.c.id).limit(GOING))).all()
+
+
 async def rows(connection: Connection, lote_id: int, after: int, limit: int) -> Sequence[Found]:
     """Return up to ``limit`` rows of a batch in the order of the file, above an id."""
     statement = sa.select(*_SHOWN).where(lote_linhas.c.lote_id == lote_id, lote_linhas.c.id > after)
     return (await connection.execute(statement.order_by(lote_linhas.c.id).limit(limit))).all()
+
+
+async def carrying(connection: Connection, lote_id: int, limit: int) -> tuple[Sequence[Found], int]:
+    """Return up to ``limit`` rows whose mails carry notes, in the order of the file, and how many there are."""
+    carries = (lote_linhas.c.lote_id == lote_id, sa.func.jsonb_array_length(lote_linhas.c.notas) > 0)
+    mails = sa.select(*_SHOWN, sa.func.count().over().label("quantas"))
+    mails = mails.where(*carries, lote_linhas.c.estado != EstadoLinha.INVALID)
+    found = (await connection.execute(mails.order_by(lote_linhas.c.id).limit(limit))).all()
+    return found, found[0].quantas if found else 0
 
 
 async def counts_of(connection: Connection, ids: Collection[int]) -> dict[int, dict[EstadoLinha, int]]:

@@ -114,6 +114,24 @@ def parar() -> str:
     )
 
 
+def parar_lote(lote: tuple[int, str], cancelados: int) -> str:
+    """A list was stopped; its number and its file's name."""
+    quantos = "1 e-mail não sai" if cancelados == 1 else f"{cancelados} e-mails não saem"
+    return f"Lote {lote[0]} ({lote[1]}) parado: {quantos} mais. O que já saiu, saiu."
+
+
+def qual_lote(lotes: Sequence[tuple[int, str]]) -> str:
+    """Several lists are under way: which one is meant?"""
+    nomes = "\n".join(f"{numero}: {nome}" for numero, nome in lotes)
+    return f"Nada parou ainda. Qual lote? Escreve por exemplo _para o lote {lotes[0][0]}_.\n{nomes}"
+
+
+def sem_lote(numero: int | None) -> str:
+    """There is no such list under way."""
+    qual = "nenhum lote" if numero is None else f"o lote {numero}"
+    return f"Nada mudou: não achei {qual} em andamento na sua empresa."
+
+
 def cancelar_emitida(numero: str | None) -> str:
     """Say how cancelling is asked for, where ``bot.subjects.cancellation_talk`` took the words as no order."""
     qual = f"a nota {numero}" if numero else "uma nota já emitida"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
 CHUNK = 65536
@@ -22,7 +23,7 @@ class TcpProxy:
     ``latency``: seconds that each piece takes in each direction. ``silent``: connections open, and nothing passes any
     more (half-open). ``held``: what the server says waits here until it is let go. ``forget``: how many connections are
     cut when the server's answer to bytes that hold ``mark`` is on its way back: the server has done it, and the client
-    never hears.
+    never hears. ``when_forgotten`` is called at that moment, before anything is cut.
     """
 
     def __init__(self, url: str) -> None:
@@ -36,6 +37,7 @@ class TcpProxy:
         self.mark = b""
         self.forget = 0
         self.forgotten = 0
+        self.when_forgotten: Callable[[], None] = lambda: None
         self.forgot = asyncio.Event()  # set each time; to be cleared by who waits for the next
         self._writers: set[asyncio.StreamWriter] = set()
         self._server: asyncio.Server | None = None
@@ -114,6 +116,7 @@ class TcpProxy:
                 elif not outward and doomed.is_set():
                     self.forgotten += 1
                     self.forgot.set()
+                    self.when_forgotten()
                     break
                 if self.latency:
                     await asyncio.sleep(self.latency)

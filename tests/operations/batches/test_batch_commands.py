@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 from typing import TYPE_CHECKING
 
 import pytest
 
 from bot.demo.world import COMPANY
+from operations.batches import commands
 from operations.batches.commands import send_list, show_batch, stop_batch
 from operations.batches.upload import Upload
 from operations.protocol import CommandRefusedError
 from persistence.db.engine import Database
-from tests.made_batches import company, listed
+from tests.made_batches import company, issued, listed
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -59,6 +61,25 @@ async def test_the_yes_names_what_was_shown(database: Database) -> None:
     assert await database.pool.fetchval("SELECT count(*) FROM lote_fila") == 1
     acoes = await database.pool.fetch("SELECT acao FROM auditoria WHERE acao LIKE '%lote' ORDER BY id")
     assert [row["acao"] for row in acoes][-2:] == ["mandou lote", "confirmou lote"]
+
+
+async def test_what_mails_carry_is_told_before_the_yes(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each mail with its notes, as many as a terminal shows; of what is left out it says how much that is."""
+    for numero in ("41", "42"):
+        await issued(database, "12345678909", numero, date(2026, 11, 3))
+    file = Upload(
+        "notas.csv",
+        b"email;documento;competencia\n"
+        + b"".join(b"%s@test.com.br;12345678909;2026-11\n" % nome for nome in (b"ana", b"caio")),
+    )
+    assert (await send(database, file))[2:5] == [
+        "2 e-mails levam notas:",
+        "Linha 2, ana@test.com.br: 41, 42",
+        "Linha 3, caio@test.com.br: 41, 42",
+    ]
+    monkeypatch.setattr(commands, "MAILS_SHOWN", 1)
+    lote_id = await database.pool.fetchval("SELECT id FROM lotes")
+    assert (await show_batch(database, lote_id))[-2:] == ["Linha 2, ana@test.com.br: 41, 42", "e mais 1"]
 
 
 async def test_a_stop_says_what_stays(database: Database) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -128,7 +129,7 @@ class TestEmailEntryIdempotency:
 async def test_others_get_their_turn_while_a_large_file_is_read(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """10 MB of 10,000 rows are read beside the event loop, which goes on."""
+    """10 MB of 10,000 rows are read, and made ready to be stored, beside the event loop, which goes on."""
     lines = (f"user{number}@test.com.br;{'palavra ' * 110}{'ção' * 10}" for number in range(9_999))
     content = "\n".join(("email;mensagem", *lines)).encode()
     assert LARGEST * 0.8 < len(content) <= LARGEST
@@ -146,9 +147,18 @@ async def test_others_get_their_turn_while_a_large_file_is_read(
             turns += 1
             await asyncio.sleep(0.005)
 
+    def ready(chunk: Any) -> Any:
+        threads.append(threading.current_thread())
+        return columns(chunk)
+
+    columns = records._columns
+    threads: list[threading.Thread] = []
+    monkeypatch.setattr(records, "_columns", ready)
     monkeypatch.setattr(operations.batches.upload, "read", watched)
     ticking = asyncio.create_task(tick())
     batch, _ = await upload(database, await company(database), Upload("grande.csv", content, "Oi"), QUEM)
     ticking.cancel()
     assert batch.linhas == 9_999
     assert taken[0] > 0
+    assert len(threads) == 10
+    assert threading.main_thread() not in threads

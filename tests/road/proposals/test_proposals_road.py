@@ -6,12 +6,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from proofs.sandbox.phone.switches import VALUE_REFUSED
 from tests.road.proposals.erp import approver, erp_of
-from tests.road.road_people import FULL
+from tests.road.road_people import FULL, until
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from tests.road.proposals.erp import Erp
     from tests.road.road_people import Person, Road
+
+_A_DAY_LATER = """
+UPDATE nfse_emissao SET criado_em = criado_em - interval '25 h', desejado_em = desejado_em - interval '25 h',
+    proxima_acao_em = now()
+WHERE sessao_id = $1
+"""
 
 
 @pytest.fixture
@@ -75,6 +84,61 @@ async def test_a_refusal_shows(road: Road, erp: Erp, ana: Person) -> None:
     await erp.becomes(proposta, "emitida")
     await ana.files()
     await road.settled()
+
+
+async def test_what_the_authority_refused_is_repaired(road: Road, erp: Erp, ana: Person) -> None:
+    """The caller reads the reason while it stands; the session that repairs it has the proposal from then on."""
+    road.world.plugnotas.faults.set("rejeitar", times=1, message=VALUE_REFUSED)
+    proposta = await erp.proposes()
+    await ana.expect("propôs esta nota")
+    told = await ana.press("Confirmar")
+    refused = await erp.becomes(proposta, "rejeitada")
+    assert refused["motivo"] == "o valor do serviço não foi aceito"
+    assert refused["alterada_por"] == "autoridade"
+    first = await _session_of(road, proposta)
+    await ana.press("Corrigir nota", of=told)
+    again = await erp.get(proposta)
+    assert (again["estado"], again["motivo"], again["alterada_por"]) == ("enviada", None, "aprovador")
+    assert again["versao"] > refused["versao"]
+    second = await _session_of(road, proposta)
+    assert second != first
+    assert (await road.session(ana))["origem"] == first
+    assert "R$ 1.400,00" in (await ana.say("1.400")).text
+    await ana.touch("Confirmar")
+    issued = await erp.becomes(proposta, "emitida")
+    assert (issued["valor"], issued["motivo"]) == ("1400.00", None)
+    assert await _session_of(road, proposta) == second
+    await ana.files()
+    await road.settled()
+    assert [note.valor for note in await road.notes(ana)] == [1400]
+
+
+async def _session_of(road: Road, proposta: int) -> Any:
+    return await road.database.pool.fetchval("SELECT sessao_id FROM propostas WHERE id = $1", proposta)
+
+
+async def test_what_nobody_can_tell_is_with_the_staff(road: Road, erp: Erp, ana: Person) -> None:
+    """A day without a result is ``erro``; the note that is found after that is told all the same."""
+    road.world.plugnotas.faults.set("aprovado_sem_numero")
+    proposta = await erp.proposes()
+    await ana.expect("propôs esta nota")
+    await ana.touch("Confirmar")
+    assert (await erp.becomes(proposta, "aceita"))["alterada_por"] == "aprovador"
+    pool, session = road.database.pool, await _session_of(road, proposta)
+    sent = "SELECT envios FROM nfse_emissao WHERE sessao_id = $1 AND status = 'enviado' AND lease_until IS NULL"
+    await until(lambda: pool.fetchval(sent, session))
+    await pool.execute(_A_DAY_LATER, session)
+    lost = await erp.becomes(proposta, "erro")
+    assert (lost["alterada_por"], lost["motivo"]) == ("autoridade", None)
+    while "problema técnico" not in (await ana.expect()).text:
+        continue  # that it takes long may be said before
+    road.world.plugnotas.faults.clear()
+    await pool.execute(_A_DAY_LATER, session)
+    found = await erp.becomes(proposta, "emitida")
+    assert found["versao"] > lost["versao"]
+    await ana.files()
+    await road.settled()
+    assert len(await road.notes(ana)) == 1
 
 
 async def test_it_waits_behind_the_open_invoice(road: Road, erp: Erp, ana: Person) -> None:
