@@ -35,7 +35,7 @@ class TestMailingUploadIdempotency:
     """The specification's first test."""
 
     async def test_should_return_same_mailing_for_duplicate_filename(self, database: Database) -> None:
-        """The same file again is answered with the first batch, and there is one."""
+        """Scenario 1 of the specification: the same file again is answered with the first batch, and there is one."""
         empresa_id = await company(database)
         first, created = await upload(database, empresa_id, listed("test.csv", "user@test.com.br"), QUEM)
         second, again = await upload(database, empresa_id, listed("test.csv", "user@test.com.br"), QUEM)
@@ -84,7 +84,7 @@ class TestEmailEntryIdempotency:
     """The specification's second test."""
 
     async def test_should_insert_each_email_only_once(self, database: Database) -> None:
-        """Four lines of two addresses are two rows, in the order of the file."""
+        """Scenario 2: four lines of two addresses are two rows, in the order of the file."""
         emails = ("user@test.com.br", "admin@test.com.br", "USER@Test.com.br", "admin@test.com.br")
         batch, _ = await upload(database, await company(database), listed("test.csv", *emails), QUEM)
         rows = await database.pool.fetch("SELECT email, linha, token FROM lote_linhas ORDER BY id")

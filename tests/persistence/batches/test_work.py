@@ -110,7 +110,7 @@ class TestProcessingLockIdempotency:
         assert await acquire(database, batch.id) is None
 
     async def test_a_word_that_comes_twice_is_worked_on_once(self, database: Database) -> None:
-        """The second worker drops the word of a batch that another has."""
+        """Scenario 3: the second worker drops the word of a batch that another has."""
         lote_id = await confirmed(database, "test.csv", "user@test.com.br")
         async with database.transaction() as connection:
             assert len(await work.take_due(connection, 5, UNKNOWN)) == 1
@@ -124,7 +124,7 @@ class TestCrashRecoveryIdempotency:
     """The specification's fourth test."""
 
     async def test_should_recover_stale_locks_without_duplication(self, database: Database) -> None:
-        """A batch whose worker died is free again, and stands in the queue once however often the sweep runs."""
+        """Scenario 4: a batch whose worker died is free again, and queued once however often it is swept."""
         lote_id = await confirmed(database, "test.csv", "user@test.com.br")
         async with database.transaction() as connection:
             await work.take_due(connection, 5, UNKNOWN)
