@@ -41,6 +41,9 @@ COLON: Final = re.compile(
 ALONE_AMOUNT: Final = re.compile(r"(?:^|[\n,;|DB]|\s-)\s{0,9}(?P<n>N)(?=\s{0,9}(?:$|[\n,;|DB]|-\s))")
 FAR: Final = 12  # characters before a number
 ORDERED: Final = re.compile(r"(?<![a-z])(?:nota|nf|nfe|nfs-?e)\s(?:de\s)?[\d.,]+$")  # "nota de 390"
+COUNTS: Final = re.compile(
+    r"\s(?!(?:pr[ao]s?|para|p/|cnpj|cpf|doc|de|d[ao]s?|referente|ref|aos?|reais|no|na|e|em|com)\b)[a-z]{3,}s\b"
+)
 CENTS: Final = re.compile(r"\d,\d\d$")
 CALLED_PRICE: Final = frozenset({Role.LABELLED, Role.TOTAL})
 DOCUMENTS: Final = frozenset({Kind.DOCUMENT, Kind.BROKEN})
@@ -100,7 +103,7 @@ def price_marks(rules: RulesReading, weighed: Sequence[tuple[float, Evidence]], 
     named = [mark for mark, played in roles.items() if mark.amount is not None and played & CALLED_PRICE]
     if named:
         return named
-    if Campo.VALOR not in known:
+    if Campo.VALOR not in known and not any(mark.kind is Kind.MONEY for mark in skeleton.marks):
         for pattern in (ORDERED, CENTS):
             found = [m for m in skeleton.marks if m.kind is Kind.NUMBER and _is_written(pattern, skeleton, m)]
             if len(found) == 1:
@@ -112,12 +115,23 @@ def price_marks(rules: RulesReading, weighed: Sequence[tuple[float, Evidence]], 
         if alone:
             return alone
         likely = {found.start for _, found in weighed[:1]}
-    return [mark for mark in skeleton.marks if begins(skeleton, mark) in likely]
+    found = [mark for mark in skeleton.marks if begins(skeleton, mark) in likely]
+    plain = [mark for mark in found if not _counts(skeleton, mark)]
+    others = [mark for mark in skeleton.marks if mark.kind is Kind.NUMBER and not _counts(skeleton, mark)]
+    return plain or others or found
 
 
 def _is_written(pattern: re.Pattern[str], skeleton: Skeleton, mark: Mark) -> bool:
     """Say whether what stands up to the end of a number is of a pattern."""
-    return pattern.search(skeleton.text.plain, max(0, mark.start - FAR), mark.end) is not None
+    return (
+        not _counts(skeleton, mark)
+        and pattern.search(skeleton.text.plain, max(0, mark.start - FAR), mark.end) is not None
+    )
+
+
+def _counts(skeleton: Skeleton, mark: Mark) -> bool:
+    """Say whether a bare number says how many of something there are: "6 maquiagens"."""
+    return mark.kind is Kind.NUMBER and COUNTS.match(skeleton.line, skeleton.position(mark) + 1) is not None
 
 
 def _names_work(words: str) -> bool:

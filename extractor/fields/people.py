@@ -59,6 +59,12 @@ OF_A_NUMBER: Final = re.compile(r"[NXTMPH]\s(?:d[aeo]s?|n[ao]s?)\s$")
 AMONG_PLACES: Final = re.compile(
     r"(?<![a-z])(?:em|n[ao]s?|d[aeo]s?|entre)\s[a-z]{3,20}(?:,\s[a-z]{3,20}){0,3},\s{1,3}$"
 )
+DASHED: Final = re.compile(r"\s[-/|]\s{1,3}$")
+LAST: Final = re.compile(r"\s{0,9}(?:$|\n|[-/|]\s)")
+BEGINS: Final = re.compile(
+    r"(?:^|\n|[DB]|V,|\b(?:notas?|fiscal|recibo))[\s,.:;|/-]{0,4}(?:(?:d[aeo]|oi|ola|bom dia)[\s,!]{1,2})?$"
+)
+BESIDE: Final = re.compile(r"[\s,.:;()|/-]{0,4}(?:(?:o )?(?:cnpj|cpf|documento|doc)\b[\s:.]{0,4})?[DB]")
 PLURAL: Final = re.compile(r"[a-z]{4,20}(?:es|os|as)")
 TITLE: Final = frozenset({"dona", "seu", "sra", "dra", "doutor", "doutora"})
 OF_WORK: Final = re.compile(
@@ -148,9 +154,16 @@ def recipient_span(skeleton: Skeleton, piece: Fragment) -> tuple[int, int] | Non
         return piece.start, piece.end
     if OF_A_NUMBER.search(line, max(0, lead_start - 1), piece.start) or AMONG_PLACES.search(line, 0, piece.start):
         return None  # "loja 12 do Mercado Central" is a place, and so is Cotia in "em Osasco, Barueri e Cotia"
-    if len(words) >= MIN_PARTS and not piece.works and not shouted and _capitalised(skeleton, piece.start, piece.end):
+    named = len(words) >= MIN_PARTS and not piece.works and not shouted and _stands_apart(line, piece.start, piece.end)
+    if named and _capitalised(skeleton, piece.start, piece.end):
         return piece.start, piece.end
     return None
+
+
+def _stands_apart(line: str, start: int, end: int) -> bool:
+    """Say whether a stretch is beside a document, or begins a message or a line: elsewhere capitals name a place."""
+    ends = DASHED.search(line, 0, start) is not None and LAST.match(line, end) is not None
+    return ends or BEGINS.search(line, 0, start) is not None or BESIDE.match(line, end) is not None
 
 
 def _is_purpose(skeleton: Skeleton, start: int, end: int) -> bool:

@@ -15,6 +15,7 @@ PAUSE: Final = re.compile(
 LONGEST_SHORT: Final = 6  # letters of an abbreviation
 SHORTENED: Final = re.compile(r"(?:^|[^a-z])(?P<w>[a-z]{1,6})$")
 FULL_WORDS: Final = re.compile(r"luz|gas|sol|mar|som|cor|lar|bar|gel|foz|giz|paz|cal|sal|mel|mes")
+SHORT: Final = frozenset({"av", "r", "dr", "sr", "ref", "res", "cia", "dra", "sra", "qda", "est"})
 VOWEL_ENDING: Final = re.compile(r"[aeiou]s?$")
 FIELD: Final = (
     r"(?:valor(?: total)?|preco|cnpj|cpf|documento|doc|email|e-mail|cliente|tomador|contratante|razao social|nome|"
@@ -57,6 +58,8 @@ def is_abbreviated(line: str, pause: re.Match[str]) -> bool:
     word = SHORTENED.search(line, max(0, pause.start() - LONGEST_SHORT - 1), pause.start())
     if word is None or pause.end() >= len(line):
         return False
-    return word["w"] in {"av", "r", "dr", "sr", "ref"} or (
-        VOWEL_ENDING.search(word["w"]) is None and FULL_WORDS.fullmatch(word["w"]) is None
+    return (
+        len(word["w"]) == 1
+        or word["w"] in SHORT
+        or (VOWEL_ENDING.search(word["w"]) is None and FULL_WORDS.fullmatch(word["w"]) is None)
     )

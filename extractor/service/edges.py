@@ -28,7 +28,7 @@ SAID: Final = _set("""
     fiz fizemos fez prestei prestamos realizei realizamos executei executamos feito feita feitos feitas realizado
     realizada prestado prestada referente referentes relativo relativa ref descricao discriminacao trata refere segue
     seguinte coloca colocar bota botar poe anota anotar escreve texto lanca notas nota fiscal nf nfse nfs recibo
-    titulo emita cobrando cobrado
+    titulo emita cobrando cobrado faturar fature discriminar discrimine assim
 """)
 MAY_BEGIN: Final = _set("servico servicos outros outra outro sem mais nova novo")
 BEFORE: Final = (JOINTS | PRICED | LABELS | SAID | GREETINGS | POLITE | COMMAND | FUNCTION) - MAY_BEGIN
@@ -118,5 +118,5 @@ def has_substance(line: str, span: tuple[int, int]) -> bool:
 def is_talk(line: str, span: tuple[int, int]) -> bool:
     """Say whether a stretch is conversation and no work."""
     words = re.findall(r"[a-z]+", line[span[0] : span[1]])
-    talk = sum(word in TALK for word in words)
+    talk = sum(word in TALK for word in words if len(word) > 1)  # "classe I"
     return talk > 0 and not (words and is_work(words[0]))

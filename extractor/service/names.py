@@ -39,6 +39,9 @@ _DOCUMENT: Final = r"[\s,;:()\-]{0,4}(?:(?:o )?(?:cnpj|cpf|documento|doc)\b[\s:.
 DOCUMENT: Final = re.compile(_DOCUMENT)
 # "pra padaria do zé, cnpj …": whoever stands between the last "pra" and a document, if the words look like somebody.
 TO: Final = re.compile(rf"(?<!\w)(?:pra|pro|para|p/|p)\s(?:{_WHO}\s){{0,3}}(?P<n>[a-z0-9])")
+OWNER: Final = re.compile(
+    r"(?:cnpj|cpf)\sd[aeo]\s(?P<n>[^\n,;:VNDBEF]{2,60}?)\s(?:eh|e|:)?\s?[DB]"
+)  # "cnpj do Clube Náutico é …"
 FIELD_MARK: Final = re.compile(r"[\n,;:VNDBEF]")
 BACK: Final = 90  # characters before a document
 # "cnpj … Fundação Cultural Ipiranga oficina de teatro": capitals behind a document or the price
@@ -48,6 +51,7 @@ INSTITUTION: Final = re.compile(  # words of work by their form, and of customer
 )
 CENTS: Final = re.compile(r",\d\d$")
 BEHIND_PLACE: Final = re.compile(r"(?<![a-z])(?:rua|r\.|av\.?|avenida|alameda|travessa|praca|bairro|vila)\s$")
+IDENTIFIED: Final = re.compile(r"[XN]")  # "Saveiro IKT-4471": nobody's name
 FIRST: Final = re.compile(r"[a-z'-]{1,30}\s")
 FEWEST: Final = 2  # words in capitals that make a name
 NEXT_WORD: Final = re.compile(r"\s?(?:(?:d[aeo]s?|e|&)\s)?(?P<w>[a-z][a-z']+)")
@@ -83,6 +87,7 @@ def _said(rules: RulesReading, learned: LearnedReading, places: Places) -> Itera
             yield _introduced(line, span[0]), _small_cut(skeleton, span[0], _capitals(skeleton, *span))
     yield from names_in_capitals(skeleton)
     yield from (m.span() for m in AT_THE_END.finditer(line) if _is_person(skeleton, *m.span("n")))
+    yield from (m.span("n") for m in OWNER.finditer(line))
     yield from _beside_documents(skeleton)
 
 
@@ -100,7 +105,8 @@ def _beside_documents(skeleton: Skeleton) -> Iterator[Span]:
         end = _capitals(skeleton, match.start("n"), match.start("n"))
         words = re.findall(r"[a-z]+", line[match.start("n") : end])
         trade = words and is_work(words[0]) and INSTITUTION.match(line, match.start("n")) is None
-        if len(words) > 1 and not trade and (end < len(line) or _works_before(line, match.start())):
+        acronyms = skeleton.verbatim(match.start("n"), end).replace(" e ", "").isupper()
+        if len(words) > 1 and not trade and not acronyms and (end < len(line) or _works_before(line, match.start())):
             yield match.start("n"), end
 
 
@@ -143,7 +149,7 @@ def _is_said(skeleton: Skeleton, span: Span, certeza: float) -> bool:
     small = skeleton.verbatim(span[0], span[0] + 1).islower() and RECIPIENT_NOUN.match(line, span[0]) is None
     if announced and small and not called:
         return certeza >= SMALL  # "para manipuladores": whom the work is for, as often as who pays
-    if announced:
+    if announced and not IDENTIFIED.search(line, *span):
         return certeza >= ANNOUNCED
     apart = EDGE.search(line, 0, span[0]) or (ENDS.match(line, span[1]) and not OF.search(line, 0, span[0]))
     return certeza >= BARE and bool(apart)

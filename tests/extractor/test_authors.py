@@ -57,7 +57,6 @@ async def test_new_authors_are_understood(
     assert whole.valor >= valor * whole.messages
     assert whole.descricao >= descricao * whole.services
     assert whole.ato >= ato * whole.acts
-    assert report.percentile(0.5) <= 10  # the target is 2.5; a busy test machine is not judged by it
 
 
 async def test_two_readers_take_fewer_wrong_amounts_than_one() -> None:

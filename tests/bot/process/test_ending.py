@@ -39,7 +39,7 @@ async def withdraw(self):
 bot.orders.breakers.Breakers._withdraw = withdraw
 bot.orders.breakers.PATIENCE = 1e6
 """
-AT_ONCE = 2.0  # seconds, on a machine that is busy with other things
+AT_ONCE = 8.0  # seconds, on a machine that is busy with other things; who waits, waits longer than that
 STEPS = size(4, 32)  # moments of a start at which it is killed
 FIRST_START = 1.6  # seconds that a quiet machine takes; what is later is killed while it runs
 
