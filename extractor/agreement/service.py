@@ -116,9 +116,7 @@ def price_marks(rules: RulesReading, weighed: Sequence[tuple[float, Evidence]], 
             return alone
         likely = {found.start for _, found in weighed[:1]}
     found = [mark for mark in skeleton.marks if begins(skeleton, mark) in likely]
-    plain = [mark for mark in found if not _counts(skeleton, mark)]
-    others = [mark for mark in skeleton.marks if mark.kind is Kind.NUMBER and not _counts(skeleton, mark)]
-    return plain or others or found
+    return [mark for mark in found if not _counts(skeleton, mark)] or found
 
 
 def _is_written(pattern: re.Pattern[str], skeleton: Skeleton, mark: Mark) -> bool:
