@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import aggregate_order_by
 
 from persistence.staff.case import CANCELADAS
 from persistence.staff.groups import CODE, GROUP_RESOLVED, LOOKED_AFTER, WHEN, last_resolution
@@ -55,7 +56,8 @@ async def failure_groups(connection: Connection, alcance: Alcance, since: timede
     """List failures by the gateway's code, status and city: count, open ones, first and last seen, one sample.
 
     Those with something open come first. ``voltou``: somebody had resolved the group, or one of it, and it failed again
-    later. ``resolvido_em``, ``resolvido_quem`` and ``resolvido_motivo`` are of the whole group's last resolution.
+    later. ``empresa_id`` and ``razao_social`` are of the sample, ``empresas`` counts them all. ``resolvido_em``,
+    ``resolvido_quem`` and ``resolvido_motivo`` are of the whole group's last resolution.
     """
     joined = nfse_emissao.join(empresa, empresa.c.id == _E.prestador_id)
     seen = resolvida.join(snapshot, snapshot.c.sessao_id == resolvida.c.sessao_id)  # few: no need of every session
@@ -73,6 +75,9 @@ async def failure_groups(connection: Connection, alcance: Alcance, since: timede
             sa.func.min(_E.criado_em).label("primeira"),
             last.label("ultima"),
             sa.func.max(_E.sessao_id).label("exemplo"),
+            _newest(_E.prestador_id).label("empresa_id"),
+            _newest(empresa.c.razao_social).label("razao_social"),
+            sa.func.count(sa.distinct(_E.prestador_id)).label("empresas"),
             sa.func.max(_E.erro_mensagem).label("mensagem"),
             sa.func.coalesce(solved < sa.func.max(WHEN), sa.false()).label("voltou"),
         )
@@ -88,6 +93,11 @@ async def failure_groups(connection: Connection, alcance: Alcance, since: timede
     said = (resolved.c[name].label(f"resolvido_{name}") for name in ("em", "quem", "motivo"))
     statement = sa.select(counted, *said).select_from(counted.outerjoin(resolved, sa.true()))
     return list(await connection.execute(statement.order_by((counted.c.abertas > 0).desc(), counted.c.ultima.desc())))
+
+
+def _newest(column: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    """Return what the group's sample has in this column."""
+    return sa.func.array_agg(aggregate_order_by(column, _E.sessao_id.desc()))[1]
 
 
 async def way(connection: Connection, alcance: Alcance, since: timedelta) -> Caminho:
@@ -204,7 +214,13 @@ async def gateway_lately(connection: Connection, alcance: Alcance) -> list[Any]:
 async def suspended(connection: Connection, alcance: Alcance) -> list[Any]:
     """List companies for which the gateway refuses our credentials."""
     waiting = sa.select(sa.func.count()).where(_E.prestador_id == empresa.c.id, _E.proxima_acao_em.is_not(None))
-    columns = (empresa.c.razao_social, empresa.c.envio_suspenso, empresa.c.suspenso_em, empresa.c.sonda_em)
+    columns = (
+        empresa.c.id,
+        empresa.c.razao_social,
+        empresa.c.envio_suspenso,
+        empresa.c.suspenso_em,
+        empresa.c.sonda_em,
+    )
     statement = sa.select(*columns, waiting.scalar_subquery().label("esperando"))
     statement = statement.where(empresa.c.envio_suspenso.is_not(None), alcance.em(empresa.c.id))
     return list(await connection.execute(statement.order_by(empresa.c.razao_social).limit(100)))
