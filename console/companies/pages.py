@@ -19,6 +19,8 @@ from persistence.versions import AnotherVersionError
 from state_machine.services.codes import dotted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from console.access.visit import Visita
 
 NAME: Final = 100  # characters of a company's name that are looked for
@@ -54,7 +56,7 @@ async def show(visita: Visita) -> web.StreamResponse:
 
 
 async def company_page(
-    visita: Visita, *, status: int = 200, feito: str | None = None, erro: str | None = None
+    visita: Visita, *, status: int = 200, feito: Sequence[str] = (), erro: str | None = None
 ) -> web.Response:
     """Render the page of the address's company, with what a change did or why it was refused. Raises 404."""
     empresa_id = whole(visita.request.match_info["numero"]) or 0
@@ -76,6 +78,8 @@ async def company_page(
         mais=len(found.abertas) > TROUBLE,
         causas=labels.CAUSAS,
         canal=channel(found.linha.canal),
+        canais={name: CANAIS.get(name, name) for name in visita.deps.channels},
+        ambientes=AMBIENTES,
         certificado=labels.certificado,
         cidade=cidade,
         codigo=dotted,

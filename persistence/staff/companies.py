@@ -58,16 +58,28 @@ async def page(connection: Connection, alcance: Alcance, nome: str, antes: int |
     return list(await connection.execute(statement))
 
 
+async def row(connection: Connection, alcance: Alcance, empresa_id: int) -> Any | None:
+    """Return one company's row with its channel and certificate, if it is one that somebody may see."""
+    return (await connection.execute(_COMPANY.where(alcance.em(_E.id), _E.id == empresa_id))).one_or_none()
+
+
+async def phone(connection: Connection, empresa_id: int, pessoa_id: int) -> str | None:
+    """Return the phone (canonical) of one who may issue for the company."""
+    statement = sa.select(usuario.c.telefone).where(usuario.c.id == pessoa_id, usuario.c.empresa_id == empresa_id)
+    telefone: str | None = (await connection.execute(statement)).scalar_one_or_none()
+    return telefone
+
+
 async def one(connection: Connection, alcance: Alcance, empresa_id: int) -> CompanyPage | None:
     """Return one company, if it is one that somebody may see."""
-    row = (await connection.execute(_COMPANY.where(alcance.em(_E.id), _E.id == empresa_id))).one_or_none()
-    if row is None:
+    found = await row(connection, alcance, empresa_id)
+    if found is None:
         return None
-    today = row.agora.astimezone(SAO_PAULO)
+    today = found.agora.astimezone(SAO_PAULO)
     mes = MesOuAno(today.year, today.month)
     return CompanyPage(
-        row,
-        await services.of_company(connection, empresa_id, row.codigo_servico),
+        found,
+        await services.of_company(connection, empresa_id, found.codigo_servico),
         await _people(connection, empresa_id),
         mes,
         await issued(connection, empresa_id, mes),
