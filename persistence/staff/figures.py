@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 
 from persistence.staff.case import CANCELADAS
-from persistence.staff.groups import CODE, GROUP_RESOLVED, LOOKED_AFTER, WHEN, last_resolution
+from persistence.staff.groups import CODE, GROUP_RESOLVED, OPEN, WHEN, last_resolution
 from persistence.tables import (
     empresa,
     gateway_tentativas,
@@ -53,10 +53,11 @@ class Caminho:
 
 
 async def failure_groups(connection: Connection, alcance: Alcance, since: timedelta) -> list[Any]:
-    """List failures by the gateway's code, status and city: count, open ones, first and last seen, one sample.
+    """List failures by the gateway's code, status and city: notes, open ones, first and last seen, one sample.
 
-    Those with something open come first. ``voltou``: somebody had resolved the group, or one of it, and it failed again
-    later. ``empresa_id`` and ``razao_social`` are of the sample, ``empresas`` counts them all. ``resolvido_em``,
+    Open is what nobody looked after or tried again, and what its person took up in no other session. Those with
+    something open come first. ``voltou``: somebody had resolved the group, or one of it, and it failed again later.
+    ``empresa_id`` and ``razao_social`` are of the sample, ``empresas`` counts them all. ``resolvido_em``,
     ``resolvido_quem`` and ``resolvido_motivo`` are of the whole group's last resolution.
     """
     joined = nfse_emissao.join(empresa, empresa.c.id == _E.prestador_id)
@@ -64,13 +65,14 @@ async def failure_groups(connection: Connection, alcance: Alcance, since: timede
     joined = joined.outerjoin(seen, resolvida.c.sessao_id == _E.sessao_id)
     joined = joined.outerjoin(grupo_resolvido, GROUP_RESOLVED)
     solved = sa.func.greatest(sa.func.max(resolvida.c.em), sa.func.max(grupo_resolvido.c.em))
-    last, opened = sa.func.max(_E.criado_em), sa.func.count().filter(~LOOKED_AFTER)
+    notes = sa.func.count(sa.distinct(_E.sessao_id))  # one that was tried twice is one
+    last, opened = sa.func.max(_E.criado_em), notes.filter(OPEN)
     counted = (
         sa.select(
             CODE.label("codigo"),
             _E.status,
             empresa.c.municipio_ibge,
-            sa.func.count().label("quantas"),
+            notes.label("quantas"),
             opened.label("abertas"),
             sa.func.min(_E.criado_em).label("primeira"),
             last.label("ultima"),
