@@ -189,7 +189,8 @@ async def allow(connection: Connection, empresa_id: int, telefone: str) -> list[
     given = insert(usuario).values(empresa_id=empresa_id, telefone=telefone).on_conflict_do_nothing()
     novos = list((await connection.execute(given.returning(usuario.c.id))).scalars())
     owner = sa.select(usuario.c.empresa_id).where(usuario.c.telefone == telefone)
-    if (await connection.execute(owner)).scalar_one() != empresa_id:
+    dona = (await connection.execute(owner)).scalar_one()
+    if dona != empresa_id:
         raise PhoneTakenError(telefone)
     return novos
 
