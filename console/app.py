@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from aiohttp.typedefs import Handler
 
     from console.render.model_spend import Preco
+    from operations.channel import KnownChannels
     from persistence.conversations.sessions import LiveSessions
     from persistence.crypto import Vault
     from persistence.db.engine import Database
@@ -71,11 +73,13 @@ def create_console(
     secure: bool,
     preco: Preco | None = None,
     vivas: LiveSessions | None = None,
+    channels: KnownChannels = MappingProxyType({}),
     proxies: Sequence[Network] = (),
 ) -> web.Application:
     """Build the application; ``secure`` is false only where there is no https (the demo on 127.0.0.1).
 
-    ``preco``: what the model costs, where the operator said it. ``proxies``: whose X-Forwarded-For is believed.
+    ``preco``: what the model costs, where the operator said it. ``channels``: the channels that a company may be given.
+    ``proxies``: whose X-Forwarded-For is believed.
     """
     app = web.Application()  # no middleware: aiohttp would lead every webhook past it, at a tenth of its cost
     app[DEPS] = ConsoleDeps(
@@ -87,6 +91,7 @@ def create_console(
         templates=environment(HERE / "templates"),
         preco=preco,
         vivas=vivas,
+        channels=channels,
         proxies=proxies,
         bodies=Bodies(trusted=proxies),
     )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import jinja2
 
     from console.render.model_spend import Preco
+    from operations.channel import KnownChannels
     from persistence.conversations.sessions import LiveSessions
     from persistence.crypto import Vault
     from persistence.db.engine import Database
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 class ConsoleDeps:
     """``secure``: behind https, where cookies may be ``__Host-`` ones; only the demo on 127.0.0.1 goes without.
 
-    ``proxies``: whose word about the client's address is believed. ``bodies``: the budget for
-    reading forms, of the console alone: whoever fills those of webhooks keeps no staff out.
+    ``channels``: those that a company may be given. ``proxies``: whose word about the client's address is believed.
+    ``bodies``: the budget for reading forms, of the console alone: whoever fills those of webhooks keeps no staff out.
     """
 
     database: Database
@@ -41,6 +42,7 @@ class ConsoleDeps:
     templates: jinja2.Environment
     preco: Preco | None = None
     vivas: LiveSessions | None = None  # what Redis holds; an erasure reaches it
+    channels: KnownChannels = field(default_factory=dict)
     proxies: Sequence[Network] = ()
     bodies: Bodies = field(default_factory=Bodies)
     passwords: Passwords = field(default_factory=Passwords)

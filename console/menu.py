@@ -25,6 +25,7 @@ class Secao:
 SECOES: Final = (
     Secao("Fila", "/console", "f"),
     Secao("Falhas", "/console/falhas", "r"),
+    Secao("Empresas", "/console/empresas", "m"),
     Secao("Painel", "/console/painel", "p"),
     Secao("Saúde", "/console/saude", "s"),
     Secao("Lotes", "/console/lotes", "e"),

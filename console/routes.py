@@ -10,6 +10,8 @@ from console.access.locks import Rota
 from console.actions import documents, group_resolution, groups, remove_user
 from console.actions import form as actions
 from console.batches import lists
+from console.companies import changes
+from console.companies import pages as companies
 from console.pages import audits, case, figures, people, quarantine, queue, search, snapshot, views
 from console.render import export
 from persistence.access.accounts import Papel
@@ -47,6 +49,9 @@ ROTAS: Final[tuple[Rota, ...]] = (
     Rota("GET", "/contatos/{codigo}", Papel.LEITURA, "uma conversa inteira", case.contact),
     Rota("GET", _REMOVE, Papel.SUPERVISOR, "o que muda se um telefone não puder mais emitir", remove_user.form),
     Rota("POST", _REMOVE, Papel.SUPERVISOR, "tirar de um telefone o direito de emitir, com motivo", remove_user.act),
+    Rota("GET", "/empresas", Papel.LEITURA, "empresas, com o que cada uma pede", companies.listed),
+    Rota("GET", "/empresas/{numero}", Papel.LEITURA, "uma empresa: canal, códigos, pessoas, mês", companies.show),
+    Rota("POST", "/empresas/{numero}/{mudanca}", Papel.SUPERVISOR, "mudar uma empresa, com motivo", changes.act),
     Rota("GET", "/lotes", Papel.LEITURA, "listas que viram e-mails, e até onde foram", lists.show),
     Rota("POST", "/lotes/{numero}/confirmar", Papel.SUPERVISOR, "enviar o que foi lido de uma lista", lists.confirm),
     Rota("POST", "/lotes/{numero}/parar", Papel.SUPORTE, "parar o que não saiu de uma lista", lists.stop),

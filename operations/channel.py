@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from operations.company import one_series
 from operations.protocol import CommandRefusedError
 from persistence.audit import records as audit
+from persistence.audit.records import COMMAND_LINE
 from persistence.people import channels
 from persistence.tables import empresa
 from persistence.versions import AnotherVersionError
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gateway.registry import ChannelRow
+    from persistence.audit.records import Author
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
     from state_machine.protocol.channel import Natureza
 
 Word = TypeVar("Word", bound=StrEnum)
+KnownChannels: TypeAlias = "Mapping[str, ChannelRow]"
 _QUEM_NUMERA = {"channel": "o canal numera", "company": "a empresa decide quem numera", "we": "a Prosa numera"}
 
 
@@ -51,7 +54,23 @@ async def choose(
     documento: str,
     nome: str,
     ambiente: str | None,
-    rows: Mapping[str, ChannelRow] = MappingProxyType({}),
+    rows: KnownChannels = MappingProxyType({}),
+) -> list[str]:
+    """Do ``choose_for`` for the company with a CNPJ as typed."""
+    async with database.transaction() as connection:
+        company = await company_of(connection, cnpj)
+        return await choose_for(connection, company, natures, documento, nome, ambiente, rows)
+
+
+async def choose_for(
+    connection: Connection,
+    company: Any,
+    natures: Mapping[str, Natureza],
+    documento: str,
+    nome: str,
+    ambiente: str | None,
+    rows: KnownChannels = MappingProxyType({}),
+    author: Author = COMMAND_LINE,
 ) -> list[str]:
     """Set it for what the company issues from now on, audited. Raises ``CommandRefusedError``: nothing changed.
 
@@ -67,27 +86,19 @@ async def choose(
             f"O canal {nome} tem um ambiente só, o da instalação (PROSA_FISCAL_ENVIRONMENT): escolha sem --ambiente. "
             "Nada mudou."
         )
-    async with database.transaction() as connection:
-        company = await company_of(connection, cnpj)
-        if natureza.numbers == "we" and company.serie_rps is None:
-            raise CommandRefusedError(
-                f"No canal {nome} a Prosa numera. Diga antes a série: prosa empresa add … --serie-rps. Nada mudou."
-            )
-        complaint = rows[nome].unfit(company) if nome in rows else None
-        if complaint is not None:
-            raise CommandRefusedError(f"Antes de mudar o canal, acerte o cadastro: {complaint}. Nada mudou.")
-        if company.serie_rps is not None and (await channels.chosen(connection, company.id, tipo)).nome != nome:
-            serie = one_series(natureza, company.serie_rps)
-            await connection.execute(empresa.update().where(empresa.c.id == company.id).values(serie_rps=serie))
-        await channels.choose(connection, company.id, canal, tipo)
-        await audit.write(
-            connection,
-            staff_id=None,
-            quem="linha de comando",
-            acao="mudou o canal",
-            empresa_id=company.id,
-            detalhe={"documento": tipo, "canal": canal.nome, "ambiente": canal.ambiente},
+    if natureza.numbers == "we" and company.serie_rps is None:
+        raise CommandRefusedError(
+            f"No canal {nome} a Prosa numera. Diga antes a série: prosa empresa add … --serie-rps. Nada mudou."
         )
+    complaint = rows[nome].unfit(company) if nome in rows else None
+    if complaint is not None:
+        raise CommandRefusedError(f"Antes de mudar o canal, acerte o cadastro: {complaint}. Nada mudou.")
+    if company.serie_rps is not None and (await channels.chosen(connection, company.id, tipo)).nome != nome:
+        serie = one_series(natureza, company.serie_rps)
+        await connection.execute(empresa.update().where(empresa.c.id == company.id).values(serie_rps=serie))
+    await channels.choose(connection, company.id, canal, tipo)
+    detalhe = {"documento": tipo, "canal": canal.nome, "ambiente": canal.ambiente}
+    await audit.write_by(connection, author, "mudou o canal", company.id, detalhe)
     return [_told(company.razao_social, tipo, canal, natureza), "As notas já confirmadas seguem no canal delas."]
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from persistence.audit import records as audit
 from persistence.people import channels
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from gateway.registry import ChannelRow
     from persistence.access.accounts import Alcance
+    from persistence.audit.records import Author
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
     from persistence.people.companies import Revogado
@@ -181,6 +182,21 @@ async def add_company(
             return empresa_id
     except people.PhoneTakenError as error:
         raise _refusal(f"--usuario {error}: este número já emite por outra empresa") from error
+
+
+async def add_user(connection: Connection, company: Any, telefone: str, author: Author) -> list[str]:
+    """Let a phone issue for a company, audited by its person's id. Raises ``CompanyError``: nothing changed."""
+    try:
+        canonical = people.canonical_phone(telefone)
+        novos = await people.allow(connection, company.id, canonical)
+    except people.PhoneError as error:
+        raise CompanyError("Diga o telefone com o país, como +5511912345678. Nada mudou.") from error
+    except people.PhoneTakenError as error:
+        raise CompanyError("Este número já emite por outra empresa. Nada mudou.") from error
+    if not novos:
+        return [f"Este telefone já emite por {company.razao_social}; nada mudou."]
+    await audit.write_by(connection, author, "deu direito de emitir", company.id, {"usuarios": novos})
+    return [f"O telefone emite por {company.razao_social} a partir de agora."]
 
 
 async def remove_user(

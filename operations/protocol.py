@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from persistence.audit import records as audit
+from persistence.audit.records import COMMAND_LINE
 from persistence.conversations import snapshots
 from persistence.fiscal import attempts, suspension
 from persistence.queue.arrival import Arrival
@@ -18,6 +20,8 @@ from state_machine.values.documents import CNPJ, DocumentoInvalido
 from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
+    from persistence.audit.records import Author
+    from persistence.db.connection import Connection
     from persistence.db.engine import Database
 
 
@@ -31,7 +35,7 @@ class CommandRefusedError(ProsaError, ValueError):
 
 
 async def release(database: Database, cnpj: str) -> list[str]:
-    """Let a company's submissions go on; its waiting emissions are due at once."""
+    """Do ``release_of`` for the company with a CNPJ as typed."""
     try:
         numero = CNPJ(cnpj).numero
     except DocumentoInvalido as error:
@@ -41,10 +45,17 @@ async def release(database: Database, cnpj: str) -> list[str]:
         row = (await connection.execute(statement.where(empresa.c.cnpj == numero))).one_or_none()
         if row is None:
             raise CommandRefusedError(f"Nenhuma empresa com o CNPJ {cnpj}; nada mudou.")
-        if row.envio_suspenso is None:
-            return [f"Os envios de {row.razao_social} não estão parados; nada mudou."]
-        waiting = await suspension.lift(connection, row.id)
-    return [f"{row.razao_social} volta a enviar agora (estava parada por {row.envio_suspenso}); {waiting} na fila."]
+        return await release_of(connection, row)
+
+
+async def release_of(connection: Connection, company: Any, author: Author = COMMAND_LINE) -> list[str]:
+    """Let a company's submissions go on, audited; its waiting emissions are due at once."""
+    if company.envio_suspenso is None:
+        return [f"Os envios de {company.razao_social} não estão parados; nada mudou."]
+    waiting = await suspension.lift(connection, company.id)
+    await audit.write_by(connection, author, "liberou os envios", company.id, {"esperavam": waiting})
+    said = f"{company.razao_social} volta a enviar agora (estava parada por {company.envio_suspenso})"
+    return [f"{said}; {waiting} na fila."]
 
 
 async def stopped(database: Database) -> list[str]:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from operations.channel import company_of
 from operations.protocol import CommandRefusedError
 from persistence.audit import records as audit
+from persistence.audit.records import COMMAND_LINE
 from persistence.people import services
 from state_machine.services.codes import digits, dotted, nbs, table
 from state_machine.services.own import Servico
 from state_machine.values.text_length import tamanho
 
 if TYPE_CHECKING:
+    from persistence.audit.records import Author
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
 
@@ -40,6 +42,12 @@ async def show(database: Database, cnpj: str) -> list[str]:
 
 
 async def add(database: Database, cnpj: str, form: ServiceForm) -> list[str]:
+    """Do ``add_to`` for the company with a CNPJ as typed."""
+    async with database.transaction() as connection:
+        return await add_to(connection, await company_of(connection, cnpj), form)
+
+
+async def add_to(connection: Connection, company: Any, form: ServiceForm, author: Author = COMMAND_LINE) -> list[str]:
     """Add a code, or change what stands beside it, audited. Raises ``CommandRefusedError``: nothing changed.
 
     The company gets a new version: summaries that were shown before are shown again before a yes counts.
@@ -47,24 +55,22 @@ async def add(database: Database, cnpj: str, form: ServiceForm) -> list[str]:
     codigo, row = _known(form.codigo)
     descricao = " ".join((form.descricao or "").split()) or None
     if descricao and (tamanho(descricao) > LONGEST or "|" in descricao):
-        raise CommandRefusedError(f"--descricao tem até {LONGEST} caracteres, sem o sinal |. Nada mudou.")
+        raise CommandRefusedError(f"A descrição tem até {LONGEST} caracteres, sem o sinal |. Nada mudou.")
     try:
         cnbs = nbs(form.nbs) if form.nbs else None
     except ValueError:
-        raise CommandRefusedError("--nbs são 9 dígitos que começam por 1, como 1.1506.10.00. Nada mudou.") from None
-    async with database.transaction() as connection:
-        company = await company_of(connection, cnpj)
-        own = await services.of_company(connection, company.id, company.codigo_servico)
-        if len({*(servico.codigo for servico in own), codigo}) > MOST:
-            raise CommandRefusedError(f"Uma empresa tem até {MOST} códigos. Nada mudou.")
-        former = _six(company.codigo_servico)
-        if form.principal and former not in {None, codigo, *(s.codigo for s in own[1:])}:
-            await services.keep(connection, company.id, next(s for s in own if s.codigo == former))
-        await services.keep(connection, company.id, Servico(codigo, descricao, cnbs))
-        principal = codigo if form.principal else company.codigo_servico
-        await services.changed(connection, company.id, principal)
-        await _audited(connection, company.id, "deu código de serviço", codigo, principal)
-        told = await _listed(connection, company.id, principal)
+        raise CommandRefusedError("O NBS tem 9 dígitos e começa por 1, como 1.1506.10.00. Nada mudou.") from None
+    own = await services.of_company(connection, company.id, company.codigo_servico)
+    if len({*(servico.codigo for servico in own), codigo}) > MOST:
+        raise CommandRefusedError(f"Uma empresa tem até {MOST} códigos. Nada mudou.")
+    former = _six(company.codigo_servico)
+    if form.principal and former not in {None, codigo, *(s.codigo for s in own[1:])}:
+        await services.keep(connection, company.id, next(s for s in own if s.codigo == former))
+    await services.keep(connection, company.id, Servico(codigo, descricao, cnbs))
+    principal = codigo if form.principal else company.codigo_servico
+    await services.changed(connection, company.id, principal)
+    await _audited(connection, company.id, author, "deu código de serviço", codigo, principal)
+    told = await _listed(connection, company.id, principal)
     warned = (
         f"Atenção: a SEFIN pede no código {dotted(codigo)} os dados {row}, que a Prosa ainda não envia: essas notas "
         "serão recusadas."
@@ -73,22 +79,23 @@ async def add(database: Database, cnpj: str, form: ServiceForm) -> list[str]:
 
 
 async def remove(database: Database, cnpj: str, codigo: str) -> list[str]:
+    """Do ``remove_from`` for the company with a CNPJ as typed."""
+    async with database.transaction() as connection:
+        return await remove_from(connection, await company_of(connection, cnpj), codigo)
+
+
+async def remove_from(connection: Connection, company: Any, codigo: str, author: Author = COMMAND_LINE) -> list[str]:
     """Take a code away, audited. Raises ``CommandRefusedError``: nothing changed."""
     said = _six(codigo)
-    async with database.transaction() as connection:
-        company = await company_of(connection, cnpj)
-        own = await services.of_company(connection, company.id, company.codigo_servico)
-        if said is None or said not in {servico.codigo for servico in own}:
-            raise CommandRefusedError(f"{codigo} não é um código desta empresa. Nada mudou.")
-        if said == _six(company.codigo_servico):
-            raise CommandRefusedError(
-                f"{dotted(said)} é o código principal. Diga antes outro: prosa empresa servico {company.cnpj} "
-                "--add CÓDIGO --principal. Nada mudou."
-            )
-        await services.remove(connection, company.id, said)
-        await services.changed(connection, company.id, company.codigo_servico)
-        await _audited(connection, company.id, "tirou código de serviço", said, company.codigo_servico)
-        return [company.razao_social, *await _listed(connection, company.id, company.codigo_servico)]
+    own = await services.of_company(connection, company.id, company.codigo_servico)
+    if said is None or said not in {servico.codigo for servico in own}:
+        raise CommandRefusedError(f"{codigo} não é um código desta empresa. Nada mudou.")
+    if said == _six(company.codigo_servico):
+        raise CommandRefusedError(f"{dotted(said)} é o código principal: dê antes outro como principal. Nada mudou.")
+    await services.remove(connection, company.id, said)
+    await services.changed(connection, company.id, company.codigo_servico)
+    await _audited(connection, company.id, author, "tirou código de serviço", said, company.codigo_servico)
+    return [company.razao_social, *await _listed(connection, company.id, company.codigo_servico)]
 
 
 def _known(typed: str) -> tuple[str, str | None]:
@@ -123,8 +130,7 @@ async def _listed(connection: Connection, empresa_id: int, principal: str) -> li
     ]
 
 
-async def _audited(connection: Connection, empresa_id: int, acao: str, codigo: str, principal: str) -> None:
-    detalhe = {"codigo": codigo, "principal": principal}
-    await audit.write(
-        connection, staff_id=None, quem="linha de comando", acao=acao, empresa_id=empresa_id, detalhe=detalhe
-    )
+async def _audited(
+    connection: Connection, empresa_id: int, author: Author, acao: str, codigo: str, principal: str
+) -> None:
+    await audit.write_by(connection, author, acao, empresa_id, {"codigo": codigo, "principal": principal})

@@ -12,6 +12,7 @@ from bot.master_key import vault_of
 from console.app import create_console, mount
 from console.render.model_spend import Preco
 from gateway.plugnotas.hint import hinted_keys
+from gateway.registry import REGISTRY
 from operations.certificate_link import CertificateLinks
 from public.app import create_public, create_unsubscribe, mount_unsubscribe
 from public.app import mount as mount_public
@@ -39,6 +40,7 @@ def web_app(stores: Stores, *, https: bool) -> web.Application:
         secure=https,
         preco=price,
         vivas=stores.live,
+        channels=REGISTRY,
         proxies=settings.trusted_proxies,
     )
     mount(app, console)

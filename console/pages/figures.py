@@ -94,7 +94,7 @@ async def health(visita: Visita) -> web.StreamResponse:
         retidas=held,
         abertas=unknown,
         disjuntores=circuits,
-        certificados=[(row.razao_social, row.vence, labels.certificado(row.dias), row.guardado) for row in ending],
+        certificados=[(row, labels.certificado(row.dias)) for row in ending],
         sem_data=undated,
         resposta=answered,
         desconhecida=max((row.idade for row in waiting if row.status == StatusEmissao.DESCONHECIDO), default=None),

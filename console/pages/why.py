@@ -68,8 +68,13 @@ class SituacaoDaSessao:
 
 RECUSA_DA_PESSOA: Final = "A pessoa pode tocar em Corrigir nota; os dados estão guardados."
 RECUSA_NOSSA: Final = (
-    "Quem resolve é a equipe, não a pessoa: veja o motivo, acerte o cadastro da empresa, o código do serviço ou o "
-    "certificado, e use Reprocessar (supervisor). Os dados confirmados estão guardados; a pessoa não repete nada."
+    "Quem resolve é a equipe, não a pessoa: veja o motivo, acerte na página da empresa o canal ou o código do serviço, "
+    "ou troque o certificado, e use Reprocessar (supervisor). Os dados confirmados estão guardados; a pessoa não "
+    "repete nada."
+)
+CREDENCIAL: Final = (
+    "Avise quem opera; a nota sai sozinha quando a credencial voltar, ou na hora com Voltar a enviar, na página da "
+    "empresa (supervisor)."
 )
 ALHEIA: Final = Frase(
     "Outra versão da Prosa está com esta nota, num ponto que esta versão não conhece.",
@@ -135,7 +140,7 @@ def _aprovado(s: SituacaoDaSessao) -> Frase:
 def _processando(s: SituacaoDaSessao) -> Frase:
     if s.suspensa:
         texto = f"O gateway recusa as credenciais desta empresa: {s.suspensa}."
-        return Frase(texto, "Avise quem opera; a nota sai sozinha quando a credencial voltar.", "bad")
+        return Frase(texto, CREDENCIAL, "bad")
     match s.status:
         case None:
             return Frase("Confirmada, e a emissão não foi encontrada.", "Avise quem programa.", "bad")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
 
@@ -13,6 +14,18 @@ if TYPE_CHECKING:
     from persistence.db.connection import Connection
 
 MOTIVO_MAX = 500  # characters; a reason is a sentence or two
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who does something and why; without an account of the staff it is a command."""
+
+    quem: str = "linha de comando"
+    staff_id: int | None = None
+    motivo: str | None = None
+
+
+COMMAND_LINE: Final = Author()
 
 
 async def write(
@@ -39,6 +52,21 @@ async def write(
         correlacao=correlacao,
     )
     return int((await connection.execute(statement.returning(auditoria.c.id))).scalar_one())
+
+
+async def write_by(
+    connection: Connection, author: Author, acao: str, empresa_id: int, detalhe: dict[str, Any] | None = None
+) -> None:
+    """Append what somebody did to a company's registration."""
+    await write(
+        connection,
+        staff_id=author.staff_id,
+        quem=author.quem,
+        acao=acao,
+        empresa_id=empresa_id,
+        motivo=author.motivo,
+        detalhe=detalhe,
+    )
 
 
 async def page(

@@ -52,17 +52,24 @@ async def note(connection: Connection, cnpj: str, vence: date | None) -> str | N
     return nome
 
 
+def with_certificate(*columns: Any) -> sa.Select[Any]:
+    """Return a statement on companies that also has (vence, dias, guardado) of each certificate, as ``expiring``.
+
+    Without any date the three are null.
+    """
+    kept = sa.case((_ENDS.is_not(None), sa.func.coalesce(_LAST_DAY == _ENDS, sa.false()))).label("guardado")
+    statement = sa.select(*columns, _ENDS.label("vence"), (_ENDS - _TODAY).label("dias"), kept)
+    return statement.join_from(empresa, empresa_certificado, _KEPT, isouter=True)
+
+
 async def expiring(connection: Connection, alcance: Alcance) -> list[Any]:
-    """List (razao_social, vence, dias, guardado) of what ends within 30 days or has ended, the worst first.
+    """List (id, razao_social, vence, dias, guardado) of what ends within 30 days or has ended, the worst first.
 
     ``dias`` counts from today in Brazil: 0 is the last good day, below it has ended. ``guardado``: the date is that of
     the certificate that is kept here; else somebody noted it.
     """
-    left = (_ENDS - _TODAY).label("dias")
-    kept = sa.func.coalesce(_LAST_DAY == _ENDS, sa.false()).label("guardado")
-    statement = sa.select(_E.razao_social, _ENDS.label("vence"), left, kept)
-    statement = statement.join_from(empresa, empresa_certificado, _KEPT, isouter=True)
-    statement = statement.where(alcance.em(_E.id), left <= WARN_DAYS).order_by(_ENDS, _E.id).limit(LISTED)
+    statement = with_certificate(_E.id, _E.razao_social).where(alcance.em(_E.id), _ENDS - _TODAY <= WARN_DAYS)
+    statement = statement.order_by(_ENDS, _E.id).limit(LISTED)
     return list(await connection.execute(statement))
 
 

@@ -177,14 +177,22 @@ async def save_company(
     await suspension.lift(connection, empresa_id)  # whoever repaired the data wants to see at once whether it helped
     novos = []
     for telefone in telefones:
-        given = insert(usuario).values(empresa_id=empresa_id, telefone=telefone).on_conflict_do_nothing()
-        novos += (await connection.execute(given.returning(usuario.c.id))).scalars()
-        dona = (
-            await connection.execute(sa.select(usuario.c.empresa_id).where(usuario.c.telefone == telefone))
-        ).scalar_one()
-        if dona != empresa_id:
-            raise PhoneTakenError(telefone)
+        novos += await allow(connection, empresa_id, telefone)
     return int(empresa_id), novos
+
+
+async def allow(connection: Connection, empresa_id: int, telefone: str) -> list[int]:
+    """Let a phone (canonical) issue for a company; returns its person's id if they had no right before.
+
+    Raises ``PhoneTakenError``: nothing changed.
+    """
+    given = insert(usuario).values(empresa_id=empresa_id, telefone=telefone).on_conflict_do_nothing()
+    novos = list((await connection.execute(given.returning(usuario.c.id))).scalars())
+    owner = sa.select(usuario.c.empresa_id).where(usuario.c.telefone == telefone)
+    dona = (await connection.execute(owner)).scalar_one()
+    if dona != empresa_id:
+        raise PhoneTakenError(telefone)
+    return novos
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import aggregate_order_by
 
 from persistence.staff.case import CANCELADAS
-from persistence.staff.groups import CODE, GROUP_RESOLVED, LOOKED_AFTER, WHEN, last_resolution
+from persistence.staff.groups import CODE, GROUP_RESOLVED, OPEN, WHEN, last_resolution
 from persistence.tables import (
     empresa,
     gateway_tentativas,
@@ -52,27 +53,33 @@ class Caminho:
 
 
 async def failure_groups(connection: Connection, alcance: Alcance, since: timedelta) -> list[Any]:
-    """List failures by the gateway's code, status and city: count, open ones, first and last seen, one sample.
+    """List failures by the gateway's code, status and city: notes, open ones, first and last seen, one sample.
 
-    Those with something open come first. ``voltou``: somebody had resolved the group, or one of it, and it failed again
-    later. ``resolvido_em``, ``resolvido_quem`` and ``resolvido_motivo`` are of the whole group's last resolution.
+    Open is what nobody looked after or tried again, and what its person took up in no other session. Those with
+    something open come first. ``voltou``: somebody had resolved the group, or one of it, and it failed again later.
+    ``empresa_id`` and ``razao_social`` are of the sample, ``empresas`` counts them all. ``resolvido_em``,
+    ``resolvido_quem`` and ``resolvido_motivo`` are of the whole group's last resolution.
     """
     joined = nfse_emissao.join(empresa, empresa.c.id == _E.prestador_id)
     seen = resolvida.join(snapshot, snapshot.c.sessao_id == resolvida.c.sessao_id)  # few: no need of every session
     joined = joined.outerjoin(seen, resolvida.c.sessao_id == _E.sessao_id)
     joined = joined.outerjoin(grupo_resolvido, GROUP_RESOLVED)
     solved = sa.func.greatest(sa.func.max(resolvida.c.em), sa.func.max(grupo_resolvido.c.em))
-    last, opened = sa.func.max(_E.criado_em), sa.func.count().filter(~LOOKED_AFTER)
+    notes = sa.func.count(sa.distinct(_E.sessao_id))  # one that was tried twice is one
+    last, opened = sa.func.max(_E.criado_em), notes.filter(OPEN)
     counted = (
         sa.select(
             CODE.label("codigo"),
             _E.status,
             empresa.c.municipio_ibge,
-            sa.func.count().label("quantas"),
+            notes.label("quantas"),
             opened.label("abertas"),
             sa.func.min(_E.criado_em).label("primeira"),
             last.label("ultima"),
             sa.func.max(_E.sessao_id).label("exemplo"),
+            _newest(_E.prestador_id).label("empresa_id"),
+            _newest(empresa.c.razao_social).label("razao_social"),
+            sa.func.count(sa.distinct(_E.prestador_id)).label("empresas"),
             sa.func.max(_E.erro_mensagem).label("mensagem"),
             sa.func.coalesce(solved < sa.func.max(WHEN), sa.false()).label("voltou"),
         )
@@ -88,6 +95,11 @@ async def failure_groups(connection: Connection, alcance: Alcance, since: timede
     said = (resolved.c[name].label(f"resolvido_{name}") for name in ("em", "quem", "motivo"))
     statement = sa.select(counted, *said).select_from(counted.outerjoin(resolved, sa.true()))
     return list(await connection.execute(statement.order_by((counted.c.abertas > 0).desc(), counted.c.ultima.desc())))
+
+
+def _newest(column: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    """Return what the group's sample has in this column."""
+    return sa.func.array_agg(aggregate_order_by(column, _E.sessao_id.desc()))[1]
 
 
 async def way(connection: Connection, alcance: Alcance, since: timedelta) -> Caminho:
@@ -204,7 +216,13 @@ async def gateway_lately(connection: Connection, alcance: Alcance) -> list[Any]:
 async def suspended(connection: Connection, alcance: Alcance) -> list[Any]:
     """List companies for which the gateway refuses our credentials."""
     waiting = sa.select(sa.func.count()).where(_E.prestador_id == empresa.c.id, _E.proxima_acao_em.is_not(None))
-    columns = (empresa.c.razao_social, empresa.c.envio_suspenso, empresa.c.suspenso_em, empresa.c.sonda_em)
+    columns = (
+        empresa.c.id,
+        empresa.c.razao_social,
+        empresa.c.envio_suspenso,
+        empresa.c.suspenso_em,
+        empresa.c.sonda_em,
+    )
     statement = sa.select(*columns, waiting.scalar_subquery().label("esperando"))
     statement = statement.where(empresa.c.envio_suspenso.is_not(None), alcance.em(empresa.c.id))
     return list(await connection.execute(statement.order_by(empresa.c.razao_social).limit(100)))

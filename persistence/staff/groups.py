@@ -37,6 +37,13 @@ LOOKED_AFTER = sa.or_(
     sa.func.coalesce(resolvida.c.em >= session_snapshot.c.updated_at, sa.false()),
     sa.func.coalesce(grupo_resolvido.c.em >= WHEN, sa.false()),
 )
+_later, _again = nfse_emissao.alias("depois"), session_snapshot.alias("retomada")
+# No later attempt was made of what was confirmed.
+NEWEST = ~sa.exists().where(
+    _later.c.sessao_id == _E.sessao_id, _later.c.revisao == _E.revisao, _later.c.tentativa > _E.tentativa
+)
+RETAKEN = sa.exists().where(_again.c.origem == _E.sessao_id)  # its person took the data up in another session
+OPEN = sa.and_(~LOOKED_AFTER, NEWEST, ~RETAKEN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +72,6 @@ async def members(connection: Connection, alcance: Alcance, grupo: Grupo, limite
     ``ultima``: no later attempt exists; ``retomada``: its person took the data up in another session.
     """
     s = session_snapshot.c
-    later, again = nfse_emissao.alias("depois"), session_snapshot.alias("retomada")
-    newest = ~sa.exists().where(
-        later.c.sessao_id == _E.sessao_id, later.c.revisao == _E.revisao, later.c.tentativa > _E.tentativa
-    )
     joined = nfse_emissao.join(session_snapshot, s.id == _E.session_id).join(empresa, empresa.c.id == _E.prestador_id)
     joined = joined.outerjoin(resolvida, resolvida.c.sessao_id == _E.sessao_id)
     joined = joined.outerjoin(grupo_resolvido, GROUP_RESOLVED)
@@ -87,8 +90,8 @@ async def members(connection: Connection, alcance: Alcance, grupo: Grupo, limite
             s.pendente,
             s.empresa_id,
             empresa.c.razao_social,
-            newest.label("ultima"),
-            sa.exists().where(again.c.origem == _E.sessao_id).label("retomada"),
+            NEWEST.label("ultima"),
+            RETAKEN.label("retomada"),
         )
         .select_from(joined)
         .where(grupo.dele(alcance, grupo.desde), ~LOOKED_AFTER)

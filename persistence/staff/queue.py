@@ -235,6 +235,13 @@ async def counts(connection: Connection, alcance: Alcance) -> dict[str, int]:
     return dict((await connection.execute(sa.select(*sums))).one())
 
 
+async def needing_eyes_by_company(connection: Connection, empresas: list[int]) -> dict[int, int]:
+    """Count for each of these companies the sessions that somebody must look at; those without any are left out."""
+    statement = sa.select(_S.empresa_id, sa.func.count()).select_from(_eyes.join(session_snapshot, _S.id == _eyes.c.id))
+    rows = await connection.execute(statement.where(_S.empresa_id.in_(empresas)).group_by(_S.empresa_id))
+    return {int(row[0]): int(row[1]) for row in rows}
+
+
 async def companies(connection: Connection, alcance: Alcance) -> list[Any]:
     """List the companies that somebody may see, by name."""
     statement = sa.select(empresa.c.id, empresa.c.razao_social).where(alcance.em(empresa.c.id))

@@ -89,7 +89,7 @@ async def test_every_page_fits_and_is_accessible(browser: Browser, demo: Demo, t
     await warnings(demo)
     async with at_work(browser, demo, *WIDTHS[::-1], themes=THEMES) as sara:
         lists = ("", "?ver=todas", "?ver=desconhecidas", "?ver=quarentena", "?ver=todas&estado=erro")
-        pages = ("/busca", "/falhas", "/painel", "/saude", "/auditoria", "/senha", "/nada")
+        pages = ("/busca", "/falhas", "/painel", "/saude", "/empresas", "/empresas/1", "/auditoria", "/senha", "/nada")
         for path in (*lists, *pages, f"/sessoes/{sessao_id}/snapshot", f"/sessoes/{sessao_id}/acoes/anotar"):
             await sara.open(path)
             await sara.check()
@@ -123,7 +123,7 @@ async def test_on_a_phone_nothing_is_hidden_and_the_conversation_comes_first(bro
     )
     async with at_work(browser, demo, 360) as sara:
         page = sara.page
-        for path in ("/falhas", "/auditoria", "/saude", f"/sessoes/{sessao_id}/snapshot"):
+        for path in ("/falhas", "/auditoria", "/saude", "/empresas", "/empresas/1", f"/sessoes/{sessao_id}/snapshot"):
             await sara.open(path)
             assert await page.evaluate(outside) == [], path
         await sara.open("/falhas")

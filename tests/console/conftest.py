@@ -17,6 +17,7 @@ from argon2 import PasswordHasher
 from console.access.accounts import Enrolment, enrol
 from console.access.credentials import new_secret
 from console.app import create_console, mount
+from gateway.registry import REGISTRY
 from operations.company import CompanyForm, add_company
 from persistence.access.accounts import Papel
 from persistence.crypto import Vault
@@ -122,7 +123,9 @@ async def office(database_url: str) -> AsyncIterator[Office]:
         ids.append(await add_company(database, form))
     app = web.Application()
     proxies = networks("127.0.0.1")  # a browser here may say where it is
-    mount(app, create_console(database, inbox, Backlog(database), COFRE, secure=False, proxies=proxies))
+    mount(
+        app, create_console(database, inbox, Backlog(database), COFRE, secure=False, channels=REGISTRY, proxies=proxies)
+    )
     async with TestServer(app) as server:
         yield Office(database, str(server.make_url("")).rstrip("/"), tuple(ids))
     await inbox.close()

@@ -85,9 +85,9 @@ async def test_a_code_is_taken_away_but_never_the_main_one(database: Database) -
     [
         (ServiceForm("999998"), "lista nacional"),
         (ServiceForm("17.01"), "lista nacional"),
-        (ServiceForm("170101", "x" * 61), "descricao"),
-        (ServiceForm("170101", "a|b"), "descricao"),
-        (ServiceForm("170101", None, "123"), "nbs"),
+        (ServiceForm("170101", "x" * 61), "descrição"),
+        (ServiceForm("170101", "a|b"), "descrição"),
+        (ServiceForm("170101", None, "123"), "NBS"),
     ],
 )
 async def test_what_cannot_be_right_changes_nothing(database: Database, form: ServiceForm, said: str) -> None:

@@ -383,7 +383,8 @@ async def test_health_warns_before_a_certificate_ends(desk: Desk, dias: int, sai
     ):
         page, elsewhere = (await sara.get("/console/saude"))[1], (await other.get("/console/saude"))[1]
     await pool.execute("UPDATE empresa SET certificado_vence = NULL")
-    found = re.findall(r'data-testid="certificado"><td>[^<]*</td><td><span class="badge (\w+)">([^<]+)', page)
+    named = r'data-testid="certificado"><td><a href="/console/empresas/1">[^<]*</a></td>'
+    found = re.findall(rf'{named}<td><span class="badge (\w+)">([^<]+)', page)
     assert found == ([said] if said else [])
     assert 'data-testid="certificado"' not in elsewhere
     assert "Sem data: 1 empresa." in page  # the other one

@@ -1,0 +1,1 @@
+"""The pages of companies, and what can be mended there."""

@@ -1,0 +1,99 @@
+"""Companies: the list with what each asks for, and one whole, where what is wrong with it can be mended."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Final
+
+from aiohttp import web
+
+from console.pages.queue import PAGE, page, whole
+from console.render import labels
+from console.render.cities import cidade
+from console.render.format import Olhar
+from persistence.people import channels
+from persistence.staff import companies as staff_companies
+from persistence.staff.companies import TROUBLE
+from persistence.staff.queue import needing_eyes_by_company
+from persistence.versions import AnotherVersionError
+from state_machine.services.codes import dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from console.access.visit import Visita
+
+NAME: Final = 100  # characters of a company's name that are looked for
+CANAIS: Final = {"plugnotas": "PlugNotas", "nacional": "Emissor Nacional"}
+AMBIENTES: Final = {"producao": ("produção", "good"), "homologacao": ("homologação", "busy")}
+REGIMES: Final = {"mei": "MEI", "simples": "Simples Nacional", "normal": "regime normal"}
+
+
+async def listed(visita: Visita) -> web.StreamResponse:
+    """One page of them by name, each with its channel, certificate, people, and what needs eyes."""
+    query = visita.request.query
+    nome, before = query.get("nome", "").strip()[:NAME], whole(query.get("antes"))
+    async with visita.deps.database.transaction() as connection:
+        rows = await staff_companies.page(connection, visita.staff.alcance, nome, before, PAGE + 1)
+        lista = page(rows, query, "id")
+        counts = await needing_eyes_by_company(connection, [row.id for row in lista.linhas])
+    return visita.pagina(
+        "empresas.html",
+        lista=lista,
+        nome=nome,
+        nome_max=NAME,
+        abertas=counts,
+        canal=channel,
+        certificado=labels.certificado,
+        cidade=cidade,
+        primeira=before is None,
+    )
+
+
+async def show(visita: Visita) -> web.StreamResponse:
+    """One company whole."""
+    return await company_page(visita)
+
+
+async def company_page(
+    visita: Visita, *, status: int = 200, feito: Sequence[str] = (), erro: str | None = None
+) -> web.Response:
+    """Render the page of the address's company, with what a change did or why it was refused. Raises 404."""
+    empresa_id = whole(visita.request.match_info["numero"]) or 0
+    async with visita.deps.database.transaction() as connection:
+        found = await staff_companies.one(connection, visita.staff.alcance, empresa_id)
+    if found is None:
+        raise web.HTTPNotFound
+    return visita.pagina(
+        "empresa.html",
+        status=status,
+        feito=feito,
+        erro=erro,
+        e=found.linha,
+        servicos=found.servicos,
+        pessoas=found.pessoas,
+        mes=found.mes,
+        emitidas=found.emitidas,
+        abertas=found.abertas[:TROUBLE],
+        mais=len(found.abertas) > TROUBLE,
+        causas=labels.CAUSAS,
+        canal=channel(found.linha.canal),
+        canais={name: CANAIS.get(name, name) for name in visita.deps.channels},
+        ambientes=AMBIENTES,
+        certificado=labels.certificado,
+        cidade=cidade,
+        codigo=dotted,
+        regimes=REGIMES,
+        olhar=Olhar(),
+        chave=lambda: secrets.token_urlsafe(16),
+    )
+
+
+def channel(stored: str | None) -> tuple[str, tuple[str, str]]:
+    """Return what a company's channel and its environment are called, the latter with its tone."""
+    try:
+        canal = channels.read(stored)
+    except AnotherVersionError:
+        return "de outra versão da Prosa", (stored or "", "busy")
+    ambiente = AMBIENTES[canal.ambiente] if canal.ambiente else ("ambiente da instalação", "off")
+    return CANAIS.get(canal.nome, canal.nome), ambiente
