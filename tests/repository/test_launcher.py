@@ -15,7 +15,9 @@ from tests import children
 if TYPE_CHECKING:
     import subprocess
 
+pytestmark = pytest.mark.timeout(900)  # environments are made, some tests make two
 ROOT = Path(__file__).parents[2]
+INSTALLS = 400.0  # seconds that an environment may take on a machine that does other things besides
 CLI = "import bot, sys; print(bot.__file__, sys.argv[1:])\n"
 
 
@@ -54,7 +56,7 @@ def started(started_once: Path, tmp_path: Path) -> Path:
 def launch(script: Path, *arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the script as a person would, without the environment of this test run."""
     clean = {"PATH": os.environ["PATH"], "HOME": str(cwd), "PROSA_PYTHON": sys.executable, **environment}
-    return children.run([script, *arguments], cwd=cwd, env=clean, capture_output=True, text=True)
+    return children.run([script, *arguments], cwd=cwd, env=clean, capture_output=True, text=True, timeout=INSTALLS)
 
 
 def test_it_makes_its_environment_once_and_starts_at_once_afterwards(clone: Path, tmp_path: Path) -> None:

@@ -96,6 +96,7 @@ async def test_a_sabotaged_product_is_found_out(
     """Another text, competence 1999, one PDF for all, webhooks dropped, an XML not the authority's: each is told."""
     result = await run(ground, tmp_path, "-".join(wrong), canal)
     for kind, words, count in wrong.values():
-        said = [line for line in result.verdict.faults[kind] if words in line]
+        said = result.verdict.faults[kind]
         assert len(said) >= count, (kind, words, result.verdict.faults)
+        assert any(words in line for line in said), said
     assert result.word == BROKEN

@@ -347,7 +347,7 @@ async def test_what_makes_no_dps_is_asked_for_before_the_summary(road: Road, sef
     """A month that has not begun, a person's CPF without a name: the field is asked for, and there is no summary."""
     person = Person(road.world, new_phone())
     await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
-    calls = len(sefin.ledger.of("call"))
+    made = len(sefin.ledger.of("nfse.issued")) + len(sefin.ledger.of("nfse.refused"))
     asked = await person.say(f"{unlike()}, competência 01/{datetime.now(UTC).year + 1}")
     assert "mês da prestação" in asked.text
     assert not asked.buttons
@@ -355,7 +355,7 @@ async def test_what_makes_no_dps_is_asked_for_before_the_summary(road: Road, sef
     assert not any(button.title == "Confirmar" for button in asked.buttons)
     shown = await person.say(f"competência {datetime.now(UTC):%m/%Y}")
     assert any(button.title == "Confirmar" for button in shown.buttons), shown.text
-    assert len(sefin.ledger.of("call")) == calls
+    assert len(sefin.ledger.of("nfse.issued")) + len(sefin.ledger.of("nfse.refused")) == made
     nameless = await person.say("o cliente é o CPF 529.982.247-25")
     assert "nome" in nameless.text
     assert not any(button.title == "Confirmar" for button in nameless.buttons)
@@ -388,7 +388,7 @@ async def test_a_check_that_fails_blocks_nobody(road: Road, sefin: SefinSimulato
     gateway = worker._channels.of(Canal(NAME, Ambiente.HOMOLOGACAO))
     person = Person(road.world, new_phone())
     await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
-    calls = len(sefin.ledger.of("call"))
+    made = len(sefin.ledger.of("nfse.issued")) + len(sefin.ledger.of("nfse.refused"))
 
     async def fails(*_: Any) -> Any:
         raise RuntimeError("no check today")
@@ -402,7 +402,7 @@ async def test_a_check_that_fails_blocks_nobody(road: Road, sefin: SefinSimulato
     session = await road.reached(person, "rejeitado")
     await _told(person, "mês da prestação")
     assert await _status(road, session["sessao_id"]) == "rejeitado"
-    assert len(sefin.ledger.of("call")) == calls
+    assert len(sefin.ledger.of("nfse.issued")) + len(sefin.ledger.of("nfse.refused")) == made
 
 
 async def test_a_fault_of_ours_stops_nobody(road: Road, sefin: SefinSimulator) -> None:
