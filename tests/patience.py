@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-PATIENCE = 60.0  # seconds; below the deadline of a test, so that a wait in vain says what it waited for
+PATIENCE = 120.0  # seconds; below the deadline of a test, so that a wait in vain says what it waited for

@@ -66,7 +66,7 @@ def homes() -> Iterator[Path]:
     shutil.rmtree(path, ignore_errors=True)
 
 
-@pytest.mark.timeout(300)  # starts one of everything
+@pytest.mark.timeout(500)  # starts one of everything
 def test_every_kind_of_process_dies_with_a_killed_pytest(tmp_path: Path, homes: Path) -> None:
     """After ``kill -9`` of pytest its worker is gone, and each server, product, simulator and browser of the worker."""
     ready, file = tmp_path / "ready", tmp_path / "test_every_kind.py"

@@ -228,7 +228,7 @@ def test_a_marker_cannot_switch_it_off(tmp_path: Path, asked: str) -> None:
 def test_nobody_switches_it_off(pytestconfig: pytest.Config) -> None:
     """The default stands in pyproject.toml, and what acts on it is loaded."""
     options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
-    assert options["timeout"] == 120
+    assert options["timeout"] == 240
     assert not {"timeout_func_only", "timeout_disable_debugger_detection"} & set(options)
     assert "no:timeout" not in options["addopts"]
     assert pytestconfig.pluginmanager.has_plugin("timeout")

@@ -28,7 +28,7 @@ BODY = 3 * 1024 * 1024
 SECRET = "the-app-secret-of-these-tests"
 PHONE = "106540352242922"
 
-pytestmark = pytest.mark.timeout(300)  # a process is started, and a deadline of 15 s is waited for
+pytestmark = pytest.mark.timeout(500)  # a process is started, and a deadline of 15 s is waited for
 
 
 @asynccontextmanager

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from proofs.sandbox.nacional.sefin import SefinSimulator
     from tests.road.road_people import Road
 
-pytestmark = pytest.mark.timeout(280)  # whole conversations before and after a database is put back
+pytestmark = pytest.mark.timeout(500)  # whole conversations before and after a database is put back
 
 KEPT = {"alembic_version", "auditoria", "auditoria_elo", "job_slots", "staff"}
 TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from persistence.embedded import Embedded
 
-pytestmark = [pytest.mark.storm, pytest.mark.timeout(300)]  # starts the product twice, dumps and restores between
+pytestmark = [pytest.mark.storm, pytest.mark.timeout(500)]  # starts the product twice, dumps and restores between
 
 PENDING = "SELECT * FROM nfse_emissao WHERE status = 'pendente' AND envios > 0"
 CALLS = "SELECT operacao FROM gateway_tentativas WHERE emissao_id = $1 AND id > $2 ORDER BY id"

@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from tests.road.road_process import Prosa
     from tests.road.road_stage import Stage
 
-pytestmark = [pytest.mark.storm, pytest.mark.timeout(300)]  # starts both releases several times
+pytestmark = [pytest.mark.storm, pytest.mark.timeout(600)]  # starts both releases several times
 
 # The commits before the schema's and the tree's great changes: money and doors (0018 on), then folders by subject.
 RELEASES = ("fff3b9483c42fc3998fcbd6c3983793b1399e96f", *size((), ("fc9482d06fbc51900cdfe3a2c5bd49bf86bcb549",)))
 PEOPLE = 8
-LIMIT = 60.0  # seconds that anything may take, on a machine that is busy with other things
+LIMIT = 120.0  # seconds that anything may take, on a machine that is busy with other things
 COMPANY = ("--cnpj", "11.222.333/0001-81", "--razao-social", "ANA DESIGN ME", "--inscricao-municipal", "12345")
 
 

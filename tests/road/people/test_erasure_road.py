@@ -144,7 +144,7 @@ async def read_by_all(road: Road, ana: Person) -> None:
     await road.settled()
 
 
-@pytest.mark.timeout(300)  # a whole conversation, then every column is searched several times
+@pytest.mark.timeout(500)  # a whole conversation, then every column is searched several times
 @pytest.mark.parametrize("cpf_first", [True, False])
 async def test_a_word_said_everywhere_is_left_on_the_invoice_alone(
     database_url: str, redis_url: str, cpf_first: bool
