@@ -211,7 +211,7 @@ def test_who_swallows_the_failure_ends_its_process(tmp_path: Path) -> None:
 
 def test_a_thread_that_is_left_does_not_hold_the_end(tmp_path: Path) -> None:
     """The interpreter would wait for it for ever; the run that leaves it ends with a failure."""
-    code, said = run_pytest(tmp_path, exit_seconds=1, test_thread=THREAD)
+    code, said = run_pytest(tmp_path, exit_seconds=10, test_thread=THREAD)
     assert code == 1
     assert "1 passed" in said
     assert "Timeout" in said
