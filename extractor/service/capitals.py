@@ -80,7 +80,8 @@ def _runs(skeleton: Skeleton) -> Iterator[Span]:
 
 def _has_cpf(skeleton: Skeleton, start: int, end: int) -> bool:
     follows = BEFORE_DOCUMENT.match(skeleton.line, end)
-    if follows is None or is_work(WORD.match(skeleton.line, start)[0]):  # type: ignore[index] # a run begins with a word
+    first = WORD.match(skeleton.line, start)
+    if follows is None or first is None or is_work(first[0]):
         return False
     mark = skeleton.where[follows.start("d")]
     return mark.kind is Kind.DOCUMENT and len(mark.value) == CPF
