@@ -12,8 +12,6 @@ def bench(
     only: Annotated[list[str] | None, typer.Option(help="Só estas linhas da tabela; repetível.")] = None,
     seconds: Annotated[float, typer.Option(min=0.2, help="Segundos de carga por lado e rodada.")] = 10.0,
     rounds: Annotated[int, typer.Option(min=1, help="Rodadas; o nosso e a referência se alternam.")] = 3,
-    sessions: Annotated[int, typer.Option(min=1, help="Sessões gravadas, na linha growth.")] = 1_000_000,
-    live: Annotated[int, typer.Option(min=1, help="Sessões vivas no Redis, na linha growth.")] = 100_000,
     people: Annotated[int, typer.Option(min=1, help="Pessoas ao mesmo tempo, na linha conversations.")] = 120,
     json: Annotated[Path | None, typer.Option(help="Grava o resultado completo aqui.")] = None,
     report: Annotated[Path | None, typer.Option(help="Grava uma página HTML com gráficos aqui.")] = None,
@@ -29,5 +27,5 @@ def bench(
         typer.secho(f"--only {unknown[0]}: não existe. As linhas são: {', '.join(ROWS)}", fg="red", err=True)
         raise typer.Exit(1)
     configure("ERROR", "console")
-    plan = Plan(seconds, rounds, sessions, live, people, step=lambda _: None)
+    plan = Plan(seconds, rounds, people, step=lambda _: None)
     raise typer.Exit(run([name for name in ROWS if not only or name in only], plan, json, report))

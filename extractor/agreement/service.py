@@ -32,6 +32,7 @@ FIRST_WORDS: Final = 3
 PRICE: Final = 0.5  # so sure that an amount is the invoice's, that it is no number in the service
 READ: Final = 0.5  # how sure the rules' words are of the service, beside a mention of the other reader
 SERVICE: Final = 0.2  # words less sure than this are no service
+UNSURE_ACT: Final = 0.7  # an act less sure than this is no reason to leave an order's service unread
 ASIDE: Final = 0.6  # nor less sure than this, where something else was asked
 LABEL: Final = re.compile(r"\b(?:servi[cç]o|descri[cç][aã]o|referente)\b[^\n]{0,12}\Z", re.IGNORECASE)
 # After these, the words are the service, and only what no text begins with is left out.
@@ -45,6 +46,7 @@ COUNTS: Final = re.compile(
     r"\s(?!(?:pr[ao]s?|para|p/|cnpj|cpf|doc|de|d[ao]s?|referente|ref|aos?|reais|no|na|e|em|com)\b)[a-z]{3,}s\b"
 )
 CENTS: Final = re.compile(r"\d,\d\d$")
+CURRENCY: Final = re.compile(r"\b(?:reais|real)\b")
 CALLED_PRICE: Final = frozenset({Role.LABELLED, Role.TOTAL})
 DOCUMENTS: Final = frozenset({Kind.DOCUMENT, Kind.BROKEN})
 AMOUNTS: Final = frozenset({Kind.MONEY, Kind.NUMBER})
@@ -68,7 +70,9 @@ def service_of_both(
     if not seen:
         answers = asked and learned.ato not in TALK and len(texto) < MAX_CHARS
         names = read is not None and _names_work(read.valor)
-        orders = learned.ato is Ato.DADOS and not known and (names or (not aside and is_order(rules)))
+        ordered = not aside and is_order(rules)
+        unsure = learned.ato is Ato.FISCAL and learned.certeza < UNSURE_ACT and ordered  # "competência …, cnpj …, aula"
+        orders = unsure or (learned.ato is Ato.DADOS and not known and (names or ordered))
         if not (answers or orders or labelled):
             return None
     places = Places(rules.skeleton)
@@ -97,11 +101,11 @@ def price_marks(rules: RulesReading, weighed: Sequence[tuple[float, Evidence]], 
     Where no amount is likely, it is one that stands by itself between pauses and fields.
     """
     skeleton = rules.skeleton
-    if any(mark.kind is Kind.MONEY and not mark.words for mark in skeleton.marks):
-        return []  # it was written with its currency, where every service ends anyway
+    if any(mark.kind is Kind.MONEY and (not mark.words or _has_currency(skeleton, mark)) for mark in skeleton.marks):
+        return []  # it was said with its currency, where every service ends anyway
     roles = roles_of(skeleton)
     named = [mark for mark, played in roles.items() if mark.amount is not None and played & CALLED_PRICE]
-    if named:
+    if named := [mark for mark in named if not _counts(skeleton, mark)]:
         return named
     if Campo.VALOR not in known and not any(mark.kind is Kind.MONEY for mark in skeleton.marks):
         for pattern in (ORDERED, CENTS):
@@ -116,7 +120,21 @@ def price_marks(rules: RulesReading, weighed: Sequence[tuple[float, Evidence]], 
             return alone
         likely = {found.start for _, found in weighed[:1]}
     found = [mark for mark in skeleton.marks if begins(skeleton, mark) in likely]
-    return [mark for mark in found if not _counts(skeleton, mark)] or found
+    prices = [mark for mark in found if not _counts(skeleton, mark)]
+    if prices or not found:
+        return prices
+    # "nota de 6 maquiagens …, setecentos e vinte": the next likely one that counts nothing
+    others = (where[each.start] for _, each in weighed if each.start in (where := _numbers(skeleton)))
+    return [next((mark for mark in others if not _counts(skeleton, mark)), found[0])]
+
+
+def _numbers(skeleton: Skeleton) -> dict[int, Mark]:
+    return {begins(skeleton, mark): mark for mark in skeleton.marks if mark.kind in AMOUNTS}
+
+
+def _has_currency(skeleton: Skeleton, mark: Mark) -> bool:
+    """Say whether an amount in words says so itself: "novecentos reais"."""
+    return CURRENCY.search(skeleton.text.plain, mark.start, mark.end) is not None
 
 
 def _is_written(pattern: re.Pattern[str], skeleton: Skeleton, mark: Mark) -> bool:
@@ -129,7 +147,8 @@ def _is_written(pattern: re.Pattern[str], skeleton: Skeleton, mark: Mark) -> boo
 
 def _counts(skeleton: Skeleton, mark: Mark) -> bool:
     """Say whether a bare number says how many of something there are: "6 maquiagens"."""
-    return mark.kind is Kind.NUMBER and COUNTS.match(skeleton.line, skeleton.position(mark) + 1) is not None
+    bare = mark.kind is Kind.NUMBER and CENTS.search(skeleton.text.plain, mark.start, mark.end) is None
+    return bare and COUNTS.match(skeleton.line, skeleton.position(mark) + 1) is not None
 
 
 def _names_work(words: str) -> bool:

@@ -34,9 +34,10 @@ JOINT: Final = re.compile(r"d[aeo]s?|e")
 LEADS_ON: Final = re.compile(
     r"(?<![a-z])(?:d[aeo]s?|n[ao]s?|em|a|o|as|os|aos?|com|por|pel[ao]s?|pra|pro|para|p/|entre|ate|sobre|e|modelo|marca|"
     r"linha|x|rua|avenida|av\.?|praca|travessa|bairro|vila|jardim)\s{1,3}$"
+    r"|X\s$"  # "12ª Câmara"
 )
-FIELD_BEFORE: Final = re.compile(r"(?:^|[\n,;:|.DBVN]|\bnotas?|\s-)\s{0,3}$")
-FIELD_AFTER: Final = re.compile(r"\s{0,3}(?:$|[\n,;|.)DBVN]|-\s|(?:o )?(?:cnpj|cpf|documento|doc|valor)\b)")
+FIELD_BEFORE: Final = re.compile(r"(?:^|[\n,;:|.DBVN✅✔☑👉➡]|\bnotas?|\s-)\s{0,3}$")
+FIELD_AFTER: Final = re.compile(r"\s{0,3}(?:$|[\n,;|.)DBVN✅✔☑👉➡]|-\s|(?:o )?(?:cnpj|cpf|documento|doc|valor)\b)")
 BEFORE_DOCUMENT: Final = re.compile(r"[\s,;:()\-]{0,4}(?:(?:o )?(?:cnpj|cpf|documento|doc)\b[\s:.]{0,4})?(?P<d>D)")
 
 

@@ -10,7 +10,7 @@ from extractor.text.marks import Kind
 HARD: Final = frozenset({Kind.DOCUMENT, Kind.BROKEN, Kind.EMAIL, Kind.PHONE, Kind.HEADER, Kind.FOREIGN, Kind.MONEY})
 # A line of a list may begin with a bullet or its number; a point may only shorten a word ("inst. de ar").
 PAUSE: Final = re.compile(
-    r"\s{0,9}(?:\n(?:\s{0,9}(?:[-*•·–]|N ?[-.)])\s{1,9})?|[;|!?]|\.(?=\s|$)|,(?!\d)|\s[-/]\s|\+)\s{0,9}"
+    r"\s{0,9}(?:\n(?:\s{0,9}(?:[-*•·–]|N ?[-.)])\s{1,9})?|[;|!?✅✔☑👉➡]|\.(?=\s|$)|,(?!\d)|\s[-/]\s|\+)\s{0,9}"
 )
 LONGEST_SHORT: Final = 6  # letters of an abbreviation
 SHORTENED: Final = re.compile(r"(?:^|[^a-z])(?P<w>[a-z]{1,6})$")

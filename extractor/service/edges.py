@@ -51,6 +51,7 @@ LETTERED: Final = re.compile(
     r"perfil|padrao|anexo|faixa) [aeo]$"
 )
 GLUED: Final = re.compile(r"[A-Z0-9][-/][a-z]$")  # "88127-A"
+OF_WHAT: Final = re.compile(r"\b(?:d[aeo]s?|a|com|para|por|e) brigada$")  # "treinamento de brigada": no thanks
 ABOUT_A_LABEL: Final = re.compile(r"\b(?:aos?|d[aeo]s?|com|por)\s\w+$")  # "atendimento ao cliente"
 PLUS: Final = 3  # characters before a stretch in which its "+" may stand
 POSTFIX: Final = re.compile(r"\b(?:pra|para) (?:mim|gente|nos|ele|ela|eles|elas)$")
@@ -101,7 +102,7 @@ def _ends_in_nothing(line: str, start: int, words: list[re.Match[str]]) -> bool:
     last = words[-1]
     if GLUED.search(line, start, last.end()):
         return False
-    if LETTERED.search(line, start, last.end()):
+    if LETTERED.search(line, start, last.end()) or OF_WHAT.search(line, start, last.end()):
         return False
     if last[0] in LABELS and ABOUT_A_LABEL.search(line, start, last.end()):
         return False

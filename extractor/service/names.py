@@ -60,6 +60,16 @@ AT_THE_END: Final = re.compile(
     rf"(?<!\w)(?:pra|pro|para [oa]|p/)\s(?:{_WHO}\s){{0,2}}(?P<n>[a-z][^\n,;:VNDBEFX]{{2,60}}?)\s{{0,3}}"
     r"(?=$|[\n,;|.VND]|\s-\s)"
 )
+# "mudança da 304 Norte pro Guará II": where somebody or something goes, and nobody's name
+ON_THE_WAY: Final = re.compile(
+    r"\b(?:mudanca|frete|carreto|transporte|viagem|corrida|translado|traslado|transfer|excursao|guincho|reboque|entrega|"
+    r"remocao|passeio)\b[^\n;VDB]{0,60}$"
+)
+DETAIL: Final = re.compile(r"\s(?:com|em|no|na|dia)\s")  # behind a name: no part of it
+TITLED: Final = re.compile(  # "Pr. Eliseu Tavares, …": a title and a name that stand apart
+    r"(?:^|[\n,;:|.DBVN]\s|-\s)\s?(?P<n>(?:pr|pe|dr|dra|sr|sra|eng|prof|profa|dom|cap|ten|sgt)\. [a-z][a-z' ]{3,40})"
+    r"(?=$|[\n,;|.DBVN]|\s-)"
+)
 PLACE: Final = re.compile(
     r"(?:rua|r\.|av\.?|avenida|alameda|travessa|praca|rodovia|estrada|bairro|vila|jardim|parque|cidade|sao|santa|santo|rio|"
     r"belo|porto|campos?|nova|novo|ilha|serra|monte|bloco|sala|lote|quadra|feira|natal|dia)\b"
@@ -82,12 +92,15 @@ def _said(rules: RulesReading, learned: LearnedReading, places: Places) -> Itera
     if nome is not None and (span := places.of(nome.trecho)) is not None:
         yield _introduced(line, span[0]), _small_cut(skeleton, *span)
     for mention in learned.of(Rotulo.NOME):
-        span = places.line_span(mention.start, mention.end)
+        span = _without_detail(line, places.line_span(mention.start, mention.end))
         if span is not None and _is_said(skeleton, span, mention.certeza) and not _is_service(skeleton, span):
             yield _introduced(line, span[0]), _small_cut(skeleton, span[0], _capitals(skeleton, *span))
     yield from names_in_capitals(skeleton)
-    yield from (m.span() for m in AT_THE_END.finditer(line) if _is_person(skeleton, *m.span("n")))
+    for match in AT_THE_END.finditer(line):
+        if _is_person(skeleton, *match.span("n")) and not ON_THE_WAY.search(line, 0, match.start()):
+            yield match.span()
     yield from (m.span("n") for m in OWNER.finditer(line))
+    yield from (m.span("n") for m in TITLED.finditer(line) if _is_person(skeleton, *m.span("n")))
     yield from _beside_documents(skeleton)
 
 
@@ -142,8 +155,16 @@ def _is_service(skeleton: Skeleton, span: Span) -> bool:
     return first is not None and is_work(first[0]) and skeleton.verbatim(span[0], span[0] + 1).islower()
 
 
+def _without_detail(line: str, span: Span | None) -> Span | None:
+    """Return a mention up to what tells more of the work: "Guará II | com embalagem"."""
+    detail = DETAIL.search(line, *span) if span is not None else None
+    return span if span is None or detail is None else (span[0], detail.start())
+
+
 def _is_said(skeleton: Skeleton, span: Span, certeza: float) -> bool:
     line = skeleton.line
+    if ON_THE_WAY.search(line, 0, span[0]) and not DOCUMENT_AFTER.match(line, span[1]):
+        return False
     called = CALLED.search(line, 0, span[0])
     announced = called or INTRODUCED.search(line, 0, span[0]) or DOCUMENT_AFTER.match(line, span[1])
     small = skeleton.verbatim(span[0], span[0] + 1).islower() and RECIPIENT_NOUN.match(line, span[0]) is None

@@ -128,7 +128,8 @@ LATE_YEARS: Final = range(2015, 2041)
 RESOLUTION: Final = Cued(
     "k",
     r"\b(?:em|video|videos|tv|monitor|camera|cameras|resolucao|qualidade|ultra ?hd|corrida|"
-    r"prova|maratona|de)\s+(?:em\s+)?(?:4|8|5|10|21|42)k\b",
+    r"prova|maratona|de)\s+(?:em\s+)?(?:4|8|5|10|21|42)k\b"
+    r"|\b(?:captacao|filmagem|gravacao|edicao|drone|projecao|painel|imagens?)\s+(?:em\s+)?[248]k\b",
 )
 DIGITS: Final = re.compile(r"\d+")
 SHORT_COUNT: Final = 3  # digits of a count of thousands

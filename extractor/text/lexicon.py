@@ -17,7 +17,7 @@ ABBREVIATIONS: Final[dict[str, str]] = {
     "ref/": "referente", "p/": "para", "c/": "com", "s/": "sem", "vc": "voce", "vcs": "voces", "ce": "voce",
     "hj": "hoje", "vdd": "verdade", "q": "que", "pfv": "por favor", "pfvr": "por favor", "pf": "por favor",
     "pls": "por favor", "please": "por favor",
-    "obg": "obrigado", "obgd": "obrigado", "brigado": "obrigado", "brigada": "obrigado", "obrigada": "obrigado",
+    "obg": "obrigado", "obgd": "obrigado", "brigado": "obrigado", "obrigada": "obrigado",
     "vlw": "valeu", "tb": "tambem", "tbm": "tambem", "qto": "quanto", "qnt": "quanto", "qnto": "quanto",
     "qdo": "quando", "qnd": "quando", "oq": "o que", "cel": "celular", "tel": "telefone", "tel.": "telefone",
     "fone": "telefone", "whats": "whatsapp", "zap": "whatsapp", "wpp": "whatsapp", "zapp": "whatsapp",

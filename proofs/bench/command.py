@@ -77,7 +77,7 @@ def as_dict(names: Sequence[str], plan: Plan, figures: Sequence[Figure], broken:
         "command": f"prosa bench {' '.join(f'--only {name}' for name in names)} --seconds {plan.seconds:g} "
         f"--rounds {plan.rounds}",
         "machine": describe(),
-        "plan": {name: getattr(plan, name) for name in ("seconds", "rounds", "sessions", "live", "people")},
+        "plan": {name: getattr(plan, name) for name in ("seconds", "rounds", "people")},
         "figures": [figure.as_dict() for figure in figures],
         "broken": broken,
     }

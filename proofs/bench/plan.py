@@ -15,14 +15,11 @@ T = TypeVar("T")
 class Plan:
     """``seconds`` of load for each side of a round, ``rounds`` of them.
 
-    ``sessions`` and ``live`` are the stored and the live sessions of the growth row, ``people`` those who talk at the
-    same time in the row of whole conversations. ``step`` is told what begins.
+    ``people`` talk at the same time in the row of whole conversations. ``step`` is told what begins.
     """
 
     seconds: float
     rounds: int
-    sessions: int
-    live: int
     people: int
     step: Callable[[str], None]
 

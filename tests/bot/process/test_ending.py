@@ -40,7 +40,7 @@ bot.orders.breakers.Breakers._withdraw = withdraw
 bot.orders.breakers.PATIENCE = 1e6
 """
 AT_ONCE = 8.0  # seconds, on a machine that is busy with other things; who waits, waits longer than that
-STEPS = size(4, 32)  # moments of a start at which it is killed
+STEPS = size(2, 32)  # moments of a start at which it is killed
 FIRST_START = 1.6  # seconds that a quiet machine takes; what is later is killed while it runs
 
 

@@ -13,10 +13,10 @@ from tests import children
 from tests.nightly import size
 
 ROOT = Path(__file__).parents[3]
-EMISSIONS = {"plugnotas": size(120, 2000), "nacional": size(30, 2000)}
+EMISSIONS = {"plugnotas": size(60, 2000), "nacional": size(20, 2000)}
 LIMIT = size(840, 7200)  # seconds
-# Messages twice, of all: F18's bound, which one message more or less decides where only some hundreds are sent.
-TWICE = size(0.01, 0.001)
+TWICE = 0.001  # messages twice, of all: F18's bound
+FEW = 4  # of them, where only some hundreds are sent and one more or less would decide
 
 
 @pytest.mark.storm
@@ -40,7 +40,7 @@ def test_a_short_storm_leaves_exactly_one_invoice_each(tmp_path: Path, canal: st
     wrong = {name: found for name, found in verdict.items() if isinstance(found, list) and found}
     twice = wrong.pop("outbound_duplicates", [])
     assert not wrong  # nor unusable books, nor blows that were lacking
-    assert len(twice) <= verdict["sent"] * TWICE
+    assert len(twice) <= max(FEW, verdict["sent"] * TWICE)
     assert (result["word"], done.returncode) == ("KEPT", 0) or twice
     assert verdict["confirmed"] == verdict["notes"] == emissions
     assert result["drained_after"] is not None

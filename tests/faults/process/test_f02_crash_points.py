@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from tests.faults.fault_processes import Forks
 
-SINGLES = size(30, 10_000)  # of the points; there are about ninety
-PAIRS = size(4, 80)
+SINGLES = size(12, 10_000)  # of the points; there are about ninety
+PAIRS = size(2, 80)
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ async def survive(forks: Forks, crashes: Sequence[str]) -> None:
         await forks.clear()
 
 
-@pytest.mark.timeout(600)  # a conversation and new processes for each of some thirty crashes
+@pytest.mark.timeout(600)  # a conversation and new processes for each of some fifteen crashes
 async def test_a_crash_at_any_await_of_turn_and_emission_is_survived(forks: Forks, points: list[str]) -> None:
     """Killed before or after any commit, statement, request or Redis call, and at pairs of them: one note, told."""
     assert len(points) > 40

@@ -17,7 +17,7 @@ async def test_ours_and_the_references_are_measured_in_turns() -> None:
 
         return measured
 
-    plan = Plan(1, 3, 1, 1, 1, step=lambda _: None)
+    plan = Plan(1, 3, 1, step=lambda _: None)
     found = await plan.in_turns({"a": side("a"), "b": side("b")})
     assert order == ["a", "b"] * 3
     assert found == {"a": ["a1", "a3", "a5"], "b": ["b2", "b4", "b6"]}
@@ -51,7 +51,7 @@ def test_the_page_tells_figure_machine_and_verdict() -> None:
     missed = Figure(
         row="turns", name="turns <b>", unit="/s", ours=(1.0, 3.0), reach=at_least(250), parts={"load": 1234.5}
     )
-    plan = Plan(2, 2, 10, 10, 10, step=lambda _: None)
+    plan = Plan(2, 2, 10, step=lambda _: None)
     result = as_dict(["turns"], plan, [missed], {})
     text = page(result)
     assert result["figures"][0]["reached"] is False

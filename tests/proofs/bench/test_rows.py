@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import asyncpg
 import pytest
 
-from persistence.conversations import snapshots
-from persistence.db.engine import Database
 from proofs.bench.load.channels import authority_notes, gateway_notes
-from proofs.bench.load.seed import TABLES, seed
-from proofs.bench.load.town import admit
-from proofs.bench.rows.month import arriving
 from proofs.bench.rows.table import ROWS
 from tests import children
 from tests.nightly import size
@@ -58,38 +50,6 @@ def test_a_run_tells_every_figure_of_its_rows(tmp_path: Path) -> None:
     assert page.startswith("<!doctype html>")
 
 
-def test_growth_compares_a_full_database_with_an_empty_one(tmp_path: Path) -> None:
-    """Both sides answer the same kind of turns; the stored sessions are really there."""
-    result, _ = measured(("growth",), tmp_path, "--sessions=2000", "--live=500")
-    redis = next(figure for figure in result["figures"] if figure["unit"] == "bytes")
-    assert 100 < redis["median"] < 20_000
-
-
-def test_a_months_peak_is_talked_through_to_the_last_note(tmp_path: Path) -> None:
-    """People keep arriving at the rate that is told, and each of them ends with one note."""
-    result, _ = measured(("month",), tmp_path, "--seconds=4")
-    told = {figure["name"]: figure for figure in result["figures"]}
-    assert "0 em dobro" in told["conversas terminadas por segundo"]["note"]
-    assert told["de um núcleo: web e workers"]["parts"].keys() > {"web", "worker 1", "postgres", "simulators"}
-
-
-async def test_people_arrive_whether_or_not_others_are_done() -> None:
-    """Nobody ends before the tenth has begun: a crowd that waited for its first would never see the end."""
-    enough = asyncio.Event()
-    count = 0
-
-    async def one() -> None:
-        nonlocal count
-        count += 1
-        if count == 10:
-            enough.set()
-        await enough.wait()
-
-    async with asyncio.timeout(LIMIT):
-        await arriving(200.0)(one, time.perf_counter() + 0.1)
-    assert count >= 10
-
-
 def test_a_row_that_does_not_exist_is_named(tmp_path: Path) -> None:
     """A typo starts nothing, and the rows are listed."""
     done = children.run(
@@ -98,24 +58,6 @@ def test_a_row_that_does_not_exist_is_named(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "ackk" in done.stderr
     assert all(name in done.stderr for name in ROWS)
-
-
-async def test_seeded_sessions_are_sessions(database_url: str) -> None:
-    """What COPY stores can be loaded like any session, with its company, and all tables have their share."""
-    await admit(database_url, 1)
-    await seed(database_url, 120)
-    database = await Database.open(database_url, size=1)
-    try:
-        async with database.transaction() as connection:
-            found = await snapshots.load(connection, "106540352242922:5521970000011", "010126-00000077")
-    finally:
-        await database.close()
-    assert found is not None
-    assert found.estado == "aprovado"
-    connection = await asyncpg.connect(database_url)
-    counts = {table: await connection.fetchval(f"SELECT count(*) FROM {table}") for table in TABLES}  # noqa: S608 - ours
-    await connection.close()
-    assert counts == {name: 12 if name in {"conversas", "lanes"} else 120 for name in TABLES}
 
 
 @pytest.mark.parametrize(("numbers", "found"), [(("1",), (1, 0)), (("1", "2"), (2, 1)), ((None,), (0, 0))])
