@@ -10,7 +10,9 @@ from bot.loops.jobs import JobContext
 from bot.loops.schedule import Schedule
 from bot.loops.supervision import together
 from bot.loops.witness import Beats
+from bot.orders.accept import Door
 from bot.orders.audit import Audit
+from bot.orders.origins import ORIGINS, Origins
 from bot.orders.slow_notice import SlowNotices
 from bot.policy import politica_of, prazos_of
 from bot.subjects.table import jobs
@@ -23,21 +25,27 @@ from gateway.registry import REGISTRY
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
     from pathlib import Path
 
     from aiohttp import web
 
     from bot.loops.supervision import Loop
     from bot.loops.worker import LaneWorker
+    from bot.orders.origins import Tell
     from bot.settings import Settings
     from gateway.registry import ChannelRow
+    from persistence.queue.inbox import Inbox
 
 
 @dataclass(frozen=True)
 class House(Stores):
-    """The open stores, and what works on them: ``loops`` by name; the worker, pumps and schedule are among them."""
+    """The open stores, and what works on them: ``loops`` by name; the worker, pumps and schedule are among them.
 
+    ``door`` takes orders for invoices.
+    """
+
+    door: Door
     worker: LaneWorker
     pumps: Pumps
     schedule: Schedule
@@ -71,19 +79,26 @@ async def open_house(
     redis_url: str,
     *,
     registry: Mapping[str, ChannelRow] = REGISTRY,
+    origins: Mapping[str, Callable[[Inbox], Tell]] = ORIGINS,
     witness_file: Path | None = None,
 ) -> AsyncIterator[House]:
-    """Open the house on these servers, with the channels of ``registry``; all is closed again in reverse order."""
-    opened = open_stores(settings, database_url, redis_url, tuple(registry), witness_file)
+    """Open the house on these servers, with the channels of ``registry`` and the origins of ``origins``.
+
+    All is closed again in reverse order.
+    """
+    opened = open_stores(settings, database_url, redis_url, (tuple(registry), tuple(origins)), witness_file)
     async with opened as stores, open_outside(stores, registry) as outside:
-        pumps = Pumps(stores, outside)
-        async with open_worker(stores, outside, pumps) as worker:
+        known = Origins(stores.inbox, origins)
+        pumps, door = Pumps(stores, outside, known), Door(outside.channels, stores.witness)
+        async with open_worker(stores, outside, pumps, door) as worker:
             database, inbox = stores.database, stores.inbox
             audit = Audit(database, outside.channels, stores.metrics, ring=pumps.ring)
             context = JobContext(database, inbox, stores.backlog, audit.daily, prazos_of(settings))
             schedule = Schedule(context, jobs())
-            slow_notices = SlowNotices(database, inbox, politica_of(settings).avisar_apos)
+            slow_notices = SlowNotices(database, known, politica_of(settings).avisar_apos)
             loops: dict[str, Loop] = {"lanes": worker, **pumps}
             loops |= {"breakers": outside.breakers, "slow_notices": slow_notices, "schedule": schedule}
             loops["witness"] = Beats(database, stores.witness, stores.keepers)
-            yield House(**vars(stores), worker=worker, pumps=pumps, schedule=schedule, audit=audit, loops=loops)
+            yield House(
+                **vars(stores), door=door, worker=worker, pumps=pumps, schedule=schedule, audit=audit, loops=loops
+            )

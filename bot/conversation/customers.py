@@ -10,16 +10,9 @@ from state_machine.invoice.draft import Cadastro
 
 if TYPE_CHECKING:
     from bot.ports import Register
-    from persistence.db.connection import Connection
     from persistence.db.engine import Database
 
 CNPJ_LENGTH = 14
-
-
-async def remembered(connection: Connection, documento: str) -> CompanyEntry | None:
-    """Return the register's entry as far as it is remembered; asks nobody."""
-    entry = await register_cache.get(connection, documento)
-    return company(entry.dados, documento) if entry and entry.dados else None
 
 
 class Customers:

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from calendar import monthrange
-from dataclasses import asdict, replace
 from datetime import date
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, assert_never
 
-from bot.conversation.customers import remembered
-from bot.conversation.rps import Numbers
+from bot.orders.accept import Confirmed, OtherChannelError
 from extractor.fields.clients import nickname, until_number
-from gateway.port import InvoiceIntent, Prestador, Tomador, Tributos
-from gateway.registry import UnknownChannelError
 from persistence.conversations.snapshots import StaleSessionError
-from persistence.fiscal import attempts, intents
-from persistence.fiscal.intents import NovaEmissao, integration_id
-from persistence.people import channels as company_channels
+from persistence.fiscal import attempts
 from persistence.people import clients
 from persistence.queue import outbox
-from persistence.versions import AnotherVersionError
 from state_machine.invoice.fields import Campo, Origem
 from state_machine.machine.effects import (
     Dispensar,
@@ -30,7 +23,7 @@ from state_machine.machine.effects import (
     Responder,
     RetomarEnvio,
 )
-from state_machine.protocol.channel import Canal
+from state_machine.protocol.origin import conversation
 from state_machine.services.own import Servico
 from state_machine.values.local_time import local_day
 
@@ -38,18 +31,12 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable
     from datetime import datetime
 
-    from bot.ports import FiscalGateway
-    from gateway.port import Endereco, Explicacao, Rps
-    from gateway.register.cnpj import CompanyEntry
-    from gateway.registry import Channels
+    from bot.orders.accept import Door
     from persistence.db.connection import Connection
-    from persistence.db.engine import Database
     from persistence.people.companies import Empresa
     from persistence.rows.outbox_messages import OutboxMessage
-    from persistence.witness.row import Witness
     from state_machine.invoice.draft import Rascunho
     from state_machine.machine.session import Sessao
-    from state_machine.protocol.channel import Ambiente
 
 
 def one_reply(efeitos: Iterable[Efeito]) -> tuple[Efeito, ...]:
@@ -59,58 +46,11 @@ def one_reply(efeitos: Iterable[Efeito]) -> tuple[Efeito, ...]:
     return tuple(e for e in todos if not isinstance(e, Responder) or e is respostas[-1])
 
 
-class Hands:
+class Effects:
     """Does what decisions want done; all of it in the caller's transaction."""
 
-    def __init__(self, channels: Channels, witness: Witness) -> None:
-        self._channels = channels
-        self._witness = witness
-
-    async def may_number(self, connection: Connection, empresa: Empresa) -> bool:
-        """Tell whether an invoice of this company can be issued as far as its number goes."""
-        numbers = Numbers(await self._gateway_of(connection, empresa))
-        if await numbers.blocked(connection, empresa):
-            return False
-        return not numbers.given(empresa) or (await self._witness.look(connection)).doubt is None
-
-    async def may_have_issued(self, connection: Connection, empresa: Empresa, sessao: Sessao) -> bool:
-        """Tell whether the session's summary was shown to a history of which the end may be missing."""
-        if not Numbers(await self._gateway_of(connection, empresa)).given(empresa):
-            return False
-        since = (await self._witness.look(connection)).restored_at
-        if since is None:
-            return False
-        shown = sessao.mostrado_em or (await outbox.seen(connection, sessao))[0]
-        return shown is None or shown < since
-
-    def channel(self, empresa: Empresa) -> str:
-        """Return the channel and environment where this company issues now, as a session holds them."""
-        return _written(empresa.canal, self._channels.environment(empresa.canal))
-
-    async def complaint(
-        self, database: Database, sessao: Sessao, empresa: Empresa, agora: datetime
-    ) -> Explicacao | None:
-        """Return what keeps the company's channel from ever sending this invoice, ``None`` where nothing is known.
-
-        Called outside of a transaction: the channel may take milliseconds, elsewhere.
-        """
-        async with database.alone() as connection:
-            gateway = await self._gateway_of(connection, empresa)
-            cadastro = await remembered(connection, sessao.rascunho.validado(Campo.DOCUMENTO) or "")
-        rps = Numbers(gateway).example(empresa)
-        emitir = Emitir(sessao.revisao)
-        intent = _intent(sessao, emitir, empresa, agora, cadastro.endereco if cadastro else None, rps)
-        if rps is None and gateway.natureza.numbers == "we":
-            return None  # no number is set up: the yes is told so
-        recusa = await gateway.check(intent)
-        return gateway.explain(recusa) if recusa else None
-
-    async def _gateway_of(self, connection: Connection, empresa: Empresa) -> FiscalGateway:
-        """Return the company's channel for services. Raises ``AnotherVersionError`` for one that is not known here."""
-        try:
-            return self._channels.of(await company_channels.chosen(connection, empresa.id))
-        except UnknownChannelError as error:
-            raise AnotherVersionError(f"a channel: {error}") from None
+    def __init__(self, door: Door) -> None:
+        self._door = door
 
     async def carry_out(
         self,
@@ -184,76 +124,35 @@ class Hands:
         agora: datetime,
         correlacao: str,
     ) -> None:
-        cadastro = await remembered(connection, sessao.rascunho.validado(Campo.DOCUMENTO) or "")
-        gateway = await self._gateway_of(connection, empresa)
-        if sessao.canal not in {None, _written(Canal(gateway.name), gateway.ambiente)}:
-            raise StaleSessionError(sessao.sessao_id)  # it moved since this turn looked: look again, and show it
-        numbers = Numbers(gateway)
-        seen = await numbers.seen(connection, empresa, sessao, emitir.revisao, emitir.tentativa)
-        if seen is None:
-            rps = await numbers.take(connection, empresa, sessao, emitir.revisao, emitir.tentativa)
-        else:
-            rps, emitir = seen[0], replace(emitir, tentativa=seen[1])
-        intent = _intent(sessao, emitir, empresa, agora, cadastro.endereco if cadastro else None, rps)
-        chave = str(gateway.key_for(intent))
-        tomador_id = await intents.upsert_tomador(connection, empresa.id, _customer(intent.tomador, cadastro))
+        confirmed = confirmed_of(sessao, emitir, empresa, agora, row_id)
+        try:
+            await self._door.accept(connection, confirmed, correlacao)
+        except OtherChannelError:  # since this turn looked: look again, and show it
+            raise StaleSessionError(sessao.sessao_id) from None
         if apelido := _nickname(sessao.rascunho):
-            clients.remember(connection, empresa.id, apelido, intent.tomador.documento, sessao.conversa)
-        emissao_id = await intents.create(
-            connection,
-            NovaEmissao(
-                session_id=row_id,
-                sessao_id=sessao.sessao_id,
-                revisao=emitir.revisao,
-                tentativa=emitir.tentativa,
-                prestador_id=empresa.id,
-                prestador_cnpj=empresa.cnpj,
-                tomador_id=tomador_id,
-                tomador_documento=intent.tomador.documento,
-                id_integracao=intent.id_integracao,
-                valor=intent.valor,
-                descricao=intent.descricao,
-                codigo_servico=intent.prestador.codigo_servico,
-                competencia=intent.competencia,
-                payload=gateway.payload(intent),
-                correlacao=correlacao,
-                serie_rps=rps.serie if rps else None,
-                numero_rps=rps.numero if rps else None,
-                canal=gateway.name,
-                a_preparar=gateway.natureza.prepares,
-                ambiente=gateway.ambiente,
-                chave=chave if chave != intent.id_integracao else None,
-                perguntar=seen is not None,
-            ),
-        )
-        await numbers.bind(connection, empresa, rps, emissao_id)
+            clients.remember(connection, empresa.id, apelido, confirmed.documento, sessao.conversa)
 
 
-def _written(canal: Canal, ambiente: Ambiente) -> str:
-    return f"{canal.nome}/{ambiente}"
-
-
-def _intent(
-    sessao: Sessao, emitir: Emitir, empresa: Empresa, agora: datetime, endereco: Endereco | None, rps: Rps | None
-) -> InvoiceIntent:
-    """Return what the gateway is to issue, from the confirmed data and the company's fiscal defaults."""
+def confirmed_of(
+    sessao: Sessao, emitir: Emitir, empresa: Empresa, agora: datetime, row_id: int | None = None
+) -> Confirmed:
+    """Return what a session's summary says. Raises ``ValueError`` for an incomplete one."""
     rascunho = sessao.rascunho
     documento, descricao = rascunho.validado(Campo.DOCUMENTO), rascunho.validado(Campo.DESCRICAO)
     if documento is None or descricao is None:
         raise ValueError("an incomplete draft was confirmed")  # transition never lets one through
-    return InvoiceIntent(
-        id_integracao=integration_id(sessao.sessao_id, emitir.revisao, emitir.tentativa),
-        prestador=_prestador(empresa, _servico(rascunho, empresa)),
-        tomador=Tomador(
-            documento,
-            rascunho.tomador_nome,
-            rascunho.validado(Campo.EMAIL),
-            endereco,
-        ),
+    return Confirmed(
+        origin=conversation(sessao.sessao_id, emitir.revisao, row_id),
+        tentativa=emitir.tentativa,
+        empresa=empresa,
+        documento=documento,
+        nome=rascunho.tomador_nome,
+        email=rascunho.validado(Campo.EMAIL),
         valor=rascunho.valor_servico,
         descricao=descricao,
+        servico=_servico(rascunho, empresa),
         competencia=_competencia(rascunho, empresa.municipio_ibge, sessao.mostrado_em or agora),
-        rps=rps,
+        canal=sessao.canal,
     )
 
 
@@ -266,25 +165,6 @@ def _servico(rascunho: Rascunho, empresa: Empresa) -> Servico:
     if own is None:
         raise ValueError("an invoice was about to be issued by a service code that is not the company's")
     return own
-
-
-def _prestador(empresa: Empresa, servico: Servico) -> Prestador:
-    burden = (empresa.tributos_federal, empresa.tributos_estadual, empresa.tributos_municipal)
-    told = [part for part in burden if part is not None]
-    return Prestador(
-        empresa.cnpj,
-        empresa.razao_social,
-        empresa.inscricao_municipal,
-        empresa.municipio_ibge,
-        empresa.regime,
-        servico.codigo,
-        empresa.cnae,
-        empresa.aliquota,
-        tributos_sn=empresa.tributos_sn,
-        tributos=Tributos(*told) if len(told) == len(burden) else None,
-        informa_im=empresa.informa_im,
-        codigo_nbs=servico.nbs,
-    )
 
 
 def _competencia(rascunho: Rascunho, municipio_ibge: str, mostrado_em: datetime) -> date:
@@ -318,15 +198,3 @@ def _nickname(rascunho: Rascunho) -> str | None:
         escrito = rascunho.nome.escrito if said else None
     apelido = nickname(until_number(escrito or ""))
     return apelido if apelido and apelido != nickname(rascunho.tomador_nome or "") else None
-
-
-def _customer(tomador: Tomador, cadastro: CompanyEntry | None) -> dict[str, Any]:
-    """Return the columns of ``cliente_tomador``."""
-    endereco = asdict(tomador.endereco) if tomador.endereco else {}
-    return {
-        "cnpj": tomador.documento,
-        "razao_social": tomador.razao_social,
-        "email": tomador.email,
-        **endereco,
-        **({"dados_receita_raw": cadastro.raw} if cadastro else {}),
-    }

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from state_machine.machine.effects import Responder
+from bot.conversation.effects import confirmed_of
+from state_machine.machine.effects import Emitir, Responder
 from state_machine.machine.events import NaoCabe
 from state_machine.machine.states import Estado
 from state_machine.machine.transition import transition
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from bot.conversation.effects import Hands
+    from bot.orders.accept import Door
     from persistence.db.engine import Database
     from persistence.people.companies import Empresa
     from state_machine.machine.events import Evento
@@ -25,7 +26,7 @@ log = structlog.get_logger(__name__)
 
 
 async def as_fit(
-    hands: Hands, database: Database, sessao: Sessao, eventos: Sequence[Evento], empresa: Empresa, agora: datetime
+    door: Door, database: Database, sessao: Sessao, eventos: Sequence[Evento], empresa: Empresa, agora: datetime
 ) -> list[Evento]:
     """Return the events, with what the channel could never send of the summary that they lead to as the last one.
 
@@ -35,7 +36,7 @@ async def as_fit(
     if shown is None or shown.empresa_id != empresa.id:
         return list(eventos)
     try:
-        explicacao = await hands.complaint(database, shown, empresa, agora)
+        explicacao = await door.complaint(database, confirmed_of(shown, Emitir(shown.revisao), empresa, agora))
     except Exception as error:  # noqa: BLE001 - whatever it is, a summary is shown without its check
         log.error("summary_unchecked", sessao_id=sessao.sessao_id, error=type(error).__name__)  # noqa: TRY400 - it may quote data
         return list(eventos)

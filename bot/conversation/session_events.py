@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
     from datetime import datetime
 
-    from bot.conversation.effects import Hands
+    from bot.conversation.effects import Effects
     from persistence.conversations.sessions import LiveSessions
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
@@ -65,7 +65,7 @@ class SessionEvents:
         database: Database,
         lanes: Lanes,
         live: LiveSessions,
-        hands: Hands,
+        effects: Effects,
         *,
         ttl_seconds: int,
         ring: Callable[[], None],
@@ -73,7 +73,7 @@ class SessionEvents:
         self._database = database
         self._lanes = lanes
         self._live = live
-        self._hands = hands
+        self._effects = effects
         self._ttl = timedelta(seconds=ttl_seconds)
         self._ring = ring
 
@@ -137,7 +137,7 @@ class SessionEvents:
                 motivo = ultimo.motivo if isinstance(ultimo, NotaRejeitada) else None
                 approvals.follow(connection, sessao, ultimo, motivo)
         snapshots.record(connection, steps)
-        await self._hands.carry_out(
+        await self._effects.carry_out(
             connection, _said(one_reply(efeitos), voz), sessao, row_id, empresa, agora, correlacao
         )
         for step in steps:

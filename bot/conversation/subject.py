@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from bot.budgets import Budgets, Owed
     from bot.conversation.customers import Customers
-    from bot.conversation.effects import Hands
     from bot.conversation.inbound import Chegada
     from bot.conversation.session_events import SessionEvents
     from bot.loops.jobs import Deadline
     from bot.loops.worker import Handler
+    from bot.orders.accept import Door
     from bot.ports import Extractor
     from persistence.conversations.conversations import Conversa
     from persistence.conversations.sessions import LiveSessions
@@ -106,7 +106,7 @@ class Resources:
     sessions: SessionEvents
     extractor: Extractor
     customers: Customers
-    hands: Hands
+    door: Door
     budgets: Budgets
     repeat: timedelta
     cancellation_wait: timedelta

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bot.orders.cancellation_news import tell
+from bot.orders.cancellation_news import news_of
 from bot.orders.order import Events
 from gateway.lines import CallKind
 from persistence.db.clock import database_now
 from persistence.fiscal import cancellation_work, cancellations, issued
 from persistence.fiscal.cancellation_work import LEASE_SECONDS
+from persistence.rows.inbox_rows import CancellationRow
 from state_machine.cancellation.machine import AutoridadeCancelou, AutoridadeManteve, decide
 from state_machine.cancellation.reconciliation import (
     CancelFinding,
@@ -48,13 +49,15 @@ class Cancellations:
     concurrency = CONCURRENCY
 
     def __init__(self, parts: OrderParts) -> None:
-        self._inbox = parts.inbox
+        self._origins = parts.origins
         self._channels = parts.channels
         self._politica = parts.politica
 
     async def claim(self, connection: Connection, free: int, held: Mapping[int, int]) -> list[TarefaCancelamento]:
         """Take due cancellations."""
-        return await cancellation_work.claim(connection, free, LEASE_SECONDS, held, self._channels.names)
+        return await cancellation_work.claim(
+            connection, free, LEASE_SECONDS, held, self._channels.names, self._origins.names
+        )
 
     async def renew(self, connection: Connection, tarefa: TarefaCancelamento) -> bool:
         """Extend the lease."""
@@ -124,7 +127,7 @@ class Cancellations:
         passo: PassoCancelamento,
         _call: Call[CancelOutcome | CancelFinding] | None,
     ) -> None:
-        """Move the cancellation and its note, and put the news into the lane."""
+        """Move the cancellation and its note, and tell whoever asked for it."""
         if passo.aviso is None:
             return
         evento: Evento | None = None
@@ -137,16 +140,8 @@ class Cancellations:
             assert atual is not None  # noqa: S101 - it was just settled under our lease
             decided = decide(atual, evento, await database_now(connection))
             await cancellations.save(connection, atual, decided.cancelamento)
-        await tell(
-            connection,
-            self._inbox,
-            chave=f"cancelamento:{tarefa.id}:{passo.aviso}",
-            conversa=tarefa.conversa,
-            emissao_id=tarefa.emissao_id,
-            aviso=passo.aviso,
-            motivo=passo.motivo,
-            correlacao=tarefa.correlacao or tarefa.id_integracao,
-        )
+        row = CancellationRow(tarefa.emissao_id, passo.aviso, passo.motivo)
+        await self._origins.tell(connection, news_of(tarefa, f"cancelamento:{tarefa.id}:{passo.aviso}", row))
 
     def alarms(self, passo: PassoCancelamento, *, called: bool) -> bool:  # noqa: ARG002 - protocol
         """Tell whether people or the operator must look."""

@@ -66,8 +66,15 @@ class Emissions:
         Nothing is ready under a number of ours while the database may have forgotten what was sent.
         """
         await self._parts.witness.look(connection)
-        known = {"quietas": self._channels.quiet(CallKind.SUBMISSION), "canais": self._channels.names}
-        return await emissions.claim(connection, free, LEASE_SECONDS, ocupadas=held, **known)
+        return await emissions.claim(
+            connection,
+            free,
+            LEASE_SECONDS,
+            ocupadas=held,
+            quietas=self._channels.quiet(CallKind.SUBMISSION),
+            canais=self._channels.names,
+            origens=self._parts.origins.names,
+        )
 
     async def renew(self, connection: Connection, tarefa: Tarefa) -> bool:
         """Extend the lease, and that of its record."""

@@ -21,11 +21,11 @@ from state_machine.protocol.emission import CannotTell, Unknown
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
+    from bot.orders.origins import Origins
     from gateway.http.recording import Recorded
     from gateway.registry import Channels
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
-    from persistence.queue.inbox import Inbox
     from persistence.queue.lanes import InboxRow, Lanes, Lease
     from state_machine.protocol.retry import Politica
 
@@ -84,7 +84,7 @@ class OrderParts:
     """What every kind of order is made with."""
 
     database: Database
-    inbox: Inbox
+    origins: Origins
     channels: Channels
     politica: Politica
     witness: Witness = field(default_factory=Witness)
@@ -154,7 +154,7 @@ class Order(Protocol[T, A, P]):
         """Store what followed, and give the lease back. Raises ``OrderLeaseLostError`` for a late commit."""
 
     async def conclude(self, connection: Connection, piece: T, passo: P, call: Call[A] | None) -> None:
-        """Store what else follows: records, credentials, the news to the conversation."""
+        """Store what else follows: records, credentials, the news to whoever ordered it."""
 
     def alarms(self, passo: P, *, called: bool) -> bool:
         """Tell whether the log line about this step is an error; ``called``: the gateway was."""

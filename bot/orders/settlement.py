@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from bot.orders.cancellation_news import seen_cancelled
+from bot.orders.origins import News
 from persistence.fiscal import attempts, notes, suspension
 from persistence.fiscal.emissions import NADA_OUVIDO, Ouvido
 from persistence.idempotency import gateway_operations
-from persistence.queue.arrival import Arrival
 from persistence.rows.inbox_rows import EmissionRow
 from state_machine.invoice.content import mostra_conteudo
 from state_machine.protocol.emission import (
@@ -74,7 +74,7 @@ async def stop(connection: Connection, tarefa: Tarefa, motivo: str) -> None:
 
 
 async def tell(connection: Connection, parts: OrderParts, tarefa: Tarefa, passo: Passo) -> None:
-    """Store the note, and put the news into the conversation's lane, in the transaction that settles them."""
+    """Store the note, and tell whoever ordered it, in the transaction that settles it."""
     outras: list[str] = []
     if passo.nota and passo.nota.situacao is Situacao.AUTORIZADA and passo.aviso == "autorizada":
         outras = await attempts.other_notes(connection, tarefa.sessao_id, tarefa.revisao, tarefa.id)
@@ -82,14 +82,7 @@ async def tell(connection: Connection, parts: OrderParts, tarefa: Tarefa, passo:
     if outras:  # the worst that can happen: people must look, and the user gets both
         log.error("two_notes_of_one_confirmation", emissao_id=tarefa.id, count=1 + len(outras))
     if passo.nota and passo.nota.situacao is Situacao.CANCELADA and passo.status is StatusEmissao.CONCLUIDO:
-        await seen_cancelled(
-            connection,
-            parts.inbox,
-            emissao_id=tarefa.id,
-            id_integracao=tarefa.id_integracao,
-            conversa=tarefa.conversa,
-            correlacao=tarefa.correlacao or tarefa.andamento.id_integracao,
-        )
+        await seen_cancelled(connection, parts.origins, tarefa)
     if passo.aviso is None:
         return
     explicacao = parts.channels.of(tarefa.canal).explain(passo.recusa) if passo.recusa is not None else None
@@ -105,13 +98,9 @@ async def tell(connection: Connection, parts: OrderParts, tarefa: Tarefa, passo:
     )
     again = f":{tarefa.epoch}" if passo.aviso == "ainda_quer" else ""  # asked anew each day that it waits
     again = ":parada" if passo.texto is not None else again
-    arrival = Arrival.of(
-        row,
-        chave=f"emissao:{tarefa.id}:{passo.aviso}{again}",
-        lane=tarefa.conversa,
-        correlacao=tarefa.correlacao or tarefa.andamento.id_integracao,
-    )
-    await parts.inbox.put_in(connection, [arrival])
+    chave, correlacao = f"emissao:{tarefa.id}:{passo.aviso}{again}", tarefa.correlacao or tarefa.id_integracao
+    news = News(tarefa.origem, tarefa.sessao_id, tarefa.conversa, row, chave, correlacao)
+    await parts.origins.tell(connection, news)
 
 
 def heard(call: Call[Outcome | Finding] | None) -> Ouvido:

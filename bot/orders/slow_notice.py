@@ -7,22 +7,26 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from bot.orders.cancellation_news import tell
+from bot.orders.origins import News
 from persistence.db.outage import is_outage
 from persistence.queue import slow_notice
-from persistence.queue.arrival import Arrival
-from persistence.rows.inbox_rows import EmissionRow
+from persistence.rows.inbox_rows import CancellationRow, EmissionRow
 from state_machine.protocol.reconciliation import ASK_AFTER
 
 if TYPE_CHECKING:
     from datetime import timedelta
 
+    from bot.orders.origins import Origins
     from persistence.db.engine import Database
-    from persistence.queue.inbox import Inbox
+    from persistence.queue.slow_notice import Demorada
 
 LOOK_EVERY = 1.0  # seconds: how late the word may be
 
 log = structlog.get_logger(__name__)
+
+
+def _news(each: Demorada, what: str, row: EmissionRow | CancellationRow) -> News:
+    return News(each.origem, each.sessao_id, each.conversa, row, f"{what}:{each.id}:demorou", each.correlacao)
 
 
 class SlowNotices:
@@ -32,43 +36,23 @@ class SlowNotices:
     for credentials, for an earlier attempt, or for an answer that does not come.
     """
 
-    def __init__(self, database: Database, inbox: Inbox, avisar_apos: timedelta) -> None:
+    def __init__(self, database: Database, origins: Origins, avisar_apos: timedelta) -> None:
         self._database = database
-        self._inbox = inbox
+        self._origins = origins
         self._seconds = avisar_apos.total_seconds()
         self._end = asyncio.Event()
 
     async def run_once(self) -> int:
-        """Put the news into the conversations' lanes; returns how many."""
+        """Tell whoever ordered them; returns how many."""
         async with self._database.transaction() as connection:
             asked = ASK_AFTER.total_seconds()
             await slow_notice.bring_forward(connection, asked)
             slow = await slow_notice.slow_emissions(connection, self._seconds, asked)
-            await self._inbox.put_in(
-                connection,
-                [
-                    Arrival.of(
-                        EmissionRow(each.sessao_id, each.id, "demorou"),
-                        chave=f"emissao:{each.id}:demorou",
-                        lane=each.conversa,
-                        correlacao=each.correlacao,
-                    )
-                    for each in slow
-                ],
-            )
+            told = [_news(each, "emissao", EmissionRow(each.sessao_id, each.id, "demorou")) for each in slow]
             waiting = await slow_notice.slow_cancellations(connection, self._seconds)
-            for each in waiting:
-                await tell(
-                    connection,
-                    self._inbox,
-                    chave=f"cancelamento:{each.id}:demorou",
-                    conversa=each.conversa,
-                    emissao_id=each.emissao_id,
-                    aviso="demorou",
-                    motivo=None,
-                    correlacao=each.correlacao,
-                )
-        return len(slow) + len(waiting)
+            told += [_news(each, "cancelamento", CancellationRow(each.emissao_id, "demorou")) for each in waiting]
+            await self._origins.tell(connection, *told)
+        return len(told)
 
     async def run(self) -> None:
         """Look once a second until ``stop``; a database that is away is asked again."""

@@ -109,7 +109,7 @@ class Proposal:
         sessao = Sessao(sessao_id, lane, empresa.id, empresa.razao_social, empresa_versao=empresa.versao)
         told = replace(sessao, servicos=empresa.servicos)
         opening = [Abriu(base, proposta=True)]
-        eventos = await as_fit(self._r.hands, self._r.database, told, opening, empresa, agora)
+        eventos = await as_fit(self._r.door, self._r.database, told, opening, empresa, agora)
         return _Plan(found.versao, sessao, eventos)
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from bot.conversation.customers import Customers
-from bot.conversation.effects import Hands
+from bot.conversation.effects import Effects
 from bot.conversation.quarantine import Quarantine
 from bot.conversation.session_events import SessionEvents
 from bot.conversation.subject import Resources, RowHandler
@@ -23,17 +23,17 @@ from persistence.rows.inbox_rows import GatewayRow, MessageRow, MetaNoticeRow, S
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from bot.orders.accept import Door
     from bot.wiring.outside import Outside
     from bot.wiring.pumps import Pumps
     from bot.wiring.stores import Stores
 
 
 @asynccontextmanager
-async def open_worker(stores: Stores, outside: Outside, pumps: Pumps) -> AsyncIterator[LaneWorker]:
+async def open_worker(stores: Stores, outside: Outside, pumps: Pumps, door: Door) -> AsyncIterator[LaneWorker]:
     """Open the worker; at the end its conversations are closed."""
     settings, database, lanes, live, ring = stores.settings, stores.database, stores.lanes, stores.live, pumps.ring
-    hands = Hands(outside.channels, stores.witness)
-    sessions = SessionEvents(database, lanes, live, hands, ttl_seconds=settings.session_ttl_seconds, ring=ring)
+    sessions = SessionEvents(database, lanes, live, Effects(door), ttl_seconds=settings.session_ttl_seconds, ring=ring)
     subjects = open_subjects(
         Resources(
             database=database,
@@ -43,7 +43,7 @@ async def open_worker(stores: Stores, outside: Outside, pumps: Pumps) -> AsyncIt
             sessions=sessions,
             extractor=outside.extractor,
             customers=Customers(database, outside.register),
-            hands=hands,
+            door=door,
             budgets=stores.budgets,
             repeat=timedelta(seconds=settings.repeat_window_seconds),
             limites_mei=limites_mei_of(settings),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from bot.orders.order import Order
+    from bot.orders.origins import Origins
     from bot.wiring.outside import Outside
     from bot.wiring.stores import Stores
     from state_machine.machine.effects import EnviarLink
@@ -41,9 +42,9 @@ ORDERS: Mapping[str, Callable[[OrderParts], Order[Any, Any, Any]]] = {
 class Pumps(dict[str, Pump[Any]]):
     """The pumps by name, and who hears the gateway's hints about their orders."""
 
-    def __init__(self, stores: Stores, outside: Outside) -> None:
+    def __init__(self, stores: Stores, outside: Outside, origins: Origins) -> None:
         database, channels = stores.database, outside.channels
-        parts = OrderParts(database, stores.inbox, channels, politica_of(stores.settings), stores.witness)
+        parts = OrderParts(database, origins, channels, politica_of(stores.settings), stores.witness)
         orders = {name: kind(parts) for name, kind in ORDERS.items()}
         works: dict[str, Work] = {name: OrderWorker(order, database, channels) for name, order in orders.items()}
         attachments = Attachments(database, outside.whatsapp, channels)

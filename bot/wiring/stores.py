@@ -49,9 +49,13 @@ class Stores:
 
 @asynccontextmanager
 async def open_stores(
-    settings: Settings, database_url: str, redis_url: str, canais: Collection[str], witness_file: Path | None = None
+    settings: Settings,
+    database_url: str,
+    redis_url: str,
+    known: tuple[Collection[str], Collection[str]],
+    witness_file: Path | None = None,
 ) -> AsyncIterator[Stores]:
-    """Open them on these servers; they are closed again in reverse order. ``canais``: the channels that are known.
+    """Open them on these servers; they are closed again in reverse order. ``known``: channels and origins.
 
     ``witness_file``: where the database's history is remembered beside Redis, ``None`` where there is no place for it.
     """
@@ -70,7 +74,7 @@ async def open_stores(
         live = LiveSessions(line, settings.session_ttl_seconds)
         witness, keepers = Witness(), Keepers(line, witness_file)
         witness.heard(await keepers.recall())
-        backlog = Backlog(database, canais)
+        backlog = Backlog(database, *known)
         yield Stores(
             settings, metrics, database, redis, inbox, lanes, backlog, live, budgets, witness=witness, keepers=keepers
         )

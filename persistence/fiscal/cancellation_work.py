@@ -16,6 +16,7 @@ from persistence.tables import cancelamento, nfse_emissao, nfse_processada
 from state_machine.cancellation.machine import Codigo, EstadoCancelamento, MotivoCancelamento
 from state_machine.cancellation.reconciliation import AndamentoCancelamento, Envio
 from state_machine.protocol.channel import PRIMEIRO
+from state_machine.protocol.origin import CONVERSA
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -47,13 +48,14 @@ async def claim(
     lease_seconds: float,
     ocupadas: Mapping[int, int],
     canais: Collection[str] = (PRIMEIRO,),
+    origens: Collection[str] = (CONVERSA,),
 ) -> list[TarefaCancelamento]:
     """Take what is due, each company its share of the ``livres`` slots: ``ocupadas`` says how many it holds (by id).
 
     One to be sent is stored as ``enviando`` before anybody may send it.
     """
     tomada_em = time.monotonic()
-    values = {**slots.shares(livres, ocupadas, canais), "lease": lease_seconds}
+    values = {**slots.shares(livres, ocupadas, canais, origens), "lease": lease_seconds}
     rows = await connection.execute(slots.CLAIM_CANCELLATIONS, values)
     return [
         TarefaCancelamento(
@@ -65,6 +67,8 @@ async def claim(
             row.id_integracao,
             row.chave_natural or row.id_integracao,
             canal_of(row.canal, row.ambiente),
+            row.origem if row.conversa is None else CONVERSA,  # who asked for it in a chat is told there
+            row.sessao_id,
             row.conversa,
             row.correlacao,
             tomada_em,

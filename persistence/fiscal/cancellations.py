@@ -73,7 +73,12 @@ async def live(connection: Connection, nota: NotaEmitida, conversa: str | None) 
 
 
 async def open_row(
-    connection: Connection, nota: NotaEmitida, conversa: str, pedido_por: str, correlacao: str, expira_em: datetime
+    connection: Connection,
+    nota: NotaEmitida,
+    conversa: str | None,
+    pedido_por: str,
+    correlacao: str,
+    expira_em: datetime,
 ) -> int:
     """Store a new cancellation and return its id; a second live one of the note is refused by the database."""
     values = {
@@ -159,9 +164,10 @@ _OVERDUE = (
 )
 
 
-async def conversation_of(connection: Connection, emissao_id: int) -> str:
-    """Return the conversation in which a note was issued."""
-    return str((await connection.execute(_CONVERSATION, {"_emissao": emissao_id})).scalar_one())
+async def conversation_of(connection: Connection, emissao_id: int) -> str | None:
+    """Return the conversation in which a note was issued, ``None`` where none ordered it."""
+    conversa: str | None = (await connection.execute(_CONVERSATION, {"_emissao": emissao_id})).scalar_one_or_none()
+    return conversa
 
 
 async def ended(connection: Connection, emissao_id: int) -> int:

@@ -21,6 +21,7 @@ from state_machine.cancellation.machine import StatusNota
 from state_machine.invoice.content import Conteudo
 from state_machine.protocol.channel import PRIMEIRO
 from state_machine.protocol.emission import EM_CURSO, Rejected, StatusEmissao
+from state_machine.protocol.origin import CONVERSA
 from state_machine.protocol.reconciliation import ASK_AFTER, ASSENTADOS
 from state_machine.protocol.reprocessing import Anterior
 from state_machine.protocol.standing import Andamento
@@ -54,7 +55,6 @@ class Tarefa(slots.Taken):
     versao: int
     era: StatusEmissao
     pronta: bool
-    sessao_id: str
     revisao: int
     primeira: bool  # no earlier attempt at this revision, and no session that this one repairs: nothing to ask before
     payload: bytes
@@ -116,16 +116,17 @@ async def claim(
     ocupadas: Mapping[int, int] = MappingProxyType({}),
     quietas: Collection[str] = (),
     canais: Collection[str] = (PRIMEIRO,),
+    origens: Collection[str] = (CONVERSA,),
 ) -> list[Tarefa]:
     """Take due emissions, each company its share of the ``livres`` slots: ``ocupadas`` says how many it holds (by id).
 
     One that may be sent is stored as ``enviando``, under its record, before anybody sends it; none of the companies
     ``quietas`` (CNPJ): for them the gateway is left alone, but for a probe.
-    What another version of us wrote, or goes by a channel that is none of ``canais``, is left to who knows it.
+    What another version of us wrote, or names a channel or an origin that is none of these, is left to who knows it.
     """
     tomada_em = time.monotonic()
     values = {
-        **slots.shares(livres, ocupadas, canais),
+        **slots.shares(livres, ocupadas, canais, origens),
         "lease": lease_seconds,
         "quietas": list(quietas),
         "recente": ASK_AFTER.total_seconds(),  # an older one is looked at first: its person may have to be asked
@@ -148,8 +149,9 @@ def _tarefa(row: Any, tomada_em: float) -> Tarefa:
         versao=row.versao,
         era=StatusEmissao(row.era),
         pronta=row.pronta,
-        conversa=row.conversa,
+        origem=row.origem,
         sessao_id=row.sessao_id,
+        conversa=row.conversa,
         revisao=row.revisao,
         primeira=row.primeira,
         prestador_id=row.prestador_id,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from persistence.db.connection import Connection
     from persistence.fiscal.emissions import Tarefa
+    from state_machine.protocol.origin import Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +30,7 @@ class NovaEmissao:
     ``a_preparar``: the channel makes what is sent of it, in the worker.
     """
 
-    session_id: int
-    sessao_id: str
-    revisao: int
+    origin: Origin
     prestador_id: int
     prestador_cnpj: str
     tomador_id: int
@@ -53,12 +52,12 @@ class NovaEmissao:
     perguntar: bool = False  # the authority has a note of it already, as far as we know: it is asked for, not sent
 
 
-def integration_id(sessao_id: str, revisao: int, tentativa: int = 1) -> str:
+def integration_id(origin_id: str, revisao: int, tentativa: int = 1) -> str:
     """Return the reference that goes to the gateway: stable for a confirmed revision, other for another attempt.
 
-    At most 50 characters of ``[A-Za-z0-9-]``. ``sessao_id`` is unique in the database and belongs to one company.
+    At most 50 characters of ``[A-Za-z0-9-]``. ``origin_id`` is unique in the database and belongs to one company.
     """
-    return f"{sessao_id}-r{revisao}-{tentativa}"
+    return f"{origin_id}-r{revisao}-{tentativa}"
 
 
 def _upsert_tomador() -> Any:
@@ -116,9 +115,10 @@ async def upsert_tomador(connection: Connection, empresa_id: int, values: dict[s
 async def create(connection: Connection, nova: NovaEmissao) -> int:
     """Store the intent, due at once; the database refuses the same attempt twice, and two of a revision under way."""
     values = {
-        "session_id": nova.session_id,
-        "sessao_id": nova.sessao_id,
-        "revisao": nova.revisao,
+        "origem": nova.origin.tipo,
+        "session_id": nova.origin.snapshot,
+        "sessao_id": nova.origin.id,
+        "revisao": nova.origin.revisao,
         "tentativa": nova.tentativa,
         "prestador_id": nova.prestador_id,
         "prestador_cnpj": nova.prestador_cnpj,

@@ -12,6 +12,7 @@ from persistence.tables import StatusSaida
 from persistence.versions import literals
 from state_machine.protocol.channel import PRIMEIRO
 from state_machine.protocol.emission import COM_PESSOAS
+from state_machine.protocol.origin import CONVERSA
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -73,8 +74,10 @@ UPDATE lanes AS l SET ready_at = now(), pending_since = now() FROM adormecidas W
 # What is due and stays where it is: only another version knows its status or kind (``persistence.versions``).
 _UNKNOWN = f"""
 SELECT 'inbox' AS tabela, count(*) AS count FROM inbox WHERE estado = 0 AND tipo NOT IN ({literals(TIPOS)})
-UNION ALL SELECT 'nfse_emissao', count(*) FROM nfse_emissao n WHERE proxima_acao_em <= now() AND {slots.alheia("$1")}
-UNION ALL SELECT 'cancelamento', count(*) FROM cancelamento c WHERE proxima_acao_em <= now() AND {slots.alheio("$1")}
+UNION ALL SELECT 'nfse_emissao', count(*) FROM nfse_emissao n
+    WHERE proxima_acao_em <= now() AND {slots.alheia("$1", "$2")}
+UNION ALL SELECT 'cancelamento', count(*) FROM cancelamento c
+    WHERE proxima_acao_em <= now() AND {slots.alheio("$1", "$2")}
 UNION ALL SELECT 'outbox', count(*) FROM outbox o WHERE run_at <= now() AND ({outbox.ALHEIA})
 """  # noqa: S608 - our own constants
 _HELD = """
@@ -107,11 +110,16 @@ class EmissionCount:
 
 
 class Backlog:
-    """For metrics, staff and the sweep; ``canais`` are the channels that this process knows."""
+    """For metrics, staff and the sweep; ``canais`` and ``origens`` are those that this process knows."""
 
-    def __init__(self, database: Database, canais: Collection[str] = (PRIMEIRO,)) -> None:
+    def __init__(
+        self,
+        database: Database,
+        canais: Collection[str] = (PRIMEIRO,),
+        origens: Collection[str] = (CONVERSA,),
+    ) -> None:
         self._database = database
-        self._canais = list(canais)
+        self._known = list(canais), list(origens)
 
     async def pending(self) -> Counts:
         """Count."""
@@ -127,7 +135,7 @@ class Backlog:
 
     async def unknown(self) -> dict[str, int]:
         """Count, by table, what is due and waits for another version of us."""
-        return {row["tabela"]: row["count"] for row in await self._database.pool.fetch(_UNKNOWN, self._canais)}
+        return {row["tabela"]: row["count"] for row in await self._database.pool.fetch(_UNKNOWN, *self._known)}
 
     async def prune(self) -> int:
         """Delete ticks and hints older than Meta's redelivery, and their idle lanes; returns how many rows."""

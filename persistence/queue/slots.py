@@ -18,6 +18,7 @@ from state_machine.cancellation.machine import Codigo, EstadoCancelamento
 from state_machine.cancellation.reconciliation import Envio
 from state_machine.protocol.channel import PRIMEIRO, Ambiente
 from state_machine.protocol.emission import StatusEmissao
+from state_machine.protocol.origin import CONVERSA
 from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
@@ -26,32 +27,32 @@ if TYPE_CHECKING:
     from state_machine.protocol.channel import Canal
 
 
-def _conhecida(n: str, canais: str) -> str:
+def _conhecida(n: str, canais: str, origens: str) -> str:
     # Not coalesce(): PostgreSQL would take it for rare, and read whole queues.
-    return f"""({n}.status IN ({literals(StatusEmissao)}) AND {n}.canal = ANY({canais})
+    return f"""({n}.status IN ({literals(StatusEmissao)}) AND {n}.canal = ANY({canais}) AND {n}.origem = ANY({origens})
         AND ({n}.ambiente IS NULL OR {n}.ambiente IN ({literals(Ambiente)})))"""
 
 
-def alheia(canais: str) -> str:
-    """Return the condition that emission ``n`` is another version's; ``canais`` is the parameter of known channels.
+def alheia(canais: str, origens: str) -> str:
+    """Return the condition that emission ``n`` is another version's; the parameters name known channels and origins.
 
     By itself, or by an attempt before it, which is asked before this one is sent. The latter is only looked at in what
     would be taken: PostgreSQL can't guess how rare it is, and would read whole queues.
     """
-    return f"""(NOT {_conhecida("n", canais)} OR n.tentativa > 1 AND EXISTS (
+    return f"""(NOT {_conhecida("n", canais, origens)} OR n.tentativa > 1 AND EXISTS (
     SELECT FROM nfse_emissao a WHERE a.sessao_id = n.sessao_id AND a.revisao = n.revisao
-        AND a.tentativa < n.tentativa AND NOT {_conhecida("a", canais)}
+        AND a.tentativa < n.tentativa AND NOT {_conhecida("a", canais, origens)}
 ))"""
 
 
-def alheio(canais: str) -> str:
+def alheio(canais: str, origens: str) -> str:
     """Return the condition that cancellation ``c`` is another version's, by itself or by its note."""
     return f"""(c.estado NOT IN ({literals(EstadoCancelamento)}) OR coalesce(c.envio, '') NOT IN ({literals(Envio)})
     OR coalesce(c.codigo, '') NOT IN ({literals(Codigo)}) OR NOT EXISTS (
-        SELECT FROM nfse_emissao e WHERE e.id = c.emissao_id AND {_conhecida("e", canais)}))"""
+        SELECT FROM nfse_emissao e WHERE e.id = c.emissao_id AND {_conhecida("e", canais, origens)}))"""
 
 
-_CANAIS = "CAST(:canais AS text[])"
+_CANAIS, _ORIGENS = "CAST(:canais AS text[])", "CAST(:origens AS text[])"
 WINDOW = 200  # due emissions that are looked at first: several times the slots of a worker
 
 # ``lugar`` is how many slots the company would hold with this one, ``alcance`` that and how many were taken by then.
@@ -90,7 +91,7 @@ WITH RECURSIVE janela AS MATERIALIZED (
         SELECT n.id, n.proxima_acao_em FROM nfse_emissao n
         WHERE n.prestador_id >= filas.id AND (n.prestador_id, n.proxima_acao_em) <= (filas.id, now())
           AND n.proxima_acao_em IS NOT NULL AND (n.lease_until IS NULL OR n.lease_until < now())
-          AND {_conhecida("n", _CANAIS)}
+          AND {_conhecida("n", _CANAIS, _ORIGENS)}
         ORDER BY n.prestador_id, n.proxima_acao_em LIMIT greatest((CAST(:livres AS int) + 1 - filas.ocupadas) / 2, 0)
     ) fila
 ), vez AS (
@@ -98,7 +99,7 @@ WITH RECURSIVE janela AS MATERIALIZED (
 ), due AS (
     SELECT id, status FROM nfse_emissao n
     WHERE id = ANY(ARRAY(SELECT id FROM vez WHERE alcance <= CAST(:livres AS int) + 1))
-      AND proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now()) AND NOT {alheia(_CANAIS)}
+      AND proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now()) AND NOT {alheia(_CANAIS, _ORIGENS)}
     FOR UPDATE SKIP LOCKED
 ), prontas AS (
     SELECT due.id, due.status AS era, s.conversa, {_PARADA} AS envio_suspenso,
@@ -110,7 +111,7 @@ WITH RECURSIVE janela AS MATERIALIZED (
             AND (e.numero_rps IS NULL OR NOT EXISTS (SELECT FROM historia WHERE suspeita IS NOT NULL))
             AND coalesce(e.desejado_em, e.criado_em) > now() - make_interval(secs => :recente) AS pronta
     FROM due JOIN nfse_emissao e ON e.id = due.id
-    JOIN session_snapshot s ON s.id = e.session_id JOIN empresa p ON p.id = e.prestador_id
+    LEFT JOIN session_snapshot s ON s.id = e.session_id JOIN empresa p ON p.id = e.prestador_id
 )
 UPDATE nfse_emissao e
 SET lease_until = now() + make_interval(secs => :lease), epoch = e.epoch + 1, dica_em = NULL,
@@ -127,13 +128,14 @@ WITH esperam AS (
         + row_number() OVER (PARTITION BY e.prestador_id ORDER BY c.proxima_acao_em, c.id) AS lugar
     FROM cancelamento c JOIN nfse_emissao e ON e.id = c.emissao_id
     LEFT JOIN unnest(CAST(:empresas AS bigint[]), CAST(:ocupadas AS int[])) AS o (id, vagas) ON o.id = e.prestador_id
-    WHERE c.proxima_acao_em <= now() AND (c.lease_until IS NULL OR c.lease_until < now()) AND NOT {alheio(_CANAIS)}
+    WHERE c.proxima_acao_em <= now() AND (c.lease_until IS NULL OR c.lease_until < now())
+      AND NOT {alheio(_CANAIS, _ORIGENS)}
 ), vez AS (
     SELECT id, lugar + row_number() OVER (ORDER BY lugar, proxima_acao_em, id) AS alcance FROM esperam
 ), due AS (
     SELECT id, envio FROM cancelamento c
     WHERE id = ANY(ARRAY(SELECT id FROM vez WHERE alcance <= CAST(:livres AS int) + 1))
-      AND proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now()) AND NOT {alheio(_CANAIS)}
+      AND proxima_acao_em <= now() AND (lease_until IS NULL OR lease_until < now()) AND NOT {alheio(_CANAIS, _ORIGENS)}
     FOR UPDATE SKIP LOCKED
 )
 UPDATE cancelamento c
@@ -142,7 +144,7 @@ SET lease_until = now() + make_interval(secs => :lease), epoch = c.epoch + 1, di
 FROM due, nfse_emissao e, nfse_processada p
 WHERE c.id = due.id AND e.id = c.emissao_id AND p.emissao_id = e.id
 RETURNING c.*, due.envio AS era, e.prestador_id, e.prestador_cnpj, e.id_integracao, e.canal, e.ambiente,
-    e.chave_natural, p.id_externo
+    e.chave_natural, e.origem, e.sessao_id, p.id_externo
 """)  # noqa: S608 - our own constants
 
 
@@ -158,7 +160,9 @@ class Taken:
     id_integracao: str
     chave: str  # text form of the natural key at the authority
     canal: Canal
-    conversa: str
+    origem: str  # kind of who ordered it, and where news go
+    sessao_id: str  # the origin's id
+    conversa: str | None
     correlacao: str | None
     tomada_em: float  # our monotonic clock when we took it, to notice that we were frozen
 
@@ -169,12 +173,18 @@ class OrderLeaseLostError(ProsaError):
     code = "order_lease_lost"
 
 
-def shares(livres: int, ocupadas: Mapping[int, int], canais: Collection[str] = (PRIMEIRO,)) -> dict[str, Any]:
-    """Return the parameters: how many slots are free, how many each company (by id) holds, which channels we know."""
+def shares(
+    livres: int,
+    ocupadas: Mapping[int, int],
+    canais: Collection[str] = (PRIMEIRO,),
+    origens: Collection[str] = (CONVERSA,),
+) -> dict[str, Any]:
+    """Return the parameters: how many slots are free, how many each company (by id) holds, what we know."""
     return {
         "livres": livres,
         "janela": WINDOW,
         "empresas": list(ocupadas),
         "ocupadas": list(ocupadas.values()),
         "canais": list(canais),
+        "origens": list(origens),
     }

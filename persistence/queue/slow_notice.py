@@ -11,6 +11,7 @@ from persistence.versions import literals
 from state_machine.cancellation.machine import EstadoCancelamento
 from state_machine.cancellation.reconciliation import Envio
 from state_machine.protocol.emission import EM_CURSO, StatusEmissao
+from state_machine.protocol.origin import CONVERSA
 
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
@@ -20,7 +21,7 @@ BATCH: Final = 200  # of each kind at once: the next look is a second later
 # Whoever works on one right now tells by itself; the key of the news keeps it from being told twice.
 _EMISSIONS = sa.text(f"""
 WITH demoradas AS (
-    SELECT id FROM nfse_emissao
+    SELECT id, session_id FROM nfse_emissao
     WHERE avisado_em IS NULL AND status IN ({literals(EM_CURSO)})
       AND criado_em <= now() - make_interval(secs => :seconds)
       AND NOT (status = '{StatusEmissao.PENDENTE}' AND em_duvida IS FALSE
@@ -28,8 +29,8 @@ WITH demoradas AS (
     ORDER BY criado_em LIMIT :batch FOR NO KEY UPDATE SKIP LOCKED
 )
 UPDATE nfse_emissao e SET avisado_em = now()
-FROM demoradas, session_snapshot s WHERE e.id = demoradas.id AND s.id = e.session_id
-RETURNING e.id, s.conversa, e.sessao_id, e.correlacao, e.id_integracao
+FROM demoradas d LEFT JOIN session_snapshot s ON s.id = d.session_id WHERE e.id = d.id
+RETURNING e.id, e.origem, s.conversa, e.sessao_id, e.correlacao, e.id_integracao
 """)  # noqa: S608 - our own constants
 # A Retry-After of hours must not keep back the question to the person; looking at it calls nobody.
 _FORWARD = sa.text(f"""
@@ -47,37 +48,32 @@ WITH demorados AS (
 )
 UPDATE cancelamento c SET avisado_em = now()
 FROM demorados, nfse_emissao e WHERE c.id = demorados.id AND e.id = c.emissao_id
-RETURNING c.id, c.conversa, c.emissao_id, c.correlacao, e.id_integracao
+RETURNING c.id, c.conversa, c.emissao_id, c.correlacao, e.id_integracao, e.origem, e.sessao_id
 """)  # noqa: S608 - our own constants
 
 
 @dataclass(frozen=True, slots=True)
-class EmissaoDemorada:
-    """An emission under way since longer than people wait without a word."""
+class Demorada:
+    """An order under way since longer than people wait without a word, and whose it is.
+
+    ``id`` is the emission's or, where one is asked for, the cancellation's.
+    """
 
     id: int
-    conversa: str
-    sessao_id: str
-    correlacao: str
-
-
-@dataclass(frozen=True, slots=True)
-class CancelamentoDemorado:
-    """A confirmed cancellation likewise."""
-
-    id: int
-    conversa: str
     emissao_id: int
+    origem: str
+    sessao_id: str
+    conversa: str | None
     correlacao: str
 
 
-async def slow_emissions(connection: Connection, seconds: float, asked: float) -> list[EmissaoDemorada]:
+async def slow_emissions(connection: Connection, seconds: float, asked: float) -> list[Demorada]:
     """Mark emissions older than so many seconds (database clock) as told, each once, and return them.
 
     What nobody accepted for ``asked`` seconds is left out: its person is asked whether it is still wanted.
     """
     rows = await connection.execute(_EMISSIONS, {"seconds": seconds, "batch": BATCH, "asked": asked})
-    return [EmissaoDemorada(row.id, row.conversa, row.sessao_id, row.correlacao or row.id_integracao) for row in rows]
+    return [Demorada(r.id, r.id, r.origem, r.sessao_id, r.conversa, r.correlacao or r.id_integracao) for r in rows]
 
 
 async def bring_forward(connection: Connection, seconds: float) -> int:
@@ -85,9 +81,17 @@ async def bring_forward(connection: Connection, seconds: float) -> int:
     return (await connection.execute(_FORWARD, {"seconds": seconds})).rowcount
 
 
-async def slow_cancellations(connection: Connection, seconds: float) -> list[CancelamentoDemorado]:
+async def slow_cancellations(connection: Connection, seconds: float) -> list[Demorada]:
     """Mark cancellations that were confirmed so many seconds ago as told, each once, and return them."""
     rows = await connection.execute(_CANCELLATIONS, {"seconds": seconds, "batch": BATCH})
     return [
-        CancelamentoDemorado(row.id, row.conversa, row.emissao_id, row.correlacao or row.id_integracao) for row in rows
+        Demorada(
+            r.id,
+            r.emissao_id,
+            r.origem if r.conversa is None else CONVERSA,
+            r.sessao_id,
+            r.conversa,
+            r.correlacao or r.id_integracao,
+        )
+        for r in rows
     ]

@@ -19,7 +19,7 @@ cancelamento = sa.Table(
     metadata,
     id_(),
     sa.Column("emissao_id", sa.ForeignKey("nfse_emissao.id"), nullable=False, index=True),
-    sa.Column("conversa", sa.ForeignKey("conversas.conversa"), nullable=False),  # who asked, and who is told
+    sa.Column("conversa", sa.ForeignKey("conversas.conversa")),  # who asked, and who is told; null: the note's origin
     sa.Column("pedido_por", sa.Text, nullable=False),  # conversa | comando
     sa.Column("estado", sa.Text, nullable=False),
     sa.Column("codigo", sa.Text),  # cMotivo: 1 | 2 | 9

@@ -9,6 +9,7 @@ from persistence.tables.base import MOMENT, MONEY, id_, metadata, now
 from persistence.versions import literals
 from state_machine.protocol.channel import PRIMEIRO
 from state_machine.protocol.emission import EM_CURSO, PEDEM_OLHOS, StatusEmissao
+from state_machine.protocol.origin import CONVERSA
 
 _UNDER_WAY = f"status IN ({literals(EM_CURSO)})"
 _NEEDS_EYES = sa.text(f"status IN ({literals(PEDEM_OLHOS)})")
@@ -17,8 +18,9 @@ nfse_emissao = sa.Table(
     "nfse_emissao",
     metadata,
     id_(),
-    sa.Column("session_id", sa.ForeignKey("session_snapshot.id"), nullable=False),
-    sa.Column("sessao_id", sa.Text, nullable=False),
+    sa.Column("origem", sa.Text, nullable=False, server_default=CONVERSA),  # kind of who ordered it
+    sa.Column("session_id", sa.ForeignKey("session_snapshot.id")),  # null: no conversation ordered it
+    sa.Column("sessao_id", sa.Text, nullable=False),  # the origin's id; of a conversation the session's
     sa.Column("revisao", sa.Integer, nullable=False),
     sa.Column("tentativa", sa.Integer, nullable=False, server_default="1"),
     sa.Column("prestador_id", sa.ForeignKey("empresa.id"), nullable=False),
@@ -70,6 +72,7 @@ nfse_emissao = sa.Table(
     sa.Column("processado_em", MOMENT),  # when it came to its status; a later look that finds the same leaves it
     sa.UniqueConstraint("sessao_id", "revisao", "tentativa"),
     sa.CheckConstraint("(serie_rps IS NULL) = (numero_rps IS NULL)", name="rps"),
+    sa.CheckConstraint(f"(origem = '{CONVERSA}') = (session_id IS NOT NULL)", name="origem"),
     # One attempt of a confirmed revision is under way at most. Late truth is free to say what it likes of settled ones.
     sa.Index(
         "uq_nfse_emissao_em_curso",

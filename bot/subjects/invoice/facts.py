@@ -35,8 +35,8 @@ from state_machine.protocol.taken import ATTEMPTS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bot.conversation.effects import Hands
     from bot.conversation.inbound import Palavras
+    from bot.orders.accept import Door
     from persistence.db.connection import Connection
     from persistence.db.engine import Database
     from persistence.people.companies import Empresa
@@ -177,16 +177,25 @@ async def as_stopped(connection: Connection, sessao: Sessao, empresa: Empresa | 
     return replace(evento, parada=parada, autorizado=autorizado)
 
 
-def is_as_confirmed(hands: Hands, sessao: Sessao, empresa: Empresa) -> bool:
+def is_as_confirmed(door: Door, sessao: Sessao, empresa: Empresa) -> bool:
     """Tell whether the confirmed revision can be tried again as it is: same channel, and a code that there still is."""
     codigo = sessao.rascunho.validado(Campo.CODIGO)
     if codigo is not None and codigo not in {servico.codigo for servico in empresa.servicos}:
         return False
-    return sessao.canal in {None, hands.channel(empresa)}
+    return sessao.canal in {None, door.channel(empresa)}
+
+
+async def may_have_issued(connection: Connection, door: Door, empresa: Empresa, sessao: Sessao) -> bool:
+    """Tell whether the session's summary was shown to a history of which the end may be missing."""
+    since = await door.restored_at(connection, empresa)
+    if since is None:
+        return False
+    shown = sessao.mostrado_em or (await outbox.seen(connection, sessao))[0]
+    return shown is None or shown < since
 
 
 async def as_renumbered(
-    connection: Connection, hands: Hands, sessao: Sessao, empresa: Empresa, emissao_id: int
+    connection: Connection, door: Door, sessao: Sessao, empresa: Empresa, emissao_id: int
 ) -> NumeroTomado | NotaRejeitada:
     """Return what follows where the number of this emission is taken: the next one, or a refusal where there is none.
 
@@ -195,7 +204,7 @@ async def as_renumbered(
     newest = await attempts.newest(connection, sessao.sessao_id, sessao.revisao)
     if newest is None or (newest.id, newest.status) != (emissao_id, StatusEmissao.REJEITADO):
         return NotaRejeitada(_NO_NUMBER, None)
-    may = newest.tentativa < ATTEMPTS and is_as_confirmed(hands, sessao, empresa)
-    if may and await hands.may_number(connection, empresa):
+    may = newest.tentativa < ATTEMPTS and is_as_confirmed(door, sessao, empresa)
+    if may and await door.may_number(connection, empresa):
         return NumeroTomado(int(newest.tentativa) + 1)
     return NotaRejeitada(_NO_NUMBER, None)

@@ -17,8 +17,8 @@ from state_machine.protocol.emission import StatusEmissao
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from bot.conversation.effects import Hands
     from bot.conversation.subject import Resources
+    from bot.orders.accept import Door
     from persistence.db.connection import Connection
     from persistence.queue.lanes import InboxRow, Lease
     from persistence.rows.inbox_rows import Ordem, OrderRow
@@ -38,7 +38,7 @@ class StaffOrders:
         async with self._r.database.transaction() as connection:
             sessao = await snapshots.load(connection, lease.lane, order.sessao_id)
             evento = (
-                await _EVENTS[order.ordem](self._r.hands, connection, sessao, order.id_integracao) if sessao else None
+                await _EVENTS[order.ordem](self._r.door, connection, sessao, order.id_integracao) if sessao else None
             )
             if sessao is None or evento is None:
                 log.warning("order_refused", sessao_id=order.sessao_id)
@@ -48,7 +48,7 @@ class StaffOrders:
         self._r.ring()
 
 
-async def _try_again(hands: Hands, connection: Connection, sessao: Sessao, id_integracao: str) -> Reprocessou | None:
+async def _try_again(door: Door, connection: Connection, sessao: Sessao, id_integracao: str) -> Reprocessou | None:
     """A new attempt at a refused revision, while the named one is the newest and stands refused; ``None`` otherwise.
 
     The attempt's row stays locked until the commit, so that no late truth slips in between.
@@ -59,12 +59,12 @@ async def _try_again(hands: Hands, connection: Connection, sessao: Sessao, id_in
     if sessao.estado is not Estado.REJEITADO or await snapshots.repaired(connection, sessao.sessao_id):
         return None  # its user took the data up in a new session: a second invoice of the same sale
     empresa, _ = await people.get_company(connection, sessao.empresa_id)
-    if not is_as_confirmed(hands, sessao, empresa):
+    if not is_as_confirmed(door, sessao, empresa):
         return None
     return Reprocessou(int(newest.tentativa) + 1)
 
 
-async def _send_stored(_hands: Hands, connection: Connection, sessao: Sessao, id_integracao: str) -> QuisAinda | None:
+async def _send_stored(_door: Door, connection: Connection, sessao: Sessao, id_integracao: str) -> QuisAinda | None:
     """The stored bytes again, while certainly nobody accepted them; ``None`` otherwise. The row stays locked."""
     newest = await attempts.newest(connection, sessao.sessao_id, sessao.revisao)
     if newest is None or newest.id_integracao != id_integracao or not attempts.is_certainly_nobodys(newest):
@@ -72,7 +72,7 @@ async def _send_stored(_hands: Hands, connection: Connection, sessao: Sessao, id
     return QuisAinda()
 
 
-_EVENTS: dict[Ordem, Callable[[Hands, Connection, Sessao, str], Awaitable[Evento | None]]] = {
+_EVENTS: dict[Ordem, Callable[[Door, Connection, Sessao, str], Awaitable[Evento | None]]] = {
     "reprocessar": _try_again,
     "enviar": _send_stored,
 }

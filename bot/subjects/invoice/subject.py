@@ -28,6 +28,7 @@ from bot.subjects.invoice.facts import (
     as_unnumbered,
     as_usual,
     is_yes,
+    may_have_issued,
     needs_right,
 )
 from bot.subjects.invoice.plan import Plano, decides, plan
@@ -133,7 +134,7 @@ class Invoice:
             if eventos:
                 alvo = plano.alvo or await _new_session(connection, turn, plano, agora)
                 if alvo.canal is None and turn.conversa.empresa is not None:
-                    alvo = replace(alvo, canal=self._r.hands.channel(turn.conversa.empresa))
+                    alvo = replace(alvo, canal=self._r.door.channel(turn.conversa.empresa))
                 eventos, empresa = await self._with_records(connection, turn, alvo, eventos)
                 correlacao, telefone = turn.chegada.correlacao, turn.conversa.telefone
                 if plano.larga is not None:
@@ -211,7 +212,7 @@ class Invoice:
             return eventos
         alvo = plano.alvo or Sessao(_UNBORN, turn.lease.lane, empresa.id, empresa.razao_social)
         alvo = replace(alvo, servicos=empresa.servicos)
-        return await as_fit(self._r.hands, self._r.database, alvo, eventos, empresa, agora)
+        return await as_fit(self._r.door, self._r.database, alvo, eventos, empresa, agora)
 
     async def _chosen(self, evento: Escolheu | Confirmou, documento: str, empresa: Empresa | None) -> Evento:
         costume = await self._usual(empresa, documento) if empresa else None
@@ -244,12 +245,12 @@ class Invoice:
         empresa = turn.conversa.empresa
         if needs_right(alvo, eventos):
             empresa = await conversations.issuer(connection, turn.chegada.contato)
-        eventos = as_issued_by(alvo, empresa, self._r.hands.channel(empresa) if empresa else None, eventos)
+        eventos = as_issued_by(alvo, empresa, self._r.door.channel(empresa) if empresa else None, eventos)
         eventos = [await as_seen(connection, alvo, evento, self._r.repeat) for evento in eventos]
-        if empresa and is_yes(alvo, eventos) and not await self._r.hands.may_number(connection, empresa):
+        if empresa and is_yes(alvo, eventos) and not await self._r.door.may_number(connection, empresa):
             log.error("numbering_blocked", sessao_id=alvo.sessao_id)
             eventos = as_unnumbered(eventos)
-        elif empresa and is_yes(alvo, eventos) and await self._r.hands.may_have_issued(connection, empresa, alvo):
+        elif empresa and is_yes(alvo, eventos) and await may_have_issued(connection, self._r.door, empresa, alvo):
             eventos = as_forgotten(eventos)
         return [await as_stopped(connection, alvo, empresa, evento) for evento in eventos], empresa
 
@@ -304,7 +305,7 @@ class Invoice:
             sessao = await snapshots.load(connection, lease.lane, news.sessao_id)
             if sessao is not None:
                 empresa, _ = await people.get_company(connection, sessao.empresa_id)
-                evento = await as_renumbered(connection, self._r.hands, sessao, empresa, news.emissao_id)
+                evento = await as_renumbered(connection, self._r.door, sessao, empresa, news.emissao_id)
                 await self._r.sessions.apply_one(connection, sessao, evento, row.correlacao)
             await self._r.lanes.done(connection, lease, [row.id])
         self._r.ring()

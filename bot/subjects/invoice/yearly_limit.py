@@ -6,7 +6,7 @@ import time
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.conversation.customers import remembered
+from bot.orders.accept import remembered
 from persistence.fiscal import history
 from state_machine.catalogue.records import aviso_mei
 from state_machine.values.period import MesOuAno

@@ -8,7 +8,8 @@ from decimal import Decimal
 
 import pytest
 
-from bot.conversation.effects import _intent
+from bot.conversation.effects import confirmed_of
+from bot.orders.accept import intent_of
 from persistence.people.companies import Empresa
 from state_machine.invoice.draft import Rascunho, aplicar
 from state_machine.invoice.fields import Campo, Candidate
@@ -33,7 +34,7 @@ def _confirmed(**more: str) -> Sessao:
 
 
 def _competencia(sessao: Sessao) -> date:
-    return _intent(sessao, Emitir(1), EMPRESA, TAPPED, None, None).competencia
+    return confirmed_of(sessao, Emitir(1), EMPRESA, TAPPED).competencia
 
 
 def test_an_invoice_belongs_to_the_day_on_which_its_summary_was_shown() -> None:
@@ -56,7 +57,7 @@ def test_it_is_the_day_in_the_companys_city(municipio: str, shown: str) -> None:
     """West of Brasília the month ends an hour or two later: what is shown before that belongs to it."""
     empresa = replace(EMPRESA, municipio_ibge=municipio)
     sessao = replace(_confirmed(), mostrado_em=datetime.fromisoformat(shown))
-    assert _intent(sessao, Emitir(1), empresa, TAPPED, None, None).competencia == date(2026, 11, 30)
+    assert confirmed_of(sessao, Emitir(1), empresa, TAPPED).competencia == date(2026, 11, 30)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def test_in_the_present_month_it_is_today() -> None:
 
 def test_the_order_carries_what_was_confirmed() -> None:
     """Issuer, customer, amount to the centavo and text come from the session; the reference from its revision."""
-    intent = _intent(_confirmed(valor="1500.37"), Emitir(1, 2), EMPRESA, TAPPED, None, None)
+    intent = intent_of(confirmed_of(_confirmed(valor="1500.37"), Emitir(1, 2), EMPRESA, TAPPED), None, None)
     assert (intent.prestador.cnpj, intent.tomador.documento) == (EMPRESA.cnpj, SAID[Campo.DOCUMENTO])
     assert (intent.valor, intent.descricao) == (Decimal("1500.37"), "consultoria")
     assert intent.id_integracao == "301126-0a1b2c3d-r1-2"

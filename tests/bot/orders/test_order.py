@@ -83,7 +83,7 @@ class _Voiding:
     async def claim(self, connection: Connection, free: int, held: Mapping[int, int]) -> list[Void]:
         self.held = dict(held)
         rows = list(await connection.execute(CLAIM, {}))[:free]
-        order = 7, COMPANY, "void", "void", Canal(), "c", None
+        order = 7, COMPANY, "void", "void", Canal(), "conversa", "s", "c", None
         return [Void(r.id, r.epoch, r.id, *order, time.monotonic(), r.envio) for r in rows]
 
     async def renew(self, connection: Connection, piece: Void) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest_asyncio
 
 import bot.orders.slow_notice
+from bot.orders.origins import Origins
 from bot.orders.slow_notice import SlowNotices
 from persistence.db.engine import Database
 from persistence.queue.inbox import Inbox
@@ -79,9 +80,9 @@ async def test_whatever_is_under_way_for_long_is_told_once(database: Database) -
         inboxes = [Inbox(database, 0.0) for _ in range(4)]
         for inbox in inboxes:
             stack.push_async_callback(inbox.close)
-        found = await asyncio.gather(*(SlowNotices(database, inbox, AFTER).run_once() for inbox in inboxes))
+        found = await asyncio.gather(*(SlowNotices(database, Origins(inbox), AFTER).run_once() for inbox in inboxes))
         assert sum(found) == len(UNDER_WAY)
-        assert await SlowNotices(database, inboxes[0], AFTER).run_once() == 0
+        assert await SlowNotices(database, Origins(inboxes[0]), AFTER).run_once() == 0
     assert [(row["chave"], row["lane"], row["payload"]["aviso"]) for row in await _told(database)] == [
         (f"emissao:{ids[status]}:demorou", status, "demorou") for status in sorted(UNDER_WAY)
     ]
@@ -96,7 +97,7 @@ async def test_a_database_that_refuses_ends_nothing(database: Database, monkeypa
     monkeypatch.setattr(bot.orders.slow_notice, "LOOK_EVERY", 0.05)
     await _order(database, "one", "pendente", 31.0)
     inbox = Inbox(database, 0.0)
-    notices = SlowNotices(database, inbox, AFTER)
+    notices = SlowNotices(database, Origins(inbox), AFTER)
     await as_owner(database.pool, "ALTER TABLE nfse_emissao RENAME TO fora")
     task = asyncio.create_task(notices.run())
     async with asyncio.timeout(20.0):

@@ -12,6 +12,7 @@ import pytest_asyncio
 from persistence.db.engine import Database
 from persistence.fiscal import intents
 from persistence.fiscal.intents import NovaEmissao, integration_id
+from state_machine.protocol.origin import conversation
 from tests.stored_work import clear, emission, row
 
 if TYPE_CHECKING:
@@ -32,9 +33,7 @@ async def _another(database: Database, *, perguntar: bool = False) -> NovaEmissa
     """Return a second revision of a stored confirmation."""
     there = await row(database, "nfse_emissao", await emission(database))
     return NovaEmissao(
-        there["session_id"],
-        there["sessao_id"],
-        2,
+        conversation(there["sessao_id"], 2, there["session_id"]),
         there["prestador_id"],
         there["prestador_cnpj"],
         there["tomador_id"],

@@ -14,6 +14,7 @@ from persistence.db.connection import _compiled
 from persistence.db.engine import Database
 from persistence.fiscal import cancellation_work, emissions
 from persistence.queue import slots
+from persistence.queue.backlog import Backlog
 from tests.owner import as_owner
 
 if TYPE_CHECKING:
@@ -220,3 +221,15 @@ async def test_what_goes_by_an_unknown_channel_takes_no_slot(database: Database,
         assert [t.revisao for t in await emissions.claim(connection, SLOTS, LEASE)] == [2]
         known = await emissions.claim(connection, SLOTS, LEASE, canais=("plugnotas", "nacional"))
     assert [(t.prestador_id, t.revisao) for t in known] == ([(company, 1)] if foreign == "canal" else [])
+
+
+async def test_what_an_unknown_origin_ordered_takes_no_slot(database: Database) -> None:
+    """It waits for the release that knows who ordered it, and is counted; nobody is told of it here."""
+    company = await _company(database, 2)
+    theirs = "UPDATE nfse_emissao SET origem = 'agenda', session_id = NULL WHERE revisao = 1"
+    await database.pool.execute(theirs)
+    assert (await Backlog(database).unknown())["nfse_emissao"] == 1
+    async with database.transaction() as connection:
+        assert [t.revisao for t in await emissions.claim(connection, SLOTS, LEASE)] == [2]
+        [taken] = await emissions.claim(connection, SLOTS, LEASE, origens=("conversa", "agenda"))
+    assert (taken.prestador_id, taken.origem, taken.conversa) == (company, "agenda", None)

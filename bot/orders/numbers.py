@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bot.ports import FiscalGateway
     from persistence.db.connection import Connection
     from persistence.people.companies import Empresa
-    from state_machine.machine.session import Sessao
+    from state_machine.protocol.origin import Origin
 
 
 class Numbers:
@@ -24,9 +24,7 @@ class Numbers:
     def __init__(self, gateway: FiscalGateway) -> None:
         self._gateway = gateway
 
-    async def take(
-        self, connection: Connection, empresa: Empresa, sessao: Sessao, revisao: int, tentativa: int
-    ) -> Rps | None:
+    async def take(self, connection: Connection, empresa: Empresa, origin: Origin, tentativa: int) -> Rps | None:
         """Return the next number of the company's series, or ``None`` where the gateway numbers.
 
         A new attempt keeps the refused one's number: no gap, and a city that is unique on it refuses a second note.
@@ -35,7 +33,7 @@ class Numbers:
         """
         if empresa.serie_rps is None or self._gateway.natureza.numbers == "channel":
             return None
-        before = await attempts.newest(connection, sessao.sessao_id, revisao) if tentativa > 1 else None
+        before = await attempts.newest(connection, origin.id, origin.revisao) if tentativa > 1 else None
         sequencia = self._sequence(empresa, empresa.serie_rps)
         same = before is not None and before.serie_rps == empresa.serie_rps and self._counts(before)
         if before is not None and same and await numbering.is_unused(connection, sequencia, before.numero_rps):
@@ -43,7 +41,7 @@ class Numbers:
         return Rps(empresa.serie_rps, await numbering.allocate(connection, sequencia, primeiro=empresa.primeiro_rps))
 
     async def seen(
-        self, connection: Connection, empresa: Empresa, sessao: Sessao, revisao: int, tentativa: int
+        self, connection: Connection, empresa: Empresa, origin: Origin, tentativa: int
     ) -> tuple[Rps, int] | None:
         """Return number and attempt of the note that the authority has of this confirmation, which we had forgotten.
 
@@ -53,7 +51,7 @@ class Numbers:
         if reference is None or empresa.serie_rps is None:
             return None
         ours = {
-            reference(integration_id(sessao.sessao_id, revisao, each)): each
+            reference(integration_id(origin.id, origin.revisao, each)): each
             for each in range(tentativa, tentativa + ATTEMPTS)
         }
         found = await references.number_of(connection, self._sequence(empresa, empresa.serie_rps), ours.keys())

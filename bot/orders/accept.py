@@ -1,0 +1,209 @@
+"""The one door for an invoice's order: what was confirmed, whoever confirmed it, becomes a stored intent."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from bot.orders.numbers import Numbers
+from gateway.port import InvoiceIntent, Prestador, Tomador, Tributos
+from gateway.register.cnpj import company
+from gateway.registry import UnknownChannelError
+from persistence.conversations import register_cache
+from persistence.fiscal import intents
+from persistence.fiscal.intents import NovaEmissao, integration_id
+from persistence.people import channels as company_channels
+from persistence.versions import AnotherVersionError
+from state_machine.protocol.channel import Canal
+from state_machine.values.errors import ProsaError
+
+if TYPE_CHECKING:
+    from datetime import date, datetime
+    from decimal import Decimal
+
+    from bot.ports import FiscalGateway
+    from gateway.port import Endereco, Explicacao, Rps
+    from gateway.register.cnpj import CompanyEntry
+    from gateway.registry import Channels
+    from persistence.db.connection import Connection
+    from persistence.db.engine import Database
+    from persistence.people.companies import Empresa
+    from persistence.witness.row import Witness
+    from state_machine.protocol.channel import Ambiente
+    from state_machine.protocol.origin import Origin
+    from state_machine.services.own import Servico
+
+
+class OtherChannelError(ProsaError):
+    """The company issues by another channel or in another environment than the confirmed one."""
+
+    code = "other_channel"
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """An invoice as somebody confirmed it.
+
+    ``documento``, ``nome`` and ``email`` are the customer's, ``valor`` is in R$; ``competencia`` is the day that it
+    belongs to. ``canal`` is that of the confirmed text, ``None`` where it named none.
+    """
+
+    origin: Origin
+    tentativa: int
+    empresa: Empresa
+    documento: str
+    nome: str | None
+    email: str | None
+    valor: Decimal
+    descricao: str
+    servico: Servico
+    competencia: date
+    canal: str | None = None
+
+
+class Door:
+    """Takes orders, each in its caller's transaction, and says beforehand what would become of them."""
+
+    def __init__(self, channels: Channels, witness: Witness) -> None:
+        self._channels = channels
+        self._witness = witness
+
+    async def may_number(self, connection: Connection, empresa: Empresa) -> bool:
+        """Tell whether an invoice of this company can be issued as far as its number goes."""
+        numbers = Numbers(await self._gateway_of(connection, empresa))
+        if await numbers.blocked(connection, empresa):
+            return False
+        return not numbers.given(empresa) or (await self._witness.look(connection)).doubt is None
+
+    async def restored_at(self, connection: Connection, empresa: Empresa) -> datetime | None:
+        """Return since when the database may lack notes under numbers of ours, ``None`` where it lacks none."""
+        if not Numbers(await self._gateway_of(connection, empresa)).given(empresa):
+            return None
+        return (await self._witness.look(connection)).restored_at
+
+    def channel(self, empresa: Empresa) -> str:
+        """Return the channel and environment where this company issues now, as a confirmed text holds them."""
+        return _written(empresa.canal, self._channels.environment(empresa.canal))
+
+    async def complaint(self, database: Database, confirmed: Confirmed) -> Explicacao | None:
+        """Return what keeps the company's channel from ever sending this invoice, ``None`` where nothing is known.
+
+        Called outside of a transaction: the channel may take milliseconds, elsewhere.
+        """
+        async with database.alone() as connection:
+            gateway = await self._gateway_of(connection, confirmed.empresa)
+            cadastro = await remembered(connection, confirmed.documento)
+        rps = Numbers(gateway).example(confirmed.empresa)
+        if rps is None and gateway.natureza.numbers == "we":
+            return None  # no number is set up: the yes is told so
+        recusa = await gateway.check(intent_of(confirmed, cadastro.endereco if cadastro else None, rps))
+        return gateway.explain(recusa) if recusa else None
+
+    async def accept(self, connection: Connection, confirmed: Confirmed, correlacao: str) -> int:
+        """Store the order, due at once, and return its id; all of it or nothing is in the caller's transaction.
+
+        Raises ``OtherChannelError``, ``AnotherVersionError`` for a channel that is not known here, and
+        ``NumeracaoBloqueadaError``.
+        """
+        origin, empresa = confirmed.origin, confirmed.empresa
+        cadastro = await remembered(connection, confirmed.documento)
+        gateway = await self._gateway_of(connection, empresa)
+        if confirmed.canal not in {None, _written(Canal(gateway.name), gateway.ambiente)}:
+            raise OtherChannelError(origin.id)
+        numbers = Numbers(gateway)
+        seen = await numbers.seen(connection, empresa, origin, confirmed.tentativa)
+        if seen is None:
+            rps = await numbers.take(connection, empresa, origin, confirmed.tentativa)
+        else:
+            rps, confirmed = seen[0], replace(confirmed, tentativa=seen[1])
+        intent = intent_of(confirmed, cadastro.endereco if cadastro else None, rps)
+        chave = str(gateway.key_for(intent))
+        tomador_id = await intents.upsert_tomador(connection, empresa.id, _customer(intent.tomador, cadastro))
+        emissao_id = await intents.create(
+            connection,
+            NovaEmissao(
+                origin=origin,
+                tentativa=confirmed.tentativa,
+                prestador_id=empresa.id,
+                prestador_cnpj=empresa.cnpj,
+                tomador_id=tomador_id,
+                tomador_documento=intent.tomador.documento,
+                id_integracao=intent.id_integracao,
+                valor=intent.valor,
+                descricao=intent.descricao,
+                codigo_servico=intent.prestador.codigo_servico,
+                competencia=intent.competencia,
+                payload=gateway.payload(intent),
+                correlacao=correlacao,
+                serie_rps=rps.serie if rps else None,
+                numero_rps=rps.numero if rps else None,
+                canal=gateway.name,
+                a_preparar=gateway.natureza.prepares,
+                ambiente=gateway.ambiente,
+                chave=chave if chave != intent.id_integracao else None,
+                perguntar=seen is not None,
+            ),
+        )
+        await numbers.bind(connection, empresa, rps, emissao_id)
+        return emissao_id
+
+    async def _gateway_of(self, connection: Connection, empresa: Empresa) -> FiscalGateway:
+        """Return the company's channel for services. Raises ``AnotherVersionError`` for one that is not known here."""
+        try:
+            return self._channels.of(await company_channels.chosen(connection, empresa.id))
+        except UnknownChannelError as error:
+            raise AnotherVersionError(f"a channel: {error}") from None
+
+
+async def remembered(connection: Connection, documento: str) -> CompanyEntry | None:
+    """Return the register's entry of a customer as far as it is remembered; asks nobody."""
+    entry = await register_cache.get(connection, documento)
+    return company(entry.dados, documento) if entry and entry.dados else None
+
+
+def _written(canal: Canal, ambiente: Ambiente) -> str:
+    return f"{canal.nome}/{ambiente}"
+
+
+def intent_of(confirmed: Confirmed, endereco: Endereco | None, rps: Rps | None) -> InvoiceIntent:
+    """Return what the gateway is to issue: what was confirmed, and the company's fiscal defaults."""
+    return InvoiceIntent(
+        id_integracao=integration_id(confirmed.origin.id, confirmed.origin.revisao, confirmed.tentativa),
+        prestador=_prestador(confirmed.empresa, confirmed.servico),
+        tomador=Tomador(confirmed.documento, confirmed.nome, confirmed.email, endereco),
+        valor=confirmed.valor,
+        descricao=confirmed.descricao,
+        competencia=confirmed.competencia,
+        rps=rps,
+    )
+
+
+def _prestador(empresa: Empresa, servico: Servico) -> Prestador:
+    burden = (empresa.tributos_federal, empresa.tributos_estadual, empresa.tributos_municipal)
+    told = [part for part in burden if part is not None]
+    return Prestador(
+        empresa.cnpj,
+        empresa.razao_social,
+        empresa.inscricao_municipal,
+        empresa.municipio_ibge,
+        empresa.regime,
+        servico.codigo,
+        empresa.cnae,
+        empresa.aliquota,
+        tributos_sn=empresa.tributos_sn,
+        tributos=Tributos(*told) if len(told) == len(burden) else None,
+        informa_im=empresa.informa_im,
+        codigo_nbs=servico.nbs,
+    )
+
+
+def _customer(tomador: Tomador, cadastro: CompanyEntry | None) -> dict[str, Any]:
+    """Return the columns of ``cliente_tomador``."""
+    endereco = asdict(tomador.endereco) if tomador.endereco else {}
+    return {
+        "cnpj": tomador.documento,
+        "razao_social": tomador.razao_social,
+        "email": tomador.email,
+        **endereco,
+        **({"dados_receita_raw": cadastro.raw} if cadastro else {}),
+    }
