@@ -46,6 +46,9 @@ COUNTS: Final = re.compile(
     r"\s(?!(?:pr[ao]s?|para|p/|cnpj|cpf|doc|de|d[ao]s?|referente|ref|aos?|reais|no|na|e|em|com)\b)[a-z]{3,}s\b"
 )
 CENTS: Final = re.compile(r"\d,\d\d$")
+MEASURED: Final = re.compile(
+    r"\s?x\s?\d|\s?(?:m|m2|m²|m³|mm|cm|km|kg|ml|kva|kw|cv|hp|polegadas|metros?)\b"
+)  # "1,60x0,90"
 CURRENCY: Final = re.compile(r"\b(?:reais|real)\b")
 CALLED_PRICE: Final = frozenset({Role.LABELLED, Role.TOTAL})
 DOCUMENTS: Final = frozenset({Kind.DOCUMENT, Kind.BROKEN})
@@ -138,9 +141,10 @@ def _has_currency(skeleton: Skeleton, mark: Mark) -> bool:
 
 
 def _is_written(pattern: re.Pattern[str], skeleton: Skeleton, mark: Mark) -> bool:
-    """Say whether what stands up to the end of a number is of a pattern."""
+    """Say whether what stands up to the end of a number is of a pattern, and it neither counts nor measures."""
     return (
         not _counts(skeleton, mark)
+        and not MEASURED.match(skeleton.text.plain, mark.end)
         and pattern.search(skeleton.text.plain, max(0, mark.start - FAR), mark.end) is not None
     )
 

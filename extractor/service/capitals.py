@@ -27,14 +27,21 @@ HOUSE: Final = re.compile(
     r"farmacia|drogaria|hospital|clube|gremio|academia|salao|barbearia|lavanderia|floricultura|agropecuaria|"
     r"prefeitura|municipio|camara|secretaria|teatro|loja|lojas|supermercados|auto|grupo|bloco carnavalesco)\b"
 )
-RUN: Final = re.compile(r"[a-z][a-z']*\.?(?:[ -](?:(?:d[aeo]s?|e|&) )?[a-z][a-z']*\.?)*")
-WORD: Final = re.compile(r"[a-z][a-z']*\.?")
+_SHORT: Final = r"(?:dr|dra|sr|sra|cond|ed|edif|res|prof|pr|pe|cia|st|sto|sta|eng|gov|gen|cel|mal|jd|pq|vl|av)\."
+_WORD: Final = rf"(?:{_SHORT}|[a-z][a-z']*)"
+RUN: Final = re.compile(rf"{_WORD}(?:[ -](?:(?:d[aeo]s?|e|&) )?{_WORD})*")
+WORD: Final = re.compile(_WORD)
 JOINT: Final = re.compile(r"d[aeo]s?|e")
 # "pintura do Edifício Solar": a word of place or purpose, so that the name is part of the service
 LEADS_ON: Final = re.compile(
     r"(?<![a-z])(?:d[aeo]s?|n[ao]s?|em|a|o|as|os|aos?|com|por|pel[ao]s?|pra|pro|para|p/|entre|ate|sobre|e|modelo|marca|"
     r"linha|x|rua|avenida|av\.?|praca|travessa|bairro|vila|jardim)\s{1,3}$"
     r"|X\s$"  # "12ª Câmara"
+)
+SECOND: Final = re.compile(r"[a-z][a-z.']{0,30} (?P<n>[a-z][a-z.']{0,30}) ")
+PLACE_NOUN: Final = re.compile(  # "da obra Residencial Ipê", "fazenda Tamanduá": the name is the place's
+    r"\b(?:obra|sitio|fazenda|chacara|haras|granja|espaco|predio|edificio|condominio|unidade|campus|galpao|sede|filial|"
+    r"salao|praia|cidade|gleba|comunidade|capela|aldeia|distrito|povoado)\s$"
 )
 FIELD_BEFORE: Final = re.compile(r"(?:^|[\n,;:|.DBVN✅✔☑👉➡]|\bnotas?|\s-)\s{0,3}$")
 FIELD_AFTER: Final = re.compile(r"\s{0,3}(?:$|[\n,;|.)DBVN✅✔☑👉➡]|-\s|(?:o )?(?:cnpj|cpf|documento|doc|valor)\b)")
@@ -53,7 +60,12 @@ def names_in_capitals(skeleton: Skeleton) -> Iterator[Span]:
     for start, end in _runs(skeleton):
         if LEADS_ON.search(skeleton.line, max(0, start - 12), start):
             continue
-        if _has_cpf(skeleton, start, end) or (not people and _is_house(skeleton.line, start, end)):
+        cpf = _has_cpf(skeleton, start, end)
+        if PLACE_NOUN.search(skeleton.line, 0, start):
+            second = SECOND.match(skeleton.line, start, end)  # the first is the place's, the others may be somebody's
+            if second is not None and cpf:
+                yield second.start("n"), end
+        elif cpf or (not people and _is_house(skeleton.line, start, end)):
             yield start, end
 
 

@@ -33,7 +33,8 @@ LABEL: Final = re.compile(
     r"|(?:(?:na |de |em )?(?:competencia|data(?: d[eo] servico)?|dia d[eo] servico)\b"
     r"(?: (?:de|do|da|em|eh|e))?\s?:?\s?[TMX])"
     r"|(?:irrf|irpj|pis|cofins|csll|inss|iss(?:qn)?|retencao|retido)\b(?=\s{0,3}[:=(]?\s?[VNP])"
-    r"|(?:vence|vencimento|vencendo|pagamento|pix|chave pix|boleto)\b(?=\s(?:dia|em|no|na|para|pra|via|pelo|[TMNXE])))"
+    r"|(?:vence|vencimento|vencendo|(?<!folha de )pagamento|pix|chave pix|boleto)\b"
+    r"(?=\s(?:dia|em|no|na|para|pra|via|pelo|[TMNXE])))"
 )
 WHO: Final = re.compile(
     r"(?<![\w])(?:(?:pro |pra |para o |para a )(?:cliente|tomador|contratante)\b(?= \w)"

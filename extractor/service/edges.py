@@ -30,7 +30,7 @@ SAID: Final = _set("""
     seguinte coloca colocar bota botar poe anota anotar escreve texto lanca notas nota fiscal nf nfse nfs recibo
     titulo emita cobrando cobrado faturar fature discriminar discrimine assim
 """)
-MAY_BEGIN: Final = _set("servico servicos outros outra outro sem mais nova novo")
+MAY_BEGIN: Final = _set("servico servicos outros outra outro sem mais nova novo licenca")
 BEFORE: Final = (JOINTS | PRICED | LABELS | SAID | GREETINGS | POLITE | COMMAND | FUNCTION) - MAY_BEGIN
 AFTER: Final = (
     JOINTS

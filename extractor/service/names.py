@@ -39,9 +39,12 @@ _DOCUMENT: Final = r"[\s,;:()\-]{0,4}(?:(?:o )?(?:cnpj|cpf|documento|doc)\b[\s:.
 DOCUMENT: Final = re.compile(_DOCUMENT)
 # "pra padaria do zé, cnpj …": whoever stands between the last "pra" and a document, if the words look like somebody.
 TO: Final = re.compile(rf"(?<!\w)(?:pra|pro|para|p/|p)\s(?:{_WHO}\s){{0,3}}(?P<n>[a-z0-9])")
+OWNED: Final = re.compile(r"D\s(?:d[aeo]s?\s|\()(?P<n>[a-z])")  # "cnpj … da Ótica Visão Clara", "… (Fintech Moedinha)"
 OWNER: Final = re.compile(
     r"(?:cnpj|cpf)\sd[aeo]\s(?P<n>[^\n,;:VNDBEF]{2,60}?)\s(?:eh|e|:)?\s?[DB]"
 )  # "cnpj do Clube Náutico é …"
+DOCUMENT_BEFORE: Final = re.compile(r"D[\s,:]{1,3}\(?$")
+SAID_SO: Final = re.compile(r"(?:pr[ao]|para [oa]|cliente|tomador|tomadora|contratante|nome|razao social)\b")
 FIELD_MARK: Final = re.compile(r"[\n,;:VNDBEF]")
 BACK: Final = 90  # characters before a document
 # "cnpj … Fundação Cultural Ipiranga oficina de teatro": capitals behind a document or the price
@@ -62,9 +65,11 @@ AT_THE_END: Final = re.compile(
 )
 # "mudança da 304 Norte pro Guará II": where somebody or something goes, and nobody's name
 ON_THE_WAY: Final = re.compile(
-    r"\b(?:mudanca|frete|carreto|transporte|viagem|corrida|translado|traslado|transfer|excursao|guincho|reboque|entrega|"
+    r"\b(?:mudanca|frete|fretamento|carreto|transporte|viagem|corrida|translado|traslado|transfer|excursao|guincho|reboque|entrega|"
     r"remocao|passeio)\b[^\n;VDB]{0,60}$"
 )
+BECAUSE_OF: Final = re.compile(r"(?:pel[ao]s?|por|referente|ref)\s")  # "pelo armário planejado": the work, no customer
+ROUTE: Final = re.compile(r"\bde [^,;\nD]{2,30} (?:a|ao|para|ate|x) $")  # "de Guarapari a | Vitória"
 DETAIL: Final = re.compile(r"\s(?:com|em|no|na|dia)\s")  # behind a name: no part of it
 TITLED: Final = re.compile(  # "Pr. Eliseu Tavares, …": a title and a name that stand apart
     r"(?:^|[\n,;:|.DBVN]\s|-\s)\s?(?P<n>(?:pr|pe|dr|dra|sr|sra|eng|prof|profa|dom|cap|ten|sgt)\. [a-z][a-z' ]{3,40})"
@@ -77,8 +82,18 @@ PLACE: Final = re.compile(
 
 
 def customer_names(rules: RulesReading, learned: LearnedReading, places: Places) -> list[Span]:
-    """Return the stretches of the skeleton's line that name a customer, with the words that introduce it."""
-    return list(_names(rules, learned, places))
+    """Return the stretches of the skeleton's line that name a customer, with the words that introduce it.
+
+    There is one customer: where a name stands beside a document or is called the customer's, others are places.
+    """
+    line, found = rules.skeleton.line, list(_names(rules, learned, places))
+    return [span for span in found if _is_sure(line, span)] or found
+
+
+def _is_sure(line: str, span: Span) -> bool:
+    start, end = span
+    beside = DOCUMENT_AFTER.match(line, end) or DOCUMENT_BEFORE.search(line, max(0, start - BACK), start)
+    return beside is not None or SAID_SO.match(line, start, end) is not None
 
 
 def _names(rules: RulesReading, learned: LearnedReading, places: Places) -> Iterator[Span]:
@@ -89,7 +104,7 @@ def _names(rules: RulesReading, learned: LearnedReading, places: Places) -> Iter
 def _said(rules: RulesReading, learned: LearnedReading, places: Places) -> Iterator[Span]:
     skeleton, line = rules.skeleton, rules.skeleton.line
     nome = next((c for c in rules.extraction.candidates if c.campo is Campo.NOME), None)
-    if nome is not None and (span := places.of(nome.trecho)) is not None:
+    if nome is not None and (span := places.of(nome.trecho)) is not None and _may_be(rules, learned, places, span):
         yield _introduced(line, span[0]), _small_cut(skeleton, *span)
     for mention in learned.of(Rotulo.NOME):
         span = _without_detail(line, places.line_span(mention.start, mention.end))
@@ -100,8 +115,25 @@ def _said(rules: RulesReading, learned: LearnedReading, places: Places) -> Itera
         if _is_person(skeleton, *match.span("n")) and not ON_THE_WAY.search(line, 0, match.start()):
             yield match.span()
     yield from (m.span("n") for m in OWNER.finditer(line))
+    for match in OWNED.finditer("" if skeleton.text.original.isupper() else line):
+        end = _capitals(skeleton, match.start("n"), match.start("n"))
+        if end > match.start("n"):
+            yield match.start() + 1, end
     yield from (m.span("n") for m in TITLED.finditer(line) if _is_person(skeleton, *m.span("n")))
     yield from _beside_documents(skeleton)
+
+
+def _may_be(rules: RulesReading, learned: LearnedReading, places: Places, span: Span) -> bool:
+    """Say whether what the rules take for a name may be one: no place on the way, no small words unannounced."""
+    skeleton, line = rules.skeleton, rules.skeleton.line
+    if ON_THE_WAY.search(line, 0, span[0]) and not DOCUMENT_AFTER.match(line, span[1]):
+        return False
+    if not skeleton.verbatim(span[0], span[0] + 1).islower() or RECIPIENT_NOUN.match(line, span[0]):
+        return True
+    if _introduced(line, span[0]) != span[0] or DOCUMENT_AFTER.match(line, span[1]):
+        return True
+    seen = (places.line_span(m.start, m.end) for m in learned.of(Rotulo.NOME))
+    return any(other is not None and other[0] < span[1] and span[0] < other[1] for other in seen)
 
 
 def _beside_documents(skeleton: Skeleton) -> Iterator[Span]:
@@ -109,6 +141,8 @@ def _beside_documents(skeleton: Skeleton) -> Iterator[Span]:
     for document in DOCUMENT.finditer(line):
         last = next(reversed(list(TO.finditer(line, max(0, document.start() - BACK), document.start()))), None)
         if last is None or FIELD_MARK.search(line, last.end(), document.start()):
+            continue
+        if ON_THE_WAY.search(line, 0, last.start()) and ROUTE.search(line, 0, last.start("n")):
             continue
         if _is_somebody(skeleton, last.start("n"), document.start()):
             yield last.start(), document.start()
@@ -119,6 +153,8 @@ def _beside_documents(skeleton: Skeleton) -> Iterator[Span]:
         words = re.findall(r"[a-z]+", line[match.start("n") : end])
         trade = words and is_work(words[0]) and INSTITUTION.match(line, match.start("n")) is None
         acronyms = skeleton.verbatim(match.start("n"), end).replace(" e ", "").isupper()
+        if "\n" in match[0] and line[end : end + 1] not in {"", "\n"}:
+            continue  # a line of its own is a name's whole line
         if len(words) > 1 and not trade and not acronyms and (end < len(line) or _works_before(line, match.start())):
             yield match.start("n"), end
 
@@ -163,7 +199,10 @@ def _without_detail(line: str, span: Span | None) -> Span | None:
 
 def _is_said(skeleton: Skeleton, span: Span, certeza: float) -> bool:
     line = skeleton.line
-    if ON_THE_WAY.search(line, 0, span[0]) and not DOCUMENT_AFTER.match(line, span[1]):
+    if BECAUSE_OF.match(line, span[0]):
+        return False
+    goes = ON_THE_WAY.search(line, 0, span[0]) is not None
+    if goes and (ROUTE.search(line, 0, span[0]) or not DOCUMENT_AFTER.match(line, span[1])):
         return False
     called = CALLED.search(line, 0, span[0])
     announced = called or INTRODUCED.search(line, 0, span[0]) or DOCUMENT_AFTER.match(line, span[1])

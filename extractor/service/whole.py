@@ -21,6 +21,7 @@ SENTENCE: Final = re.compile(r"[.!?]")
 # A part of a list that has no word of its own: "nível 2", "NR-12", "3 demãos", "outubro"
 NAMED_BY_NUMBER: Final = re.compile(r"[XMPHT]|N\s?[a-z²³%]|[a-z]\s?[NT]|\d")
 LISTED: Final = re.compile(r"\s{0,9}[NXTMPH]")
+DAYS: Final = re.compile(r"\bdias? [^,;\n]{0,20}[NT]$|^[NT]$")  # "nos dias 5, 12, 19 e 26/11"
 DETAIL: Final = re.compile(r":|[NXTMPH]")  # a line that says more of the service: "PEDIDO: 4500", "REF 05/2026"
 # "carreto de 65 km R$ 815,00 CNPJ … com 3 ajudantes": a service that goes on behind another field
 GOES_ON: Final = re.compile(
@@ -143,7 +144,8 @@ def _groups(line: str, pieces: Sequence[_Piece], said: bool) -> list[list[_Piece
     groups: list[list[_Piece]] = []
     last: _Piece | None = None
     for piece in pieces:
-        if said and last is not None and piece.pause.strip() == "," and LISTED.match(line, piece.start, piece.end):
+        listed = last is not None and piece.pause.strip() == "," and LISTED.match(line, piece.start, piece.end)
+        if last is not None and listed and (said or DAYS.search(line, last.start, last.end)):
             groups[-1].append(piece)
             last = piece
             continue
