@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from gateway.certificate.reading_process import read_apart
+from gateway.certificate.turns import ReadersBusyError, Turns
 from persistence.people import certificate_links, certificate_vault
 from persistence.queue.arrival import Arrival
 from persistence.rows.inbox_rows import CertificateRow
@@ -21,13 +21,25 @@ if TYPE_CHECKING:
     from persistence.queue.inbox import Inbox
 
 BY_LINK: Final = "link do WhatsApp"  # who acts, in the audit
-READERS: Final = 2  # files that one process has read at once, each by half a second of a processor
+HOURLY: Final = 20  # files of one company in an hour: four links' tries
 
 
 class LinkEndedError(ProsaError, LookupError):
     """The link is unknown, was used, ended or is late; which of them is not told."""
 
     code = "link_ended"
+
+
+class TooManyFilesError(ProsaError, RuntimeError):
+    """The company had as many files read within the hour as it may."""
+
+    code = "too_many_files"
+
+
+class NotNowError(ProsaError, RuntimeError):
+    """As many files as may wait are waiting."""
+
+    code = "not_now"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +58,7 @@ class CertificateLinks:
         self._database = database
         self._inbox = inbox
         self._cofre = cofre
-        self._readers = asyncio.Semaphore(READERS)
+        self._turns = Turns()
 
     async def find(self, token: str) -> Link:
         """Return the link, and change nothing. Raises ``LinkEndedError``."""
@@ -56,11 +68,21 @@ class CertificateLinks:
     async def send(self, token: str, arquivo: bytes, senha: str) -> Kept:
         """Keep the certificate, and tell the conversation in the same commit.
 
-        Raises ``CertificateRefusedError``: one try less, nothing else changed. ``LinkEndedError``: nothing changed.
+        Raises ``CertificateRefusedError``: one try less, nothing else changed. ``LinkEndedError``,
+        ``TooManyFilesError``, ``NotNowError``: nothing changed.
         """
+        try:
+            return await self._send(token, arquivo, senha)
+        except ReadersBusyError as busy:
+            raise NotNowError from busy
+
+    async def _send(self, token: str, arquivo: bytes, senha: str) -> Kept:
         async with self._database.transaction() as connection:
             link = _open(await certificate_links.take_try(connection, token))
-        async with self._readers:
+            if await certificate_links.tries(connection, link.empresa_id) > HOURLY:
+                raise TooManyFilesError
+            self._turns.check(link.empresa_id)  # a try that has no place is not counted
+        async with self._turns.of(link.empresa_id):
             a1 = await read_apart(arquivo, senha, link.cnpj, link.agora)
         async with self._database.transaction() as connection:
             if not await certificate_links.use(connection, link):

@@ -34,6 +34,11 @@ class FormRefusedError(ProsaError, ValueError):
         """Return the refusal of a file that no certificate is as large as."""
         return cls("O arquivo passa de 64 KB, e um certificado A1 tem uns 10 KB. Confira se é o .pfx ou .p12.", 413)
 
+    @classmethod
+    def busy(cls) -> Self:
+        """Return the refusal of what would wait too long."""
+        return cls("Há muitos envios neste momento. Tente de novo em um minuto.", 503)
+
 
 async def read_form(request: web.Request, bodies: Bodies) -> tuple[bytes, str]:
     """Return file and password, neither of them empty. Raises ``FormRefusedError``."""
@@ -47,7 +52,7 @@ async def read_form(request: web.Request, bodies: Bodies) -> tuple[bytes, str]:
             async with asyncio.timeout(READ_SECONDS):
                 fields = await _fields(request, take)
     except web.HTTPServiceUnavailable:
-        raise FormRefusedError("Há muitos envios neste momento. Tente de novo em um minuto.", 503) from None
+        raise FormRefusedError.busy() from None
     except TimeoutError:
         raise FormRefusedError(
             "O arquivo não chegou inteiro a tempo. Confira a conexão e tente de novo.", 408

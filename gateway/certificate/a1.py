@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
 from cryptography.x509.oid import NameOID, ObjectIdentifier
 
+from gateway.certificate.rounds import UnreadableDerError, rounds
 from state_machine.values.certificate import A1, LARGEST_FILE, SMALLEST_KEY, CertificateRefusedError, Refusal
 from state_machine.values.documents import CNPJ, DocumentoInvalido
 from state_machine.values.local_time import SAO_PAULO
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 CNPJ_OID: Final = ObjectIdentifier("2.16.76.1.3.3")  # the holder's CNPJ in a subjectAltName: DOC-ICP-04, 7.1.2.3
+MOST_ROUNDS: Final = 4_000_000  # Firefox, which asks most, writes 600,000 each for key, certificates and MAC
 _ROOT: Final = 8  # characters of a CNPJ that all establishments of a company share
 _LONGEST_CHAIN: Final = 6  # certificates; ICP-Brasil's have three or four
 
@@ -48,7 +50,8 @@ def read(arquivo: bytes, senha: str, cnpj: str, agora: datetime) -> A1:
     """Return the certificate, if it is the company's and good at ``agora`` (aware); ``cnpj``: the company's, bare.
 
     Raises ``CertificateRefusedError``, and what the library raises for a certificate that is malformed inside. Who
-    calls bounds time and memory: the file says how much of both opening it takes.
+    calls bounds time and memory: the file says how much of both opening it takes, and what it encrypts is not seen
+    before.
     """
     _look_outside(arquivo)
     key, leaf, others = _open(arquivo, senha)
@@ -87,6 +90,12 @@ def _look_outside(arquivo: bytes) -> None:
         raise CertificateRefusedError(Refusal.LEGACY)
     if len(_KEY_BAG.findall(arquivo)) > 1:
         raise CertificateRefusedError(Refusal.SEVERAL_KEYS)
+    try:
+        asked = rounds(arquivo)
+    except UnreadableDerError as error:
+        raise CertificateRefusedError(Refusal.NOT_PKCS12) from error
+    if asked > MOST_ROUNDS:
+        raise CertificateRefusedError(Refusal.TOO_MUCH_WORK)
 
 
 def _announced(length: bytes) -> int:

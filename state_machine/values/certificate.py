@@ -60,6 +60,7 @@ class Refusal(StrEnum):
     TOO_LARGE = "arquivo_grande"
     NOT_PKCS12 = "nao_e_pkcs12"
     LEGACY = "cifra_antiga"
+    TOO_MUCH_WORK = "trabalho_demais"
     WRONG_PASSWORD = "senha_errada"  # noqa: S105 - the name of a refusal
     NO_KEY = "sem_chave"
     SEVERAL_KEYS = "varias_chaves"
@@ -82,6 +83,10 @@ _TEXTS: Final = {
     Refusal.LEGACY: (
         "O arquivo usa uma cifra antiga (RC2, RC4 ou DES), que não é mais aceita; a senha nem foi conferida.",
         "Exporte o certificado de novo, com a chave privada e criptografia AES256, ou peça à certificadora um atual.",
+    ),
+    Refusal.TOO_MUCH_WORK: (
+        "Abrir este arquivo pede contas demais: a proteção da senha dele foi feita com milhões de voltas.",
+        "Exporte o certificado de novo, com a chave privada e as opções comuns, ou peça à certificadora o original.",
     ),
     Refusal.WRONG_PASSWORD: (
         "A senha não abre este arquivo.",

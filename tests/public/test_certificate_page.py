@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from aiohttp import FormData
 
+from gateway.certificate.turns import ReadersBusyError, Turns
+from operations import certificate_link
 from tests.made_certificates import NOW, SENHA, company, pfx, rsa_key
 
 if TYPE_CHECKING:
@@ -124,6 +126,31 @@ async def test_the_one_that_is_kept_already_is_refused(visitor: Visitor) -> None
     assert "já está guardado" in text
     assert (await visitor.send(token, pfx(company(key=OTHER_KEY))))[0] == 200
     assert await visitor.told() == 2
+
+
+async def test_a_company_has_so_many_files_read_in_an_hour(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By however many links; what would wait behind too many is not counted either; an hour later it goes on."""
+    monkeypatch.setattr(certificate_link, "HOURLY", 2)
+    assert (await visitor.send(await visitor.new_token(), FILE, "errada"))[0] == 422
+    await visitor.database.pool.execute("UPDATE certificado_link SET expira_em = now() - interval '59 minutes'")
+    token = await visitor.new_token()
+    status, text = await visitor.send(token, FILE, "errada")
+    assert (status, "arquivos demais" in text, "não foi contada" in text) == (422, False, False)
+    status, text = await visitor.send(token, FILE)
+    assert (status, "arquivos demais" in text, "não foi contada" in text) == (429, True, True)
+    assert (await visitor.tries(), await visitor.kept()) == (1, 0)
+    await visitor.database.pool.execute(
+        "UPDATE certificado_link SET expira_em = now() - interval '61 minutes' WHERE expira_em < now()"
+    )
+    monkeypatch.setattr(Turns, "check", _busy)
+    assert (await visitor.send(token, FILE))[0] == 503
+    monkeypatch.undo()
+    assert (await visitor.tries(), await visitor.kept()) == (1, 0)
+    assert (await visitor.send(token, FILE))[0] == 200
+
+
+def _busy(_turns: Turns, _company: int) -> None:
+    raise ReadersBusyError
 
 
 async def test_what_was_not_read_does_not_count(visitor: Visitor) -> None:
