@@ -13,7 +13,14 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
 from cryptography.x509.oid import NameOID, ObjectIdentifier
 
 from gateway.certificate.rounds import UnreadableDerError, rounds
-from state_machine.values.certificate import A1, LARGEST_FILE, SMALLEST_KEY, CertificateRefusedError, Refusal
+from state_machine.values.certificate import (
+    A1,
+    LARGEST_FILE,
+    LARGEST_KEY,
+    SMALLEST_KEY,
+    CertificateRefusedError,
+    Refusal,
+)
 from state_machine.values.documents import CNPJ, DocumentoInvalido
 from state_machine.values.local_time import SAO_PAULO
 
@@ -61,6 +68,8 @@ def read(arquivo: bytes, senha: str, cnpj: str, agora: datetime) -> A1:
         raise CertificateRefusedError(Refusal.NOT_RSA)
     if key.key_size < SMALLEST_KEY:
         raise CertificateRefusedError(Refusal.SMALL_KEY)
+    if key.key_size > LARGEST_KEY:
+        raise CertificateRefusedError(Refusal.LARGE_KEY)
     holder = _holder(leaf)
     if holder.numero[:_ROOT] != cnpj[:_ROOT]:
         raise CertificateRefusedError(Refusal.OTHER_COMPANY, holder.formatado)

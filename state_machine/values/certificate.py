@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 LARGEST_FILE: Final = 64 * 1024  # bytes; an A1 with its chain has 4 to 12 thousand
 LONGEST_PASSWORD: Final = 256  # characters; those of certificate authorities have 4 to 64
 SMALLEST_KEY: Final = 2048  # bits of an RSA modulus; DOC-ICP-01.01 asks no less of a company's certificate
+LARGEST_KEY: Final = 4096  # what DOC-ICP-01.01 knows; twice as long signs six times as slowly
 
 
 _ENDINGS: Final = (".pfx", ".p12")
@@ -68,6 +69,7 @@ class Refusal(StrEnum):
     AUTHORITY = "de_autoridade"
     NOT_RSA = "nao_e_rsa"
     SMALL_KEY = "chave_curta"
+    LARGE_KEY = "chave_longa"
     NOT_COMPANY = "nao_e_ecnpj"
     OTHER_COMPANY = "de_outra_empresa"
     NOT_YET = "ainda_nao_vale"
@@ -107,6 +109,10 @@ _TEXTS: Final = {
     Refusal.AUTHORITY: ("O certificado é de uma autoridade certificadora, não de uma empresa.", _NEW),
     Refusal.NOT_RSA: ("A chave do certificado não é RSA, a única com que as notas são assinadas.", _NEW),
     Refusal.SMALL_KEY: (f"A chave RSA do certificado tem menos de {SMALLEST_KEY} bits.", _NEW),
+    Refusal.LARGE_KEY: (
+        f"A chave RSA do certificado tem mais de {LARGEST_KEY} bits; nenhuma certificadora da ICP-Brasil dá uma assim.",
+        _NEW,
+    ),
     Refusal.NOT_COMPANY: ("O certificado não é de empresa: falta nele o CNPJ do titular.", _NEW),
     Refusal.OTHER_COMPANY: (
         "O certificado é de outra empresa, a de CNPJ {}.",
