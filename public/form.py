@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final, Self
 
 from aiohttp import BodyPartReader, web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from state_machine.values.errors import ProsaError
 from webhooks.bodies import READ_SECONDS
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 LIMIT: Final = 72 * 1024  # bytes; the largest file, the longest password, and what a form puts around them
 FILE, PASSWORD = "arquivo", "senha"
+# What the reader of forms raises of a stranger's bytes; too long a name of a character set is a RuntimeError there.
+_MALFORMED: Final = (ValueError, RuntimeError, AssertionError, HttpProcessingError, web.RequestPayloadError)
 _KEPT: Final = "Nada foi guardado, e esta tentativa não foi contada."
 
 
@@ -57,7 +60,7 @@ async def read_form(request: web.Request, bodies: Bodies) -> tuple[bytes, str]:
         raise FormRefusedError(
             "O arquivo não chegou inteiro a tempo. Confira a conexão e tente de novo.", 408
         ) from None
-    except (ValueError, web.RequestPayloadError):
+    except _MALFORMED:
         raise FormRefusedError("O formulário chegou com defeito. Abra o link de novo e tente outra vez.", 400) from None
     if not fields.get(FILE):
         raise FormRefusedError("Faltou escolher o arquivo do certificado.")
