@@ -93,7 +93,8 @@ def certificado(
         arquivo = _file(pfx)
         typed = _password() if senha is None else senha
         chosen = settings(quiet=True)
-        on_database(lambda database: keep_certificate(database, vault_of(chosen), cnpj, arquivo, typed), chosen)
+        cofre, raizes = vault_of(chosen), chosen.company_roots()
+        on_database(lambda database: keep_certificate(database, cofre, cnpj, arquivo, typed, raizes=raizes), chosen)
 
 
 def _file(pfx: Path) -> bytes:

@@ -68,6 +68,7 @@ class Refusal(StrEnum):
     NO_CERTIFICATE = "sem_certificado"
     AUTHORITY = "de_autoridade"
     NOT_RSA = "nao_e_rsa"
+    UNKNOWN_ISSUER = "emissor_desconhecido"
     SMALL_KEY = "chave_curta"
     LARGE_KEY = "chave_longa"
     NOT_COMPANY = "nao_e_ecnpj"
@@ -108,6 +109,7 @@ _TEXTS: Final = {
     ),
     Refusal.AUTHORITY: ("O certificado é de uma autoridade certificadora, não de uma empresa.", _NEW),
     Refusal.NOT_RSA: ("A chave do certificado não é RSA, a única com que as notas são assinadas.", _NEW),
+    Refusal.UNKNOWN_ISSUER: ("Nenhuma autoridade da ICP-Brasil responde por este certificado.", _NEW),
     Refusal.SMALL_KEY: (f"A chave RSA do certificado tem menos de {SMALLEST_KEY} bits.", _NEW),
     Refusal.LARGE_KEY: (
         f"A chave RSA do certificado tem mais de {LARGEST_KEY} bits; nenhuma certificadora da ICP-Brasil dá uma assim.",

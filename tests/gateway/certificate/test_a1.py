@@ -137,6 +137,18 @@ def test_a_key_is_no_larger_than_authorities_make_them(monkeypatch: pytest.Monke
     assert _why(pfx()) is Refusal.LARGE_KEY
 
 
+def test_an_authority_must_answer_for_it_where_roots_are_known() -> None:
+    """A self-made one, and one below an authority of the same name, are refused; without roots nobody is asked."""
+    roots = authority().certificate.public_bytes(Encoding.PEM)
+    assert read(pfx(), SENHA, COMPANY, NOW, roots).cnpj == COMPANY
+    stranger = company(signer=rsa_key("stranger"))
+    for made in (stranger, company(ca=False, signer=rsa_key())):
+        with pytest.raises(CertificateRefusedError) as refused:
+            read(pfx(made), SENHA, COMPANY, NOW, roots)
+        assert refused.value.motivo is Refusal.UNKNOWN_ISSUER
+    assert read(pfx(stranger), SENHA, COMPANY, NOW).cnpj == COMPANY
+
+
 def test_the_sentence_names_the_other_company_and_the_day() -> None:
     """An owner of two companies sees which file was taken."""
     with pytest.raises(CertificateRefusedError, match=r"12\.345\.678/0001-95"):
