@@ -12,6 +12,7 @@ from state_machine.protocol.emission import (
     Absent,
     Accepted,
     CannotTell,
+    Documento,
     Duplicate,
     Found,
     Issued,
@@ -325,6 +326,15 @@ def test_a_note_is_adopted_when_its_content_was_seen_or_its_xml_never_comes():
     assert apos_consulta(atual, Found(nota()), depois(9), POLITICA).andamento.status is S.CONCLUIDO
     outra = Found(nota(descricao="Outro serviço"))
     assert apos_consulta(atual, outra, depois(9), POLITICA).andamento.status is S.CONFLITO
+
+
+def test_a_note_whose_xml_is_there_in_an_unknown_layout_waits_for_nothing():
+    """Its summary counts at once, and what the XML does show must be what was confirmed."""
+    xml = Documento(b"<NFe/>", "application/xml")
+    passo = apos_consulta(andamento(), Found(NOTAS["sem_xml"], xml), depois(), POLITICA)
+    assert (passo.andamento.status, passo.aviso, passo.daqui) == (S.CONCLUIDO, "autorizada", None)
+    outra = replace(NOTAS["sem_xml"], descricao="Outro serviço")
+    assert apos_consulta(andamento(), Found(outra, xml), depois(), POLITICA).andamento.status is S.CONFLITO
 
 
 def test_a_refusal_while_an_earlier_call_is_undecided_ends_nothing():
