@@ -70,7 +70,7 @@ class Emissions:
         return await emissions.claim(connection, free, LEASE_SECONDS, ocupadas=held, **known)
 
     async def renew(self, connection: Connection, tarefa: Tarefa) -> bool:
-        """Extend the lease, and that of its record."""
+        """Extend the lease, and that of its record, which is there once it is ready."""
         return await emissions.renew(connection, tarefa, LEASE_SECONDS)
 
     async def give_back(self, connection: Connection, tarefa: Tarefa) -> None:

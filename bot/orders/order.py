@@ -168,6 +168,7 @@ class OrderWorker(Generic[T, A, P]):
         self._database = database
         self._channels = channels
         self._held: Counter[int] = Counter()  # slots of this worker, by company
+        self._ready: dict[int, T] = {}  # what was made ready, by the identity of what was claimed
         self.lease_seconds = order.lease_seconds
         self.send_within = order.lease_seconds * SEND_WITHIN
         self.concurrency = order.concurrency
@@ -180,9 +181,9 @@ class OrderWorker(Generic[T, A, P]):
         return taken
 
     async def renew(self, piece: T) -> bool:
-        """Keep an order whose gateway call takes long."""
+        """Keep an order whose gateway call takes long, with the record that was made when it was made ready."""
         async with self._database.alone() as connection:
-            return await self._order.renew(connection, piece)
+            return await self._order.renew(connection, self._ready.get(id(piece), piece))
 
     async def work(self, piece: T) -> None:
         """Send or ask once, and settle what came of it; never raises."""
@@ -194,6 +195,7 @@ class OrderWorker(Generic[T, A, P]):
             except Exception as error:
                 log.exception(self._order.events.failed, emissao_id=piece.emissao_id, error=type(error).__name__)
             finally:
+                self._ready.pop(id(piece), None)
                 self._held -= Counter((piece.prestador_id,))  # companies without any are dropped
 
     async def _advance(self, piece: T) -> None:
@@ -209,6 +211,7 @@ class OrderWorker(Generic[T, A, P]):
         elif time.monotonic() - ready.tomada_em > self.send_within:
             await self._give_back(ready)
         else:
+            self._ready[id(piece)] = ready
             await self._call(ready, order.operation, order.send)
 
     async def _wait(self, piece: T, why: float | Instead[P]) -> None:

@@ -79,6 +79,7 @@ class _Voiding:
     calls: list[str] = field(default_factory=list)
     held: dict[int, int] = field(default_factory=dict)
     instead: Step | None = None
+    renewed: list[str | None] = field(default_factory=list)
 
     async def claim(self, connection: Connection, free: int, held: Mapping[int, int]) -> list[Void]:
         self.held = dict(held)
@@ -87,7 +88,8 @@ class _Voiding:
         return [Void(r.id, r.epoch, r.id, *order, time.monotonic(), r.envio) for r in rows]
 
     async def renew(self, connection: Connection, piece: Void) -> bool:
-        return connection is not None and piece is not None
+        self.renewed.append(piece.correlacao)
+        return connection is not None
 
     async def give_back(self, connection: Connection, piece: Void) -> None:
         await self.settle(connection, piece, Step(piece.envio), None)
@@ -102,10 +104,14 @@ class _Voiding:
         return piece.envio == "a_enviar"
 
     async def prepare(self, piece: Void) -> Void | Instead[Step]:
-        return Instead(self.instead) if self.instead else piece
+        return Instead(self.instead) if self.instead else replace(piece, correlacao="ready")
 
-    async def send(self, _piece: Void) -> Any:
+    async def send(self, piece: Void) -> Any:
+        await self.sending(piece)
         return self._answer("send")
+
+    async def sending(self, _piece: Void) -> None:
+        return None
 
     async def ask(self, _piece: Void) -> Any:
         return self._answer("ask")
@@ -244,6 +250,21 @@ async def test_trouble_ends_in_the_log_and_frees_the_slot(engine: Engine, event:
     assert (await engine.row())["envio"] == "enviando"
     await engine.worker.claim(4)
     assert engine.kind.held == {}
+
+
+async def test_what_is_being_sent_is_renewed_as_it_was_made_ready(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pump knows the order as it was claimed; its record was made later, under the bytes that are sent."""
+    engine.kind.answers, piece = ["voided"], await engine.taken()
+
+    async def sending(_piece: Void) -> None:
+        assert await engine.worker.renew(piece)
+
+    monkeypatch.setattr(engine.kind, "sending", sending)
+    await engine.worker.work(piece)
+    await engine.worker.renew(piece)
+    assert engine.kind.renewed == ["ready", piece.correlacao]
 
 
 async def test_a_claim_knows_who_holds_slots(engine: Engine) -> None:
