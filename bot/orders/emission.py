@@ -20,6 +20,7 @@ from state_machine.protocol.reconciliation import (
     deve_enviar,
     em_conflito,
     em_duvida,
+    em_erro,
     sem_chamada,
 )
 from state_machine.protocol.standing import Passo
@@ -135,6 +136,11 @@ class Emissions:
         """Wait for the breaker."""
         politica = self._politica.de(self._channels.of(tarefa.canal).natureza)
         return sem_chamada(_interrupted(tarefa).andamento, seconds, "circuito", tarefa.clock.now(), politica)
+
+    def give_up(self, tarefa: Tarefa, motivo: str) -> Passo:
+        """Hand it to people; what was ready to leave may have left."""
+        andamento = em_duvida(tarefa.andamento) if tarefa.pronta else _interrupted(tarefa).andamento
+        return em_erro(andamento, motivo)
 
     async def settle(
         self, connection: Connection, tarefa: Tarefa, passo: Passo, call: Call[Outcome | Finding] | None

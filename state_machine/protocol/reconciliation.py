@@ -301,6 +301,13 @@ def em_conflito(andamento: Andamento, nota: Nota, motivo: str) -> Passo:
     return _assenta(andamento, StatusEmissao.CONFLITO, nota, "falhou" if avisar else None, motivo)
 
 
+def em_erro(andamento: Andamento, motivo: str) -> Passo:
+    """Work of our own fails again and again: people look; what was settled stays so."""
+    if andamento.status in ASSENTADOS | COM_PESSOAS:
+        return _assenta(andamento, andamento.status, motivo=motivo)
+    return _assenta(andamento, StatusEmissao.ERRO, None, "falhou", motivo)
+
+
 def registro_de_outro_conteudo(andamento: Andamento) -> Passo:
     """Our own records know this key with other bytes: nothing is sent, a human decides."""
     motivo = "the idempotency key was used before with other bytes"
