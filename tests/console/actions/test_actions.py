@@ -328,7 +328,7 @@ async def test_a_refusal_that_was_our_fault_is_tried_again(desk: Desk) -> None:
     ana, sessao_id = await _summary(desk)
     desk.road.world.plugnotas.faults.set("rejeitar", times=1)
     await ana.touch("Confirmar")
-    await ana.expect("não aceitou")
+    await ana.expect("não foi aceita")
     await desk.road.settled()
     desk.road.world.plugnotas.faults.clear()
     await desk.office.database.pool.execute(
