@@ -357,17 +357,23 @@ def _key_of(dps: bytes) -> NationalKey:
     return NationalKey(IdDPS.parse(root[0].get("Id") or "" if len(root) else ""))
 
 
-def opened(around: Surroundings) -> Nacional:
-    """Open the adapter as the program's settings say; an address that is set holds in the installation's environment.
+def sefin_address(around: Surroundings) -> str:
+    """Return where SEFIN is asked; an address that is set holds in the installation's environment.
 
     A company of the other one goes to that one's own host.
     """
     settings = around.settings
     own = around.ambiente == settings.fiscal_environment
+    return (settings.nacional_sefin_url if own else "") or SEFIN[around.ambiente]
+
+
+def opened(around: Surroundings) -> Nacional:
+    """Open the adapter as the program's settings say."""
+    settings = around.settings
     if around.certificates is None:
         raise ValueError("the national channel needs the companies' certificates")
     return Nacional(
-        (settings.nacional_sefin_url if own else "") or SEFIN[around.ambiente],
+        sefin_address(around),
         around.certificates,
         guard=around.guard,
         lines=around.lines,

@@ -407,6 +407,13 @@ def test_one_absence_is_enough_where_the_channel_says_so() -> None:
     assert apos_consulta(andamento(), Absent(), depois(), once).andamento.status is S.PENDENTE
 
 
+def test_an_acceptance_without_the_note_tells_nothing_where_the_answer_is_the_note() -> None:
+    """No webhook will come of it: it is asked about, as after a lost answer."""
+    synchronous = POLITICA.de(Natureza(synchronous=True))
+    passo = apos_envio(andamento(S.PENDENTE), Accepted("ext", None), depois(), synchronous)
+    assert (passo.andamento.status, passo.andamento.duvida) == (S.DESCONHECIDO, True)
+
+
 @pytest.mark.parametrize("answer", [Postponed(5.0, "HTTP 429"), Accepted("ext", None), Unknown("ReadTimeout")])
 def test_a_destructive_synchronous_channel_is_asked_unless_certainly_nothing_left(answer: Outcome) -> None:
     """A refusal before acceptance may be untrue, and an acceptance without the note tells nothing."""
