@@ -12,7 +12,7 @@ from bot.master_key import vault_of
 from console.app import create_console, mount
 from console.render.model_spend import Preco
 from gateway.plugnotas.hint import hinted_keys
-from gateway.registry import REGISTRY
+from gateway.registry import rows_for
 from operations.certificate_link import CertificateLinks
 from public.app import create_public, create_unsubscribe, mount_unsubscribe
 from public.app import mount as mount_public
@@ -40,13 +40,13 @@ def web_app(stores: Stores, *, https: bool) -> web.Application:
         secure=https,
         preco=price,
         vivas=stores.live,
-        channels=REGISTRY,
+        channels=rows_for(settings),
         proxies=settings.trusted_proxies,
     )
     mount(app, console)
     _with_api(app, stores, deps)
     if settings.public_url:
-        links = CertificateLinks(stores.database, stores.inbox, vault_of(settings))
+        links = CertificateLinks(stores.database, stores.inbox, vault_of(settings), settings.company_roots())
         mount_public(app, create_public(links, deps.bodies, secure=https))
         mount_unsubscribe(app, create_unsubscribe(stores.database, secure=https))
     return app

@@ -33,7 +33,7 @@ AvisoCancelamento = AvisoDaAutoridade | Literal["por_fora"]
 """News of a cancellation; ``por_fora``: somebody else had the note cancelled."""
 Ordem = Literal["reprocessar", "enviar"]
 """What staff order for an invoice at the authority: a new attempt, or the stored bytes once more."""
-AvisoCertificado = Literal["guardado", "vence"]
+AvisoCertificado = Literal["guardado", "trocado", "vence"]
 """News of a company's certificate: one was accepted by its link; the one that is kept ends soon."""
 Comando = Literal["assumir", "devolver", "escrever", "encerrar", "consultar", "reenviar", "reenviar_nota"]
 """What staff ask of a conversation from the console."""
@@ -78,6 +78,16 @@ class MessageRow(RowKind):
     mensagem: dict[str, Any]
     contato: dict[str, Any] | None = None
     display_phone_number: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MovedRow(RowKind):
+    """Meta's word that a person's id ``de``, in whose conversation this is, became ``para``, with that conversation."""
+
+    tipo: ClassVar[str] = "mudou_de_id"
+    conversa: str
+    de: str
+    para: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +262,7 @@ class ProposalRow(RowKind):
 
 Row = (
     MessageRow
+    | MovedRow
     | StatusRow
     | MetaNoticeRow
     | UnreadableRow

@@ -28,7 +28,7 @@ from state_machine.protocol.reconciliation import ABSENT_TWICE_AFTER, GIVE_UP_AS
 if TYPE_CHECKING:
     from state_machine.protocol.retry import Politica
 
-SEM_RESPOSTA = "a prefeitura não explicou"
+SEM_RESPOSTA = "o motivo não veio"
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +223,13 @@ def _encerra(andamento: AndamentoCancelamento, aviso: Aviso, motivo: str | None 
 def _recuo(andamento: AndamentoCancelamento, politica: Politica) -> float:
     """Seconds before the next sending."""
     return politica.retentativas.espera(andamento.envios, andamento.confirmado_em.isoformat())
+
+
+def em_erro(andamento: AndamentoCancelamento, motivo: str) -> PassoCancelamento:
+    """Work of our own fails again and again: people look; what has ended stays so."""
+    if andamento.envio in {Envio.ENCERRADO, Envio.COM_GENTE}:
+        return PassoCancelamento(andamento, None, motivo=motivo)
+    return PassoCancelamento(replace(andamento, envio=Envio.COM_GENTE, avisado=True), None, "falhou", motivo)
 
 
 def _espera(

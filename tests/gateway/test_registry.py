@@ -9,10 +9,11 @@ import pytest
 
 from bot.settings import Settings
 from gateway.lines import Lines
+from gateway.nacional.adapter import sefin_address
 from gateway.plugnotas.adapter import NATUREZA
 from gateway.plugnotas.adapter import opened as plugnotas
 from gateway.plugnotas.payload import IntegrationKey
-from gateway.registry import REGISTRY, ChannelRow, Channels, UnknownChannelError
+from gateway.registry import REGISTRY, ChannelRow, Channels, Surroundings, UnknownChannelError
 from state_machine.protocol.channel import PRIMEIRO, Ambiente, Canal
 
 EACH = {**REGISTRY, "cidade": ChannelRow(replace(NATUREZA, environments="each"), plugnotas)}
@@ -69,3 +70,17 @@ async def test_a_key_comes_back_from_its_text_equal() -> None:
     assert key == IntegrationKey("11222333000181", "211126-0a1b2c3d-r1-1")
     assert gateway.key(key.prestador, str(key)) == key != gateway.key("44555666000181", str(key))
     await channels.aclose()
+
+
+@pytest.mark.parametrize(
+    ("ambiente", "address"),
+    [
+        (Ambiente.PRODUCAO, "https://sefin.exemplo.com.br"),
+        (Ambiente.HOMOLOGACAO, "https://sefin.producaorestrita.nfse.gov.br/SefinNacional"),
+    ],
+)
+def test_a_set_address_is_of_the_installations_environment_only(ambiente: Ambiente, address: str) -> None:
+    """A company that practises never reaches production's server, nor the other way round."""
+    settings = Settings(nacional_sefin_url="https://sefin.exemplo.com.br", fiscal_environment="producao")
+    around = Surroundings(settings, ambiente, guard=lambda: None, lines=Lines(clock=lambda: 0.0), certificates=None)
+    assert sefin_address(around) == address

@@ -95,7 +95,7 @@ async def test_where_all_is_well_every_line_says_so(settings: Settings) -> None:
         "banco: réplicas", "banco: história", "redis: versão", "redis: persistência",
     ]  # fmt: skip
     wrong = {each.assunto for each in found if each.veredito.value != "ok"}
-    assert wrong <= {"banco: permissões", "disco"}
+    assert wrong <= {"banco: permissões", "disco", "PROSA_ICP_BRASIL_CA_FILE"}
 
 
 async def test_each_setting_has_a_line_and_no_secret_is_shown(settings: Settings) -> None:
@@ -112,6 +112,7 @@ async def test_each_setting_has_a_line_and_no_secret_is_shown(settings: Settings
     assert shown == []
     without = doctor.about_settings(settings.model_copy(update={"master_key": SecretStr("")}))
     assert lines(without, "PROSA_MASTER_KEY")[0][0] == "aviso"
+    assert lines(without, "PROSA_ICP_BRASIL_CA_FILE")[0][0] == "aviso"
 
 
 @pytest.mark.parametrize(("mode", "verdict"), [(0o600, "ok"), (0o644, "aviso"), (0o640, "aviso")])
@@ -162,6 +163,9 @@ async def test_meta_refuses(settings: Settings, change: dict[str, Any], subject:
     assert (said, word in words) == (verdict, True)
 
 
+NATIONAL = {"gateway": "nacional", "plugnotas_api_key": SecretStr(""), "gateway_webhook_secret": SecretStr("")}
+
+
 def _no_hook(world: World) -> None:
     world.plugnotas.courier.url = None
 
@@ -206,12 +210,14 @@ async def test_a_webhook_that_our_proxy_refuses(world: World, settings: Settings
         ({"plugnotas_api_key": SecretStr("another-key-of-mine")}, "gateway: token", "aviso", "PROSA_PLUGNOTAS_API_KEY"),
         ({"plugnotas_api_key": SecretStr("")}, "gateway", "falha", "falta PROSA_PLUGNOTAS_API_KEY"),
         ({"plugnotas_url": "http://127.0.0.1:1"}, "gateway", "falha", "PROSA_PLUGNOTAS_URL"),
+        (NATIONAL, "gateway", "ok", "sem PlugNotas"),
+        (NATIONAL | {"gateway_webhook_secret": SecretStr("of-nobody-at-all-but")}, "gateway", "falha", "falta PROSA_"),
     ],
 )
 async def test_the_gateway_refuses(
     settings: Settings, change: dict[str, Any], subject: str, verdict: str, word: str
 ) -> None:
-    """A wrong token, none, nobody there: each names its setting."""
+    """A wrong token, none, half of them, nobody there: each names its setting; without PlugNotas none is missing."""
     [(said, words)] = lines(await doctor_upstreams.about_gateway(settings.model_copy(update=change)), subject)
     assert (said, word in words) == (verdict, True)
 

@@ -16,17 +16,19 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from gateway.certificate.access import UnusableCertificateError
 from gateway.certificate.connections import CompanyConnections
 from gateway.http.client import Destination
 from gateway.lines import CallKind, Lines
 from gateway.nacional import outcome, payload
-from gateway.nacional.adapter import Nacional
+from gateway.nacional.adapter import NATUREZA, Nacional
 from gateway.nacional.dps import short_reference
 from gateway.nacional.processes.signing_process import Signers, SigningError
 from gateway.nacional.signature import verify
-from gateway.port import InvoiceIntent, Prestador, Rps, Tomador
+from gateway.port import InvoiceIntent, Prestador, Rps, Tomador, Tributos
 from state_machine.cancellation.machine import Codigo, MotivoCancelamento
 from state_machine.cancellation.reconciliation import AlreadyCancelled, Cancelled, Stands
+from state_machine.invoice.content import Conteudo
 from state_machine.protocol.channel import Ambiente
 from state_machine.protocol.emission import (
     Absent,
@@ -39,8 +41,12 @@ from state_machine.protocol.emission import (
     NotReady,
     NotSent,
     Rejected,
+    StatusEmissao,
     Unknown,
 )
+from state_machine.protocol.reconciliation import apos_consulta
+from state_machine.protocol.retry import Politica
+from state_machine.protocol.standing import Andamento
 from tests import made_certificates
 from tests.gateway.nacional.sefin_server import ENVELOPE, Sefin, refusal, serving
 from tests.made_certificates import COMPANY
@@ -186,11 +192,26 @@ async def test_an_invoice_is_dated_by_the_callers_moment(nacional: Nacional) -> 
 def test_the_stored_invoice_comes_back_whole() -> None:
     """Same invoice, same bytes; every field comes back, and what is no invoice is refused."""
     intent = invoice()
-    assert payload.decode(payload.encode(intent)) == intent
+    burden = Tributos(Decimal("13.45"), Decimal(0), Decimal(2))
+    normal = replace(intent, prestador=replace(intent.prestador, regime="normal", tributos_sn=None, tributos=burden))
+    for each in (intent, normal):
+        assert payload.decode(payload.encode(each)) == each
     assert payload.encode(intent) == payload.encode(invoice())
     for broken in (b"{}", b"[]", b"no", payload.encode(intent).replace(b'"1500.00"', b'"x"')):
         with pytest.raises(ValueError, match=r"\S"):
             payload.decode(broken)
+
+
+def test_absence_is_sure_after_three_looks_over_forty_seconds() -> None:
+    """ADR 42: an acceptance 40 s late is still met by a look; what stands is told by the reference in the DPS."""
+    politica, now = Politica().de(NATUREZA), datetime.now(UTC)
+    conteudo = Conteudo(COMPANY, "11144477735", "010101", Decimal("1500.00"), date(2026, 11, 20), "Consultoria")
+    asked = Andamento("zap-7-1", conteudo, conteudo.impressao, StatusEmissao.DESCONHECIDO, now, duvida=True, envios=1)
+    for seconds, status in ((2, "desconhecido"), (10, "desconhecido"), (22, "desconhecido"), (42, "pendente")):
+        asked = apos_consulta(asked, Absent(), now + timedelta(seconds=seconds), politica).andamento
+        assert asked.status == status
+    assert NATUREZA.reference is not None
+    assert NATUREZA.reference("zap-7-1") == short_reference("zap-7-1")
 
 
 async def test_a_note_is_issued_found_and_fetched(nacional: Nacional, sefin: Sefin, drawer: Drawer) -> None:
@@ -325,8 +346,9 @@ async def test_a_cancellation_that_was_registered_meanwhile_is_seen(nacional: Na
     sefin.planned = [(404, ENVELOPE), (400, refusal("E0840"))]
     assert await nacional.cancel(COMPANY, issued.nota.id_externo, WHY) == AlreadyCancelled()
     sefin.cancelled.clear()
-    sefin.planned = [(404, ENVELOPE), (400, refusal("E0840")), (404, ENVELOPE)]
-    assert isinstance(await nacional.cancel(COMPANY, issued.nota.id_externo, WHY), Unknown)
+    for unseen in ((404, ENVELOPE), (500, b"")):
+        sefin.planned = [(404, ENVELOPE), (400, refusal("E0840")), unseen]
+        assert isinstance(await nacional.cancel(COMPANY, issued.nota.id_externo, WHY), Unknown)
 
 
 async def test_a_key_of_another_company_is_refused(nacional: Nacional) -> None:
@@ -361,6 +383,11 @@ async def test_calls_of_one_company_share_one_context(files: tuple[Path, Path], 
     now = 3600.0
     await call()
     assert len(drawer.opened) == 2
+    shown = held._shown[drawer.held[COMPANY].impressao]
+    ends, shown.ends = shown.ends, datetime.now(UTC)  # it ends within the hour
+    with pytest.raises(UnusableCertificateError):
+        await call()
+    shown.ends = ends
     other = "12ABC34501DE35"
     drawer.held[other] = in_the_open(made_certificates.company(cnpj=other, key=made_certificates.rsa_key("other")))
     async with held.of(COMPANY, CallKind.QUESTION) as way:
@@ -446,6 +473,19 @@ async def test_a_check_whose_process_dies_knows_nothing(nacional: Nacional) -> N
     """Neither refused nor held up."""
     nacional._signers = Signers(words=(sys.executable, "-c", "import sys; sys.stdin.readline(); sys.exit(1)"))
     assert await nacional.check(invoice(descricao="…" * 700)) is None
+
+
+async def test_a_late_check_leaves_its_process_to_the_next_one(nacional: Nacional) -> None:
+    """A process takes a second to start, and longer on a busy machine: killed then, it would never be there."""
+    signers = nacional._signers = Signers()
+    nacional._check_deadline = 0.0
+    assert await nacional.check(invoice(descricao="…" * 700)) is None
+    await asyncio.gather(*nacional._checks)
+    assert [child.made for child in signers._idle] == [1]
+    nacional._check_deadline = PATIENCE
+    assert isinstance(await nacional.check(invoice(descricao="…" * 700)), Rejected)
+    assert [child.made for child in signers._idle] == [2]
+    await signers.aclose()
 
 
 async def test_the_loop_goes_on_while_documents_are_signed(nacional: Nacional, signers: Signers) -> None:

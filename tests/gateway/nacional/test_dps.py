@@ -168,6 +168,7 @@ def test_rate_and_burden_follow_the_regime(
     percent = Tributos(Decimal("13.45"), Decimal(0), Decimal(2))
     xml = build(of_regime, replace(facts, convenio_ativo=ativo, p_tot_trib=percent))
     assert said(xml, "pAliq") == rate
+    assert said(xml, "regApTribSN") == (["1"] if regime == "simples" else [])
     total = next(parse(xml).iter(f"{{{NS}}}totTrib"))
     assert [child.tag for child in total] == [f"{{{NS}}}{burden}"]
 

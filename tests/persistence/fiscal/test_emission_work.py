@@ -10,11 +10,12 @@ import asyncpg
 import pytest
 import pytest_asyncio
 
+from bot.orders import settlement
 from persistence.db.engine import Database
 from persistence.fiscal import attempts, emissions, intents, suspension
 from persistence.fiscal.emissions import EmissionLeaseLostError, Ouvido
 from state_machine.protocol.channel import Ambiente, Canal
-from state_machine.protocol.emission import StatusEmissao
+from state_machine.protocol.emission import Absent, NotSent, Postponed, StatusEmissao, Unknown
 from state_machine.protocol.standing import Passo
 from tests.stored_work import CONTEUDO, change, clear, emission, lease_ends, row
 
@@ -381,3 +382,50 @@ async def test_a_company_that_was_not_stopped_leaves_its_people_their_hour(datab
     asked = await emission(database, status="pendente", retida="pessoa", proxima_acao_em=later)
     assert not await _lifted(database, asked, stopped=False)
     assert await _lifted(database, asked)
+
+
+async def test_doubt_and_absences_are_kept_between_two_looks(database: Database) -> None:
+    """Whoever takes it next knows that a call may have been accepted, and how often nothing was seen."""
+    emissao = await emission(database, status="desconhecido")
+    [tarefa] = await claim(database)
+    seen = replace(tarefa.andamento, status=StatusEmissao.PENDENTE, duvida=True, ausencias=2)
+    async with database.transaction() as connection:
+        await emissions.settle(connection, tarefa, Passo(seen, 0.0))
+    [again] = await claim(database)
+    assert (again.id, again.andamento.duvida, again.andamento.ausencias) == (emissao, True, 2)
+
+
+@pytest.mark.parametrize("status", ["enviando", "enviado", "desconhecido"])
+async def test_what_the_gateway_may_have_is_in_doubt_whatever_its_row_says(database: Database, status: str) -> None:
+    """An older release moved the row on and kept no word of it."""
+    await emission(database, status=status, em_duvida=False)
+    [tarefa] = await claim(database)
+    assert tarefa.andamento.duvida
+
+
+async def test_a_no_withdraws_only_what_certainly_nobody_accepted(database: Database) -> None:
+    """What is in doubt may stand as a note: it is asked about, whatever its person says."""
+    doubtful = await emission(database, retida="pessoa", em_duvida=True)
+    certain = await emission(database, retida="pessoa", em_duvida=False)
+    for emissao, ends in ((doubtful, False), (certain, True)):
+        stored = await row(database, TABLE, emissao)
+        async with database.transaction() as connection:
+            assert await attempts.withdraw(connection, stored["sessao_id"], stored["revisao"]) is ends
+
+
+@pytest.mark.parametrize(
+    ("answer", "stopped"),
+    [(NotSent("ConnectError"), True), (Unknown("ReadTimeout"), True), (Postponed(5.0, "429"), True), (Absent(), False)],
+)
+async def test_only_an_answer_of_the_authority_lets_a_stopped_company_go(
+    database: Database, answer: Any, stopped: bool
+) -> None:
+    """A refused connection says nothing of our credentials."""
+    emissao = await emission(database)
+    company = (await row(database, TABLE, emissao))["prestador_id"]
+    async with database.transaction() as connection:
+        await suspension.suspend(connection, company, Canal(), "HTTP 403", 300.0)
+    [tarefa] = await claim(database)
+    async with database.transaction() as connection:
+        await settlement.stop_or_go(connection, tarefa, answer)
+        assert (await suspension.take_probe(connection, company, Canal(), 300.0)) is not stopped

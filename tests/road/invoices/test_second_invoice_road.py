@@ -126,7 +126,7 @@ async def test_an_equal_invoice_counts_for_as_long_as_its_fate_is_open(road: Roa
     await ages(road, ana, status, hours=48, ended=None)
     await bruno.say(words(number))
     asked = await bruno.press("Confirmar")
-    assert "ainda não respondeu" in asked.text
+    assert "ainda não teve resposta" in asked.text
     assert "pode duplicar" in asked.text
     assert await road.notes(bruno) == []
     await ages(road, ana, "concluido", hours=48, ended=48)  # that no job of the house looks at made-up rows

@@ -29,7 +29,7 @@ BRIEF = 0.5  # seconds until people hear that it takes long
 SLOW = 8.0  # seconds for each order of the slow company
 AT_ONCE = SLOW / 2  # without waiting for any of them; the rest is the machine's
 DAY = 86_400.0
-TOLD = "ainda não respondeu"
+TOLD = "ainda não teve resposta"
 
 
 @asynccontextmanager

@@ -12,6 +12,7 @@ from state_machine.protocol.emission import (
     Absent,
     Accepted,
     CannotTell,
+    Documento,
     Duplicate,
     Found,
     Issued,
@@ -32,6 +33,7 @@ from state_machine.protocol.reconciliation import (
     apos_envio,
     deve_enviar,
     deve_perguntar,
+    em_erro,
     sem_chamada,
 )
 from state_machine.protocol.retry import Politica
@@ -327,6 +329,24 @@ def test_a_note_is_adopted_when_its_content_was_seen_or_its_xml_never_comes():
     assert apos_consulta(atual, outra, depois(9), POLITICA).andamento.status is S.CONFLITO
 
 
+def test_a_note_whose_xml_is_there_in_an_unknown_layout_waits_for_nothing():
+    """Its summary counts at once, and what the XML does show must be what was confirmed."""
+    xml = Documento(b"<NFe/>", "application/xml")
+    passo = apos_consulta(andamento(), Found(NOTAS["sem_xml"], xml), depois(), POLITICA)
+    assert (passo.andamento.status, passo.aviso, passo.daqui) == (S.CONCLUIDO, "autorizada", None)
+    outra = replace(NOTAS["sem_xml"], descricao="Outro serviço")
+    assert apos_consulta(andamento(), Found(outra, xml), depois(), POLITICA).andamento.status is S.CONFLITO
+
+
+@pytest.mark.parametrize("status", sorted(S))
+def test_work_that_raises_again_and_again_is_for_people(status):
+    """Who waits hears it once, nothing is done any more, and what was settled stays so."""
+    passo = em_erro(andamento(status), "our own work")
+    over = status in ASSENTADOS or status is S.ERRO
+    assert (passo.status, passo.aviso) == ((status, None) if over else (S.ERRO, "falhou"))
+    assert (passo.daqui, passo.motivo) == (None, "our own work")
+
+
 def test_a_refusal_while_an_earlier_call_is_undecided_ends_nothing():
     """The first call's answer was lost: a refusal of the second stands, with its code, after two absences only."""
     perdida = apos_envio(andamento(S.PENDENTE), Unknown("reset"), depois(0), POLITICA).andamento
@@ -385,6 +405,13 @@ def test_one_absence_is_enough_where_the_channel_says_so() -> None:
     """Its authority answers from the book itself."""
     once = POLITICA.de(Natureza(absences=1))
     assert apos_consulta(andamento(), Absent(), depois(), once).andamento.status is S.PENDENTE
+
+
+def test_an_acceptance_without_the_note_tells_nothing_where_the_answer_is_the_note() -> None:
+    """No webhook will come of it: it is asked about, as after a lost answer."""
+    synchronous = POLITICA.de(Natureza(synchronous=True))
+    passo = apos_envio(andamento(S.PENDENTE), Accepted("ext", None), depois(), synchronous)
+    assert (passo.andamento.status, passo.andamento.duvida) == (S.DESCONHECIDO, True)
 
 
 @pytest.mark.parametrize("answer", [Postponed(5.0, "HTTP 429"), Accepted("ext", None), Unknown("ReadTimeout")])
