@@ -1,8 +1,9 @@
 """Shares a worker's slots among companies: which due emissions and cancellations it takes next, and in which order.
 
 A company takes a slot only while it holds fewer than are free. So alone it has half of them, several have less each,
-and whoever comes next finds room. Of those that may, the one that holds least goes first; among equals, what is due
-for longest. What another version of us wrote, and this one does not know, takes no slot.
+and whoever comes next finds room. Of those that may, the one that holds least goes first; among equals, what is due for
+longest. Inside a company conversations go before all other origins. What another version of us wrote, and this one does
+not know, takes no slot.
 """
 
 from __future__ import annotations
@@ -61,6 +62,19 @@ WINDOW = 200  # due emissions that are looked at first: several times the slots 
 # one company has in its queue still costs another nothing. ``esperam`` is written as a range of that index, for an
 # equation would let PostgreSQL walk through everybody's by the index over what is due.
 # Ready to be sent is what nothing stands in the way of: the others are looked at first (``start_sending``).
+# What a conversation ordered goes first: somebody sits before the phone. Each of both kinds has an index of its own.
+
+
+def _fila(sign: str) -> str:
+    return f"""(
+        SELECT n.id, n.proxima_acao_em, n.origem <> '{CONVERSA}' AS depois FROM nfse_emissao n
+        WHERE n.prestador_id >= filas.id AND (n.prestador_id, n.proxima_acao_em) <= (filas.id, now())
+          AND n.proxima_acao_em IS NOT NULL AND n.origem {sign} '{CONVERSA}'
+          AND (n.lease_until IS NULL OR n.lease_until < now()) AND {_conhecida("n", _CANAIS, _ORIGENS)}
+        ORDER BY n.prestador_id, n.proxima_acao_em LIMIT greatest((CAST(:livres AS int) + 1 - filas.ocupadas) / 2, 0)
+    )"""  # noqa: S608 - our own constants
+
+
 _PARADA = f"CASE WHEN p.suspenso_canal IS NULL OR p.suspenso_canal = {of_channel('e')} THEN p.envio_suspenso END"
 CLAIM_EMISSIONS = sa.text(f"""
 WITH RECURSIVE janela AS MATERIALIZED (
@@ -85,15 +99,9 @@ WITH RECURSIVE janela AS MATERIALIZED (
     FROM empresas LEFT JOIN unnest(CAST(:empresas AS bigint[]), CAST(:ocupadas AS int[])) AS o (id, vagas)
         ON o.id = empresas.id
 ), esperam AS (
-    SELECT fila.id, fila.proxima_acao_em,
-        filas.ocupadas + row_number() OVER (PARTITION BY filas.id ORDER BY fila.proxima_acao_em, fila.id) AS lugar
-    FROM filas CROSS JOIN LATERAL (
-        SELECT n.id, n.proxima_acao_em FROM nfse_emissao n
-        WHERE n.prestador_id >= filas.id AND (n.prestador_id, n.proxima_acao_em) <= (filas.id, now())
-          AND n.proxima_acao_em IS NOT NULL AND (n.lease_until IS NULL OR n.lease_until < now())
-          AND {_conhecida("n", _CANAIS, _ORIGENS)}
-        ORDER BY n.prestador_id, n.proxima_acao_em LIMIT greatest((CAST(:livres AS int) + 1 - filas.ocupadas) / 2, 0)
-    ) fila
+    SELECT fila.id, fila.proxima_acao_em, filas.ocupadas
+        + row_number() OVER (PARTITION BY filas.id ORDER BY fila.depois, fila.proxima_acao_em, fila.id) AS lugar
+    FROM filas CROSS JOIN LATERAL ({_fila("=")} UNION ALL {_fila("<>")}) fila
 ), vez AS (
     SELECT id, lugar + row_number() OVER (ORDER BY lugar, proxima_acao_em, id) AS alcance FROM esperam
 ), due AS (

@@ -95,12 +95,15 @@ nfse_emissao = sa.Table(
     sa.Index("ix_nfse_emissao_criado", "criado_em"),
     sa.Index("ix_nfse_emissao_olhos", "id", postgresql_where=_NEEDS_EYES),
     sa.Index("ix_nfse_emissao_due", "proxima_acao_em", postgresql_where=sa.text("proxima_acao_em IS NOT NULL")),
-    # One company's queue, and the way from one company with something to do to the next.
-    sa.Index(
-        "ix_nfse_emissao_fila",
-        "prestador_id",
-        "proxima_acao_em",
-        postgresql_where=sa.text("proxima_acao_em IS NOT NULL"),
+    # One company's queue, of conversations and of all other origins.
+    *(
+        sa.Index(
+            f"ix_nfse_emissao_fila_{name}",
+            "prestador_id",
+            "proxima_acao_em",
+            postgresql_where=sa.text(f"proxima_acao_em IS NOT NULL AND origem {sign} '{CONVERSA}'"),
+        )
+        for name, sign in (("conversa", "="), ("outras", "<>"))
     ),
     # Whose person has not been told yet that it takes long.
     sa.Index(

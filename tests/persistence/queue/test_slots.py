@@ -52,6 +52,8 @@ RETURNING id
 """
 
 
+# What a list ordered: the first so many of each company.
+LISTED = "UPDATE nfse_emissao SET origem = 'lista', session_id = NULL WHERE revisao < $1"
 NOTES = """
 INSERT INTO nfse_processada (emissao_id, id_externo, numero, status)
 SELECT id, id_externo, id, 'cancelamento_pendente' FROM nfse_emissao
@@ -177,12 +179,20 @@ async def test_cancellations_are_shared_likewise(database: Database) -> None:
     assert await taken(6, {crowd: 3, one: 1}) == {crowd: 2}
 
 
-async def test_a_backlog_is_read_no_further_than_it_may_be_taken(database: Database) -> None:
-    """The statement costs the same behind five thousand orders as behind two hundred."""
+@pytest.mark.parametrize("listed", [0, MANY])
+async def test_a_backlog_is_read_no_further_than_it_may_be_taken(database: Database, listed: int) -> None:
+    """The statement costs the same behind five thousand orders as behind two hundred, whoever gave them."""
     await _company(database, MANY, since=90_000.0)
+    await database.pool.execute(LISTED, listed)
     await _company(database, 1)
-    await as_owner(database.pool, "ANALYZE nfse_emissao")
-    given = {**slots.shares(SLOTS, {}), "lease": LEASE, "quietas": [], "recente": 86_400.0}
+    for word in ("REINDEX TABLE", "ANALYZE"):  # as if they had been stored so
+        await as_owner(database.pool, f"{word} nfse_emissao")
+    given = {
+        **slots.shares(SLOTS, {}, origens=("conversa", "lista")),
+        "lease": LEASE,
+        "quietas": [],
+        "recente": 86_400.0,
+    }
     compiled = _compiled(slots.CLAIM_EMISSIONS, given)
     async with database.pool.acquire() as connection:
         await connection.execute("BEGIN")
@@ -233,3 +243,19 @@ async def test_what_an_unknown_origin_ordered_takes_no_slot(database: Database) 
         assert [t.revisao for t in await emissions.claim(connection, SLOTS, LEASE)] == [2]
         [taken] = await emissions.claim(connection, SLOTS, LEASE, origens=("conversa", "agenda"))
     assert (taken.prestador_id, taken.origem, taken.conversa) == (company, "agenda", None)
+
+
+async def test_a_persons_note_goes_before_two_thousand_of_a_list(database: Database) -> None:
+    """By rank, however long the others have been due; behind it they go on in their order, and companies share."""
+    crowd = await _company(database, 2_001)
+    await database.pool.execute(LISTED, 2_001)
+
+    async def taken(free: int) -> list[tuple[int, int]]:
+        async with database.transaction() as connection:
+            tarefas = await emissions.claim(connection, free, LEASE, origens=("conversa", "lista"))
+        return sorted((tarefa.prestador_id, tarefa.revisao) for tarefa in tarefas)
+
+    assert await taken(1) == [(crowd, 2001)]
+    other = await _company(database, 3)
+    await database.pool.execute(LISTED, 2_001)
+    assert await taken(4) == [(crowd, 1), (crowd, 2), (other, 1)]
