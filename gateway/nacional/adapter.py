@@ -22,7 +22,7 @@ from gateway.lines import CallKind
 from gateway.nacional import errors, outcome, payload
 from gateway.nacional.cancellation import cancel_finding, cancel_outcome, cancelled
 from gateway.nacional.dps import TP_AMB, id_dps, short_reference
-from gateway.nacional.layouts import parse
+from gateway.nacional.layouts import end_of, parse
 from gateway.nacional.processes.danfse import DanfsePool
 from gateway.nacional.processes.signing_process import Signed, Signers, SigningError
 from gateway.nacional.signature import pack
@@ -112,7 +112,8 @@ class Nacional:
 
     ``submit_timeout``, ``cancel_timeout`` and ``query_timeout`` bound each whole call, in seconds. ``clock`` gives the
     aware moment of a check and of a cancellation; the moment of an invoice is the caller's. A call without a usable
-    certificate never leaves. ``danfse`` is closed with the adapter.
+    certificate never leaves. ``danfse`` is closed with the adapter. From the day ``nt009`` on (``layouts.end_of``) no
+    DPS is made.
     """
 
     name = "nacional"
@@ -135,6 +136,7 @@ class Nacional:
         danfse: NoteRender | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         check_deadline: float = CHECK_DEADLINE,
+        nt009: date | None = None,
     ) -> None:
         timeouts = {CallKind.SUBMISSION: submit_timeout, CallKind.CANCELLATION: cancel_timeout}
 
@@ -152,6 +154,7 @@ class Nacional:
         self._danfse = danfse
         self._clock = clock
         self._check_deadline = check_deadline
+        self._nt009 = nt009
         self._checks: set[asyncio.Task[Rejected | None]] = set()
 
     async def aclose(self) -> None:
@@ -185,6 +188,8 @@ class Nacional:
             stored = payload.encode(intent)
         except ValueError as error:
             return payload.refusal(str(error))
+        if (ended := payload.ended(self._nt009, self._clock())) is not None:
+            return ended
         # One that is late goes on without us: a process that is still starting will make the document.
         checking = asyncio.create_task(self._checked(stored))
         self._checks.add(checking)
@@ -210,6 +215,8 @@ class Nacional:
     async def prepare(self, payload_: bytes, agora: datetime) -> Prepared:
         """Return the signed DPS of a stored invoice, or what is wrong with the invoice or the certificate."""
         intent = payload.decode(payload_)
+        if (ended := payload.ended(self._nt009, agora)) is not None:
+            return ended
         cnpj, reference = intent.prestador.cnpj, str(id_dps(intent))
         try:
             opened = await self._to_sign(cnpj, reference)
@@ -377,4 +384,5 @@ def opened(around: Surroundings) -> Nacional:
         query_timeout=settings.gateway_query_timeout_seconds,
         cancel_timeout=settings.cancel_timeout_seconds,
         danfse=DanfsePool(),
+        nt009=end_of(settings, around.ambiente),
     )

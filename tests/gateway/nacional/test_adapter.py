@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from bot.settings import Settings
 from gateway.certificate.connections import CompanyConnections
 from gateway.http.client import Destination
 from gateway.lines import CallKind, Lines
@@ -25,6 +26,7 @@ from gateway.nacional.dps import short_reference
 from gateway.nacional.processes.signing_process import Signers, SigningError
 from gateway.nacional.signature import verify
 from gateway.port import InvoiceIntent, Prestador, Rps, Tomador
+from gateway.registry import REGISTRY, Surroundings
 from state_machine.cancellation.machine import Codigo, MotivoCancelamento
 from state_machine.cancellation.reconciliation import AlreadyCancelled, Cancelled, Stands
 from state_machine.protocol.channel import Ambiente
@@ -293,6 +295,27 @@ async def test_a_text_that_fits_into_no_note_is_refused_with_its_field(nacional:
     assert isinstance(company, Rejected)
     assert nacional.explain(company).suporte
     assert sefin.asked == []
+
+
+async def test_from_the_day_of_a_layout_that_is_not_built_nothing_is_made(sefin: Sefin, drawer: Drawer) -> None:
+    """The summary is told before the yes, and what was confirmed before is refused: neither signs nor asks anybody."""
+    moment = datetime(2026, 12, 1, 2, 59, tzinfo=UTC)  # a minute before midnight in São Paulo
+    settings = Settings(nacional_nt009_producao=date(2026, 12, 1), nacional_sefin_url=sefin.url)  # type: ignore[attr-defined]
+    around = Surroundings(settings, Ambiente.PRODUCAO, lambda: None, Lines(clock=time.monotonic), drawer)
+    adapter = REGISTRY["nacional"].opens(around)
+    assert isinstance(adapter, Nacional)
+    adapter._clock = lambda: moment
+    try:
+        assert await adapter.check(invoice()) is None
+        adapter._clock = lambda: moment + timedelta(minutes=1)
+        refused = await adapter.check(invoice())
+        assert refused is not None
+        assert (adapter.explain(refused).campo, adapter.explain(refused).suporte) == (None, True)
+        assert "leiaute" in adapter.explain(refused).texto
+        assert await adapter.prepare(adapter.payload(invoice()), adapter._clock()) == refused
+        assert (sefin.asked, drawer.opened) == ([], [])
+    finally:
+        await adapter.aclose()
 
 
 async def test_a_competence_of_today_is_never_after_its_emission() -> None:
