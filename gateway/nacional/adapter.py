@@ -15,12 +15,11 @@ from gateway.certificate.connections import CompanyConnections
 from gateway.http import recording as tape
 from gateway.http.client import Destination
 from gateway.http.wire import Answer, NoAnswerError, NotSentError
-from gateway.keys.event_ids import CANCELAMENTO
 from gateway.keys.id_dps import IdDPS
 from gateway.keys.nfse import ChaveNFSe
 from gateway.lines import CallKind
 from gateway.nacional import errors, outcome, payload
-from gateway.nacional.cancellation import cancel_finding, cancel_outcome, cancelled
+from gateway.nacional.cancellation import cancel_finding, cancel_outcome, how_it_ended
 from gateway.nacional.dps import TP_AMB, id_dps, short_reference
 from gateway.nacional.layouts import end_of, parse
 from gateway.nacional.processes.danfse import DanfsePool
@@ -66,6 +65,7 @@ NATUREZA: Final = Natureza(
     numbers="we",
     environments="each",
     prepares=True,
+    draws=True,
     reference=short_reference,
 )
 # Hosts: the national portal's page "APIs - Prod. Restrita e Produção" (gov.br/nfse), read in 2026.
@@ -256,11 +256,11 @@ class Nacional:
             return xml
         if self._danfse is None:
             return NotReady("nothing here draws a PDF")
-        gone = await self._is_cancelled(prestador, chave)
-        if isinstance(gone, CannotTell):
-            return NotReady(gone.motivo)
+        ended = await self._how_it_ended(prestador, chave)
+        if isinstance(ended, CannotTell):
+            return NotReady(ended.motivo)
         try:
-            pdf = await self._danfse.render(xml.conteudo, watermark="cancelada" if gone else None)
+            pdf = await self._danfse.render(xml.conteudo, watermark=ended)
         except ProsaError as error:
             return NotReady(error.code)
         return Documento(pdf, "application/pdf")
@@ -272,10 +272,10 @@ class Nacional:
         of event, so a second one is refused as a repetition (E0840, E0802), whatever its bytes.
         """
         chave = str(ChaveNFSe.parse(id_externo))
-        before = await self._is_cancelled(prestador, chave)
+        before = await self._how_it_ended(prestador, chave)
         if isinstance(before, CannotTell):
             return NotSent(f"not asked before: {before.motivo}")
-        if before:
+        if before is not None:
             return AlreadyCancelled()
         try:
             opened = await self._to_sign(prestador, chave)
@@ -294,8 +294,8 @@ class Nacional:
         answered = cancel_outcome(_of_network(result), chave)
         if answered is not None:
             return answered
-        after = await self._is_cancelled(prestador, chave)
-        return AlreadyCancelled() if after is True else Unknown("an event is registered that cannot be seen")
+        after = await self._how_it_ended(prestador, chave)
+        return AlreadyCancelled() if isinstance(after, str) else Unknown("an event is registered that cannot be seen")
 
     async def cancellation(self, key: NationalKey, id_externo: str, protocolo: str | None) -> CancelFinding:  # noqa: ARG002 - there is no protocol here: the event is the answer
         """Say how the note stands, by its events and by itself."""
@@ -310,9 +310,11 @@ class Nacional:
         """Say that SEFIN lists no notes by day; ``natureza.lists_by`` says so before anybody asks."""
         return CannotTell("SEFIN lists no notes by day")
 
-    async def _is_cancelled(self, prestador: str, chave: str) -> bool | CannotTell:
-        path = f"/nfse/{chave}/eventos/{CANCELAMENTO}"
-        return cancelled(await self._asked(prestador, CallKind.QUESTION, path), chave, TP_AMB[self.ambiente])
+    async def _how_it_ended(
+        self, prestador: str, chave: str
+    ) -> Literal["cancelada", "substituida"] | CannotTell | None:
+        path = f"/nfse/{chave}/eventos"  # of every kind: the authority, or another note, may have ended it
+        return how_it_ended(await self._asked(prestador, CallKind.QUESTION, path), chave, TP_AMB[self.ambiente])
 
     async def _fetched(self, prestador: str, kind: CallKind, chave: str) -> Found | CannotTell:
         try:

@@ -341,13 +341,41 @@ async def test_a_note_is_cancelled_once(nacional: Nacional, sefin: Sefin) -> Non
     assert isinstance(await nacional.cancellation(key, chave, None), Cancelled)
 
 
+@pytest.mark.parametrize(
+    ("tipo", "mark"),
+    [("101101", "cancelada"), ("105104", "cancelada"), ("305101", "cancelada"), ("105102", "substituida")],
+)
+async def test_a_pdf_says_by_whatever_event_the_note_stands_no_more(
+    nacional: Nacional, sefin: Sefin, tipo: str, mark: str
+) -> None:
+    """Cancelled here or by the treasury, or substituted; before that it says nothing; and it is cancelled no more."""
+    marks: list[str | None] = []
+
+    class Paper:
+        async def render(self, xml: bytes, *, watermark: str | None) -> bytes:
+            marks.append(watermark)
+            return b"%PDF"
+
+        async def aclose(self) -> None: ...
+
+    nacional._danfse = Paper()
+    issued = await nacional.submit(await prepared(nacional, invoice()))
+    assert isinstance(issued, Issued)
+    chave = issued.nota.id_externo
+    assert isinstance(await nacional.download(COMPANY, chave, "pdf"), Documento)
+    sefin.events[chave] = tipo
+    assert isinstance(await nacional.download(COMPANY, chave, "pdf"), Documento)
+    assert marks == [None, mark]
+    assert await nacional.cancel(COMPANY, chave, WHY) == AlreadyCancelled()
+
+
 async def test_a_cancellation_that_was_registered_meanwhile_is_seen(nacional: Nacional, sefin: Sefin) -> None:
     """E0840 after nothing was seen: the event is looked at before anything is believed."""
     issued = await nacional.submit(await prepared(nacional, invoice()))
     assert isinstance(issued, Issued)
     sefin.planned = [(404, ENVELOPE), (400, refusal("E0840"))]
     assert await nacional.cancel(COMPANY, issued.nota.id_externo, WHY) == AlreadyCancelled()
-    sefin.cancelled.clear()
+    sefin.events.clear()
     sefin.planned = [(404, ENVELOPE), (400, refusal("E0840")), (404, ENVELOPE)]
     assert isinstance(await nacional.cancel(COMPANY, issued.nota.id_externo, WHY), Unknown)
 
@@ -419,7 +447,7 @@ async def test_the_pdf_is_drawn_of_the_notes_own_xml(nacional: Nacional, sefin: 
     nacional._danfse = pencil = Pencil()
     assert await nacional.download(COMPANY, chave, "pdf") == Documento(b"%PDF-<NFSe xml", "application/pdf")
     assert await nacional.download(COMPANY, chave, "pdf") == NotReady("signing_failed")
-    sefin.cancelled.add(chave)
+    sefin.events[chave] = "101101"
     assert isinstance(await nacional.download(COMPANY, chave, "pdf"), Documento)
     assert pencil.marks == [None, None, "cancelada"]
 
