@@ -75,7 +75,6 @@ SEFIN: Final = {
 }
 CHECK_DEADLINE: Final = 3.0  # seconds that a summary waits at most; a process starts in one, and then takes 0.01
 _JSON: Final = {"content-type": "application/json"}
-_UNUSABLE: Final = "no usable certificate"
 
 log = structlog.get_logger(__name__)
 
@@ -222,7 +221,7 @@ class Nacional:
             opened = await self._to_sign(cnpj, reference)
             made = await self._signers.dps(payload_, self.ambiente, agora, opened)
         except UnusableCertificateError:
-            return Misconfigured(_UNUSABLE, outcome.NO_CERTIFICATE)
+            return Misconfigured(outcome.UNUSABLE, outcome.NO_CERTIFICATE)
         except SigningError as error:
             log.error("signing_failed", reason=str(error))  # noqa: TRY400 - its text is all there is
             return NotSent(f"not signed: {error}")
@@ -281,7 +280,7 @@ class Nacional:
             opened = await self._to_sign(prestador, chave)
             made = await self._signers.cancellation(chave, prestador, motivo, self.ambiente, self._clock(), opened)
         except UnusableCertificateError:
-            return Misconfigured(_UNUSABLE, outcome.NO_CERTIFICATE)
+            return Misconfigured(outcome.UNUSABLE, outcome.NO_CERTIFICATE)
         except SigningError as error:
             return NotSent(f"not signed: {error}")
         if not isinstance(made, Signed):
@@ -353,11 +352,15 @@ class Nacional:
 
 
 def _of_network(result: Answer | NoAnswerError | UnusableCertificateError) -> Answer | NoAnswerError:
-    return NotSentError(_UNUSABLE) if isinstance(result, UnusableCertificateError) else result
+    return NotSentError(outcome.UNUSABLE) if isinstance(result, UnusableCertificateError) else result
 
 
 def _stopped(result: Answer | NoAnswerError | UnusableCertificateError) -> Misconfigured | None:
-    return Misconfigured(_UNUSABLE, outcome.NO_CERTIFICATE) if isinstance(result, UnusableCertificateError) else None
+    return (
+        Misconfigured(outcome.UNUSABLE, outcome.NO_CERTIFICATE)
+        if isinstance(result, UnusableCertificateError)
+        else None
+    )
 
 
 def _key_of(dps: bytes) -> NationalKey:

@@ -17,6 +17,7 @@ from gateway.nacional import event
 from gateway.nacional.outcome import (
     NOT_FOUND,
     OK,
+    cannot_tell,
     held_back,
     is_of_authority,
     not_answered,
@@ -60,12 +61,10 @@ def how_it_ended(
     An event counts where its document can be read and names this note. That there is none counts only where the
     authority of our environment (``tp_amb``) says so, without a code.
     """
-    if not isinstance(result, Answer):
-        return CannotTell(result.reason)
-    if result.status not in {OK, NOT_FOUND} or not is_of_authority(result.body):
-        return CannotTell(says(result))
+    if not isinstance(result, Answer) or result.status not in {OK, NOT_FOUND} or not is_of_authority(result.body):
+        return cannot_tell(result)
     if result.status == NOT_FOUND:
-        return None if says_absent(result.body, tp_amb) else CannotTell(says(result))
+        return None if says_absent(result.body, tp_amb) else cannot_tell(result)
     kinds = _kinds(result.body, chave)
     if CANCELAMENTO_POR_SUBSTITUICAO in kinds:
         return "substituida"

@@ -243,7 +243,8 @@ async def test_a_company_without_a_certificate_is_told_so(nacional: Nacional, se
     stopped = Misconfigured("no usable certificate", outcome.NO_CERTIFICATE)
     assert await nacional.prepare(nacional.payload(invoice()), datetime.now(UTC)) == stopped
     assert await nacional.submit(sent) == stopped
-    assert isinstance(await nacional.find(nacional.key_for(invoice())), CannotTell)
+    told = await nacional.find(nacional.key_for(invoice()))
+    assert told == CannotTell("no usable certificate", None, outcome.NO_CERTIFICATE)
     assert sefin.asked == []
 
 

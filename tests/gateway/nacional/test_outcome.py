@@ -169,7 +169,7 @@ QUESTIONS: list[tuple[str, Any, Any, Any]] = [
     ("exists, not shown to us", answer(200), answer(403), CannotTell),
     ("exists, of another DPS", answer(200), answer(200, {"chaveAcesso": CHAVE, "idDps": "DPS"}), CannotTell),
     ("exists without a key", answer(200), answer(200, ENVELOPE), CannotTell),
-    ("403", answer(403), None, CannotTell("HTTP 403")),
+    ("403", answer(403), None, CannotTell("HTTP 403", None, outcome.NO_ACCESS)),
     ("503", answer(503, **{"retry-after": "9"}), None, CannotTell("HTTP 503", 9.0)),
     ("no answer", MaybeSentError("ReadTimeout"), None, CannotTell("ReadTimeout")),
 ]
@@ -266,3 +266,19 @@ def test_how_a_note_stands(xml: bytes, ours: str) -> None:
     assert isinstance(cancel_finding(answer(500), found, ours, CHAVE, "2"), CannotTell)
     assert isinstance(cancel_finding(answer(200, EVENT), found, ours[:-1] + "9", CHAVE, "2"), CannotTell)
     assert cancel_finding(answer(200, EVENT), CannotTell("x"), ours, CHAVE, "2") == CannotTell("x")
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        (NotSentError(outcome.UNUSABLE), outcome.NO_CERTIFICATE),
+        (NotSentError(REFUSED_BY_TLS), outcome.CERTIFICATE_REFUSED),
+        (answer(400, refusal("E1203")), outcome.CERTIFICATE_REFUSED),
+        (answer(403), outcome.NO_ACCESS),
+        (answer(503), None),
+        (MaybeSentError("ReadTimeout"), None),
+    ],
+)
+def test_who_cannot_be_asked_for_a_certificates_sake_is_told_so(result: Any, words: str | None) -> None:
+    """The words are the company's to act on; of the authority's own troubles there are none."""
+    assert outcome.cannot_tell(result).texto == words
