@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+from datetime import date
 from decimal import Decimal  # noqa: TC003 - pydantic reads annotations at run time
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -61,6 +62,7 @@ class Settings(BaseSettings):
     plugnotas_api_key: SecretStr = SecretStr("")
     nacional_sefin_url: str = ""  # none: the host of ``fiscal_environment``
     nacional_adn_url: str = ""  # likewise
+    nacional_nt009_producao: date | None = None  # first day of NT 009 in production; none: ``layouts.NT009``
     nacional_ca_file: Path | None = None  # PEM of authorities trusted beside the system's, for these servers only
     icp_brasil_ca_file: Path | None = None  # PEM of the roots of which one must answer for a company's certificate
     gateway_webhook_secret: SecretStr = SecretStr("")  # of the header; one, or two with a comma while rotating
@@ -227,6 +229,14 @@ class Settings(BaseSettings):
             except ValueError as error:
                 raise ValueError("é uma chave de 32 bytes em base64, como a de: openssl rand -base64 32") from error
         return value
+
+    @field_validator("nacional_nt009_producao", mode="before")
+    @classmethod
+    def _a_day(cls, value: object) -> object:
+        try:
+            return date.fromisoformat(value) if isinstance(value, str) and value else value or None
+        except ValueError as error:
+            raise ValueError("é um dia como 2027-01-01") from error
 
     @field_validator("nacional_ca_file", "icp_brasil_ca_file", "smtp_ca_file", mode="before")
     @classmethod

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway.nacional import adapter as nacional
+from gateway.nacional.adn import CityParameters
 from gateway.nacional.payload import unfit
 from gateway.plugnotas import adapter as plugnotas
 from state_machine.values.errors import ProsaError
@@ -39,18 +40,20 @@ class ChannelRow:
     """One channel: how it behaves, and how its adapter is opened (once for each environment in use).
 
     ``unfit`` says in pt-BR what of a company's registration (its columns by name) keeps it from issuing there;
-    ``missing`` likewise what of the installation's settings keeps every company from it.
+    ``missing`` likewise what of the installation's settings keeps every company from it. ``cities`` opens what is asked
+    for a city's agreement and rates, where there is such a thing.
     """
 
     natureza: Natureza
     opens: Callable[[Surroundings], FiscalGateway]
     unfit: Callable[[Mapping[str, Any]], str | None] = lambda _company: None
     missing: Callable[[Any], str | None] = lambda _settings: None
+    cities: Callable[[Surroundings], CityParameters] | None = None
 
 
 REGISTRY: Final[Mapping[str, ChannelRow]] = {
     "plugnotas": ChannelRow(plugnotas.NATUREZA, plugnotas.opened, missing=plugnotas.missing),
-    "nacional": ChannelRow(nacional.NATUREZA, nacional.opened, unfit),
+    "nacional": ChannelRow(nacional.NATUREZA, nacional.opened, unfit, cities=CityParameters),
 }
 
 
@@ -117,6 +120,15 @@ class Channels:
             surroundings = Surroundings(self._settings, ambiente, self._guard, self._lines(), self._certificates)
             found = self._opened[canal.nome, ambiente] = self._rows[canal.nome].opens(surroundings)
         return found
+
+    def cities(self, canal: Canal) -> CityParameters | None:
+        """Open what is asked for cities on a channel; whoever asks closes it. Raises ``UnknownChannelError``."""
+        if canal.nome not in self._rows:
+            raise UnknownChannelError(canal.nome)
+        opens = self._rows[canal.nome].cities
+        ambiente = self.environment(canal)
+        around = Surroundings(self._settings, ambiente, self._guard, self._lines(), self._certificates)
+        return opens(around) if opens is not None else None
 
     def quiet(self, kind: CallKind) -> frozenset[str]:
         """Return the companies (CNPJ) whose breaker for this kind of call is open on some channel."""

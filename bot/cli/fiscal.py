@@ -26,6 +26,7 @@ def add_to(app: typer.Typer, empresa: typer.Typer) -> None:
     empresa.command("liberar")(liberar)
     empresa.command("certificado")(certificado)
     empresa.command("canal")(canal)
+    empresa.command("verificar")(verificar)
     app.command()(reprocessar)
     app.command()(enviar)
     app.command()(numeracao)
@@ -132,6 +133,26 @@ def canal(
         on_database(lambda database: show(database, natures, cnpj, documento), chosen)
     else:
         on_database(lambda database: choose(database, natures, cnpj, documento, nome, ambiente, rows), chosen)
+
+
+def verificar(cnpj: Annotated[str, typer.Argument(help="CNPJ da empresa.")]) -> None:
+    """Diz se a empresa pode emitir agora pelo canal nacional; termina com 0 só se pode."""
+    from operations.national.verify import verify
+
+    chosen = settings(quiet=True)
+    able: list[bool] = []
+
+    async def work(database: Database) -> list[str]:
+        from bot.operator.restoring import channels_of
+
+        async with channels_of(chosen, database) as channels:
+            found = await verify(database, channels, cnpj)
+        able.append(all(each.serve for each in found))
+        return [each.dito for each in found]
+
+    on_database(work, chosen)
+    if able != [True]:
+        raise typer.Exit(1)
 
 
 def reprocessar(

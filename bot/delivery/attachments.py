@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gateway.registry import Channels
     from gateway.whatsapp.errors import Failure
     from persistence.db.engine import Database
+    from persistence.fiscal.notes import Guardado
     from state_machine.machine.effects import EnviarArquivo
 
 
@@ -27,7 +28,7 @@ class NotYet:
 
 
 class Attachments:
-    """Documents of notes, fetched once and kept for good."""
+    """Documents of notes, fetched once and kept for good, save a PDF that is drawn here."""
 
     def __init__(self, database: Database, messenger: Messenger, channels: Channels) -> None:
         self._database = database
@@ -45,11 +46,20 @@ class Attachments:
         return DocumentoMidia(uploaded.media_id, arquivo.nome, arquivo.legenda)
 
     async def fetch(self, emissao_id: int, formato: Literal["pdf", "xml"]) -> Documento | NotYet:
-        """Return a note's document, or why it can't be had now."""
+        """Return a note's document, or why it can't be had now.
+
+        A PDF that the channel draws is drawn anew, for the note may have been cancelled since; where that cannot be
+        done now, the kept one serves for a note that stands as far as we know.
+        """
         async with self._database.alone() as connection:
             kept = await notes.document(connection, emissao_id, formato)
-        if kept.documento is not None:
+        drawn = formato == "pdf" and self._channels.of(kept.canal).natureza.draws
+        if kept.documento is not None and not drawn:
             return kept.documento
+        fetched = await self._fetched(emissao_id, formato, kept)
+        return kept.documento if isinstance(fetched, NotYet) and kept.documento and not kept.cancelada else fetched
+
+    async def _fetched(self, emissao_id: int, formato: Literal["pdf", "xml"], kept: Guardado) -> Documento | NotYet:
         if kept.id_externo is None:
             return NotYet("the gateway has not named the note yet")
         gateway = self._channels.of(kept.canal)
@@ -58,6 +68,6 @@ class Attachments:
         fetched = await gateway.download(kept.prestador, kept.id_externo, formato)
         if not isinstance(fetched, Documento):
             return NotYet(fetched.motivo)
-        async with self._database.alone() as connection:
+        async with self._database.alone() as connection:  # the first one stays
             await notes.store_document(connection, emissao_id, formato, fetched)
         return fetched

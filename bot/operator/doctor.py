@@ -6,7 +6,7 @@ import shutil
 import stat
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +16,7 @@ from pydantic import SecretStr
 from redis.exceptions import RedisError
 from sqlalchemy.exc import ArgumentError
 
+from gateway.nacional.layouts import end_of
 from persistence import roles
 from persistence.access.accounts import Alcance
 from persistence.db.dsn import for_asyncpg
@@ -24,9 +25,12 @@ from persistence.db.migrate import Schema, newest, standing
 from persistence.embedded.supervisor import running
 from persistence.people import certificates
 from persistence.tables import metadata
+from state_machine.protocol.channel import Ambiente
+from state_machine.values.local_time import SAO_PAULO
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from datetime import date
     from pathlib import Path
 
     from bot.settings import Settings
@@ -38,6 +42,12 @@ OLDEST_POSTGRES: Final = 14  # the oldest that its makers still mend
 TESTED_POSTGRES: Final = 18
 LITTLE_BYTES: Final = 2 * 1024**3  # some 15,000 messages fill 16 MB; two days of a busy office and its logs
 NO_BYTES: Final = 200 * 1024**2  # PostgreSQL stops when it cannot write its log
+LAYOUT_WARNED: Final = timedelta(days=30)
+_UNSURE_DAY: Final = "as fontes dizem 01/12/2026 ou 01/01/2027. Veja a NT 009 e ponha PROSA_NACIONAL_NT009_PRODUCAO"
+_NATIONAL: Final = """
+SELECT DISTINCT coalesce(ambiente, $1) AS ambiente FROM empresa_canal
+WHERE tipo = 'servico' AND canal = 'nacional' ORDER BY 1
+"""
 _RIGHTS: Final = ("SELECT", "INSERT")  # on every table; not all of them may be changed
 _AWAY: Final = (OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError, ArgumentError, ValueError)
 
@@ -156,7 +166,7 @@ async def about_database(settings: Settings) -> list[Achado]:
             _server(connection.get_server_version().major),
             _schema(level),
             about_clock("banco", await connection.fetchval("SELECT clock_timestamp()"), datetime.now(UTC)),
-            *([] if level is Schema.BEHIND else await _content(connection, url, ours=settings.database_url is None)),
+            *([] if level is Schema.BEHIND else await _content(connection, url, settings)),
         ]
     except _AWAY as error:
         return [falha("banco", f"parou de responder no meio da consulta ({type(error).__name__})")]
@@ -164,8 +174,34 @@ async def about_database(settings: Settings) -> list[Achado]:
         await connection.close(timeout=SECONDS)
 
 
-async def _content(connection: Any, url: str, *, ours: bool) -> list[Achado]:
-    return [await _rights(connection, ours=ours), *await about_certificates(url)]
+async def _content(connection: Any, url: str, settings: Settings) -> list[Achado]:
+    return [
+        await _rights(connection, ours=settings.database_url is None),
+        *await about_certificates(url),
+        *await about_layouts(connection, settings),
+    ]
+
+
+async def about_layouts(connection: Any, settings: Settings) -> list[Achado]:
+    """Say of each environment in which a company issues on the national channel until when its layout is made here."""
+    used = await connection.fetch(_NATIONAL, settings.fiscal_environment)
+    hoje = datetime.now(SAO_PAULO).date()
+    return [_layout(settings, Ambiente(row["ambiente"]), hoje) for row in used]
+
+
+def _layout(settings: Settings, ambiente: Ambiente, hoje: date) -> Achado:
+    subject, nt009 = f"leiaute nacional: {ambiente}", end_of(settings, ambiente)
+    if nt009 is None:
+        return ok(subject, "o servidor não é o do emissor nacional, e tem calendário próprio")
+    last = f"{nt009 - timedelta(days=1):%d/%m/%Y}"
+    chosen = ambiente is not Ambiente.PRODUCAO or settings.nacional_nt009_producao is not None
+    sure = "" if chosen else f". A data não está confirmada: {_UNSURE_DAY}"
+    if nt009 <= hoje:
+        why = f"só valia até {last}. Nenhuma nota é confirmada neste ambiente; atualize a Prosa{sure}"
+        return falha(subject, why) if ambiente is Ambiente.PRODUCAO else aviso(subject, why)
+    if nt009 - hoje <= LAYOUT_WARNED or not chosen:
+        return aviso(subject, f"vale até {last}; depois nenhuma nota é confirmada. Atualize a Prosa antes{sure}")
+    return ok(subject, f"vale até {last}")
 
 
 def _server(version: int) -> Achado:

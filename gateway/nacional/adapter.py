@@ -15,14 +15,13 @@ from gateway.certificate.connections import CompanyConnections
 from gateway.http import recording as tape
 from gateway.http.client import Destination
 from gateway.http.wire import Answer, NoAnswerError, NotSentError
-from gateway.keys.event_ids import CANCELAMENTO
 from gateway.keys.id_dps import IdDPS
 from gateway.keys.nfse import ChaveNFSe
 from gateway.lines import CallKind
 from gateway.nacional import errors, outcome, payload
-from gateway.nacional.cancellation import cancel_finding, cancel_outcome, cancelled
+from gateway.nacional.cancellation import cancel_finding, cancel_outcome, how_it_ended
 from gateway.nacional.dps import TP_AMB, id_dps, short_reference
-from gateway.nacional.layouts import parse
+from gateway.nacional.layouts import end_of, parse
 from gateway.nacional.processes.danfse import DanfsePool
 from gateway.nacional.processes.signing_process import Signed, Signers, SigningError
 from gateway.nacional.signature import pack
@@ -66,6 +65,7 @@ NATUREZA: Final = Natureza(
     numbers="we",
     environments="each",
     prepares=True,
+    draws=True,
     reference=short_reference,
 )
 # Hosts: the national portal's page "APIs - Prod. Restrita e Produção" (gov.br/nfse), read in 2026.
@@ -75,7 +75,6 @@ SEFIN: Final = {
 }
 CHECK_DEADLINE: Final = 3.0  # seconds that a summary waits at most; a process starts in one, and then takes 0.01
 _JSON: Final = {"content-type": "application/json"}
-_UNUSABLE: Final = "no usable certificate"
 
 log = structlog.get_logger(__name__)
 
@@ -112,7 +111,8 @@ class Nacional:
 
     ``submit_timeout``, ``cancel_timeout`` and ``query_timeout`` bound each whole call, in seconds. ``clock`` gives the
     aware moment of a check and of a cancellation; the moment of an invoice is the caller's. A call without a usable
-    certificate never leaves. ``danfse`` is closed with the adapter.
+    certificate never leaves. ``danfse`` is closed with the adapter. From the day ``nt009`` on (``layouts.end_of``) no
+    DPS is made.
     """
 
     name = "nacional"
@@ -135,6 +135,7 @@ class Nacional:
         danfse: NoteRender | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         check_deadline: float = CHECK_DEADLINE,
+        nt009: date | None = None,
     ) -> None:
         timeouts = {CallKind.SUBMISSION: submit_timeout, CallKind.CANCELLATION: cancel_timeout}
 
@@ -152,6 +153,7 @@ class Nacional:
         self._danfse = danfse
         self._clock = clock
         self._check_deadline = check_deadline
+        self._nt009 = nt009
         self._checks: set[asyncio.Task[Rejected | None]] = set()
 
     async def aclose(self) -> None:
@@ -185,6 +187,8 @@ class Nacional:
             stored = payload.encode(intent)
         except ValueError as error:
             return payload.refusal(str(error))
+        if (ended := payload.ended(self._nt009, self._clock())) is not None:
+            return ended
         # One that is late goes on without us: a process that is still starting will make the document.
         checking = asyncio.create_task(self._checked(stored))
         self._checks.add(checking)
@@ -210,12 +214,14 @@ class Nacional:
     async def prepare(self, payload_: bytes, agora: datetime) -> Prepared:
         """Return the signed DPS of a stored invoice, or what is wrong with the invoice or the certificate."""
         intent = payload.decode(payload_)
+        if (ended := payload.ended(self._nt009, agora)) is not None:
+            return ended
         cnpj, reference = intent.prestador.cnpj, str(id_dps(intent))
         try:
             opened = await self._to_sign(cnpj, reference)
             made = await self._signers.dps(payload_, self.ambiente, agora, opened)
         except UnusableCertificateError:
-            return Misconfigured(_UNUSABLE, outcome.NO_CERTIFICATE)
+            return Misconfigured(outcome.UNUSABLE, outcome.NO_CERTIFICATE)
         except SigningError as error:
             log.error("signing_failed", reason=str(error))  # noqa: TRY400 - its text is all there is
             return NotSent(f"not signed: {error}")
@@ -249,11 +255,11 @@ class Nacional:
             return xml
         if self._danfse is None:
             return NotReady("nothing here draws a PDF")
-        gone = await self._is_cancelled(prestador, chave)
-        if isinstance(gone, CannotTell):
-            return NotReady(gone.motivo)
+        ended = await self._how_it_ended(prestador, chave)
+        if isinstance(ended, CannotTell):
+            return NotReady(ended.motivo)
         try:
-            pdf = await self._danfse.render(xml.conteudo, watermark="cancelada" if gone else None)
+            pdf = await self._danfse.render(xml.conteudo, watermark=ended)
         except ProsaError as error:
             return NotReady(error.code)
         return Documento(pdf, "application/pdf")
@@ -265,16 +271,16 @@ class Nacional:
         of event, so a second one is refused as a repetition (E0840, E0802), whatever its bytes.
         """
         chave = str(ChaveNFSe.parse(id_externo))
-        before = await self._is_cancelled(prestador, chave)
+        before = await self._how_it_ended(prestador, chave)
         if isinstance(before, CannotTell):
             return NotSent(f"not asked before: {before.motivo}")
-        if before:
+        if before is not None:
             return AlreadyCancelled()
         try:
             opened = await self._to_sign(prestador, chave)
             made = await self._signers.cancellation(chave, prestador, motivo, self.ambiente, self._clock(), opened)
         except UnusableCertificateError:
-            return Misconfigured(_UNUSABLE, outcome.NO_CERTIFICATE)
+            return Misconfigured(outcome.UNUSABLE, outcome.NO_CERTIFICATE)
         except SigningError as error:
             return NotSent(f"not signed: {error}")
         if not isinstance(made, Signed):
@@ -287,8 +293,8 @@ class Nacional:
         answered = cancel_outcome(_of_network(result), chave)
         if answered is not None:
             return answered
-        after = await self._is_cancelled(prestador, chave)
-        return AlreadyCancelled() if after is True else Unknown("an event is registered that cannot be seen")
+        after = await self._how_it_ended(prestador, chave)
+        return AlreadyCancelled() if isinstance(after, str) else Unknown("an event is registered that cannot be seen")
 
     async def cancellation(self, key: NationalKey, id_externo: str, protocolo: str | None) -> CancelFinding:  # noqa: ARG002 - there is no protocol here: the event is the answer
         """Say how the note stands, by its events and by itself."""
@@ -303,9 +309,11 @@ class Nacional:
         """Say that SEFIN lists no notes by day; ``natureza.lists_by`` says so before anybody asks."""
         return CannotTell("SEFIN lists no notes by day")
 
-    async def _is_cancelled(self, prestador: str, chave: str) -> bool | CannotTell:
-        path = f"/nfse/{chave}/eventos/{CANCELAMENTO}"
-        return cancelled(await self._asked(prestador, CallKind.QUESTION, path), chave, TP_AMB[self.ambiente])
+    async def _how_it_ended(
+        self, prestador: str, chave: str
+    ) -> Literal["cancelada", "substituida"] | CannotTell | None:
+        path = f"/nfse/{chave}/eventos"  # of every kind: the authority, or another note, may have ended it
+        return how_it_ended(await self._asked(prestador, CallKind.QUESTION, path), chave, TP_AMB[self.ambiente])
 
     async def _fetched(self, prestador: str, kind: CallKind, chave: str) -> Found | CannotTell:
         try:
@@ -344,11 +352,15 @@ class Nacional:
 
 
 def _of_network(result: Answer | NoAnswerError | UnusableCertificateError) -> Answer | NoAnswerError:
-    return NotSentError(_UNUSABLE) if isinstance(result, UnusableCertificateError) else result
+    return NotSentError(outcome.UNUSABLE) if isinstance(result, UnusableCertificateError) else result
 
 
 def _stopped(result: Answer | NoAnswerError | UnusableCertificateError) -> Misconfigured | None:
-    return Misconfigured(_UNUSABLE, outcome.NO_CERTIFICATE) if isinstance(result, UnusableCertificateError) else None
+    return (
+        Misconfigured(outcome.UNUSABLE, outcome.NO_CERTIFICATE)
+        if isinstance(result, UnusableCertificateError)
+        else None
+    )
 
 
 def _key_of(dps: bytes) -> NationalKey:
@@ -383,4 +395,5 @@ def opened(around: Surroundings) -> Nacional:
         query_timeout=settings.gateway_query_timeout_seconds,
         cancel_timeout=settings.cancel_timeout_seconds,
         danfse=DanfsePool(),
+        nt009=end_of(settings, around.ambiente),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from gateway.http.json_body import parse_json
 from gateway.http.wire import Answer
@@ -17,6 +17,7 @@ from gateway.nacional import event
 from gateway.nacional.outcome import (
     NOT_FOUND,
     OK,
+    cannot_tell,
     held_back,
     is_of_authority,
     not_answered,
@@ -52,20 +53,24 @@ _PACKED: Final = frozenset({"eventoxmlgzipb64", "arquivoxml"})  # names under wh
 _MOST: Final = 200  # values of one answer that are looked at; a note has a handful of events
 
 
-def cancelled(result: Answer | NoAnswerError, chave: str, tp_amb: str) -> bool | CannotTell:
-    """Tell whether an event that cancels the note is registered, by the answer to ``GET /nfse/{chave}/eventos…``.
+def how_it_ended(
+    result: Answer | NoAnswerError, chave: str, tp_amb: str
+) -> Literal["cancelada", "substituida"] | CannotTell | None:
+    """Tell by which event the note stands no more, by the answer to ``GET /nfse/{chave}/eventos``; ``None``: it stands.
 
     An event counts where its document can be read and names this note. That there is none counts only where the
     authority of our environment (``tp_amb``) says so, without a code.
     """
-    if not isinstance(result, Answer):
-        return CannotTell(result.reason)
-    if result.status not in {OK, NOT_FOUND} or not is_of_authority(result.body):
-        return CannotTell(says(result))
+    if not isinstance(result, Answer) or result.status not in {OK, NOT_FOUND} or not is_of_authority(result.body):
+        return cannot_tell(result)
     if result.status == NOT_FOUND:
-        return False if says_absent(result.body, tp_amb) else CannotTell(says(result))
-    held = _holds(result.body, chave)
-    return CannotTell(f"{says(result)} with an event that cannot be read") if held is None else held
+        return None if says_absent(result.body, tp_amb) else cannot_tell(result)
+    kinds = _kinds(result.body, chave)
+    if CANCELAMENTO_POR_SUBSTITUICAO in kinds:
+        return "substituida"
+    if kinds & _CANCELLING:
+        return "cancelada"
+    return CannotTell(f"{says(result)} with an event that cannot be read") if None in kinds else None
 
 
 def cancel_outcome(result: Answer | NoAnswerError, chave: str) -> CancelOutcome | None:
@@ -73,7 +78,11 @@ def cancel_outcome(result: Answer | NoAnswerError, chave: str) -> CancelOutcome 
     if not isinstance(result, Answer):
         return not_answered(result)
     if OK <= result.status < _REDIRECT:
-        return AlreadyCancelled() if _holds(result.body, chave) else Unknown(f"{says(result)} without the event")
+        return (
+            AlreadyCancelled()
+            if _CANCELLING & _kinds(result.body, chave)
+            else Unknown(f"{says(result)} without the event")
+        )
     if (held := held_back(result)) is not None:
         return held
     errors = refused(result)
@@ -95,7 +104,7 @@ def cancel_finding(
     nota = found.nota
     if nota.id_externo != id_externo or nota.id_integracao != id_dps:
         return CannotTell("another note stands under our key")
-    gone = cancelled(events, id_externo, tp_amb)
+    gone = how_it_ended(events, id_externo, tp_amb)
     if isinstance(gone, CannotTell):
         return gone
     return Cancelled(replace(nota, situacao=Situacao.CANCELADA)) if gone else Stands()
@@ -107,19 +116,19 @@ def _in_plain_words(codes: set[str]) -> str | None:
     return _VALUE_TOO_HIGH if _VALUE in codes else None
 
 
-def _holds(body: bytes, chave: str) -> bool | None:
-    """Tell whether an answer brings an event that cancels this note; ``None``: one that it brings cannot be read."""
-    unread = False
+def _kinds(body: bytes, chave: str) -> set[str | None]:
+    """Return the kinds of this note's events that an answer brings; ``None`` among them: one that cannot be read."""
+    kinds: set[str | None] = set()
     for packed in _packed(body):
         try:
             identity = event.read(unpack(packed))
         except ValueError:
             identity = None
         if identity is None:
-            unread = True
-        elif str(identity.chave) == chave and identity.tipo in _CANCELLING:
-            return True
-    return None if unread else False
+            kinds.add(None)
+        elif str(identity.chave) == chave:
+            kinds.add(identity.tipo)
+    return kinds
 
 
 def _packed(body: bytes) -> Iterator[str]:

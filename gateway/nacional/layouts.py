@@ -64,13 +64,31 @@ class Inicio:
 
 
 # The bundles' own dates, save the second line: production takes letters since the tenth of August, says a secondary
-# source. NT 009 is not among them: its documents are not built.
+# source. What is built holds until NT 009, whose documents are not: ``NT009``.
 CALENDARIO: Final = (
     Inicio(Ambiente.PRODUCAO, date(2026, 2, 9), Layout(alphanumeric=False)),
     Inicio(Ambiente.PRODUCAO, date(2026, 8, 10), Layout()),
     Inicio(Ambiente.HOMOLOGACAO, date(2026, 2, 9), Layout(alphanumeric=False)),
     Inicio(Ambiente.HOMOLOGACAO, date(2026, 7, 27), Layout()),
 )
+
+
+# The day from which NT 009 (v1.0.1) takes the place of what is built, at the authority's own hosts. For production
+# secondary sources name two days, 2026-12-01 and 2027-01-01; this is the one from which no source says otherwise.
+NT009: Final = {Ambiente.PRODUCAO: date(2027, 1, 1), Ambiente.HOMOLOGACAO: date(2026, 10, 31)}
+
+
+def end_of(settings: Any, ambiente: Ambiente) -> date | None:
+    """Return the first day of NT 009 in an environment; ``None`` where nobody knows one.
+
+    A setting names production's. Without it the authority's own host has a known day; another address
+    (``PROSA_NACIONAL_SEFIN_URL``, of the installation's environment) is a server with a calendar of its own.
+    """
+    if ambiente is Ambiente.PRODUCAO and settings.nacional_nt009_producao is not None:
+        chosen: date = settings.nacional_nt009_producao
+        return chosen
+    elsewhere = settings.nacional_sefin_url and ambiente == settings.fiscal_environment
+    return None if elsewhere else NT009[ambiente]
 
 
 def layout_for(ambiente: Ambiente, dia: date, calendario: Sequence[Inicio] = CALENDARIO) -> Layout:

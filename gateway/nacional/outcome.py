@@ -68,6 +68,8 @@ NO_ACCESS: Final = (
     "o emissor nacional recusou o acesso da sua empresa. Quem cuida do cadastro confere o certificado digital (A1) e "
     "se a empresa está habilitada no emissor nacional"
 )
+UNUSABLE: Final = "no usable certificate"  # the reason of a call that never left
+_REPAIRS: Final = {UNUSABLE: NO_CERTIFICATE, REFUSED_BY_TLS: CERTIFICATE_REFUSED}
 
 
 def submit_outcome(result: Answer | NoAnswerError, id_dps: str) -> Outcome:
@@ -138,6 +140,15 @@ def rejection(errors: Sequence[ErroSefin]) -> Rejected:
     return Rejected(scrub(words), tuple(dict.fromkeys(error.codigo for error in errors)))
 
 
+def cannot_tell(result: Answer | NoAnswerError, why: str | None = None) -> CannotTell:
+    """Return that an answer, or its absence, says nothing; with words for the company where its certificate is why."""
+    if not isinstance(result, Answer):
+        return CannotTell(result.reason, texto=_REPAIRS.get(result.reason))
+    held = held_back(result) or stopped(refused(result))
+    texto = held.texto if isinstance(held, Misconfigured) else None
+    return CannotTell(why or says(result), retry_after(result.headers), texto)
+
+
 def finding(
     exists: Answer | NoAnswerError, told: Answer | NoAnswerError | None, id_dps: str, tp_amb: str
 ) -> Finding | str:
@@ -147,12 +158,12 @@ def finding(
     answered with 404 too, by the authority of our environment (``tp_amb``), without a code, and about no other DPS.
     ``told`` is ``None`` before it was asked.
     """
-    if not isinstance(exists, Answer):
-        return CannotTell(exists.reason)
-    if exists.status not in {OK, NOT_FOUND}:
-        return CannotTell(says(exists), retry_after(exists.headers))
-    if told is None or not isinstance(told, Answer):
-        return CannotTell(told.reason if told is not None else "not asked")
+    if not isinstance(exists, Answer) or exists.status not in {OK, NOT_FOUND}:
+        return cannot_tell(exists)
+    if told is None:
+        return CannotTell("not asked")
+    if not isinstance(told, Answer):
+        return cannot_tell(told)
     if told.status == NOT_FOUND:
         if exists.status == NOT_FOUND and says_absent(told.body, tp_amb) and _is_about(told, id_dps):
             return Absent()
@@ -160,16 +171,14 @@ def finding(
     body = json_object(told.body)
     chave = text(body.get("chaveAcesso"))
     if told.status != OK or chave is None or not _is_about(told, id_dps):
-        return CannotTell(says(told), retry_after(told.headers))
+        return cannot_tell(told)
     return chave
 
 
 def fetched(result: Answer | NoAnswerError, chave: str) -> Found | CannotTell:
     """Classify ``GET /nfse/{chave}``: the note, if it can be read and is the one that was asked for."""
-    if not isinstance(result, Answer):
-        return CannotTell(result.reason)
-    if result.status != OK:
-        return CannotTell(says(result), retry_after(result.headers))
+    if not isinstance(result, Answer) or result.status != OK:
+        return cannot_tell(result)
     opened = _note(result)
     if opened is None or opened[0].chave != chave:
         return CannotTell("the answer holds no note, or another")

@@ -37,6 +37,13 @@ _BLAMED: Final = {
     "competencia": Explicacao("o mês da prestação ainda não começou, ou não é deste século", Campo.COMPETENCIA),
 }
 _ENDERECO: Final = Explicacao(f"o endereço do cliente não cabe na nota; {_SUPORTE}", None, suporte=True)
+ENDED: Final = "leiaute"  # the "field" of a refusal for which there is no layout any more
+_LEIAUTE: Final = Explicacao(
+    "o emissor nacional mudou o leiaute das notas (NT 009), e a Prosa ainda não emite no novo; o suporte já pode ver "
+    "isso, e por ora a nota sai pelo portal nacional (nfse.gov.br)",
+    None,
+    suporte=True,
+)
 _CADASTRO: Final = Explicacao(
     f"um dado do cadastro da sua empresa não serve para o emissor nacional; {_SUPORTE}", None, suporte=True
 )
@@ -100,6 +107,13 @@ def unfit(company: Mapping[str, Any]) -> str | None:
     return None
 
 
+def ended(nt009: date | None, agora: datetime) -> Rejected | None:
+    """Return the refusal of every invoice from the first day of a layout on that is not built."""
+    if nt009 is None or agora.astimezone(SAO_PAULO).date() < nt009:
+        return None
+    return refusal(f"{ENDED}: NT 009 holds since {nt009}, and its documents are not built")
+
+
 def refusal(complaint: str) -> Rejected:
     """Return what ``dps.build`` complained of as a refusal of the field that its words begin with."""
     field, _, words = complaint.partition(":")
@@ -109,6 +123,8 @@ def refusal(complaint: str) -> Rejected:
 def explained(campos: tuple[tuple[str, str], ...]) -> Explicacao:
     """Say in plain pt-BR what of an invoice fits into no DPS."""
     field = campos[0][0]
+    if field == ENDED:
+        return _LEIAUTE
     if field.startswith("tomador.endereco"):
         return _ENDERECO
     return _BLAMED.get(field, _CADASTRO)

@@ -53,7 +53,9 @@ _KEPT = (
         nfse_emissao.c.ambiente,
         nfse_documento.c.conteudo,
         nfse_documento.c.mime,
+        nfse_processada.c.status.label("nota"),
     )
+    .outerjoin(nfse_processada, nfse_processada.c.emissao_id == nfse_emissao.c.id)
     .outerjoin(
         nfse_documento,
         sa.and_(
@@ -131,13 +133,15 @@ class Guardado:
     id_externo: str | None
     documento: Documento | None
     canal: Canal
+    cancelada: bool
 
 
 async def document(connection: Connection, emissao_id: int, formato: str) -> Guardado:
     """Return a stored PDF or XML, or where to fetch it. Raises ``RowCountError`` for an emission that is not ours."""
     row = (await connection.execute(_KEPT, {"b_emissao": emissao_id, "b_formato": formato})).one()
     documento = Documento(row.conteudo, row.mime) if row.conteudo is not None else None
-    return Guardado(row.prestador_cnpj, row.id_externo, documento, canal_of(row.canal, row.ambiente))
+    cancelada = row.nota == StatusNota.CANCELADO
+    return Guardado(row.prestador_cnpj, row.id_externo, documento, canal_of(row.canal, row.ambiente), cancelada)
 
 
 async def store_document(connection: Connection, emissao_id: int, formato: str, documento: Documento) -> None:

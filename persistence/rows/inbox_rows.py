@@ -155,6 +155,7 @@ class EmissionRow(RowKind):
     """What became of an emission, told to its session.
 
     ``campo`` is the field that a refusal blames, ``outras`` the numbers of other notes of the same content.
+    ``incerta``: it takes long, and the note may exist.
     """
 
     tipo: ClassVar[str] = "emissao"
@@ -165,12 +166,15 @@ class EmissionRow(RowKind):
     motivo: str | None = None
     outras: tuple[str, ...] = ()
     campo: str | None = None
+    incerta: bool = False
 
     def to_payload(self) -> Mapping[str, Any]:
         """Return the JSON to store; that it takes long has a reason where the company must repair something."""
         about = {"sessao_id": self.sessao_id, "emissao_id": self.emissao_id, "aviso": self.aviso}
         if self.aviso == "demorou":
-            return about | ({"motivo": self.motivo} if self.motivo else {})
+            return (
+                about | ({"motivo": self.motivo} if self.motivo else {}) | ({"incerta": True} if self.incerta else {})
+            )
         details = {"numero": self.numero, "motivo": self.motivo, "outras": list(self.outras)}
         return about | details | ({"campo": self.campo} if self.campo else {})
 

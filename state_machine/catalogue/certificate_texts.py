@@ -67,3 +67,11 @@ def vence_em(empresa: str, vence: date, dias: int, *, com_link: bool) -> Mensage
         f"O certificado de *{apara(empresa, _NOME_MAX)}* {quando}, em {vence:%d/%m/%Y}. Depois disso as notas desta "
         f"empresa podem parar de sair. Renove com a certificadora e {envio}."
     )
+
+
+def incerta(motivo: str) -> Mensagem:
+    """An invoice may have been issued, and nobody can be asked before the company repairs what ``motivo`` says."""
+    return Mensagem(
+        f"*Ainda não sei se esta nota saiu:* {motivo}. Depois disso eu confiro e te digo. Não pede de novo: se ela "
+        "saiu, seriam duas."
+    )

@@ -237,9 +237,11 @@ class EmissaoDemorou:
     """The authority takes longer than people wait without a word.
 
     ``motivo`` is what the company must repair before anything goes out, in plain words; ``None`` where it is only slow.
+    ``incerta``: the note may exist.
     """
 
     motivo: str | None = None
+    incerta: bool = False
 
 
 @dataclass(frozen=True, slots=True)

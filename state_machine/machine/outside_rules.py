@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from state_machine.catalogue import messages, questions
+from state_machine.catalogue import certificate_texts, messages, questions
 from state_machine.invoice.draft import StatusCampo
 from state_machine.invoice.fields import Campo, Motivo
 from state_machine.invoice.service_choice import com_servico
@@ -142,6 +142,8 @@ def demora(sessao: Sessao, evento: EmissaoDemorou, _agora: datetime) -> Decision
     """Say once that it takes long, and once what the company must repair first."""
     unica = f"demorou:{sessao.sessao_id}:{sessao.revisao}"
     unica = unica if evento.motivo is None else f"{unica}:motivo"
+    if evento.motivo is not None and evento.incerta:
+        return Decision(sessao, (Responder(certificate_texts.incerta(evento.motivo), unica),))
     return Decision(sessao, (Responder(messages.demorou(evento.motivo), unica),))
 
 

@@ -59,9 +59,10 @@ class Natureza:
     ``lists_by``: how it lists a company's notes, ``None`` where it does not. ``numbers``: who numbers, ``company``
     where each company decides. ``environments``: whether its address and credentials are of the installation's
     environment alone, or an adapter is opened for each. ``webhook``: it tells of changes by itself. ``prepares``: the
-    worker has it make the bytes to send (``FiscalGateway.prepare``) of those that the turn stored. ``reference``: what
-    a note of ours carries for a reference (``Nota.referencia``); under our key, one that carries another, or none, is
-    not ours. ``None`` where a note has no place for it.
+    worker has it make the bytes to send (``FiscalGateway.prepare``) of those that the turn stored. ``draws``: a PDF is
+    drawn here, of the note and its events at that moment, so a kept one is old. ``reference``: what a note of ours
+    carries for a reference (``Nota.referencia``); under our key, one that carries another, or none, is not ours.
+    ``None`` where a note has no place for it.
     """
 
     absences: int = 2
@@ -73,4 +74,5 @@ class Natureza:
     environments: Literal["installation", "each"] = "installation"
     webhook: bool = False
     prepares: bool = False
+    draws: bool = False
     reference: Callable[[str], str] | None = None

@@ -166,10 +166,14 @@ class Absent:
 
 @dataclass(frozen=True, slots=True)
 class CannotTell:
-    """No answer to rely on (network, 5xx, 401, garbage). Ask again after ``retry_after`` seconds, if it said so."""
+    """No answer to rely on (network, 5xx, 401, garbage). Ask again after ``retry_after`` seconds, if it said so.
+
+    ``texto`` says it in plain pt-BR to the company's people, where the repair is theirs.
+    """
 
     motivo: str
     retry_after: float | None = None
+    texto: str | None = None
 
 
 Finding = Found | Absent | CannotTell

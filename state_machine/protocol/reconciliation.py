@@ -115,7 +115,7 @@ def _ouvida(andamento: Andamento, answer: Outcome | Finding, agora: datetime) ->
 
 
 def _parada(passo: Passo, texto: str) -> Passo:
-    """Tell the company's people at once why nothing goes out: the repair is theirs."""
+    """Tell the company's people at once why nothing goes out, or nothing is known: the repair is theirs."""
     return replace(passo, andamento=replace(passo.andamento, avisado=True), aviso="demorou", texto=texto)
 
 
@@ -163,9 +163,13 @@ def apos_consulta(andamento: Andamento, finding: Finding, agora: datetime, polit
             return _numero_tomado(andamento, nota)
         case Found(nota, xml):
             return _com_nota(replace(andamento, ausente_desde=None, recusa=None), nota, xml, agora, politica)
-        case CannotTell(motivo, retry_after):
+        case CannotTell(motivo, retry_after, texto):
             passo = _espera(andamento, motivo, agora, politica)
-            return passo if passo.daqui is None else replace(passo, daqui=max(passo.daqui, retry_after or 0.0))
+            if passo.daqui is not None:
+                passo = replace(passo, daqui=max(passo.daqui, retry_after or 0.0))
+            if texto is None or passo.status in ASSENTADOS | COM_PESSOAS or passo.aviso not in {None, "demorou"}:
+                return passo
+            return _parada(passo, texto)
         case Absent():
             return _ausente(andamento, agora, politica)
         case _:

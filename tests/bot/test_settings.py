@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import re
+from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -284,3 +285,15 @@ def test_a_price_that_makes_no_sense_is_refused(wrong: str, monkeypatch: pytest.
     monkeypatch.setenv("PROSA_OPENAI_PRICE", wrong)
     with pytest.raises(ValidationError):
         Settings()
+
+
+def test_the_day_of_nt009_is_a_day_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty is none; anything else that is no ISO date is refused with how one looks."""
+    monkeypatch.setenv("PROSA_NACIONAL_NT009_PRODUCAO", "")
+    assert Settings().nacional_nt009_producao is None
+    monkeypatch.setenv("PROSA_NACIONAL_NT009_PRODUCAO", "2026-12-01")
+    assert Settings().nacional_nt009_producao == date(2026, 12, 1)
+    monkeypatch.setenv("PROSA_NACIONAL_NT009_PRODUCAO", "1/12/2026")
+    with pytest.raises(ValidationError) as refused:
+        Settings()
+    assert "é um dia como 2027-01-01" in refusal(refused.value)

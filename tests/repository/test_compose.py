@@ -105,7 +105,7 @@ def test_a_container_can_do_no_more_than_its_work(compose: dict[str, Any], servi
 
 def test_every_setting_named_exists(compose: dict[str, Any], dockerfile: list[list[str]]) -> None:
     """No PROSA_ name in the container files is unknown to `bot.settings`."""
-    named = set(re.findall(r"\bPROSA_[A-Z_]+", str(compose) + str(dockerfile)))
+    named = set(re.findall(r"\bPROSA_[A-Z0-9_]+", str(compose) + str(dockerfile)))
     assert {"PROSA_DATABASE_URL", "PROSA_HOST"} <= named
     assert named <= {f"PROSA_{field.upper()}" for field in Settings.model_fields}
 

@@ -170,7 +170,7 @@ def test_the_table_of_settings_gives_the_defaults(name: str) -> None:
 def test_the_example_environment_names_every_setting_and_holds_no_secret() -> None:
     """`.env.example` is a whole template: each setting once, those that must be filled in empty."""
     text = (ROOT / ".env.example").read_text()
-    lines = re.findall(r"^(# )?([A-Z_]+)=(.*)$", text, re.MULTILINE)
+    lines = re.findall(r"^(# )?([A-Z0-9_]+)=(.*)$", text, re.MULTILINE)
     assert {name for _, name, _ in lines} - COMPOSE_ONLY == {f"PROSA_{name.upper()}" for name in Settings.model_fields}
     assert [name for commented, name, value in lines if not commented and value] == []
 

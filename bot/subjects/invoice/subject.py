@@ -343,7 +343,7 @@ def _event(news: EmissionRow) -> Evento:
         case EmissionRow(aviso="falhou", motivo=motivo):
             return EmissaoFalhou(motivo or "")
         case EmissionRow(aviso="demorou"):
-            return EmissaoDemorou(news.motivo)
+            return EmissaoDemorou(news.motivo, news.incerta)
         case EmissionRow(aviso="ainda_quer", outras=outras):
             return EmissaoParada(next(iter(outras), None))
         case _:

@@ -20,6 +20,7 @@ from bot.settings import Settings
 from operations.company import CompanyForm, add_company
 from persistence.db.engine import Database
 from proofs.sandbox.world import World
+from state_machine.values.local_time import SAO_PAULO
 from tests.owner import as_owner
 from tests.road.road_process import environment
 
@@ -324,3 +325,26 @@ async def test_embedded_servers_that_rest(settings: Settings, tmp_path: Path) ->
         "ok"
     ] * 2
     assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize(
+    ("days", "verdict"),
+    [(31, "ok"), (30, "aviso"), (1, "aviso"), (0, "falha"), (None, "aviso")],
+    ids=["far", "near", "tomorrow", "today", "unset"],
+)
+async def test_the_end_of_the_national_layout_is_told_a_month_before(
+    settings: Settings, one_company: Database, days: int | None, verdict: str
+) -> None:
+    """Only where a company issues there; a day that nobody has set is told as unsure."""
+    subject, hoje = "leiaute nacional: producao", datetime.now(SAO_PAULO).date()
+    nt009 = hoje + timedelta(days=days) if days is not None else None
+    changed = settings.model_copy(update={"nacional_nt009_producao": nt009, "fiscal_environment": "producao"})
+    pool = one_company.pool
+    assert await doctor.about_layouts(pool, changed) == []
+    await pool.execute(
+        "INSERT INTO empresa_canal (empresa_id, tipo, canal) SELECT id, 'servico', 'nacional' FROM empresa"
+    )
+    [line] = await doctor.about_layouts(pool, changed)
+    await pool.execute("DELETE FROM empresa_canal")
+    assert (line.assunto, line.veredito) == (subject, verdict)
+    assert ("PROSA_NACIONAL_NT009_PRODUCAO" in line.dito) is (days is None)

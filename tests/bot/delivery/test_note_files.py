@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from datetime import date
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import pytest
 
@@ -11,6 +12,7 @@ from bot.delivery.attachments import Attachments
 from bot.delivery.mailing import Mailing, MailPolicy
 from bot.delivery.note_files import NoteFiles
 from bot.loops.pump import Pump
+from gateway.lines import Lines
 from gateway.mail.client import MailConnection, mail_tls
 from gateway.mail.server import MailServer
 from operations.batches.upload import Upload, upload
@@ -18,7 +20,8 @@ from persistence.batches import records
 from persistence.db.engine import Database
 from persistence.fiscal import notes
 from proofs.sandbox.mailbox import Mailbox
-from state_machine.protocol.emission import Documento
+from state_machine.protocol.channel import Natureza
+from state_machine.protocol.emission import Documento, NotReady
 from telemetry.metrics import Metrics
 from tests.made_batches import QUEM, company, customer, issued
 
@@ -26,10 +29,31 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from persistence.batches.work import TakenBatch
+    from state_machine.protocol.channel import Canal
+    from state_machine.protocol.emission import Download
 
 POLICY = MailPolicy("notas@ana.com.br", (60.0,), 600.0, "https://prosa.com.br")
 CUSTOMERS = {"ana": "12345678909", "bia": "11144477735", "caio": "52998224725"}
 FILES = {"pdf": Documento(b"%PDF-1.7 nota", "application/pdf"), "xml": Documento(b"<NFSe/>", "application/xml")}
+
+
+class Gateway:
+    """A channel that draws PDFs or keeps them, and all channels in one; it draws anew at each question, or not now."""
+
+    def __init__(self, *, draws: bool = False) -> None:
+        self.natureza = Natureza(draws=draws)
+        self.lines = Lines(clock=time.monotonic)
+        self.away = False
+        self.asked = 0
+
+    def of(self, _canal: Canal) -> Gateway:
+        """Return itself: there is one."""
+        return self
+
+    async def download(self, _prestador: str, _id_externo: str, formato: str) -> Download:
+        """Draw it."""
+        self.asked += 1
+        return NotReady("away") if self.away else Documento(f"{formato} {self.asked}".encode(), "application/pdf")
 
 
 @pytest.fixture
@@ -68,7 +92,7 @@ async def test_a_mail_carries_its_notes(database: Database) -> None:
     await database.pool.execute(gone, emissions["bia"])
 
     box = Mailbox()
-    files = NoteFiles(database, Attachments(database, cast("Any", None), cast("Any", None)))  # nothing is fetched
+    files = NoteFiles(database, Attachments(database, cast("Any", None), cast("Any", Gateway())))  # nothing is fetched
     async with box.listening() as port:
         server = MailServer("smtp+plain", "127.0.0.1", port)
         mailing = Mailing(database, lambda: MailConnection(server, mail_tls(None)), POLICY, Metrics(), files)
@@ -92,3 +116,26 @@ async def test_a_mail_carries_its_notes(database: Database) -> None:
     text = box.kept[0].message.get_body(("plain",))
     assert text is not None
     assert "Nota 0: R$ 1.500,00" in text.get_content()
+
+
+async def test_a_pdf_that_is_drawn_here_is_drawn_anew_for_every_copy(database: Database) -> None:
+    """The note may be cancelled by now; the kept one serves only while it stands as far as we know."""
+    emission = await issued(database, CUSTOMERS["ana"], "77", date(2026, 11, 3))
+    await database.pool.execute("UPDATE nfse_emissao SET id_externo = 'ext' WHERE id = $1", emission)
+    gateway = Gateway(draws=True)
+    attachments = Attachments(database, cast("Any", None), cast("Any", gateway))
+
+    async def copy(formato: Literal["pdf", "xml"] = "pdf") -> bytes | None:
+        found = await attachments.fetch(emission, formato)
+        return found.conteudo if isinstance(found, Documento) else None
+
+    assert [await copy(), await copy(), await copy("xml"), await copy("xml")] == [
+        b"pdf 1",
+        b"pdf 2",
+        b"xml 3",
+        b"xml 3",
+    ]
+    gateway.away = True
+    assert await copy() == b"pdf 1"
+    await database.pool.execute("UPDATE nfse_processada SET status = 'cancelado' WHERE emissao_id = $1", emission)
+    assert await copy() is None

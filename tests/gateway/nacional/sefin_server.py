@@ -28,7 +28,7 @@ class Sefin:
     """What it holds, by the identity of the DPS; ``planned`` answers come first, ``silent``: it takes and is cut."""
 
     notes: dict[str, tuple[str, bytes]] = field(default_factory=dict)
-    cancelled: set[str] = field(default_factory=set)
+    events: dict[str, str] = field(default_factory=dict)  # kind of the event that ended a note, by its key
     asked: list[tuple[str, str, str]] = field(default_factory=list)  # method, path, who
     received: list[bytes] = field(default_factory=list)
     planned: list[tuple[int, Any]] = field(default_factory=list)
@@ -54,17 +54,19 @@ class Sefin:
             case "POST", ["nfse"]:
                 return self.take(unpack(body["dpsXmlGZipB64"]))
             case "POST", ["nfse", chave, "eventos"]:
-                if chave in self.cancelled:
+                if chave in self.events:
                     return 400, refusal("E0840")
                 self.received.append(unpack(body["pedidoRegistroEventoXmlGZipB64"]))
-                self.cancelled.add(chave)
+                self.events[chave] = "101101"
                 return 201, {**ENVELOPE, "eventoXmlGZipB64": pack(event_of(chave))}
             case (("GET" | "HEAD"), ["dps", identity]) if identity in self.notes:
                 return 200, {**ENVELOPE, "idDps": identity, "chaveAcesso": self.notes[identity][0]}
             case "GET", ["nfse", chave] if chave in by_key:
                 return 200, {**ENVELOPE, "chaveAcesso": chave, "nfseXmlGZipB64": pack(by_key[chave])}
-            case "GET", ["nfse", chave, "eventos", *_] if chave in self.cancelled:
-                return 200, {**ENVELOPE, "eventos": [{"arquivoXml": pack(event_of(chave))}]}
+            case "GET", ["nfse", chave, "eventos", *kind] if (
+                kind in ([], [self.events.get(chave)]) and chave in self.events
+            ):
+                return 200, {**ENVELOPE, "eventos": [{"arquivoXml": pack(event_of(chave, self.events[chave]))}]}
             case _:
                 return 404, ENVELOPE
 

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from bot.settings import Settings
 from gateway.certificate.access import UnusableCertificateError
 from gateway.certificate.connections import CompanyConnections
 from gateway.http.client import Destination
@@ -26,6 +27,7 @@ from gateway.nacional.dps import short_reference
 from gateway.nacional.processes.signing_process import Signers, SigningError
 from gateway.nacional.signature import verify
 from gateway.port import InvoiceIntent, Prestador, Rps, Tomador, Tributos
+from gateway.registry import REGISTRY, Surroundings
 from state_machine.cancellation.machine import Codigo, MotivoCancelamento
 from state_machine.cancellation.reconciliation import AlreadyCancelled, Cancelled, Stands
 from state_machine.invoice.content import Conteudo
@@ -262,7 +264,8 @@ async def test_a_company_without_a_certificate_is_told_so(nacional: Nacional, se
     stopped = Misconfigured("no usable certificate", outcome.NO_CERTIFICATE)
     assert await nacional.prepare(nacional.payload(invoice()), datetime.now(UTC)) == stopped
     assert await nacional.submit(sent) == stopped
-    assert isinstance(await nacional.find(nacional.key_for(invoice())), CannotTell)
+    told = await nacional.find(nacional.key_for(invoice()))
+    assert told == CannotTell("no usable certificate", None, outcome.NO_CERTIFICATE)
     assert sefin.asked == []
 
 
@@ -316,6 +319,27 @@ async def test_a_text_that_fits_into_no_note_is_refused_with_its_field(nacional:
     assert sefin.asked == []
 
 
+async def test_from_the_day_of_a_layout_that_is_not_built_nothing_is_made(sefin: Sefin, drawer: Drawer) -> None:
+    """The summary is told before the yes, and what was confirmed before is refused: neither signs nor asks anybody."""
+    moment = datetime(2026, 12, 1, 2, 59, tzinfo=UTC)  # a minute before midnight in São Paulo
+    settings = Settings(nacional_nt009_producao=date(2026, 12, 1), nacional_sefin_url=sefin.url)  # type: ignore[attr-defined]
+    around = Surroundings(settings, Ambiente.PRODUCAO, lambda: None, Lines(clock=time.monotonic), drawer)
+    adapter = REGISTRY["nacional"].opens(around)
+    assert isinstance(adapter, Nacional)
+    adapter._clock = lambda: moment
+    try:
+        assert await adapter.check(invoice()) is None
+        adapter._clock = lambda: moment + timedelta(minutes=1)
+        refused = await adapter.check(invoice())
+        assert refused is not None
+        assert (adapter.explain(refused).campo, adapter.explain(refused).suporte) == (None, True)
+        assert "leiaute" in adapter.explain(refused).texto
+        assert await adapter.prepare(adapter.payload(invoice()), adapter._clock()) == refused
+        assert (sefin.asked, drawer.opened) == ([], [])
+    finally:
+        await adapter.aclose()
+
+
 async def test_a_competence_of_today_is_never_after_its_emission() -> None:
     """Half a minute after midnight the document says midnight, not the evening before."""
     intent = invoice(competencia=date(2026, 11, 21))
@@ -339,13 +363,41 @@ async def test_a_note_is_cancelled_once(nacional: Nacional, sefin: Sefin) -> Non
     assert isinstance(await nacional.cancellation(key, chave, None), Cancelled)
 
 
+@pytest.mark.parametrize(
+    ("tipo", "mark"),
+    [("101101", "cancelada"), ("105104", "cancelada"), ("305101", "cancelada"), ("105102", "substituida")],
+)
+async def test_a_pdf_says_by_whatever_event_the_note_stands_no_more(
+    nacional: Nacional, sefin: Sefin, tipo: str, mark: str
+) -> None:
+    """Cancelled here or by the treasury, or substituted; before that it says nothing; and it is cancelled no more."""
+    marks: list[str | None] = []
+
+    class Paper:
+        async def render(self, xml: bytes, *, watermark: str | None) -> bytes:
+            marks.append(watermark)
+            return b"%PDF"
+
+        async def aclose(self) -> None: ...
+
+    nacional._danfse = Paper()
+    issued = await nacional.submit(await prepared(nacional, invoice()))
+    assert isinstance(issued, Issued)
+    chave = issued.nota.id_externo
+    assert isinstance(await nacional.download(COMPANY, chave, "pdf"), Documento)
+    sefin.events[chave] = tipo
+    assert isinstance(await nacional.download(COMPANY, chave, "pdf"), Documento)
+    assert marks == [None, mark]
+    assert await nacional.cancel(COMPANY, chave, WHY) == AlreadyCancelled()
+
+
 async def test_a_cancellation_that_was_registered_meanwhile_is_seen(nacional: Nacional, sefin: Sefin) -> None:
     """E0840 after nothing was seen: the event is looked at before anything is believed."""
     issued = await nacional.submit(await prepared(nacional, invoice()))
     assert isinstance(issued, Issued)
     sefin.planned = [(404, ENVELOPE), (400, refusal("E0840"))]
     assert await nacional.cancel(COMPANY, issued.nota.id_externo, WHY) == AlreadyCancelled()
-    sefin.cancelled.clear()
+    sefin.events.clear()
     for unseen in ((404, ENVELOPE), (500, b"")):
         sefin.planned = [(404, ENVELOPE), (400, refusal("E0840")), unseen]
         assert isinstance(await nacional.cancel(COMPANY, issued.nota.id_externo, WHY), Unknown)
@@ -423,7 +475,7 @@ async def test_the_pdf_is_drawn_of_the_notes_own_xml(nacional: Nacional, sefin: 
     nacional._danfse = pencil = Pencil()
     assert await nacional.download(COMPANY, chave, "pdf") == Documento(b"%PDF-<NFSe xml", "application/pdf")
     assert await nacional.download(COMPANY, chave, "pdf") == NotReady("signing_failed")
-    sefin.cancelled.add(chave)
+    sefin.events[chave] = "101101"
     assert isinstance(await nacional.download(COMPANY, chave, "pdf"), Documento)
     assert pencil.marks == [None, None, "cancelada"]
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import nfelib
 import pytest
 
-from gateway.nacional.layouts import CALENDARIO, MAX_BYTES, Inicio, Layout, check, layout_for, parse
+from bot.settings import Settings
+from gateway.nacional.layouts import CALENDARIO, MAX_BYTES, NT009, Inicio, Layout, check, end_of, layout_for, parse
 from state_machine.protocol.channel import Ambiente
 
 SHIPPED = {
@@ -50,6 +51,18 @@ def test_settings_may_bring_another_calendar_and_no_day_before_it_has_a_layout()
     assert layout_for(Ambiente.PRODUCAO, date(2026, 12, 1)).digest == "sha256"
     with pytest.raises(ValueError, match=r"^dh_emi"):
         layout_for(Ambiente.HOMOLOGACAO, date(2026, 1, 1))
+
+
+def test_the_end_of_what_is_built_is_a_setting_or_the_authoritys_own_day() -> None:
+    """Production's day is the setting's; without it each environment has one at its own host, and none elsewhere."""
+    own = Settings(fiscal_environment="homologacao")
+    assert {ambiente: end_of(own, ambiente) for ambiente in Ambiente} == NT009
+    away = own.model_copy(update={"nacional_sefin_url": "https://sefin.exemplo"})
+    assert (end_of(away, Ambiente.HOMOLOGACAO), end_of(away, Ambiente.PRODUCAO)) == (None, NT009[Ambiente.PRODUCAO])
+    day = date(2026, 12, 1)
+    for environment in ("producao", "homologacao"):
+        told = away.model_copy(update={"fiscal_environment": environment, "nacional_nt009_producao": day})
+        assert end_of(told, Ambiente.PRODUCAO) == day
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from gateway.http.wire import BUSY, REFUSED_BY_TLS, Answer, MaybeSentError, NotSentError
 from gateway.keys import ChaveNFSe
 from gateway.nacional import outcome
-from gateway.nacional.cancellation import cancel_finding, cancel_outcome, cancelled
+from gateway.nacional.cancellation import cancel_finding, cancel_outcome, how_it_ended
 from gateway.nacional.dps import build, id_dps
 from gateway.nacional.signature import pack
 from state_machine.cancellation.reconciliation import AlreadyCancelled, Cancelled, Stands
@@ -169,7 +169,7 @@ QUESTIONS: list[tuple[str, Any, Any, Any]] = [
     ("exists, not shown to us", answer(200), answer(403), CannotTell),
     ("exists, of another DPS", answer(200), answer(200, {"chaveAcesso": CHAVE, "idDps": "DPS"}), CannotTell),
     ("exists without a key", answer(200), answer(200, ENVELOPE), CannotTell),
-    ("403", answer(403), None, CannotTell("HTTP 403")),
+    ("403", answer(403), None, CannotTell("HTTP 403", None, outcome.NO_ACCESS)),
     ("503", answer(503, **{"retry-after": "9"}), None, CannotTell("HTTP 503", 9.0)),
     ("no answer", MaybeSentError("ReadTimeout"), None, CannotTell("ReadTimeout")),
 ]
@@ -197,17 +197,18 @@ def test_a_note_is_fetched_by_its_key(xml: bytes) -> None:
 
 EVENT = {**ENVELOPE, "eventoXmlGZipB64": pack(event_of())}
 EVENTS: list[tuple[str, Any, Any]] = [
-    ("in an envelope", answer(200, EVENT), True),
-    ("in a list", answer(200, {**ENVELOPE, "eventos": [{"arquivoXml": pack(event_of(tipo="305101"))}]}), True),
-    ("of another note", answer(200, {**ENVELOPE, "eventoXmlGZipB64": pack(event_of(OTHER))}), False),
-    ("of another kind", answer(200, {**ENVELOPE, "eventoXmlGZipB64": pack(event_of(tipo="202201"))}), False),
+    ("in an envelope", answer(200, EVENT), "cancelada"),
+    ("in a list", answer(200, {**ENVELOPE, "eventos": [{"arquivoXml": pack(event_of(tipo="305101"))}]}), "cancelada"),
+    ("a substitution", answer(200, {**ENVELOPE, "eventoXmlGZipB64": pack(event_of(tipo="105102"))}), "substituida"),
+    ("of another note", answer(200, {**ENVELOPE, "eventoXmlGZipB64": pack(event_of(OTHER))}), None),
+    ("of another kind", answer(200, {**ENVELOPE, "eventoXmlGZipB64": pack(event_of(tipo="202201"))}), None),
     ("unreadable", answer(200, {**ENVELOPE, "eventos": [{"arquivoXml": "AAAA"}]}), CannotTell),
     (
         "unreadable beside it",
         answer(200, {**ENVELOPE, "eventos": [{"arquivoXml": "AAAA"}, {"arquivoXml": pack(event_of())}]}),
-        True,
+        "cancelada",
     ),
-    ("none", ABSENT, False),
+    ("none", ABSENT, None),
     ("none in the other environment", answer(404, {**ENVELOPE, "tipoAmbiente": 1}), CannotTell),
     ("a complaint", answer(404, refusal("E1217")), CannotTell),
     ("404 of a proxy", answer(404, HTML), CannotTell),
@@ -219,9 +220,9 @@ EVENTS: list[tuple[str, Any, Any]] = [
 
 @pytest.mark.parametrize(("result", "expected"), [row[1:] for row in EVENTS], ids=[row[0] for row in EVENTS])
 def test_the_table_of_events(result: Any, expected: Any) -> None:
-    """An event counts where it is there to be read; that there is none, where the authority says so."""
-    told = cancelled(result, CHAVE, "2")
-    assert isinstance(told, CannotTell) if expected is CannotTell else told is expected
+    """An event counts, by its kind, where it is there to be read; that there is none, where the authority says so."""
+    told = how_it_ended(result, CHAVE, "2")
+    assert isinstance(told, CannotTell) if expected is CannotTell else told == expected
 
 
 CANCELLATIONS: list[tuple[str, Any, Any]] = [
@@ -265,3 +266,19 @@ def test_how_a_note_stands(xml: bytes, ours: str) -> None:
     assert isinstance(cancel_finding(answer(500), found, ours, CHAVE, "2"), CannotTell)
     assert isinstance(cancel_finding(answer(200, EVENT), found, ours[:-1] + "9", CHAVE, "2"), CannotTell)
     assert cancel_finding(answer(200, EVENT), CannotTell("x"), ours, CHAVE, "2") == CannotTell("x")
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        (NotSentError(outcome.UNUSABLE), outcome.NO_CERTIFICATE),
+        (NotSentError(REFUSED_BY_TLS), outcome.CERTIFICATE_REFUSED),
+        (answer(400, refusal("E1203")), outcome.CERTIFICATE_REFUSED),
+        (answer(403), outcome.NO_ACCESS),
+        (answer(503), None),
+        (MaybeSentError("ReadTimeout"), None),
+    ],
+)
+def test_who_cannot_be_asked_for_a_certificates_sake_is_told_so(result: Any, words: str | None) -> None:
+    """The words are the company's to act on; of the authority's own troubles there are none."""
+    assert outcome.cannot_tell(result).texto == words

@@ -29,6 +29,7 @@ STORED: list[tuple[str, dict[str, Any]]] = [  # as the releases before and after
     ("certificado", {"aviso": "vence", "empresa": "ANA DESIGN ME", "vence": "2027-03-14"}),
     ("emissao", {**NEWS, "aviso": "ainda_quer", "outras": ["11"]}),
     ("emissao", {"sessao_id": "s", "emissao_id": 7, "aviso": "demorou"}),
+    ("emissao", {"sessao_id": "s", "emissao_id": 7, "aviso": "demorou", "motivo": "o A1 venceu", "incerta": True}),
     ("prazo", {"sessao_id": "s"}),
     ("proposta", {"proposta_id": 12}),
     ("retomar", {"sessao_id": "s"}),

@@ -166,6 +166,14 @@ async def test_a_conversation_becomes_a_note(road: Road, sefin: SefinSimulator) 
         session,
     )
     assert note.chave.encode() in xml
+    row = await pool.fetchrow(
+        "SELECT p.*, e.resposta_gateway, e.chave_natural FROM nfse_processada p "
+        "JOIN nfse_emissao e ON e.id = p.emissao_id WHERE e.sessao_id = $1",
+        session,
+    )  # ADR 57
+    assert {row[name] for name in ("webhook_payload", "url_xml", "url_pdf", "protocolo")} == {None}
+    assert (row["chave"], row["chave_natural"]) == (note.chave, note.id_dps)
+    assert note.chave in str(row["resposta_gateway"])
     uses = await pool.fetch(
         "SELECT detalhe FROM auditoria WHERE acao = 'usou o certificado' AND alvo = $1", note.id_dps
     )

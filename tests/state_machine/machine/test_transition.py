@@ -294,3 +294,14 @@ def test_nothing_at_the_authority_expires():
     """``processando`` waits for the authority, however long."""
     sessao = replace(em_processo(), expira_em=AGORA)
     assert not transition(sessao, PrazoVencido(), AGORA + timedelta(days=30)).aplicado
+
+
+def test_of_an_unknown_outcome_nobody_is_told_that_nothing_was_issued() -> None:
+    """Where the note may exist, the word does not say that it does not, and asks not to order it again."""
+    said = []
+    for evento in (EmissaoDemorou("falta o certificado"), EmissaoDemorou("falta o certificado", incerta=True)):
+        answer = resposta(diz(em_processo(), evento)).texto
+        assert "falta o certificado" in answer
+        said.append(answer)
+    assert ["Ainda não emiti" in answer for answer in said] == [True, False]
+    assert "Não pede de novo" in said[1]

@@ -451,6 +451,17 @@ def test_a_note_in_the_answer_is_adopted_unless_it_voided_another() -> None:
     assert (caro.andamento.status, caro.aviso) == (S.CONFLITO, "falhou")
 
 
+def test_what_keeps_us_from_asking_is_told_of_an_unknown_outcome():
+    """The certificate's words go to the person at once; the emission stays unknown, and is asked about again."""
+    nada = CannotTell("no usable certificate", None, "falta o certificado")
+    passo = apos_consulta(andamento(S.DESCONHECIDO, duvida=True), nada, depois(), POLITICA)
+    assert (passo.aviso, passo.texto, passo.motivo) == ("demorou", "falta o certificado", "no usable certificate")
+    assert (passo.status, passo.andamento.duvida, passo.suspender) == (S.DESCONHECIDO, True, None)
+    assert passo.daqui is not None
+    settled = apos_consulta(andamento(S.CONCLUIDO), nada, depois(), POLITICA)
+    assert (settled.aviso, settled.texto) == (None, None)
+
+
 def test_what_the_company_must_repair_is_told_at_once():
     """Its words go to the person with the first refusal; nothing is an attempt, and the company stops."""
     passo = apos_envio(andamento(S.PENDENTE), Misconfigured("E1203", "o certificado venceu"), depois(), POLITICA)

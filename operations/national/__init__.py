@@ -1,0 +1,1 @@
+"""What is done for companies of the national channel by themselves."""

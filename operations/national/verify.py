@@ -1,0 +1,146 @@
+"""``prosa empresa verificar``: says in sentences whether a company of the national channel can issue now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from gateway.nacional.payload import unfit
+from gateway.port import InvoiceIntent, Prestador, Rps, Tomador, Tributos
+from operations.channel import company_of
+from operations.protocol import CommandRefusedError
+from persistence.fiscal import numbering
+from persistence.fiscal.numbering import Sequencia
+from persistence.people.companies import get_company
+from state_machine.protocol.emission import Absent, CannotTell, Found
+from state_machine.values.local_time import local_day
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from gateway.nacional.adn import CityParameters
+    from gateway.port import FiscalGateway
+    from gateway.registry import Channels
+    from persistence.db.engine import Database
+    from persistence.people.companies import Empresa
+
+
+_NOBODYS_CPF: Final = "00000000191"  # its check digits are right; nothing of the example is sent
+
+
+@dataclass(frozen=True, slots=True)
+class Conferido:
+    """One sentence, and whether the company can issue as far as it goes."""
+
+    dito: str
+    serve: bool
+
+
+async def verify(database: Database, channels: Channels, cnpj: str) -> list[Conferido]:
+    """Look at registration and layout, certificate and city, code, series. Raises ``CommandRefusedError``."""
+    async with database.transaction() as connection:
+        company = await company_of(connection, cnpj)
+        empresa, agora = await get_company(connection, company.id)
+        known = await numbering.sequences(connection)
+    cities = channels.cities(empresa.canal)
+    if cities is None:
+        raise CommandRefusedError(
+            f"{empresa.razao_social} emite pelo canal {empresa.canal.nome}; só confiro o nacional."
+        )
+    gateway, hoje = channels.of(empresa.canal), local_day(empresa.municipio_ibge, agora)
+    sequencia = Sequencia(empresa.id, empresa.municipio_ibge, empresa.serie_rps or "", gateway.ambiente)
+    ours = next((each for each in known if each.sequencia == sequencia), None)
+    rps = Rps(sequencia.serie, ours.ultimo + 1 if ours else empresa.primeiro_rps)
+    intent = _example(empresa, rps, hoje)
+    try:
+        return [
+            await _document(gateway, intent, unfit(company)),
+            await _city(cities, empresa),
+            await _code(cities, empresa, hoje),
+            await _series(gateway, intent, rps, ours.bloqueado if ours else None),
+        ]
+    finally:
+        await cities.aclose()
+
+
+def _example(empresa: Empresa, rps: Rps, hoje: date) -> InvoiceIntent:
+    """Return an invoice of which nothing is sent: its DPS is made, and the note under its number is asked for."""
+    burden = (empresa.tributos_federal, empresa.tributos_estadual, empresa.tributos_municipal)
+    levied = [each for each in burden if each is not None]
+    prestador = Prestador(
+        empresa.cnpj,
+        empresa.razao_social,
+        empresa.inscricao_municipal,
+        empresa.municipio_ibge,
+        empresa.regime,
+        empresa.codigo_servico,
+        empresa.cnae,
+        empresa.aliquota,
+        tributos_sn=empresa.tributos_sn,
+        tributos=Tributos(*levied) if len(levied) == len(burden) else None,
+        informa_im=empresa.informa_im,
+    )
+    tomador = Tomador(_NOBODYS_CPF, "Cliente de exemplo")
+    return InvoiceIntent("verificar", prestador, tomador, Decimal("1.00"), "Serviço de exemplo", hoje, rps)
+
+
+async def _document(gateway: FiscalGateway, intent: InvoiceIntent, complaint: str | None) -> Conferido:
+    if complaint is not None:
+        return Conferido(f"Cadastro: {complaint}.", serve=False)
+    refused = await gateway.check(intent)
+    if refused is None:
+        return Conferido("Cadastro e leiaute: uma nota de exemplo cabe no leiaute de hoje.", serve=True)
+    return Conferido(f"Cadastro e leiaute: {gateway.explain(refused).texto}.", serve=False)
+
+
+async def _city(cities: CityParameters, empresa: Empresa) -> Conferido:
+    found = await cities.agreement(empresa.cnpj, empresa.municipio_ibge)
+    city = f"a cidade {empresa.municipio_ibge}"
+    if isinstance(found, CannotTell):
+        return _unknown("Certificado e convênio", found)
+    if not found.aderente:
+        return Conferido(f"Convênio: {city} não aderiu ao ambiente nacional. Escolha outro canal.", serve=False)
+    if not found.emissor:
+        return Conferido(f"Convênio: {city} não deixa emitir pelo emissor nacional. Escolha outro canal.", serve=False)
+    return Conferido(f"Certificado e convênio: aceito pelo ADN; {city} deixa emitir pelo emissor nacional.", serve=True)
+
+
+async def _code(cities: CityParameters, empresa: Empresa, hoje: date) -> Conferido:
+    code = empresa.codigo_servico
+    if len(code) != 6:  # noqa: PLR2004 - digits of the national list; the registration's line says more
+        return Conferido(f"Código {code}: não é um da lista nacional, de 6 dígitos.", serve=False)
+    found = await cities.rate(empresa.cnpj, empresa.municipio_ibge, code, hoje)
+    if isinstance(found, CannotTell):
+        return _unknown(f"Código {code}", found)
+    if found is None:
+        return Conferido(
+            f"Código {code}: a cidade não tem alíquota para ele. Confira o código com a contabilidade.", serve=False
+        )
+    rate = f"{found.normalize():f}".replace(".", ",")
+    return Conferido(f"Código {code}: a alíquota na cidade é {rate}%.", serve=True)
+
+
+async def _series(gateway: FiscalGateway, intent: InvoiceIntent, rps: Rps, blocked: str | None) -> Conferido:
+    named = f"Série {rps.serie}"
+    if blocked is not None:
+        return Conferido(f"{named}: bloqueada ({blocked}). Libere com: prosa numeracao --desbloquear.", serve=False)
+    try:
+        found = await gateway.find(gateway.key_for(intent))
+    except ValueError as error:
+        return Conferido(f"{named}: não serve para o emissor nacional ({error}).", serve=False)
+    match found:
+        case Absent():
+            return Conferido(f"{named}: o próximo número, {rps.numero}, está livre na SEFIN.", serve=True)
+        case Found():
+            return Conferido(
+                f"{named}: a SEFIN já tem nota com o número {rps.numero}. Use uma série só da Prosa.", serve=False
+            )
+        case _:
+            return _unknown(named, found)
+
+
+def _unknown(about: str, found: CannotTell) -> Conferido:
+    return Conferido(
+        f"{about}: não deu para conferir; {found.texto or f'tente de novo ({found.motivo})'}.", serve=False
+    )
