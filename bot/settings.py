@@ -62,6 +62,7 @@ class Settings(BaseSettings):
     nacional_sefin_url: str = ""  # none: the host of ``fiscal_environment``
     nacional_adn_url: str = ""  # likewise
     nacional_ca_file: Path | None = None  # PEM of authorities trusted beside the system's, for these servers only
+    icp_brasil_ca_file: Path | None = None  # PEM of the roots of which one must answer for a company's certificate
     gateway_webhook_secret: SecretStr = SecretStr("")  # of the header; one, or two with a comma while rotating
     gateway_webhook_path_secret: SecretStr = SecretStr("")  # likewise, of the path; none: the header's serve both
     gateway_timeout_seconds: float = Field(default=60.0, gt=0)  # the slowest city answers within a minute
@@ -227,13 +228,25 @@ class Settings(BaseSettings):
                 raise ValueError("é uma chave de 32 bytes em base64, como a de: openssl rand -base64 32") from error
         return value
 
-    @field_validator("nacional_ca_file", "smtp_ca_file", mode="before")
+    @field_validator("nacional_ca_file", "icp_brasil_ca_file", "smtp_ca_file", mode="before")
     @classmethod
     def _a_file(cls, value: object) -> object:
         if not value:
             return None
         if not Path(str(value)).is_file():
             raise ValueError("é o caminho de um arquivo PEM, com as autoridades em que também se confia")
+        return value
+
+    @field_validator("icp_brasil_ca_file")
+    @classmethod
+    def _authorities(cls, value: Path | None) -> Path | None:
+        from cryptography.x509 import load_pem_x509_certificates  # noqa: PLC0415 - only where one is set
+
+        if value:
+            try:
+                load_pem_x509_certificates(value.read_bytes())
+            except (OSError, ValueError) as error:
+                raise ValueError("é o caminho de um arquivo PEM, com as raízes da ICP-Brasil") from error
         return value
 
     @field_validator("smtp_url")
@@ -289,6 +302,10 @@ class Settings(BaseSettings):
         if parts.query or parts.fragment or parts.username is not None or not value.isprintable() or " " in value:
             raise ValueError("é só o endereço e, se houver, o caminho, como https://exemplo.com.br")
         return value
+
+    def company_roots(self) -> bytes:
+        """Return the roots of which one must answer for a company's certificate, PEM; none: nobody is asked."""
+        return self.icp_brasil_ca_file.read_bytes() if self.icp_brasil_ca_file else b""
 
     @property
     def app_secrets(self) -> tuple[bytes, ...]:

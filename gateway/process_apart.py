@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import resource
 import sys
 from pathlib import Path
@@ -13,6 +14,18 @@ if TYPE_CHECKING:
 _ROOT: Final = Path(__file__).resolve().parents[1]
 # The environment is one path: no secret is in it, and nothing that changes how Python or OpenSSL run.
 ENVIRONMENT: Final[Mapping[str, str]] = {"PYTHONPATH": str(_ROOT)}
+PR_SET_DUMPABLE: Final = 4  # linux/prctl.h
+
+
+def leave_no_core() -> None:
+    """Have this process leave no core file, whatever limits it was started with; its children inherit the limit.
+
+    A host that pipes core files to a program of its own, as systemd-coredump, asks no limit: on Linux the process is
+    marked as one that is not dumped.
+    """
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0)
 
 
 def words(module: str) -> tuple[str, ...]:
@@ -21,17 +34,13 @@ def words(module: str) -> tuple[str, ...]:
 
 
 def limits(*, cpu: int, memory: int) -> dict[int, int]:
-    """Return bounds in seconds of CPU and bytes of memory, for a process that writes no file and leaves no core."""
-    return {
-        resource.RLIMIT_CPU: cpu,
-        resource.RLIMIT_AS: memory,
-        resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_FSIZE: 0,
-    }
+    """Return bounds in seconds of CPU and bytes of memory, for a process that writes no file."""
+    return {resource.RLIMIT_CPU: cpu, resource.RLIMIT_AS: memory, resource.RLIMIT_FSIZE: 0}
 
 
 def restrict(bounds: Mapping[int, int]) -> None:
-    """Bind this process to ``bounds`` for the rest of its life."""
+    """Bind this process to ``bounds`` for the rest of its life, and have it leave no core."""
+    leave_no_core()
     for what, most in bounds.items():
         _, hard = resource.getrlimit(what)
         least = most if hard == resource.RLIM_INFINITY else min(most, hard)

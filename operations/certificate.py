@@ -35,11 +35,18 @@ async def note_expiry(database: Database, cnpj: str, texto: str) -> list[str]:
 
 
 async def keep_certificate(
-    database: Database, cofre: Vault, cnpj: str, arquivo: bytes, senha: str, *, quem: str = COMMAND_LINE
+    database: Database,
+    cofre: Vault,
+    cnpj: str,
+    arquivo: bytes,
+    senha: str,
+    *,
+    raizes: bytes = b"",
+    quem: str = COMMAND_LINE,
 ) -> list[str]:
     """Check a PKCS #12 file and keep its certificate, sealed, in place of the one before; its date becomes the known.
 
-    Raises ``CommandRefusedError`` or ``CertificateRefusedError``; then nothing changed.
+    ``raizes``: as of ``read_apart``. Raises ``CommandRefusedError`` or ``CertificateRefusedError``: nothing changed.
     """
     if not cofre:
         raise CommandRefusedError(
@@ -47,7 +54,7 @@ async def keep_certificate(
             "Gere uma com openssl rand -base64 32, ponha na configuração e tente de novo."
         )
     company = await _company(database, cnpj)
-    a1 = await read_apart(arquivo, senha, company.cnpj, company.agora)
+    a1 = await read_apart(arquivo, senha, company.cnpj, company.agora, raizes)
     async with database.transaction() as connection:
         replaced = await certificate_vault.keep(connection, cofre, company.id, a1, quem=quem)
     return [

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from gateway.certificate.reading_process import read_apart
-from persistence.people import certificate_links, certificate_vault
+from gateway.certificate.turns import ReadersBusyError, Turns
+from persistence.people import certificate_links, certificate_vault, certificates
 from persistence.queue.arrival import Arrival
 from persistence.rows.inbox_rows import CertificateRow
 from state_machine.values.errors import ProsaError
@@ -19,15 +19,29 @@ if TYPE_CHECKING:
     from persistence.db.engine import Database
     from persistence.people.certificate_links import Link
     from persistence.queue.inbox import Inbox
+    from persistence.rows.inbox_rows import AvisoCertificado
+    from state_machine.values.certificate import A1
 
 BY_LINK: Final = "link do WhatsApp"  # who acts, in the audit
-READERS: Final = 2  # files that one process has read at once, each by half a second of a processor
+HOURLY: Final = 20  # files of one company in an hour: four links' tries
 
 
 class LinkEndedError(ProsaError, LookupError):
     """The link is unknown, was used, ended or is late; which of them is not told."""
 
     code = "link_ended"
+
+
+class TooManyFilesError(ProsaError, RuntimeError):
+    """The company had as many files read within the hour as it may."""
+
+    code = "too_many_files"
+
+
+class NotNowError(ProsaError, RuntimeError):
+    """As many files as may wait are waiting."""
+
+    code = "not_now"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +54,14 @@ class Kept:
 
 
 class CertificateLinks:
-    """The links as the page uses them."""
+    """The links as the page uses them; ``raizes``: as of ``read_apart``."""
 
-    def __init__(self, database: Database, inbox: Inbox, cofre: Vault) -> None:
+    def __init__(self, database: Database, inbox: Inbox, cofre: Vault, raizes: bytes = b"") -> None:
         self._database = database
         self._inbox = inbox
         self._cofre = cofre
-        self._readers = asyncio.Semaphore(READERS)
+        self._raizes = raizes
+        self._turns = Turns()
 
     async def find(self, token: str) -> Link:
         """Return the link, and change nothing. Raises ``LinkEndedError``."""
@@ -56,24 +71,38 @@ class CertificateLinks:
     async def send(self, token: str, arquivo: bytes, senha: str) -> Kept:
         """Keep the certificate, and tell the conversation in the same commit.
 
-        Raises ``CertificateRefusedError``: one try less, nothing else changed. ``LinkEndedError``: nothing changed.
+        Raises ``CertificateRefusedError``: one try less, nothing else changed. ``LinkEndedError``,
+        ``TooManyFilesError``, ``NotNowError``: nothing changed.
         """
+        try:
+            return await self._send(token, arquivo, senha)
+        except ReadersBusyError as busy:
+            raise NotNowError from busy
+
+    async def _send(self, token: str, arquivo: bytes, senha: str) -> Kept:
         async with self._database.transaction() as connection:
             link = _open(await certificate_links.take_try(connection, token))
-        async with self._readers:
-            a1 = await read_apart(arquivo, senha, link.cnpj, link.agora)
+            if await certificate_links.tries(connection, link.empresa_id) > HOURLY:
+                raise TooManyFilesError
+            self._turns.check(link.empresa_id)  # a try that has no place is not counted
+        async with self._turns.of(link.empresa_id):
+            a1 = await read_apart(arquivo, senha, link.cnpj, link.agora, self._raizes)
         async with self._database.transaction() as connection:
             if not await certificate_links.use(connection, link):
                 raise LinkEndedError
-            await certificate_vault.keep(connection, self._cofre, link.empresa_id, a1, quem=BY_LINK)
-            told = Arrival.of(
-                CertificateRow("guardado", link.razao_social, a1.vence.isoformat()),
-                chave=f"certificado:{link.id}",
-                lane=link.conversa,
-                correlacao=f"certificado-{link.id.hex[:8]}",
-            )
-            await self._inbox.put_in(connection, [told])
+            replaced = await certificate_vault.keep(connection, self._cofre, link.empresa_id, a1, quem=BY_LINK)
+            told = [_told(link, a1, "guardado", link.conversa)]
+            if replaced:
+                others = await certificates.talking(connection, link.empresa_id)
+                told += [_told(link, a1, "trocado", each) for each in others if each != link.conversa]
+            await self._inbox.put_in(connection, told)
         return Kept(link.razao_social, a1.titular, a1.vence)
+
+
+def _told(link: Link, a1: A1, aviso: AvisoCertificado, conversa: str) -> Arrival:
+    chave = f"certificado:{link.id}" + ("" if aviso == "guardado" else f":{conversa}")
+    row = CertificateRow(aviso, link.razao_social, a1.vence.isoformat())
+    return Arrival.of(row, chave=chave, lane=conversa, correlacao=f"certificado-{link.id.hex[:8]}")
 
 
 def _open(link: Link | None) -> Link:

@@ -7,7 +7,7 @@ from typing import Final
 import structlog
 from aiohttp import web
 
-from operations.certificate_link import CertificateLinks, LinkEndedError
+from operations.certificate_link import CertificateLinks, LinkEndedError, NotNowError, TooManyFilesError
 from public.form import FormRefusedError, read_form
 from public.pages import Pages
 from state_machine.values.certificate import LARGEST_FILE, CertificateRefusedError
@@ -16,6 +16,8 @@ from webhooks.bodies import Bodies
 LINKS: Final = web.AppKey("LINKS", CertificateLinks)
 BODIES: Final = web.AppKey("BODIES", Bodies)
 PAGES: Final = web.AppKey("PAGES", Pages)
+
+_TOO_MANY: Final = str(FormRefusedError("Foram arquivos demais desta empresa em uma hora. Tente de novo mais tarde."))
 
 log = structlog.get_logger(__name__)
 
@@ -46,6 +48,10 @@ async def send(request: web.Request) -> web.StreamResponse:
         kept = await links.send(token, arquivo, senha)
     except LinkEndedError:
         return pages.ended()
+    except TooManyFilesError:
+        return pages.form(link, status=429, erro=_TOO_MANY)
+    except NotNowError:
+        return pages.form(link, status=503, erro=str(FormRefusedError.busy()))
     except CertificateRefusedError as refused:
         log.info("certificate_refused", motivo=refused.motivo.value)
         return await _refused(links, pages, token, refused)

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final, Self
 
 from aiohttp import BodyPartReader, web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from state_machine.values.errors import ProsaError
 from webhooks.bodies import READ_SECONDS
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 LIMIT: Final = 72 * 1024  # bytes; the largest file, the longest password, and what a form puts around them
 FILE, PASSWORD = "arquivo", "senha"
+# What the reader of forms raises of a stranger's bytes; too long a name of a character set is a RuntimeError there.
+_MALFORMED: Final = (ValueError, RuntimeError, AssertionError, HttpProcessingError, web.RequestPayloadError)
 _KEPT: Final = "Nada foi guardado, e esta tentativa não foi contada."
 
 
@@ -34,6 +37,11 @@ class FormRefusedError(ProsaError, ValueError):
         """Return the refusal of a file that no certificate is as large as."""
         return cls("O arquivo passa de 64 KB, e um certificado A1 tem uns 10 KB. Confira se é o .pfx ou .p12.", 413)
 
+    @classmethod
+    def busy(cls) -> Self:
+        """Return the refusal of what would wait too long."""
+        return cls("Há muitos envios neste momento. Tente de novo em um minuto.", 503)
+
 
 async def read_form(request: web.Request, bodies: Bodies) -> tuple[bytes, str]:
     """Return file and password, neither of them empty. Raises ``FormRefusedError``."""
@@ -47,12 +55,12 @@ async def read_form(request: web.Request, bodies: Bodies) -> tuple[bytes, str]:
             async with asyncio.timeout(READ_SECONDS):
                 fields = await _fields(request, take)
     except web.HTTPServiceUnavailable:
-        raise FormRefusedError("Há muitos envios neste momento. Tente de novo em um minuto.", 503) from None
+        raise FormRefusedError.busy() from None
     except TimeoutError:
         raise FormRefusedError(
             "O arquivo não chegou inteiro a tempo. Confira a conexão e tente de novo.", 408
         ) from None
-    except (ValueError, web.RequestPayloadError):
+    except _MALFORMED:
         raise FormRefusedError("O formulário chegou com defeito. Abra o link de novo e tente outra vez.", 400) from None
     if not fields.get(FILE):
         raise FormRefusedError("Faltou escolher o arquivo do certificado.")

@@ -72,8 +72,12 @@ def company(
     begins: datetime = NOW - timedelta(days=1),
     ends: datetime = NOW + timedelta(days=200),
     ca: bool = False,
+    signer: rsa.RSAPrivateKey | None = None,
 ) -> Made:
-    """Return a certificate that names a CNPJ as an e-CNPJ does; ``oid``: another name than that, ``None``: none."""
+    """Return a certificate that names a CNPJ as an e-CNPJ does; ``oid``: another name than that, ``None``: none.
+
+    ``signer``: who signs in the authority's name, instead of the authority.
+    """
     key = key or rsa_key()
     subject = x509.Name(
         [
@@ -90,7 +94,7 @@ def company(
             x509.RFC822Name("ana@exemplo.com.br"),
         ]
         builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
-    return Made(key, builder.sign(authority().key, hashes.SHA256()))
+    return Made(key, builder.sign(signer or authority().key, hashes.SHA256()))
 
 
 def pfx(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import sys
 from pathlib import Path  # noqa: TC003 - typer reads the annotations of commands
 from typing import TYPE_CHECKING, Annotated, Final
@@ -88,12 +87,14 @@ def certificado(
         on_database(lambda database: destroy_certificate(database, cnpj))
     else:
         from bot.master_key import vault_of
+        from gateway import process_apart
 
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash must not leave the key in a file
+        process_apart.leave_no_core()  # the key would be in it
         arquivo = _file(pfx)
         typed = _password() if senha is None else senha
         chosen = settings(quiet=True)
-        on_database(lambda database: keep_certificate(database, vault_of(chosen), cnpj, arquivo, typed), chosen)
+        cofre, raizes = vault_of(chosen), chosen.company_roots()
+        on_database(lambda database: keep_certificate(database, cofre, cnpj, arquivo, typed, raizes=raizes), chosen)
 
 
 def _file(pfx: Path) -> bytes:

@@ -35,13 +35,18 @@ def fail(message: str) -> NoReturn:
 
 
 def settings(*, secrets: bool = False, quiet: bool = False) -> Settings:
-    """Read the settings, set the logs up; ends with a sentence when they are wrong, or a secret is missing."""
+    """Read the settings, set the logs up; ends with a sentence when they are wrong, or a secret is missing.
+
+    A process that has read them leaves no core file: they would be in it.
+    """
     from pydantic import ValidationError
 
     from bot.settings import MissingSettingError, Settings
     from bot.settings_refused import refusal
+    from gateway import process_apart
     from telemetry.logs import configure
 
+    process_apart.leave_no_core()
     try:
         read = Settings()
         if secrets:

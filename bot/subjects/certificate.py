@@ -50,7 +50,7 @@ class Certificate:
         self._offers = bool(resources.public_url) and bool(resources.cofre)
 
     def handlers(self) -> Sequence[RowHandler]:
-        """News: one was accepted by its link, or the one that is kept ends soon."""
+        """News: one was accepted by a link, of this person or another's, or the one that is kept ends soon."""
         return (one_row(CertificateRow, self._on_news),)
 
     async def take(self, turn: Turn) -> Collection[int] | None:
@@ -103,11 +103,14 @@ class Certificate:
         vence = date.fromisoformat(news.vence)
         async with self._r.database.transaction() as connection:
             dias = (vence - (await database_now(connection)).astimezone(SAO_PAULO).date()).days
-            if news.aviso == "guardado":
-                mensagem = textos.guardado(news.empresa, vence)
-            else:
-                mensagem = textos.vence_em(news.empresa, vence, dias, com_link=self._offers)
-            if news.aviso == "guardado" or dias >= 0:
+            match news.aviso:
+                case "guardado":
+                    mensagem = textos.guardado(news.empresa, vence)
+                case "trocado":
+                    mensagem = textos.trocado(news.empresa, vence)
+                case "vence":
+                    mensagem = textos.vence_em(news.empresa, vence, dias, com_link=self._offers)
+            if news.aviso != "vence" or dias >= 0:
                 outbox.enqueue(
                     connection, conversa=lease.lane, mensagem=mensagem, chave=row.chave, correlacao=row.correlacao
                 )

@@ -46,7 +46,7 @@ def web_app(stores: Stores, *, https: bool) -> web.Application:
     mount(app, console)
     _with_api(app, stores, deps)
     if settings.public_url:
-        links = CertificateLinks(stores.database, stores.inbox, vault_of(settings))
+        links = CertificateLinks(stores.database, stores.inbox, vault_of(settings), settings.company_roots())
         mount_public(app, create_public(links, deps.bodies, secure=https))
         mount_unsubscribe(app, create_unsubscribe(stores.database, secure=https))
     return app

@@ -46,11 +46,12 @@ async def show(visita: Visita) -> web.StreamResponse:
     """The queue, its tabs and filters."""
     query = visita.request.query
     ver = query.get("ver", "atencao")
-    if ver not in TABS:
+    alcance = visita.staff.alcance
+    tabs = {name: title for name, title in TABS.items() if name != "desconhecidas" or alcance.todas}
+    if ver not in tabs:
         raise web.HTTPNotFound
     filtros = filters(query)
     seen = await pulse(visita.deps.database)
-    alcance = visita.staff.alcance
     async with visita.deps.database.transaction() as connection:
         match ver:
             case "atencao":
@@ -66,7 +67,6 @@ async def show(visita: Visita) -> web.StreamResponse:
         views = await staff_views.views_of(connection, visita.staff.id)
     here = chosen(query) if ver in FILTERED else {}
     lista = page(rows, query, "ultima_entrada_em" if ver == "desconhecidas" else "id")
-    tabs = {name: title for name, title in TABS.items() if name != "desconhecidas" or alcance.todas}
     return visita.pagina(
         "fila.html",
         pulso=seen,

@@ -11,8 +11,17 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.hazmat.primitives.serialization.pkcs12 import load_pkcs12
 from cryptography.x509.oid import NameOID, ObjectIdentifier
+from cryptography.x509.verification import Criticality, ExtensionPolicy, PolicyBuilder, Store, VerificationError
 
-from state_machine.values.certificate import A1, LARGEST_FILE, SMALLEST_KEY, CertificateRefusedError, Refusal
+from gateway.certificate.rounds import UnreadableDerError, rounds
+from state_machine.values.certificate import (
+    A1,
+    LARGEST_FILE,
+    LARGEST_KEY,
+    SMALLEST_KEY,
+    CertificateRefusedError,
+    Refusal,
+)
 from state_machine.values.documents import CNPJ, DocumentoInvalido
 from state_machine.values.local_time import SAO_PAULO
 
@@ -21,6 +30,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 CNPJ_OID: Final = ObjectIdentifier("2.16.76.1.3.3")  # the holder's CNPJ in a subjectAltName: DOC-ICP-04, 7.1.2.3
+MOST_ROUNDS: Final = 4_000_000  # Firefox, which asks most, writes 600,000 each for key, certificates and MAC
 _ROOT: Final = 8  # characters of a CNPJ that all establishments of a company share
 _LONGEST_CHAIN: Final = 6  # certificates; ICP-Brasil's have three or four
 
@@ -44,11 +54,15 @@ _KEY_BAG = re.compile(rb"\x06\x0b\x2a\x86\x48\x86\xf7\x0d\x01\x0c\x0a\x01[\x01\x
 _CNPJ_VALUE = re.compile(rb"[\x04\x0c\x13\x16]\x0e([0-9A-Za-z]{12}[0-9]{2})")
 
 
-def read(arquivo: bytes, senha: str, cnpj: str, agora: datetime) -> A1:
+def read(arquivo: bytes, senha: str, cnpj: str, agora: datetime, raizes: bytes = b"") -> A1:
     """Return the certificate, if it is the company's and good at ``agora`` (aware); ``cnpj``: the company's, bare.
 
+    ``raizes``: PEM of the authorities of which one must answer for it, at the end of the file's own chain; none: who
+    issued it is not asked.
+
     Raises ``CertificateRefusedError``, and what the library raises for a certificate that is malformed inside. Who
-    calls bounds time and memory: the file says how much of both opening it takes.
+    calls bounds time and memory: the file says how much of both opening it takes, and what it encrypts is not seen
+    before.
     """
     _look_outside(arquivo)
     key, leaf, others = _open(arquivo, senha)
@@ -58,6 +72,8 @@ def read(arquivo: bytes, senha: str, cnpj: str, agora: datetime) -> A1:
         raise CertificateRefusedError(Refusal.NOT_RSA)
     if key.key_size < SMALLEST_KEY:
         raise CertificateRefusedError(Refusal.SMALL_KEY)
+    if key.key_size > LARGEST_KEY:
+        raise CertificateRefusedError(Refusal.LARGE_KEY)
     holder = _holder(leaf)
     if holder.numero[:_ROOT] != cnpj[:_ROOT]:
         raise CertificateRefusedError(Refusal.OTHER_COMPANY, holder.formatado)
@@ -65,6 +81,8 @@ def read(arquivo: bytes, senha: str, cnpj: str, agora: datetime) -> A1:
         raise CertificateRefusedError(Refusal.NOT_YET, _day(leaf.not_valid_before_utc))
     if agora > leaf.not_valid_after_utc:
         raise CertificateRefusedError(Refusal.EXPIRED, _day(leaf.not_valid_after_utc))
+    if raizes and not _is_issued(leaf, others, agora, raizes):
+        raise CertificateRefusedError(Refusal.UNKNOWN_ISSUER)
     return A1(
         chave=key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
         cadeia=b"".join(each.public_bytes(Encoding.PEM) for each in _chain(leaf, others)),
@@ -87,6 +105,12 @@ def _look_outside(arquivo: bytes) -> None:
         raise CertificateRefusedError(Refusal.LEGACY)
     if len(_KEY_BAG.findall(arquivo)) > 1:
         raise CertificateRefusedError(Refusal.SEVERAL_KEYS)
+    try:
+        asked = rounds(arquivo)
+    except UnreadableDerError as error:
+        raise CertificateRefusedError(Refusal.NOT_PKCS12) from error
+    if asked > MOST_ROUNDS:
+        raise CertificateRefusedError(Refusal.TOO_MUCH_WORK)
 
 
 def _announced(length: bytes) -> int:
@@ -111,6 +135,21 @@ def _is_authority(leaf: x509.Certificate) -> bool:
         return leaf.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
     except x509.ExtensionNotFound:
         return False
+
+
+def _is_issued(leaf: x509.Certificate, others: Sequence[x509.Certificate], agora: datetime, raizes: bytes) -> bool:
+    """Tell whether one of the roots signed it, by way of authorities in the file, all of them good at ``agora``.
+
+    What else a certificate may say of its use differs between authorities, and is no question here.
+    """
+    anybody = ExtensionPolicy.permit_all().require_present(x509.BasicConstraints, Criticality.AGNOSTIC, None)
+    policy = PolicyBuilder().store(Store(x509.load_pem_x509_certificates(raizes))).time(agora)
+    policy = policy.extension_policies(ca_policy=anybody, ee_policy=ExtensionPolicy.permit_all())
+    try:
+        policy.build_client_verifier().verify(leaf, list(others))
+    except VerificationError:
+        return False
+    return True
 
 
 def _holder(leaf: x509.Certificate) -> CNPJ:

@@ -57,6 +57,7 @@ async def read_apart(
     senha: str,
     cnpj: str,
     agora: datetime,
+    raizes: bytes = b"",
     *,
     words: Sequence[str] = WORDS,
     deadline: float = DEADLINE,
@@ -74,6 +75,7 @@ async def read_apart(
         "senha": senha,
         "cnpj": cnpj,
         "agora": agora.isoformat(),
+        "raizes": raizes.decode(),
     }
     raw = await _exchange(json.dumps(asked).encode(), words, deadline)
     try:
@@ -144,7 +146,11 @@ def main() -> None:
     asked = json.loads(sys.stdin.buffer.read())
     try:
         found = read(
-            base64.b64decode(asked["arquivo"]), asked["senha"], asked["cnpj"], datetime.fromisoformat(asked["agora"])
+            base64.b64decode(asked["arquivo"]),
+            asked["senha"],
+            asked["cnpj"],
+            datetime.fromisoformat(asked["agora"]),
+            asked["raizes"].encode(),
         )
     except CertificateRefusedError as refused:
         answer = {"motivo": refused.motivo.value, "detalhe": refused.detalhe}

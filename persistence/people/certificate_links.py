@@ -30,6 +30,7 @@ LASTS: Final = timedelta(minutes=15)
 ENOUGH: Final = timedelta(minutes=5)  # a link that lasts so long is sent again instead of a new one
 TRIES: Final = 5
 TOKEN_BYTES: Final = 32
+HOUR: Final = timedelta(hours=1)
 KEPT: Final = timedelta(days=1)  # after its end; nothing reads it then
 _L = certificado_link.c
 _OPEN = sa.and_(_L.usado_em.is_(None), _L.encerrado_em.is_(None), _L.expira_em > sa.func.now())
@@ -139,6 +140,13 @@ async def take_try(connection: Connection, token: str) -> Link | None:
     counted = counted.where(empresa.c.id == _L.empresa_id).values(tentativas=_L.tentativas + 1)
     returned = counted.returning(*_COLUMNS, sa.func.now().label("agora"))
     return _link((await connection.execute(returned)).one_or_none())
+
+
+async def tries(connection: Connection, empresa_id: int) -> int:
+    """Count the files that the company had begun to be read by links that were open within the last hour."""
+    counted = sa.select(sa.func.coalesce(sa.func.sum(_L.tentativas), 0))
+    recent = counted.where(_L.empresa_id == empresa_id, _L.expira_em > sa.func.now() - HOUR)
+    return int((await connection.execute(recent)).scalar_one())
 
 
 async def use(connection: Connection, link: Link) -> bool:

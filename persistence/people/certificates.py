@@ -80,6 +80,13 @@ async def undated(connection: Connection, alcance: Alcance) -> int:
     return int((await connection.execute(statement)).scalar_one())
 
 
+async def talking(connection: Connection, empresa_id: int) -> list[str]:
+    """List the conversations of the company's people that Meta still delivers to."""
+    own = sa.select(conversas.c.conversa).join(usuario, usuario.c.id == conversas.c.usuario_id)
+    lately = own.where(usuario.c.empresa_id == empresa_id, conversas.c.ultima_entrada_em > sa.func.now() - WINDOW)
+    return list((await connection.execute(lately.order_by(conversas.c.conversa))).scalars())
+
+
 async def due_warnings(connection: Connection) -> list[Any]:
     """List (razao_social, vence, conversa, chave) of the warnings that are due and were not given yet.
 

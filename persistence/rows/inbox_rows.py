@@ -33,7 +33,7 @@ AvisoCancelamento = AvisoDaAutoridade | Literal["por_fora"]
 """News of a cancellation; ``por_fora``: somebody else had the note cancelled."""
 Ordem = Literal["reprocessar", "enviar"]
 """What staff order for an invoice at the authority: a new attempt, or the stored bytes once more."""
-AvisoCertificado = Literal["guardado", "vence"]
+AvisoCertificado = Literal["guardado", "trocado", "vence"]
 """News of a company's certificate: one was accepted by its link; the one that is kept ends soon."""
 Comando = Literal["assumir", "devolver", "escrever", "encerrar", "consultar", "reenviar", "reenviar_nota"]
 """What staff ask of a conversation from the console."""

@@ -50,6 +50,15 @@ def guardado(empresa: str, vence: date) -> Mensagem:
     )
 
 
+def trocado(empresa: str, vence: date) -> Mensagem:
+    """Another phone of the company sent a new certificate by a link."""
+    return Mensagem(
+        f"O certificado de *{apara(empresa, _NOME_MAX)}* foi trocado agora, por um link pedido em outro número da "
+        f"empresa. O novo vale até {vence:%d/%m/%Y}. Se não foi alguém de vocês, fale com quem cuida da instalação "
+        "da Prosa."
+    )
+
+
 def vence_em(empresa: str, vence: date, dias: int, *, com_link: bool) -> Mensagem:
     """The certificate that is kept ends in so many days; 0: today. ``com_link``: a new one can be sent by a link."""
     envio = "escreva _certificado_ para me enviar o novo" if com_link else "fale com quem cuida da instalação da Prosa"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 LARGEST_FILE: Final = 64 * 1024  # bytes; an A1 with its chain has 4 to 12 thousand
 LONGEST_PASSWORD: Final = 256  # characters; those of certificate authorities have 4 to 64
 SMALLEST_KEY: Final = 2048  # bits of an RSA modulus; DOC-ICP-01.01 asks no less of a company's certificate
+LARGEST_KEY: Final = 4096  # what DOC-ICP-01.01 knows; twice as long signs six times as slowly
 
 
 _ENDINGS: Final = (".pfx", ".p12")
@@ -60,13 +61,16 @@ class Refusal(StrEnum):
     TOO_LARGE = "arquivo_grande"
     NOT_PKCS12 = "nao_e_pkcs12"
     LEGACY = "cifra_antiga"
+    TOO_MUCH_WORK = "trabalho_demais"
     WRONG_PASSWORD = "senha_errada"  # noqa: S105 - the name of a refusal
     NO_KEY = "sem_chave"
     SEVERAL_KEYS = "varias_chaves"
     NO_CERTIFICATE = "sem_certificado"
     AUTHORITY = "de_autoridade"
     NOT_RSA = "nao_e_rsa"
+    UNKNOWN_ISSUER = "emissor_desconhecido"
     SMALL_KEY = "chave_curta"
+    LARGE_KEY = "chave_longa"
     NOT_COMPANY = "nao_e_ecnpj"
     OTHER_COMPANY = "de_outra_empresa"
     NOT_YET = "ainda_nao_vale"
@@ -82,6 +86,10 @@ _TEXTS: Final = {
     Refusal.LEGACY: (
         "O arquivo usa uma cifra antiga (RC2, RC4 ou DES), que não é mais aceita; a senha nem foi conferida.",
         "Exporte o certificado de novo, com a chave privada e criptografia AES256, ou peça à certificadora um atual.",
+    ),
+    Refusal.TOO_MUCH_WORK: (
+        "Abrir este arquivo pede contas demais: a proteção da senha dele foi feita com milhões de voltas.",
+        "Exporte o certificado de novo, com a chave privada e as opções comuns, ou peça à certificadora o original.",
     ),
     Refusal.WRONG_PASSWORD: (
         "A senha não abre este arquivo.",
@@ -101,7 +109,12 @@ _TEXTS: Final = {
     ),
     Refusal.AUTHORITY: ("O certificado é de uma autoridade certificadora, não de uma empresa.", _NEW),
     Refusal.NOT_RSA: ("A chave do certificado não é RSA, a única com que as notas são assinadas.", _NEW),
+    Refusal.UNKNOWN_ISSUER: ("Nenhuma autoridade da ICP-Brasil responde por este certificado.", _NEW),
     Refusal.SMALL_KEY: (f"A chave RSA do certificado tem menos de {SMALLEST_KEY} bits.", _NEW),
+    Refusal.LARGE_KEY: (
+        f"A chave RSA do certificado tem mais de {LARGEST_KEY} bits; nenhuma certificadora da ICP-Brasil dá uma assim.",
+        _NEW,
+    ),
     Refusal.NOT_COMPANY: ("O certificado não é de empresa: falta nele o CNPJ do titular.", _NEW),
     Refusal.OTHER_COMPANY: (
         "O certificado é de outra empresa, a de CNPJ {}.",

@@ -162,6 +162,8 @@ def test_the_ladder_is_a_list_of_seconds(monkeypatch: pytest.MonkeyPatch) -> Non
         ("SMTP_URL", "smtp+plain://mail.exemplo.com.br"),
         ("SMTP_FROM", "notas"),
         ("SMTP_CA_FILE", "nowhere.pem"),
+        ("ICP_BRASIL_CA_FILE", "nowhere.pem"),
+        ("ICP_BRASIL_CA_FILE", __file__),
         ("SMTP_UNKNOWN_SECONDS", "0"),
         ("GATEWAY", "other"),
         ("LOG_LEVEL", "LOUD"),

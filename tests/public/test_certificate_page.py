@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from aiohttp import FormData
 
+from gateway.certificate.turns import ReadersBusyError, Turns
+from operations import certificate_link
 from tests.made_certificates import NOW, SENHA, company, pfx, rsa_key
+from tests.public.conftest import CHAT
 
 if TYPE_CHECKING:
     from tests.public.conftest import Visitor
@@ -60,6 +63,27 @@ async def test_an_accepted_certificate_uses_it_up(visitor: Visitor) -> None:
     assert await visitor.database.pool.fetchval("SELECT certificado_vence IS NOT NULL FROM empresa")
     assert (await visitor.ask(token))[0] == (await visitor.send(token, FILE))[0] == 404
     assert await visitor.kept() == await visitor.told() == 1
+
+
+async def test_a_replacement_is_told_to_everybody_of_the_company(visitor: Visitor) -> None:
+    """Whose phone was stolen, or who has left, cannot replace it in silence; a first one is told where it was asked."""
+    pool = visitor.database.pool
+    await pool.execute(
+        "INSERT INTO usuario (telefone, empresa_id) SELECT phone, id FROM empresa, unnest($1::text[]) AS phone",
+        ["5511900000001", "5511900000002"],
+    )
+    for phone, since in (("5511987654321", "1 hour"), ("5511900000001", "1 hour"), ("5511900000002", "2 days")):
+        await pool.execute(
+            "INSERT INTO conversas (conversa, phone_number_id, endereco, usuario_id, ultima_entrada_em)"
+            " SELECT '1:' || telefone, '1', telefone, id, now() - $2::text::interval FROM usuario WHERE telefone = $1",
+            phone,
+            since,
+        )
+    await visitor.send(await visitor.new_token(), FILE)
+    assert await visitor.told() == 1
+    assert (await visitor.send(await visitor.new_token(), pfx(company(key=OTHER_KEY))))[0] == 200
+    rows = await pool.fetch("SELECT lane, payload->>'aviso' AS aviso FROM inbox ORDER BY id OFFSET 1")
+    assert {(row["lane"], row["aviso"]) for row in rows} == {(CHAT, "guardado"), ("1:5511900000001", "trocado")}
 
 
 async def test_of_two_at_the_same_time_one_is_accepted(visitor: Visitor) -> None:
@@ -126,6 +150,31 @@ async def test_the_one_that_is_kept_already_is_refused(visitor: Visitor) -> None
     assert await visitor.told() == 2
 
 
+async def test_a_company_has_so_many_files_read_in_an_hour(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By however many links; what would wait behind too many is not counted either; an hour later it goes on."""
+    monkeypatch.setattr(certificate_link, "HOURLY", 2)
+    assert (await visitor.send(await visitor.new_token(), FILE, "errada"))[0] == 422
+    await visitor.database.pool.execute("UPDATE certificado_link SET expira_em = now() - interval '59 minutes'")
+    token = await visitor.new_token()
+    status, text = await visitor.send(token, FILE, "errada")
+    assert (status, "arquivos demais" in text, "não foi contada" in text) == (422, False, False)
+    status, text = await visitor.send(token, FILE)
+    assert (status, "arquivos demais" in text, "não foi contada" in text) == (429, True, True)
+    assert (await visitor.tries(), await visitor.kept()) == (1, 0)
+    await visitor.database.pool.execute(
+        "UPDATE certificado_link SET expira_em = now() - interval '61 minutes' WHERE expira_em < now()"
+    )
+    monkeypatch.setattr(Turns, "check", _busy)
+    assert (await visitor.send(token, FILE))[0] == 503
+    monkeypatch.undo()
+    assert (await visitor.tries(), await visitor.kept()) == (1, 0)
+    assert (await visitor.send(token, FILE))[0] == 200
+
+
+def _busy(_turns: Turns, _company: int) -> None:
+    raise ReadersBusyError
+
+
 async def test_what_was_not_read_does_not_count(visitor: Visitor) -> None:
     """A missing field, a file or body beyond bounds, a field twice, another kind of form: said, nothing stored."""
     token = await visitor.new_token()
@@ -146,6 +195,14 @@ async def test_what_was_not_read_does_not_count(visitor: Visitor) -> None:
     wrong = {"Content-Type": "multipart/form-data; boundary=x"}
     assert (await visitor.ask(token, "POST", data=b"nada disso", headers=wrong))[0] == 400
     assert (await visitor.ask(token, "POST", data=b"x", headers={"Content-Type": "multipart/form-data"}))[0] == 400
+    for part in (
+        b"Content-Disposition: form-data; name=_charset_\r\n\r\n" + b"x" * 40,
+        b"Content-Disposition: form-data; name=_charset_\r\n\r\nutf-8",
+        b"X: y\r\n" * 5000 + b"\r\n",
+        b'Content-Disposition: form-data; name="' + b'\\"' * 3500 + b'"\r\n\r\nx',
+    ):
+        body = b"--x\r\n" + part + b"\r\n--x--\r\n"
+        assert (await visitor.ask(token, "POST", data=body, headers=wrong))[0] in (400, 422), part[:60]
     assert (await visitor.tries(), await visitor.kept(), await visitor.told()) == (0, 0, 0)
     assert (await visitor.send(token, FILE))[0] == 200
 

@@ -90,6 +90,19 @@ def test_what_strangers_reach_cannot_take_all_the_memory(compose: dict[str, Any]
     assert all(compose["services"][name]["mem_limit"] == "1g" for name in ("web", "worker"))
 
 
+@pytest.mark.parametrize("service", ["web", "worker", "migrate", "postgres", "redis"])
+def test_a_container_can_do_no_more_than_its_work(compose: dict[str, Any], service: str) -> None:
+    """No capability that it does not name, no new ones, no core file, bounded memory, processes and scratch space."""
+    bounds = compose["services"][service]
+    assert bounds["cap_drop"] == ["ALL"]
+    assert set(bounds.get("cap_add", ())) <= {"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"}
+    assert bounds["security_opt"] == ["no-new-privileges:true"]
+    assert bounds["ulimits"] == {"core": 0}
+    assert bounds["mem_limit"]
+    assert bounds["pids_limit"] <= 512
+    assert all("size=" in mount for mount in bounds.get("tmpfs", ()))
+
+
 def test_every_setting_named_exists(compose: dict[str, Any], dockerfile: list[list[str]]) -> None:
     """No PROSA_ name in the container files is unknown to `bot.settings`."""
     named = set(re.findall(r"\bPROSA_[A-Z_]+", str(compose) + str(dockerfile)))

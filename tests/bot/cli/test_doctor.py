@@ -95,7 +95,7 @@ async def test_where_all_is_well_every_line_says_so(settings: Settings) -> None:
         "banco: réplicas", "banco: história", "redis: versão", "redis: persistência",
     ]  # fmt: skip
     wrong = {each.assunto for each in found if each.veredito.value != "ok"}
-    assert wrong <= {"banco: permissões", "disco"}
+    assert wrong <= {"banco: permissões", "disco", "PROSA_ICP_BRASIL_CA_FILE"}
 
 
 async def test_each_setting_has_a_line_and_no_secret_is_shown(settings: Settings) -> None:
@@ -112,6 +112,7 @@ async def test_each_setting_has_a_line_and_no_secret_is_shown(settings: Settings
     assert shown == []
     without = doctor.about_settings(settings.model_copy(update={"master_key": SecretStr("")}))
     assert lines(without, "PROSA_MASTER_KEY")[0][0] == "aviso"
+    assert lines(without, "PROSA_ICP_BRASIL_CA_FILE")[0][0] == "aviso"
 
 
 @pytest.mark.parametrize(("mode", "verdict"), [(0o600, "ok"), (0o644, "aviso"), (0o640, "aviso")])

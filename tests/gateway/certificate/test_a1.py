@@ -10,8 +10,9 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.hazmat.primitives.serialization.pkcs12 import PBES
 from cryptography.x509 import load_pem_x509_certificates
 
+from gateway.certificate import a1
 from gateway.certificate.a1 import read
-from state_machine.values.certificate import LARGEST_FILE, CertificateRefusedError, Refusal
+from state_machine.values.certificate import LARGEST_FILE, LARGEST_KEY, CertificateRefusedError, Refusal
 from tests.made_certificates import COMPANY, NOW, SENHA, authority, company, pfx, rsa_key
 
 if TYPE_CHECKING:
@@ -125,6 +126,27 @@ def test_what_is_no_whole_pkcs12_is_told_before_it_is_opened(arquivo: bytes, why
 def test_a_certificate_that_cannot_issue_for_the_company_is_told(made: Made, why: Refusal) -> None:
     """Each kind by its own sentence."""
     assert _why(pfx(made)) is why
+
+
+def test_a_key_is_no_larger_than_authorities_make_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of 4096 bits is taken, a larger one would slow every handshake down: the bound is told."""
+    assert LARGEST_KEY == 4096
+    monkeypatch.setattr(a1, "LARGEST_KEY", 2048)
+    assert read(pfx(), SENHA, COMPANY, NOW).cnpj == COMPANY
+    monkeypatch.setattr(a1, "LARGEST_KEY", 2047)
+    assert _why(pfx()) is Refusal.LARGE_KEY
+
+
+def test_an_authority_must_answer_for_it_where_roots_are_known() -> None:
+    """A self-made one, and one below an authority of the same name, are refused; without roots nobody is asked."""
+    roots = authority().certificate.public_bytes(Encoding.PEM)
+    assert read(pfx(), SENHA, COMPANY, NOW, roots).cnpj == COMPANY
+    stranger = company(signer=rsa_key("stranger"))
+    for made in (stranger, company(ca=False, signer=rsa_key())):
+        with pytest.raises(CertificateRefusedError) as refused:
+            read(pfx(made), SENHA, COMPANY, NOW, roots)
+        assert refused.value.motivo is Refusal.UNKNOWN_ISSUER
+    assert read(pfx(stranger), SENHA, COMPANY, NOW).cnpj == COMPANY
 
 
 def test_the_sentence_names_the_other_company_and_the_day() -> None:

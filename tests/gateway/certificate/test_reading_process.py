@@ -5,11 +5,12 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
 
 from gateway.certificate.reading_process import read_apart
 from state_machine.values.certificate import CertificateRefusedError, Refusal
 from tests import children
-from tests.made_certificates import COMPANY, NOW, SENHA, company, pfx
+from tests.made_certificates import COMPANY, NOW, SENHA, company, pfx, rsa_key
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -35,6 +36,14 @@ async def test_a_certificate_is_read_by_another_process() -> None:
     assert (found.impressao, found.cnpj) == (made.fingerprint, COMPANY)
     assert found.chave.startswith(b"-----BEGIN PRIVATE KEY-----\n")
     assert found.valido_ate == made.certificate.not_valid_after_utc
+
+
+async def test_the_roots_reach_it() -> None:
+    """A certificate of another authority is refused by the process that reads it."""
+    roots = company().certificate.public_bytes(Encoding.PEM)
+    with pytest.raises(CertificateRefusedError, match="Nenhuma autoridade") as refused:
+        await read_apart(pfx(company(signer=rsa_key("stranger"))), SENHA, COMPANY, NOW, roots)
+    assert refused.value.motivo is Refusal.UNKNOWN_ISSUER
 
 
 async def test_its_refusal_is_ours() -> None:

@@ -24,6 +24,7 @@ STORED: list[tuple[str, dict[str, Any]]] = [  # as the releases before and after
     ("emissao", {**NEWS, "aviso": "rejeitada", "motivo": "o CNPJ não existe", "campo": "documento"}),
     ("emissao", {**NEWS, "aviso": "falhou", "motivo": "prazo"}),
     ("certificado", {"aviso": "guardado", "empresa": "ANA DESIGN ME", "vence": "2027-03-14"}),
+    ("certificado", {"aviso": "trocado", "empresa": "ANA DESIGN ME", "vence": "2027-03-14"}),
     ("certificado", {"aviso": "vence", "empresa": "ANA DESIGN ME", "vence": "2027-03-14"}),
     ("emissao", {**NEWS, "aviso": "ainda_quer", "outras": ["11"]}),
     ("emissao", {"sessao_id": "s", "emissao_id": 7, "aviso": "demorou"}),
