@@ -38,7 +38,7 @@ from proofs.sandbox.phone.app import Phone
 from proofs.sandbox.phone.chat import MetaChat
 from proofs.sandbox.phone.inbox import Inbox
 from proofs.sandbox.phone.ports import DemoCertificate, DemoUser
-from proofs.sandbox.phone.security import guard, harden
+from proofs.sandbox.phone.security import guard, harden, is_ours, refusal
 from proofs.sandbox.phone.switches import GatewaySwitches
 from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig
 from proofs.sandbox.world import World, WorldConfig
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import AsyncIterator, Sequence
 
-    from aiohttp.typedefs import Handler
+    from aiohttp.typedefs import Handler, Middleware
 
     from bot.process.servers import Storage
     from bot.settings import Settings
@@ -185,7 +185,7 @@ async def open_demo(
         erp = DemoErp(address, chave)
         stack.push_async_callback(erp.close)
         app = house.web_app(https=False)
-        app.middlewares.append(_page_guard)
+        app.middlewares.append(_page_guard(settings.host))
         app.on_response_prepare.append(_page_headers)
         Phone(
             MetaChat(world.meta, USERS),
@@ -222,10 +222,18 @@ def _has_own_guard(request: web.Request) -> bool:
     return request.path.startswith((*MACHINE_PATHS, *(f"{path}/" for path in OWN_PATHS))) or request.path == CONSOLE
 
 
-@web.middleware
-async def _page_guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+def _page_guard(host: str) -> Middleware:
     """Guard the page as strictly as if it stood alone; webhooks, console, API and public pages have theirs."""
-    return await (handler(request) if _has_own_guard(request) else guard(request, handler))
+
+    @web.middleware
+    async def stand(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if _has_own_guard(request):
+            return await handler(request)
+        if not is_ours(request, host):
+            return refusal(421, "Abra esta página por 127.0.0.1 ou localhost.")
+        return await guard(request, handler)
+
+    return stand
 
 
 async def _page_headers(request: web.Request, response: web.StreamResponse) -> None:

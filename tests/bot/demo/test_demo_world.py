@@ -105,3 +105,16 @@ async def test_other_systems_reach_the_demo(demo: Demo, path: str, status: int) 
     """The API and the link of a mail are posted to by what is no page of the demo; the page's own paths are not."""
     async with aiohttp.ClientSession() as client, client.post(f"{demo.address}{path}") as answer:
         assert answer.status == status
+
+
+async def test_the_page_answers_to_this_machines_names_alone(demo: Demo) -> None:
+    """Another name that leads here would make a stranger's page the same origin (DNS rebinding)."""
+    port = demo.address.rpartition(":")[2]
+    statuses = {}
+    async with aiohttp.ClientSession() as client:
+        for host in ("127.0.0.1", "localhost", "[::1]", "evil.example", "localhost.evil.example"):
+            async with client.get(f"{demo.address}/", headers={"Host": f"{host}:{port}"}) as answer:
+                statuses[host] = answer.status
+    assert statuses == {
+        "127.0.0.1": 200, "localhost": 200, "[::1]": 200, "evil.example": 421, "localhost.evil.example": 421,
+    }  # fmt: skip
