@@ -81,6 +81,7 @@ CONSOLE = "/console"
 OWN_PATHS = (CONSOLE, API, PATH, suppression.PATH)  # each has a guard of its own
 STAFF = "demo"
 MAILS_FROM = "notas@prosa.example.com"
+STRANGERS_CNPJ = "99000099000199"  # of a made-up A1 that is no company's of the demo
 SENHA = "demonstracao"  # of the made-up A1 files; the page shows it
 PROCESSING_SECONDS = 1.5  # of the simulated city: slow enough to be seen
 
@@ -192,7 +193,7 @@ async def open_demo(
             Inside(house.database),
             GatewaySwitches(world.plugnotas, world.sefin),
             console=CONSOLE,
-            certificates=[_offer(world, company) for company in (NATIONAL_COMPANY, COMPANY)],
+            certificates=_offers(world),
             mails=Inbox(box),
             erp=erp,
         ).mount(app)
@@ -207,15 +208,27 @@ async def open_demo(
 
 async def _certify(house: House, settings: Settings, world: World) -> None:
     """Give the national company its certificate, unless it has one."""
-    cofre, offer = vault_of(settings), _offer(world, NATIONAL_COMPANY)
-    if await KeptCertificates(house.database, cofre).current(offer.cnpj) is None:
-        await keep_certificate(house.database, cofre, offer.cnpj, offer.make(), offer.senha)
+    cofre, company = vault_of(settings), NATIONAL_COMPANY
+    if await KeptCertificates(house.database, cofre).current(company.cnpj) is None:
+        made = world.authority.pfx_for(company.cnpj, SENHA, company.razao_social)
+        await keep_certificate(house.database, cofre, company.cnpj, made, SENHA)
 
 
-def _offer(world: World, company: CompanyForm) -> DemoCertificate:
-    """Return the made-up A1 of a company."""
-    make = partial(world.authority.pfx_for, company.cnpj, SENHA, company.razao_social)
-    return DemoCertificate(company.cnpj, company.razao_social, SENHA, make)
+def _offers(world: World) -> list[DemoCertificate]:
+    """Return the made-up A1 files: a good one of each company, then one that has ended and one of nobody's here."""
+    national = NATIONAL_COMPANY
+    return [
+        *(_offer(world, each.cnpj, each.razao_social, each.cnpj, each.razao_social) for each in (national, COMPANY)),
+        _offer(world, "vencido", f"Vencido, de {national.razao_social}", national.cnpj, national.razao_social, days=-1),
+        _offer(world, "de-outra", "De uma empresa que não está aqui", STRANGERS_CNPJ, "OUTRA EMPRESA FICTÍCIA LTDA"),
+    ]
+
+
+def _offer(
+    world: World, arquivo: str, dito: str, cnpj: str, razao_social: str, *, days: float = 365
+) -> DemoCertificate:
+    make = partial(world.authority.pfx_for, cnpj, SENHA, razao_social, days=days)
+    return DemoCertificate(arquivo, dito, SENHA, make)
 
 
 def _has_own_guard(request: web.Request) -> bool:
