@@ -359,7 +359,7 @@ class Settings(BaseSettings):
         if missing:
             raise MissingSettingError(
                 f"Faltam estas configurações: {', '.join(missing)}. Nada foi iniciado e nada mudou. "
-                "Ponha cada uma no ambiente ou em .env (docs/operators.md diz de onde vem), "
+                "Ponha cada uma no ambiente ou em .env (docs/settings.md diz de onde vem), "
                 "ou experimente tudo sem conta nenhuma: ./prosa demo"
             )
 

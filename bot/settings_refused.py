@@ -33,7 +33,7 @@ def refusal(error: ValidationError) -> str:
     wrong = "; ".join(f"{variable}: {said}" for variable, said in wrongs(error))
     return (
         f"Estas configurações estão erradas: {wrong}. Nada foi iniciado e nada mudou. "
-        "Corrija no ambiente ou em .env; docs/operators.md explica cada uma."
+        "Corrija no ambiente ou em .env; docs/settings.md explica cada uma."
     )
 
 

@@ -1,4 +1,4 @@
-"""Keeps, replaces and destroys a company's A1 certificate, or only notes until when the one at the gateway is good."""
+"""Keeps, replaces, brings back and destroys a company's A1 certificate, or notes how long the gateway's is good."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 YEARS: Final = range(2020, 2100)  # a certificate lasts five at most; the rest is a slip of the keyboard
 COMMAND_LINE: Final = "linha de comando"  # who acts, in the audit
+_ASIDE: Final = (
+    f"O anterior fica guardado, cifrado, até a primeira nota aceita com este, por {certificate_vault.FORMER_KEPT.days} "
+    "dias no máximo. Para voltar a ele: prosa empresa certificado CNPJ --anterior."
+)
 
 
 async def note_expiry(database: Database, cnpj: str, texto: str) -> list[str]:
@@ -60,8 +64,24 @@ async def keep_certificate(
     return [
         f"{company.razao_social}: o certificado de {a1.titular} foi conferido e guardado, cifrado; a senha não foi.",
         f"Vale até {a1.vence:%d/%m/%Y}. A página de saúde avisa 30 e 7 dias antes.",
-        *(["A chave do certificado anterior foi destruída."] if replaced else []),
+        *([_ASIDE] if replaced else []),
         "O canal nacional assina com ele, e o mostra em cada chamada; no PlugNotas, envie também o de lá.",
+    ]
+
+
+async def former_certificate(database: Database, cnpj: str, *, quem: str = COMMAND_LINE) -> list[str]:
+    """Have the former certificate be the company's again. Raises ``CommandRefusedError``: nothing changed."""
+    company = await _company(database, cnpj)
+    async with database.transaction() as connection:
+        vence = await certificate_vault.bring_back(connection, company.id, quem=quem)
+    if vence is None:
+        raise CommandRefusedError(
+            f"{company.razao_social} não tem certificado anterior guardado; nada mudou. "
+            f"Ele é destruído quando o novo é aceito, ou {certificate_vault.FORMER_KEPT.days} dias depois da troca."
+        )
+    return [
+        f"{company.razao_social}: o certificado anterior voltou a valer, até {vence:%d/%m/%Y}.",
+        "A chave do que estava no lugar dele foi destruída. O que esperava por um certificado sai agora.",
     ]
 
 

@@ -184,6 +184,25 @@ async def add_company(
         raise _refusal(f"--usuario {error}: este número já emite por outra empresa") from error
 
 
+async def change_company(
+    connection: Connection, company: Any, form: CompanyForm, rows: Mapping[str, ChannelRow], author: Author
+) -> list[str]:
+    """Change what a company is, by the command's rules and its channel's. Raises ``CompanyError``: nothing changed.
+
+    The audit names the columns and no value: a MEI's name is a person's.
+    """
+    columns, _ = checked(form)
+    campos = sorted(name for name, value in columns.items() if value != getattr(company, name))
+    if not campos:
+        return ["Era isso mesmo que estava guardado; nada mudou."]
+    await people.save_company(connection, columns, DEFAULTS, [])
+    row = rows.get((await channels.chosen(connection, company.id)).nome)
+    if row and (complaint := row.unfit(await channels.company(connection, company.cnpj))) is not None:
+        raise _refusal(complaint)
+    await audit.write_by(connection, author, "mudou o cadastro", company.id, {"campos": campos})
+    return ["O cadastro mudou. Os resumos já mostrados são mostrados de novo; as notas confirmadas seguem como são."]
+
+
 async def add_user(connection: Connection, company: Any, telefone: str, author: Author) -> list[str]:
     """Let a phone issue for a company, audited by its person's id. Raises ``CompanyError``: nothing changed."""
     try:

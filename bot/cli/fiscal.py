@@ -74,18 +74,22 @@ def certificado(
         typer.Option(help=f"Arquivo do A1 (.pfx ou .p12) a guardar, cifrado. A senha vem de {PASSWORD}, ou é pedida."),
     ] = None,
     destruir: Annotated[bool, typer.Option("--destruir", help="Destrói a chave do certificado guardado.")] = False,
+    anterior: Annotated[
+        bool, typer.Option("--anterior", help="Volta ao certificado de antes da última troca, se ainda está guardado.")
+    ] = False,
 ) -> None:
     """Guarda o certificado A1 da empresa, ou só anota até quando vale o do gateway; o console avisa antes."""
-    from operations.certificate import destroy_certificate, keep_certificate, note_expiry
+    from operations.certificate import destroy_certificate, former_certificate, keep_certificate, note_expiry
 
     senha = os.environ.pop(PASSWORD, None)  # no process that is started from here on gets it
-    if [vence is not None, pfx is not None, destruir].count(True) != 1:
-        fail("Diga uma coisa só: a data em que vence, ou --pfx ARQUIVO, ou --destruir. Nada mudou.")
+    if [vence is not None, pfx is not None, destruir, anterior].count(True) != 1:
+        fail("Diga uma coisa só: a data em que vence, ou --pfx ARQUIVO, ou --anterior, ou --destruir. Nada mudou.")
     if vence is not None:
         said = vence
         on_database(lambda database: note_expiry(database, cnpj, said))
     elif pfx is None:
-        on_database(lambda database: destroy_certificate(database, cnpj))
+        work = destroy_certificate if destruir else former_certificate
+        on_database(lambda database: work(database, cnpj))
     else:
         from bot.master_key import vault_of
         from gateway import process_apart

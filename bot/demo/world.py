@@ -38,7 +38,7 @@ from proofs.sandbox.phone.app import Phone
 from proofs.sandbox.phone.chat import MetaChat
 from proofs.sandbox.phone.inbox import Inbox
 from proofs.sandbox.phone.ports import DemoCertificate, DemoUser
-from proofs.sandbox.phone.security import guard, harden
+from proofs.sandbox.phone.security import guard, harden, is_ours, refusal
 from proofs.sandbox.phone.switches import GatewaySwitches
 from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig
 from proofs.sandbox.world import World, WorldConfig
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import AsyncIterator, Sequence
 
-    from aiohttp.typedefs import Handler
+    from aiohttp.typedefs import Handler, Middleware
 
     from bot.process.servers import Storage
     from bot.settings import Settings
@@ -81,6 +81,7 @@ CONSOLE = "/console"
 OWN_PATHS = (CONSOLE, API, PATH, suppression.PATH)  # each has a guard of its own
 STAFF = "demo"
 MAILS_FROM = "notas@prosa.example.com"
+STRANGERS_CNPJ = "99000099000199"  # of a made-up A1 that is no company's of the demo
 SENHA = "demonstracao"  # of the made-up A1 files; the page shows it
 PROCESSING_SECONDS = 1.5  # of the simulated city: slow enough to be seen
 
@@ -185,14 +186,14 @@ async def open_demo(
         erp = DemoErp(address, chave)
         stack.push_async_callback(erp.close)
         app = house.web_app(https=False)
-        app.middlewares.append(_page_guard)
+        app.middlewares.append(_page_guard(settings.host))
         app.on_response_prepare.append(_page_headers)
         Phone(
             MetaChat(world.meta, USERS),
             Inside(house.database),
             GatewaySwitches(world.plugnotas, world.sefin),
             console=CONSOLE,
-            certificates=[_offer(world, company) for company in (NATIONAL_COMPANY, COMPANY)],
+            certificates=_offers(world),
             mails=Inbox(box),
             erp=erp,
         ).mount(app)
@@ -207,25 +208,45 @@ async def open_demo(
 
 async def _certify(house: House, settings: Settings, world: World) -> None:
     """Give the national company its certificate, unless it has one."""
-    cofre, offer = vault_of(settings), _offer(world, NATIONAL_COMPANY)
-    if await KeptCertificates(house.database, cofre).current(offer.cnpj) is None:
-        await keep_certificate(house.database, cofre, offer.cnpj, offer.make(), offer.senha)
+    cofre, company = vault_of(settings), NATIONAL_COMPANY
+    if await KeptCertificates(house.database, cofre).current(company.cnpj) is None:
+        made = world.authority.pfx_for(company.cnpj, SENHA, company.razao_social)
+        await keep_certificate(house.database, cofre, company.cnpj, made, SENHA)
 
 
-def _offer(world: World, company: CompanyForm) -> DemoCertificate:
-    """Return the made-up A1 of a company."""
-    make = partial(world.authority.pfx_for, company.cnpj, SENHA, company.razao_social)
-    return DemoCertificate(company.cnpj, company.razao_social, SENHA, make)
+def _offers(world: World) -> list[DemoCertificate]:
+    """Return the made-up A1 files: a good one of each company, then one that has ended and one of nobody's here."""
+    national = NATIONAL_COMPANY
+    return [
+        *(_offer(world, each.cnpj, each.razao_social, each.cnpj, each.razao_social) for each in (national, COMPANY)),
+        _offer(world, "vencido", f"Vencido, de {national.razao_social}", national.cnpj, national.razao_social, days=-1),
+        _offer(world, "de-outra", "De uma empresa que não está aqui", STRANGERS_CNPJ, "OUTRA EMPRESA FICTÍCIA LTDA"),
+    ]
+
+
+def _offer(
+    world: World, arquivo: str, dito: str, cnpj: str, razao_social: str, *, days: float = 365
+) -> DemoCertificate:
+    make = partial(world.authority.pfx_for, cnpj, SENHA, razao_social, days=days)
+    return DemoCertificate(arquivo, dito, SENHA, make)
 
 
 def _has_own_guard(request: web.Request) -> bool:
     return request.path.startswith((*MACHINE_PATHS, *(f"{path}/" for path in OWN_PATHS))) or request.path == CONSOLE
 
 
-@web.middleware
-async def _page_guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+def _page_guard(host: str) -> Middleware:
     """Guard the page as strictly as if it stood alone; webhooks, console, API and public pages have theirs."""
-    return await (handler(request) if _has_own_guard(request) else guard(request, handler))
+
+    @web.middleware
+    async def stand(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if _has_own_guard(request):
+            return await handler(request)
+        if not is_ours(request, host):
+            return refusal(421, "Abra esta página por 127.0.0.1 ou localhost.")
+        return await guard(request, handler)
+
+    return stand
 
 
 async def _page_headers(request: web.Request, response: web.StreamResponse) -> None:

@@ -13,7 +13,7 @@ from persistence.api import approvals, operations
 from persistence.batches import work as batches
 from persistence.conversations import register_cache
 from persistence.idempotency import records as idempotency
-from persistence.people import certificate_links, certificates, retention
+from persistence.people import certificate_links, certificate_vault, certificates, retention
 from persistence.queue.arrival import Arrival
 from persistence.rows.inbox_rows import CertificateRow
 from persistence.staff import dashboard
@@ -156,6 +156,12 @@ async def forget_certificate_links(context: JobContext) -> int:
         return await certificate_links.forget(connection)
 
 
+async def forget_former_certificates(context: JobContext) -> int:
+    """Destroy former certificates whose successor was accepted once, or took their place seven days ago."""
+    async with context.database.transaction() as connection:
+        return await certificate_vault.forget_former(connection)
+
+
 async def warn_of_certificates(context: JobContext) -> int:
     """Warn who wrote lately of a kept certificate that ends in 30, 7 or 1 days, once each."""
     async with context.database.transaction() as connection:
@@ -208,6 +214,7 @@ JOBS: Sequence[Job] = (
     Job("idempotency", HOUR, forget_idempotency, _DELETES),
     Job("register_cache", HOUR, forget_register, _DELETES),
     Job("certificate_links", HOUR, forget_certificate_links, _DELETES),
+    Job("former_certificates", HOUR, forget_former_certificates, _DELETES),
     Job("certificate_warnings", 900, warn_of_certificates, "the key of the row names certificate, stage and person"),
     Job("proposals_overdue", 60, end_proposals, "what has ended waits no longer"),
     Job("api_operations", HOUR, forget_operations, _DELETES),

@@ -92,7 +92,7 @@ def about_settings(settings: Settings) -> list[Achado]:
         variable = f"PROSA_{name.upper()}"
         value = getattr(settings, name)
         if variable in missing:
-            lines.append(falha(variable, "falta; docs/operators.md diz de onde vem"))
+            lines.append(falha(variable, "falta; docs/settings.md diz de onde vem"))
         elif name not in settings.model_fields_set or not _filled(value):
             lines.append(_left_out(name, value))
         else:

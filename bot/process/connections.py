@@ -12,10 +12,12 @@ import resource
 from collections import Counter
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 from aiohttp import web
+from aiohttp.hdrs import SERVER
 
 from bot.process.listening import BACKLOG
 from webhooks.addresses import grouped, is_trusted
@@ -31,6 +33,7 @@ MOST: Final = 1000  # connections; a proxy needs as many as requests run at once
 PER_ADDRESS: Final = 100  # likewise, for one client that comes without a proxy
 RESERVED: Final = 96  # descriptors: 16 of the database's, Redis', the logs', and what is asked of others
 TELL_EVERY: Final = 10.0  # seconds; whoever knocks a thousand times fills no log
+NAME: Final = "Prosa"  # without versions, which would tell what to try
 OPTIONS: Final[dict[str, Any]] = {
     "access_log": None,
     "keepalive_timeout": HEADER_SECONDS,
@@ -144,10 +147,27 @@ class HttpConnection(web.RequestHandler):
         self._connections.leave(self)
         super().connection_lost(exc)
 
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Say no more than the status: aiohttp would repeat what was sent, and name its version."""
+        said = HTTPStatus(status).phrase if message else None
+        response = super().handle_error(request, status, exc, said)
+        response.headers[SERVER] = NAME
+        return response
+
     def cut(self) -> None:
         """End it at once: what it has sent was no request."""
         if self.transport is not None:
             self.transport.abort()
+
+
+async def _name(_: web.Request, response: web.StreamResponse) -> None:
+    response.headers[SERVER] = NAME
 
 
 def affordable() -> int:
@@ -162,6 +182,7 @@ async def bounded(
 ) -> AsyncIterator[None]:
     """Serve ``app`` on sockets that listen already; requests in progress get ``shutdown_seconds`` at the end."""
     loop = asyncio.get_running_loop()
+    app.on_response_prepare.append(_name)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=shutdown_seconds, handler_cancellation=False)
     await runner.setup()
     server = runner.server

@@ -11,7 +11,7 @@ from console.companies.pages import company_page
 from console.pages.queue import whole
 from operations import services
 from operations.channel import choose_for
-from operations.company import CompanyError, add_user, remove_user, told
+from operations.company import CompanyError, CompanyForm, add_user, change_company, remove_user, told
 from operations.protocol import CommandRefusedError, release_of
 from persistence.audit.records import Author
 from persistence.idempotency import records as idempotency
@@ -95,6 +95,14 @@ async def _remove_code(connection: Connection, asked: Asked) -> list[str]:
     return await services.remove_from(connection, asked.company, asked.fields["codigo"], asked.author)
 
 
+async def _change(connection: Connection, asked: Asked) -> list[str]:
+    was, said = asked.company, asked.fields
+    form = CompanyForm(
+        was.cnpj, said["razao_social"], said["inscricao_municipal"], was.municipio_ibge, regime=said["regime"]
+    )
+    return await change_company(connection, was, form, asked.visita.deps.channels, asked.author)
+
+
 async def _choose_channel(connection: Connection, asked: Asked) -> list[str]:
     rows, said = asked.visita.deps.channels, asked.fields
     natures = {name: row.natureza for name, row in rows.items()}
@@ -118,6 +126,7 @@ async def _release(connection: Connection, asked: Asked) -> list[str]:
 
 
 CHANGES: Final[Mapping[str, Change]] = {
+    "mudar-cadastro": Change(("razao_social", "inscricao_municipal", "regime"), _change),
     "dar-codigo": Change(("codigo", "descricao", "nbs", "principal"), _add_code),
     "tirar-codigo": Change(("codigo",), _remove_code),
     "mudar-canal": Change(("canal", "ambiente"), _choose_channel),

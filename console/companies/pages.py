@@ -80,6 +80,7 @@ async def company_page(
         canal=channel(found.linha.canal),
         canais={name: CANAIS.get(name, name) for name in visita.deps.channels},
         ambientes=AMBIENTES,
+        campo_max=NAME,
         certificado=labels.certificado,
         cidade=cidade,
         codigo=dotted,

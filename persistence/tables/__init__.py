@@ -26,6 +26,7 @@ from persistence.tables.people import (
     empresa,
     empresa_canal,
     empresa_certificado,
+    empresa_certificado_anterior,
     empresa_servico,
     usuario,
 )
@@ -70,6 +71,7 @@ __all__ = [
     "empresa_aprovador",
     "empresa_canal",
     "empresa_certificado",
+    "empresa_certificado_anterior",
     "empresa_servico",
     "gateway_tentativas",
     "grupo_resolvido",

@@ -84,6 +84,17 @@ empresa_certificado = sa.Table(
     ),
 )
 
+empresa_certificado_anterior = sa.Table(
+    "empresa_certificado_anterior",  # beside the current one, for releases that read that as the row with its seals
+    metadata,
+    sa.Column("id", sa.ForeignKey("empresa_certificado.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("empresa_id", sa.ForeignKey("empresa.id", ondelete="CASCADE"), nullable=False, unique=True),
+    sa.Column("chave_dados", sa.Text, nullable=False),  # the three as they were in ``empresa_certificado``
+    sa.Column("chave", sa.Text, nullable=False),
+    sa.Column("cadeia", sa.Text, nullable=False),
+    now("substituido_em"),  # by the newest that took its place
+)
+
 certificado_link = sa.Table(
     "certificado_link",  # by which somebody sends their company's certificate, once
     metadata,

@@ -12,7 +12,7 @@ from telemetry.metrics import Metrics
 
 ROOT = Path(__file__).parents[2]
 RULES = ROOT / "docs" / "assets" / "alarmes.yml"
-OPERATORS = ROOT / "docs" / "operators.md"
+RUNBOOK = ROOT / "docs" / "runbook.md"
 NAME = re.compile(r"\bprosa_[a-z_]+")
 MATCHER = re.compile(r"(prosa_[a-z_]+)\{([^}]*)\}")
 BY = re.compile(r"by \(([^)]*)\) \((?:increase\(|rate\()?(prosa_[a-z_]+)")
@@ -62,7 +62,7 @@ def test_every_rule_says_what_to_do_and_is_named_once() -> None:
 
 def test_the_rules_are_those_that_the_operators_page_names() -> None:
     """Words and file speak of the same metrics."""
-    page = OPERATORS.read_text()
+    page = RUNBOOK.read_text()
     words = page[page.index("Worth an alarm:") :]
     named = set(NAME.findall(words[: words.index("\n\n")]))
     used = {name.removesuffix("_bucket") for rule in _rules() for name in NAME.findall(rule["expr"])}

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 READMES = (ROOT / "README.md", ROOT / "README.pt-BR.md")
-OPERATORS = DOCS / "operators.md"
+SETTINGS, RUNBOOK, CLI = (DOCS / name for name in ("settings.md", "runbook.md", "cli.md"))
 # Read by docker compose, not by the program.
 COMPOSE_ONLY = {"POSTGRES_PASSWORD", "POSTGRES_APP_PASSWORD", "REDIS_PASSWORD"}
 
@@ -151,14 +151,14 @@ def test_a_decision_record_begins_with_its_decision(record: Path) -> None:
 
 def test_the_table_of_settings_is_complete() -> None:
     """Operators find every setting, and none that does not exist."""
-    assert rows(OPERATORS, "variable").keys() == {f"PROSA_{name.upper()}" for name in Settings.model_fields}
+    assert rows(SETTINGS, "variable").keys() == {f"PROSA_{name.upper()}" for name in Settings.model_fields}
 
 
 @pytest.mark.parametrize("name", Settings.model_fields)
 def test_the_table_of_settings_gives_the_defaults(name: str) -> None:
     """What operators read as the default is what they get; nothing is the default of what is required or absent."""
     default = Settings.model_fields[name].default
-    shown = rows(OPERATORS, "variable")[f"PROSA_{name.upper()}"][0]
+    shown = rows(SETTINGS, "variable")[f"PROSA_{name.upper()}"][0]
     if isinstance(default, tuple):
         default = ",".join(f"{part:g}" for part in default)
     if isinstance(default, str | int | float | Path) and str(default):
@@ -177,7 +177,7 @@ def test_the_example_environment_names_every_setting_and_holds_no_secret() -> No
 
 def test_the_table_of_metrics_is_the_one_in_the_code() -> None:
     """Each metric stands in the operators' table with its name, kind, labels and meaning, and no other does."""
-    table = rows(OPERATORS, "metric")
+    table = rows(RUNBOOK, "metric")
     described = {line.name: line for line in Metrics().table()}
     assert table.keys() == described.keys()
     for name, line in described.items():
@@ -188,7 +188,7 @@ def test_every_log_event_that_operators_are_told_of_exists() -> None:
     """An event in the operators' table is one that the code writes."""
     modules = [path for path in tracked() if path.suffix == ".py" and not path.is_relative_to(ROOT / "tests")]
     source = "\n".join(path.read_text() for path in modules)
-    lines = re.findall(r"^\| ((?:`[a-z_]+`(?:, )?)+) \| (?:info|warning|error)", OPERATORS.read_text(), re.MULTILINE)
+    lines = re.findall(r"^\| ((?:`[a-z_]+`(?:, )?)+) \| (?:info|warning|error)", RUNBOOK.read_text(), re.MULTILINE)
     events = [event for cell in lines for event in re.findall(r"[a-z_]+", cell)]
     assert len(events) > len(lines) > 0
     assert [event for event in events if f'"{event}"' not in source] == []
@@ -207,10 +207,9 @@ def test_every_command_that_a_page_names_exists(page: Path) -> None:
                 assert (name, inner) in known, f"{name} {inner}"
 
 
-@pytest.mark.parametrize("readme", READMES, ids=lambda page: page.name)
-def test_the_readme_lists_every_command(readme: Path) -> None:
-    """Both READMEs have the whole table of commands."""
-    said = set(re.findall(r"`prosa ([a-z]+(?: [a-z]+(?:-[a-z]+)*)?)", readme.read_text()))
+def test_the_page_of_commands_lists_every_command() -> None:
+    """Whoever looks for a command finds each of them on one page."""
+    said = set(re.findall(r"`prosa ([a-z]+(?: [a-z]+(?:-[a-z]+)*)?)", CLI.read_text()))
     groups = {name for name, inner in commands() if inner}
     wanted = {f"{name} {inner}" if inner else name for name, inner in commands() if inner or name not in groups}
     assert wanted <= said

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-HEADER_SECONDS = 15.0  # the promise of docs/operators.md
+HEADER_SECONDS = 15.0  # the promise of docs/install.md
 GROWTH = 64 * 1024 * 1024  # bytes
 BODY = 3 * 1024 * 1024
 SECRET = "the-app-secret-of-these-tests"

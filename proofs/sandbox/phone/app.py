@@ -50,7 +50,7 @@ class Phone:
         self._has_mails = mails is not None
         self._erp = erp
         self._console = console
-        self._certificates = {certificate.cnpj: certificate for certificate in certificates}
+        self._certificates = {certificate.arquivo: certificate for certificate in certificates}
         self._chat = chat
         self._switches = switches
         self._live = Live(chat, inside, switches, mails or NoMails(), erp)
@@ -68,7 +68,7 @@ class Phone:
         get("/events", self.events)
         get("/api/state", self.state)
         get("/documents/{id}", self.document)
-        get("/certificados/{cnpj}.pfx", self.certificate)
+        get("/certificados/{arquivo}.pfx", self.certificate)
         post("/api/messages", self.messages)
         post("/api/press", self.press)
         post("/api/choose", self.choose)
@@ -183,12 +183,12 @@ class Phone:
         return document_answer(document)
 
     async def certificate(self, request: web.Request) -> web.Response:
-        """``GET /certificados/{cnpj}.pfx``: a made-up A1 file, another one each time."""
-        certificate = self._certificates.get(request.match_info["cnpj"])
+        """``GET /certificados/{arquivo}.pfx``: a made-up A1 file, another one each time."""
+        certificate = self._certificates.get(request.match_info["arquivo"])
         if certificate is None:
             raise web.HTTPNotFound
         content = await asyncio.to_thread(certificate.make)  # a key of 2048 bits takes a while
-        return document_answer(Document(f"{certificate.cnpj}.pfx", "application/x-pkcs12", content))
+        return document_answer(Document(f"{certificate.arquivo}.pfx", "application/x-pkcs12", content))
 
     def _user(self, wa_id: str) -> str:
         if wa_id not in {user.wa_id for user in self._chat.users()}:

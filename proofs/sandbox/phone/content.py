@@ -45,6 +45,11 @@ SWITCHES: Final = (
     SwitchWords("lento", "Gateway lento", "Demora a responder. A conversa segue e você pode começar outra nota."),
     SwitchWords("rejeitar", "Rejeitar a próxima", "A próxima nota volta recusada: dá para corrigir e reenviar."),
     SwitchWords(
+        "culpa_nossa",
+        "Rejeitar a próxima por culpa nossa",
+        "O cadastro da empresa está errado: a nota espera a equipe, que a acerta no console.",
+    ),
+    SwitchWords(
         "perder_resposta",
         "Perder a resposta depois de aceitar",
         "A nota entra, a resposta some. A Prosa pergunta antes de reenviar.",

@@ -22,10 +22,13 @@ class DemoUser:
 
 @dataclass(frozen=True, slots=True)
 class DemoCertificate:
-    """A made-up A1 file that the page offers, with its password; ``make`` returns a newer one each time."""
+    """A made-up A1 file that the page offers, with its password; ``make`` returns a newer one each time.
 
-    cnpj: str
-    empresa: str
+    ``arquivo``: its name without ``.pfx``. ``dito``: what the page calls it.
+    """
+
+    arquivo: str
+    dito: str
     senha: str
     make: Callable[[], bytes]
 
@@ -128,7 +131,7 @@ class Inside(Protocol):
         ...
 
 
-SwitchName = Literal["lento", "rejeitar", "perder_resposta", "sem_webhook"]
+SwitchName = Literal["lento", "rejeitar", "culpa_nossa", "perder_resposta", "sem_webhook"]
 
 
 class LedgerRow(TypedDict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from aiohttp import web
@@ -27,6 +28,17 @@ HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-cache",
 }
+
+
+LOCAL: Final = frozenset({"127.0.0.1", "localhost", "[::1]"})
+
+
+def is_ours(request: web.Request, *hosts: str) -> bool:
+    """Tell whether the page was asked for by a name of this machine, or one of ``hosts``.
+
+    A name of somebody else may lead here too: its page would be of one origin with this one (DNS rebinding).
+    """
+    return re.sub(r":\d*$", "", request.host).lower() in {*LOCAL, *hosts}
 
 
 def refusal(status: int, sentence: str) -> web.Response:

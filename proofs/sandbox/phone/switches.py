@@ -1,7 +1,8 @@
-"""The simulated gateway and SEFIN as the page's ``Switches``: four faults by name, and their books of notes."""
+"""The simulated gateway and SEFIN as the page's ``Switches``: five faults by name, and their books of notes."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from proofs.sandbox.faults import Fault
@@ -17,14 +18,34 @@ if TYPE_CHECKING:
     from proofs.sandbox.plugnotas.model import Note
     from proofs.sandbox.plugnotas.plugnotas import PlugNotasSimulator
 
-# What the person of the page can mend; without words of its own the city blames the company's registration.
-VALUE_REFUSED: Final = '[{"Codigo": "E0427", "Descricao": "O valor do serviço informado não foi aceito."}]'
-VALUE_REFUSED_BY_SEFIN: Final = "E0427: O valor do serviço informado não foi aceito."
-SETTINGS: Final[dict[Fault, dict[str, Any]]] = {
-    Fault.SLOW: {},
-    Fault.REJECT: {"times": 1, "message": VALUE_REFUSED},  # "a próxima": turns itself off
-    Fault.LOSE_ANSWER: {},
-    Fault.NO_WEBHOOK: {},
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """One switch of the page: its fault, and its words at the gateway and at SEFIN where it refuses."""
+
+    fault: Fault
+    gateway: str | None = None
+    sefin: str | None = None
+
+    def changes(self, words: str | None) -> dict[str, Any]:
+        """Return the fault's setting; a refusal is for the next note, and turns itself off."""
+        return {"times": 1, "message": words} if words else {}
+
+
+SWITCHES: Final[Mapping[str, Switch]] = {
+    "lento": Switch(Fault.SLOW),
+    "rejeitar": Switch(  # what the person of the page can mend
+        Fault.REJECT,
+        '[{"Codigo": "E0427", "Descricao": "O valor do serviço informado não foi aceito."}]',
+        "E0427: O valor do serviço informado não foi aceito.",
+    ),
+    "culpa_nossa": Switch(  # what only staff can mend
+        Fault.REJECT,
+        '[{"Codigo": "E0314", "Descricao": "O código de tributação municipal não é administrado pelo município."}]',
+        "E0314: O código de tributação municipal não é administrado pelo município.",
+    ),
+    "perder_resposta": Switch(Fault.LOSE_ANSWER),
+    "sem_webhook": Switch(Fault.NO_WEBHOOK),
 }
 
 
@@ -43,17 +64,22 @@ class GatewaySwitches:
 
     def read(self) -> Mapping[str, bool]:
         """Return every switch."""
-        return {fault.value: self._gateway.faults.is_on(fault) for fault in SETTINGS}
+        return {name: self._is_on(switch) for name, switch in SWITCHES.items()}
 
     async def set(self, name: str, on: bool) -> None:
-        """Turn one switch; raises ``ValueError`` or ``KeyError`` for a name that the page does not have."""
-        fault = Fault(name)
-        for faults in self._faults:
-            if on:
-                words = {"message": VALUE_REFUSED_BY_SEFIN} if faults is not self._gateway.faults else {}
-                faults.set(fault, **{**SETTINGS[fault], **(words if fault is Fault.REJECT else {})})
-            else:
-                faults.clear(fault)
+        """Turn one switch; of two that refuse, the last counts. Raises ``KeyError`` for one that the page has not."""
+        switch = SWITCHES[name]
+        if on:
+            self._gateway.faults.set(switch.fault, **switch.changes(switch.gateway))
+            if self._sefin is not None:
+                self._sefin.faults.set(switch.fault, **switch.changes(switch.sefin))
+        elif self._is_on(switch):
+            for faults in self._faults:
+                faults.clear(switch.fault)
+
+    def _is_on(self, switch: Switch) -> bool:
+        setting = self._gateway.faults.setting(switch.fault)
+        return setting is not None and switch.gateway in {None, setting.message}
 
     def ledger(self) -> Sequence[Mapping[str, Any]]:
         """Return the notes of both, oldest first."""

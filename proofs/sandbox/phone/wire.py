@@ -46,7 +46,7 @@ class ProposalRequest(_Request):
 class SwitchesRequest(_Request):
     """``POST /api/switches``: the switches to turn; the others stay."""
 
-    switches: dict[Literal["lento", "rejeitar", "perder_resposta", "sem_webhook"], bool]
+    switches: dict[Literal["lento", "rejeitar", "culpa_nossa", "perder_resposta", "sem_webhook"], bool]
 
 
 def dump(value: Any) -> str:

@@ -151,6 +151,7 @@ def test_without_a_terminal_the_password_is_a_line_of_the_input(
         ((*COMMAND, "2027-03-14", "--pfx=ana.pfx"), GIVEN, "Diga uma coisa só"),
         (COMMAND, GIVEN, "Diga uma coisa só"),
         ((*COMMAND, "--destruir"), GIVEN, "não tem certificado guardado aqui"),
+        ((*COMMAND, "--anterior"), GIVEN, "não tem certificado anterior guardado"),
     ],
 )
 def test_what_is_refused_has_its_sentence_and_changes_nothing(
@@ -183,6 +184,20 @@ def test_the_date_of_the_gateways_certificate_is_noted_as_before(prosa: Prosa, v
     assert str(vence) == "2027-03-14"
     assert prosa(*COMMAND, "").returncode == 0
     assert vault(kept)[0][0] is None
+
+
+def test_the_way_back_to_the_former_certificate(prosa: Prosa, vault: Callable[..., Any], arquivo: Path) -> None:
+    """The replacement names it; it needs no file, no password and no master key."""
+    (arquivo.parent / "second.pfx").write_bytes(pfx(company(key=rsa_key("second"))))
+    assert prosa(*COMMAND, f"--pfx={arquivo}", **GIVEN).returncode == 0
+    first = vault(fingerprint)
+    replaced = prosa(*COMMAND, "--pfx=second.pfx", **GIVEN)
+    assert "prosa empresa certificado CNPJ --anterior" in replaced.stdout
+    assert vault(fingerprint) != first
+    back = prosa(*COMMAND, "--anterior")
+    assert (back.returncode, back.stderr) == (0, "")
+    assert "o certificado anterior voltou a valer, até" in back.stdout
+    assert vault(fingerprint) == first
 
 
 def test_a_new_master_key_and_the_end_of_a_certificate(prosa: Prosa, vault: Callable[..., Any], arquivo: Path) -> None:

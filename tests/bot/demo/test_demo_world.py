@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import aiohttp
@@ -10,7 +11,7 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 
 import bot.demo.world
 from bot.demo.inside import Inside
-from bot.demo.world import COMPANY, NATIONAL_COMPANY, SENHA, USERS, open_demo
+from bot.demo.world import COMPANY, NATIONAL_COMPANY, SENHA, STRANGERS_CNPJ, USERS, open_demo
 from bot.process.servers import Storage
 from bot.settings import Settings
 from persistence.people.certificate_access import _CURRENT
@@ -69,7 +70,7 @@ async def test_each_company_issues_on_its_own_channel(demo: Demo) -> None:
 
 
 async def test_the_page_offers_certificates(demo: Demo) -> None:
-    """Each company's link gives a file that the shown password opens, another one each time; others are 404."""
+    """Each company's link gives a file that the shown password opens, another one each time; two are bad."""
     async with aiohttp.ClientSession(demo.address) as session:
         page = await (await session.get("/")).text()
         assert f"<code>{SENHA}</code>" in page
@@ -83,6 +84,11 @@ async def test_the_page_offers_certificates(demo: Demo) -> None:
             assert holder(leaf) == cnpj
             files.append(leaf.serial_number)
         assert len(set(files)) == 3
+        for name, cnpj, good in (("vencido", NATIONAL_COMPANY.cnpj, False), ("de-outra", STRANGERS_CNPJ, True)):
+            async with session.get(f"/certificados/{name}.pfx") as answer:
+                _, leaf, _ = pkcs12.load_key_and_certificates(await answer.read(), SENHA.encode())
+            assert leaf is not None
+            assert (holder(leaf), leaf.not_valid_after_utc > datetime.now(UTC)) == (cnpj, good)
         assert (await session.get("/certificados/00000000000000.pfx")).status == 404
 
 
@@ -105,3 +111,16 @@ async def test_other_systems_reach_the_demo(demo: Demo, path: str, status: int) 
     """The API and the link of a mail are posted to by what is no page of the demo; the page's own paths are not."""
     async with aiohttp.ClientSession() as client, client.post(f"{demo.address}{path}") as answer:
         assert answer.status == status
+
+
+async def test_the_page_answers_to_this_machines_names_alone(demo: Demo) -> None:
+    """Another name that leads here would make a stranger's page the same origin (DNS rebinding)."""
+    port = demo.address.rpartition(":")[2]
+    statuses = {}
+    async with aiohttp.ClientSession() as client:
+        for host in ("127.0.0.1", "localhost", "[::1]", "evil.example", "localhost.evil.example"):
+            async with client.get(f"{demo.address}/", headers={"Host": f"{host}:{port}"}) as answer:
+                statuses[host] = answer.status
+    assert statuses == {
+        "127.0.0.1": 200, "localhost": 200, "[::1]": 200, "evil.example": 421, "localhost.evil.example": 421,
+    }  # fmt: skip

@@ -137,9 +137,9 @@ async def test_a_failed_job_stops_no_other(database: Database) -> None:
     ]
 
 
-def test_the_operators_page_lists_the_jobs() -> None:
-    """``docs/operators.md`` has each row of the table: name, seconds between two looks, what one run does."""
-    page = (Path(__file__).parents[3] / "docs" / "operators.md").read_text()
+def test_the_runbook_lists_the_jobs() -> None:
+    """``docs/runbook.md`` has each row of the table: name, seconds between two looks, what one run does."""
+    page = (Path(__file__).parents[3] / "docs" / "runbook.md").read_text()
     rows = [f"| `{job.name}` | {job.every} | {job.says} |" for job in ALL]
     assert [row for row in rows if row not in page] == []
     assert len({job.name for job in ALL}) == len(ALL)

@@ -127,6 +127,19 @@ async def test_headers_that_do_not_end_are_not_waited_for(monkeypatch: pytest.Mo
                     await asyncio.sleep(0.05)
 
 
+async def test_no_answer_names_a_version_or_repeats_a_broken_request() -> None:
+    """Neither an ordinary answer nor what is said to a request that is none."""
+    async with serving(Connections()) as server:
+        server.go.set()
+        ordinary, _ = await server.connect(ASK.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        broken, _ = await server.connect(b"GET / HTTP/1.1\r\nsecret line\r\n\r\n")
+        async with asyncio.timeout(PATIENCE):
+            said = [await ordinary.read(), await broken.read()]
+    assert [each.split(b" ")[1] for each in said] == [b"200", b"400"]
+    assert [each.count(b"Server: Prosa\r\n") for each in said] == [1, 1]
+    assert [word for word in (b"aiohttp", b"Python", b"secret") for each in said if word in each] == []
+
+
 def test_there_are_no_more_connections_than_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some are kept for what else the process opens; without a limit there is still one of ours."""
     for allowed, most in ((256, 256 - RESERVED), (65_536, MOST), (-1, MOST), (10, 1)):

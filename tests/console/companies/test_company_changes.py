@@ -63,6 +63,16 @@ async def test_codes_people_and_channel_are_mended_on_the_page(office: Office, c
         await office.database.pool.execute("UPDATE empresa SET serie_rps = '900' WHERE id = $1", company)
         status, page = await _change(rita, company, "mudar-canal", canal="nacional", ambiente="homologacao")
         assert (status, "Emissor Nacional" in page) == (200, True)
+        before = await office.database.pool.fetchval("SELECT versao FROM empresa WHERE id = $1", company)
+        mended = {"razao_social": "PADARIA NOVA LTDA", "inscricao_municipal": "99-1", "regime": "simples"}
+        status, page = await _change(rita, company, "mudar-cadastro", **mended)
+        assert (status, "carga aproximada de tributos" in page) == (409, True)  # the channel's own rule
+        await office.database.pool.execute("UPDATE empresa SET tributos_sn = 6 WHERE id = $1", company)
+        status, page = await _change(rita, company, "mudar-cadastro", **mended)
+        assert (status, "PADARIA NOVA LTDA" in page, "Simples Nacional" in page) == (200, True, True)
+        assert "nada mudou" in (await _change(rita, company, "mudar-cadastro", **mended))[1]
+    stored = await office.database.pool.fetchrow("SELECT * FROM empresa WHERE id = $1", company)
+    assert {**mended, "versao": before + 1}.items() <= dict(stored).items()
     done = await _audited(office, company)
     assert [row[0] for row in done] == [
         "deu código de serviço",
@@ -70,8 +80,10 @@ async def test_codes_people_and_channel_are_mended_on_the_page(office: Office, c
         "deu direito de emitir",
         "removeu usuário",
         "mudou o canal",
+        "mudou o cadastro",
     ]
-    assert [row[1] for row in done] == ["outro ramo", *["a prefeitura pediu"] * 4]
+    assert [row[1] for row in done] == ["outro ramo", *["a prefeitura pediu"] * 5]
+    assert "PADARIA" not in json.dumps([str(row) for row in done])
     assert "12345678" not in json.dumps([str(row) for row in done])
 
 
@@ -89,6 +101,7 @@ async def test_what_the_command_refuses_the_page_refuses(office: Office, company
             ("dar-direito", {"telefone": "551198765432" + "0"}, "já emite por outra empresa"),
             ("dar-direito", {"telefone": "12"}, "Diga o telefone com o país"),
             ("tirar-direito", {"pessoa": "1"}, "Nada mudou"),
+            ("mudar-cadastro", {"razao_social": "A", "inscricao_municipal": "1", "regime": "rico"}, "Nada foi gravado"),
             ("tirar-codigo", {"codigo": "170101", "motivo": ""}, "Falta dizer por quê"),
         ):
             status, page = await _change(rita, company, change, **fields)

@@ -17,10 +17,11 @@ from persistence.people import certificate_vault
 from persistence.people.certificate_vault import NoCertificateError, Purpose
 from state_machine.values.certificate import CertificateRefusedError, Refusal
 from tests.made_certificates import COMPANY, NOW, SENHA, company, pfx, rsa_key, traces
-from tests.stored_work import clear
+from tests.stored_work import clear, emission
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from datetime import date
 
     from persistence.people.certificate_vault import OpenedCertificate
     from state_machine.values.certificate import A1
@@ -80,6 +81,16 @@ async def rekey(database: Database, cofre: Vault) -> tuple[int, list[str]]:
         return await certificate_vault.rekey(connection, cofre)
 
 
+async def bring_back(database: Database, empresa_id: int) -> date | None:
+    async with database.transaction() as connection:
+        return await certificate_vault.bring_back(connection, empresa_id, quem=WHO)
+
+
+async def forget(database: Database) -> int:
+    async with database.transaction() as connection:
+        return await certificate_vault.forget_former(connection)
+
+
 async def rows(database: Database, empresa_id: int) -> list[Any]:
     return list(await database.pool.fetch(_ROWS, empresa_id))
 
@@ -109,8 +120,8 @@ async def test_what_was_kept_opens_and_is_not_shown(database: Database) -> None:
     )
 
 
-async def test_another_takes_its_place_and_the_old_key_is_gone(database: Database) -> None:
-    """What was sealed for the old one is destroyed in the same transaction; dates and fingerprints stay."""
+async def test_another_takes_its_place_and_the_old_one_is_put_aside(database: Database) -> None:
+    """The old one's row loses its seals in the same transaction; dates and fingerprints stay."""
     mine = await new_company(database)
     await keep(database, mine, a1())
     assert await keep(database, mine, a1("second")) is True
@@ -120,6 +131,73 @@ async def test_another_takes_its_place_and_the_old_key_is_gone(database: Databas
     assert before["substituido_em"] is not None
     assert before["impressao"] == a1().impressao
     assert now["destruido_em"] is None
+    assert (await use(database, mine)).impressao == a1("second").impressao
+
+
+async def test_the_former_one_comes_back_whatever_took_its_place(database: Database) -> None:
+    """Two bad ones in turn do not push it out, nor does a new master key; the bad ones' keys are destroyed."""
+    start, mine = await last_audit(database), await new_company(database)
+    await keep(database, mine, a1())
+    await keep(database, mine, a1("second"))
+    await keep(database, mine, a1("third"))
+    assert await rekey(database, Vault((NEW, OLD))) == (2, [])
+    assert await forget(database) == 0
+    assert await bring_back(database, mine) == a1().vence
+    assert (await use(database, mine, Vault((NEW,)))).chave == a1().chave
+    first, *bad = await rows(database, mine)
+    assert (first["destruido_em"], first["substituido_em"]) == (None, None)
+    assert [row[name] for row in bad for name in _SEALED] == [None] * 6
+    assert await bring_back(database, mine) is None
+    [said] = [
+        row for row in await database.pool.fetch(_AUDIT, start) if row["acao"] == "voltou ao certificado anterior"
+    ]
+    assert said["detalhe"] == {"impressao": a1().impressao, "substituida": a1("third").impressao}
+
+
+async def test_the_former_one_sent_again_leaves_the_newer_one_aside(database: Database) -> None:
+    """What the company had last is what a way back leads to."""
+    mine = await new_company(database)
+    for name in ("company", "second", "company"):
+        await keep(database, mine, a1(name))
+    assert await bring_back(database, mine) == a1("second").vence
+    assert (await use(database, mine)).impressao == a1("second").impressao
+
+
+@pytest.mark.parametrize(
+    ("signer", "sent", "status", "gone"),
+    [
+        ("second", "1 hour", "concluido", 1),
+        ("company", "1 hour", "concluido", 0),
+        ("second", "-1 hour", "concluido", 0),
+        ("second", "1 hour", "rejeitado", 0),
+    ],
+)
+async def test_the_former_one_goes_once_the_new_one_was_accepted(
+    database: Database, signer: str, sent: str, status: str, gone: int
+) -> None:
+    """By a note that was sent since then, signed with the new one and authorised; by nothing less."""
+    mine, note = await new_company(database), f"{signer}-{sent.replace(' ', '')}-{status}"
+    for name in ("company", "second"):
+        await keep(database, mine, a1(name))
+        if name == signer:
+            await use(database, mine, nota=note)
+    when = await database.pool.fetchval(f"SELECT now() + interval '{sent}'")
+    await emission(database, prestador_id=mine, id_integracao=note, status=status, enviado_em=when)
+    assert await forget(database) == gone
+    assert (await bring_back(database, mine) is None) is bool(gone)
+
+
+async def test_the_former_one_goes_after_seven_days(database: Database) -> None:
+    """A company that issues nothing has as long to notice; the current one stays."""
+    mine = await new_company(database)
+    await keep(database, mine, a1())
+    await keep(database, mine, a1("second"))
+    aged = "UPDATE empresa_certificado_anterior SET substituido_em = now() - interval '{}'"
+    await database.pool.execute(aged.format("6 days 23 hours"))
+    assert await forget(database) == 0
+    await database.pool.execute(aged.format("7 days 1 minute"))
+    assert await forget(database) == 1
+    assert await bring_back(database, mine) is None
     assert (await use(database, mine)).impressao == a1("second").impressao
 
 
@@ -142,13 +220,15 @@ async def test_two_that_come_at_once_leave_one(database: Database) -> None:
 
 
 async def test_a_destroyed_certificate_does_not_open(database: Database) -> None:
-    """Nothing sealed is left, the date is forgotten, and a second time there is nothing to destroy."""
+    """Nothing sealed is left, of the former one neither; the date is forgotten, and nothing more is to destroy."""
     mine = await new_company(database)
+    await keep(database, mine, a1("second"))
     await keep(database, mine, a1())
     assert await destroy(database, mine) is True
-    [row] = await rows(database, mine)
-    assert [row[name] for name in _SEALED] == [None, None, None]
+    former, row = await rows(database, mine)
+    assert [each[name] for each in (former, row) for name in _SEALED] == [None] * 6
     assert row["substituido_em"] is None
+    assert await bring_back(database, mine) is None
     assert await database.pool.fetchval("SELECT certificado_vence FROM empresa WHERE id = $1", mine) is None
     with pytest.raises(NoCertificateError):
         await use(database, mine)
@@ -170,8 +250,10 @@ async def test_a_deleted_company_takes_its_data_key_along(database: Database) ->
     """No sealed row outlives its company."""
     mine = await new_company(database)
     await keep(database, mine, a1())
+    await keep(database, mine, a1("second"))
     await database.pool.execute("DELETE FROM empresa WHERE id = $1", mine)
     assert await rows(database, mine) == []
+    assert await database.pool.fetchval("SELECT count(*) FROM empresa_certificado_anterior") == 0
 
 
 async def test_the_database_holds_no_half_of_a_certificate(database: Database) -> None:

@@ -154,14 +154,14 @@ class FakeInside:
 
 
 class FakeSwitches:
-    """Four switches and a book."""
+    """The switches and a book."""
 
     def __init__(self) -> None:
-        self.on = {"lento": False, "rejeitar": False, "perder_resposta": False, "sem_webhook": False}
+        self.on = dict.fromkeys(("lento", "rejeitar", "culpa_nossa", "perder_resposta", "sem_webhook"), False)
         self.notes: list[dict[str, Any]] = []
 
     def read(self) -> dict[str, bool]:
-        """All four."""
+        """All of them."""
         return self.on
 
     async def set(self, name: str, on: bool) -> None:

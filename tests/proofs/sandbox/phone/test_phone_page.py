@@ -240,7 +240,7 @@ async def test_the_inside_follows_the_conversation(stage: Stage) -> None:
 async def test_switches_turn_and_reset(stage: Stage) -> None:
     """A switch turns with the keyboard, shows when the gateway turned it off, and all go off together."""
     async with stage.visit(DESKTOP) as page:
-        reject = page.get_by_role("switch", name="Rejeitar a próxima")
+        reject = page.get_by_role("switch", name="Rejeitar a próxima", exact=True)
         await reject.press("Space")
         await expect(reject).to_have_attribute("aria-checked", "true")
         assert stage.switches.on["rejeitar"] is True

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-ALL = ("lento", "rejeitar", "perder_resposta", "sem_webhook")
+ALL = ("lento", "rejeitar", "culpa_nossa", "perder_resposta", "sem_webhook")
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ async def issue(gateway: PlugNotasSimulator, key: str) -> None:
 
 
 async def test_every_switch_turns_on_and_off(gateway: PlugNotasSimulator) -> None:
-    """The four faults start off, and each follows its own switch only."""
+    """The faults start off, and each follows its own switch only."""
     switches = GatewaySwitches(gateway)
     assert switches.read() == dict.fromkeys(ALL, False)
     for name in ALL:
@@ -54,10 +54,22 @@ async def test_every_switch_turns_on_and_off(gateway: PlugNotasSimulator) -> Non
 
 async def test_a_fault_that_the_page_does_not_offer_cannot_be_turned_on(gateway: PlugNotasSimulator) -> None:
     """The page's names are the only ones."""
-    with pytest.raises(KeyError):
-        await GatewaySwitches(gateway).set("sem_unicidade", on=True)
-    with pytest.raises(ValueError, match="nada"):
-        await GatewaySwitches(gateway).set("nada", on=True)
+    for name in ("sem_unicidade", "nada"):
+        with pytest.raises(KeyError):
+            await GatewaySwitches(gateway).set(name, on=True)
+
+
+async def test_of_two_switches_that_refuse_the_last_counts(gateway: PlugNotasSimulator) -> None:
+    """They refuse the same next note; to turn the other one off changes nothing."""
+    switches = GatewaySwitches(gateway)
+    await switches.set("rejeitar", on=True)
+    await switches.set("culpa_nossa", on=True)
+    await switches.set("rejeitar", on=False)
+    assert [name for name, on in switches.read().items() if on] == ["culpa_nossa"]
+    await issue(gateway, "k-1")
+    assert not any(switches.read().values())
+    [refused] = gateway.notes.values()
+    assert "E0314" in str(refused.mensagem)
 
 
 async def test_rejecting_the_next_note_is_for_that_one_only(gateway: PlugNotasSimulator) -> None:
