@@ -312,9 +312,13 @@ class Settings(BaseSettings):
             "WHATSAPP_ACCESS_TOKEN": bool(self.whatsapp_access_token.get_secret_value()),
             "WHATSAPP_APP_SECRET": bool(self.app_secrets),
             "WHATSAPP_VERIFY_TOKEN": bool(self.whatsapp_verify_token.get_secret_value()),
+        }
+        plugnotas = {
             "PLUGNOTAS_API_KEY": bool(self.plugnotas_api_key.get_secret_value()),
             "GATEWAY_WEBHOOK_SECRET": bool(self.gateway_headers),
         }
+        if self.gateway == "plugnotas" or any(plugnotas.values()):  # half of it is a slip
+            needed |= plugnotas
         if self.smtp_url.get_secret_value():
             needed["SMTP_FROM"] = bool(self.smtp_from)
             needed["PUBLIC_URL"] = bool(self.public_url)  # where readers say no to more mails

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway.nacional import adapter as nacional
@@ -38,18 +38,29 @@ class Surroundings:
 class ChannelRow:
     """One channel: how it behaves, and how its adapter is opened (once for each environment in use).
 
-    ``unfit`` says in pt-BR what of a company's registration (its columns by name) keeps it from issuing there.
+    ``unfit`` says in pt-BR what of a company's registration (its columns by name) keeps it from issuing there;
+    ``missing`` likewise what of the installation's settings keeps every company from it.
     """
 
     natureza: Natureza
     opens: Callable[[Surroundings], FiscalGateway]
     unfit: Callable[[Mapping[str, Any]], str | None] = lambda _company: None
+    missing: Callable[[Any], str | None] = lambda _settings: None
 
 
 REGISTRY: Final[Mapping[str, ChannelRow]] = {
-    "plugnotas": ChannelRow(plugnotas.NATUREZA, plugnotas.opened),
+    "plugnotas": ChannelRow(plugnotas.NATUREZA, plugnotas.opened, missing=plugnotas.missing),
     "nacional": ChannelRow(nacional.NATUREZA, nacional.opened, unfit),
 }
+
+
+def rows_for(settings: Any, rows: Mapping[str, ChannelRow] = REGISTRY) -> Mapping[str, ChannelRow]:
+    """Return the rows as registration sees them: a channel that lacks its settings fits no company."""
+    return {name: _closed(row, why) if (why := row.missing(settings)) else row for name, row in rows.items()}
+
+
+def _closed(row: ChannelRow, why: str) -> ChannelRow:
+    return replace(row, unfit=lambda _company: why)
 
 
 class UnknownChannelError(ProsaError, LookupError):

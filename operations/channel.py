@@ -92,7 +92,7 @@ async def choose_for(
         )
     complaint = rows[nome].unfit(company) if nome in rows else None
     if complaint is not None:
-        raise CommandRefusedError(f"Antes de mudar o canal, acerte o cadastro: {complaint}. Nada mudou.")
+        raise CommandRefusedError(f"Antes de mudar o canal, acerte isto: {complaint}. Nada mudou.")
     if company.serie_rps is not None and (await channels.chosen(connection, company.id, tipo)).nome != nome:
         serie = one_series(natureza, company.serie_rps)
         await connection.execute(empresa.update().where(empresa.c.id == company.id).values(serie_rps=serie))

@@ -50,7 +50,8 @@ class Doors:
 class WebhookDeps:
     """Secrets are bytes, two of a kind while they are rotated.
 
-    ``gateway_headers`` is empty where the gateway cannot send ``X-Prosa-Secret``; the path part is always needed.
+    ``gateway_headers`` is empty where the gateway cannot send ``X-Prosa-Secret``. Without ``gateway_paths``, where no
+    gateway is used, its door opens to nobody.
     ``ping_redis`` raises when Redis is away. ``metrics_token`` opens ``/metrics``; without it only a probe port does.
     ``bodies`` is the process's one budget for what has not been authenticated yet.
     """
@@ -72,8 +73,11 @@ class WebhookDeps:
 
     def __post_init__(self) -> None:
         needed = (self.whatsapp_verify_token, *self.whatsapp_secrets, *self.gateway_paths, *self.gateway_headers)
-        if not self.whatsapp_secrets or not self.gateway_paths or not all(needed):
-            raise ValueError("webhooks need a WhatsApp app secret, a verify token and a gateway secret, none empty")
+        half = self.gateway_headers and not self.gateway_paths
+        if not self.whatsapp_secrets or half or not all(needed):
+            raise ValueError(
+                "webhooks need a WhatsApp app secret, a verify token and whole gateway secrets, none empty"
+            )
         object.__setattr__(self, "figures", Figures(self.metrics))  # once, as any field of a frozen class
 
 

@@ -13,7 +13,7 @@ import orjson
 from persistence.db import jsontext
 from persistence.queue.arrival import Arrival
 from persistence.queue.tick import Tick
-from persistence.rows.inbox_rows import MessageRow, MetaNoticeRow, StatusRow, UnreadableRow
+from persistence.rows.inbox_rows import MessageRow, MetaNoticeRow, MovedRow, StatusRow, UnreadableRow
 from state_machine.values.certificate import is_certificate_file
 from state_machine.values.untrusted import legible_values
 
@@ -106,7 +106,7 @@ def _value(entry: dict[str, Any], change: dict[str, Any], value: dict[str, Any])
     messages, statuses = _items(value, "messages"), _items(value, "statuses")
     for message in messages:
         try:
-            yield _message(value, message)
+            yield _moved(value, message) or _message(value, message)
         except (_MisshapenError, _NobodyError) as error:
             yield _illegible(message, type(error).__name__)
     for status in statuses:
@@ -130,9 +130,24 @@ def _message(value: dict[str, Any], received: Any) -> Arrival:
     return Arrival.of(
         MessageRow(number, legible_values(received), legible_values(contact), shown),
         chave=_bounded(wamid, _LONGEST_KEY),
-        lane=f"{_bounded(number, _LONGEST_ID)}:{_bounded(user, _LONGEST_ID)}",
+        lane=_lane(number, user),
         correlacao=correlation(),
         imediato=_given(received, "type") != "text",  # only who writes text may still be writing
+    )
+
+
+def _moved(value: dict[str, Any], received: Any) -> Arrival | None:
+    """Return the notice that a person's id became another one, ``None`` for any other message."""
+    about = received.get("system") if isinstance(received, dict) and received.get("type") == "system" else None
+    if not isinstance(about, dict) or about.get("previous_user_id") is None:
+        return None
+    (number, _), wamid = _metadata(value), _needed(received, "id")
+    before, now = _needed(about, "previous_user_id"), _needed(about, "user_id")
+    return Arrival.of(
+        MovedRow(_lane(number, now), before, now),
+        chave=_bounded(wamid, _LONGEST_KEY),
+        lane=_lane(number, before),
+        correlacao=correlation(),
     )
 
 
@@ -221,6 +236,10 @@ def _is_whole(text: str) -> bool:
 
 def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+def _lane(number: str, user: str) -> str:
+    return f"{_bounded(number, _LONGEST_ID)}:{_bounded(user, _LONGEST_ID)}"
 
 
 def _bounded(text: str, longest: int) -> str:

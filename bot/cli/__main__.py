@@ -148,7 +148,7 @@ def empresa_add(
     settings = _settings(quiet=True)
 
     async def work(storage: Storage) -> None:
-        from gateway.registry import REGISTRY
+        from gateway.registry import rows_for
         from operations.company import CompanyError, CompanyForm, add_company
         from persistence.db.engine import Database
         from state_machine.protocol.channel import Canal
@@ -175,7 +175,7 @@ def empresa_add(
         )
         database = await Database.open(storage.database_url, size=1)
         try:
-            await add_company(database, form, Canal(settings.gateway), REGISTRY)
+            await add_company(database, form, Canal(settings.gateway), rows_for(settings))
         except CompanyError as error:
             _fail(str(error))
         finally:

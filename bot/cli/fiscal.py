@@ -121,14 +121,16 @@ def canal(
     documento: Annotated[str, typer.Option(help="De que documentos: servico ou produto.")] = "servico",
 ) -> None:
     """Mostra ou muda o canal pelo qual a empresa emite; notas já confirmadas seguem no canal em que nasceram."""
-    from gateway.registry import REGISTRY
+    from gateway.registry import rows_for
     from operations.channel import choose, show
 
-    natures = {name: row.natureza for name, row in REGISTRY.items()}
+    chosen = settings(quiet=True)
+    rows = rows_for(chosen)
+    natures = {name: row.natureza for name, row in rows.items()}
     if nome is None:
-        on_database(lambda database: show(database, natures, cnpj, documento))
+        on_database(lambda database: show(database, natures, cnpj, documento), chosen)
     else:
-        on_database(lambda database: choose(database, natures, cnpj, documento, nome, ambiente, REGISTRY))
+        on_database(lambda database: choose(database, natures, cnpj, documento, nome, ambiente, rows), chosen)
 
 
 def reprocessar(

@@ -78,6 +78,8 @@ async def about_meta(settings: Settings) -> list[Achado]:
 async def about_gateway(settings: Settings) -> list[Achado]:
     """Say whether the gateway takes the token, and whether the webhook registered there is ours and answers."""
     key = settings.plugnotas_api_key.get_secret_value()
+    if not key and "PROSA_PLUGNOTAS_API_KEY" not in settings.missing():
+        return [ok("gateway", "sem PlugNotas: empresa nesse canal não emite até haver PROSA_PLUGNOTAS_API_KEY")]
     if not key:
         return [falha("gateway", "não perguntei: falta PROSA_PLUGNOTAS_API_KEY")]
     answer = await _ask(settings.plugnotas_url, "/webhook", {"x-api-key": key, "accept": "application/json"})

@@ -17,6 +17,7 @@ from state_machine.cancellation.reconciliation import (
     apos_consulta,
     apos_envio,
     deve_enviar,
+    em_erro,
     interrompido,
     sem_chamada,
 )
@@ -109,6 +110,10 @@ class Cancellations:
         await issued.locked(connection, tarefa.emissao_id)
         agora = await database_now(connection)
         return sem_chamada(interrompido(tarefa.andamento), seconds, agora, self._politica)
+
+    def give_up(self, tarefa: TarefaCancelamento, motivo: str) -> PassoCancelamento:
+        """Hand it to people."""
+        return em_erro(interrompido(tarefa.andamento), motivo)
 
     async def settle(
         self,

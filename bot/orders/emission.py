@@ -20,6 +20,7 @@ from state_machine.protocol.reconciliation import (
     deve_enviar,
     em_conflito,
     em_duvida,
+    em_erro,
     sem_chamada,
 )
 from state_machine.protocol.standing import Passo
@@ -77,7 +78,7 @@ class Emissions:
         )
 
     async def renew(self, connection: Connection, tarefa: Tarefa) -> bool:
-        """Extend the lease, and that of its record."""
+        """Extend the lease, and that of its record, which is there once it is ready."""
         return await emissions.renew(connection, tarefa, LEASE_SECONDS)
 
     async def give_back(self, connection: Connection, tarefa: Tarefa) -> None:
@@ -142,6 +143,11 @@ class Emissions:
         """Wait for the breaker."""
         politica = self._politica.de(self._channels.of(tarefa.canal).natureza)
         return sem_chamada(_interrupted(tarefa).andamento, seconds, "circuito", tarefa.clock.now(), politica)
+
+    def give_up(self, tarefa: Tarefa, motivo: str) -> Passo:
+        """Hand it to people; what was ready to leave may have left."""
+        andamento = em_duvida(tarefa.andamento) if tarefa.pronta else _interrupted(tarefa).andamento
+        return em_erro(andamento, motivo)
 
     async def settle(
         self, connection: Connection, tarefa: Tarefa, passo: Passo, call: Call[Outcome | Finding] | None

@@ -11,7 +11,7 @@ import structlog
 
 from gateway.http.recording import recording
 from gateway.lines import CallKind
-from persistence.fiscal import emissions
+from persistence.fiscal import attempts, emissions
 from persistence.fiscal.emissions import Chamada
 from persistence.queue.slots import OrderLeaseLostError, Taken
 from persistence.rows.inbox_rows import GatewayRow
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 SHORTEST_PAUSE = 0.1  # seconds, when the circuit is just being probed
 SEND_WITHIN = 1 / 3  # of the lease: a worker frozen for longer than this after claiming must not send any more
+MOST_FAILURES = 5  # exceptions of our own in a row, a lease apart: then people look
 ASKING = "find"  # the operation of a question, in the attempts and the logs
 
 log = structlog.get_logger(__name__)
@@ -150,6 +151,9 @@ class Order(Protocol[T, A, P]):
     async def postpone(self, connection: Connection, piece: T, seconds: float) -> P:
         """Decide what follows while the gateway is left alone for so long: nothing counts as an attempt."""
 
+    def give_up(self, piece: T, motivo: str) -> P:
+        """Hand it to people: our own work on it raised again and again."""
+
     async def settle(self, connection: Connection, piece: T, passo: P, call: Call[A] | None) -> None:
         """Store what followed, and give the lease back. Raises ``OrderLeaseLostError`` for a late commit."""
 
@@ -168,6 +172,7 @@ class OrderWorker(Generic[T, A, P]):
         self._database = database
         self._channels = channels
         self._held: Counter[int] = Counter()  # slots of this worker, by company
+        self._ready: dict[int, T] = {}  # what was made ready, by the identity of what was claimed
         self.lease_seconds = order.lease_seconds
         self.send_within = order.lease_seconds * SEND_WITHIN
         self.concurrency = order.concurrency
@@ -180,9 +185,9 @@ class OrderWorker(Generic[T, A, P]):
         return taken
 
     async def renew(self, piece: T) -> bool:
-        """Keep an order whose gateway call takes long."""
+        """Keep an order whose gateway call takes long, with the record that was made when it was made ready."""
         async with self._database.alone() as connection:
-            return await self._order.renew(connection, piece)
+            return await self._order.renew(connection, self._ready.get(id(piece), piece))
 
     async def work(self, piece: T) -> None:
         """Send or ask once, and settle what came of it; never raises."""
@@ -193,8 +198,25 @@ class OrderWorker(Generic[T, A, P]):
                 log.warning(self._order.events.lease_lost, emissao_id=piece.emissao_id)
             except Exception as error:
                 log.exception(self._order.events.failed, emissao_id=piece.emissao_id, error=type(error).__name__)
+                await self._failed(self._ready.get(id(piece), piece), type(error).__name__)
             finally:
+                self._ready.pop(id(piece), None)
                 self._held -= Counter((piece.prestador_id,))  # companies without any are dropped
+
+    async def _failed(self, piece: T, error: str) -> None:
+        """Record that our own work on it raised; people get what does so again and again."""
+        operation = self._order.operation if self._order.sends(piece) else ASKING
+        try:
+            async with self._database.transaction() as connection:
+                before = await attempts.failures(connection, piece.emissao_id, MOST_FAILURES - 1)
+                emissions.record_attempt(connection, piece.emissao_id, Chamada(operation, attempts.RAISED, error, 0))
+                if before + 1 < MOST_FAILURES:
+                    return
+                passo = self._order.give_up(piece, f"our own work on it raised {MOST_FAILURES} times: {error}")
+                await self._order.settle(connection, piece, passo, None)
+                await self._order.conclude(connection, piece, passo, None)
+        except Exception as again:  # noqa: BLE001 - the lease ends, and it is tried again
+            log.warning("failure_not_recorded", emissao_id=piece.emissao_id, error=type(again).__name__)
 
     async def _advance(self, piece: T) -> None:
         order, sending = self._order, self._order.sends(piece)
@@ -209,6 +231,7 @@ class OrderWorker(Generic[T, A, P]):
         elif time.monotonic() - ready.tomada_em > self.send_within:
             await self._give_back(ready)
         else:
+            self._ready[id(piece)] = ready
             await self._call(ready, order.operation, order.send)
 
     async def _wait(self, piece: T, why: float | Instead[P]) -> None:

@@ -10,15 +10,16 @@ from bot.conversation.customers import Customers
 from bot.conversation.effects import Effects
 from bot.conversation.quarantine import Quarantine
 from bot.conversation.session_events import SessionEvents
-from bot.conversation.subject import Resources, RowHandler
+from bot.conversation.subject import Resources, RowHandler, one_row
 from bot.conversation.turn import Conversations
 from bot.delivery.ticks import Ticks
 from bot.loops.worker import LaneWorker
 from bot.master_key import vault_of
 from bot.policy import limites_mei_of
 from bot.subjects.account_notices import Notices
+from bot.subjects.moving import Moves
 from bot.subjects.table import handlers_of, open_subjects
-from persistence.rows.inbox_rows import GatewayRow, MessageRow, MetaNoticeRow, StatusRow, UnreadableRow
+from persistence.rows.inbox_rows import GatewayRow, MessageRow, MetaNoticeRow, MovedRow, StatusRow, UnreadableRow
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -58,6 +59,7 @@ async def open_worker(stores: Stores, outside: Outside, pumps: Pumps, door: Door
     notices = Notices(database, lanes, stores.metrics)
     no_subjects = (
         RowHandler(MessageRow, notices.unless_foreign(settings.whatsapp_phone_number_id, conversations.on_messages)),
+        one_row(MovedRow, Moves(database, lanes, live).on_moved),
         RowHandler(GatewayRow, pumps.hints.on_hint),
         RowHandler(StatusRow, Ticks(database, lanes, stores.metrics).on_status),
         RowHandler(MetaNoticeRow, notices.on_notice),

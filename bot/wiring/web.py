@@ -12,7 +12,7 @@ from bot.master_key import vault_of
 from console.app import create_console, mount
 from console.render.model_spend import Preco
 from gateway.plugnotas.hint import hinted_keys
-from gateway.registry import REGISTRY
+from gateway.registry import rows_for
 from operations.certificate_link import CertificateLinks
 from public.app import create_public, create_unsubscribe, mount_unsubscribe
 from public.app import mount as mount_public
@@ -40,7 +40,7 @@ def web_app(stores: Stores, *, https: bool) -> web.Application:
         secure=https,
         preco=price,
         vivas=stores.live,
-        channels=REGISTRY,
+        channels=rows_for(settings),
         proxies=settings.trusted_proxies,
     )
     mount(app, console)

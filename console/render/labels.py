@@ -96,6 +96,7 @@ RESULTADOS: Final[Mapping[str, tuple[str, bool]]] = {
     "Postponed": ("pediu para esperar", True),
     "Misconfigured": ("recusou as nossas credenciais", True),
     "Unknown": ("a resposta se perdeu", True),
+    "Raised": ("falhou aqui dentro", True),
     "Rejected": ("recusou", True),
     "Duplicate": ("já existia sob esta referência", False),
     "Found": ("encontrada", False),

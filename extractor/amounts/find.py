@@ -29,6 +29,12 @@ IMPLIED_CENTS: Final = re.compile(r"\s{0,9}(?:$|[.;!?\n])")
 TAIL: Final = re.compile(r"(?:,-|,--|,00|\.-)(?!\w)")  # "1500,-"
 NEGATIVE_BEFORE: Final = re.compile(r"(?:^|[\s:(])-$")
 NEGATIVE_AFTER: Final = re.compile(r"\s{0,9}+negativ[oa]s?\b")
+# A bookkeeper's minus: "1.500,00-", "(1.500,00)" where a price stands. People write dashes and brackets otherwise too.
+MINUS_BEFORE: Final = re.compile(r"\b(?:de|por)\s{0,9}+-\s{0,9}+$")
+MINUS_AFTER: Final = re.compile(r"(?<=,\d\d)-(?=\s|$)")
+BRACKET_BEFORE: Final = re.compile(r"(?:\$|\b(?:de|por|valor)|:)\s{0,9}+\(\s{0,9}+$")
+BRACKET_AFTER: Final = re.compile(r"\s{0,9}+\)")
+LOOK_BACK: Final = 24  # characters before an amount in which such a sign stands
 NOT_AN_AMOUNT: Final = re.compile(r"\s{0,9}+(?:desculpas|perdoes|vezes|gracas|beijos|abracos|coisas|maravilhas)\b")
 ARTICLES: Final = frozenset({"um", "uma"})
 HUNDRED: Final = 100
@@ -83,10 +89,21 @@ def _mark(plain: str, numbers: list[Number], i: int) -> tuple[Mark | None, int]:
         or NEGATIVE_BEFORE.search(plain, max(0, start - 2), start)
         or NEGATIVE_AFTER.match(plain, end)
     )
+    if not negative and _may_be_negative(plain, start, end):
+        amount = None
     kind = Kind.MONEY if money else Kind.NUMBER
     if (foreign_before or foreign_after) and not (brl_before or after):
         kind, end = Kind.FOREIGN, foreign_after.end() if foreign_after else end
     return Mark(kind, start, end, amount=amount, literal=number.literal, words=number.words, negative=negative), i
+
+
+def _may_be_negative(plain: str, start: int, end: int) -> bool:
+    back = max(0, start - LOOK_BACK)
+    return bool(
+        MINUS_AFTER.match(plain, end)
+        or MINUS_BEFORE.search(plain, back, start)
+        or (BRACKET_AFTER.match(plain, end) and BRACKET_BEFORE.search(plain, back, start))
+    )
 
 
 def _cents(plain: str, end: int, number: Number, *, implied: bool) -> tuple[Decimal, int] | None:

@@ -45,6 +45,8 @@ SCALES: Final = {
     "bilhao": 10**9,
     "bilhoes": 10**9,
 }
+GLUED: Final = frozenset({"reais", "x", "para", "pra", "pro"})  # a slip of the space bar: "1500para"
+AFTER_MONEY: Final = frozenset({"pras", "pros", "p", "por", "de", "da", "do", "em", "no", "na", "referente", "ref"})
 THOUSAND: Final = 1000
 SMALL: Final = UNITS | TEENS | TENS | HUNDREDS
 BEGINNINGS: Final = frozenset({*SMALL, *AUGMENTATIVES, "mil", "meio"})  # no other word begins a number
@@ -53,16 +55,16 @@ _NAMES: Final = ("rdc", "nbr", "nr", "iso", "lei", "norma", "portaria", "sala", 
 NAMED: Final = "".join(f"(?<!{word} )" for word in _NAMES)
 # digits with their separators, a word, a mark, or any other character
 TOKEN: Final = re.compile(
-    NAMED + r"(?<![a-z0-9.,])\d{1,3}(?: \d{3})+(?:,\d{1,2})?(?![\d.,]*\d)|\d+(?:[.,']\d+)*|[a-z]+|[A-Z]+|\S"
+    NAMED + r"(?<![a-z0-9.,])\d{1,3}(?: \d{3})+(?:,\d{1,2})?(?![\d.,]*\d)|\d+(?:[.,']{1,2}\d+)*|[a-z]+|[A-Z]+|\S"
 )
 SHAPES: Final = (
     (re.compile(r"\d+"), "", ""),
-    (re.compile(r"\d{1,3}(?:\.\d{3})+(?:,\d{1,2})?"), ".", ","),
-    (re.compile(r"\d{1,3}(?: \d{3})+(?:,\d{1,2})?"), " ", ","),
+    (re.compile(r"[1-9]\d{0,2}(?:\.\d{3})+(?:,\d{1,2})?"), ".", ","),
+    (re.compile(r"[1-9]\d{0,2}(?: \d{3})+(?:,\d{1,2})?"), " ", ","),
     (re.compile(r"\d{1,30},\d{1,2}"), "", ","),
     (re.compile(r"\d{1,30}\.\d{1,2}"), "", "."),
-    (re.compile(r"\d{1,3}(?:,\d{3})+\.\d{1,2}"), ",", "."),
-    (re.compile(r"\d{1,3}(?:,\d{3}){2,}"), ",", "."),
+    (re.compile(r"[1-9]\d{0,2}(?:,\d{3})+\.\d{1,2}"), ",", "."),
+    (re.compile(r"[1-9]\d{0,2}(?:,\d{3}){2,}"), ",", "."),
 )  # (shape, thousands separator, decimal separator); anything else is readable in two ways and is asked
 
 
@@ -161,8 +163,10 @@ def _from_digits(tokens: _Tokens, i: int) -> tuple[Number, int] | None:
     value = literal(first)
     after = words[i + 1] if i + 1 < len(words) else None
     if after is None or after not in SCALES or value is None or (after == "mi" and not tokens.glued(i + 1)):
-        if after is not None and after.isalpha() and after not in {"reais", "x"} and tokens.glued(i + 1):
-            return None  # "16gb", "5w30"
+        if after is not None and after.isalpha() and after not in GLUED and tokens.glued(i + 1):
+            if not (i and words[i - 1] == "$"):
+                return None  # "16gb", "5w30"
+            value = value if after in AFTER_MONEY else None  # "R$50m", "R$100hora"
         return Number(start, tokens.end(i), value, literal=first), i + 1
     if after == "mi":
         return Number(start, tokens.end(i + 1), None, scaled=True), i + 2  # millions, or "mil" cut short

@@ -134,6 +134,7 @@ class Nacional:
         signers: Signers | None = None,
         danfse: NoteRender | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        check_deadline: float = CHECK_DEADLINE,
     ) -> None:
         timeouts = {CallKind.SUBMISSION: submit_timeout, CallKind.CANCELLATION: cancel_timeout}
 
@@ -150,9 +151,14 @@ class Nacional:
         self._signers = signers or Signers()
         self._danfse = danfse
         self._clock = clock
+        self._check_deadline = check_deadline
+        self._checks: set[asyncio.Task[Rejected | None]] = set()
 
     async def aclose(self) -> None:
         """Close all connections, and end the signing processes."""
+        for checking in self._checks:
+            checking.cancel()
+        await asyncio.gather(*self._checks, return_exceptions=True)
         await self._connections.aclose()
         await self._signers.aclose()
         if self._danfse is not None:
@@ -179,11 +185,21 @@ class Nacional:
             stored = payload.encode(intent)
         except ValueError as error:
             return payload.refusal(str(error))
+        # One that is late goes on without us: a process that is still starting will make the document.
+        checking = asyncio.create_task(self._checked(stored))
+        self._checks.add(checking)
+        checking.add_done_callback(self._checks.discard)
+        await asyncio.wait({checking}, timeout=self._check_deadline)
+        if not checking.done():
+            log.warning("check_failed", reason="late")
+            return None
+        return checking.result()
+
+    async def _checked(self, stored: bytes) -> Rejected | None:
         try:
-            async with asyncio.timeout(CHECK_DEADLINE):
-                unfit = await self._signers.unsigned(stored, self.ambiente, self._clock())
-        except (TimeoutError, SigningError) as error:
-            log.warning("check_failed", reason=str(error) or type(error).__name__)
+            unfit = await self._signers.unsigned(stored, self.ambiente, self._clock())
+        except SigningError as error:
+            log.warning("check_failed", reason=str(error))
             return None
         return payload.refusal(unfit.porque) if unfit else None
 

@@ -64,7 +64,8 @@ def cancelled(result: Answer | NoAnswerError, chave: str, tp_amb: str) -> bool |
         return CannotTell(says(result))
     if result.status == NOT_FOUND:
         return False if says_absent(result.body, tp_amb) else CannotTell(says(result))
-    return _holds(result.body, chave)
+    held = _holds(result.body, chave)
+    return CannotTell(f"{says(result)} with an event that cannot be read") if held is None else held
 
 
 def cancel_outcome(result: Answer | NoAnswerError, chave: str) -> CancelOutcome | None:
@@ -106,16 +107,19 @@ def _in_plain_words(codes: set[str]) -> str | None:
     return _VALUE_TOO_HIGH if _VALUE in codes else None
 
 
-def _holds(body: bytes, chave: str) -> bool:
-    """Tell whether an answer brings an event that cancels this note."""
+def _holds(body: bytes, chave: str) -> bool | None:
+    """Tell whether an answer brings an event that cancels this note; ``None``: one that it brings cannot be read."""
+    unread = False
     for packed in _packed(body):
         try:
             identity = event.read(unpack(packed))
         except ValueError:
-            continue
-        if identity is not None and str(identity.chave) == chave and identity.tipo in _CANCELLING:
+            identity = None
+        if identity is None:
+            unread = True
+        elif str(identity.chave) == chave and identity.tipo in _CANCELLING:
             return True
-    return False
+    return None if unread else False
 
 
 def _packed(body: bytes) -> Iterator[str]:

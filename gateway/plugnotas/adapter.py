@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import time
-from typing import TYPE_CHECKING, Self
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote, urlencode
 
 from gateway.http import recording as tape
 from gateway.http.client import MAX_BODY, MAX_FILE, Destination
-from gateway.http.wire import NoAnswerError
+from gateway.http.wire import Answer, NoAnswerError
 from gateway.lines import CallKind, Lines
 from gateway.nfse_xml import with_content
 from gateway.plugnotas import payload as bodies
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from gateway.http.client import Exchange
-    from gateway.http.wire import Answer
     from gateway.port import Explicacao, InvoiceIntent
     from gateway.registry import Surroundings
     from state_machine.cancellation.machine import MotivoCancelamento
@@ -70,6 +70,7 @@ class PlugNotas:
             return Destination(base_url, timeout=timeout, guard=guard, headers=headers, observe=observe)
 
         self.ambiente = ambiente
+        self._refused = None if api_key else Answer(HTTPStatus.UNAUTHORIZED, {}, b"")
         self.lines = lines or Lines(clock=time.monotonic)
         self._ways = {
             CallKind.SUBMISSION: destination(submit_timeout),
@@ -170,7 +171,12 @@ class PlugNotas:
     async def _call(
         self, prestador: str, kind: CallKind, path: str, content: bytes | None = None, *, max_body: int = MAX_BODY
     ) -> Answer | NoAnswerError:
-        """Call on this company's line: POST where there is something to send, GET else."""
+        """Call on this company's line: POST where there is something to send, GET else.
+
+        Without an API key nobody is asked: the answer is what PlugNotas would say.
+        """
+        if self._refused is not None:
+            return self._refused
         method, headers = ("POST", _JSON) if content else ("GET", None)
         try:
             with self.lines.call(prestador, kind) as breaker:
@@ -204,3 +210,10 @@ def opened(around: Surroundings) -> PlugNotas:
         lines=around.lines,
         ambiente=around.ambiente,
     )
+
+
+def missing(settings: Any) -> str | None:
+    """Say in pt-BR what of the installation's settings is missing; without them no company may come here."""
+    if settings.plugnotas_api_key.get_secret_value() and settings.gateway_headers:
+        return None
+    return "faltam PROSA_PLUGNOTAS_API_KEY e PROSA_GATEWAY_WEBHOOK_SECRET nesta instalação"

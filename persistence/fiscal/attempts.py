@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from persistence.tables import nfse_emissao, session_snapshot
+from persistence.tables import gateway_tentativas, nfse_emissao, session_snapshot
 from persistence.versions import literals
 from state_machine.cancellation.machine import StatusNota
 from state_machine.protocol.emission import StatusEmissao
@@ -14,6 +14,7 @@ from state_machine.protocol.emission import StatusEmissao
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
 
+RAISED = "Raised"  # the result of work that ended in an exception of our own
 # Statements are composed once: that costs more than running them.
 _NEWEST = (
     nfse_emissao.select()
@@ -112,3 +113,14 @@ async def other_notes(connection: Connection, sessao_id: str, revisao: int, emis
     await connection.execute(_LOCK, {"b_intent": f"{sessao_id}:{revisao}"})
     values = {"sessao_id": sessao_id, "revisao": revisao, "emissao_id": emissao_id}
     return [row.numero for row in await connection.execute(_ISSUED, values)]
+
+
+async def failures(connection: Connection, emissao_id: int, most: int) -> int:
+    """Return how many of the newest ``most`` calls of an emission ended in an exception of our own."""
+    newest = (
+        sa.select(gateway_tentativas.c.resultado)
+        .where(gateway_tentativas.c.emissao_id == emissao_id)
+        .order_by(gateway_tentativas.c.id.desc())
+        .limit(most)
+    )
+    return list((await connection.execute(newest)).scalars()).count(RAISED)

@@ -81,6 +81,16 @@ class MessageRow(RowKind):
 
 
 @dataclass(frozen=True, slots=True)
+class MovedRow(RowKind):
+    """Meta's word that a person's id ``de``, in whose conversation this is, became ``para``, with that conversation."""
+
+    tipo: ClassVar[str] = "mudou_de_id"
+    conversa: str
+    de: str
+    para: str
+
+
+@dataclass(frozen=True, slots=True)
 class StatusRow(RowKind):
     """Meta's word on a message of ours: sent, delivered, read, failed."""
 
@@ -252,6 +262,7 @@ class ProposalRow(RowKind):
 
 Row = (
     MessageRow
+    | MovedRow
     | StatusRow
     | MetaNoticeRow
     | UnreadableRow

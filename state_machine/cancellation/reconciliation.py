@@ -225,6 +225,13 @@ def _recuo(andamento: AndamentoCancelamento, politica: Politica) -> float:
     return politica.retentativas.espera(andamento.envios, andamento.confirmado_em.isoformat())
 
 
+def em_erro(andamento: AndamentoCancelamento, motivo: str) -> PassoCancelamento:
+    """Work of our own fails again and again: people look; what has ended stays so."""
+    if andamento.envio in {Envio.ENCERRADO, Envio.COM_GENTE}:
+        return PassoCancelamento(andamento, None, motivo=motivo)
+    return PassoCancelamento(replace(andamento, envio=Envio.COM_GENTE, avisado=True), None, "falhou", motivo)
+
+
 def _espera(
     andamento: AndamentoCancelamento,
     agora: datetime,

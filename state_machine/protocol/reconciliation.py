@@ -24,6 +24,7 @@ from state_machine.protocol.emission import (
     Absent,
     Accepted,
     CannotTell,
+    Documento,
     Duplicate,
     Finding,
     Found,
@@ -90,10 +91,10 @@ def apos_envio(andamento: Andamento, outcome: Outcome, agora: datetime, politica
             passo = sem_chamada(andamento, SUSPENDED_PROBE, "credencial", agora, politica)
             passo = replace(passo, motivo=motivo, suspender=motivo)
             return passo if texto is None or passo.daqui is None or passo.retida == "pessoa" else _parada(passo, texto)
-        case Issued(nota, _, anulada):
+        case Issued(nota, xml, anulada):
             if anulada is not None:
                 return em_conflito(andamento, nota, f"the authority voided note {anulada} for this one")
-            return _com_nota(replace(andamento, duvida=True, recusa=None), nota, agora, politica)
+            return _com_nota(replace(andamento, duvida=True, recusa=None), nota, xml, agora, politica)
         case Accepted():
             return _espera(replace(andamento, status=StatusEmissao.ENVIADO, duvida=True), None, agora, politica)
         case Unknown(motivo):
@@ -160,8 +161,8 @@ def apos_consulta(andamento: Andamento, finding: Finding, agora: datetime, polit
             return _da_irma(andamento, irma, nota, politica)
         case Found(nota=nota) if is_anothers(andamento, nota, politica.natureza):
             return _numero_tomado(andamento, nota)
-        case Found(nota=nota):
-            return _com_nota(replace(andamento, ausente_desde=None, recusa=None), nota, agora, politica)
+        case Found(nota, xml):
+            return _com_nota(replace(andamento, ausente_desde=None, recusa=None), nota, xml, agora, politica)
         case CannotTell(motivo, retry_after):
             passo = _espera(andamento, motivo, agora, politica)
             return passo if passo.daqui is None else replace(passo, daqui=max(passo.daqui, retry_after or 0.0))
@@ -227,7 +228,7 @@ def conta_ausencia(andamento: Andamento, agora: datetime, natureza: Natureza) ->
     return replace(andamento, ausente_desde=agora, ausencias=vistas), timedelta(0) if sure else natureza.absence_spacing
 
 
-def _com_nota(andamento: Andamento, nota: Nota, agora: datetime, politica: Politica) -> Passo:
+def _com_nota(andamento: Andamento, nota: Nota, xml: Documento | None, agora: datetime, politica: Politica) -> Passo:
     antes = andamento.status
     if antes is StatusEmissao.CONCLUIDO:
         return _assenta(andamento, antes, nota)  # never backwards: an old reading may arrive after a newer one
@@ -235,7 +236,7 @@ def _com_nota(andamento: Andamento, nota: Nota, agora: datetime, politica: Polit
     if outro:
         return em_conflito(andamento, nota, f"the gateway's note under our key differs in {outro}")
     match nota.situacao:
-        case Situacao.AUTORIZADA if nota.numero and not _conteudo_por_vir(andamento, nota, agora):
+        case Situacao.AUTORIZADA if nota.numero and (xml or not _conteudo_por_vir(andamento, nota, agora)):
             return _assenta(andamento, StatusEmissao.CONCLUIDO, nota, "autorizada")
         case Situacao.AUTORIZADA if nota.numero:
             return _sem_conteudo(andamento, nota, agora, politica)
@@ -256,7 +257,10 @@ def _com_nota(andamento: Andamento, nota: Nota, agora: datetime, politica: Polit
 
 
 def _conteudo_por_vir(andamento: Andamento, nota: Nota, agora: datetime) -> bool:
-    """Tell whether the note's text, competence and code are still to be seen before it is adopted."""
+    """Tell whether the note's text, competence and code are still to be seen before it is adopted.
+
+    Only until its XML is there: what a layout that nobody here reads does not show today, it never will.
+    """
     desde = andamento.sem_conteudo_desde
     return not mostra_conteudo(nota) and (desde is None or agora - desde < CONTENT_WITHIN)
 
@@ -295,6 +299,13 @@ def em_conflito(andamento: Andamento, nota: Nota, motivo: str) -> Passo:
     """A human decides; the user hears it once."""
     avisar = andamento.status not in COM_PESSOAS
     return _assenta(andamento, StatusEmissao.CONFLITO, nota, "falhou" if avisar else None, motivo)
+
+
+def em_erro(andamento: Andamento, motivo: str) -> Passo:
+    """Work of our own fails again and again: people look; what was settled stays so."""
+    if andamento.status in ASSENTADOS | COM_PESSOAS:
+        return _assenta(andamento, andamento.status, motivo=motivo)
+    return _assenta(andamento, StatusEmissao.ERRO, None, "falhou", motivo)
 
 
 def registro_de_outro_conteudo(andamento: Andamento) -> Passo:

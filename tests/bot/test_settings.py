@@ -25,6 +25,7 @@ SECRETS = {
     "PROSA_GATEWAY_WEBHOOK_SECRET": SECRET,
 }
 
+GATEWAY = {"PROSA_PLUGNOTAS_API_KEY", "PROSA_GATEWAY_WEBHOOK_SECRET"}
 GUARDED = [name for name in SECRETS if not name.endswith("_ID")] + ["PROSA_METRICS_TOKEN"]
 ENGLISH = re.compile(r"\b(?:should|input|must|such as|seconds|valid|greater|holds|keys are|value)\b", re.IGNORECASE)
 
@@ -65,6 +66,17 @@ def test_with_all_of_them_it_may_start(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
     Settings().require_secrets()
+
+
+def test_the_national_channel_alone_needs_no_gateway(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without PlugNotas' two secrets it may start; one of them alone is a slip, and PlugNotas as default needs both."""
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, "" if name in GATEWAY else value)
+    assert set(Settings().missing()) == GATEWAY
+    monkeypatch.setenv("PROSA_GATEWAY", "nacional")
+    Settings().require_secrets()
+    monkeypatch.setenv("PROSA_PLUGNOTAS_API_KEY", SECRET)
+    assert Settings().missing() == ["PROSA_GATEWAY_WEBHOOK_SECRET"]
 
 
 def test_two_app_secrets_while_rotating(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,6 +41,18 @@ async def test_one_message_fills_everything_with_its_evidence(fresh):
         ("200 dólares na cotação de 5,40", Motivo.MOEDA_ESTRANGEIRA),
         ("R$ 0,00", Motivo.NAO_POSITIVO),
         ("R$ -50", Motivo.NAO_POSITIVO),
+        ("nota de -R$ 50", Motivo.NAO_POSITIVO),
+        ("nota de - R$ 50", Motivo.AMBIGUO),
+        ("nota de 1.500,00- para 11.222.333/0001-81", Motivo.AMBIGUO),
+        ("nota de (1.500,00) para 11.222.333/0001-81", Motivo.AMBIGUO),
+        ("nota de (R$ 1.500,00), consultoria", Motivo.AMBIGUO),
+        ("nota de R$ 0.500, consultoria", Motivo.AMBIGUO),
+        ("R$ 05.000,00", Motivo.AMBIGUO),
+        ("nota de 1..500 consultoria", Motivo.AMBIGUO),
+        ("R$ 1.500..00", Motivo.AMBIGUO),
+        ("R$ 1,,50", Motivo.AMBIGUO),
+        ("R$50m de consultoria", Motivo.AMBIGUO),
+        ("R$100hora de consultoria", Motivo.AMBIGUO),
         ("valor 1.50", Motivo.AMBIGUO),
         ("valor uns 1500", Motivo.AMBIGUO),
         ("500 de mão de obra e 300 de material", Motivo.VARIOS),
@@ -52,6 +64,26 @@ def test_amounts_that_need_arithmetic_or_a_choice_are_asked(text, motivo, fresh)
     extraction = extract(text, fresh)
     assert doubts(extraction)[Campo.VALOR] is motivo
     assert Campo.VALOR not in values(extraction)
+
+
+@pytest.mark.parametrize(
+    ("text", "valor"),
+    [
+        ("nota de R$1500para 123.456.789-09 consultoria", "1500.00"),
+        ("R$250p/ 123.456.789-09 consultoria", "250.00"),
+        ("nota de R$ 1.500,00para 123.456.789-09 consultoria", "1500.00"),
+        ("nota de 1500pra 123.456.789-09 consultoria", "1500.00"),
+        ("consultoria (R$ 1.500,00) 123.456.789-09", "1500.00"),
+        ("nota de R$1500consultoria para 123.456.789-09", None),
+    ],
+)
+def test_an_amount_without_a_space_behind_it_is_no_name(text, valor, fresh):
+    """A preposition may touch it; with another word it is asked, for that may be a unit or a scale."""
+    extraction = extract(text, fresh)
+    assert values(extraction).get(Campo.VALOR) == valor
+    assert (Campo.VALOR in doubts(extraction)) == (valor is None)
+    assert Campo.NOME not in values(extraction)
+    assert values(extraction)[Campo.DESCRICAO] == "consultoria"
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from pydantic import SecretStr
 
 from bot.demo.world import COMPANY
-from gateway.registry import REGISTRY
+from bot.settings import Settings
+from gateway.registry import REGISTRY, rows_for
 from operations.channel import choose, show
-from operations.company import add_company
+from operations.company import CompanyError, add_company
 from operations.protocol import CommandRefusedError
 from persistence.db.engine import Database
 from persistence.people import channels
@@ -89,3 +91,16 @@ async def test_one_series_is_written_in_one_way_where_we_number(database: Databa
     assert await database.pool.fetchval(series, empresa_id) == "00900"  # text, at a city's
     await choose(database, NATURES, CAFE.cnpj, "servico", "nacional", None, rows=REGISTRY)
     assert await database.pool.fetchval(series, empresa_id) == "900"
+
+
+async def test_an_installation_without_plugnotas_puts_no_company_there(database: Database) -> None:
+    """What is missing is named, and nothing is stored: neither a new company nor a change of channel."""
+    new = replace(CAFE, cnpj="11.222.333/0001-81", tributos_sn="6")
+    rows = rows_for(Settings(gateway="nacional", plugnotas_api_key=SecretStr(""), gateway_webhook_secret=SecretStr("")))
+    with pytest.raises(CompanyError, match="faltam PROSA_PLUGNOTAS_API_KEY e PROSA_GATEWAY_WEBHOOK_SECRET"):
+        await add_company(database, new, Canal("plugnotas"), rows)
+    assert await database.pool.fetchval("SELECT count(*) FROM empresa WHERE cnpj = '11222333000181'") == 0
+    empresa_id = await add_company(database, new, Canal("nacional"), rows)
+    with pytest.raises(CommandRefusedError, match="faltam PROSA_PLUGNOTAS_API_KEY"):
+        await choose(database, NATURES, new.cnpj, "servico", "plugnotas", None, rows)
+    assert await _chosen(database, empresa_id) == Canal("nacional")

@@ -406,6 +406,14 @@ async def test_path_and_header_have_secrets_of_their_own(database: Database) -> 
                 assert answer.status_code == (200 if path.endswith("path") and head.endswith("head") else 401)
 
 
+async def test_without_a_gateway_its_door_opens_to_nobody(database: Database) -> None:
+    """Where no company uses PlugNotas there is no secret, and none is a good one."""
+    async with serving(deps(database, gateway_paths=(), gateway_headers=())) as client:
+        for head in ({}, {"X-Prosa-Secret": ""}, HEADERS):
+            assert (await client.post("/webhooks/gateway/x", json={"id": "a1"}, headers=head)).status_code == 401
+    assert await count(database) == 0
+
+
 @pytest.mark.parametrize("raw", [b"<html>", b'{"teste": true}', b"\x00\xff"])
 async def test_a_gateway_body_without_a_note_is_kept(database: Database, client: httpx.AsyncClient, raw: bytes) -> None:
     """What names no note is acknowledged and kept as it came."""

@@ -99,6 +99,18 @@ def test_every_kind_of_message_is_an_arrival(name: str) -> None:
     }
 
 
+def test_a_changed_id_is_told_to_the_conversation_of_the_former_one() -> None:
+    """Meta's notice names nobody as its sender; one that tells only half of the change is kept for people."""
+    told = {"type": "user_changed_user_id", "user_id": "BR.2", "previous_user_id": "BR.1"}
+    sent = {"id": "wamid.S", "timestamp": "1", "type": "system", "system": told}
+    (arrival,) = read_notification(body(value(sent, contacts=None))).arrivals
+    assert (arrival.tipo, arrival.chave, arrival.lane) == ("mudou_de_id", "wamid.S", f"{PHONE}:BR.1")
+    assert arrival.payload == {"conversa": f"{PHONE}:BR.2", "de": "BR.1", "para": "BR.2"}
+    assert arrival.imediato
+    (half,) = read_notification(body(value({**sent, "system": {**told, "user_id": None}}))).arrivals
+    assert half.tipo == "ilegivel"
+
+
 def test_types_that_we_do_not_know_are_counted_as_such() -> None:
     """The figures name Meta's types and one ``outro``: nobody outside can invent a label."""
     found = read_notification(body(value(*(message(name, f"wamid.{name}") for name in MESSAGES))))

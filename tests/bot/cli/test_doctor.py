@@ -162,6 +162,9 @@ async def test_meta_refuses(settings: Settings, change: dict[str, Any], subject:
     assert (said, word in words) == (verdict, True)
 
 
+NATIONAL = {"gateway": "nacional", "plugnotas_api_key": SecretStr(""), "gateway_webhook_secret": SecretStr("")}
+
+
 def _no_hook(world: World) -> None:
     world.plugnotas.courier.url = None
 
@@ -206,12 +209,14 @@ async def test_a_webhook_that_our_proxy_refuses(world: World, settings: Settings
         ({"plugnotas_api_key": SecretStr("another-key-of-mine")}, "gateway: token", "aviso", "PROSA_PLUGNOTAS_API_KEY"),
         ({"plugnotas_api_key": SecretStr("")}, "gateway", "falha", "falta PROSA_PLUGNOTAS_API_KEY"),
         ({"plugnotas_url": "http://127.0.0.1:1"}, "gateway", "falha", "PROSA_PLUGNOTAS_URL"),
+        (NATIONAL, "gateway", "ok", "sem PlugNotas"),
+        (NATIONAL | {"gateway_webhook_secret": SecretStr("of-nobody-at-all-but")}, "gateway", "falha", "falta PROSA_"),
     ],
 )
 async def test_the_gateway_refuses(
     settings: Settings, change: dict[str, Any], subject: str, verdict: str, word: str
 ) -> None:
-    """A wrong token, none, nobody there: each names its setting."""
+    """A wrong token, none, half of them, nobody there: each names its setting; without PlugNotas none is missing."""
     [(said, words)] = lines(await doctor_upstreams.about_gateway(settings.model_copy(update=change)), subject)
     assert (said, word in words) == (verdict, True)
 

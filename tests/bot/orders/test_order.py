@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from structlog.testing import capture_logs
 
 from bot.loops.pump import Pump
-from bot.orders.order import Events, Instead, OrderWorker
+from bot.orders.order import MOST_FAILURES, Events, Instead, OrderWorker
 from bot.settings import Settings
 from gateway.lines import CallKind, Lines
 from gateway.registry import REGISTRY, Channels
@@ -79,6 +79,7 @@ class _Voiding:
     calls: list[str] = field(default_factory=list)
     held: dict[int, int] = field(default_factory=dict)
     instead: Step | None = None
+    renewed: list[str | None] = field(default_factory=list)
 
     async def claim(self, connection: Connection, free: int, held: Mapping[int, int]) -> list[Void]:
         self.held = dict(held)
@@ -87,7 +88,8 @@ class _Voiding:
         return [Void(r.id, r.epoch, r.id, *order, time.monotonic(), r.envio) for r in rows]
 
     async def renew(self, connection: Connection, piece: Void) -> bool:
-        return connection is not None and piece is not None
+        self.renewed.append(piece.correlacao)
+        return connection is not None
 
     async def give_back(self, connection: Connection, piece: Void) -> None:
         await self.settle(connection, piece, Step(piece.envio), None)
@@ -102,10 +104,14 @@ class _Voiding:
         return piece.envio == "a_enviar"
 
     async def prepare(self, piece: Void) -> Void | Instead[Step]:
-        return Instead(self.instead) if self.instead else piece
+        return Instead(self.instead) if self.instead else replace(piece, correlacao="ready")
 
-    async def send(self, _piece: Void) -> Any:
+    async def send(self, piece: Void) -> Any:
+        await self.sending(piece)
         return self._answer("send")
+
+    async def sending(self, _piece: Void) -> None:
+        return None
 
     async def ask(self, _piece: Void) -> Any:
         return self._answer("ask")
@@ -115,6 +121,9 @@ class _Voiding:
 
     async def postpone(self, _connection: Connection, piece: Void, seconds: float) -> Step:
         return Step(piece.envio, seconds, retida="circuito")
+
+    def give_up(self, _piece: Void, motivo: str) -> Step:
+        return Step("fim", motivo=motivo)
 
     async def settle(self, connection: Connection, piece: Void, passo: Step, call: Call[Any] | None) -> None:
         values = {"envio": passo.status, "contado": 1 if call else 0, "daqui": passo.daqui}
@@ -232,7 +241,7 @@ async def test_a_worker_frozen_before_sending_gives_back(engine: Engine) -> None
 
 @pytest.mark.parametrize(("taken_over", "event"), [(True, "voiding_lease_lost"), (False, "voiding_failed")])
 async def test_trouble_ends_in_the_log_and_frees_the_slot(engine: Engine, event: str, *, taken_over: bool) -> None:
-    """A late commit and an exception leave the row to its lease, no attempt is recorded, and the slot is free again."""
+    """A late commit and an exception leave the row to its lease, the latter is recorded, and the slot is free again."""
     engine.kind.answers = ["voided"] if taken_over else [ValueError()]
     piece = await engine.taken()
     if taken_over:
@@ -240,10 +249,37 @@ async def test_trouble_ends_in_the_log_and_frees_the_slot(engine: Engine, event:
     with capture_logs() as logs:
         await engine.worker.work(piece)
     assert [line["event"] for line in logs] == [event]
-    assert await engine.attempts() == []
+    assert await engine.attempts() == ([] if taken_over else [("void", "Raised", "ValueError")])
     assert (await engine.row())["envio"] == "enviando"
     await engine.worker.claim(4)
     assert engine.kind.held == {}
+
+
+async def test_what_raises_again_and_again_goes_to_people(engine: Engine) -> None:
+    """Five times in a row, whatever was tried; an answer in between begins the count anew."""
+    engine.kind.answers = [*[ValueError()] * (MOST_FAILURES - 1), Unknown("lost"), *[ValueError()] * MOST_FAILURES]
+    for _ in range(2 * MOST_FAILURES):
+        assert (await engine.row())["envio"] != "fim"
+        await engine.database.pool.execute("UPDATE inutilizacao SET lease_until = NULL, proxima_acao_em = now()")
+        await engine.worker.work(await engine.taken())
+    assert (await engine.row())["envio"] == "fim"
+    results = [result for _, result, _ in await engine.attempts()]
+    assert results == ["Raised"] * 4 + ["Unknown"] + ["Raised"] * 5
+
+
+async def test_what_is_being_sent_is_renewed_as_it_was_made_ready(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pump knows the order as it was claimed; its record was made later, under the bytes that are sent."""
+    engine.kind.answers, piece = ["voided"], await engine.taken()
+
+    async def sending(_piece: Void) -> None:
+        assert await engine.worker.renew(piece)
+
+    monkeypatch.setattr(engine.kind, "sending", sending)
+    await engine.worker.work(piece)
+    await engine.worker.renew(piece)
+    assert engine.kind.renewed == ["ready", piece.correlacao]
 
 
 async def test_a_claim_knows_who_holds_slots(engine: Engine) -> None:

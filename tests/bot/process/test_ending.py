@@ -22,6 +22,7 @@ from tests.nightly import size
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+NATIONAL = {"PROSA_GATEWAY": "nacional", "PROSA_PLUGNOTAS_API_KEY": "", "PROSA_GATEWAY_WEBHOOK_SECRET": ""}
 LONG = ("serve", "web", "worker", "api", "demo", "chat")
 OWN = {"PROSA_PORT": "0"}
 ASKED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -91,12 +92,16 @@ def test_ctrl_c_in_a_terminal_reaches_it_alone(warm: Path) -> None:
     assert left(warm) == []
 
 
-@pytest.mark.parametrize("command", ["serve", "web", "worker"])
-def test_without_redis_it_runs_and_ends(place: Path, database_url: str, command: str) -> None:
-    """Redis that refuses at the start keeps nobody from working: it holds only what may be lost."""
+@pytest.mark.parametrize(
+    ("command", "more"), [("serve", {}), ("web", {}), ("worker", {}), ("serve", NATIONAL), ("worker", NATIONAL)]
+)
+def test_without_redis_or_gateway_it_runs_and_ends(
+    place: Path, database_url: str, command: str, more: dict[str, str]
+) -> None:
+    """Redis that refuses keeps nobody from working, nor does PlugNotas without a key where no company issues there."""
     with held_port() as port:
         redis_url = f"redis://127.0.0.1:{port}/0"
-        env = {**OWN, "PROSA_DATABASE_URL": database_url, "PROSA_REDIS_URL": redis_url}
+        env = {**OWN, "PROSA_DATABASE_URL": database_url, "PROSA_REDIS_URL": redis_url, **more}
         with started(place, command, env=env) as prosa:
             prosa.up()
             if command != "worker":

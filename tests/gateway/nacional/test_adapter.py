@@ -448,6 +448,19 @@ async def test_a_check_whose_process_dies_knows_nothing(nacional: Nacional) -> N
     assert await nacional.check(invoice(descricao="…" * 700)) is None
 
 
+async def test_a_late_check_leaves_its_process_to_the_next_one(nacional: Nacional) -> None:
+    """A process takes a second to start, and longer on a busy machine: killed then, it would never be there."""
+    signers = nacional._signers = Signers()
+    nacional._check_deadline = 0.0
+    assert await nacional.check(invoice(descricao="…" * 700)) is None
+    await asyncio.gather(*nacional._checks)
+    assert [child.made for child in signers._idle] == [1]
+    nacional._check_deadline = PATIENCE
+    assert isinstance(await nacional.check(invoice(descricao="…" * 700)), Rejected)
+    assert [child.made for child in signers._idle] == [2]
+    await signers.aclose()
+
+
 async def test_the_loop_goes_on_while_documents_are_signed(nacional: Nacional, signers: Signers) -> None:
     """Fifty documents leave it room for many turns each: signed in this process, they would leave a handful."""
     await prepared(nacional, invoice())

@@ -201,6 +201,12 @@ EVENTS: list[tuple[str, Any, Any]] = [
     ("in a list", answer(200, {**ENVELOPE, "eventos": [{"arquivoXml": pack(event_of(tipo="305101"))}]}), True),
     ("of another note", answer(200, {**ENVELOPE, "eventoXmlGZipB64": pack(event_of(OTHER))}), False),
     ("of another kind", answer(200, {**ENVELOPE, "eventoXmlGZipB64": pack(event_of(tipo="202201"))}), False),
+    ("unreadable", answer(200, {**ENVELOPE, "eventos": [{"arquivoXml": "AAAA"}]}), CannotTell),
+    (
+        "unreadable beside it",
+        answer(200, {**ENVELOPE, "eventos": [{"arquivoXml": "AAAA"}, {"arquivoXml": pack(event_of())}]}),
+        True,
+    ),
     ("none", ABSENT, False),
     ("none in the other environment", answer(404, {**ENVELOPE, "tipoAmbiente": 1}), CannotTell),
     ("a complaint", answer(404, refusal("E1217")), CannotTell),

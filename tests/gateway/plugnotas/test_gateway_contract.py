@@ -120,6 +120,16 @@ async def test_an_invoice_goes_its_whole_way(city, free, intent, key):
     assert len(city.issued()) == 1
 
 
+async def test_without_a_key_nobody_is_asked(intent, key):
+    """A stored invoice waits for somebody to repair it, a question stays open, and nothing leaves."""
+    leaving = []
+    async with PlugNotas("http://127.0.0.1:9", "", guard=lambda: leaving.append(True)) as gateway:
+        assert isinstance(await gateway.submit(gateway.payload(intent)), Misconfigured)
+        assert isinstance(await gateway.find(key), CannotTell)
+        assert isinstance(await gateway.download(key.prestador, "a1", "pdf"), NotReady)
+    assert leaving == []
+
+
 async def test_the_classic_layout_passes_the_door_too(city, free, intent):
     """A municipal service code is accepted with its ISS group."""
     prestador = replace(intent.prestador, codigo_servico="14.10", aliquota=Decimal("2.00"))

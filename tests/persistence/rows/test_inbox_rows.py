@@ -15,6 +15,7 @@ STAFF = {"staff_id": 1, "quem": "sara", "exibicao": "Sara", "sessao_id": "s", "m
 STORED: list[tuple[str, dict[str, Any]]] = [  # as the releases before and after this one write and read it
     ("mensagem", {**CHANNEL, "contato": {"wa_id": "5511"}, "mensagem": {"id": "w", "type": "text"}}),
     ("mensagem", {**CHANNEL, "display_phone_number": None, "contato": {}, "mensagem": {}}),
+    ("mudou_de_id", {"conversa": "106:BR.2", "de": "BR.1", "para": "BR.2"}),
     ("status", {**CHANNEL, "status": {"id": "w", "status": "read"}}),
     ("aviso_meta", {"entry_id": "1", "time": 2, "field": "account_update", "value": {}}),
     ("ilegivel", {"origem": "whatsapp", "motivo": "not JSON", "bruto": "…"}),

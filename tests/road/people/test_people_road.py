@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -56,6 +58,31 @@ async def test_who_hides_the_number_later_is_still_the_same_person(road: Road) -
         (f"+{ana.who}", None),
         *[(None, hidden)] * 3,
     ]
+
+
+async def test_a_person_whose_id_changes_goes_on_where_they_were(road: Road) -> None:
+    """Meta's signed notice moves the right to issue and the open draft; the former id's invoice can be confirmed."""
+    ana = await road.person()
+    await ana.say(FULL)
+    before, after = road.world.meta.phones.users[ana.who].user_id, f"BR.7{ana.who}"
+    told = {"type": "user_changed_user_id", "user_id": after, "previous_user_id": before}
+    notice = {"id": f"wamid.{after}", "timestamp": str(int(time.time())), "type": "system", "system": told}
+    account = road.world.meta.config.account
+    metadata = {"display_phone_number": account.display_phone_number, "phone_number_id": account.phone_number_id}
+    value = {"messaging_product": "whatsapp", "metadata": metadata, "messages": [notice]}
+    change = {"field": "messages", "value": value}
+    body = {"object": "whatsapp_business_account", "entry": [{"id": account.waba_id, "changes": [change]}]}
+    for _ in range(2):  # Meta repeats
+        road.world.meta.courier.send(json.dumps(body).encode(), lane="system")
+    await road.world.meta.courier.drained()
+    await road.settled()
+    moved = Person(road.world, after)
+    summary = await moved.say("muda o valor para 750")
+    assert "R$ 750,00" in summary.text
+    assert "PADARIA" in summary.text
+    await moved.touch("Confirmar")
+    await moved.files()
+    assert await road.database.pool.fetchval("SELECT count(*) FROM inbox WHERE estado = 2") == 0
 
 
 async def test_a_session_keeps_the_phone_in_international_form(road: Road) -> None:

@@ -17,6 +17,7 @@ from state_machine.cancellation.reconciliation import (
     apos_consulta,
     apos_envio,
     deve_enviar,
+    em_erro,
     interrompido,
 )
 from state_machine.protocol.emission import (
@@ -178,3 +179,12 @@ def test_the_user_is_told_once_that_it_takes_long():
     told = apos_consulta(first.andamento, InProcess(), late, POLITICA)
     assert told.aviso == "demorou"
     assert apos_consulta(told.andamento, InProcess(), late, POLITICA).aviso is None
+
+
+@pytest.mark.parametrize("envio", sorted(Envio))
+def test_work_that_raises_again_and_again_is_for_people(envio):
+    """Who waits hears it once, nothing is sent any more, and what has ended stays so."""
+    passo = em_erro(AndamentoCancelamento(envio, AGORA), "our own work")
+    over = envio in {Envio.ENCERRADO, Envio.COM_GENTE}
+    assert (passo.status, passo.aviso) == ((envio, None) if over else (Envio.COM_GENTE, "falhou"))
+    assert (passo.daqui, passo.motivo) == (None, "our own work")

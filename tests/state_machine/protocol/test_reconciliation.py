@@ -12,6 +12,7 @@ from state_machine.protocol.emission import (
     Absent,
     Accepted,
     CannotTell,
+    Documento,
     Duplicate,
     Found,
     Issued,
@@ -32,6 +33,7 @@ from state_machine.protocol.reconciliation import (
     apos_envio,
     deve_enviar,
     deve_perguntar,
+    em_erro,
     sem_chamada,
 )
 from state_machine.protocol.retry import Politica
@@ -325,6 +327,24 @@ def test_a_note_is_adopted_when_its_content_was_seen_or_its_xml_never_comes():
     assert apos_consulta(atual, Found(nota()), depois(9), POLITICA).andamento.status is S.CONCLUIDO
     outra = Found(nota(descricao="Outro serviço"))
     assert apos_consulta(atual, outra, depois(9), POLITICA).andamento.status is S.CONFLITO
+
+
+def test_a_note_whose_xml_is_there_in_an_unknown_layout_waits_for_nothing():
+    """Its summary counts at once, and what the XML does show must be what was confirmed."""
+    xml = Documento(b"<NFe/>", "application/xml")
+    passo = apos_consulta(andamento(), Found(NOTAS["sem_xml"], xml), depois(), POLITICA)
+    assert (passo.andamento.status, passo.aviso, passo.daqui) == (S.CONCLUIDO, "autorizada", None)
+    outra = replace(NOTAS["sem_xml"], descricao="Outro serviço")
+    assert apos_consulta(andamento(), Found(outra, xml), depois(), POLITICA).andamento.status is S.CONFLITO
+
+
+@pytest.mark.parametrize("status", sorted(S))
+def test_work_that_raises_again_and_again_is_for_people(status):
+    """Who waits hears it once, nothing is done any more, and what was settled stays so."""
+    passo = em_erro(andamento(status), "our own work")
+    over = status in ASSENTADOS or status is S.ERRO
+    assert (passo.status, passo.aviso) == ((status, None) if over else (S.ERRO, "falhou"))
+    assert (passo.daqui, passo.motivo) == (None, "our own work")
 
 
 def test_a_refusal_while_an_earlier_call_is_undecided_ends_nothing():
