@@ -95,7 +95,7 @@ ACOES: Final[tuple[Acao, ...]] = (
         "Assumir a conversa",
         "A Prosa fica em silêncio e avisa a pessoa que agora é você, pelo seu nome de exibição. Os resumos já "
         "mostrados deixam de valer: nada é emitido até você devolver. O motivo vale para tudo o que você escrever até "
-        "lá. Uma nota que já está na prefeitura segue, e o resultado chega à pessoa.",
+        "lá. Uma nota que já foi enviada segue, e o resultado chega à pessoa.",
         "A conversa é sua assim que a Prosa terminar o que estava fazendo nela.",
         Papel.SUPORTE,
         lambda caso, quem: not _mine(caso, quem),

@@ -51,8 +51,8 @@ async def dashboard(visita: Visita) -> web.StreamResponse:
         ("abriram uma nota", way.abertas),
         ("deram todos os dados", way.completas),
         ("confirmaram", way.confirmadas),
-        ("têm a nota autorizada", way.autorizadas),
-        ("tiveram a nota cancelada", way.canceladas),
+        ("tiveram a nota autorizada", way.autorizadas + way.canceladas),
+        ("cancelaram depois", way.canceladas),
     ]
     return visita.pagina(
         "painel.html",

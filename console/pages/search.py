@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, assert_never
 from urllib.parse import urlencode
 
@@ -86,5 +87,9 @@ async def _find(connection: Connection, alcance: Alcance, tipo: TermKind, value:
             return await staff_search.by_phone(connection, alcance, value)
         case TermKind.NOTA:
             return await staff_search.by_note(connection, alcance, value)
+        case TermKind.VALOR:
+            return await staff_search.by_amount(connection, alcance, Decimal(value))
+        case TermKind.NOME:
+            return await staff_search.by_name(connection, alcance, value)
         case _:
             assert_never(tipo)

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 Tipo = Literal["in", "out", "staff", "step", "gate", "note"]
 
+HANDOVERS: Final = {
+    "assumir": "assumiu a conversa",
+    "devolver": "devolveu a conversa para a Prosa",
+    "encerrar": "encerrou",
+}
 _ORDEM: Final = {"in": 0, "step": 1, "gate": 2, "out": 3, "staff": 3, "note": 4}  # within one moment: cause first
 
 
@@ -66,6 +71,10 @@ def line(registro: CaseTimeline, olhar: Olhar) -> list[Item]:
         *(
             Item("note", row.em, f"Anotação de {row.quem}", olhar.texto(row.texto), numero=row.id)
             for row in registro.notas
+        ),
+        *(
+            Item("note", row.em, f"{row.quem} {HANDOVERS[row.acao]}", olhar.texto(row.motivo or ""), numero=row.id)
+            for row in registro.handovers
         ),
     ]
     return sorted(items, key=lambda item: (item.em, _ORDEM[item.tipo], item.numero))
@@ -119,7 +128,7 @@ def _step(row: Any, olhar: Olhar) -> Item:
     moved = f"{de} → {para}" if row.de != row.para else f"continua: {para}"
     reason = f" · {labels.MOTIVOS.get(row.snapshot_reason, row.snapshot_reason)}" if row.de != row.para else ""
     detalhe = row.detalhe or {}
-    texto = olhar.texto(detalhe.get("motivo") or "")
+    texto = olhar.texto(labels.da_equipe(detalhe.get("motivo") or ""))
     titulo = f"{labels.evento(row.evento)} · {moved}{reason} · revisão {row.revisao}"
     return Item("step", row.em, titulo, texto, leituras=readings(detalhe, olhar), numero=row.id)
 

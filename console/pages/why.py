@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, assert_never
 
 from console.render.format import duration
-from console.render.labels import por_que_pediu
+from console.render.labels import da_equipe, por_que_pediu
 from state_machine.cancellation.machine import StatusNota
 from state_machine.invoice.field_table import field_named
 from state_machine.machine.states import Estado
@@ -31,7 +31,7 @@ MOTIVOS: Final[Mapping[str, str]] = {
     "ambiguo": "pode ser lido de dois jeitos",
     "duas_notas": "parecem ser duas notas",
     "discordancia": "as duas leituras discordam",
-    "recusado": "a prefeitura recusou",
+    "recusado": "foi recusado",
 }
 
 
@@ -111,8 +111,8 @@ def _por_estado(s: SituacaoDaSessao, estado: Estado) -> Frase:
         case Estado.APROVADO:
             return _aprovado(s)
         case Estado.REJEITADO:
-            dito = (s.motivo or "sem explicar").rstrip(". ").replace(".”", "”")  # one full stop: ours
-            texto = f"A prefeitura recusou: {dito}. Nenhuma nota existe."
+            dito = da_equipe(s.motivo or "sem explicar").rstrip(". ").replace(".”", "”")  # one full stop: ours
+            texto = f"A nota foi recusada: {dito}. Nenhuma nota existe."
             return Frase(texto, RECUSA_NOSSA if s.nossa else RECUSA_DA_PESSOA, "bad")
         case Estado.ERRO:
             return _com_gente(s)

@@ -18,7 +18,7 @@ ESTADOS: Final[Mapping[str, tuple[str, str]]] = {
     Estado.COLETA: ("começou", "off"),
     Estado.DADOS_INCOMPLETOS: ("faltam dados", "busy"),
     Estado.AGUARDANDO_CONFIRMACAO: ("espera o sim", "busy"),
-    Estado.PROCESSANDO: ("na prefeitura", "busy"),
+    Estado.PROCESSANDO: ("em emissão", "busy"),
     Estado.APROVADO: ("autorizada", "good"),
     Estado.REJEITADO: ("recusada", "bad"),
     Estado.ERRO: ("erro", "bad"),
@@ -43,7 +43,7 @@ CAUSAS: Final[Mapping[str, tuple[str, str]]] = {
     "recusa_nossa": ("recusa que a equipe resolve", "bad"),
     "desconhecido": ("resposta perdida", "busy"),
     "conflito": ("conflito no gateway", "bad"),
-    "demora": ("prefeitura demora", "busy"),
+    "demora": ("resposta demora", "busy"),
     "nao_entregue": ("mensagem não chegou", "bad"),
     "assumida": ("assumida", "busy"),
     "pediu_pessoa": ("pediu uma pessoa", "bad"),
@@ -77,10 +77,10 @@ EVENTOS: Final[Mapping[str, str]] = {
     "NaoCabe": "um dado não cabe na nota",
     "PerdeuMensagem": "uma mensagem foi para a quarentena",
     "PrazoVencido": "o prazo venceu",
-    "NotaAutorizada": "a prefeitura autorizou",
-    "NotaRejeitada": "a prefeitura recusou",
+    "NotaAutorizada": "a nota foi autorizada",
+    "NotaRejeitada": "a nota foi recusada",
     "EmissaoFalhou": "a emissão ficou com a equipe",
-    "EmissaoDemorou": "a prefeitura demora",
+    "EmissaoDemorou": "a resposta demora",
     "EmissaoParada": "ninguém aceitou a nota em um dia",
     "NumeroTomado": "o número da nota já tinha dono",
     "QuisAinda": "a nota ainda é desejada",
@@ -100,6 +100,12 @@ RESULTADOS: Final[Mapping[str, tuple[str, bool]]] = {
     "Rejected": ("recusou", True),
     "Duplicate": ("já existia sob esta referência", False),
     "Found": ("encontrada", False),
+    "Issued": ("autorizada", False),
+    "Cancelled": ("cancelada", False),
+    "Refused": ("recusado", True),
+    "InProcess": ("em andamento", False),
+    "Stands": ("continua valendo", False),
+    "AlreadyCancelled": ("já estava cancelada", False),
     "Absent": ("não existe lá", True),
     "CannotTell": ("não soube dizer", True),
 }
@@ -200,6 +206,23 @@ def motivo(texto: str | None) -> str | None:
     return _NOTADOS.get(texto) or legivel(texto)
 
 
+def da_equipe(texto: str) -> str:
+    """Return a reason that was written for its person as staff say it: the company is another's, the repair theirs."""
+    for dito, nosso in _PARA_A_PESSOA:
+        texto = texto.replace(dito, nosso)
+    return texto
+
+
+_PARA_A_PESSOA: Final = (
+    ("; isso quem ajusta é o suporte", ""),
+    ("da sua empresa", "da empresa"),
+    ("de sua empresa", "da empresa"),
+    ("sua empresa", "a empresa"),
+    ("sua cidade", "a cidade da empresa"),
+    ("no seu cadastro", "no cadastro da empresa"),
+)
+
+
 def legivel(texto: str) -> str:
     """Return ``E0314: O código…`` of what an authority said as JSON; anything else stays as it is."""
     try:
@@ -232,7 +255,7 @@ def situacao(nome: str, nota: str | None) -> tuple[str, str]:
     if nome == Estado.APROVADO and nota == StatusNota.CANCELADO:
         return CANCELADA
     if nome == Estado.APROVADO and nota == StatusNota.CANCELAMENTO_PENDENTE:
-        return ("cancelamento na prefeitura", "busy")
+        return ("cancelamento pedido", "busy")
     return estado(nome)
 
 

@@ -58,6 +58,11 @@ function apply(page) {
 }
 
 function list(page) {
+  if (!$("[data-rows]")) { // nothing can jump under a finger where nothing is listed
+    $("main").replaceChildren(...$("main", page).childNodes);
+    return false;
+  }
+  $$(".tabs .count").forEach((count, at) => count.replaceWith($$(".tabs .count", page)[at] ?? count)); // always true
   const now = new Map($$("[data-rows] [data-id]", page).map((row) => [row.dataset.id, row]));
   const shown = $$("[data-rows] [data-id]");
   for (const row of shown) {

@@ -221,7 +221,7 @@ def without_asides(
     roles = roles_of(skeleton)
     left = withheld(skeleton, roles, contexto)
     if learned.ato is not Ato.CORRIGE:
-        bare = unasked(roles, contexto)
+        bare = unasked(skeleton, roles, contexto)
         if bare and bare | left == roles.keys():
             rules = replace(rules, extraction=_without_amount(rules.extraction))
             left |= bare

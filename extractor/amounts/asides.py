@@ -21,6 +21,8 @@ WITHHELD: Final = re.compile(
     r"(?:irrf|irpj|ir|pis(?:/pasep)?|pasep|cofins|csll|crf|pcc|inss|iss(?:qn)?)(?: retid[oa]| na fonte| fonte)?"
     r"(?:\s{0,3}\(?\s{0,3}[P]\s{0,3}\)?)?\s{0,3}[:=-]?\s{0,3}(?P<a>[VN])"
 )
+# "200 pra maria": the price comes before whom the note is for.
+ORDERED: Final = re.compile(r"^\W{0,5}(?:(?:nao|entao|e|ah|opa)\W{1,5}){0,2}(?P<a>N) (?:pra|pro|para)\b")
 # What an amount must be called to count in the answer to another question, where one is known.
 NAMED: Final = frozenset(
     {Role.LABELLED, Role.TOTAL, Role.NEW, Role.OLD, Role.NEGATED, Role.DELTA, Role.DISCOUNT, Role.SAID, Role.EITHER}
@@ -34,8 +36,13 @@ def withheld(skeleton: Skeleton, roles: Mapping[Mark, set[Role]], contexto: Cont
     return frozenset() if alone else frozenset(found)
 
 
-def unasked(roles: Mapping[Mark, set[Role]], contexto: Context) -> frozenset[Mark]:
-    """Return the bare numbers in the answer to another question, where an amount is known: "manutenção OS 1234"."""
+def unasked(skeleton: Skeleton, roles: Mapping[Mark, set[Role]], contexto: Context) -> frozenset[Mark]:
+    """Return the bare numbers in the answer to another question, where an amount is known: "manutenção OS 1234".
+
+    "200 pra maria" orders anew where the customer is asked for: that number is asked about.
+    """
     if Campo.VALOR not in contexto.conhecidos or contexto.pendente in {None, Campo.VALOR}:
         return frozenset()
-    return frozenset(m for m, played in roles.items() if m.kind is Kind.NUMBER and not played & NAMED)
+    bare = frozenset(m for m, played in roles.items() if m.kind is Kind.NUMBER and not played & NAMED)
+    order = ORDERED.search(skeleton.line) if contexto.pendente is Campo.DOCUMENTO else None
+    return bare - {skeleton.where[order.start("a")]} if order else bare

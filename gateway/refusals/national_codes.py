@@ -129,4 +129,4 @@ def _in_its_words(mensagem: str | None) -> Explicacao:
     found = [" ".join(said.split()) for said in _DESCRICAO.findall(mensagem or "")]
     if not found:
         return DESCONHECIDO
-    return Explicacao(f"a prefeitura respondeu “{found[0][:_QUOTE]}”", None, suporte=True)
+    return Explicacao(f"a resposta foi “{found[0][:_QUOTE]}”", None, suporte=True)

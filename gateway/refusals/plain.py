@@ -20,11 +20,11 @@ def of_staff(texto: str) -> Explicacao:
 RECUSADOS: Final[Mapping[Campo, Explicacao]] = {
     campo: Explicacao(row.refused, campo) for campo, row in FIELDS.items() if row.refused
 }
-EMPRESA: Final = of_staff("a prefeitura recusou um dado do cadastro da sua empresa")
+EMPRESA: Final = of_staff("um dado do cadastro da sua empresa não foi aceito")
 SERVICO: Final = of_staff("o código do serviço no cadastro da sua empresa não foi aceito")
 ALIQUOTA: Final = of_staff("a alíquota no cadastro da sua empresa não foi aceita")
 CERTIFICADO: Final = of_staff("o certificado digital da sua empresa não foi aceito")
 ENDERECO: Final = of_staff("o endereço do cliente falta ou não foi aceito")
-TECNICO: Final = of_staff("a nota saiu num formato que a prefeitura não aceitou")
-DESCONHECIDO: Final = of_staff("a prefeitura não aceitou a nota e o motivo não veio claro")
+TECNICO: Final = of_staff("a nota saiu num formato que não foi aceito")
+DESCONHECIDO: Final = of_staff("a nota não foi aceita e o motivo não veio claro")
 DOCUMENTO_AUSENTE: Final = Explicacao("o CNPJ ou CPF do cliente não consta no cadastro da Receita", Campo.DOCUMENTO)

@@ -14,6 +14,7 @@ from persistence.tables import (
     MENSAGENS_ABERTAS,
     MENSAGENS_LIDAS,
     anotacao,
+    auditoria,
     conversas,
     empresa,
     gateway_tentativas,
@@ -59,8 +60,10 @@ class CaseTimeline:
     passos: list[Any]
     tentativas: list[Any]
     notas: list[Any]
+    handovers: list[Any]  # of the staff, as audited: who took the conversation over or gave it back, and why
 
 
+HANDOVERS = ("assumir", "devolver", "encerrar")  # what the audit calls them
 _S = session_snapshot.c
 # How a session's note stands; of two notes, the one that is still worth something.
 NOTA: sa.Label[str | None] = (
@@ -189,6 +192,7 @@ async def record(connection: Connection, alcance: Alcance, conversa: str, caso: 
     steps = transicoes.select().where(transicoes.c.sessao_id.in_(visible))
     tried = sa.select(gateway_tentativas, nfse_emissao.c.id_integracao).join(nfse_emissao)
     tried = tried.where(nfse_emissao.c.sessao_id.in_(visible), alcance.em(nfse_emissao.c.prestador_id))
+    done = auditoria.select().where(auditoria.c.acao.in_(HANDOVERS), auditoria.c.alvo.in_(visible))
     if caso is not None:
         sessao_id = caso.sessao.sessao_id
         said = said.where(_within(caso, handled))
@@ -198,12 +202,14 @@ async def record(connection: Connection, alcance: Alcance, conversa: str, caso: 
         noted = noted.where(sa.or_(about, sa.and_(anotacao.c.sessao_id.is_(None), _within(caso, anotacao.c.em))))
         steps = steps.where(transicoes.c.sessao_id == sessao_id)
         tried = tried.where(nfse_emissao.c.session_id == caso.sessao.id)
+        done = done.where(auditoria.c.alvo == sessao_id)
     return CaseTimeline(
         await _newest(connection, said),
         list(await connection.execute(sent.order_by(outbox.c.id.desc()).limit(MESSAGES))),
         list(await connection.execute(steps.order_by(transicoes.c.id.desc()).limit(MESSAGES))),
         list(await connection.execute(tried.order_by(gateway_tentativas.c.id.desc()).limit(MESSAGES))),
         list(await connection.execute(noted.order_by(anotacao.c.id.desc()).limit(MESSAGES))),
+        list(await connection.execute(done.order_by(auditoria.c.id.desc()).limit(MESSAGES))),
     )
 
 

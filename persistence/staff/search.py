@@ -1,4 +1,4 @@
-"""Finds sessions by what people have in hand: phone, document, session, reference, wamid, note number."""
+"""Finds sessions by what people have in hand: phone, document, session, reference, wamid, note number, name, amount."""
 
 from __future__ import annotations
 
@@ -8,9 +8,20 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from persistence.staff.queue import listing
-from persistence.tables import conversas, inbox, nfse_emissao, nfse_processada, outbox, session_snapshot, usuario
+from persistence.tables import (
+    conversas,
+    empresa,
+    inbox,
+    nfse_emissao,
+    nfse_processada,
+    outbox,
+    session_snapshot,
+    usuario,
+)
 
 if TYPE_CHECKING:
+    from decimal import Decimal
+
     from persistence.access.accounts import Alcance
     from persistence.db.connection import Connection
 
@@ -18,6 +29,8 @@ LIMIT = 50  # more is no answer
 OPENS_WITHIN = timedelta(minutes=5)  # from the words to the session that they open
 END_OF_A_PHONE = 8  # digits that every way of writing a Brazilian number shares
 _S = session_snapshot.c
+_ACCENTED = "áàãâäéèêëíìîïóòõôöúùûüçñ"  # a database of the C locale lowers no É
+_ACCENTS = (_ACCENTED + _ACCENTED.upper(), "aaaaaeeeeiiiiooooouuuucn" * 2)
 
 
 async def by_session(connection: Connection, alcance: Alcance, sessao_id: str) -> list[Any]:
@@ -40,6 +53,20 @@ async def by_note(connection: Connection, alcance: Alcance, numero: str) -> list
 async def by_document(connection: Connection, alcance: Alcance, documento: str) -> list[Any]:
     """Sessions whose customer has this CNPJ or CPF, bare."""
     return await _sessions(connection, alcance, _S.cnpj == documento)
+
+
+async def by_amount(connection: Connection, alcance: Alcance, valor: Decimal) -> list[Any]:
+    """Sessions of exactly this amount."""
+    return await _sessions(connection, alcance, _S.valor == valor)
+
+
+async def by_name(connection: Connection, alcance: Alcance, nome: str) -> list[Any]:
+    """Sessions whose customer, person or company is called so in part, in any case and without accents."""
+    said = _S.rascunho["nome"]["valor"].astext
+    called = (_S.cnpj_razao_social, said, conversas.c.nome_perfil, empresa.c.razao_social)
+    plain = nome.translate(str.maketrans(*_ACCENTS)).lower()
+    found = (sa.func.lower(sa.func.translate(each, *_ACCENTS)).contains(plain, autoescape=True) for each in called)
+    return await _sessions(connection, alcance, sa.or_(*found))
 
 
 async def by_wamid(connection: Connection, alcance: Alcance, wamid: str) -> list[Any]:

@@ -22,7 +22,7 @@ LONG_PATIENCE = 600.0  # seconds for files: on a busy machine a message in doubt
 CONFIRM = "confirmar:"
 TAKE = "usar:"
 REASON, CANCEL = "cancelar_erro:", "cancelar_sim:"  # buttons: why, and the last word
-REFUSAL = "não aceitou"
+REFUSAL = "não foi aceita"
 NAMELESS = "o nome do cliente"  # in a question: on a channel that issues nothing without it
 NUMBER = re.compile(r"NFS-e (\d+) autorizada")
 

@@ -28,7 +28,7 @@ from state_machine.protocol.reconciliation import ABSENT_TWICE_AFTER, GIVE_UP_AS
 if TYPE_CHECKING:
     from state_machine.protocol.retry import Politica
 
-SEM_RESPOSTA = "a prefeitura não explicou"
+SEM_RESPOSTA = "o motivo não veio"
 
 
 @dataclass(frozen=True, slots=True)

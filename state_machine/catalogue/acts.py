@@ -28,8 +28,7 @@ def espera(*, resumo: bool, aberta: bool) -> Mensagem:
     """They ask to wait: nothing changes. ``resumo``: a summary is shown; ``aberta``: an invoice is being made."""
     if resumo:
         return Mensagem(
-            "Tranquilo, espero. Nada mudou: o resumo e os botões dele continuam valendo. Quando voltar, é só me "
-            "chamar.",
+            "Tranquilo, espero. O resumo e os botões dele continuam valendo.",
             outras=("Sem pressa. O resumo continua valendo.",),
         )
     if aberta:
@@ -43,17 +42,17 @@ def espera(*, resumo: bool, aberta: bool) -> Mensagem:
 def espera_emissao() -> Mensagem:
     """They ask to wait for what is already at the authority."""
     return Mensagem(
-        "Esta nota já foi para a prefeitura depois do seu *Confirmar*, e não dá para segurar o envio. Quando ela "
-        "responder, eu te aviso; se precisar, dá para pedir o cancelamento.",
-        outras=("Ela já está com a prefeitura. Te aviso assim que responder.",),
+        "Esta nota já foi enviada depois do seu *Confirmar*, e não dá para segurar. Quando sair, eu te aviso; "
+        "se precisar, dá para pedir o cancelamento.",
+        outras=("Ela já foi enviada. Te aviso assim que houver resposta.",),
     )
 
 
 def nao_sei() -> Mensagem:
     """A question that is not in what we know."""
     return Mensagem(
-        "Essa eu não sei responder, e prefiro não chutar. Sobre imposto, quem responde bem é a contabilidade.",
-        outras=("Também não sei essa. Escreve _ajuda_ para ver o que eu faço, ou fala com a contabilidade.",),
+        "Essa eu não sei, e prefiro não chutar. Sobre imposto, quem responde bem é a contabilidade.",
+        outras=("Também não sei essa. Quer saber o que eu faço? Escreve _ajuda_.",),
     )
 
 
@@ -74,10 +73,9 @@ def o_que_errado(sessao: Sessao) -> Mensagem:
 def negou(sessao: Sessao) -> Mensagem:
     """A no to the summary: it may mean that something is wrong, or that the invoice is not wanted."""
     return Mensagem(
-        "Certo, não emiti. O que está errado? Me manda o certo ou toca em *Corrigir*: o resto continua guardado. "
-        "Se não quer mais esta nota, toca em *Cancelar* ou escreve _cancela_.",
+        "Certo, não emiti. O que está errado? Me manda o certo, ou toca em *Cancelar* se não quer mais esta nota.",
         (Botao(f"corrigir:{sessao.sessao_id}:{sessao.revisao}", "Corrigir"), botao_cancelar(sessao)),
-        outras=("Continua guardada, e nada foi emitido. Me diz o que mudar, ou escreve _cancela_ para desistir.",),
+        outras=("Continua guardada, e nada foi emitido. Me diz o que mudar, ou toca em *Cancelar*.",),
     )
 
 
@@ -98,8 +96,8 @@ def reclama(nota: NotaListada | None, *, em_aberto: bool) -> Mensagem:
             outras=("Ela continua cancelada. Para outra nota, me manda os dados certos.",),
         )
     return Mensagem(
-        f"Sinto muito. É a {qual}? Ela continua valendo, não mexi em nada. Nota emitida não se edita: primeiro a "
-        "prefeitura cancela; depois eu trago os mesmos dados, e você muda só o que estava errado.",
+        f"Sinto muito. É a {qual}? Ela continua valendo. Nota emitida não se edita: eu peço o cancelamento, e "
+        "depois você muda só o que estava errado.",
         (Botao(f"cancelar_nota:{nota.emissao_id}", "Cancelar e refazer"), PESSOA),
         outras=(f"Para trocar a nota {nota.numero}: começa pelo botão. Depois de cancelada, você muda só o errado.",),
     )
@@ -116,8 +114,7 @@ def depois() -> Mensagem:
 def fora() -> Mensagem:
     """Nothing for Prosa."""
     return Mensagem(
-        "Isso eu não faço: por aqui só emito, consulto e cancelo notas de serviço. A guia do DAS sai no Portal do "
-        "Empreendedor ou no do Simples Nacional.",
+        "Isso eu não faço: por aqui só emito, consulto e cancelo notas de serviço.",
         outras=("Isso fica fora do que eu faço. Por aqui, só notas de serviço.",),
     )
 

@@ -44,8 +44,7 @@ def pergunta_motivo(c: Cancelamento) -> Mensagem:
     """Show the note and ask why."""
     return Mensagem(
         f"*Cancelar esta nota?*\n{descreve(c.nota)}\n\n"
-        "Qual é o motivo? Toca em um botão ou me escreve em uma frase (pelo menos 15 letras). "
-        "Antes de cancelar, eu mostro um resumo.",
+        "Qual é o motivo? Toca em um botão ou me escreve em uma frase (pelo menos 15 letras).",
         (
             Botao(f"cancelar_erro:{c.id}:{c.versao}", MOTIVO_DO_BOTAO["1"][0]),
             Botao(f"cancelar_nao_prestado:{c.id}:{c.versao}", MOTIVO_DO_BOTAO["2"][0]),
@@ -57,8 +56,8 @@ def pergunta_motivo(c: Cancelamento) -> Mensagem:
 def motivo_curto(c: Cancelamento) -> Mensagem:
     """The authority wants a sentence."""
     return Mensagem(
-        "A prefeitura pede um motivo com pelo menos 15 letras. Me conta em uma frase, como "
-        f"_valor errado, vou emitir outra_. A nota {c.nota.numero} continua valendo por enquanto.",
+        "O motivo precisa de pelo menos 15 letras. Me conta em uma frase, como _valor errado, vou emitir outra_. "
+        f"A nota {c.nota.numero} continua valendo por enquanto.",
         (_nao_cancelar(c),),
     )
 
@@ -78,18 +77,12 @@ def _nao_cancelar(c: Cancelamento) -> Botao:
 
 def pedido(c: Cancelamento) -> Mensagem:
     """It is stored and on its way."""
-    return Mensagem(
-        f"Pedi o cancelamento da nota {c.nota.numero}. Assim que a prefeitura responder, eu te aviso aqui; "
-        "não precisa pedir de novo."
-    )
+    return Mensagem(f"Pedi o cancelamento da nota {c.nota.numero}. Assim que houver resposta, eu te aviso aqui.")
 
 
 def em_curso(nota: NotaEmitida) -> Mensagem:
     """A second request for what is under way."""
-    return Mensagem(
-        f"O cancelamento da nota {nota.numero} já foi pedido e está com a prefeitura. "
-        "Assim que ela responder, eu te aviso aqui."
-    )
+    return Mensagem(f"O cancelamento da nota {nota.numero} já foi pedido. Assim que houver resposta, eu te aviso aqui.")
 
 
 def mantida(c: Cancelamento) -> Mensagem:
@@ -107,12 +100,11 @@ def expirado(c: Cancelamento) -> Mensagem:
 
 def cancelada(nota: NotaEmitida) -> Mensagem:
     """The authority cancelled it; whoever made it may make it anew, changing only what was wrong."""
-    texto = f"*Nota {nota.numero} cancelada* pela prefeitura.\n{descreve(nota)}"
+    texto = f"*Nota {nota.numero} cancelada*\n{descreve(nota)}"
     if nota.sessao_id is None:
         return Mensagem(texto)
     return Mensagem(
-        f"{texto}\n\nPara emitir outra no lugar dela, toca em *Refazer*: trago os mesmos dados, e você muda só o que "
-        "estava errado.",
+        f"{texto}\n\nPara emitir outra no lugar dela, toca em *Refazer* e muda só o que estava errado.",
         (Botao(f"refazer:{nota.sessao_id}", "Refazer"),),
     )
 
@@ -120,7 +112,7 @@ def cancelada(nota: NotaEmitida) -> Mensagem:
 def cancelada_por_fora(nota: NotaEmitida) -> Mensagem:
     """It was cancelled, and not through us."""
     return Mensagem(
-        f"*A nota {nota.numero} foi cancelada* fora da Prosa (no site da prefeitura ou pela contabilidade).\n"
+        f"*A nota {nota.numero} foi cancelada* fora da Prosa (no site do emissor ou pela contabilidade).\n"
         f"{descreve(nota)}"
     )
 
@@ -128,7 +120,7 @@ def cancelada_por_fora(nota: NotaEmitida) -> Mensagem:
 def negada(nota: NotaEmitida, porque: str) -> Mensagem:
     """The authority refused; what that means, and what to do next."""
     return Mensagem(
-        f"*A prefeitura não cancelou a nota {nota.numero}: ela continua valendo.*\n"
+        f"*O cancelamento da nota {nota.numero} não foi aceito: ela continua valendo.*\n"
         f"Motivo: {apara(porque, _PORQUE_MAX) or 'não informado'}\n\n"
         "Se o prazo da cidade já passou, quem resolve é a contabilidade, direto com a prefeitura."
     )
@@ -137,7 +129,7 @@ def negada(nota: NotaEmitida, porque: str) -> Mensagem:
 def demorou(nota: NotaEmitida) -> Mensagem:
     """The authority is slow."""
     return Mensagem(
-        f"A prefeitura ainda não respondeu sobre o cancelamento da nota {nota.numero}; continuo acompanhando. "
+        f"O cancelamento da nota {nota.numero} ainda não teve resposta; continuo acompanhando. "
         "Não precisa pedir de novo."
     )
 
@@ -145,7 +137,7 @@ def demorou(nota: NotaEmitida) -> Mensagem:
 def com_a_equipe(nota: NotaEmitida) -> Mensagem:
     """A day without an answer."""
     return Mensagem(
-        f"Não consegui a resposta da prefeitura sobre o cancelamento da nota {nota.numero}. A equipe assumiu: por "
+        f"Não consegui a resposta sobre o cancelamento da nota {nota.numero}. A equipe assumiu: por "
         "enquanto, conte com ela como válida. Se a resposta chegar, eu te aviso."
     )
 
@@ -168,8 +160,7 @@ def encerrado(c: Cancelamento) -> Mensagem:
 def ainda_em_emissao() -> Mensagem:
     """The last invoice has no number yet: there is nothing to cancel."""
     return Mensagem(
-        "Sua última nota ainda está com a prefeitura. Assim que ela sair, te mando aqui; depois disso dá para "
-        "pedir o cancelamento."
+        "Sua última nota ainda está em emissão. Assim que sair, te mando aqui; depois dá para pedir o cancelamento."
     )
 
 

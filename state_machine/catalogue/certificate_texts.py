@@ -52,7 +52,7 @@ def guardado(empresa: str, vence: date) -> Mensagem:
 
 def vence_em(empresa: str, vence: date, dias: int, *, com_link: bool) -> Mensagem:
     """The certificate that is kept ends in so many days; 0: today. ``com_link``: a new one can be sent by a link."""
-    envio = "escreva _certificado_ para me enviar o novo" if com_link else "fale com quem cuida da instalação da Prosa"
+    envio = "escreve _certificado_ para me mandar o novo" if com_link else "fale com quem cuida da instalação da Prosa"
     quando = {0: "vence hoje", 1: "vence amanhã"}.get(dias, f"vence em {dias} dias")
     return Mensagem(
         f"O certificado de *{apara(empresa, _NOME_MAX)}* {quando}, em {vence:%d/%m/%Y}. Depois disso as notas desta "

@@ -107,8 +107,8 @@ TEMAS: Final = (
             rf"ate quando)\b"
         ),
         "Não há um prazo único: cada cidade define o seu, e depois dele só a prefeitura resolve. Se precisar, pede "
-        "logo: escreve _cancelar nota 123_ com o número, e eu peço à prefeitura.",
-        "regras da prefeitura de quem emite",
+        "logo: _cancelar nota 123_, com o número.",
+        "regras da cidade de quem emite",
     ),
     Tema(
         "errar",
@@ -173,7 +173,7 @@ TEMAS: Final = (
             r"\b(?:lgpd|privacidade|meus dados|dados (?:ficam|estao|sao)|seguro|seguranca|golpe|confiavel|sigilo|"
             r"vaza\w*)\b"
         ),
-        "Seus dados servem só para fazer as suas notas: vão para a prefeitura e ficam guardados para a sua empresa. "
+        "Seus dados servem só para fazer as suas notas: vão para o emissor e ficam guardados para a sua empresa. "
         "Eu nunca peço senha. Para ver ou apagar os seus, fala com quem liberou o seu número.",
         "Lei 13.709/2018 (LGPD), arts. 6º e 18",
     ),
@@ -184,7 +184,7 @@ TEMAS: Final = (
             r"demora\w*|nota|leva)\b|"
             r"\bdemora\w*\b"
         ),
-        "Quase sempre sai em menos de um minuto depois do *Confirmar*. Se a prefeitura demorar, eu aviso e continuo "
+        "Quase sempre sai em menos de um minuto depois do *Confirmar*. Se demorar, eu aviso e continuo "
         "acompanhando: não precisa mandar de novo.",
     ),
     Tema(
@@ -200,8 +200,16 @@ TEMAS: Final = (
             r"\bo que acontece\b|"
             r"\bja (?:emite|sai)\b"
         ),
-        "Depois do *Confirmar*, a nota vai para a prefeitura com os dados do resumo. Quando ela autoriza, eu mando o "
-        "PDF e o XML aqui. Antes do *Confirmar*, nada é emitido.",
+        "Depois do *Confirmar*, eu envio a nota com os dados do resumo e te mando o PDF e o XML quando ela sai. "
+        "Antes do *Confirmar*, nada é emitido.",
+    ),
+    Tema(
+        "competencia",
+        re.compile(
+            r"\b(?:o que (?:que )?(?:eh|e)|oq (?:eh|e)|que (?:eh|e)|qual (?:eh|e)?|significa)\b.{0,30}\bcompetencia\b|"
+            r"\bcompetencia\b.{0,20}\b(?:o que (?:eh|e)|significa)\b"
+        ),
+        "Competência é o mês em que o serviço foi prestado; se você não diz nada, é o mês de hoje.",
     ),
     Tema(
         "quem_sou",

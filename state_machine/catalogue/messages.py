@@ -44,8 +44,7 @@ def formas(mensagem: Mensagem) -> tuple[Mensagem, ...]:
 def saudacao() -> Mensagem:
     """Greet and say the one thing that can be done here."""
     return Mensagem(
-        "Oi! Eu emito sua nota de serviço por aqui. Me manda o CNPJ ou CPF do cliente, o valor e o serviço, "
-        f"tudo junto ou um de cada vez. Por exemplo:\n{_EXEMPLO}",
+        f"Oi! Eu emito sua nota de serviço. Me manda o CNPJ ou CPF do cliente, o valor e o serviço, assim:\n{_EXEMPLO}",
         outras=(
             f"Para fazer uma nota, me manda assim:\n{_EXEMPLO}",
             "Se preferir falar com alguém, escreve _falar com uma pessoa_. Para uma nota: cliente, valor e serviço.",
@@ -72,8 +71,7 @@ def ajuda() -> Mensagem:
 def o_que_muda(sessao: Sessao) -> Mensagem:
     """Ask what to correct, with what stands kept."""
     return Mensagem(
-        "O que eu mudo? Me manda só a informação certa: o CNPJ ou CPF, o valor ou o serviço. "
-        "O resto continua guardado.",
+        "O que eu mudo? Me manda só o certo: o CNPJ ou CPF, o valor ou o serviço.",
         (botao_cancelar(sessao),),
         outras=("Me manda só o certo, por exemplo _o valor é 1.800_ ou _o serviço é mentoria_.",),
     )
@@ -169,7 +167,7 @@ def ja_existe_igual(sessao: Sessao) -> Mensagem:
     if sessao.igual and sessao.igual.indecisa:
         return resumo(
             sessao,
-            "*Você já pediu uma nota igual a esta, e a prefeitura ainda não respondeu sobre ela.* "
+            "*Você já pediu uma nota igual a esta, e ela ainda não teve resposta.* "
             "Ainda não emiti outra.\nQuer mesmo mais uma?",
         )
     return resumo(sessao, "*Você já pediu uma nota igual a esta.* Ainda não emiti outra.\nQuer mesmo mais uma?")
@@ -186,15 +184,14 @@ def cancelada(sessao: Sessao) -> Mensagem:
     """Say that nothing was issued and that the data can be taken up again."""
     nenhuma = "nenhuma outra nota" if sessao.igual else "nenhuma nota"
     return Mensagem(
-        f"Certo, cancelei: {nenhuma} foi emitida. Se era só para corrigir, toca em *Retomar esta nota* "
-        "e me diz o que muda; os dados continuam guardados.",
+        f"Certo, cancelei: {nenhuma} foi emitida. Se era só para corrigir, toca em *Retomar esta nota*.",
         (Botao(f"refazer:{sessao.sessao_id}", "Retomar esta nota"),),
     )
 
 
 def ja_enviada() -> Mensagem:
     """Too late to give up by chat: it is at the authority."""
-    return Mensagem("Esta nota já foi enviada para emissão. Assim que a prefeitura responder, eu te aviso aqui.")
+    return Mensagem("Esta nota já foi enviada para emissão. Te aviso aqui assim que houver resposta.")
 
 
 def ja_encerrada(estado_legivel: str) -> Mensagem:
@@ -212,13 +209,12 @@ def autorizada(sessao: Sessao, numero: str) -> str:
 def rejeitada(sessao: Sessao, motivo: str, campo: Campo | None) -> Mensagem:
     """Say why in plain words, what is kept, and who mends it: the person a ``campo``, staff everything else."""
     inicio = (
-        f"*A prefeitura não aceitou esta nota.*\nMotivo: {apara(motivo, _MOTIVO_MAX) or 'não informado'}\n\n"
+        f"*Esta nota não foi aceita.*\nMotivo: {apara(motivo, _MOTIVO_MAX) or 'não informado'}\n\n"
         "Nenhuma nota foi emitida e seus dados estão guardados."
     )
     if campo is None:
         return Mensagem(
-            f"{inicio} Isso é com a nossa equipe, e a nota já está com ela. Não precisa repetir nada: "
-            "quando ela tentar de novo, eu te aviso aqui."
+            f"{inicio} Quem resolve é a nossa equipe, e a nota já está com ela. Não precisa repetir: eu te aviso aqui."
         )
     return Mensagem(
         f"{inicio} Toca em *Corrigir nota* e me manda {FIELDS[campo].name} de novo.",
@@ -229,8 +225,8 @@ def rejeitada(sessao: Sessao, motivo: str, campo: Campo | None) -> Mensagem:
 def falhou() -> Mensagem:
     """A definite technical failure: who looks after it, and what not to do."""
     return Mensagem(
-        "Não consegui concluir esta nota por um problema técnico. Seus dados estão guardados "
-        "e a equipe já foi avisada. Não precisa mandar de novo: se ela for autorizada, você recebe aqui."
+        "Não consegui concluir esta nota por um problema técnico, e a equipe já foi avisada. "
+        "Não precisa mandar de novo: se ela for autorizada, você recebe aqui."
     )
 
 
@@ -239,8 +235,7 @@ def demorou(motivo: str | None = None) -> Mensagem:
     if motivo is not None:
         return Mensagem(f"*Ainda não emiti esta nota:* {motivo}. Ela está guardada, e sai sozinha depois disso.")
     return Mensagem(
-        "A prefeitura ainda não respondeu sobre a sua nota; continuo acompanhando. "
-        "Não precisa repetir: te mando o PDF assim que sair."
+        "Sua nota ainda não teve resposta; continuo acompanhando. Não precisa repetir: te mando o PDF assim que sair."
     )
 
 
@@ -253,7 +248,7 @@ def ainda_quer(sessao: Sessao, outra: str | None = None) -> Mensagem:
     cliente = apara(rascunho.tomador_nome or formata_documento(rascunho.validado(Campo.DOCUMENTO) or ""), _NOME_MAX)
     alvo = f"{sessao.sessao_id}:{sessao.revisao}"
     porque = (
-        f"*A prefeitura acabou autorizando a nota que tinha recusado: é a nº {outra}.* A corrigida ainda não saiu, e "
+        f"*A nota recusada acabou autorizada: é a nº {outra}.* A corrigida ainda não saiu, e "
         f"emitir as duas só faz sentido se a nº {outra} for cancelada (escreve _cancela a nota {outra}_)."
         if outra
         else "*Esta nota ainda não foi emitida*: até agora o envio não passou."
@@ -268,8 +263,7 @@ def ainda_quer(sessao: Sessao, outra: str | None = None) -> Mensagem:
 def envio_retomado() -> Mensagem:
     """The stored bytes go again, by the person's word or by staff's."""
     return Mensagem(
-        "*Voltei a tentar emitir esta nota*, com os mesmos dados. Assim que a prefeitura responder, te aviso aqui. "
-        "Não precisa mandar de novo."
+        "*Voltei a tentar emitir esta nota*, com os mesmos dados. Te aviso aqui. Não precisa mandar de novo."
     )
 
 
@@ -277,7 +271,7 @@ def duas_notas(numero: str, outras: tuple[str, ...]) -> Mensagem:
     """Two notes stand for one confirmation: say it plainly, with what to do."""
     demais = " e ".join(f"nº {outra}" for outra in outras)
     return Mensagem(
-        f"*Atenção: saiu mais de uma nota para este mesmo pedido.* Além da {demais}, a prefeitura autorizou a "
+        f"*Atenção: saiu mais de uma nota para este mesmo pedido.* Além da {demais}, saiu a "
         f"nº {numero}. Os arquivos dela vão a seguir, e a equipe já foi avisada. Uma delas precisa ser cancelada: "
         f"para isso, escreve _cancela a nota {numero}_, ou espera a equipe te chamar."
     )
@@ -316,8 +310,8 @@ def desconhecido() -> Mensagem:
 def devagar() -> Mensagem:
     """Somebody writes faster than answers are due: all is kept and read, and the next answer comes later."""
     return Mensagem(
-        "Recebi muitas mensagens seguidas. Li e guardei tudo. Para eu não encher a sua conversa, volto a responder "
-        "em alguns minutos; os botões de confirmar e cancelar continuam valendo."
+        "Recebi muitas mensagens seguidas. Li e guardei tudo, e volto a responder em alguns minutos. "
+        "Os botões de confirmar e cancelar continuam valendo."
     )
 
 
@@ -330,9 +324,9 @@ def expirada(sessao_id: str) -> Mensagem:
 def em_andamento() -> Mensagem:
     """Words while the last invoice is at the authority."""
     return Mensagem(
-        "Sua nota está em emissão; assim que a prefeitura responder, eu te mando aqui. "
+        "Sua nota está em emissão; assim que sair, te mando aqui. "
         "Se quiser fazer outra enquanto isso, é só me mandar os dados.",
-        outras=("Ainda com a prefeitura; te aviso assim que sair.",),
+        outras=("Ainda em emissão; te aviso assim que sair.",),
     )
 
 
@@ -344,11 +338,10 @@ def ja_retomada() -> Mensagem:
 def nada_a_confirmar() -> Mensagem:
     """A yes, no or small talk when no invoice is open."""
     return Mensagem(
-        "Não há nota aberta esperando você, e não mudei nada. Para uma nova nota, me manda o CNPJ ou CPF, o valor e o "
-        "serviço. Das que já saíram, sei responder _status_, _minhas notas_, _segunda via_ e _cancelar nota 123_.",
+        "Não há nota aberta, e não mudei nada. Para uma nova, me manda o CNPJ ou CPF, o valor e o serviço.",
         outras=(
             f"Continua sem nota aberta. Para começar uma, me manda assim:\n{_EXEMPLO}",
-            "Nada aberto por aqui. Escreve _ajuda_ para ver o que eu faço, ou _falar com uma pessoa_.",
+            "Nada aberto por aqui. Quer saber o que eu faço? Escreve _ajuda_, ou _falar com uma pessoa_.",
         ),
     )
 
@@ -368,20 +361,17 @@ def instrucao_fiscal(qual: str | None) -> Mensagem:
     """Something is asked of the invoice that we cannot do yet; ``qual`` is a value of ``Instrucao``, where known."""
     oque = _INSTRUCOES[qual] if qual else "fazer isso na nota"
     return Mensagem(
-        f"*Ainda não sei {oque}, e não emiti nada.* Se precisa disso, emita esta por outro caminho. "
-        "Para seguir sem isso, me manda os dados que faltam ou escreve _sim_: eu mostro o resumo, e só emito com o "
-        "*Confirmar* dele. Para desistir, escreve _cancela_.",
-        outras=(
-            "Isso eu continuo sem saber fazer, e não emiti nada. _sim_ mostra o resumo sem isso; _cancela_ desiste.",
-        ),
+        f"*Ainda não sei {oque}, e não emiti nada.* Sigo sem isso? Escreve _sim_ e eu mostro o resumo, "
+        "ou _cancela_ para desistir.",
+        outras=("Isso eu continuo sem saber fazer, e não emiti nada. Sigo sem isso? _sim_ ou _cancela_.",),
     )
 
 
 def quarentena() -> Mensagem:
     """A message that failed five times; it is kept and people look at it."""
     return Mensagem(
-        "Tive um problema para ler sua última mensagem. Ela está guardada e a equipe foi avisada. "
-        "O que você tinha informado antes continua guardado: me manda essa última informação de outro jeito?"
+        "Tive um problema para ler sua última mensagem, e a equipe foi avisada. "
+        "Me manda essa última informação de outro jeito?"
     )
 
 
@@ -395,5 +385,5 @@ def numeracao_bloqueada() -> Mensagem:
 
 def reprocessando() -> Mensagem:
     """Staff repaired our side, and the refused invoice is tried again."""
-    feito = "O que a prefeitura recusou era do nosso lado e já foi acertado. Não precisa fazer nada."
+    feito = "O motivo da recusa era do nosso lado e já foi acertado. Não precisa fazer nada."
     return Mensagem(f"*Estou tentando emitir de novo a sua nota.* {feito}")

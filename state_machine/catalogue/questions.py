@@ -86,7 +86,7 @@ _DUVIDA = {
         "Ainda estou em dúvida.{li} {exemplo}",
     ),
     Motivo.RECUSADO: (
-        "A prefeitura não aceitou {campo} da nota anterior.{detalhe} Me manda a informação certa?",
+        "Não foi aceito na nota anterior: {campo}.{detalhe} Me manda a informação certa?",
         "Para enviar de novo, preciso de outra informação para {campo}. {exemplo}",
     ),
     Motivo.NAO_CABE: (
@@ -113,8 +113,8 @@ def _guardados(antes: Rascunho | None, rascunho: Rascunho) -> str:
     tem = [c for c in obrigatorios() if rascunho.validado(c)]
     if antes is None or all(antes.validado(c) == rascunho.validado(c) for c in tem):
         return ""
-    ditos = (f"{FIELDS[c].name} ({apara(legivel(c, rascunho.validado(c)) or '', TRECHO_MAX)})" for c in tem)
-    return f"Já guardei {_lista(ditos)}." if tem else ""
+    ditos = (apara(legivel(c, rascunho.validado(c)) or "", TRECHO_MAX) for c in tem)
+    return f"Já guardei: {' · '.join(ditos)}." if tem else ""
 
 
 def _duvida(campo: Campo, lido: Lido, degrau: int) -> str:
@@ -226,7 +226,7 @@ def _falta(rascunho: Rascunho, degrau: int) -> str:
         case 0 if len(faltam) == 1:
             return primeiro.question
         case 0:
-            return f"Faltam {faltando}. Pode mandar tudo junto ou um de cada vez."
+            return f"Faltam {faltando}."
         case 1:
             return f"Ainda {'faltam' if len(faltam) > 1 else 'falta'} {faltando}. {primeiro.example}"
         case _:

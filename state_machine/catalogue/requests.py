@@ -22,7 +22,7 @@ _NOME_MAX = 40  # UTF-16 units of a client in a list
 _GUARDADA = "\n\nA nota que estamos fazendo continua guardada."
 _SITUACAO = {
     StatusEmissao.CONCLUIDO: "autorizada",
-    StatusEmissao.REJEITADO: "não aceita pela prefeitura",
+    StatusEmissao.REJEITADO: "recusada",
     StatusEmissao.ERRO: "com a equipe, por um problema técnico",
     StatusEmissao.CONFLITO: "com a equipe, para conferência",
     StatusEmissao.DISPENSADO: "dispensada, porque a tentativa anterior saiu",
@@ -101,8 +101,8 @@ def sem_nota(numero: str | None) -> str:
     if numero is None:
         return "Ainda não saiu nenhuma nota por esta conversa, então não tenho segunda via para mandar."
     return (
-        f"Não achei a nota {numero} entre as autorizadas nesta conversa. Escreve _minhas notas_ para ver os números. "
-        "Se ela saiu por outro contato ou no site da prefeitura, é lá que está a segunda via."
+        f"Não achei a nota {numero} entre as autorizadas nesta conversa. "
+        "Se ela saiu por outro contato ou no site do emissor, é lá que está a segunda via."
     )
 
 
@@ -136,8 +136,8 @@ def cancelar_emitida(numero: str | None) -> str:
     """Say how cancelling is asked for, where ``bot.subjects.cancellation_talk`` took the words as no order."""
     qual = f"a nota {numero}" if numero else "uma nota já emitida"
     return (
-        f"Nada foi cancelado. Para cancelar {qual}, escreve só _cancelar nota {numero or 123}_: eu mostro a nota, "
-        "pergunto o motivo e só cancelo depois que você confirmar."
+        f"Nada foi cancelado. Para cancelar {qual}, escreve só _cancelar nota {numero or 123}_. "
+        "Só cancelo depois que você confirmar."
     )
 
 

@@ -41,7 +41,7 @@ def que_esperam(notas: Sequence[NotaQueEspera]) -> str:
     """Name what was confirmed and waits, so that nobody orders it again."""
     return "\n".join(
         f"A nota de {formata_brl(nota.valor or Decimal(0))} para {apara(nota.cliente, _NOME_MAX)} "
-        f"{'está com a equipe' if nota.com_a_equipe else 'está na prefeitura'}: não precisa pedir de novo."
+        f"{'está com a equipe' if nota.com_a_equipe else 'está em emissão'}: não precisa pedir de novo."
         for nota in notas
     )
 

@@ -255,7 +255,7 @@ def ja_enviada(sessao: Sessao, _evento: Evento, _agora: datetime) -> Decision:
 
 _ENCERRADA = {
     Estado.APROVADO: "emitida",
-    Estado.REJEITADO: "recusada pela prefeitura",
+    Estado.REJEITADO: "recusada",
     Estado.ERRO: "encaminhada para a equipe",
     Estado.CANCELADO_USUARIO: "cancelada",
     Estado.EXPIRADO: "encerrada por tempo",

@@ -145,7 +145,7 @@ class Desk:
         faults.set("rejeitar", times=1)
         await ana.say(FULL.replace("1500", valor))
         await ana.touch("Confirmar")
-        await ana.expect("não aceitou")
+        await ana.expect("não foi aceita")
         await self.road.settled()
         faults.clear()
         return str((await self.road.session(ana))["sessao_id"])

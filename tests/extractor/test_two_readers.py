@@ -202,3 +202,15 @@ def test_words_that_give_the_reader_orders_are_asked_about_and_replace_nothing()
     found = read(order, standing)
     assert values(found) == {}
     assert {each.campo for each in found.doubts} == {Campo.VALOR}
+
+
+@pytest.mark.parametrize("texto", ["200 pra maria", "não, 200 pra maria"])
+def test_an_order_in_the_answer_to_another_question_changes_no_amount_unasked(texto: str) -> None:
+    """While the customer is asked for, "200 pra maria" over 1.800 is asked about; a number of the service is not."""
+    asked = Context(
+        hoje=date(2026, 11, 25),
+        pendente=Campo.DOCUMENTO,
+        conhecidos={Campo.VALOR: "1800.00", Campo.DESCRICAO: "consultoria"},
+    )
+    assert [(d.campo, d.leituras) for d in read(texto, asked).doubts] == [(Campo.VALOR, ("200.00",))]
+    assert not read("manutenção OS 1234", replace(asked, pendente=Campo.DESCRICAO)).doubts

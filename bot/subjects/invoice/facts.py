@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 _WORDED = frozenset({Campo.DESCRICAO, Campo.NOME})  # what words without a number are read as
 _SEVERAL = 2  # codes among which there is something to choose
-_NO_NUMBER = "o número desta nota já está em uso no emissor da prefeitura, e não houve outro para ela"
+_NO_NUMBER = "o número desta nota já está em uso no emissor oficial, e não houve outro para ela"
 CLOCKS_APART = timedelta(seconds=2)  # Meta's clock tells whole seconds, and is not ours
 
 

@@ -89,8 +89,8 @@ function details(columns) {
 // What was asked of the gateway and what came of it; a name that is not here is shown as it is stored.
 const CALLS = {
   submit: { _: "POST enviado", Unknown: "resposta perdida", Accepted: "aceito", Issued: "autorizada", Rejected: "recusado", Duplicate: "já existia", NotSent: "não chegou", Postponed: "adiado" },
-  find: { _: "perguntei ao gateway", Found: "achei a nota", Absent: "não achei", CannotTell: "sem resposta" },
-  cancel: { _: "pedido de cancelamento enviado", Unknown: "resposta perdida" },
+  find: { _: "perguntei ao gateway", Found: "achei a nota", Issued: "achei a nota", Rejected: "achei: recusada", Cancelled: "achei: cancelada", Accepted: "achei: em emissão", Absent: "não achei", CannotTell: "sem resposta", Unknown: "resposta perdida" },
+  cancel: { _: "pedido de cancelamento enviado", Accepted: "aceito", Cancelled: "cancelada", AlreadyCancelled: "já estava cancelada", Rejected: "recusado", NotSent: "não chegou", Postponed: "adiado", Unknown: "resposta perdida" },
 };
 
 /** The calls of each emission, oldest first; after a lost answer that was found, how often the gateway has the note. */

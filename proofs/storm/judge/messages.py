@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ISSUED = re.compile(r"NFS-e (\d+) autorizada")
 CANCELLED = "cancelada"
-NOT_CANCELLED = ("não cancelou", "não foi cancelada", "Pedi o cancelamento")
+NOT_CANCELLED = ("O cancelamento da nota", "não foi cancelada", "Pedi o cancelamento")
 
 
 def twice(meta: Book) -> Iterator[str]:

@@ -10,7 +10,7 @@ import pytest
 from persistence.access.accounts import Alcance, Papel
 from persistence.audit import records as audit
 from persistence.staff.queue import Filtros, all_sessions, needing_eyes
-from persistence.staff.search import by_document, by_note, by_phone, by_reference, by_session, by_wamid
+from persistence.staff.search import by_document, by_name, by_note, by_phone, by_reference, by_session, by_wamid
 
 if TYPE_CHECKING:
     from tests.console.conftest import Desk
@@ -38,7 +38,7 @@ async def test_a_condition_that_somebody_types_finds_nothing(desk: Desk, typed: 
         for listed in (all_sessions, needing_eyes):
             for narrowed in (Filtros(estado=typed), Filtros(motivo=typed), Filtros(atendente=typed)):
                 assert await listed(connection, EVERYTHING, narrowed, 10) == []
-        for find in (by_session, by_reference, by_note, by_document, by_wamid):
+        for find in (by_session, by_reference, by_note, by_document, by_name, by_wamid):
             assert await find(connection, EVERYTHING, typed) == []
         assert await by_phone(connection, EVERYTHING, f"9{typed}") == []
         for where in ({"quem": typed}, {"acao": typed}, {"alvo": typed}):

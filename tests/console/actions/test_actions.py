@@ -64,6 +64,10 @@ async def test_a_conversation_is_taken_over_and_handed_back(desk: Desk) -> None:
     assert note.payload["servico"][0]["valor"]["servico"] == 1500
     asked = [("assumir", "pedido da pessoa"), ("escrever", None), ("devolver", None)]
     assert await _audited(desk, sessao_id) == asked  # one reason covers the take-over
+    async with desk.office.at_work() as bela:
+        line = (await bela.get(f"/console/sessoes/{sessao_id}"))[1]
+    assert 0 < line.index("assumiu a conversa") < line.index("devolveu a conversa para a Prosa")
+    assert "pedido da pessoa" in line
 
 
 async def test_the_page_after_a_take_over_has_the_composer_at_once(desk: Desk) -> None:
@@ -328,7 +332,7 @@ async def test_a_refusal_that_was_our_fault_is_tried_again(desk: Desk) -> None:
     ana, sessao_id = await _summary(desk)
     desk.road.world.plugnotas.faults.set("rejeitar", times=1)
     await ana.touch("Confirmar")
-    await ana.expect("não aceitou")
+    await ana.expect("não foi aceita")
     await desk.road.settled()
     desk.road.world.plugnotas.faults.clear()
     await desk.office.database.pool.execute(

@@ -40,7 +40,7 @@ async def test_a_case_tells_the_whole_story(desk: Desk) -> None:
         "faz uma nota de 1500 pra",
         "leu <b>valor</b> em “1.800”",
         "✓ R$ 1.800,00",
-        "confirmou · espera o sim → na prefeitura · confirmada · revisão 2",
+        "confirmou · espera o sim → em emissão · confirmada · revisão 2",
         "Gateway: envio · recebida, em processamento · HTTP 200",
         "<summary>o que foi</summary>",
         "✓✓",
@@ -110,9 +110,10 @@ async def test_a_document_finds_all_its_invoices(desk: Desk) -> None:
     await _issued(desk)
     _, session = await _issued(desk)
     async with desk.office.at_work(Papel.LEITURA) as sara:
-        for typed in (PADARIA, "12345678000195"):
+        name = str(session["cnpj_razao_social"])
+        for typed in (PADARIA, "12345678000195", name.upper(), name[1:8].lower(), "R$ 1.800,00"):
             page, address = await sara.search(typed)
-            assert session["sessao_id"] in page
+            assert session["sessao_id"] in page, typed
             assert address.startswith("/console/busca?b=v1.")
 
 

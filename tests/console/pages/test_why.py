@@ -15,7 +15,7 @@ SAYS = {
     Estado.AGUARDANDO_CONFIRMACAO: "falta o sim",
     Estado.PROCESSANDO: "Está saindo agora para o gateway.",
     Estado.APROVADO: "A nota 1042 foi autorizada.",
-    Estado.REJEITADO: "A prefeitura recusou: item não confere. Nenhuma nota existe.",
+    Estado.REJEITADO: "A nota foi recusada: item não confere. Nenhuma nota existe.",
     Estado.ERRO: "Não se sabe se a nota existe: item não confere.",
     Estado.CANCELADO_USUARIO: "desistida antes de ser emitida",
     Estado.EXPIRADO: "Passou do prazo",

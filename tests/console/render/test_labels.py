@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+from dataclasses import is_dataclass
+
 import httpx
 import pytest
 
 from console.render.cities import CAPITAIS, ESTADOS, cidade
-from console.render.labels import motivo
+from console.render.labels import da_equipe, evento, motivo, operacao, resultado
 from gateway.http import wire
+from gateway.refusals import national_codes, plain
+from state_machine.cancellation import reconciliation as cancelling
+from state_machine.machine.diagram import EXEMPLOS
+from state_machine.protocol import emission
 
 
 @pytest.mark.parametrize(
@@ -33,6 +39,28 @@ def test_every_failure_of_the_network_has_a_name() -> None:
     named = {error.__name__ for error in httpx.NetworkError.__subclasses__() + httpx.TimeoutException.__subclasses__()}
     named |= {wire.BUSY, wire.BodyTooLargeError(1).reason, *(reason for *_, reason in wire._FAILURES)}
     assert {name for name in named if motivo(name) == name} == set()
+
+
+NO_OUTCOMES = {"Documento", "Nota", "NotReady", "AndamentoCancelamento", "PassoCancelamento"}  # no attempt keeps them
+
+
+def test_no_name_of_the_program_is_shown_to_staff() -> None:
+    """Every outcome, operation and event has words of its own on the pages."""
+    ours = [each for module in (cancelling, emission) for each in vars(module).values() if is_dataclass(each)]
+    outcomes = {each.__name__ for each in ours if isinstance(each, type)} - NO_OUTCOMES
+    assert outcomes >= {"Accepted", "Found", "AlreadyCancelled"}
+    assert {name for name in outcomes if resultado(name)[0] == name} == set()
+    assert not [name for name in ("submit", "find", "cancel") if operacao(name) == name]
+    events = {type(example).__name__ for example in EXEMPLOS}
+    assert not [name for name in events if evento(name) == name]
+
+
+def test_a_reason_for_its_person_is_told_to_staff_in_their_own_words() -> None:
+    """Nobody of the staff reads of "your company", or that the staff repair it."""
+    said = [plain.EMPRESA, plain.SERVICO, plain.CERTIFICADO, *national_codes.CODIGOS.values()]
+    told = [da_equipe(each.texto) for each in said]
+    assert not [texto for texto in told if "sua empresa" in texto or "seu cadastro" in texto or "suporte" in texto]
+    assert told[0] == "um dado do cadastro da empresa não foi aceito"
 
 
 def test_cities_have_names_or_at_least_a_state() -> None:

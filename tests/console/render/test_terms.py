@@ -18,9 +18,14 @@ from console.render.terms import TermKind, terms
         ("529.982.247-25", [(TermKind.DOCUMENTO, "52998224725"), (TermKind.TELEFONE, "52998224725")]),
         ("+55 (11) 98765-4321", [(TermKind.TELEFONE, "5511987654321")]),
         ("98765-4321", [(TermKind.TELEFONE, "987654321")]),
-        ("1042", [(TermKind.NOTA, "1042")]),
-        ("87654321", [(TermKind.TELEFONE, "87654321"), (TermKind.NOTA, "87654321")]),
-        ("padaria", []),
+        ("1042", [(TermKind.NOTA, "1042"), (TermKind.VALOR, "1042.00")]),
+        (
+            "87654321",
+            [(TermKind.TELEFONE, "87654321"), (TermKind.NOTA, "87654321"), (TermKind.VALOR, "87654321.00")],
+        ),
+        ("R$ 3.331,86", [(TermKind.VALOR, "3331.86")]),
+        ("Padaria do Zé", [(TermKind.NOME, "Padaria do Zé")]),
+        ("%' OR '1'='1", []),
         ("", []),
     ],
 )

@@ -65,5 +65,5 @@ def test_an_unknown_reason_is_admitted():
 def test_an_unknown_reason_is_quoted_in_the_authoritys_words() -> None:
     """A code that nobody mapped is not hidden: the user reads what the authority said."""
     said = explain(Rejected('[{"Codigo": "E9999", "Descricao": "Competência  encerrada pelo município."}]', ("E9999",)))
-    assert said.texto == "a prefeitura respondeu “Competência encerrada pelo município.”"
+    assert said.texto == "a resposta foi “Competência encerrada pelo município.”"
     assert said.suporte

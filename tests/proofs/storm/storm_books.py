@@ -345,7 +345,7 @@ def cancel(stage: Stage, who: str, note_id: str, numero: str, reference: str) ->
     stage.sends(who, {"type": "interactive", "interactive": {"body": text, "action": {"buttons": [button]}}})
     stage.taps(who, "cancelar_sim:1:1")
     stage.cancels(note_id, reference)
-    stage.sends(who, {"type": "text", "text": {"body": f"*Nota {numero} cancelada* pela prefeitura."}})
+    stage.sends(who, {"type": "text", "text": {"body": f"*Nota {numero} cancelada*"}})
 
 
 @cache

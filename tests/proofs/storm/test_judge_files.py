@@ -197,7 +197,7 @@ def not_told(stage: Stage) -> None:
 
 
 def falsely_told(stage: Stage) -> None:
-    stage.sends(ANA, {"type": "text", "text": {"body": "*Nota 1 cancelada* pela prefeitura."}})
+    stage.sends(ANA, {"type": "text", "text": {"body": "*Nota 1 cancelada*"}})
 
 
 def told_of_another(stage: Stage) -> None:

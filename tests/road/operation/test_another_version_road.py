@@ -94,7 +94,7 @@ async def test_an_attempt_after_one_of_unknown_status_is_not_sent(road: Road) ->
     road.world.plugnotas.faults.set("rejeitar", times=1)
     await ana.say(unlike())
     await ana.touch("Confirmar")
-    await ana.expect("não aceitou")
+    await ana.expect("não foi aceita")
     await road.settled()
     first = (await road.session(ana))["id_integracao"]
     pool = road.database.pool

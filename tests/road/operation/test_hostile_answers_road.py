@@ -110,7 +110,7 @@ async def test_a_refusal_that_cannot_be_stored_is_told(ways: Ways, odd: str) -> 
     ways.gateway.members = beside(ODD[odd], "protocol", "novo")
     ana = await ways.road.person()
     await ana.say(unlike())
-    assert "não aceitou" in (await ana.press("Confirmar")).text
+    assert "não foi aceita" in (await ana.press("Confirmar")).text
 
 
 @pytest.mark.parametrize("unreadable", UNREADABLE)

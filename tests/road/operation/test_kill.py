@@ -189,7 +189,7 @@ CANCEL_MOMENTS = [
     Moment(
         "the end is told",
         "meta",
-        lambda r: _outbound("cancelada* pela prefeitura")(r) or _outbound("não cancelou a nota")(r),
+        lambda r: _outbound("cancelada*")(r) or _outbound("não foi aceito: ela")(r),
     ),
 ]
 
@@ -216,7 +216,7 @@ async def test_killed_while_cancelling(stage: Stage, moment: Moment, refused: bo
         stage.world.plugnotas.faults.set("rejeitar_cancelamento")
     ledger = next(simulator.ledger for simulator in stage.world.simulators if simulator.name == moment.ledger)
     struck = asyncio.Event()
-    last = "não cancelou a nota" if refused else f"Nota {note.numero} cancelada"
+    last = "não foi aceito: ela" if refused else f"Nota {note.numero} cancelada"
 
     def look(record: Record) -> None:
         if not struck.is_set() and moment.fits(record):

@@ -262,7 +262,7 @@ async def _begin(releases: Releases) -> Begun:
     gateway.set("rejeitar", times=1)
     await refused.say(unlike())
     await refused.touch("Confirmar")
-    await refused.expect("não aceitou")
+    await refused.expect("não foi aceita")
     gateway.set("sem_webhook")
     gateway.set("erro_500", method="GET")
     emitting = [await _confirmed(releases, "enviado")]

@@ -69,7 +69,7 @@ async def test_after_a_refusal_the_same_words_ask_again(road: Road) -> None:
     road.world.plugnotas.faults.set("rejeitar_cancelamento", times=1)
     ana, note = await _issued(road)
     await cancel(road.database, Ordem(note.id, WHY))
-    await ana.expect("não cancelou")
+    await ana.expect("não foi aceito: ela continua")
     await road.settled()
     await cancel(road.database, Ordem(note.id, WHY))
     await ana.expect(f"Nota {note.numero} cancelada")

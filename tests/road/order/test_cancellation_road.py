@@ -145,7 +145,7 @@ async def test_a_refusal_leaves_the_note_as_it_was_and_says_why(road: Road) -> N
     ana, note = await _issued(road)
     await _summary(ana, note)
     await ana.press("Cancelar a nota")
-    told = await ana.expect("não cancelou")
+    told = await ana.expect("não foi aceito: ela continua")
     assert "continua valendo" in told.text
     assert "município não autorizou" in told.text
     await road.settled()
@@ -188,7 +188,7 @@ async def _cancelled(road: Road, note: Note) -> bool:
 
 
 async def _refused(ana: Person) -> bool:
-    return any("não cancelou" in answer for answer in ana.answers)
+    return any("não foi aceito: ela continua" in answer for answer in ana.answers)
 
 
 async def test_a_refused_request_whose_answer_was_lost_ends_as_refused(road: Road) -> None:
@@ -288,7 +288,7 @@ async def test_a_note_under_way_cannot_be_cancelled_yet(road: Road) -> None:
     await ana.touch("Confirmar")
     await road.reached(ana, "processando")
     said = await ana.say("cancela a última nota")
-    assert "ainda está com a prefeitura" in said.text
+    assert "ainda está em emissão" in said.text
     road.world.plugnotas.faults.clear()
     await road.settled()
 

@@ -94,7 +94,7 @@ async def test_a_refusal_after_a_lost_first_call_is_not_the_end(road: Road) -> N
     await ana.files()
     await road.settled()
     assert [note.id_integracao for note in await road.notes(ana)] == [key]
-    assert not [answer for answer in ana.answers if "não aceitou" in answer]
+    assert not [answer for answer in ana.answers if "não foi aceita" in answer]
 
 
 async def test_a_doubted_refusal_stands_with_its_code_once_the_key_is_absent_twice(road: Road) -> None:
@@ -107,7 +107,7 @@ async def test_a_doubted_refusal_stands_with_its_code_once_the_key_is_absent_twi
     await _absent_twice(road, key)
     await _until_row(road, key, lambda row: row["recusa"] is not None)
     await _absent_twice(road, key)
-    answer = await ana.expect("não aceitou")
+    answer = await ana.expect("não foi aceita")
     assert "certificado" in answer.text
     row = await _row(road, key)
     assert (row["status"], row["recusa"]) == ("rejeitado", None)
@@ -124,7 +124,7 @@ async def test_reprocessing_after_doubt_sends_only_after_two_absences(road: Road
     await _absent_twice(road, key)
     await _until_row(road, key, lambda row: row["recusa"] is not None)
     await _absent_twice(road, key)
-    await ana.expect("não aceitou")
+    await ana.expect("não foi aceita")
     await reprocess(road.database, key)
     await ana.expect("tentando emitir de novo")
     second = f"{key.removesuffix('-1')}-2"
@@ -147,7 +147,7 @@ async def test_a_note_that_shows_up_after_the_order_is_adopted_and_the_second_ke
     await _absent_twice(road, key)
     await _until_row(road, key, lambda row: row["recusa"] is not None)
     await _absent_twice(road, key)
-    await ana.expect("não aceitou")
+    await ana.expect("não foi aceita")
     await reprocess(road.database, key)
     await ana.expect("tentando emitir de novo")
     second = f"{key.removesuffix('-1')}-2"
@@ -202,7 +202,7 @@ async def test_e0014_is_never_told_as_a_refusal(road: Road) -> None:
     await ana.files()
     await road.settled()
     assert [note.numero for note in await road.notes(ana)] == ["778"]
-    assert not [answer for answer in ana.answers if "não aceitou" in answer]
+    assert not [answer for answer in ana.answers if "não foi aceita" in answer]
 
 
 @pytest.mark.parametrize(

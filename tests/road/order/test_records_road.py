@@ -75,7 +75,7 @@ async def test_a_refusal_is_a_failure_with_its_reason(road: Road) -> None:
     road.world.plugnotas.faults.set("rejeitar", times=1)
     ana = await road.person()
     await ana.say(FULL)
-    assert "não aceitou" in (await ana.press("Confirmar")).text
+    assert "não foi aceita" in (await ana.press("Confirmar")).text
     record = await _record(road, ana)
     assert record["status"] == "FAILED"
     assert "E9902" in record["error_message"]

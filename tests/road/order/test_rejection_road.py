@@ -16,11 +16,11 @@ async def test_a_rejection_is_explained_and_mended_by_its_button(road: Road) -> 
     ana = await road.person()
     await ana.say(FULL)
     refused = await ana.press("Confirmar")
-    assert "não aceitou esta nota" in refused.text
+    assert "não foi aceita" in refused.text
     assert "Motivo:" in refused.text
     session = await road.session(ana)
     assert (session["estado"], session["snapshot_reason"]) == ("rejeitado", "webhook_rejected")
-    assert "o valor da nota anterior" in (await ana.press("Corrigir nota")).text
+    assert "nota anterior: o valor" in (await ana.press("Corrigir nota")).text
     assert "R$ 1.400,00" in (await ana.say("1.400")).text
     await ana.touch("Confirmar")
     await ana.files()

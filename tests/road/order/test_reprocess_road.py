@@ -18,7 +18,7 @@ async def _refused(road: Road) -> tuple[Person, str]:
     road.world.plugnotas.faults.set("rejeitar", times=1)
     ana = await road.person()
     await ana.say(FULL)
-    assert "não aceitou" in (await ana.press("Confirmar")).text
+    assert "não foi aceita" in (await ana.press("Confirmar")).text
     key = (await road.reached(ana, "rejeitado"))["id_integracao"]
     await road.settled()
     return ana, key
@@ -107,7 +107,7 @@ async def test_the_second_attempt_may_be_refused_and_tried_a_third_time(road: Ro
     road.world.plugnotas.faults.set("rejeitar", times=1)
     await reprocess(road.database, key)
     await ana.expect("tentando emitir de novo")
-    await ana.expect("não aceitou")
+    await ana.expect("não foi aceita")
     await road.settled()
     await reprocess(road.database, _next(key))
     await ana.expect("tentando emitir de novo")

@@ -63,7 +63,7 @@ async def test_a_refused_number_is_a_gap_until_it_is_used_or_explained(road: Roa
     ana, rui = await _staff(road), await _staff(road)
     for person in (ana, rui):
         await person.say(FULL)
-        assert "não aceitou" in (await person.press("Confirmar")).text
+        assert "não foi aceita" in (await person.press("Confirmar")).text
     [(_, hers, _)], [(_, his, _)] = await _numbered(road, ana), await _numbered(road, rui)
     assert f"    BURACO {hers} a {his}: sem nota e sem explicação" in await report(road.database)
 

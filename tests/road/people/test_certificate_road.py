@@ -144,5 +144,5 @@ async def test_the_end_is_told_before_it_comes(road: Road) -> None:
     assert await road.house.schedule.run_job("certificate_warnings") >= 1
     said = await person.expect("vence em ")
     assert f"{ends.astimezone(SAO_PAULO):%d/%m/%Y}" in said.text
-    assert "escreva _certificado_" in said.text
+    assert "escreve _certificado_" in said.text
     assert await road.house.schedule.run_job("certificate_warnings") == 0

@@ -38,7 +38,7 @@ async def test_who_asks_for_a_person_is_queued_answered_and_told_what_waits(road
     road.world.plugnotas.faults.set("rejeitar", times=1)
     ana = await road.person()
     await ana.say(FULL)
-    assert "não aceitou" in (await ana.press("Confirmar")).text
+    assert "não foi aceita" in (await ana.press("Confirmar")).text
     await road.reached(ana, "rejeitado")
     assert await _asking(road, ana) is None
     assert (await ana.say("quero falar com um atendente")).text.startswith("Chamei a equipe")

@@ -211,7 +211,7 @@ def test_who_edits_too_late_is_told_what_became_of_the_invoice(estado):
 def test_an_equal_invoice_whose_fate_is_open_is_told_as_such():
     """The question says that the other one may still be issued, and what follows from a second one."""
     texto = messages.ja_existe_igual(replace(_SESSAO, igual=NotaIgual("x", AGORA, indecisa=True))).texto
-    assert "ainda não respondeu" in texto
+    assert "ainda não teve resposta" in texto
     assert "pode duplicar" in texto
 
 

@@ -94,7 +94,7 @@ def test_the_question_says_the_detail_and_what_comes_next():
         "Esse número está incompleto. Li “trecho”. Faltam 2 dígitos. "
         "Me manda o CNPJ (14 caracteres) ou CPF (11) inteiro?\n\n"
         "Depois disso falta o serviço prestado.\n\n"
-        "Já guardei o valor (R$ 1.500,00)."
+        "Já guardei: R$ 1.500,00."
     )
 
 
@@ -103,28 +103,22 @@ def test_the_question_says_the_detail_and_what_comes_next():
     [
         (
             (),
-            "Faltam o CNPJ ou CPF do cliente, o valor e o serviço prestado. Pode mandar tudo junto ou um de cada vez.",
+            "Faltam o CNPJ ou CPF do cliente, o valor e o serviço prestado.",
         ),
         (
             TUDO[:1],
-            (
-                "Faltam o valor e o serviço prestado. Pode mandar tudo junto ou um de cada vez."
-                "\n\nJá guardei o CNPJ ou CPF do cliente (12.345.678/0001-95)."
-            ),
+            ("Faltam o valor e o serviço prestado.\n\nJá guardei: 12.345.678/0001-95."),
         ),
         (
             TUDO[:2],
             (
                 "Qual serviço foi prestado? Escreve como deve sair na nota."
-                "\n\nJá guardei o CNPJ ou CPF do cliente (12.345.678/0001-95) e o valor (R$ 1.500,00)."
+                "\n\nJá guardei: 12.345.678/0001-95 · R$ 1.500,00."
             ),
         ),
         (
             TUDO[1:],
-            (
-                "Qual é o CNPJ ou CPF do cliente?"
-                "\n\nJá guardei o valor (R$ 1.500,00) e o serviço prestado (consultoria de marketing)."
-            ),
+            ("Qual é o CNPJ ou CPF do cliente?\n\nJá guardei: R$ 1.500,00 · consultoria de marketing."),
         ),
     ],
 )
@@ -138,7 +132,7 @@ def test_only_what_is_missing_is_asked(tem, texto):
 def test_what_the_authority_refused_is_asked_with_that_reason():
     """Nobody is told that we were not sure of what we understood well."""
     texto = pergunta(em_duvida(Campo.EMAIL, Motivo.RECUSADO, sobre=TUDO)).texto
-    assert texto.startswith("A prefeitura não aceitou o e-mail do cliente da nota anterior.")
+    assert texto.startswith("Não foi aceito na nota anterior: o e-mail do cliente.")
 
 
 @settings(deadline=None)

@@ -119,7 +119,7 @@ def test_a_rejected_invoice_is_repaired_in_a_new_session():
     rejeitada = diz(em_processo(), NotaRejeitada("recusada", Campo.VALOR)).sessao
     aberta = diz(replace(nova(), sessao_id="211126-ffffffff"), Abriu(rejeitada.rascunho, rejeitada.pendente))
     assert (aberta.sessao.estado, aberta.sessao.pendente) == (Estado.DADOS_INCOMPLETOS, Campo.VALOR)
-    assert "A prefeitura não aceitou o valor da nota anterior." in resposta(aberta).texto
+    assert "Não foi aceito na nota anterior: o valor." in resposta(aberta).texto
     pronta = diz(aberta.sessao, Informou((lido(Campo.VALOR, "1400"),)))
     assert pronta.sessao.estado is Estado.AGUARDANDO_CONFIRMACAO
     assert pronta.sessao.rascunho.tomador_nome == "PADARIA DO ZÉ LTDA"
