@@ -186,7 +186,7 @@ def _competencia(rascunho: Rascunho, municipio_ibge: str, mostrado_em: datetime)
 
 def _takes_a_yes(mensagem: Mensagem) -> bool:
     """A yes in words answers a summary, or a question that shows what the words may mean."""
-    return any(key.startswith(("confirmar:", "usar:")) for key in mensagem.ids)
+    return any(key.startswith(("confirmar:", "emitir:", "usar:")) for key in mensagem.ids)
 
 
 def _nickname(rascunho: Rascunho) -> str | None:

@@ -57,7 +57,7 @@ def trace(antes: Sessao, depois: Sessao, evento: Evento) -> dict[str, Any]:
 def _taken(antes: Rascunho, depois: Rascunho, evento: Confirmou | Escolheu) -> dict[str, Any]:
     """Return which reading of a doubt was taken, and whether by a button or by a yes in words."""
     tomados = {c.value: depois.campo(c).valor for c in FIELDS if antes.campo(c).leituras and depois.validado(c)}
-    return {"escolhido": tomados, "por": "botao" if isinstance(evento, Escolheu) else "palavra"} if tomados else {}
+    return {"escolhido": tomados, "por": "botao" if evento.revisao is not None else "palavra"} if tomados else {}
 
 
 def _read(dito: Informou) -> dict[str, Any]:

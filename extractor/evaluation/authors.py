@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.table import Table
 
-from extractor.evaluation.scoring import is_whole
+from extractor.evaluation.scoring import is_shown, is_whole
 from extractor.learned.corpus import messages
 from extractor.learned.labels import MONEY, Rotulo
 from state_machine.invoice.fields import Campo, Confianca
@@ -38,6 +38,8 @@ class Score:
     amounts: int = 0  # messages that name money
     wrong: int = 0  # an amount taken as certain that no careful person would take
     due: int = 0  # messages that name the invoice's amount
+    shown: int = 0  # of these: doubtful, and right among what the summary shows to choose from
+    marked: int = 0  # of these: right, and marked as doubtful
     needless: int = 0  # of these: asked, or not seen
     valor: int = 0  # right, or rightly asked
     services: int = 0
@@ -114,7 +116,11 @@ def _judge(score: Score, message: Labelled, extraction: Extraction, read: str | 
     fits = read in message.valores
     score.due += due
     score.valor += fits or (read == ASKED and message.valores[0] is not None)
-    score.needless += due and not fits and read in {None, ASKED}
+    shown = _shown(extraction)
+    offered = due and read == ASKED and not set(shown).isdisjoint(message.valores)
+    score.shown += offered
+    score.marked += offered and len(shown) == 1
+    score.needless += due and not fits and not offered and read in {None, ASKED}
     score.wrong += not fits and read not in {None, ASKED}
     said = message.snippets(Rotulo.SERVICO)
     service = next((c.valor for c in extraction.candidates if c.campo is Campo.DESCRICAO), None)
@@ -125,6 +131,11 @@ def _judge(score: Score, message: Labelled, extraction: Extraction, read: str | 
     if extraction.ato is not None:
         score.acts += 1
         score.ato += extraction.ato in message.atos
+
+
+def _shown(extraction: Extraction) -> tuple[str, ...]:
+    """Return the readings of a doubtful amount that the summary shows, none where it must be asked."""
+    return next((d.leituras for d in extraction.doubts if d.campo is Campo.VALOR and is_shown(d)), ())
 
 
 def _amount(extraction: Extraction) -> str | None:
@@ -180,6 +191,8 @@ def _as_json(score: Score) -> dict[str, Any]:
         "wrong_share": round(share, 5),
         "wrong_interval": [round(low, 5), round(high, 5)],
         "due": score.due,
+        "shown": score.shown,
+        "marked": score.marked,
         "needless": score.needless,
         "valor": round(score.valor / score.messages, 4) if score.messages else None,
         "descricao": round(score.descricao / score.services, 4) if score.services else None,

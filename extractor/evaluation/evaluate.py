@@ -16,7 +16,7 @@ from extractor.contract import Context
 from extractor.evaluation.authors import AuthorsReport, evaluate_authors
 from extractor.evaluation.authors import render as render_authors
 from extractor.evaluation.report import JUDGED, Failure, Report, TurnJudged, render
-from extractor.evaluation.scoring import is_critical, matches
+from extractor.evaluation.scoring import is_critical, is_shown, matches
 from extractor.hybrid import HybridExtractor, ModelExtractor
 from extractor.rules import RulesExtractor
 from extractor.two_readers import TwoReaders
@@ -97,6 +97,7 @@ async def _run_case(case: dict[str, Any], extractor: Extractor, report: Report) 
             standing={c.value: standing.get(c) for c in Campo},
             intent=extraction.intent.value,
             ask=tuple(dict.fromkeys(d.campo.value for d in extraction.doubts)),
+            shown=tuple(d.campo.value for d in extraction.doubts if is_shown(d)),
         )
         turns.append(got)
         critical |= _judge(case["id"], number, _accepted(turn, alternatives.get(str(number)), got), got, report)
@@ -140,7 +141,8 @@ def _judge(case: str, number: int, turn: dict[str, Any], got: TurnJudged, report
             report.failures.append(Failure(case, number + 1, campo, turn["user"], expect[campo], value))
         if campo in obrigatorios() and expect[campo] is not None:
             report.answerable += 1
-            report.asked += campo in got.ask
+            report.asked += campo in got.ask and campo not in got.shown
+            report.shown += campo in got.shown
     asked = set(expect.get("ask") or ()) - set(got.ask)
     if asked:
         report.failures.append(Failure(case, number + 1, "ask", turn["user"], sorted(expect["ask"]), list(got.ask)))

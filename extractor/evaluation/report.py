@@ -18,11 +18,12 @@ JUDGED: Final = (*(campo.value for campo in FIELDS), "intent")
 
 @dataclass(frozen=True, slots=True)
 class TurnJudged:
-    """What stood after one turn, and what was asked in it."""
+    """What stood after one turn, and what was in doubt in it; ``shown``: of these, what the summary shows marked."""
 
     standing: dict[str, str | None]
     intent: str
     ask: tuple[str, ...]
+    shown: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Report:
     critical_wrong: list[str] = field(default_factory=list)
     answerable: int = 0
     asked: int = 0
+    shown: int = 0  # in the summary, as the only reading or one of two: no question
     latencies: list[float] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
 
@@ -83,6 +85,9 @@ class Report:
             "exact_case": round(self.exact_case, 4),
             "critical_wrong": self.critical_wrong,
             "ask_rate": round(self.ask_rate, 4),
+            "answerable": self.answerable,
+            "asked": self.asked,
+            "shown": self.shown,
             "latency_ms": {"p50": round(self.percentile(0.5), 3), "p95": round(self.percentile(0.95), 3)},
             "cases": [
                 {"id": i, "turns": [{**t.standing, "intent": t.intent, "ask": list(t.ask)} for t in turns]}

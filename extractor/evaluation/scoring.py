@@ -6,11 +6,15 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Any, Final
 
+from state_machine.invoice.draft import ESCOLHA, Rascunho, aplicar
 from state_machine.invoice.field_table import FIELDS
+from state_machine.invoice.fields import Campo
 from state_machine.values.documents import DocumentoInvalido, parse_documento
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from state_machine.invoice.fields import Doubt
 
 # Words that say nothing of what was done: a service may have them or not.
 JOINTS: Final = re.compile(r"[aoe]|as|os|de|d[ao]s?|em|n[ao]s?|para|pra|pro|p|com|c|por|pel[ao]|aos?|uma?|que")
@@ -24,6 +28,12 @@ def is_critical(expect: dict[str, Any], standing: dict[str, str | None]) -> bool
         if value is not None and (value in forbidden or (campo in expect and not matches(campo, expect[campo], value))):
             return True
     return False
+
+
+def is_shown(doubt: Doubt) -> bool:
+    """Say whether the summary shows what the doubt may mean, so that it costs no turn."""
+    readings = aplicar(Rascunho(), (), (doubt,), ()).valor.leituras if doubt.campo is Campo.VALOR else ()
+    return 0 < len(readings) <= ESCOLHA
 
 
 def matches(campo: str, expected: object, got: str | None) -> bool:

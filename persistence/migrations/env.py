@@ -17,7 +17,10 @@ def _migrate(connection: Connection) -> None:
     connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": MIGRATION_LOCK})
     connection.commit()
     try:
-        context.configure(connection=connection, target_metadata=metadata, compare_type=True)
+        # Each by itself: whoever locks several tables at once and the release at work wait for each other.
+        context.configure(
+            connection=connection, target_metadata=metadata, compare_type=True, transaction_per_migration=True
+        )
         with context.begin_transaction():
             context.run_migrations()
     finally:

@@ -25,7 +25,7 @@ MAY: Final[dict[Ato, frozenset[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A field that a label names: what should stand after that line, and what does; ``asked``: it is in doubt."""
+    """A field that a label names: what should stand after that line, and what does; ``asked``: it is doubtful."""
 
     texto: str
     field: str
@@ -42,8 +42,8 @@ class Draft:
 
     @property
     def wrong(self) -> bool:
-        """Something stands that must not: worse than a question."""
-        return not self.right and self.got is not None
+        """Something stands unmarked that must not: worse than a question."""
+        return not self.right and self.got is not None and not self.asked
 
 
 @dataclass(frozen=True, slots=True)

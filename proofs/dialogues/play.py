@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import SecretStr
 from stdnum.br import cnpj as check
@@ -20,8 +20,9 @@ from proofs.sandbox.plugnotas.plugnotas import PlugNotasConfig
 from proofs.sandbox.world import WorldConfig
 from state_machine.invoice.draft import StatusCampo
 from state_machine.invoice.field_table import obrigatorios
-from state_machine.invoice.fields import Campo
+from state_machine.invoice.fields import Campo, Confianca
 from state_machine.machine.states import ESPERAM_USUARIO, Estado
+from state_machine.values.money import formata_brl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -55,6 +56,8 @@ FIELDS: Final = {
 }  # as the labels call them
 ASKED_AS: Final = {campo: name for name, campo in FIELDS.items() if name != "nome"}
 MIMES: Final = {"audio": "audio/ogg", "image": "image/jpeg"}
+_CONFIRM: Final = "confirmar:"
+_CONFIRMS: Final = (_CONFIRM, "emitir:")  # an invoice, or one of the two amounts that its summary shows
 _FIRST_ROOT: Final = 98_000_001  # never given to anybody
 _FIRST_LINE: Final = 70_000_000
 _BATCH: Final = 10_000  # more people than one run has: a second run on the same stores meets nobody again
@@ -74,7 +77,7 @@ SELECT EXISTS (SELECT FROM inbox WHERE chave = $2 AND estado <> 0)
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the draft holds, by the labels' names: ``values`` is certain, ``doubtful`` is asked about.
+    """What the draft holds, by the labels' names: ``doubtful`` is asked about, or stands marked in the summary.
 
     ``aberta``: an invoice is in the making; else the draft is empty. ``resumo``: its summary awaits a yes.
     """
@@ -138,8 +141,9 @@ class Talk:
 
     async def _say(self, texto: str, fala: Fala | None = None, button: tuple[Bubble, Button] | None = None) -> None:
         meta = self.world.meta
-        if fala is not None and fala.tap:
-            button = self._newest(lambda each: each.title == fala.tap)
+        if fala is not None and (tap := fala.tap):
+            wanted = await self._wanted_now()
+            button = self._newest(lambda each: _is_tap(each, tap, wanted))
             if button is None:
                 return
         before, issued, antes = len(self._bubbles()), len(self._ledger()), await self._standing()
@@ -166,22 +170,27 @@ class Talk:
     async def _answer(self) -> bool:
         """Answer the open question as ``respostas`` says; false when nothing is asked."""
         session = await self.database.pool.fetchrow(_SESSION, self._conversa)
-        respostas = self.roteiro.respostas
+        respostas, wanted = self.roteiro.respostas, await self._wanted_now()
+        confirm = self._newest(lambda each: _is_tap(each, TAPS[0], wanted), last=True)
         if session is None or session["estado"] not in ESPERAM_USUARIO:
             asked = any("?" in text for text in self.turns[-1].answers[-1:]) if self.turns else False
             texto = respostas.get("outra") if asked else None
         elif session["estado"] == Estado.AGUARDANDO_CONFIRMACAO:
             texto = respostas.get("confirmacao")
-            if confirm := self._newest(lambda each: each.title == TAPS[0], last=True):
-                await self._say(f"[{TAPS[0]}]", button=confirm)
+            if confirm:
+                await self._say(f"[{confirm[1].title}]", button=confirm)
                 return True
+            if self._newest(lambda each: each.id.startswith(_CONFIRM), last=True):  # of another amount than is wanted
+                texto = respostas.get("valor_duvida") or respostas.get("valor")
         else:
             lidos = session["rascunho"]
             doubtful = [campo for campo in Campo if lidos[campo]["status"] == StatusCampo.INVALID]
             missing = [campo for campo in obrigatorios() if lidos[campo]["status"] != StatusCampo.VALIDATED]
             pending = [Campo(session["pendente"])] if session["pendente"] else []
             campo = next(iter((*doubtful, *pending, *missing)))
-            wanted = self._wanted(lidos["documento"]["valor"])
+            if confirm:
+                await self._say(f"[{confirm[1].title}]", button=confirm)
+                return True
             if reading := self._newest(lambda each: _takes(each.id, campo, wanted), last=True):
                 await self._say(f"[{reading[1].title}]", button=reading)
                 return True
@@ -199,6 +208,11 @@ class Talk:
             for nota in [each for each in left if (each.documento, each.valor) == (issued.documento, issued.valor)][:1]:
                 left.remove(nota)
         return [nota for nota in left if nota.documento == documento] or left
+
+    async def _wanted_now(self) -> list[Nota]:
+        """Return the notes that are wanted for the customer of the open draft."""
+        session = await self.database.pool.fetchrow(_SESSION, self._conversa)
+        return self._wanted(session["rascunho"]["documento"]["valor"] if session else None)
 
     @property
     def _conversa(self) -> str:
@@ -230,13 +244,22 @@ class Talk:
             return Standing()
         lidos = {name: session["rascunho"][campo] for name, campo in FIELDS.items()}
         values = {n: lido["valor"] for n, lido in lidos.items() if lido["status"] == StatusCampo.VALIDATED}
-        doubtful = frozenset(n for n, lido in lidos.items() if lido["status"] == StatusCampo.INVALID)
+        doubtful = frozenset(n for n, lido in lidos.items() if _in_doubt(lido))
         return Standing(
             session["estado"] in ESPERAM_USUARIO,
             session["estado"] == Estado.AGUARDANDO_CONFIRMACAO,
             values,
             doubtful,
         )
+
+
+def _is_tap(button: Button, tap: str, wanted: Sequence[Nota]) -> bool:
+    """True for the button of that title, or for one that confirms the amount of a wanted note by name."""
+    if tap != TAPS[0] or "R$" not in button.title:
+        return button.title == tap
+    named = button.title[button.title.index("R$") :]
+    amounts = {formata_brl(nota.valor) for nota in wanted}
+    return named in amounts | {each.removesuffix(",00") for each in amounts} and button.id.startswith(_CONFIRMS)
 
 
 def _takes(button: str, campo: Campo, wanted: Sequence[Nota]) -> bool:
@@ -251,6 +274,11 @@ def _takes(button: str, campo: Campo, wanted: Sequence[Nota]) -> bool:
             return parts[4] in {nota.documento for nota in wanted}
         case _:
             return any(names(parts[4], nota.servico) for nota in wanted)
+
+
+def _in_doubt(lido: dict[str, Any]) -> bool:
+    marked = (StatusCampo.VALIDATED, Confianca.DUVIDOSA)
+    return lido["status"] == StatusCampo.INVALID or (lido["status"], lido["confianca"]) == marked
 
 
 def _words(bubble: Bubble) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from state_machine.invoice.draft import LEITURA_MAX
 from state_machine.invoice.field_table import FIELDS, FieldKind
-from state_machine.invoice.summary import legivel
+from state_machine.invoice.summary import BOTAO_MAX, legivel
 from state_machine.machine.effects import Botao, Opcao
 from state_machine.services.codes import dotted
 from state_machine.values.text_length import apara, tamanho
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from state_machine.machine.session import Sessao
 
 BOTOES_MAX = 3  # of one message (Cloud API reference, "interactive.action.buttons")
-BOTAO_MAX = 20  # UTF-16 units of a button's title (ibid.)
 LINHA_MAX = 24  # UTF-16 units of the title of a list's row (ibid., "interactive.action.sections.rows")
 _CONTA_MAX = 120  # UTF-16 units of how an amount was reckoned
 _ESCRITO_MAX = 80  # UTF-16 units of the description whose code is asked for
@@ -32,10 +31,14 @@ def unica_leitura(rascunho: Rascunho) -> tuple[Campo, str] | None:
 
     One question stands at a time: the first doubt's.
     """
-    for campo in rascunho.em_duvida[:1]:
-        leituras = rascunho.campo(campo).leituras
-        return (campo, leituras[0]) if len(leituras) == 1 else None
-    return None
+    campo = rascunho.duvida
+    leituras = rascunho.campo(campo).leituras if campo else ()
+    return (campo, leituras[0]) if campo and len(leituras) == 1 else None
+
+
+def mostra_leituras(rascunho: Rascunho) -> bool:
+    """Tell whether a yes may answer what is asked: its only reading, or the summary that shows two amounts."""
+    return unica_leitura(rascunho) is not None or bool(rascunho.valores_a_escolher)
 
 
 def pergunta_leituras(campo: Campo, lido: Lido, degrau: int) -> str:

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from state_machine.catalogue.announcement import anotado
 from state_machine.catalogue.choices import OU_PESSOA, botao_pessoa, opcoes, pergunta_leituras
-from state_machine.invoice.draft import Rascunho
+from state_machine.invoice.draft import ESCOLHA, Rascunho
 from state_machine.invoice.field_table import FIELDS, obrigatorios
-from state_machine.invoice.fields import Motivo
+from state_machine.invoice.fields import Campo, Motivo
 from state_machine.invoice.summary import legivel
 from state_machine.machine.effects import Mensagem
+from state_machine.values.money import formata_brl
 from state_machine.values.text_length import TEXTO_COM_BOTOES_MAX, apara, tamanho
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from state_machine.invoice.draft import Lido
-    from state_machine.invoice.fields import Campo
     from state_machine.machine.session import Sessao
 
 DETALHE_MAX = 200  # UTF-16 units; a detail is a hint, not a quotation
@@ -111,10 +111,14 @@ def _de(nome: str) -> str:
 def _guardados(antes: Rascunho | None, rascunho: Rascunho) -> str:
     """Say what is kept, so that nobody types it twice, in the turn that kept something new."""
     tem = [c for c in obrigatorios() if rascunho.validado(c)]
-    if antes is None or all(antes.validado(c) == rascunho.validado(c) for c in tem):
+    lidos = rascunho.valor.leituras if Campo.VALOR not in rascunho.a_pedir else ()
+    novo = antes is not None and lidos and lidos != antes.valor.leituras
+    if antes is None or not (novo or any(antes.validado(c) != rascunho.validado(c) for c in tem)):
         return ""
-    ditos = (apara(legivel(c, rascunho.validado(c)) or "", TRECHO_MAX) for c in tem)
-    return f"Já guardei: {' · '.join(ditos)}." if tem else ""
+    ditos = [apara(legivel(c, rascunho.validado(c)) or "", TRECHO_MAX) for c in tem]
+    if lidos:
+        ditos.append(f"{' ou '.join(formata_brl(lido) for lido in lidos[:ESCOLHA])} (a conferir)")
+    return f"Já guardei: {' · '.join(ditos)}." if ditos else ""
 
 
 def _duvida(campo: Campo, lido: Lido, degrau: int) -> str:
@@ -140,10 +144,11 @@ def mesmo_assunto(antes: Rascunho, depois: Rascunho) -> bool:
 
 
 def _assunto(rascunho: Rascunho) -> tuple[object, ...]:
-    for campo in rascunho.em_duvida[:1]:
-        motivo = rascunho.campo(campo).motivo
-        return (motivo,) if motivo is Motivo.DUAS_NOTAS else (campo, motivo)
-    return rascunho.faltam
+    campo = rascunho.duvida
+    if campo is None:
+        return rascunho.a_pedir
+    motivo = rascunho.campo(campo).motivo
+    return (motivo,) if motivo is Motivo.DUAS_NOTAS else (campo, motivo)
 
 
 def _degrau(sessao: Sessao) -> int:
@@ -161,10 +166,10 @@ def pergunta(sessao: Sessao, antes: Rascunho | None = None) -> Mensagem:
     """
     rascunho, degrau = sessao.rascunho, _degrau(sessao)
     inicio = anotado(antes, rascunho) if antes else ""
-    em_duvida = rascunho.em_duvida
-    if not em_duvida:
+    campo = rascunho.duvida
+    if campo is None:
         return _mensagem(sessao, degrau, inicio, _falta(rascunho, degrau), _guardados(antes, rascunho))
-    campo, lido = em_duvida[0], rascunho.campo(em_duvida[0])
+    lido = rascunho.campo(campo)
     depois = (_resto(rascunho, campo), _guardados(antes, rascunho))
     if not lido.leituras:
         return _mensagem(sessao, degrau, inicio, _duvida(campo, lido, degrau), *depois)
@@ -177,7 +182,7 @@ def insiste(sessao: Sessao, *, negou: bool = False) -> Mensagem:
     if not negou:
         return pergunta(sessao)
     rascunho, degrau = sessao.rascunho, _degrau(sessao)
-    pede = _lista(FIELDS[c].name for c in dict.fromkeys((*rascunho.em_duvida, *rascunho.faltam)))
+    pede = _lista(FIELDS[c].name for c in rascunho.a_pedir)
     if degrau == _COM_PESSOA:
         texto = f"Sem pressa: fico esperando {pede}, ou escreve _cancela_. {OU_PESSOA}"
     else:
@@ -212,7 +217,7 @@ def _junto(inicio: str, texto: str, *depois: str) -> str:
 
 
 def _resto(rascunho: Rascunho, campo: Campo) -> str:
-    outros = [c for c in dict.fromkeys((*rascunho.em_duvida, *rascunho.faltam)) if c is not campo]
+    outros = [c for c in rascunho.a_pedir if c is not campo]
     if not outros or rascunho.campo(campo).motivo is Motivo.DUAS_NOTAS:  # that question names all that is needed
         return ""
     falta = "faltam" if len(outros) > 1 else "falta"
@@ -220,7 +225,7 @@ def _resto(rascunho: Rascunho, campo: Campo) -> str:
 
 
 def _falta(rascunho: Rascunho, degrau: int) -> str:
-    faltam = rascunho.faltam
+    faltam = rascunho.a_pedir
     faltando, primeiro = _lista(FIELDS[c].name for c in faltam), FIELDS[faltam[0]]
     match degrau:
         case 0 if len(faltam) == 1:

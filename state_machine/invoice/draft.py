@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 APAGADA = "você apagou a mensagem em que isso estava"  # said with the question about it
 LEITURAS_MAX = 8  # a list message has ten rows: one is for another value, one for a person
+ESCOLHA = 2  # readings that one summary can show: a third button is for another value
 LEITURA_MAX = 72  # UTF-16 units of a list row's description: what cannot be shown whole is not offered
 
 
@@ -151,6 +152,32 @@ class Rascunho:
         sem_uso = self.nome.motivo is Motivo.NAO_CABE and bool(self.nome_do_cadastro)
         duvidas = (c for c, row in FIELDS.items() if row.of(self).status is StatusCampo.INVALID)
         return tuple([c for c in duvidas if c is not Campo.NOME or not sem_uso])
+
+    @property
+    def a_pedir(self) -> tuple[Campo, ...]:
+        """What is to be asked, in its order: what is in doubt, then what is missing.
+
+        An amount of which there are readings is asked last: the summary asks it.
+        """
+        todos = tuple(dict.fromkeys((*self.em_duvida, *self.faltam)))
+        outros = tuple([c for c in todos if c is not Campo.VALOR])
+        return outros if outros and self.valor.leituras else todos
+
+    @property
+    def duvida(self) -> Campo | None:
+        """The doubt that is to be asked about now, if one is."""
+        return next((c for c in self.a_pedir[:1] if c in self.em_duvida), None)
+
+    @property
+    def valores_a_escolher(self) -> tuple[str, ...]:
+        """The two readings of the amount that one summary shows; empty unless nothing else is to be asked."""
+        leituras = self.valor.leituras if self.a_pedir == (Campo.VALOR,) else ()
+        return leituras if len(leituras) == ESCOLHA else ()
+
+    @property
+    def valor_a_conferir(self) -> bool:
+        """True where the amount stands, and only a doubtful reading says so: the summary marks it."""
+        return self.valor.status is StatusCampo.VALIDATED and self.valor.confianca is Confianca.DUVIDOSA
 
     @property
     def valor_servico(self) -> Decimal:

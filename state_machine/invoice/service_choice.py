@@ -38,7 +38,7 @@ def _escolhido(antes: Rascunho, depois: Rascunho, servicos: Sequence[Servico]) -
     if lido.status is StatusCampo.VALIDATED and lido.valor in own and not another:
         return lido
     resto = replace(depois, codigo=VAZIO)
-    if descricao is None or not resto.completo:
+    if descricao is None or not (resto.completo or resto.valores_a_escolher):
         return VAZIO
     if len(own) == 1:
         return _taken(servicos[0].codigo, descricao)

@@ -17,6 +17,7 @@ from state_machine.values.text_length import TEXTO_COM_BOTOES_MAX, apara, tamanh
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from decimal import Decimal
 
     from state_machine.invoice.draft import Rascunho
     from state_machine.machine.session import Sessao
@@ -31,22 +32,28 @@ _SERVICO_MAX = 420  # more is not read on a phone
 _CODIGO_MAX = 90  # a code and the beginning of its text, by which it is recognised
 _MUDADO_MAX = 60  # of an old or new value in the title
 
+BOTAO_MAX = 20  # UTF-16 units of a button's title (Cloud API reference, "interactive.action.buttons")
+_CONTA_MAX = 80  # UTF-16 units of how an amount was reckoned
+_CONFERE = "confere?"  # beside an amount that is only the likeliest
 _CLIENTE_CURTO_MAX = 40  # of the customer's name where the invoice is only mentioned
 
 CONFERE = "*Confere pra mim?*"
+ESCOLHE = "*Confere pra mim, e qual é o valor?*"
 NOME_DO_CADASTRO = "*O nome do cliente sai como está no cadastro da Receita.*\nConfere?"
 
 
 def resumo(sessao: Sessao, titulo: str = CONFERE) -> Mensagem:
-    """Show what a confirmation would issue, with buttons bound to this session and revision."""
+    """Show what a confirmation would issue, with buttons bound to this session and revision.
+
+    An amount of which two readings are left is issued by a button that names it.
+    """
     rascunho = sessao.rascunho
-    valor = rascunho.valor_servico
     opcionais = [
         f"{row.summary}: {texto}"
         for campo, row in FIELDS.items()
         if row.summary and (texto := legivel(campo, rascunho.validado(campo)))
     ]
-    antes = [titulo, "", *_igual(sessao), *_cliente(rascunho), f"Valor: *{formata_brl(valor)}* ({por_extenso(valor)})"]
+    antes = [titulo, "", *_igual(sessao), *_cliente(rascunho), _valor(rascunho)]
     proposta = proposed_by(rascunho)
     veio = [f"Pedida por: sistema da empresa ({proposta})"] if proposta else []
     depois = [*opcionais, f"Emitente: {apara(sessao.emitente, _EMITENTE_MAX)}", *veio]
@@ -61,7 +68,8 @@ def com_a_nota(sessao: Sessao, mensagem: Mensagem) -> Mensagem:
     The summary is not drawn again: a yes in words brings it (``confirma``), a button is bound to what it showed.
     """
     cliente = apara(sessao.rascunho.tomador_nome or "o cliente", _CLIENTE_CURTO_MAX)
-    linha = f"A nota de {formata_brl(sessao.rascunho.valor_servico)} para {cliente} espera o seu sim."
+    confira = f" ({_CONFERE})" if sessao.rascunho.valor_a_conferir else ""
+    linha = f"A nota de {formata_brl(sessao.rascunho.valor_servico)}{confira} para {cliente} espera o seu sim."
     return replace(_cada(mensagem, lambda texto: f"{texto}\n\n{linha}"), botoes=mensagem.botoes or _botoes(sessao))
 
 
@@ -71,8 +79,29 @@ def _cada(mensagem: Mensagem, feito: Callable[[str], str]) -> Mensagem:
 
 def _botoes(sessao: Sessao) -> tuple[Botao, ...]:
     alvo = f"{sessao.sessao_id}:{sessao.revisao}"
-    sim = "Emitir outra" if sessao.igual else "Confirmar"
-    return Botao(f"confirmar:{alvo}", sim), Botao(f"corrigir:{alvo}", "Corrigir"), botao_cancelar(sessao)
+    rascunho, corrigir = sessao.rascunho, Botao(f"corrigir:{alvo}", "Corrigir")
+    if valores := rascunho.valores_a_escolher:
+        return (*(Botao(f"emitir:{alvo}:{valor}", _nomeia("Emitir", valor)) for valor in valores), corrigir)
+    sim = _nomeia("Confirmar", rascunho.valor_servico) if rascunho.valor_a_conferir else "Confirmar"
+    return Botao(f"confirmar:{alvo}", "Emitir outra" if sessao.igual else sim), corrigir, botao_cancelar(sessao)
+
+
+def _nomeia(verbo: str, valor: Decimal | str) -> str:
+    """Return the title of a button that names an amount, without the verb where that has no room."""
+    dito = formata_brl(valor)
+    titulos = (f"{verbo} {dito}", f"{verbo} {dito.removesuffix(',00')}")
+    return next((titulo for titulo in titulos if tamanho(titulo) <= BOTAO_MAX), dito)
+
+
+def _valor(rascunho: Rascunho) -> str:
+    """Return the line of the amount: marked where it is doubtful, with how it was reckoned, or both readings of it."""
+    if valores := rascunho.valores_a_escolher:
+        return f"Valor: {' ou '.join(f'*{formata_brl(valor)}*' for valor in valores)}"
+    valor = rascunho.valor_servico
+    if not rascunho.valor_a_conferir:
+        return f"Valor: *{formata_brl(valor)}* ({por_extenso(valor)})"
+    conta = apara(rascunho.valor.conta or "", _CONTA_MAX)
+    return f"Valor: *{formata_brl(valor)}* ({f'{conta}, ' if conta else ''}{_CONFERE})"
 
 
 def botao_cancelar(sessao: Sessao) -> Botao:

@@ -73,6 +73,7 @@ EXEMPLOS: tuple[Evento, ...] = (
     Confirmou(1),
     Confirmou(0),
     Confirmou(None, _AGORA),
+    Confirmou(0, leitura="1500.00"),
     Escolheu(Campo.DESCRICAO, "consultoria", 0),
     Negou(),
     Cancelou(),
@@ -119,11 +120,18 @@ def example(estado: Estado) -> Sessao:
     return sessao
 
 
+def _two_amounts() -> Sessao:
+    """Return a session whose summary shows two amounts."""
+    duas = Doubt(Campo.VALOR, Motivo.VARIOS, "1.500", leituras=("1500.00", "30.00"))
+    rascunho = aplicar(Rascunho(), (_TUDO[0], _TUDO[2]), (duas,), (), _ESCRITAS)
+    return replace(example(Estado.DADOS_INCOMPLETOS), rascunho=rascunho, pendente=Campo.VALOR)
+
+
 def arcs() -> Iterator[tuple[str, str, str]]:
     """Yield (from, to, event) for every transition that the rules can make, once; staying put is left out."""
     seen = {(INICIO, Estado.COLETA.value, Abriu.__name__): None}
-    for estado in Estado:
-        sessao = example(estado)
+    for sessao in (*map(example, Estado), _two_amounts()):
+        estado = sessao.estado
         for evento in EXEMPLOS:
             agora = _AGORA + timedelta(hours=2) if isinstance(evento, PrazoVencido) else _AGORA
             para = transition(sessao, evento, agora).sessao.estado

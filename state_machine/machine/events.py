@@ -49,6 +49,7 @@ class Confirmou:
     ``visto`` is false when neither summary nor question of the present revision had reached WhatsApp before the words
     were written. ``igual`` is an invoice of the same content that the company confirmed not long ago, or that is still
     undecided. ``cadastro`` is the register's word on a document that the yes takes, ``costume`` what is usual with it.
+    ``leitura`` is the reading of the amount that the button named, where the summary showed two.
     ``esquecida``: the database may have forgotten since that the summary was confirmed.
     """
 
@@ -59,6 +60,7 @@ class Confirmou:
     cadastro: Cadastro | None = None
     costume: Costume | None = None
     esquecida: bool = False
+    leitura: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from state_machine.catalogue import announcement as anuncio
 from state_machine.catalogue import memory_texts, questions
-from state_machine.catalogue.choices import unica_leitura
+from state_machine.catalogue.choices import mostra_leituras
+from state_machine.invoice.doubtful_amount import com_unica
 from state_machine.invoice.draft import difere
 from state_machine.invoice.fields import Campo
 from state_machine.invoice.sanity import cautela
 from state_machine.invoice.service_choice import com_servico
-from state_machine.invoice.summary import CONFERE, TITULO_MAX, resumo
+from state_machine.invoice.summary import CONFERE, ESCOLHE, TITULO_MAX, resumo
 from state_machine.machine.effects import Decision, Efeito, GravarSnapshot, Mensagem, Responder
 from state_machine.machine.states import REASON_ON_ENTRY, Estado
 from state_machine.values.text_length import tamanho
@@ -73,8 +74,9 @@ def com_rascunho(
     ``comum``: the company's usual amount in BRL, beside which a far greater one is pointed out. ``costume``: what is
     usually invoiced to the client, offered beside the question.
     """
-    rascunho = com_servico(sessao.rascunho, rascunho, sessao.servicos)
-    antes, mudou = sessao.rascunho, difere(sessao.rascunho, rascunho)
+    antes = sessao.rascunho
+    rascunho = com_servico(antes, com_unica(antes, rascunho), sessao.servicos)
+    mudou = difere(antes, rascunho)
     campos: dict[str, Any] = {
         "rascunho": rascunho,
         "revisao": sessao.revisao + mudou,
@@ -82,14 +84,17 @@ def com_rascunho(
     }
     mostrado_em = agora if mudou else sessao.mostrado_em or agora
     if not rascunho.completo:
+        resumida = bool(rascunho.valores_a_escolher) and mudou
         sessao = _em(
             sessao,
             Estado.DADOS_INCOMPLETOS,
-            pendente=(*rascunho.em_duvida, *rascunho.faltam)[0],
-            mostrado_em=mostrado_em if unica_leitura(rascunho) else None,
-            insistencias=sessao.insistencias + 1 if questions.mesmo_assunto(antes, rascunho) else 0,
+            pendente=rascunho.a_pedir[0],
+            mostrado_em=mostrado_em if mostra_leituras(rascunho) else None,
+            insistencias=sessao.insistencias + 1 if not resumida and questions.mesmo_assunto(antes, rascunho) else 0,
             **campos,
         )
+        if resumida:
+            return _entrou(sessao, Responder(resumo(sessao, titulo or anuncio.titulo(antes, rascunho) or ESCOLHE)))
         pergunta = questions.pergunta(sessao, antes)
         return _entrou(sessao, Responder(memory_texts.de_sempre(sessao, pergunta, costume) if costume else pergunta))
     sessao = _em(

@@ -75,7 +75,8 @@ REGRAS: dict[tuple[Estado, type[Evento]], Regra] = {
     **{(estado, PrazoVencido): outside.expira for estado in ESPERAM_USUARIO},
     **{(_E.COLETA, evento): user.sauda for evento in (Conversou, Confirmou, Negou, PediuCorrecao, Encaminhou)},
     (_E.COLETA, Escolheu): user.sauda,  # nothing was read yet: forged
-    **{(_E.DADOS_INCOMPLETOS, evento): user.repergunta for evento in (Conversou, PediuCorrecao, Encaminhou)},
+    **{(_E.DADOS_INCOMPLETOS, evento): user.repergunta for evento in (Conversou, Encaminhou)},
+    (_E.DADOS_INCOMPLETOS, PediuCorrecao): user.pede_correcao,
     # a doubt is asked about, with what the words may mean
     (_E.DADOS_INCOMPLETOS, Escolheu): user.escolhe,
     (_E.DADOS_INCOMPLETOS, Confirmou): user.aceita,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from state_machine.catalogue import acts, memory_texts, messages, proposal_texts, questions
 from state_machine.catalogue import announcement as anuncio
-from state_machine.catalogue.choices import unica_leitura
+from state_machine.catalogue.choices import mostra_leituras, unica_leitura
 from state_machine.invoice.draft import (
     StatusCampo,
     aplicar,
@@ -108,10 +108,31 @@ def escolhe(sessao: Sessao, evento: Escolheu, agora: datetime) -> Decision:
 
 def aceita(sessao: Sessao, evento: Confirmou, agora: datetime) -> Decision:
     """Take the only reading that the question shows, for a yes written after it was shown; any other yes is talk."""
+    if evento.leitura is not None:
+        return _emite(sessao, evento, agora)
     oferta = unica_leitura(sessao.rascunho)
     if oferta is None or evento.revisao is not None or not _viu_o_resumo(sessao, evento):
         return repergunta(sessao, evento, agora)
     return _toma(sessao, *oferta, evento, agora)
+
+
+def _emite(sessao: Sessao, evento: Confirmou, agora: datetime) -> Decision:
+    """Take one of the two amounts that the summary of this very revision shows, and the yes to it, in one press."""
+    if evento.revisao != sessao.revisao or evento.leitura not in sessao.rascunho.valores_a_escolher:
+        return repergunta(sessao, evento, agora)
+    rascunho = com_leitura(sessao.rascunho, Campo.VALOR, evento.leitura)
+    escolhida = entra(
+        replace(
+            sessao,
+            rascunho=rascunho,
+            pendente=None if rascunho.tomador_nome else Campo.NOME,
+            insistencias=0,
+            resumos=sessao.resumos + 1,
+        ),
+        Estado.AGUARDANDO_CONFIRMACAO,
+    )
+    decision = confirma(escolhida.sessao, evento, agora)
+    return replace(decision, efeitos=(*escolhida.efeitos, *decision.efeitos))
 
 
 def recusa(sessao: Sessao, evento: Negou, agora: datetime) -> Decision:
@@ -164,7 +185,8 @@ def confirma(sessao: Sessao, evento: Confirmou, agora: datetime) -> Decision:
         outro = outro and not proposta
         mensagem = messages.dados_mudaram(sessao) if outro else messages.lembrete(sessao)
         return mostra(sessao, mensagem, agora)
-    if evento.revisao not in {None, sessao.revisao}:
+    outra = evento.leitura not in {None, rascunho.validado(Campo.VALOR)}  # of a summary that showed two amounts
+    if evento.revisao not in {None, sessao.revisao} or outra:
         mensagem = messages.ja_existe_igual(sessao) if sessao.igual else messages.dados_mudaram(sessao)
         return mostra(sessao, mensagem, agora)
     if evento.esquecida:  # the same revision: a note of it is found by its reference
@@ -196,8 +218,10 @@ def nega(sessao: Sessao, evento: Negou, agora: datetime) -> Decision:
     return diz(sessao, acts.negou(sessao))
 
 
-def pede_correcao(sessao: Sessao, _evento: PediuCorrecao, _agora: datetime) -> Decision:
-    """Ask what to change."""
+def pede_correcao(sessao: Sessao, evento: PediuCorrecao, agora: datetime) -> Decision:
+    """Ask what to change, where a summary was shown; else the question says it."""
+    if sessao.estado is Estado.DADOS_INCOMPLETOS and not sessao.rascunho.valores_a_escolher:
+        return repergunta(sessao, evento, agora)
     return diz(sessao, messages.o_que_muda(sessao))
 
 
@@ -214,7 +238,7 @@ def repergunta(sessao: Sessao, evento: Evento, agora: datetime) -> Decision:
     if isinstance(evento, Negou):
         return diz(sessao, questions.insiste(sessao, negou=True))
     mensagem = questions.insiste(sessao)
-    return mostra(sessao, mensagem, agora) if unica_leitura(sessao.rascunho) else diz(sessao, mensagem)
+    return mostra(sessao, mensagem, agora) if mostra_leituras(sessao.rascunho) else diz(sessao, mensagem)
 
 
 def lembra(sessao: Sessao, _evento: Evento, agora: datetime) -> Decision:

@@ -196,7 +196,7 @@ async def test_a_rejection_is_seen_and_fixed(browser: Browser, demo: Demo, windo
         await ana.look("dentro")
         await expect(ana.page.get_by_test_id("state")).to_have_attribute("data-state", "rejeitado")
         await expect(switch).to_have_attribute("aria-checked", "false")
-        await ana.press("Corrigir nota", "o valor da nota anterior")
+        await ana.press("Corrigir nota", "na nota anterior: o valor")
         await ana.say("1.400", "R$ 1.400,00")
         await ana.press("Confirmar", "autorizada · R$ 1.400,00")
         await ana.documents()

@@ -11,6 +11,7 @@ from persistence.fiscal import attempts
 from persistence.fiscal.repeats import equal_invoice, usual_amount
 from persistence.queue import outbox
 from state_machine.catalogue import messages
+from state_machine.invoice.draft import com_leitura
 from state_machine.invoice.fields import Campo, Candidate
 from state_machine.machine.events import (
     Abriu,
@@ -52,8 +53,9 @@ CLOCKS_APART = timedelta(seconds=2)  # Meta's clock tells whole seconds, and is 
 
 def is_yes(sessao: Sessao | None, eventos: Sequence[Evento]) -> bool:
     """Tell whether these events may issue the session's invoice."""
-    waits = sessao is not None and sessao.estado is Estado.AGUARDANDO_CONFIRMACAO
-    return waits and any(isinstance(evento, Confirmou) for evento in eventos)
+    if sessao is None or not (sessao.estado is Estado.AGUARDANDO_CONFIRMACAO or sessao.rascunho.valores_a_escolher):
+        return False
+    return any(isinstance(evento, Confirmou) for evento in eventos)
 
 
 def needs_right(sessao: Sessao | None, eventos: Sequence[Evento]) -> bool:
@@ -112,10 +114,13 @@ async def as_seen(connection: Connection, sessao: Sessao, evento: Evento, repeat
         shown, aside = await outbox.seen(connection, sessao)
         visto = shown is not None and evento.escrita_em is not None and evento.escrita_em >= shown - CLOCKS_APART
         evento = replace(evento, visto=visto and not aside)  # of an issued note, say: the yes may be for that
-    documento, descricao = sessao.rascunho.validado(Campo.DOCUMENTO), sessao.rascunho.validado(Campo.DESCRICAO)
-    if not sessao.rascunho.completo or documento is None or descricao is None:
+    rascunho = sessao.rascunho
+    if evento.leitura in rascunho.valores_a_escolher:
+        rascunho = com_leitura(rascunho, Campo.VALOR, evento.leitura)
+    documento, descricao = rascunho.validado(Campo.DOCUMENTO), rascunho.validado(Campo.DESCRICAO)
+    if not rascunho.completo or documento is None or descricao is None:
         return evento
-    valor = sessao.rascunho.valor_servico
+    valor = rascunho.valor_servico
     igual = await equal_invoice(connection, sessao.empresa_id, sessao.sessao_id, documento, valor, descricao, repeat)
     return replace(evento, igual=igual)
 

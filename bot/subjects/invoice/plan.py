@@ -183,7 +183,7 @@ async def _requested(pedido: Pedido, evento: Evento, memory: Memory, agora: date
 async def _called(botao: str | None, memory: Memory) -> Plano:
     """Ask for one of the staff, by a button of this target or in words; the queue lists sessions, so there is one."""
     ativa = memory.ativa
-    perguntado = next(iter((*ativa.rascunho.em_duvida, *ativa.rascunho.faltam)), None) if ativa else None
+    perguntado = next(iter(ativa.rascunho.a_pedir), None) if ativa else None
     motivo = "palavras" if botao is None else "reclamacao" if botao == EQUIPE else f"pergunta:{perguntado or ''}"
     mensagem = pedidos.mensagem(staff_messages.chamada(ja=await memory.called()), em_aberto=begun(ativa))
     if ativa or await memory.latest() is None:
@@ -266,6 +266,9 @@ async def _pressed(toque: Toque, memory: Memory) -> Plano:
     match toque.acao:
         case "confirmar":
             return Plano((Confirmou(toque.revisao if toque.revisao is not None else -1),), sessao)
+        case "emitir":
+            revisao = toque.revisao if toque.revisao is not None else -1
+            return Plano((Confirmou(revisao, leitura=toque.escolha),), sessao)
         case "usar" | "outro":
             return Plano((_chosen(toque),), sessao)
         case "usar_costume":

@@ -12,7 +12,7 @@ from bot.subjects.invoice.facts import CLOCKS_APART
 from extractor.contract import Ato, Context, Extraction, Intent
 from extractor.requests.several import another, split
 from extractor.requests.unserved import without as without_unserved
-from state_machine.catalogue.choices import unica_leitura
+from state_machine.catalogue.choices import mostra_leituras
 from state_machine.invoice.draft import sem_editada
 from state_machine.invoice.field_table import FIELDS
 from state_machine.machine.states import Estado
@@ -106,8 +106,8 @@ async def read(
 
 
 def _awaits_yes(sessao: Sessao) -> bool:
-    """The summary does, and so does the only reading of a field in doubt."""
-    return sessao.estado is Estado.AGUARDANDO_CONFIRMACAO or unica_leitura(sessao.rascunho) is not None
+    """The summary does, also with two amounts, and so does the only reading of a field in doubt."""
+    return sessao.estado is Estado.AGUARDANDO_CONFIRMACAO or mostra_leituras(sessao.rascunho)
 
 
 def without(sessao: Sessao | None, mensagem: str | None) -> Sessao | None:

@@ -88,7 +88,8 @@ class Invoice:
     shows_reading = True
     actions = frozenset(
         {
-            *("confirmar", "corrigir", "cancelar", "refazer", "querer", "desistir", "usar", "outro", "pessoa"),
+            *("confirmar", "emitir", "corrigir", "cancelar", "refazer", "querer", "desistir"),
+            *("usar", "outro", "pessoa"),
             *("errado_cliente", "errado_valor", "errado_servico", "repetir", "usar_costume", "mudar_costume"),
         }
     )

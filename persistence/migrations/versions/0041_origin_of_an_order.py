@@ -19,11 +19,9 @@ def upgrade() -> None:
         where = sa.text(f"proxima_acao_em IS NOT NULL AND origem {sign} 'conversa'")
         op.create_index(f'ix_nfse_emissao_fila_{name}', 'nfse_emissao', ['prestador_id', 'proxima_acao_em'], postgresql_where=where)
     op.drop_index('ix_nfse_emissao_fila', table_name='nfse_emissao')  # the release before reads by the index of what is due
-    op.alter_column('cancelamento', 'conversa', nullable=True)
 
 
 def downgrade() -> None:
-    op.alter_column('cancelamento', 'conversa', nullable=False)
     op.create_index(
         'ix_nfse_emissao_fila', 'nfse_emissao', ['prestador_id', 'proxima_acao_em'],
         postgresql_where=sa.text('proxima_acao_em IS NOT NULL'),

@@ -32,11 +32,12 @@ class Switch:
         return {"times": 1, "message": words} if words else {}
 
 
+VALUE_REFUSED: Final = '[{"Codigo": "E0427", "Descricao": "O valor do serviço informado não foi aceito."}]'
 SWITCHES: Final[Mapping[str, Switch]] = {
     "lento": Switch(Fault.SLOW),
     "rejeitar": Switch(  # what the person of the page can mend
         Fault.REJECT,
-        '[{"Codigo": "E0427", "Descricao": "O valor do serviço informado não foi aceito."}]',
+        VALUE_REFUSED,
         "E0427: O valor do serviço informado não foi aceito.",
     ),
     "culpa_nossa": Switch(  # what only staff can mend

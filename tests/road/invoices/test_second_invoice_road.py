@@ -48,6 +48,20 @@ async def asked(person: Person, request: str) -> None:
     assert "nota igual" in (await person.press("Confirmar")).text
 
 
+async def test_a_press_that_chooses_an_amount_is_asked_about_that_one(road: Road) -> None:
+    """A summary of two amounts: the press counts for the amount that it names, not for the likeliest."""
+    ana, order = (
+        await road.person(),
+        "nota do sinal pra 12.345.678/0001-95, telhado da lavanderia, 1.800. O resto é 2.200",
+    )
+    assert "*R$ 1.800,00* ou *R$ 2.200,00*" in (await ana.say(order)).text
+    await ana.touch("Emitir R$ 2.200,00")
+    await ana.files()
+    await ana.say(order)
+    assert "nota igual" in (await ana.press("Emitir R$ 2.200,00")).text
+    assert len(await road.notes(ana)) == 1
+
+
 async def test_the_same_invoice_again_is_asked_about(road: Road) -> None:
     """Only *Emitir outra* issues a second one; until then there is one."""
     ana = await road.person()

@@ -61,57 +61,55 @@ async def chosen(road: Road, ana: Person) -> list[tuple[str, dict[str, Any], str
 
 
 async def test_a_press_takes_a_reading_and_the_invoice_carries_it(road: Road) -> None:
-    """Its source stays the words that were in doubt, and the journal says that a button chose it."""
-    ana, question = await asked(road, DUAS)
-    assert question.text.startswith("R$ 1.500,00 ou R$ 30,00?")
-    assert [button.title for button in question.buttons] == ["R$ 1.500,00", "R$ 30,00", "Outro valor"]
+    """One summary, one press: the source stays the words in doubt, and the journal says that a button chose it."""
+    ana, summary = await asked(road, DUAS)
+    assert "Valor: *R$ 1.500,00* ou *R$ 30,00*" in summary.text
+    assert [button.title for button in summary.buttons] == ["Emitir R$ 1.500,00", "Emitir R$ 30,00", "Corrigir"]
     assert (await lido(road, ana))["leituras"] == ["1500.00", "30.00"]
-    summary = await ana.press("R$ 1.500,00")
-    assert "R$ 1.500,00" in summary.text
+    await ana.touch("Emitir R$ 1.500,00")
+    await ana.files()
     taken = await lido(road, ana)
     assert (taken["valor"], taken["escrito"], taken["leituras"]) == ("1500.00", DUAS, [])
     words = "SELECT payload #>> '{mensagem,text,body}' FROM inbox WHERE chave = $1"
     assert await road.database.pool.fetchval(words, taken["mensagem"]) == DUAS
-    assert await chosen(road, ana) == [("Escolheu", {"valor": "1500.00"}, "botao")]
-    await ana.touch("Confirmar")
-    await ana.files()
+    assert await chosen(road, ana) == [("Confirmou", {"valor": "1500.00"}, "botao")]
     [note] = await road.notes(ana)
     assert note.payload["servico"][0]["valor"]["servico"] == 1500
 
 
 async def test_an_old_press_takes_nothing(road: Road) -> None:
-    """After a change of the draft only the buttons of the question that followed count."""
-    ana = await road.person()
-    await ana.say(PADARIA)
-    old = await ana.say(DUAS)
-    new = await ana.say("consultoria de marketing")
-    again = await ana.press("R$ 30,00", of=old)
+    """After a change of the draft only the buttons of what followed count; asked which, a press chooses alone."""
+    ana, old = await asked(road, DUAS)
+    await ana.say("o serviço é consultoria jurídica")
+    again = await ana.press("Emitir R$ 30,00", of=old)
     assert "R$ 1.500,00 ou R$ 30,00" in again.text
     assert (await lido(road, ana))["status"] == "invalid"
-    summary = await ana.press("R$ 30,00", of=new)
+    summary = await ana.press("R$ 30,00", of=again)
     assert "R$ 30,00" in summary.text
-    late = await ana.press("R$ 1.500,00", of=new)
+    late = await ana.press("R$ 1.500,00", of=again)
     assert "R$ 30,00" in late.text
     assert "só falta você confirmar" in late.text
-
-
-async def test_a_yes_in_words_takes_the_only_reading(road: Road) -> None:
-    """The reckoning was shown; the journal says that it was a word, and only the next yes issues."""
-    ana, question = await asked(road, AULAS)
-    assert question.text.startswith("15 × R$ 70,00 = R$ 1.050,00, é isso?")
-    summary = await ana.say("sim")
-    assert "R$ 1.050,00" in summary.text
-    assert "Confirmar" in [button.title for button in summary.buttons]
-    assert await chosen(road, ana) == [("Confirmou", {"valor": "1050.00"}, "palavra")]
     assert await road.notes(ana) == []
+
+
+async def test_a_yes_in_words_issues_the_only_reading_that_its_summary_marks(road: Road) -> None:
+    """The reckoning is shown with it, and no turn is spent on the doubt."""
+    ana, summary = await asked(road, AULAS)
+    assert "Valor: *R$ 1.050,00* (15 × R$ 70,00, confere?)" in summary.text
+    assert summary.buttons[0].title == "Confirmar R$ 1.050"
+    await ana.tell("sim")
+    await ana.files()
+    [note] = await road.notes(ana)
+    assert note.payload["servico"][0]["valor"]["servico"] == 1050
 
 
 async def test_a_yes_takes_nothing_while_its_question_has_not_left(road: Road) -> None:
     """A question that WhatsApp refused was never seen."""
     ana = await road.person()
-    await ana.say(f"{PADARIA}, consultoria de marketing")
+    await ana.say("consultoria de marketing")
+    await ana.say("1.500 reais")
     road.world.meta.faults.set("erro_500", method="POST")
-    await ana.tell(AULAS)
+    await ana.tell(CLIENTE)
     revision = "SELECT id FROM outbox WHERE resumo_de IS NOT NULL AND tentativas > 0 AND conversa = $1"
     conversation = road.conversation(ana)
     stuck = await until(lambda: road.database.pool.fetchval(revision, conversation))
@@ -121,30 +119,31 @@ async def test_a_yes_takes_nothing_while_its_question_has_not_left(road: Road) -
     steps = "SELECT count(*) FROM transicoes WHERE sessao_id = $1 AND evento = 'Confirmou'"
     session = (await road.session(ana))["sessao_id"]
     await until(lambda: road.database.pool.fetchval(steps, session))
-    assert (await lido(road, ana))["status"] == "invalid"
+    assert (await lido(road, ana, "documento"))["status"] == "invalid"
     await road.database.pool.execute("UPDATE outbox SET run_at = now() WHERE run_at IS NOT NULL")
     road.house.pumps["deliveries"].ring()
     await ana.expect("é isso?")
-    await ana.expect("R$ 1.050,00?")
-    assert "R$ 1.050,00" in (await ana.say("sim")).text
-    assert (await lido(road, ana))["valor"] == "1050.00"
+    await ana.expect("Toca em *Sim*")
+    assert "PADARIA DO ZÉ LTDA" in (await ana.say("sim")).text
+    assert (await lido(road, ana, "documento"))["valor"] == "12345678000195"
+    assert await chosen(road, ana) == [("Confirmou", {"documento": "12345678000195"}, "palavra")]
 
 
 async def test_a_forwarded_yes_takes_nothing(road: Road) -> None:
     """Somebody else's yes is none."""
-    ana, _ = await asked(road, AULAS)
+    ana, _ = await asked(road, CLIENTE)
     await road.world.meta.user_forward(ana.who, "sim")
     assert "Toca em *Sim*" in (await ana.expect()).text
-    assert (await lido(road, ana))["status"] == "invalid"
+    assert (await lido(road, ana, "documento"))["status"] == "invalid"
 
 
 async def test_a_no_asks_for_the_value_and_a_typed_one_is_read(road: Road) -> None:
     """No button counts any more."""
-    ana, question = await asked(road, AULAS)
-    assert (await ana.say("não")).text.startswith("Certo. Qual é o valor da nota?")
-    assert (await lido(road, ana))["leituras"] == []
+    ana, question = await asked(road, CLIENTE)
+    assert (await ana.say("não")).text.startswith("Certo. Qual é o CNPJ ou CPF do cliente?")
+    assert (await lido(road, ana, "documento"))["leituras"] == []
     assert (await ana.press("Sim", of=question)).buttons == ()
-    assert "R$ 1.100,00" in (await ana.say("o valor é 1.100")).text
+    assert "PADARIA DO ZÉ LTDA" in (await ana.say(PADARIA)).text
 
 
 async def test_many_readings_are_a_list_to_choose_from(road: Road) -> None:
@@ -180,10 +179,12 @@ async def test_the_third_time_a_person_is_offered(road: Road) -> None:
 
 async def test_without_redis_the_readings_stand_as_they_were(road: Road) -> None:
     """They are in the snapshot; a press is judged by it."""
-    ana, question = await asked(road, DUAS)
+    ana, _ = await asked(road, DUAS)
     await road.settled()
     await road.house.redis.flushdb()
-    assert "R$ 30,00" in (await ana.press("R$ 30,00", of=question)).text
+    await ana.touch("Emitir R$ 30,00")
+    await ana.files()
+    assert (await lido(road, ana))["valor"] == "30.00"
 
 
 async def test_a_draft_of_an_older_release_has_no_readings(road: Road) -> None:
@@ -196,5 +197,5 @@ async def test_a_draft_of_an_older_release_has_no_readings(road: Road) -> None:
     }
     store = "UPDATE session_snapshot SET rascunho = $2, versao = versao + 1 WHERE sessao_id = $1"
     await road.database.pool.execute(store, session["sessao_id"], older)
-    assert "mais de uma" in (await ana.press("R$ 30,00", of=question)).text
+    assert "mais de uma" in (await ana.press("Emitir R$ 30,00", of=question)).text
     assert "R$ 30,00" in (await ana.say("o valor é 30 reais")).text

@@ -109,10 +109,12 @@ def test_readings_of_a_deleted_message_are_offered_no_more():
 
 
 def test_a_yes_is_to_the_first_doubt_alone():
-    """While the document is asked about, a yes takes no amount."""
+    """While the document is asked about, a yes takes no amount; an amount is asked about last."""
     duas = (duvida("70.00"), duvida(CNPJ, CPF, campo=Campo.DOCUMENTO, motivo=Motivo.VARIOS))
     assert unica_leitura(aplicar(Rascunho(), (), duas, ())) is None
-    assert unica_leitura(aplicar(Rascunho(), (), duas[:1], ())) == (Campo.VALOR, "70.00")
+    uma = duvida(CNPJ, campo=Campo.DOCUMENTO, motivo=Motivo.VARIOS)
+    assert unica_leitura(aplicar(Rascunho(), (), (duas[0], uma), ())) == (Campo.DOCUMENTO, CNPJ)
+    assert unica_leitura(aplicar(Rascunho(), (), duas[:1], ())) is None
     assert unica_leitura(Rascunho()) is None
 
 

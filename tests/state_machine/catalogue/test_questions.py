@@ -141,11 +141,11 @@ def test_any_incomplete_draft_gets_a_question(rascunho):
     """It fits, and it asks for a field that is missing or in doubt."""
     mensagem = pergunta(rascunho)
     fits(mensagem)
-    assert bool(mensagem.ids) == any(rascunho.campo(c).leituras for c in rascunho.em_duvida[:1])
+    assert bool(mensagem.ids) == any(rascunho.campo(c).leituras for c in rascunho.a_pedir[:1])
     assert (
-        rascunho.em_duvida
-        or any(FIELDS[c].name in mensagem.texto for c in rascunho.faltam)
-        or (len(rascunho.faltam) == 1 and any(p in mensagem.texto for p in PALAVRA[rascunho.faltam[0]]))
+        rascunho.duvida
+        or any(FIELDS[c].name in mensagem.texto for c in rascunho.a_pedir)
+        or (len(rascunho.a_pedir) == 1 and any(p in mensagem.texto for p in PALAVRA[rascunho.a_pedir[0]]))
     )
 
 

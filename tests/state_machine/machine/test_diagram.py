@@ -33,6 +33,7 @@ SPECIFIED = {
 OURS = {
     ("coleta", "cancelado_usuario"),  # people give up before the summary, too
     ("dados_incompletos", "cancelado_usuario"),
+    ("dados_incompletos", "processando"),  # a summary shows two amounts: one press is choice and consent
     ("aguardando_confirmacao", "dados_incompletos"),  # a correction may leave a doubt
     ("erro", "aprovado"),  # the authority's late word
     ("erro", "rejeitado"),

@@ -46,6 +46,11 @@ def em_duvida(*leituras, campo=Campo.VALOR, resto=(DOC, SERVICO)):
     return diz(nova(), Abriu(), Informou(resto, (doubt,), cadastro=PADARIA, escritas=ESCRITAS)).sessao
 
 
+def unica():
+    """A session that was just asked whether its customer is the only one that the words may mean."""
+    return em_duvida(CNPJ, campo=Campo.DOCUMENTO, resto=(SERVICO, lido(Campo.VALOR, "10.00")))
+
+
 def test_a_press_takes_the_reading():
     """The summary comes, and the value's source are the words that were in doubt."""
     sessao = em_duvida()
@@ -82,8 +87,8 @@ def test_an_old_or_forged_press_takes_nothing(evento):
 
 def test_any_change_of_the_draft_voids_the_buttons_shown_before():
     """The question is asked again with buttons of its own; only these count."""
-    antes = em_duvida(resto=(DOC,))
-    depois = diz(antes, Informou((SERVICO,))).sessao
+    antes = em_duvida()
+    depois = diz(antes, Informou((lido(Campo.DESCRICAO, "aulas de canto"),))).sessao
     velho = diz(depois, Escolheu(Campo.VALOR, "70.00", antes.revisao))
     assert velho.sessao.rascunho == depois.rascunho
     assert diz(depois, Escolheu(Campo.VALOR, "70.00", depois.revisao)).sessao.rascunho.completo
@@ -124,8 +129,8 @@ def sim(quando=AGORA, *, visto=True):
 
 def test_a_plain_yes_takes_the_only_reading():
     """As a press does."""
-    decision = diz(em_duvida("1050.00"), sim())
-    assert decision.sessao.rascunho.validado(Campo.VALOR) == "1050.00"
+    decision = diz(unica(), sim())
+    assert decision.sessao.rascunho.validado(Campo.DOCUMENTO) == CNPJ
     assert decision.sessao.estado is Estado.AGUARDANDO_CONFIRMACAO
 
 
@@ -134,10 +139,10 @@ def test_a_plain_yes_takes_the_only_reading():
 )
 def test_a_yes_to_something_else_takes_nothing(evento):
     """Written before the question was shown, forwarded, or a button of a summary: the question comes again."""
-    sessao = em_duvida("1050.00")
+    sessao = unica()
     decision = diz(sessao, evento)
     assert decision.sessao.rascunho == sessao.rascunho
-    assert "R$ 1.050,00? Toca em *Sim*" in resposta(decision).texto
+    assert "12.345.678/0001-95? Toca em *Sim*" in resposta(decision).texto
 
 
 def test_a_yes_to_two_readings_takes_neither():
@@ -148,7 +153,7 @@ def test_a_yes_to_two_readings_takes_neither():
 
 def test_a_yes_after_another_answer_takes_nothing_before_the_question_stands_again():
     """What we said last is what a yes answers."""
-    ajuda = diz(em_duvida("1050.00"), PediuAjuda()).sessao
+    ajuda = diz(unica(), PediuAjuda()).sessao
     perguntada = diz(ajuda, sim())
     assert perguntada.sessao.rascunho == ajuda.rascunho
     assert diz(perguntada.sessao, sim()).sessao.rascunho.completo
@@ -156,18 +161,18 @@ def test_a_yes_after_another_answer_takes_nothing_before_the_question_stands_aga
 
 def test_a_yes_to_an_earlier_reading_takes_no_later_one():
     """Another reading is another question, shown later."""
-    sessao = em_duvida("1050.00")
-    outra = Doubt(Campo.VALOR, Motivo.POR_UNIDADE, "16 aulas de 70", None, ("1120.00",))
+    sessao = unica()
+    outra = Doubt(Campo.DOCUMENTO, Motivo.DISCORDANCIA, "da ana", None, (CPF,))
     depois = diz(sessao, Informou((), (outra,)), agora=AGORA + 5 * SEGUNDO).sessao
     assert diz(depois, sim(AGORA + SEGUNDO), agora=AGORA + 6 * SEGUNDO).sessao.rascunho == depois.rascunho
-    assert diz(depois, sim(AGORA + 7 * SEGUNDO)).sessao.rascunho.validado(Campo.VALOR) == "1120.00"
+    assert diz(depois, sim(AGORA + 7 * SEGUNDO)).sessao.rascunho.validado(Campo.DOCUMENTO) == CPF
 
 
 def test_a_plain_no_asks_for_the_value():
     """To the only reading; to several it refuses none in particular."""
-    decision = diz(em_duvida("1050.00"), Negou())
-    assert resposta(decision).texto.startswith("Certo. Qual é o valor da nota?")
-    assert decision.sessao.rascunho.valor.leituras == ()
+    decision = diz(unica(), Negou())
+    assert resposta(decision).texto.startswith("Certo. Qual é o CNPJ ou CPF do cliente?")
+    assert decision.sessao.rascunho.documento.leituras == ()
     duas = em_duvida()
     assert diz(duas, Negou()).sessao.rascunho == duas.rascunho
 
