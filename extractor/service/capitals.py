@@ -31,6 +31,7 @@ _SHORT: Final = r"(?:dr|dra|sr|sra|cond|ed|edif|res|prof|pr|pe|cia|st|sto|sta|en
 _WORD: Final = rf"(?:{_SHORT}|[a-z][a-z']*)"
 RUN: Final = re.compile(rf"{_WORD}(?:[ -](?:(?:d[aeo]s?|e|&) )?{_WORD})*")
 WORD: Final = re.compile(_WORD)
+LABELS: Final = frozenset({"cnpj", "cpf", "valor", "doc", "documento"})
 JOINT: Final = re.compile(r"d[aeo]s?|e")
 # "pintura do Edifício Solar": a word of place or purpose, so that the name is part of the service
 LEADS_ON: Final = re.compile(
@@ -81,7 +82,7 @@ def _runs(skeleton: Skeleton) -> Iterator[Span]:
     for stretch in RUN.finditer(skeleton.line):
         start = end = count = 0
         for word in WORD.finditer(skeleton.line, *stretch.span()):
-            if skeleton.verbatim(word.start(), word.start() + 1).isupper():
+            if word[0] not in LABELS and skeleton.verbatim(word.start(), word.start() + 1).isupper():
                 start, end, count = (start if count else word.start()), word.end(), count + 1
             elif JOINT.fullmatch(word[0]) is None:
                 if count >= FEWEST:

@@ -10,12 +10,12 @@ from extractor.text.marks import Kind
 HARD: Final = frozenset({Kind.DOCUMENT, Kind.BROKEN, Kind.EMAIL, Kind.PHONE, Kind.HEADER, Kind.FOREIGN, Kind.MONEY})
 # A line of a list may begin with a bullet or its number; a point may only shorten a word ("inst. de ar").
 PAUSE: Final = re.compile(
-    r"\s{0,9}(?:\n(?:\s{0,9}(?:[-*•·–]|N ?[-.)])\s{1,9})?|[;|!?✅✔☑👉➡]|\.(?=\s|$)|,(?!\d)|\s[-/]\s|\+)\s{0,9}"
+    r"\s{0,9}(?:\n(?:\s{0,9}(?:[-*•·–]|N ?[-.)])\s{1,9})?|[;|!?✅✔☑👉➡→]|->|\.(?=\s|$)|,(?!\d)|\s[-/]\s|\+)\s{0,9}"
 )
 LONGEST_SHORT: Final = 6  # letters of an abbreviation
 SHORTENED: Final = re.compile(r"(?:^|[^a-z])(?P<w>[a-z]{1,6})$")
 FULL_WORDS: Final = re.compile(r"luz|gas|sol|mar|som|cor|lar|bar|gel|foz|giz|paz|cal|sal|mel|mes")
-SHORT: Final = frozenset({"av", "r", "dr", "sr", "ref", "res", "cia", "dra", "sra", "qda", "est"})
+SHORT: Final = frozenset({"av", "r", "dr", "sr", "ref", "res", "cia", "dra", "sra", "qda", "est", "des"})
 VOWEL_ENDING: Final = re.compile(r"[aeiou]s?$")
 FIELD: Final = (
     r"(?:valor(?: total)?|preco|cnpj|cpf|documento|doc|email|e-mail|cliente|tomador|contratante|razao social|nome|"

@@ -50,6 +50,7 @@ LETTERED: Final = re.compile(
     r"(?:bloco|sala|tipo|turma|classe|lote|quadra|categoria|modulo|serie|torre|ala|plano|grupo|nivel|vitamina|letra|casa|"
     r"perfil|padrao|anexo|faixa) [aeo]$"
 )
+PLACES: Final = _set("rua avenida av travessa praca alameda rodovia estrada bairro")
 GLUED: Final = re.compile(r"[A-Z0-9][-/][a-z]$")  # "88127-A"
 OF_WHAT: Final = re.compile(r"\b(?:d[aeo]s?|a|com|para|por|e) brigada$")  # "treinamento de brigada": no thanks
 ABOUT_A_LABEL: Final = re.compile(r"\b(?:aos?|d[aeo]s?|com|por)\s\w+$")  # "atendimento ao cliente"
@@ -119,5 +120,7 @@ def has_substance(line: str, span: tuple[int, int]) -> bool:
 def is_talk(line: str, span: tuple[int, int]) -> bool:
     """Say whether a stretch is conversation and no work."""
     words = re.findall(r"[a-z]+", line[span[0] : span[1]])
+    if words and words[0] in PLACES:
+        return False
     talk = sum(word in TALK for word in words if len(word) > 1)  # "classe I"
     return talk > 0 and not (words and is_work(words[0]))

@@ -33,12 +33,13 @@ OF: Final = re.compile(rf"(?<!\w)(?:d[aeo]s?|em nome d[aeo]|n[ao])\s{{1,3}}(?:{_
 EDGE: Final = re.compile(r"(?:^|[\n,;:|.(]|[A-Z]\W{0,3}|\s-\s|\bnotas?\s)\s{0,3}$")
 ENDS: Final = re.compile(r"\s{0,3}(?:$|[\n,;|.)DBV]|\s-\s)")
 DOCUMENT_AFTER: Final = re.compile(
-    r"[\s,;:()\-]{0,4}(?:(?:o )?(?:cnpj|cpf|documento|doc)\b[\s:.]{0,4}(?:n[º°.]?\s?|dele |dela |eh )?)?[DB]"
+    r"[\s,;:()\->→]{0,4}(?:(?:o )?(?:cnpj|cpf|documento|doc)\b[\s:.]{0,4}(?:n[º°.]?\s?|dele |dela |eh )?)?[DB]"
 )
 _DOCUMENT: Final = r"[\s,;:()\-]{0,4}(?:(?:o )?(?:cnpj|cpf|documento|doc)\b[\s:.]{0,4})?[DB]"
 DOCUMENT: Final = re.compile(_DOCUMENT)
 # "pra padaria do zé, cnpj …": whoever stands between the last "pra" and a document, if the words look like somebody.
 TO: Final = re.compile(rf"(?<!\w)(?:pra|pro|para|p/|p)\s(?:{_WHO}\s){{0,3}}(?P<n>[a-z0-9])")
+ALONE: Final = re.compile(r" (?P<w>[a-z]{4,})")
 OWNED: Final = re.compile(r"D\s(?:d[aeo]s?\s|\()(?P<n>[a-z])")  # "cnpj … da Ótica Visão Clara", "… (Fintech Moedinha)"
 OWNER: Final = re.compile(
     r"(?:cnpj|cpf)\sd[aeo]\s(?P<n>[^\n,;:VNDBEF]{2,60}?)\s(?:eh|e|:)?\s?[DB]"
@@ -155,6 +156,9 @@ def _beside_documents(skeleton: Skeleton) -> Iterator[Span]:
         acronyms = skeleton.verbatim(match.start("n"), end).replace(" e ", "").isupper()
         if "\n" in match[0] and line[end : end + 1] not in {"", "\n"}:
             continue  # a line of its own is a name's whole line
+        follows = ALONE.match(line, end)
+        if len(words) == 1 and not trade and not acronyms and follows and is_work(follows["w"]):
+            yield match.start("n"), end  # "175,00 Ivone | instalação de …"
         if len(words) > 1 and not trade and not acronyms and (end < len(line) or _works_before(line, match.start())):
             yield match.start("n"), end
 

@@ -17,11 +17,16 @@ if TYPE_CHECKING:
     from extractor.service.places import Span
     from extractor.text.marks import Mark, Skeleton
 
+UNDONE: Final = frozenset({Kind.BROKEN, Kind.FOREIGN})
 SENTENCE: Final = re.compile(r"[.!?]")
 # A part of a list that has no word of its own: "nível 2", "NR-12", "3 demãos", "outubro"
 NAMED_BY_NUMBER: Final = re.compile(r"[XMPHT]|N\s?[a-z²³%]|[a-z]\s?[NT]|\d")
 LISTED: Final = re.compile(r"\s{0,9}[NXTMPH]")
-DAYS: Final = re.compile(r"\bdias? [^,;\n]{0,20}[NT]$|^[NT]$")  # "nos dias 5, 12, 19 e 26/11"
+NUMBERED: Final = re.compile(r"[NXT]$")
+NUMBERS: Final = re.compile(r"\s?[NXT](?:\s(?:e|a|ao)\s[NXT])?\s?")  # "nos dias 5, 12, 19 e 26/11", "rua Tal 310, 312"
+BULLET: Final = re.compile(r"\n\s{0,9}(?:[-*•·–]|N ?[-.)])")
+FIRST_BULLET: Final = re.compile(r"(?:^|[\n:VDN]\s{0,3})(?P<n>N ?[-.)])\s{1,9}$")
+FEWEST_LINES: Final = 2  # behind the first line of a list
 DETAIL: Final = re.compile(r":|[NXTMPH]")  # a line that says more of the service: "PEDIDO: 4500", "REF 05/2026"
 # "carreto de 65 km R$ 815,00 CNPJ … com 3 ajudantes": a service that goes on behind another field
 GOES_ON: Final = re.compile(
@@ -93,14 +98,18 @@ def whole_service(
 
 def _spans(line: str, run: Sequence[Sequence[_Piece]], said: bool) -> tuple[Span, ...]:
     found = (trimmed(line, g[0].start, g[-1].end, label=said, goes_on=bool(i)) for i, g in enumerate(run))
-    return tuple(span for span in found if span is not None)
+    spans = [span for span in found if span is not None]
+    listed = any(BULLET.search(piece.pause) for group in run for piece in group)
+    if spans and listed and (first := FIRST_BULLET.search(line, 0, spans[0][0])):
+        spans[0] = first.start("n"), spans[0][1]
+    return tuple(spans)
 
 
 def _cuts(skeleton: Skeleton, taken: set[int], names: Sequence[Span], label: int | None) -> Iterator[Span]:
     line = skeleton.line
     numbered = any(mark.kind is Kind.DOCUMENT for mark in skeleton.marks)
     for pos, mark in skeleton.where.items():
-        of_service = mark.kind is Kind.BROKEN and numbered  # "protocolo 20250088123", where the customer is known
+        of_service = mark.kind in UNDONE and numbered  # "protocolo 20250088123", where the customer is known
         if pos in taken or (mark.kind in HARD and not of_service):
             yield pos, pos + 1
     yield from names
@@ -144,8 +153,8 @@ def _groups(line: str, pieces: Sequence[_Piece], said: bool) -> list[list[_Piece
     groups: list[list[_Piece]] = []
     last: _Piece | None = None
     for piece in pieces:
-        listed = last is not None and piece.pause.strip() == "," and LISTED.match(line, piece.start, piece.end)
-        if last is not None and listed and (said or DAYS.search(line, last.start, last.end)):
+        listed = last is not None and piece.pause.strip() == ","
+        if last is not None and listed and _goes_on(line, last, piece, said):
             groups[-1].append(piece)
             last = piece
             continue
@@ -157,7 +166,27 @@ def _groups(line: str, pieces: Sequence[_Piece], said: bool) -> list[list[_Piece
         else:
             groups.append([piece])
         last = piece
-    return groups
+    return _with_first_lines(groups)
+
+
+def _with_first_lines(groups: Sequence[list[_Piece]]) -> list[list[_Piece]]:
+    """Return groups, a line that stands before the lines of a list with them: "RPG", "pilates", "massagem"."""
+    joined: list[list[_Piece]] = []
+    for group in groups:
+        lines = len(group) >= FEWEST_LINES and all("\n" in piece.pause for piece in group)
+        if lines and joined and len(joined[-1]) == 1 and joined[-1][0].end < group[0].start:
+            joined[-1] += group
+        else:
+            joined.append(group)
+    return joined
+
+
+def _goes_on(line: str, last: _Piece, piece: _Piece, said: bool) -> bool:
+    """Say whether a piece behind a comma is a further number of a list."""
+    if said:
+        return LISTED.match(line, piece.start, piece.end) is not None
+    numbers = NUMBERS.fullmatch(line, piece.start, piece.end)
+    return numbers is not None and NUMBERED.search(line, last.start, last.end) is not None
 
 
 def _linked(line: str, groups: Sequence[list[_Piece]]) -> list[list[list[_Piece]]]:
@@ -180,7 +209,7 @@ def _joins(line: str, before: _Piece, piece: _Piece) -> bool:
         return True
     if any(_tells(line, p) for p in (before, piece) if not p.anchored):
         return False
-    if ";" in piece.pause:
+    if ";" in piece.pause or BULLET.search(piece.pause):
         return True
     if SENTENCE.search(piece.pause):
         return _works(line, before) and _works(line, piece)
