@@ -58,8 +58,12 @@ REGISTRY: Final[Mapping[str, ChannelRow]] = {
 
 
 def rows_for(settings: Any, rows: Mapping[str, ChannelRow] = REGISTRY) -> Mapping[str, ChannelRow]:
-    """Return the rows as registration sees them: a channel that lacks its settings fits no company."""
-    return {name: _closed(row, why) if (why := row.missing(settings)) else row for name, row in rows.items()}
+    """Return the rows as registration sees them: a channel that lacks its settings fits no company.
+
+    The installation's own is left open: nothing starts without its settings, and companies may be registered before.
+    """
+    closed = {name: row.missing(settings) for name, row in rows.items() if name != settings.gateway}
+    return {name: _closed(row, why) if (why := closed.get(name)) else row for name, row in rows.items()}
 
 
 def _closed(row: ChannelRow, why: str) -> ChannelRow:

@@ -60,6 +60,7 @@ NATUREZA = Natureza(
     webhook=False,
     prepares=True,
     reference=str,
+    draws=True,
 )
 _SITUACOES = {"normal": Situacao.AUTORIZADA, "substituida": Situacao.CANCELADA, "cancelada": Situacao.CANCELADA}
 
