@@ -191,7 +191,7 @@ async def test_a_failed_tls_handshake_is_certainly_not_sent(server, free, intent
 async def test_a_submission_that_found_no_free_connection_is_certainly_not_sent(faulty, free, intent):
     """When all places of its company are taken, the one too many is known to have stayed here."""
     places = QUOTAS[CallKind.SUBMISSION].company
-    async with PlugNotas(await faulty("hang"), "key", guard=free, submit_timeout=2.0) as gateway:
+    async with PlugNotas(await faulty("hang"), "key", guard=free, submit_timeout=10.0) as gateway:
         payload = gateway.payload(intent)
         outcomes = await asyncio.gather(*(gateway.submit(payload) for _ in range(places + 1)))
     assert outcomes.count(NotSent("PoolTimeout")) == 1
