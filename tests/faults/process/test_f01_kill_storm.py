@@ -14,7 +14,7 @@ from tests.nightly import size
 
 ROOT = Path(__file__).parents[3]
 EMISSIONS = {"plugnotas": size(60, 2000), "nacional": size(20, 2000)}
-# Seconds between two kills. A message whose readers die five times is set aside: on a slow machine a turn takes seconds.
+# Seconds between two kills. A message whose readers die five times is set aside; a slow machine takes seconds a turn.
 KILLS = size("1-6", "0.3-4")
 LIMIT = size(840, 7200)  # seconds
 TWICE = 0.001  # messages twice, of all: F18's bound
