@@ -33,6 +33,7 @@ class Sefin:
     received: list[bytes] = field(default_factory=list)
     planned: list[tuple[int, Any]] = field(default_factory=list)
     silent: bool = False
+    url: str = ""  # where it listens
 
     def take(self, dps: bytes) -> tuple[int, Any]:
         """Issue a note of a DPS, or say that there is one."""

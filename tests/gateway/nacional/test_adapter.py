@@ -140,7 +140,7 @@ def sefin(files: tuple[Path, Path]) -> Iterator[Sefin]:
     """An authority without notes."""
     sefin = Sefin()
     with serving(sefin, *files) as url:
-        sefin.url = url  # type: ignore[attr-defined]
+        sefin.url = url
         yield sefin
 
 
@@ -162,7 +162,7 @@ async def signers() -> AsyncIterator[Signers]:
 async def nacional(sefin: Sefin, drawer: Drawer, files: tuple[Path, Path], signers: Signers) -> AsyncIterator[Nacional]:
     """The adapter of homologation, which trusts the server."""
     adapter = Nacional(
-        sefin.url,  # type: ignore[attr-defined]
+        sefin.url,
         drawer,
         guard=lambda: None,
         lines=Lines(clock=time.monotonic),
@@ -322,7 +322,7 @@ async def test_a_text_that_fits_into_no_note_is_refused_with_its_field(nacional:
 async def test_from_the_day_of_a_layout_that_is_not_built_nothing_is_made(sefin: Sefin, drawer: Drawer) -> None:
     """The summary is told before the yes, and what was confirmed before is refused: neither signs nor asks anybody."""
     moment = datetime(2026, 12, 1, 2, 59, tzinfo=UTC)  # a minute before midnight in São Paulo
-    settings = Settings(nacional_nt009_producao=date(2026, 12, 1), nacional_sefin_url=sefin.url)  # type: ignore[attr-defined]
+    settings = Settings(nacional_nt009_producao=date(2026, 12, 1), nacional_sefin_url=sefin.url)
     around = Surroundings(settings, Ambiente.PRODUCAO, lambda: None, Lines(clock=time.monotonic), drawer)
     adapter = REGISTRY["nacional"].opens(around)
     assert isinstance(adapter, Nacional)
