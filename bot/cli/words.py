@@ -6,10 +6,9 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
-from typer import rich_utils
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 WRONG_WORDS: Final = 2  # the status of a command that was typed wrongly, as everywhere
 _PANELS: Final = {
@@ -55,13 +54,25 @@ def run(app: typer.Typer) -> None:
     sys.exit(status if isinstance(status, int) else 0)
 
 
+def _help_in_portuguese(write: Callable[..., None]) -> Callable[..., None]:
+    """Name the panels when a help is written: a process that serves loads no library of panels."""
+
+    def written(*arguments: Any) -> None:
+        from typer import rich_utils
+
+        for name, words in _PANELS.items():
+            setattr(rich_utils, name, words)
+        write(*arguments)
+
+    return written
+
+
 def _translate(command: Any) -> None:
-    for name, words in _PANELS.items():
-        setattr(rich_utils, name, words)
     context = command.context_class
     context.formatter_class = _formatter(context.formatter_class)
     for each in _tree(command):
         each.options_metavar = "[OPÇÕES]"
+        each.format_help = _help_in_portuguese(each.format_help)
         if hasattr(each, "subcommand_metavar"):
             each.subcommand_metavar = "COMANDO [ARGUMENTOS]..."
         option = each.get_help_option(context(each))

@@ -17,7 +17,7 @@ from tests.road.road_people import QUICK, Person, Scene, until
 from tests.road.road_process import Prosa, environment
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
     from pathlib import Path
     from typing import Any
 
@@ -85,13 +85,21 @@ class Stage(Scene):
             self.world.connect(address)
         return prosa
 
-    async def clear(self) -> None:
-        """Kill whatever runs."""
+    async def serving(self) -> Prosa:
+        """Return the process that an earlier test left running, or start one: a start costs more than a note."""
+        plain = [prosa for prosa in self.started if prosa.running and prosa.env == self.env]
+        await self.clear(but=plain[-1:])
+        return plain[-1] if plain else await self.start()
+
+    async def clear(self, but: Sequence[Prosa] = ()) -> None:
+        """Kill whatever runs, ``but`` these."""
         for prosa in self.started:
+            if prosa in but:
+                continue
             if prosa.running:
                 prosa.proceed()
                 await prosa.kill()
-        self.started.clear()
+        self.started[:] = but
 
     async def leases_run_out(self, *tables: str) -> None:
         """Let so much time pass that what the dead held is free."""

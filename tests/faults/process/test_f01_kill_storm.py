@@ -14,8 +14,9 @@ from tests.nightly import size
 
 ROOT = Path(__file__).parents[3]
 EMISSIONS = {"plugnotas": size(60, 2000), "nacional": size(20, 2000)}
-# Seconds between two kills. A message whose readers die five times is set aside; a slow machine takes seconds a turn.
-KILLS = size("1-6", "0.3-4")
+# Seconds between two kills. A message whose readers die five times is set aside; a slow machine takes seconds a turn,
+# and a start costs more than ten notes.
+KILLS = size("3-12", "0.3-4")
 LIMIT = size(840, 7200)  # seconds
 TWICE = 0.001  # messages twice, of all: F18's bound
 FEW = 4  # of them, where only some hundreds are sent and one more or less would decide

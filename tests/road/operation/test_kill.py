@@ -32,13 +32,12 @@ async def opened(database_url: str, redis_url: str, tmp_path_factory: pytest.Tem
 
 
 @pytest.fixture
-async def stage(opened: Stage) -> AsyncIterator[Stage]:
-    """The module's stage with all faults mended, nothing remembered of companies, and no process left behind."""
+async def stage(opened: Stage) -> Stage:
+    """The module's stage with all faults mended, nothing remembered of companies; a process may still run."""
     for simulator in opened.world.simulators:
         simulator.faults.clear()
     await opened.database.pool.execute("DELETE FROM cnpj_cache")
-    yield opened
-    await opened.clear()
+    return opened
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ MOMENTS = [
 @pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: moment.name.replace(" ", "-"))
 async def test_killed_at_a_moment_of_the_road(stage: Stage, moment: Moment) -> None:
     """Killed when something happened outside and before the process could know of it, the road goes on to one note."""
-    prosa = await stage.start()
+    prosa = await stage.serving()
     ana = await stage.person()
     ledger = next(simulator.ledger for simulator in stage.world.simulators if simulator.name == moment.ledger)
     struck = asyncio.Event()
@@ -109,6 +108,7 @@ async def test_killed_at_a_moment_of_the_road(stage: Stage, moment: Moment) -> N
 
 async def test_killed_after_the_200_before_the_turn(stage: Stage) -> None:
     """What was acknowledged is answered after the restart, although nobody had begun with it."""
+    await stage.clear()
     web = await stage.start("web")
     ana = await stage.person()
     await ana.tell("nota de 1500")
@@ -138,6 +138,7 @@ async def test_killed_between_claim_and_order(stage: Stage) -> None:
 
     pit = await asyncio.start_server(swallow, "127.0.0.1", 0)
     port = pit.sockets[0].getsockname()[1]
+    await stage.clear()
     prosa = await stage.start(PROSA_PLUGNOTAS_URL=f"http://127.0.0.1:{port}")
     ana = await stage.person()
     await ana.say(FULL)
@@ -159,7 +160,7 @@ async def test_killed_between_claim_and_order(stage: Stage) -> None:
 
 async def test_the_next_process_takes_over_within_seconds(stage: Stage) -> None:
     """Killed amid a turn and an order at once: the dead process's leases are short, and both go on in real time."""
-    prosa = await stage.start()
+    prosa = await stage.serving()
     talking, ordering = await stage.person(), await stage.person()
     await ordering.say(FULL)
     ordered = trap(stage.world.plugnotas, "pendurar_resposta", seconds=60)
@@ -207,7 +208,7 @@ CANCEL_MOMENTS = [
 )
 async def test_killed_while_cancelling(stage: Stage, moment: Moment, refused: bool) -> None:
     """At every moment of it: cancelled once, or standing, and the user told so once."""
-    prosa = await stage.start()
+    prosa = await stage.serving()
     ana = await stage.person()
     await ana.issue(FULL)
     await stage.settled()
@@ -286,7 +287,7 @@ async def _is(pool: Any, query: str, key: str, wanted: set[str]) -> bool:
 
 async def test_killed_between_storing_and_sending_a_cancellation(stage: Stage) -> None:
     """The order never left: the note is seen to stand twice before it is sent, and it is cancelled once."""
-    prosa = await stage.start()
+    prosa = await stage.serving()
     ana = await stage.person()
     await ana.issue(FULL)
     await stage.settled()

@@ -156,7 +156,7 @@ async def test_while_the_gateway_is_down_due_invoices_wait_without_an_attempt(ro
     road.world.plugnotas.faults.clear()
     async with waits_passing(road):
         for person in (ana, *rest):
-            await person.files()
+            await person.files(late=True)
             assert len(await road.notes(person)) == 1
     assert gauge._value.get() == 0
     await until(lambda: told(aberto=False))
