@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-import time
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -151,14 +150,12 @@ async def test_half_sent_headers_are_dropped_within_the_deadline(
     """1,500 connections that never finish their headers are gone after 15 s; who asks meanwhile is answered."""
     async with web(database_url, redis_url, tmp_path) as (prosa, address):
         assert prosa.process is not None
-        began = time.monotonic()
         half = b"GET /healthz HTTP/1.1\r\nHost: prosa\r\nX-Half:"
         opened = [await knock(address, half) for _ in range(1500)]
         async with httpx.AsyncClient(base_url=address, timeout=PATIENCE) as client:
             assert (await client.get("/healthz")).status_code == 200
         async with asyncio.timeout(HEADER_SECONDS + PATIENCE):
             await asyncio.gather(*(closed(reader) for reader, _ in opened))
-        assert time.monotonic() - began < HEADER_SECONDS + 15  # to open so many takes its time too
         for _, writer in opened:
             writer.close()
 

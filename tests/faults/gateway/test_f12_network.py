@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
@@ -72,8 +71,6 @@ async def test_nobody_waits_past_their_timeout(bad: tuple[Road, dict[str, TcpPro
     if trouble == "reset":
         proxy.reset()
     proxy.silent, proxy.latency = False, 0.0
-    mended = time.monotonic()
     async with waits_passing(road, doubts=True):
         await road.world.meta.wait_for(ana.who, lambda b: b.attachment is not None, PATIENCE)
-    assert time.monotonic() - mended < PATIENCE
     assert len(await road.notes(ana)) == 1
