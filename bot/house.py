@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.loops.jobs import JobContext
@@ -22,6 +23,7 @@ from bot.wiring.pumps import Pumps
 from bot.wiring.stores import Stores, open_stores
 from bot.wiring.web import api_app, probe_app, web_app
 from gateway.registry import REGISTRY
+from operations.national.cities import ask_due
 
 if TYPE_CHECKING:
     import asyncio
@@ -93,7 +95,8 @@ async def open_house(
         async with open_worker(stores, outside, pumps, door) as worker:
             database, inbox = stores.database, stores.inbox
             audit = Audit(database, outside.channels, stores.metrics, ring=pumps.ring)
-            context = JobContext(database, inbox, stores.backlog, audit.daily, prazos_of(settings))
+            cities = partial(ask_due, database, outside.channels)
+            context = JobContext(database, inbox, stores.backlog, audit.daily, prazos_of(settings), cities)
             schedule = Schedule(context, jobs())
             slow_notices = SlowNotices(database, known, politica_of(settings).avisar_apos)
             loops: dict[str, Loop] = {"lanes": worker, **pumps}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway.nacional import adapter as nacional
-from gateway.nacional.adn import CityParameters
+from gateway.nacional.adn.parameters import CityParameters
 from gateway.nacional.payload import unfit
 from gateway.plugnotas import adapter as plugnotas
 from state_machine.values.errors import ProsaError
@@ -124,6 +124,11 @@ class Channels:
             surroundings = Surroundings(self._settings, ambiente, self._guard, self._lines(), self._certificates)
             found = self._opened[canal.nome, ambiente] = self._rows[canal.nome].opens(surroundings)
         return found
+
+    @property
+    def with_cities(self) -> tuple[str, ...]:
+        """The channels that can be asked for a city's agreement and rates."""
+        return tuple(name for name, row in self._rows.items() if row.cities is not None)
 
     def cities(self, canal: Canal) -> CityParameters | None:
         """Open what is asked for cities on a channel; whoever asks closes it. Raises ``UnknownChannelError``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from gateway.port import InvoiceIntent, Prestador, Rps, Tomador
 from gateway.registry import UnknownChannelError
@@ -47,6 +47,18 @@ class Walk:
     seen: dict[int, str | None]
 
     @property
+    def said(self) -> str:
+        """Say what was found, in pt-BR."""
+        where = f"{self.empresa.razao_social}, série {self.sequencia.serie}: a autoridade"
+        if not self.seen:
+            return f"{where} não tem nota depois da cópia."
+        alheias = sum(referencia is None for referencia in self.seen.values())
+        nossas = f"{where} tem {len(self.seen)} depois da cópia, até o número {self.last}"
+        if alheias:
+            return f"{nossas}; {alheias} sem referência da Prosa: outro programa usa esta série. Escolha outra."
+        return f"{nossas}."
+
+    @property
     def last(self) -> int:
         """The last number that is taken; one before ``first`` where none is."""
         return max(self.seen, default=self.first - 1)
@@ -82,6 +94,20 @@ async def walk(database: Database, channels: Channels, absences: int = ABSENCES)
             for each in begun
         ]
     return walks
+
+
+async def listed(database: Database, channels: Channels) -> bool:
+    """Tell whether some company's notes are compared by ``prosa conferir``: its channel lists them."""
+    async with database.transaction() as connection:
+        rows = await comparison.companies(connection)
+    return any(_lists(channels, row) for row in rows)
+
+
+def _lists(channels: Channels, row: Any) -> bool:
+    try:
+        return channels.of(canal_of(row.canal, row.ambiente)).natureza.lists_by == "days"
+    except (AnotherVersionError, UnknownChannelError):
+        return True
 
 
 async def _walked(gateway: FiscalGateway, begun: Walk, absences: int, today: date) -> Walk:
@@ -124,5 +150,5 @@ def _refusal(begun: Walk, numero: int, motivo: str) -> str:
     return (
         f"A autoridade não disse o que há depois da cópia: {begun.empresa.razao_social}, série "
         f"{begun.sequencia.serie}, número {numero} ({motivo}). Nada mudou. Confira o certificado da empresa "
-        "e a rede, e rode de novo; ou assuma você o risco com --sem-perguntar e --rps."
+        "e a rede, e rode de novo."
     )

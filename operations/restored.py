@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from operations.beyond import ABSENCES, FARTHEST, walk
+from operations.beyond import ABSENCES, FARTHEST, listed, walk
 from operations.protocol import CommandRefusedError
 from persistence.audit import records as audit
 from persistence.fiscal import numbering, restored
@@ -37,6 +37,7 @@ async def restore(
     matches = {word: _LAST.fullmatch(word.strip()) for word in ultimos}
     given = {int(match[1]): int(match[2]) for match in matches.values() if match}
     walks = await walk(database, channels, absences) if channels is not None else []
+    compared = channels is None or await listed(database, channels)
     walked = {each.known: each for each in walks if each.known is not None}
     async with database.transaction() as connection:
         known = {each.id: each for each in await numbering.sequences(connection)}
@@ -61,12 +62,12 @@ async def restore(
     return [
         f"Emissões em aberto, que serão perguntadas antes de qualquer envio: {len(abertas)}.",
         *(f"  {reference}" for reference in abertas),
-        *(f"Sequência {number}: {count} números pulados." for number, count in skipped.items()),
-        *(
-            [f"Notas depois da cópia, achadas na autoridade: {vistas}. Quem as confirmar recebe a que já saiu."]
-            * (vistas > 0)
-        ),
-        "Agora: prosa conferir --dias N, do dia da cópia até hoje, e só depois abra as portas.",
+        *(each.said for each in walks),
+        *(["Quem confirmar de novo uma nota achada recebe a que já saiu."] * (vistas > 0)),
+        *(f"Sequência {number}: {skipped[number]} números pulados." for number in given),
+        "Agora: prosa conferir --dias N, do dia da cópia até hoje, e só depois abra as portas."
+        if compared
+        else "Agora pode abrir as portas: a numeração segue depois da última nota achada.",
     ]
 
 
@@ -85,8 +86,7 @@ async def _keep(connection: Connection, seen: Walk) -> dict[int, int]:
 def _too_far(known: list[numbering.Conhecida]) -> str:
     named = "; ".join(f"sequência {each.id}, aqui até {each.ultimo}" for each in known)
     return (
-        f"Isso pularia mais de {MOST_SKIPPED} números ({named}). O número pedido é o do RPS, não o da nota: "
-        "confira no painel do gateway. Nada mudou."
+        f"Isso pularia mais de {MOST_SKIPPED} números ({named}). O número pedido é o do RPS, não o da nota. Nada mudou."
     )
 
 
@@ -97,6 +97,4 @@ def _ask_for(known: list[numbering.Conhecida]) -> str:
         f"  --rps {each.id}:ÚLTIMO · {each.razao_social}, série {each.sequencia.serie}, aqui até {each.ultimo}"
         for each in known
     ]
-    return "\n".join(
-        ("Diga o último RPS que o gateway conhece de cada sequência, como no painel dele. Nada mudou.", *lines)
-    )
+    return "\n".join(("Diga o último RPS que o gateway conhece de cada sequência. Nada mudou.", *lines))

@@ -39,13 +39,14 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class JobContext:
-    """What the jobs work with; ``audit`` is the daily audit of all companies."""
+    """What the jobs work with; ``audit`` is the daily audit, ``cities`` asks for what cities agreed to."""
 
     database: Database
     inbox: Inbox
     backlog: Backlog
     audit: Callable[[], Awaitable[int]]
     prazos: Prazos
+    cities: Callable[[], Awaitable[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +200,11 @@ async def audit(context: JobContext) -> int:
     return await context.audit()
 
 
+async def ask_cities(context: JobContext) -> int:
+    """Ask ADN for the agreement and rates of companies' cities that it has not told for a day, or never."""
+    return await context.cities()
+
+
 async def forget_people(context: JobContext) -> int:
     """Delete the personal data whose retention period has ended."""
     return await retention.sweep(context.database, context.prazos)
@@ -220,5 +226,6 @@ JOBS: Sequence[Job] = (
     Job("api_operations", HOUR, forget_operations, _DELETES),
     Job("dashboard", 600, count_dashboard, "the sums are replaced"),  # some seconds at a million journal rows
     Job("audit", HOUR, audit, "each company's audit of a day is taken by a slot of its own"),  # a gateway may be away
+    Job("cities", 60, ask_cities, "the answers are replaced"),  # a new company's is asked for within the minute
     Job("retention", HOUR, forget_people, _DELETES, slot=DAY),
 )

@@ -12,6 +12,7 @@ from gateway.registry import UnknownChannelError
 from persistence.conversations import register_cache
 from persistence.fiscal import intents
 from persistence.fiscal.intents import NovaEmissao, integration_id
+from persistence.national import cities
 from persistence.people import channels as company_channels
 from persistence.versions import AnotherVersionError
 from state_machine.protocol.channel import Canal
@@ -93,6 +94,10 @@ class Door:
         async with database.alone() as connection:
             gateway = await self._gateway_of(connection, confirmed.empresa)
             cadastro = await remembered(connection, confirmed.documento)
+            canal = Canal(gateway.name, gateway.ambiente)
+            told = await cities.agreement(connection, canal, confirmed.empresa.municipio_ibge)
+        if told is not None and (recusa := told[0].recusa) is not None:
+            return gateway.explain(recusa)
         rps = Numbers(gateway).example(confirmed.empresa)
         if rps is None and gateway.natureza.numbers == "we":
             return None  # no number is set up: the yes is told so

@@ -19,7 +19,7 @@ from gateway.keys.id_dps import IdDPS
 from gateway.keys.nfse import ChaveNFSe
 from gateway.lines import CallKind
 from gateway.nacional import errors, outcome, payload
-from gateway.nacional.cancellation import cancel_finding, cancel_outcome, how_it_ended
+from gateway.nacional.cancellation import as_it_stands, cancel_finding, cancel_outcome, how_it_ended
 from gateway.nacional.dps import TP_AMB, id_dps, short_reference
 from gateway.nacional.layouts import end_of, parse
 from gateway.nacional.processes.danfse import DanfsePool
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from gateway.certificate.access import Certificates, OpenA1
     from gateway.http.client import Exchange
     from gateway.lines import Lines
+    from gateway.nacional.cancellation import Ended
     from gateway.port import Explicacao, InvoiceIntent, Prepared
     from gateway.registry import Surroundings
     from state_machine.cancellation.machine import MotivoCancelamento
@@ -235,12 +236,15 @@ class Nacional:
         return _stopped(result) or outcome.submit_outcome(_of_network(result), str(key))
 
     async def find(self, key: NationalKey) -> Finding:
-        """Ask for the note of this DPS; it comes with its XML, which alone shows its whole content."""
+        """Ask for the note of this DPS with its XML, which alone shows all of it, and whether an event ended it."""
         path, kind = f"/dps/{key}", CallKind.QUESTION
         exists = await self._asked(key.prestador, kind, path, method="HEAD")
         told = await self._asked(key.prestador, kind, path) if isinstance(exists, Answer) else None
         found = outcome.finding(exists, told, str(key), TP_AMB[self.ambiente])
-        return await self._fetched(key.prestador, kind, found) if isinstance(found, str) else found
+        if not isinstance(found, str):
+            return found
+        note = await self._fetched(key.prestador, kind, found)
+        return as_it_stands(note, await self._how_it_ended(key.prestador, found) if isinstance(note, Found) else None)
 
     async def whole(self, prestador: str, nota: Nota) -> Found:
         """Return a note with its text, competence and code; as it is where it cannot be fetched now."""
@@ -286,8 +290,7 @@ class Nacional:
         if not isinstance(made, Signed):
             return Rejected(made.porque)
         body = json.dumps({"pedidoRegistroEventoXmlGZipB64": pack(made.xml)}).encode()
-        path = f"/nfse/{chave}/eventos"
-        result = await self._call(prestador, CallKind.CANCELLATION, "POST", path, body, nota=chave)
+        result = await self._call(prestador, CallKind.CANCELLATION, "POST", f"/nfse/{chave}/eventos", body, nota=chave)
         if (stopped := _stopped(result)) is not None:
             return stopped
         answered = cancel_outcome(_of_network(result), chave)
@@ -309,9 +312,7 @@ class Nacional:
         """Say that SEFIN lists no notes by day; ``natureza.lists_by`` says so before anybody asks."""
         return CannotTell("SEFIN lists no notes by day")
 
-    async def _how_it_ended(
-        self, prestador: str, chave: str
-    ) -> Literal["cancelada", "substituida"] | CannotTell | None:
+    async def _how_it_ended(self, prestador: str, chave: str) -> Ended | CannotTell | None:
         path = f"/nfse/{chave}/eventos"  # of every kind: the authority, or another note, may have ended it
         return how_it_ended(await self._asked(prestador, CallKind.QUESTION, path), chave, TP_AMB[self.ambiente])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from gateway.http.json_body import parse_json
 from gateway.http.wire import Answer
@@ -33,10 +33,12 @@ from state_machine.protocol.emission import CannotTell, Found, Rejected, Situaca
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Literal
 
     from gateway.http.wire import NoAnswerError
     from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome
 
+Ended: TypeAlias = 'Literal["cancelada", "substituida"]'
 _REDIRECT: Final = 300
 _CANCELLING: Final = frozenset(
     {CANCELAMENTO, CANCELAMENTO_POR_SUBSTITUICAO, CANCELAMENTO_DEFERIDO, CANCELAMENTO_POR_OFICIO}
@@ -53,9 +55,7 @@ _PACKED: Final = frozenset({"eventoxmlgzipb64", "arquivoxml"})  # names under wh
 _MOST: Final = 200  # values of one answer that are looked at; a note has a handful of events
 
 
-def how_it_ended(
-    result: Answer | NoAnswerError, chave: str, tp_amb: str
-) -> Literal["cancelada", "substituida"] | CannotTell | None:
+def how_it_ended(result: Answer | NoAnswerError, chave: str, tp_amb: str) -> Ended | CannotTell | None:
     """Tell by which event the note stands no more, by the answer to ``GET /nfse/{chave}/eventos``; ``None``: it stands.
 
     An event counts where its document can be read and names this note. That there is none counts only where the
@@ -71,6 +71,13 @@ def how_it_ended(
     if kinds & _CANCELLING:
         return "cancelada"
     return CannotTell(f"{says(result)} with an event that cannot be read") if None in kinds else None
+
+
+def as_it_stands(found: Found | CannotTell, gone: Ended | CannotTell | None) -> Found | CannotTell:
+    """Return a found note as cancelled where an event ended it; where nobody tells of events, as it was read."""
+    if isinstance(found, CannotTell) or not isinstance(gone, str):
+        return found
+    return replace(found, nota=replace(found.nota, situacao=Situacao.CANCELADA))
 
 
 def cancel_outcome(result: Answer | NoAnswerError, chave: str) -> CancelOutcome | None:

@@ -9,21 +9,26 @@ from typing import TYPE_CHECKING, Final
 from gateway.nacional.payload import unfit
 from gateway.port import InvoiceIntent, Prestador, Rps, Tomador, Tributos
 from operations.channel import company_of
+from operations.national.cities import ask
 from operations.protocol import CommandRefusedError
 from persistence.fiscal import numbering
 from persistence.fiscal.numbering import Sequencia
+from persistence.national import cities as kept
+from persistence.national.cities import CityQuestion
 from persistence.people.companies import get_company
+from state_machine.protocol.channel import Canal
 from state_machine.protocol.emission import Absent, CannotTell, Found
-from state_machine.values.local_time import local_day
+from state_machine.values.local_time import SAO_PAULO, local_day
 
 if TYPE_CHECKING:
-    from datetime import date
+    from datetime import date, datetime
 
-    from gateway.nacional.adn import CityParameters
+    from gateway.nacional.adn.parameters import CityParameters
     from gateway.port import FiscalGateway
     from gateway.registry import Channels
     from persistence.db.engine import Database
     from persistence.people.companies import Empresa
+    from state_machine.protocol.agreement import Convenio
 
 
 _NOBODYS_CPF: Final = "00000000191"  # its check digits are right; nothing of the example is sent
@@ -56,8 +61,7 @@ async def verify(database: Database, channels: Channels, cnpj: str) -> list[Conf
     try:
         return [
             await _document(gateway, intent, unfit(company)),
-            await _city(cities, empresa),
-            await _code(cities, empresa, hoje),
+            *await _city(database, cities, Canal(gateway.name, gateway.ambiente), empresa, hoje),
             await _series(gateway, intent, rps, ours.bloqueado if ours else None),
         ]
     finally:
@@ -94,31 +98,53 @@ async def _document(gateway: FiscalGateway, intent: InvoiceIntent, complaint: st
     return Conferido(f"Cadastro e leiaute: {gateway.explain(refused).texto}.", serve=False)
 
 
-async def _city(cities: CityParameters, empresa: Empresa) -> Conferido:
-    found = await cities.agreement(empresa.cnpj, empresa.municipio_ibge)
-    city = f"a cidade {empresa.municipio_ibge}"
+async def _city(
+    database: Database, cities: CityParameters, canal: Canal, empresa: Empresa, hoje: date
+) -> list[Conferido]:
+    """Ask for agreement and rate; where ADN says nothing now, and no certificate is why, what it said last counts."""
+    question = CityQuestion(empresa.cnpj, empresa.municipio_ibge, empresa.codigo_servico, hoje)
+    convenio, aliquota = await ask(database, cities, canal, question)
+    async with database.transaction() as connection:
+        before = await kept.agreement(connection, canal, question.municipio)
+        rated = await kept.rate(connection, canal, question.municipio, question.codigo)
+    dita, taxada = "", ""
+    if isinstance(convenio, CannotTell) and convenio.texto is None and before is not None:
+        convenio, dita = before[0], _of(before[1])
+    if isinstance(aliquota, CannotTell) and aliquota.texto is None and rated is not None:
+        aliquota, taxada = rated[0], _of(rated[1])
+    return [_agreement(convenio, question.municipio, dita), _rate(aliquota, question.codigo, taxada)]
+
+
+def _of(moment: datetime) -> str:
+    return f" (resposta de {moment.astimezone(SAO_PAULO):%d/%m %H:%M}; o ADN não respondeu agora)"
+
+
+def _agreement(found: Convenio | CannotTell, municipio: str, when: str) -> Conferido:
+    city = f"a cidade {municipio}"
     if isinstance(found, CannotTell):
         return _unknown("Certificado e convênio", found)
     if not found.aderente:
-        return Conferido(f"Convênio: {city} não aderiu ao ambiente nacional. Escolha outro canal.", serve=False)
+        return Conferido(f"Convênio: {city} não aderiu ao ambiente nacional. Escolha outro canal{when}.", serve=False)
     if not found.emissor:
-        return Conferido(f"Convênio: {city} não deixa emitir pelo emissor nacional. Escolha outro canal.", serve=False)
-    return Conferido(f"Certificado e convênio: aceito pelo ADN; {city} deixa emitir pelo emissor nacional.", serve=True)
+        return Conferido(
+            f"Convênio: {city} não deixa emitir pelo emissor nacional. Escolha outro canal{when}.", serve=False
+        )
+    about = "Convênio:" if when else "Certificado e convênio: aceito pelo ADN;"
+    return Conferido(f"{about} {city} deixa emitir pelo emissor nacional{when}.", serve=True)
 
 
-async def _code(cities: CityParameters, empresa: Empresa, hoje: date) -> Conferido:
-    code = empresa.codigo_servico
+def _rate(found: Decimal | CannotTell | None, code: str, when: str) -> Conferido:
     if len(code) != 6:  # noqa: PLR2004 - digits of the national list; the registration's line says more
         return Conferido(f"Código {code}: não é um da lista nacional, de 6 dígitos.", serve=False)
-    found = await cities.rate(empresa.cnpj, empresa.municipio_ibge, code, hoje)
     if isinstance(found, CannotTell):
         return _unknown(f"Código {code}", found)
     if found is None:
         return Conferido(
-            f"Código {code}: a cidade não tem alíquota para ele. Confira o código com a contabilidade.", serve=False
+            f"Código {code}: a cidade não tem alíquota para ele{when}. Confira o código com a contabilidade.",
+            serve=False,
         )
     rate = f"{found.normalize():f}".replace(".", ",")
-    return Conferido(f"Código {code}: a alíquota na cidade é {rate}%.", serve=True)
+    return Conferido(f"Código {code}: a alíquota na cidade é {rate}%{when}.", serve=True)
 
 
 async def _series(gateway: FiscalGateway, intent: InvoiceIntent, rps: Rps, blocked: str | None) -> Conferido:

@@ -15,6 +15,7 @@ from persistence.tables.cancellations import cancelamento
 from persistence.tables.departure import TALVEZ_SAIU, StatusSaida, outbox
 from persistence.tables.emissions import gateway_tentativas, nfse_documento, nfse_emissao, nfse_preparo, nfse_processada
 from persistence.tables.idempotency import idempotency_records
+from persistence.tables.national.cities import cidade_parametro
 from persistence.tables.numbering import numeracao, numeracao_uso
 from persistence.tables.operation import disjuntor, job_slots, modelo_uso, painel
 from persistence.tables.people import (
@@ -60,6 +61,7 @@ __all__ = [
     "auditoria_elo",
     "cancelamento",
     "certificado_link",
+    "cidade_parametro",
     "cliente_apelido",
     "cliente_tomador",
     "clientes",

@@ -33,12 +33,12 @@ async def database(database_url: str) -> AsyncIterator[Database]:
     await database.close()
 
 
-async def no_audit() -> int:
+async def nothing() -> int:
     return 0
 
 
 def scheduler(database: Database, table: Sequence[Job] = ALL) -> Schedule:
-    context = JobContext(database, Inbox(database, 0), Backlog(database), no_audit, Prazos(0, 0, 0, 0, 0))
+    context = JobContext(database, Inbox(database, 0), Backlog(database), nothing, Prazos(0, 0, 0, 0, 0), nothing)
     return Schedule(context, table)
 
 

@@ -43,6 +43,7 @@ from state_machine.protocol.emission import (
     NotReady,
     NotSent,
     Rejected,
+    Situacao,
     StatusEmissao,
     Unknown,
 )
@@ -389,6 +390,20 @@ async def test_a_pdf_says_by_whatever_event_the_note_stands_no_more(
     assert isinstance(await nacional.download(COMPANY, chave, "pdf"), Documento)
     assert marks == [None, mark]
     assert await nacional.cancel(COMPANY, chave, WHY) == AlreadyCancelled()
+
+
+async def test_a_cancelled_note_is_found_as_cancelled(nacional: Nacional) -> None:
+    """A note does not say that it was cancelled, on the portal or by us: the events are asked for with it."""
+    issued = await nacional.submit(await prepared(nacional, invoice()))
+    assert isinstance(issued, Issued)
+    key = nacional.key_for(invoice())
+    standing = await nacional.find(key)
+    assert isinstance(standing, Found)
+    assert standing.nota.situacao is Situacao.AUTORIZADA
+    await nacional.cancel(COMPANY, issued.nota.id_externo, WHY)
+    gone = await nacional.find(key)
+    assert isinstance(gone, Found)
+    assert (gone.nota.situacao, gone.xml) == (Situacao.CANCELADA, issued.xml)
 
 
 async def test_a_cancellation_that_was_registered_meanwhile_is_seen(nacional: Nacional, sefin: Sefin) -> None:

@@ -73,10 +73,10 @@ async def warn(database: Database) -> int:
     """Run the job; returns how many warnings are new."""
     inbox = Inbox(database, 0)
 
-    async def no_audit() -> int:
+    async def nothing() -> int:
         return 0
 
-    context = JobContext(database, inbox, Backlog(database, ()), no_audit, Prazos(8, 0, 0, 0, 0))
+    context = JobContext(database, inbox, Backlog(database, ()), nothing, Prazos(8, 0, 0, 0, 0), nothing)
     try:
         return await warn_of_certificates(context)
     finally:

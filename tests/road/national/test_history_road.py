@@ -152,7 +152,10 @@ async def test_one_confirmation_is_one_note_whatever_the_database_forgot(
     if forgotten == "failed over":
         await other.touch("Confirmar")
         await _told(other, "Ainda não emiti esta nota")
-    assert "achadas na autoridade: 1" in await _accepted(road)
+    said = await _accepted(road)
+    assert f"série 900: a autoridade tem 1 depois da cópia, até o número {int(first.id_dps[-15:])}." in said
+    for other_channels in ("--rps", "gateway", "PlugNotas", "conferir", "Sequência"):
+        assert other_channels not in said
     for each in (other, person):
         await _confirm_again(each)
         assert sum("esta nota pode já ter saído" in answer for answer in each.answers) == 1

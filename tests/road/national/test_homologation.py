@@ -52,6 +52,7 @@ async def _led_there(world: World) -> dict[str, Any]:
     urls = world.urls
     return {
         "nacional_sefin_url": urls.nacional_sefin,
+        "nacional_adn_url": urls.nacional_adn,
         "nacional_ca_file": Path(urls.nacional_ca_file or ""),
         "master_key": SecretStr(base64.b64encode(b"k" * 32).decode()),
         "fiscal_environment": "homologacao",

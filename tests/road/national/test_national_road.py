@@ -22,6 +22,7 @@ from operations import services
 from operations.certificate import destroy_certificate, keep_certificate
 from operations.company import CompanyError, add_company
 from operations.protocol import reprocess
+from proofs.sandbox.nacional.rules import City
 from proofs.sandbox.nacional.sefin import NacionalConfig
 from state_machine.invoice.content import Conteudo
 from state_machine.protocol.channel import Ambiente, Canal
@@ -42,6 +43,7 @@ WHY = "valor errado, vou emitir outra"
 SENHA = "senha-do-a1"
 FORM = replace(COMPANY, regime="simples", canal=NAME, tributos_sn="6")
 CNPJ = COMPANY.cnpj
+CITIES: dict[str, City] = {}
 _STATUS = "SELECT status FROM nfse_emissao WHERE sessao_id = $1 ORDER BY id DESC LIMIT 1"
 
 
@@ -50,6 +52,7 @@ async def _led_there(world: World) -> dict[str, Any]:
     urls = world.urls
     return {
         "nacional_sefin_url": urls.nacional_sefin,
+        "nacional_adn_url": urls.nacional_adn,
         "nacional_ca_file": Path(urls.nacional_ca_file or ""),
         "master_key": SecretStr(base64.b64encode(b"k" * 32).decode()),
         "fiscal_environment": "homologacao",
@@ -58,7 +61,7 @@ async def _led_there(world: World) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 async def opened(database_url: str, redis_url: str) -> AsyncIterator[Road]:
-    config = replace(QUICK, nacional=NacionalConfig())
+    config = replace(QUICK, nacional=NacionalConfig(cities=CITIES))
     async with open_road(database_url, redis_url, config=config, between=_led_there) as road:
         await _certificate(road)
         yield road
@@ -149,6 +152,45 @@ async def test_a_certificate_that_is_refused_stops_the_company(road: Road, sefin
     await person.expect("recusou o certificado")
     await _certificate(road)
     await _one_note(road, sefin, session)
+
+
+async def test_a_city_without_agreement_is_told_before_the_summary(road: Road) -> None:
+    """The periodic job asks ADN once a day; its no is said in the summary's place, its silence refuses nothing."""
+    pool, adn = road.database.pool, road.world.adn
+
+    async def asked(*, emissor: bool | None, later: bool = True) -> None:  # the schedule itself may come first
+        if later:
+            await pool.execute(
+                "UPDATE cidade_parametro SET tentado_em = tentado_em - interval '1 day', "
+                "convenio_em = convenio_em - interval '1 day', aliquota_em = aliquota_em - interval '1 day'"
+            )
+        await road.house.schedule.run_job("cities")
+
+        async def told() -> bool:
+            return bool(await pool.fetchval("SELECT emissor IS NOT DISTINCT FROM $1 FROM cidade_parametro", emissor))
+
+        await until(told)
+
+    await pool.execute("DELETE FROM cidade_parametro")
+    adn.faults.set("erro_500")
+    await asked(emissor=None)
+    adn.faults.clear()
+    CITIES[FORM.municipio] = City(issues=False)
+    await asked(emissor=None, later=False)  # it is left alone for an hour
+    await asked(emissor=False)
+    calls = len(adn.ledger.of("call"))
+    await asked(emissor=False, later=False)
+    assert len(adn.ledger.of("call")) == calls
+    person = Person(road.world, new_phone())
+    await add_company(road.database, replace(FORM, usuarios=(person.who,)), None, REGISTRY)
+    refused = await person.say(unlike())
+    assert "não liberou o emissor nacional" in refused.text
+    assert refused.buttons == ()
+    CITIES.clear()
+    await asked(emissor=True)
+    await person.say("resumo")
+    await person.touch("Confirmar")
+    await person.files(late=True)
 
 
 async def test_a_conversation_becomes_a_note(road: Road, sefin: SefinSimulator) -> None:

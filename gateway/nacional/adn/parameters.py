@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +11,7 @@ from gateway.http.client import Destination
 from gateway.http.json_body import as_dict, json_object
 from gateway.http.wire import Answer, NoAnswerError, NotSentError
 from gateway.nacional.outcome import NOT_FOUND, OK, UNUSABLE, cannot_tell
+from state_machine.protocol.agreement import Convenio
 from state_machine.protocol.channel import Ambiente
 from state_machine.protocol.emission import CannotTell
 
@@ -28,14 +28,6 @@ ADN: Final = {
     Ambiente.HOMOLOGACAO: "https://adn.producaorestrita.nfse.gov.br",
 }
 _WITHOUT_A_CITYS_OWN: Final = "000"  # the digits that a city adds to the six of the national list
-
-
-@dataclass(frozen=True, slots=True)
-class Convenio:
-    """What a city agreed to: ``aderente`` to the national environment, ``emissor``: its companies may issue there."""
-
-    aderente: bool
-    emissor: bool
 
 
 class CityParameters:
@@ -77,9 +69,10 @@ class CityParameters:
             row.get("Aliq") for rows in as_dict(said).values() if isinstance(rows, list) for row in map(as_dict, rows)
         ]
         try:
-            return Decimal(str(rates[0])) if rates else None
+            rate = Decimal(str(rates[0])) if rates else None
         except InvalidOperation:
             return CannotTell("a rate that is no number")
+        return rate if rate is None or rate.is_finite() else CannotTell("a rate that is no number")
 
     async def _asked(self, cnpj: str, path: str, inside: str) -> Any:
         """Return what an answer has under a name; ``None`` where ADN itself says, under that name, that it has none."""

@@ -1,0 +1,1 @@
+"""Keeps what ADN told: what cities agreed to."""
