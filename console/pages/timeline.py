@@ -92,12 +92,12 @@ def words(message: dict[str, Any]) -> str:
     tipo = str(message.get("type"))
     content = message.get(tipo)
     if not isinstance(content, dict):
-        return f"[{tipo}]"
+        return labels.midia(tipo)
     reply = content.get("button_reply") or content.get("list_reply") or {}
     if isinstance(reply, dict) and reply.get("title"):
-        return f"[toque] {reply['title']}"
+        return f"tocou em *{reply['title']}*"
     text = content.get("body") or content.get("caption") or content.get("text")
-    return text if isinstance(text, str) and tipo == "text" else f"[{tipo}] {text or ''}".strip()
+    return text if isinstance(text, str) and tipo == "text" else f"{labels.midia(tipo)} {text or ''}".strip()
 
 
 def _sent(row: Any, olhar: Olhar) -> Item:
