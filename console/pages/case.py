@@ -69,6 +69,7 @@ async def contact(visita: Visita) -> web.StreamResponse:
         codigo = UUID(visita.request.match_info["codigo"])
     except ValueError:
         raise web.HTTPNotFound from None
+    seen = await pulse(visita.deps.database)
     async with visita.deps.database.transaction() as connection:
         conversa = await staff_case.contact(connection, alcance, codigo)
         if conversa is None:
@@ -78,6 +79,7 @@ async def contact(visita: Visita) -> web.StreamResponse:
     olhar = Olhar()
     return visita.pagina(
         "contato.html",
+        pulso=seen,
         conversa=conversa,
         sessoes=sessoes,
         linha=await asyncio.to_thread(line, registro, olhar),  # masking much takes a while, and others are served

@@ -105,6 +105,7 @@ def _sent(row: Any, olhar: Olhar) -> Item:
     arquivo = m.get("tipo") == "arquivo"
     texto = f"{m.get('nome', '')}\n{m.get('legenda') or ''}".strip() if arquivo else str(m.get("texto", ""))
     de = m.get("de")
+    texto = texto.removeprefix(f"*{de}, da equipe:*\n")  # the title says who
     erro = labels.motivo(row.erro) or "sem detalhe"
     detalhe = f"{erro} ({row.erro_codigo})" if row.erro_codigo else erro
     return Item(
@@ -126,7 +127,8 @@ def _sent(row: Any, olhar: Olhar) -> Item:
 def _step(row: Any, olhar: Olhar) -> Item:
     de, para = labels.estado(row.de)[0], labels.estado(row.para)[0]
     moved = f"{de} → {para}" if row.de != row.para else f"continua: {para}"
-    reason = f" · {labels.MOTIVOS.get(row.snapshot_reason, row.snapshot_reason)}" if row.de != row.para else ""
+    why = labels.MOTIVOS.get(row.snapshot_reason, row.snapshot_reason)
+    reason = f" · {why}" if row.de != row.para and why != para else ""
     detalhe = row.detalhe or {}
     texto = olhar.texto(labels.da_equipe(detalhe.get("motivo") or ""))
     titulo = f"{labels.evento(row.evento)} · {moved}{reason} · revisão {row.revisao}"

@@ -41,6 +41,7 @@ async def test_a_case_tells_the_whole_story(desk: Desk) -> None:
         "leu <b>valor</b> em “1.800”",
         "✓ R$ 1.800,00",
         "confirmou · espera o sim → em emissão · confirmada · revisão 2",
+        "a nota foi autorizada · em emissão → autorizada · revisão 2",
         "Gateway: envio · recebida, em processamento · HTTP 200",
         "<summary>o que foi</summary>",
         "✓✓",
