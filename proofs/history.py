@@ -59,7 +59,8 @@ SELECT sessao_id, conversa, '+' || telefone, empresa_id, estado,
     jsonb_build_object(
         'documento', jsonb_build_object('status', 'validated', 'valor', doc, 'escrito', doc, 'origem', 'regras',
             'confianca', 'certa', 'motivo', NULL, 'detalhe', NULL),
-        'valor', jsonb_build_object('status', 'validated', 'valor', valor::text, 'escrito', valor::text,
+        'valor', jsonb_build_object('status', 'validated', 'valor', valor::text, 'escrito',
+            replace(valor::text, '.', ','),
             'origem', 'regras', 'confianca', 'certa', 'motivo', NULL, 'detalhe', NULL),
         'descricao', jsonb_build_object('status', 'validated', 'valor', servico, 'escrito', servico,
             'origem', 'regras', 'confianca', 'certa', 'motivo', NULL, 'detalhe', NULL),
@@ -74,7 +75,8 @@ _JOURNAL = """
 INSERT INTO transicoes (sessao_id, de, para, evento, snapshot_reason, revisao, detalhe, em)
 SELECT s.sessao_id, p.de, coalesce(p.para, s.estado), p.evento, coalesce(p.motivo, s.snapshot_reason), p.revisao,
     CASE WHEN p.evento = 'Informou' THEN jsonb_build_object('rascunho', s.rascunho, 'lido', jsonb_build_array(
-        jsonb_build_object('campo', 'valor', 'valor', s.valor::text, 'trecho', s.valor::text, 'origem', 'regras')))
+        jsonb_build_object('campo', 'valor', 'valor', s.valor::text, 'trecho',
+            replace(s.valor::text, '.', ','), 'origem', 'regras')))
     ELSE '{}'::jsonb END, s.created_at + p.depois
 FROM session_snapshot s CROSS JOIN LATERAL (VALUES
     ('coleta', 'coleta', 'Abriu', 'manual', 0, interval '0'),
@@ -95,7 +97,8 @@ SELECT 'wamid.historia' || s.id || '.' || p.vez, s.conversa, 'mensagem', jsonb_b
     jsonb_build_object('type', 'text', 'text', jsonb_build_object('body', p.texto))), 1, 'historia',
     s.created_at + p.depois, s.created_at + p.depois
 FROM session_snapshot s CROSS JOIN LATERAL (VALUES
-    (1, 'nota de ' || s.valor || ' pra ' || s.cnpj, interval '0'), (2, s.descricao, interval '40 seconds'),
+    (1, 'nota de ' || replace(s.valor::text, '.', ',') || ' pra ' || s.cnpj, interval '0'),
+    (2, s.descricao, interval '40 seconds'),
     (3, 'sim', interval '2 minutes')) AS p(vez, texto, depois)
 WHERE s.conversa LIKE 'historia:%' ON CONFLICT DO NOTHING
 """
@@ -106,8 +109,8 @@ SELECT s.conversa, s.sessao_id, jsonb_build_object('tipo', 'texto', 'texto', p.t
     s.created_at + p.depois, CASE WHEN p.vez = 3 AND s.id % 211 = 0 THEN '24 h window closed' END
 FROM session_snapshot s CROSS JOIN LATERAL (VALUES
     (1, 'Qual serviço foi prestado? Escreve como deve sair na nota.', NULL::int, interval '1 second'),
-    (2, '*Confere pra mim?*' || chr(10) || 'Cliente: ' || s.cnpj_razao_social || chr(10) || 'Valor: *R$ ' || s.valor
-        || '*',
+    (2, '*Confere pra mim?*' || chr(10) || 'Cliente: ' || s.cnpj_razao_social || chr(10) || 'Valor: *R$ '
+        || translate(to_char(s.valor, 'FM999,999,990.00'), ',.', '.,') || '*',
         1, interval '41 seconds'),
     (3, CASE s.estado WHEN 'aprovado' THEN 'NFS-e ' || s.id || ' autorizada' ELSE 'Não deu desta vez.' END, NULL::int,
         interval '3 minutes')) AS p(vez, texto, resumo_de, depois)
@@ -130,7 +133,8 @@ SELECT s.id, s.sessao_id, 1, s.empresa_id, t.id, e.cnpj, s.cnpj, s.id_integracao
     CASE s.estado WHEN 'rejeitado' THEN jsonb_build_object('resultado', 'Rejected', 'codigos',
         jsonb_build_array((ARRAY['E0014', 'E138', 'E160'])[s.id % 3 + 1])) END,
     CASE s.estado WHEN 'rejeitado' THEN 'O item da lista de serviços não confere com o cadastro.'
-        WHEN 'erro' THEN 'no result within 24 h' END,
+        WHEN 'erro' THEN (ARRAY['no result within 24 h',
+            'the gateway''s note under our key differs in valor'])[s.id % 2 + 1] END,
     1, 2, NULL, s.created_at + interval '2 minutes', s.created_at + interval '2 minutes',
     s.created_at + interval '3 minutes'
 FROM session_snapshot s JOIN empresa e ON e.id = s.empresa_id
@@ -144,9 +148,9 @@ JOIN session_snapshot s ON s.id = e.session_id
 WHERE s.conversa LIKE 'historia:%' AND e.status = 'concluido' ON CONFLICT DO NOTHING
 """
 _CALLS = """
-INSERT INTO gateway_tentativas (emissao_id, operacao, resultado, latencia_ms, em)
+INSERT INTO gateway_tentativas (emissao_id, operacao, resultado, http_status, latencia_ms, em)
 SELECT e.id, p.operacao,
-    CASE WHEN e.status = 'rejeitado' AND p.operacao = 'submit' THEN 'Rejected' ELSE p.resultado END,
+    CASE WHEN e.status = 'rejeitado' AND p.operacao = 'submit' THEN 'Rejected' ELSE p.resultado END, 200,
     80 + (e.id * 31 % 900)::int, e.criado_em + p.depois
 FROM nfse_emissao e JOIN session_snapshot s ON s.id = e.session_id
 CROSS JOIN (VALUES ('submit', 'Accepted', interval '1 second'), ('find', 'Found', interval '50 seconds'))

@@ -36,7 +36,8 @@ def doctor() -> None:
         typer.echo("\nCorrija as configurações e rode de novo: sem elas não há a quem perguntar.")
         raise typer.Exit(1) from None
     found = asyncio.run(_look(settings))
-    for each in found:
+    weights = list(Veredito)
+    for each in sorted(found, key=lambda each: -weights.index(each.veredito)):  # what is wrong stands first
         typer.echo(_line(each.veredito, each.assunto, each.dito))
     failed, warned = (sum(each.veredito is kind for each in found) for kind in (Veredito.FALHA, Veredito.AVISO))
     typer.echo(f"\n{failed} falha(s), {warned} aviso(s).")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,6 +21,12 @@ _PANELS: Final = {
     "ENVVAR_STRING": "[variável: {}]",
     "REQUIRED_LONG_STRING": "[obrigatório]",
     "DEPRECATED_STRING": "(em desuso) ",
+}
+# The help lists commands under these titles; what is in none of them is for every day.
+_GROUPS: Final = {
+    "Processos": ("serve", "web", "worker", "api", "migrate"),
+    "Notas": ("reconcile", "cancelar", "conferir", "reprocessar", "enviar", "numeracao", "restaurado", "idempotencia"),
+    "Provas": ("test", "storm", "bench", "evaluate", "treinar"),
 }
 # By the name of the library's error; ``{hint}`` is the option or argument as it is typed.
 _WRONG: Final = {
@@ -70,6 +78,9 @@ def _help_in_portuguese(write: Callable[..., None]) -> Callable[..., None]:
 def _translate(command: Any) -> None:
     context = command.context_class
     context.formatter_class = _formatter(context.formatter_class)
+    for title, names in _GROUPS.items():
+        for name in names:
+            command.commands[name].rich_help_panel = title
     for each in _tree(command):
         each.options_metavar = "[OPÇÕES]"
         each.format_help = _help_in_portuguese(each.format_help)
@@ -125,6 +136,17 @@ def _tell(error: Any) -> None:
     if hint is None and parameter is not None:
         hint = parameter.get_error_hint()
     template = _WRONG.get(kind, _ANY)
+    if near := _near(error, context):
+        template = f"Não há o comando {{hint}}. Seria {near[1]}?"
+        hint = near[0]
     typer.secho(template.format(hint=str(hint or "uma opção").replace("'", "")), fg="red", err=True)
     path = context.command_path if context is not None else "prosa"
     typer.echo(f"Nada foi feito. Veja as palavras certas com: {path} --help", err=True)
+
+
+def _near(error: Any, context: Any) -> tuple[str, str] | None:
+    """Return a command that was typed and is none, and the one that it is nearest to."""
+    known = getattr(getattr(context, "command", None), "commands", {})
+    typed = re.search(r"'([^']+)'", error.format_message())
+    close = difflib.get_close_matches(typed[1], known, 1) if typed else []
+    return (typed[1], close[0]) if typed and close else None

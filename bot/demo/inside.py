@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from console.render import labels
 from gateway.registry import REGISTRY
 from persistence.fiscal import notes
 from persistence.tables import conversas, gateway_tentativas, session_snapshot, transicoes
 from proofs.history import INVENTED
-from state_machine.invoice.field_table import FIELDS
+from state_machine.cancellation.machine import StatusNota
+from state_machine.invoice.field_table import FIELDS, field_named
 from state_machine.machine.diagram import arcs
 from state_machine.machine.states import Estado, SnapshotReason
 
@@ -58,13 +60,14 @@ class Inside:
             )
             sessoes = await connection.scalar(sa.select(sa.func.count()).select_from(session_snapshot))
         return {
-            "sessao": {name: getattr(sessao, name) for name in _SHOWN} if sessao else None,
+            "sessao": _session(sessao) if sessao else None,
             "campos": _fields(sessao.rascunho) if sessao else [],
             "transicoes": journal,
             "emissoes": [
                 {
                     "id_integracao": _reference(row),
-                    "status": row.nota if row.nota not in {None, "autorizado"} else row.status,
+                    "status": _stands(row),
+                    "avisada": not _untold(row),
                     "valor": str(row.valor_servico),
                     "numero": row.numero,
                     "chamadas": chamadas.get(row.id, []),
@@ -74,6 +77,28 @@ class Inside:
             "contadores": {"confirmacoes": confirmacoes or 0, "sessoes": sessoes or 0},
             "diagrama": _DIAGRAMA,
         }
+
+
+def _session(sessao: Any) -> dict[str, Any]:
+    """Return what is shown of the snapshot, its reason and what is missing in words of the staff's pages."""
+    shown = {name: getattr(sessao, name) for name in _SHOWN}
+    faltam = [field.staff_name if (field := field_named(name)) else name for name in shown["missing_fields"]]
+    return {**shown, "snapshot_reason": _reason(shown["snapshot_reason"]), "missing_fields": ", ".join(faltam)}
+
+
+def _reason(stored: str) -> str:
+    return labels.MOTIVOS.get(stored, stored)
+
+
+def _stands(row: Any) -> str:
+    known = {StatusNota.CANCELADO: "cancelada", StatusNota.CANCELAMENTO_PENDENTE: "cancelamento pedido"}
+    return known.get(row.nota) or labels.emissao(row.status)[0]
+
+
+def _untold(row: Any) -> bool:
+    """Say whether its channel tells of changes, and told nothing of this note."""
+    channel = REGISTRY.get(row.canal)
+    return channel is not None and channel.natureza.webhook and row.webhook_payload is None
 
 
 def _reference(row: Any) -> str:
@@ -95,8 +120,8 @@ async def _journal(connection: Connection, sessao_id: str) -> list[dict[str, Any
             "em": row.em.isoformat(),
             "de": row.de,
             "para": row.para,
-            "evento": row.evento,
-            "motivo": row.snapshot_reason,
+            "evento": labels.evento(row.evento),
+            "motivo": _reason(row.snapshot_reason),
             "revisao": row.revisao,
         }
         for row in await connection.execute(statement.limit(JOURNAL_ROWS))
@@ -110,6 +135,7 @@ async def _calls(connection: Connection, emissoes: list[int]) -> dict[int, list[
     calls: dict[int, list[dict[str, Any]]] = {}
     for row in await connection.execute(statement.limit(JOURNAL_ROWS)) if emissoes else ():
         said = {"em": row.em.isoformat(), "operacao": row.operacao, "resultado": row.resultado}
+        said["dito"] = f"{labels.operacao(row.operacao)} → {labels.resultado(row.resultado)[0]}"
         calls.setdefault(row.emissao_id, []).append(said)
     return calls
 

@@ -154,6 +154,7 @@ ACOES: Final[tuple[Acao, ...]] = (
         Papel.SUPORTE,
         lambda _caso, _quem: True,
         texto="Anotação",
+        motivo=False,  # the note says it
     ),
     Acao(
         "reprocessar",

@@ -69,6 +69,7 @@ async def contact(visita: Visita) -> web.StreamResponse:
         codigo = UUID(visita.request.match_info["codigo"])
     except ValueError:
         raise web.HTTPNotFound from None
+    seen = await pulse(visita.deps.database)
     async with visita.deps.database.transaction() as connection:
         conversa = await staff_case.contact(connection, alcance, codigo)
         if conversa is None:
@@ -78,6 +79,7 @@ async def contact(visita: Visita) -> web.StreamResponse:
     olhar = Olhar()
     return visita.pagina(
         "contato.html",
+        pulso=seen,
         conversa=conversa,
         sessoes=sessoes,
         linha=await asyncio.to_thread(line, registro, olhar),  # masking much takes a while, and others are served
@@ -97,6 +99,7 @@ async def _page(visita: Visita, sessao_id: str, olhar: Olhar) -> web.Response:
         conflito=conflict(caso.emissoes[0] if caso.emissoes else None, olhar),
         documento=issued(caso),
         consultas=_asked(registro, caso),
+        sem_aviso=_untold(visita, registro, caso),
         pulso=seen,
         caso=caso,
         s=caso.sessao,
@@ -119,6 +122,15 @@ def _asked(registro: CaseTimeline, caso: Caso) -> int:
     """Count the questions about the newest attempt; the row's own figure is the rung of a ladder."""
     key = caso.emissoes[0].id_integracao if caso.emissoes else None
     return sum(row.operacao == "find" and row.id_integracao == key for row in registro.tentativas)
+
+
+def _untold(visita: Visita, registro: CaseTimeline, caso: Caso) -> str | None:
+    """Return what is said of the newest attempt where its channel tells of changes and told nothing, but was asked."""
+    emissao: Any = caso.emissoes[0] if caso.emissoes else None
+    row = visita.deps.channels.get(emissao.canal) if emissao else None
+    if row is None or not row.natureza.webhook or emissao.webhook_payload is not None or not _asked(registro, caso):
+        return None
+    return "nenhum do gateway: a Prosa perguntou por si"
 
 
 def _done(acao: str, caso: Caso, quem: Staff) -> str:

@@ -31,11 +31,18 @@ OPEN_SHOWN = 20  # operations without an answer: enough to look into, and a comm
 
 async def failures(visita: Visita) -> web.StreamResponse:
     """Same code, status and city is one group."""
-    days = days_of(visita.request.query)
+    days, seen = days_of(visita.request.query), await pulse(visita.deps.database)
     async with visita.deps.database.transaction() as connection:
         groups = await staff_figures.failure_groups(connection, visita.staff.alcance, timedelta(days=days))
     return visita.pagina(
-        "falhas.html", grupos=groups, dias=days, opcoes=DAYS, motivo=labels.motivo, cidade=cidade, olhar=Olhar()
+        "falhas.html",
+        pulso=seen,
+        grupos=groups,
+        dias=days,
+        opcoes=DAYS,
+        motivo=labels.motivo,
+        cidade=cidade,
+        olhar=Olhar(),
     )
 
 

@@ -92,12 +92,12 @@ def words(message: dict[str, Any]) -> str:
     tipo = str(message.get("type"))
     content = message.get(tipo)
     if not isinstance(content, dict):
-        return f"[{tipo}]"
+        return labels.midia(tipo)
     reply = content.get("button_reply") or content.get("list_reply") or {}
     if isinstance(reply, dict) and reply.get("title"):
-        return f"[toque] {reply['title']}"
+        return f"tocou em *{reply['title']}*"
     text = content.get("body") or content.get("caption") or content.get("text")
-    return text if isinstance(text, str) and tipo == "text" else f"[{tipo}] {text or ''}".strip()
+    return text if isinstance(text, str) and tipo == "text" else f"{labels.midia(tipo)} {text or ''}".strip()
 
 
 def _sent(row: Any, olhar: Olhar) -> Item:
@@ -105,6 +105,7 @@ def _sent(row: Any, olhar: Olhar) -> Item:
     arquivo = m.get("tipo") == "arquivo"
     texto = f"{m.get('nome', '')}\n{m.get('legenda') or ''}".strip() if arquivo else str(m.get("texto", ""))
     de = m.get("de")
+    texto = texto.removeprefix(f"*{de}, da equipe:*\n")  # the title says who
     erro = labels.motivo(row.erro) or "sem detalhe"
     detalhe = f"{erro} ({row.erro_codigo})" if row.erro_codigo else erro
     return Item(
@@ -126,7 +127,8 @@ def _sent(row: Any, olhar: Olhar) -> Item:
 def _step(row: Any, olhar: Olhar) -> Item:
     de, para = labels.estado(row.de)[0], labels.estado(row.para)[0]
     moved = f"{de} → {para}" if row.de != row.para else f"continua: {para}"
-    reason = f" · {labels.MOTIVOS.get(row.snapshot_reason, row.snapshot_reason)}" if row.de != row.para else ""
+    why = labels.MOTIVOS.get(row.snapshot_reason, row.snapshot_reason)
+    reason = f" · {why}" if row.de != row.para and why != para else ""
     detalhe = row.detalhe or {}
     texto = olhar.texto(labels.da_equipe(detalhe.get("motivo") or ""))
     titulo = f"{labels.evento(row.evento)} · {moved}{reason} · revisão {row.revisao}"

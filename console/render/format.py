@@ -143,5 +143,7 @@ def environment(folder: Path) -> jinja2.Environment:
         "whatsapp": whatsapp,
     }
     env.globals["situacao"] = labels.situacao
+    env.globals["emissao_dita"] = labels.emissao
+    env.globals["linha_dita"] = labels.linha
     env.globals["por_que_pediu"] = labels.por_que_pediu
     return env

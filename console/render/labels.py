@@ -10,6 +10,7 @@ import orjson
 from state_machine.cancellation.machine import StatusNota
 from state_machine.invoice.field_table import field_named
 from state_machine.machine.states import Estado, SnapshotReason
+from state_machine.protocol.emission import COM_PESSOAS, StatusEmissao
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,6 +50,49 @@ CAUSAS: Final[Mapping[str, tuple[str, str]]] = {
     "pediu_pessoa": ("pediu uma pessoa", "bad"),
     "espera_pessoa": ("espera a pessoa", "busy"),
     "duas_notas": ("duas notas", "bad"),
+}
+# How an emission stands (``StatusEmissao``), as staff say it.
+EMISSOES: Final[Mapping[str, str]] = {
+    StatusEmissao.PENDENTE: "por enviar",
+    StatusEmissao.ENVIANDO: "saindo",
+    StatusEmissao.ENVIADO: "com o gateway",
+    StatusEmissao.DESCONHECIDO: "resposta perdida",
+    StatusEmissao.CONCLUIDO: "autorizada",
+    StatusEmissao.REJEITADO: "recusada",
+    StatusEmissao.CONFLITO: "conflito no gateway",
+    StatusEmissao.ERRO: "com a equipe",
+    StatusEmissao.DISPENSADO: "dispensada",
+}
+# What a row of the inbox is (``persistence.rows.inbox_rows``).
+LINHAS: Final[Mapping[str, str]] = {
+    "mensagem": "mensagem",
+    "mudou_de_id": "mudança de número",
+    "status": "recibo de mensagem",
+    "aviso_meta": "aviso da Meta",
+    "ilegivel": "mensagem que não se lê",
+    "gateway": "aviso do gateway",
+    "emissao": "notícia da emissão",
+    "prazo": "prazo vencido",
+    "retomar": "nota retomada",
+    "ordem": "ordem da equipe",
+    "cancelamento": "notícia do cancelamento",
+    "prazo_cancelamento": "prazo do cancelamento",
+    "equipe": "pedido da equipe",
+    "certificado": "notícia do certificado",
+    "proposta": "proposta de outro sistema",
+}
+MIDIAS: Final[Mapping[str, str]] = {
+    "audio": "áudio",
+    "button": "botão",
+    "contacts": "contato",
+    "document": "arquivo",
+    "image": "foto",
+    "interactive": "toque",
+    "location": "localização",
+    "order": "pedido",
+    "reaction": "reação",
+    "sticker": "figurinha",
+    "video": "vídeo",
 }
 TIQUES: Final[Mapping[str, tuple[str, str]]] = {
     "pendente": ("na fila de envio", ""),
@@ -109,7 +153,13 @@ RESULTADOS: Final[Mapping[str, tuple[str, bool]]] = {
     "Absent": ("não existe lá", True),
     "CannotTell": ("não soube dizer", True),
 }
-OPERACOES: Final[Mapping[str, str]] = {"submit": "envio", "find": "consulta", "cancel": "cancelamento"}
+OPERACOES: Final[Mapping[str, str]] = {
+    "submit": "envio",
+    "find": "consulta",
+    "cancel": "cancelamento",
+    "emitir_nfse": "emissão",  # as the records of idempotency call it
+    "cancelar": "cancelamento",
+}
 
 # What the program notes about itself in English, as staff read it; anything else is somebody's own words.
 _NOTADOS: Final[Mapping[str, str]] = {
@@ -257,6 +307,21 @@ def situacao(nome: str, nota: str | None) -> tuple[str, str]:
     if nome == Estado.APROVADO and nota == StatusNota.CANCELAMENTO_PENDENTE:
         return ("cancelamento pedido", "busy")
     return estado(nome)
+
+
+def emissao(nome: str) -> tuple[str, str]:
+    """Return the label and tone of an emission; what another version wrote is called by its name."""
+    return (EMISSOES.get(nome, nome.replace("_", " ")), "bad" if nome in COM_PESSOAS else "busy")
+
+
+def linha(tipo: str) -> str:
+    """Return what a row of the inbox is called."""
+    return LINHAS.get(tipo, tipo.replace("_", " "))
+
+
+def midia(tipo: str) -> str:
+    """Return what a WhatsApp message is called that is no text, in brackets."""
+    return f"[{MIDIAS.get(tipo, 'mensagem que a Prosa não lê')}]"
 
 
 def evento(nome: str) -> str:

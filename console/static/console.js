@@ -3,6 +3,12 @@ const $ = (selector, root = document) => root.querySelector(selector);
 const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 const typing = (element) => element?.matches?.("input, textarea, select, [contenteditable]");
 
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || !event.target.matches("textarea")) return;
+  event.preventDefault();
+  event.target.form?.requestSubmit(); // as in every chat
+});
+
 let after = null; // a key waits for its second one: g f
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || $("dialog[open]")) return;

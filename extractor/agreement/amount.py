@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 # Of how sure an amount is (0 to 1). Chosen on the part of the corpus that is for choosing: docs/extraction.md.
 BOTH: Final = 0.92  # the rules took it too
 CHOSEN: Final = 0.97  # the rules left it among others
+CORRECTED: Final = 0.6  # a correction names it ("o valor é 500 e o serviço é aula"), and no other amount
 NAMED_NUMBER: Final = 0.3  # less sure than this, a number in the service is of it ("NR-12", "3 computadores")
 SURE_ORDER: Final = 0.9  # so sure that it is an order, that its only price needs less evidence:
 ALONE_PRICED: Final = 0.05  # where it has a currency and digits
@@ -71,7 +72,7 @@ def amount_of_both(
     if cut_short:
         return None, Doubt(Campo.VALOR, Motivo.AMBIGUO, cut_short)
     if (
-        sure >= (BOTH if best.taken else CHOSEN)
+        sure >= _needed(rules, learned, weighed)
         and not other
         and not (_is_doubtful(best, weighed, learned, texto) or _is_apart(rules, best))
     ):
@@ -85,6 +86,16 @@ def amount_of_both(
     if doubt is not None:
         return None, replace(doubt, leituras=readings)
     return None, _asked(taken.trecho if taken else trecho, readings)
+
+
+def _needed(rules: RulesReading, learned: LearnedReading, weighed: Sequence[tuple[float, Evidence]]) -> float:
+    """Return how sure the surest amount must be to need no question."""
+    _, best = weighed[0]
+    if not best.taken:
+        return CHOSEN
+    named = Role.LABELLED in roles_of(rules.skeleton).get(_mark(rules, best), set())
+    corrects = learned.ato is Ato.CORRIGE and learned.certeza >= SURE_ORDER
+    return CORRECTED if named and corrects and len(weighed) == 1 else BOTH
 
 
 def without_service(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
 
-from persistence.tables import auditoria
+from persistence.tables import auditoria, empresa
 
 if TYPE_CHECKING:
     from persistence.access.accounts import Alcance
@@ -79,8 +79,14 @@ async def page(
     acao: str | None = None,
     alvo: str | None = None,
 ) -> list[Any]:
-    """Return rows newest first, older than ``antes``; who is bound to companies sees what was done in those."""
-    statement = sa.select(auditoria).order_by(auditoria.c.id.desc()).limit(limite)
+    """Return rows newest first, older than ``antes``; who is bound to companies sees what was done in those.
+
+    With the name of the company that each is about, if there is one.
+    """
+    joined = auditoria.outerjoin(empresa, empresa.c.id == auditoria.c.empresa_id)
+    statement = (
+        sa.select(auditoria, empresa.c.razao_social).select_from(joined).order_by(auditoria.c.id.desc()).limit(limite)
+    )
     if not alcance.todas:
         statement = statement.where(auditoria.c.empresa_id.in_(alcance.empresas))
     for column, wanted in ((auditoria.c.quem, quem), (auditoria.c.acao, acao), (auditoria.c.alvo, alvo)):

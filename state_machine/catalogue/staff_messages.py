@@ -50,7 +50,7 @@ def assumiu(quem: str) -> Mensagem:
     """Say who speaks now, and that nothing is issued meanwhile."""
     return Mensagem(
         f"Oi! Aqui é *{apara(quem, _NOME_MAX)}*, da equipe. Vou falar com você por aqui. "
-        "Enquanto isso, eu não emito nada e nenhum botão antigo vale; o que você já informou está guardado."
+        "Enquanto isso, a Prosa não emite nada e nenhum botão antigo vale; o que você já informou está guardado."
     )
 
 

@@ -87,7 +87,8 @@ class Desk:
         await expect(self.page.get_by_test_id("consequencia")).to_be_visible()
         if texto:
             await self.page.get_by_test_id("texto").fill(texto)
-        await self.page.get_by_test_id("motivo").fill(motivo)
+        if motivo:
+            await self.page.get_by_test_id("motivo").fill(motivo)
         await self.page.get_by_test_id("confirmar").click()
         await expect(self.page.get_by_test_id("feito")).to_be_visible()
 

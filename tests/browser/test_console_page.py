@@ -12,6 +12,7 @@ from tests.browser.console_desk import (
     THEMES,
     WIDTHS,
     at_work,
+    concluded,
     say,
     some_refusal,
     some_session,
@@ -95,6 +96,15 @@ async def test_every_page_fits_and_is_accessible(browser: Browser, demo: Demo, t
             await sara.check()
             if name := {"?ver=todas": "fila", "/painel": "painel", "/saude": "saude"}.get(path):
                 await sara.shots(name, tmp_path)
+        await sara.open("/empresas/1")
+        await sara.page.evaluate("for (const each of document.querySelectorAll('main details')) each.open = true")
+        await sara.check()
+        await sara.shots("empresa", tmp_path)
+        await sara.page.get_by_test_id("busca").fill("Ana Design")
+        await sara.page.keyboard.press("Enter")
+        await expect(sara.page.locator("[data-rows] [data-id]").first).to_be_visible()
+        await sara.check()
+        await sara.shots("busca", tmp_path)
         await sara.page.get_by_test_id("busca").fill("529.982.247-25")
         await sara.page.keyboard.press("Enter")
         await expect(sara.page.get_by_role("heading", name="Não encontrei nada")).to_be_visible()
@@ -181,7 +191,7 @@ async def test_scripts_are_a_comfort_only(browser: Browser, demo: Demo) -> None:
     async with at_work(browser, demo, scripts=False) as sara:
         await sara.page.get_by_test_id("busca").fill(sessao_id)
         await sara.page.keyboard.press("Enter")
-        await sara.act("anotar", "registro", "sem scripts")
+        await sara.act("anotar", "", "sem scripts")
         await expect(sara.page.get_by_test_id("linha-do-tempo")).to_contain_text("sem scripts")
 
 
@@ -198,6 +208,18 @@ async def test_news_come_by_themselves_and_move_nothing(browser: Browser, demo: 
         assert await first.get_attribute("data-id") == before
         await sara.page.get_by_role("link", name="Há novidades").click()
         await expect(first).to_contain_text("R$ 77,00")
+        await demo.world.meta.user_text("5511900001233", "oi, quero uma nota")
+        await until(demo, "SELECT count(*) FROM conversas WHERE wa_id = '5511900001233'")
+        async with sara.page.expect_response(lambda answer: "/eventos" in answer.url):
+            await sara.open("?ver=desconhecidas")
+        before = await first.get_attribute("data-id")
+        await demo.world.meta.user_text("5511900001234", "oi, quero uma nota")
+        await expect(sara.page.locator("[data-news]")).to_be_visible()
+        assert await first.get_attribute("data-id") == before
+        async with sara.page.expect_response(lambda answer: "/eventos" in answer.url):
+            await sara.open("/falhas")
+        await concluded(demo, "rejeitado")
+        await expect(sara.page.locator("[data-news]")).to_be_visible()
 
 
 async def test_the_first_page_is_light(browser: Browser, demo: Demo) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -155,7 +156,7 @@ async def test_a_full_message_and_a_confirmation(
         await document.close()
         await ana.look("dentro")
         await expect(ana.page.get_by_test_id("state")).to_have_attribute("data-state", "aprovado")
-        await expect(ana.page.get_by_test_id("fato-motivo")).to_have_text("webhook_success")
+        await expect(ana.page.get_by_test_id("fato-motivo")).to_have_text("autorizada")
         await expect(ana.page.get_by_test_id("ledger-row").last).to_contain_text("autorizada")
         await expect(ana.page.get_by_test_id("placar")).not_to_contain_text("a mais")
         if (window, theme) == ("desktop", "light"):
@@ -223,15 +224,19 @@ async def test_the_keyboard_is_enough(browser: Browser, demo: Demo) -> None:
 
 
 async def test_a_lost_answer_is_told_as_it_happened(browser: Browser, demo: Demo) -> None:
-    """The diary shows the POST, the lost answer, the question, what was found, and that there is no second note."""
+    """The diary shows the POST, the lost answer, that no webhook came, what was found, and that there is one note.
+
+    It says so in words: no stored name is on the page.
+    """
     async with visit(browser, demo, "desktop", user=1) as bruno:
         before = len(demo.world.plugnotas.notes)
         await bruno.say("nota de 777 pra 12.345.678/0001-95, consultoria de marketing", "PADARIA DO ZÉ LTDA")
         await bruno.look("dentro")
-        await bruno.page.locator("[data-switch=perder_resposta]").click()
-        async with asyncio.timeout(PATIENCE):
-            while demo.world.plugnotas.faults.setting(Fault("perder_resposta")) is None:  # noqa: ASYNC110 - no event
-                await asyncio.sleep(0.02)
+        for switch in ("perder_resposta", "sem_webhook"):
+            await bruno.page.locator(f"[data-switch={switch}]").click()
+            async with asyncio.timeout(PATIENCE):
+                while demo.world.plugnotas.faults.setting(Fault(switch)) is None:  # noqa: ASYNC110 - no event
+                    await asyncio.sleep(0.02)
         await bruno.press("Confirmar", "autorizada · R$ 777,00")
         await bruno.look("dentro")
         calls = bruno.page.get_by_test_id("call")
@@ -242,6 +247,10 @@ async def test_a_lost_answer_is_told_as_it_happened(browser: Browser, demo: Demo
         assert "copies 1" in told
         assert "find Found" in told
         await expect(calls.filter(has_text="POST enviado → resposta perdida")).to_have_count(1)
+        await expect(calls.filter(has_text="nenhum aviso → perguntei ao gateway → achei a nota")).to_have_count(1)
+        await bruno.page.get_by_text("Mais do que está guardado").click()
+        shown = await bruno.page.locator("#dentro").inner_text()
+        assert re.findall(r"\b[a-z]+(?:_[a-z]+)+\b|\bconcluido\b|\bcodigo\b|\b[A-Z][a-z]+[A-Z][a-z]+\b", shown) == []
         assert len(demo.world.plugnotas.notes) == before + 1
         assert "/console" in (await bruno.page.get_by_test_id("console").get_attribute("href") or "")
 

@@ -158,6 +158,9 @@ async def desk(database_url: str, redis_url: str) -> AsyncIterator[Desk]:
         form = CompanyForm(COMPANIES[1], "OUTRA LTDA", "123", "3550308", ("5511955554444",))
         other = await add_company(road.database, form)
         app = web.Application()
-        mount(app, create_console(road.database, road.house.inbox, road.house.backlog, COFRE, secure=False))
+        mount(
+            app,
+            create_console(road.database, road.house.inbox, road.house.backlog, COFRE, secure=False, channels=REGISTRY),
+        )
         async with TestServer(app) as server:
             yield Desk(road, Office(road.database, str(server.make_url("")).rstrip("/"), (1, other)))

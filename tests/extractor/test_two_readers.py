@@ -56,6 +56,14 @@ def test_an_amount_that_is_only_mentioned_is_no_invoices(texto: str) -> None:
     assert found.intent is not Intent.INFORMAR
 
 
+@pytest.mark.parametrize("servico", ["aula", "consultoria de marca"])
+def test_a_correction_that_names_the_amount_is_not_asked_again(servico: str) -> None:
+    """What is said as the amount, alone and in a correction, is certain whatever else is corrected with it."""
+    found = read(f"o valor é 500 e o serviço é {servico}", SUMMARY)
+    assert values(found) == {Campo.VALOR: "500.00", Campo.DESCRICAO: servico}
+    assert found.doubts == ()
+
+
 def test_where_they_differ_it_is_asked_with_the_readings() -> None:
     """The rules take the contract's amount; what is asked names what the user may have meant, and only that."""
     texto = "Total contratado 8 mil, a nota é só da primeira metade, 4 mil, honorários"

@@ -111,7 +111,8 @@ class View(TypedDict):
 
     ``sessao`` is the snapshot row (``sessao_id``, ``estado``, ``revisao``, ``snapshot_reason`` are looked for);
     ``transicoes`` oldest first; ``emissoes`` rows have ``id_integracao``, ``status``, ``valor``, ``numero``,
-    and ``chamadas``: calls to the gateway with ``em``, ``operacao`` (submit, find, cancel) and ``resultado``;
+    ``avisada`` (false: its channel tells of changes and told nothing), and ``chamadas``: calls to the gateway with
+    ``em``, ``operacao`` (submit, find, cancel), ``resultado`` and ``dito``, both in words;
     ``contadores["confirmacoes"]`` counts confirmations of every conversation, to stand beside the gateway's notes.
     """
 

@@ -10,7 +10,9 @@ const FIELDS = {
   email: "E-mail",
   competencia: "Competência",
   data: "Data",
+  codigo: "Código do serviço",
 };
+const COLUMNS = { data_complete: "completa", missing_fields: "falta", cnpj_razao_social: "cliente", id_integracao: "referência" };
 const REQUIRED = ["documento", "valor", "descricao"];
 const STATUS = { null: ["○", "falta"], extracted: ["◐", "lido"], validated: ["✓", "validado"], invalid: ["✕", "inválido"] };
 const SOURCES = { regras: "lido pelas regras", modelo: "lido pelo modelo", cadastro: "do cadastro" };
@@ -33,7 +35,7 @@ export function fields(view) {
       { class: "facts" },
       fact("sessão", sessao_id, "sessao"),
       fact("revisão", revisao, "revisao"),
-      fact("snapshot_reason", snapshot_reason, "motivo"),
+      fact("motivo", snapshot_reason, "motivo"),
     ),
     h("ul", { class: "fields" }, view.campos.filter((row) => !spare(row)).map(field), unsaid(view.campos.filter(spare))),
     details(others),
@@ -65,7 +67,7 @@ function field({ campo, status, valor, escrito, origem, confianca, mensagem }) {
     "li",
     { "data-testid": "field", "data-campo": campo, "data-status": key, "data-valor": valor ?? "", "data-mensagem": mensagem ?? "" },
     h("span", { class: "campo" }, FIELDS[campo] ?? campo),
-    h("span", { class: `badge ${key}`, title: key }, h("i", { "aria-hidden": "true" }, sign), label),
+    h("span", { class: `badge ${key}` }, h("i", { "aria-hidden": "true" }, sign), label),
     h(
       "span",
       { class: "said" },
@@ -77,16 +79,17 @@ function field({ campo, status, valor, escrito, origem, confianca, mensagem }) {
 
 function details(columns) {
   const rows = Object.entries(columns).filter(([, value]) => value !== null && value !== "");
+  const said = (value) => (typeof value === "boolean" ? (value ? "sim" : "não") : String(value));
   if (rows.length === 0) return null;
   return h(
     "details",
     null,
-    h("summary", null, `Outras colunas do snapshot (${rows.length})`),
-    h("dl", null, rows.flatMap(([name, value]) => [h("dt", null, name), h("dd", null, typeof value === "object" ? JSON.stringify(value) : String(value))])),
+    h("summary", null, `Mais do que está guardado (${rows.length})`),
+    h("dl", null, rows.flatMap(([name, value]) => [h("dt", null, COLUMNS[name] ?? name.replaceAll("_", " ")), h("dd", null, said(value))])),
   );
 }
 
-// What was asked of the gateway and what came of it; a name that is not here is shown as it is stored.
+// What was asked of the gateway and what came of it; a name that is not here is said as on the staff's pages (`dito`).
 const CALLS = {
   submit: { _: "POST enviado", Unknown: "resposta perdida", Accepted: "aceito", Issued: "autorizada", Rejected: "recusado", Duplicate: "já existia", NotSent: "não chegou", Postponed: "adiado" },
   find: { _: "perguntei ao gateway", Found: "achei a nota", Issued: "achei a nota", Rejected: "achei: recusada", Cancelled: "achei: cancelada", Accepted: "achei: em emissão", Absent: "não achei", CannotTell: "sem resposta", Unknown: "resposta perdida" },
@@ -95,13 +98,12 @@ const CALLS = {
 
 /** The calls of each emission, oldest first; after a lost answer that was found, how often the gateway has the note. */
 function calls(view, notes) {
-  return (view.emissoes ?? []).flatMap(({ id_integracao, chamadas = [] }) => {
-    const told = chamadas.map(({ em, operacao, resultado }) => ({
-      em,
-      call: `${operacao} ${resultado}`,
-      words: `${CALLS[operacao]?._ ?? operacao} → ${CALLS[operacao]?.[resultado] ?? resultado}`,
-      key: id_integracao,
-    }));
+  return (view.emissoes ?? []).flatMap(({ id_integracao, avisada = true, chamadas = [] }) => {
+    const told = chamadas.map(({ em, operacao, resultado, dito }) => {
+      const known = CALLS[operacao]?.[resultado];
+      const words = known ? `${CALLS[operacao]._} → ${known}` : (dito ?? `${operacao} → ${resultado}`);
+      return { em, call: `${operacao} ${resultado}`, words: operacao === "find" && !avisada ? `nenhum aviso → ${words}` : words, key: id_integracao };
+    });
     const found = chamadas.find(({ operacao, resultado }) => operacao === "find" && resultado === "Found");
     if (found && chamadas.some(({ operacao, resultado }) => operacao === "submit" && resultado === "Unknown")) {
       const copies = notes.filter((note) => note.id_integracao === id_integracao).length;

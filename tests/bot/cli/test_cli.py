@@ -166,11 +166,11 @@ def test_the_audit_is_verified_and_its_head_is_shown(prosa: Prosa, database_url:
 
 
 def test_the_doctor_ends_with_what_it_found(prosa: Prosa) -> None:
-    """Without accounts it says line by line what is missing, and ends with 1; a wrong setting is a line too."""
+    """Without accounts it says first what is missing, a line each, and ends with 1; a wrong setting is a line too."""
     said = prosa("doctor", PROSA_WHATSAPP_API_URL="http://127.0.0.1:1/v25.0", PROSA_PLUGNOTAS_URL="http://127.0.0.1:1")
     assert said.returncode == 1
     assert "falha  PROSA_WHATSAPP_APP_SECRET" in said.stdout
-    assert "ok     banco: tabelas" in said.stdout
+    assert said.stdout.index("falha  PROSA_WHATSAPP_APP_SECRET") < said.stdout.index("ok     banco: tabelas")
     wrong = prosa("doctor", PROSA_PORT="eighty")
     assert (wrong.returncode, "falha  PROSA_PORT" in wrong.stdout) == (1, True)
     assert "Traceback" not in said.stderr + wrong.stderr
@@ -182,6 +182,7 @@ def test_the_doctor_ends_with_what_it_found(prosa: Prosa) -> None:
         (("demo", "--port", "x"), "O valor de --port não serve."),
         (("demo", "--nada"), "A opção --nada não existe."),
         (("nada",), "Não há esse comando"),
+        (("demmo",), "Não há o comando demmo. Seria demo?"),
         (("replay",), "Falta linha."),
     ],
 )

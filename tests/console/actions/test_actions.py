@@ -272,8 +272,11 @@ async def test_a_quarantined_message_gets_another_chance(desk: Desk) -> None:
 
 @pytest.mark.parametrize("acao", [acao.nome for acao in ACOES if acao.motivo])
 async def test_every_action_asks_why(desk: Desk, acao: str) -> None:
-    """Without a reason nothing is stored: no command, no audit row; what goes on under a take-over has its reason."""
-    assert {acao.nome for acao in ACOES if not acao.motivo} == {"escrever", "devolver"}
+    """Without a reason nothing is stored: no command, no audit row; what goes on under a take-over has its reason.
+
+    A note is its own reason.
+    """
+    assert {acao.nome for acao in ACOES if not acao.motivo} == {"escrever", "devolver", "anotar"}
     _, sessao_id = await _summary(desk)
     outbox_id = await desk.office.database.pool.fetchval("SELECT id FROM outbox WHERE sessao_id = $1", sessao_id)
     fields = {"motivo": "  ", "chave": "k", "texto": "t", "mensagem": str(outbox_id)}

@@ -41,13 +41,14 @@ async def test_a_case_tells_the_whole_story(desk: Desk) -> None:
         "leu <b>valor</b> em “1.800”",
         "✓ R$ 1.800,00",
         "confirmou · espera o sim → em emissão · confirmada · revisão 2",
+        "a nota foi autorizada · em emissão → autorizada · revisão 2",
         "Gateway: envio · recebida, em processamento · HTTP 200",
         "<summary>o que foi</summary>",
         "✓✓",
-        "[toque] Confirmar",
+        "tocou em <b>Confirmar</b>",
     ):
         assert told in page, told
-    assert page.index("faz uma nota") < page.index("Mudei o valor") < page.index("[toque]") < page.index("NFSe-")
+    assert page.index("faz uma nota") < page.index("Mudei o valor") < page.index("tocou em") < page.index("NFSe-")
 
 
 async def test_nothing_that_names_a_person_is_shown_unasked(desk: Desk) -> None:

@@ -32,6 +32,8 @@ async def test_an_invented_history_fills_every_page_and_sets_nothing_in_motion(o
     async with office.at_work(Papel.ADMIN) as sara:
         for path in ("", "?ver=todas", "/falhas", "/painel", "/saude", f"/sessoes/{one}", f"/sessoes/{one}/snapshot"):
             assert (await sara.get(f"/console{path}"))[0] == 200, path
+        assert "<b>R$ " in (await sara.get(f"/console/sessoes/{one}/snapshot"))[1]  # as people write amounts, in bold
+        assert "0 ficaram sem resposta" in (await sara.get("/console/saude"))[1]
         first = (await sara.get("/console?ver=todas"))[1]
         assert first.count('data-testid="linha"') == 50
         following = first[first.index('rel="next"') :].split('"')[3].replace("&amp;", "&")
