@@ -1,4 +1,4 @@
-"""Chooses the extractor: two readers, and a model behind them when there is a key; counts what the model takes."""
+"""Chooses the extractor: two readers, behind a model when there is a key; counts what the model takes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from extractor.hybrid import HybridExtractor
 from extractor.two_readers import TwoReaders
 from persistence.conversations import model_use
 from persistence.db.outage import is_outage
@@ -40,16 +41,16 @@ async def open_extractor(
     if not key:
         yield TwoReaders()
         return
-    from extractor.hybrid import HybridExtractor  # noqa: PLC0415 - the SDK takes most of a second to import
+    from extractor.model.openai_client import ModelClient  # noqa: PLC0415 - the SDK takes most of a second to import
 
-    async with HybridExtractor(
+    client = ModelClient(
         api_key=key,
         base_url=settings.openai_base_url,
         model=settings.openai_model,
         before_request=guard,
         breaker=Breaker(clock=time.monotonic, on_change=watch("modelo")),
-        may_ask=may_ask,
-    ) as extractor:
+    )
+    async with HybridExtractor(client, may_ask) as extractor:
         yield extractor
 
 

@@ -1,4 +1,4 @@
-"""The extractors that may ask a model: it is the third reader, after two that differ; or, for evaluation, alone."""
+"""The extractors that ask a model: it reads first and two readers judge; or, for evaluation, alone."""
 
 from __future__ import annotations
 
@@ -7,51 +7,34 @@ from typing import TYPE_CHECKING, Final, Self
 
 from extractor.contract import Ato, Extraction, Intent
 from extractor.merge import merge
-from extractor.model.grounding import ground, intent_of
+from extractor.model.grounding import ground
 from extractor.model.meter import Meter
-from extractor.model.openai_client import ModelClient
 from extractor.model.prompt import ask
+from extractor.text.hostile import commands
 from extractor.two_readers import read_by_both
-from state_machine.invoice.field_table import obrigatorios
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from extractor.contract import Context
+    from extractor.model.tape import Proposer
     from extractor.rules import RulesReading
-    from state_machine.protocol.breaker import Breaker
 
 # Acts with which words that no rule read may hold data; any other act is told by the learned reader.
 MAY_HOLD_DATA: Final = frozenset({None, Ato.DADOS, Ato.CORRIGE})
+INFORMS: Final = frozenset({Intent.INFORMAR, Intent.CORRIGIR})
+# A yes, a no and a giving up are closed grammars of the whole message: no reader adds to them.
+WHOLE: Final = frozenset({Intent.CONFIRMAR, Intent.NEGAR, Intent.CANCELAR})
 
 
 class _WithModel:
-    def __init__(
-        self,
-        *,
-        api_key: str | None,
-        base_url: str,
-        model: str,
-        deadline: float = 8.0,
-        before_request: Callable[[], None] | None = None,
-        temperature: float | None = 0.0,
-        breaker: Breaker | None = None,
-        may_ask: Callable[[str], Awaitable[bool]] | None = None,
-    ) -> None:
+    def __init__(self, client: Proposer, may_ask: Callable[[str], Awaitable[bool]] | None = None) -> None:
+        self._client = client
         self._may_ask = may_ask  # for a conversation: whether its budget still allows a question
-        self.client = ModelClient(
-            api_key=api_key,
-            base_url=base_url,
-            model=model,
-            deadline=deadline,
-            before_request=before_request,
-            temperature=temperature,
-            breaker=breaker,
-        )
 
     async def aclose(self) -> None:
         """Close the connections to the model's server."""
-        await self.client.aclose()
+        await self._client.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -61,18 +44,18 @@ class _WithModel:
 
 
 class HybridExtractor(_WithModel):
-    """Two readers; the model only where its word may decide between them, or they read no part of what was said."""
+    """The model reads every turn that may hold data; two readers judge its words, and read alone where it has none."""
 
     async def extract(self, texto: str, contexto: Context) -> Extraction:
         """Read one turn; a server's failure costs at most the deadline and leaves what the two readers made of it."""
         reading = read_by_both(texto, contexto)
-        if not needs_model(reading, contexto) or not await self._allowed(contexto):
+        if not asks_model(reading) or not await self._allowed(contexto):
             return reading.extraction
         question, meter = ask(reading.skeleton, contexto), Meter()
-        resposta = await self.client.propose(question, meter)
+        resposta = await self._client.propose(question, meter)
         if resposta is None:
             return replace(reading.extraction, uso=meter.uso)
-        merged = merge(reading, ground(resposta, question, reading, contexto), intent_of(resposta), contexto)
+        merged = merge(reading, resposta, ground(resposta, question, reading, contexto), contexto)
         return replace(merged, uso=meter.uso)
 
     async def _allowed(self, contexto: Context) -> bool:
@@ -86,21 +69,18 @@ class ModelExtractor(_WithModel):
         """Read one turn by the model; nothing when it has no usable answer."""
         reading = read_by_both(texto, contexto)
         question = ask(reading.skeleton, contexto)
-        resposta = await self.client.propose(question)
+        resposta = await self._client.propose(question)
         if resposta is None:
             return Extraction(Intent.CONVERSA)
         candidates = ground(resposta, question, reading, contexto)
         return Extraction(Intent(resposta.intent), candidates, modelo_usado=True)
 
 
-def needs_model(reading: RulesReading, contexto: Context) -> bool:
-    """Say whether a model could settle what two readers differ about, or add what neither of them read."""
+def asks_model(reading: RulesReading) -> bool:
+    """Say whether a turn may hold data or an act that has no name yet; what gives the readers orders is not sent."""
     extraction = reading.extraction
-    if reading.unsure:
-        return extraction.ato in MAY_HOLD_DATA
-    if extraction.intent not in {Intent.INFORMAR, Intent.CORRIGIR}:
+    if extraction.intent in WHOLE or commands(reading.skeleton.text):
         return False
-    if reading.undecided is not None:
+    if extraction.candidates or extraction.doubts or extraction.intent in INFORMS:
         return True
-    settled = {c.campo for c in extraction.candidates} | {d.campo for d in extraction.doubts} | set(contexto.conhecidos)
-    return reading.unread and any(c not in settled for c in obrigatorios())
+    return reading.unsure and extraction.ato in MAY_HOLD_DATA

@@ -1,4 +1,4 @@
-"""Joins what a model read to what the two readers made of a turn: it upholds, fills gaps, and contradicts by asking."""
+"""Joins what a model read with what the two readers made of a turn, who are the judges of amounts and documents."""
 
 from __future__ import annotations
 
@@ -6,52 +6,52 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from extractor.contract import Extraction, Intent
+from extractor.model.grounding import intent_of
 from state_machine.invoice.field_table import FIELDS, FieldKind
-from state_machine.invoice.fields import Doubt, Motivo
+from state_machine.invoice.fields import Campo, Doubt, Motivo
 
 if TYPE_CHECKING:
     from extractor.contract import Context
+    from extractor.model.prompt import Resposta
     from extractor.rules import RulesReading
     from state_machine.invoice.fields import Candidate
 
 DATED: Final = frozenset({FieldKind.MES, FieldKind.DIA})
 
 
-def merge(
-    reading: RulesReading, proposed: tuple[Candidate, ...], intent: Intent | None, contexto: Context
-) -> Extraction:
-    """Join the two readers' reading with a model's grounded candidates and proposed intent.
+def merge(reading: RulesReading, resposta: Resposta, proposed: tuple[Candidate, ...], contexto: Context) -> Extraction:
+    """Join a model's answer, of which ``proposed`` are the grounded candidates, with the two readers' reading.
 
-    Of a critical field the model's word makes certain only what is ``undecided``; anything else that it says is asked.
-    Of dates it says nothing: the rules see every one that it may name, and one that they leave is not the service's.
+    Its word stands for a service and a name. An amount is certain where a reader takes it too; one that only the model
+    or only the readers see is doubtful, and of two that differ the person says which. Of dates it says nothing: the
+    rules see every one that it may name, and one that they leave is not the service's.
     """
     both = reading.extraction
     candidates = {c.campo: c for c in both.candidates}
     doubts = {d.campo: d for d in both.doubts}
     for candidate in proposed:
         campo, mine = candidate.campo, candidates.get(candidate.campo)
-        if campo in both.clear or FIELDS[campo].kind in DATED:
+        if campo in both.clear or FIELDS[campo].kind in DATED or (campo is Campo.DESCRICAO and reading.edited):
             continue
         if campo in doubts:
             if _upholds(candidate, reading.undecided):
                 candidates[campo] = candidate
                 del doubts[campo]
-        elif mine is not None:
-            if FIELDS[campo].critical and mine.valor != candidate.valor:
-                del candidates[campo]
-                doubts[campo] = _asked(mine, candidate)
-        elif campo in contexto.conhecidos:
+        elif mine is None and campo in contexto.conhecidos:
             continue  # what was validated is replaced by the user's clear words only
-        elif FIELDS[campo].critical:
-            doubts[campo] = _asked(candidate)
-        else:
-            candidates[campo] = candidate
+        elif not FIELDS[campo].critical:
+            candidates[campo] = candidate if mine is None or mine.valor != candidate.valor else mine
+        elif mine is None or mine.valor != candidate.valor:
+            candidates.pop(campo, None)
+            doubts[campo] = _asked(*filter(None, (mine, candidate)))
+    if resposta.valor is None and _is_new(candidates.get(Campo.VALOR), contexto):
+        doubts[Campo.VALOR] = _asked(candidates.pop(Campo.VALOR))
     named = bool(
         candidates.keys() - {c.campo for c in both.candidates} or doubts.keys() - {d.campo for d in both.doubts}
     )
     return replace(
         both,
-        intent=_intent(reading, intent, contexto, named=named),
+        intent=_intent(reading, intent_of(resposta), contexto, named=named),
         candidates=tuple(candidates.values()),
         doubts=tuple(doubts.values()),
         modelo_usado=True,
@@ -60,6 +60,10 @@ def merge(
 
 def _upholds(candidate: Candidate, undecided: Candidate | None) -> bool:
     return undecided is not None and (candidate.campo, candidate.valor) == (undecided.campo, undecided.valor)
+
+
+def _is_new(valor: Candidate | None, contexto: Context) -> bool:
+    return valor is not None and valor.valor != contexto.conhecidos.get(Campo.VALOR)
 
 
 def _asked(*seen: Candidate) -> Doubt:

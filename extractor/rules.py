@@ -52,14 +52,13 @@ ACTS_WITHOUT_FIELDS: Final = frozenset({Intent.CANCELAR, Intent.REPETIR, Intent.
 
 @dataclass(frozen=True, slots=True)
 class RulesReading:
-    """What the rules read, and how much they left: a model is worth asking only for ``unsure`` or ``unread``."""
+    """What the rules read, and whether they could name it."""
 
     extraction: Extraction
     skeleton: Skeleton
     limit: int  # plain index at which hostile text begins
     unsure: bool  # no rule named the intent
-    unread: bool  # words of substance went into no field
-    undecided: Candidate | None = None  # an amount in doubt that a third reader's word makes certain
+    undecided: Candidate | None = None  # an amount in doubt that a model's word makes certain
     edited: bool = False  # the known service was corrected in words: added to, cut, or with a word for another
 
 
@@ -80,12 +79,12 @@ def read_turn(texto: str, contexto: Context) -> RulesReading:
     documento = read_document(skeleton, contexto, limit)
     valor = read_value(skeleton, contexto, limit)
     if intents.other_trade(text.plain, text.stems) and not documento.used:
-        return RulesReading(Extraction(Intent.FORA_ESCOPO), skeleton, limit, unsure=False, unread=False)
+        return RulesReading(Extraction(Intent.FORA_ESCOPO), skeleton, limit, unsure=False)
     act = intents.speech_act(text, resumo=contexto.resumo_mostrado)
     if act is Intent.CANCELAR and intents.NOTE_IS_GONE.search(text.plain) and not contexto.resumo_mostrado:
-        return RulesReading(Extraction(act), skeleton, limit, unsure=False, unread=False)
+        return RulesReading(Extraction(act), skeleton, limit, unsure=False)
     if act is Intent.CONSULTAR and intents.QUESTION.search(text.plain) and documento.candidate is None:
-        return RulesReading(Extraction(act), skeleton, limit, unsure=False, unread=False)
+        return RulesReading(Extraction(act), skeleton, limit, unsure=False)
     extras = [] if act in ACTS_WITHOUT_FIELDS or _asks(text, documento, valor) else _extras(skeleton, limit)
     prose = _prose(skeleton, contexto, (documento, valor), act=act, limit=limit, accompanied=bool(extras))
     if edit is not None:
@@ -103,9 +102,8 @@ def read_turn(texto: str, contexto: Context) -> RulesReading:
     if intent in KEEPS_EVERYTHING and not fields:
         clear = frozenset()
     unsure = not fields and not clear and act is None and bool(prose.pieces)
-    unread = bool(prose.pieces) and Campo.DESCRICAO not in {c.campo for c in candidates}
     extraction = Extraction(intent, tuple(candidates), tuple(doubts), clear)
-    return RulesReading(extraction, skeleton, limit, unsure, unread, edited=edit is not None or prose.descricao.edits)
+    return RulesReading(extraction, skeleton, limit, unsure, edited=edit is not None or prose.descricao.edits)
 
 
 class RulesExtractor:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from extractor.agreement.amount import amount_of_both, only_price, undecided, without_asides, without_service
 from extractor.agreement.service import as_candidate, price_marks, service_of_both
+from extractor.amounts.reckoned import reckoned
 from extractor.contract import TALK, Ato, Extraction, Intent
 from extractor.learned.evidence import evidence
 from extractor.learned.labels import Rotulo
@@ -75,6 +76,9 @@ def read_by_both(texto: str, contexto: Context, reader: LearnedReader | None = N
     found = [each for each in evidence(rules, learned, contexto) if each.start not in left]
     weighed = sorted(((reader.certainty(each.features), each) for each in found), key=lambda pair: -pair[0])
     joined = agree(rules, learned, weighed, contexto)
+    made = None if commands(rules.skeleton.text) else reckoned(rules.skeleton, contexto)
+    if made is not None:
+        joined = _with_reckoned(joined, made, contexto)
     return replace(rules, extraction=joined, undecided=undecided(rules, joined, weighed, contexto))
 
 
@@ -111,6 +115,18 @@ def agree(
         candidates=tuple(candidates),
         doubts=tuple(doubts),
         ato=_act(intent, learned),
+    )
+
+
+def _with_reckoned(joined: Extraction, made: Doubt, contexto: Context) -> Extraction:
+    """Propose a reckoned amount in the place of whatever was read of it."""
+    known = Campo.VALOR in contexto.conhecidos
+    return replace(
+        joined,
+        intent=Intent.CORRIGIR if known else Intent.INFORMAR,
+        candidates=() if known else tuple(c for c in joined.candidates if c.campo is not Campo.VALOR),
+        doubts=(*(d for d in joined.doubts if d.campo is not Campo.VALOR), made),
+        ato=Ato.CORRIGE if known else Ato.DADOS,
     )
 
 

@@ -262,6 +262,8 @@ def evaluate(
     extractor: Annotated[str, typer.Option(help="prosa, rules, model ou both.")] = "prosa",
     json: Annotated[Path | None, typer.Option(help="Grava o resultado completo aqui.")] = None,
     fail_under: Annotated[float | None, typer.Option(help="Sai com erro se a exatidão ficar abaixo disto.")] = None,
+    record: Annotated[Path | None, typer.Option(help="Grava aqui as perguntas ao modelo e as respostas.")] = None,
+    replay: Annotated[Path | None, typer.Option(help="Responde por esta gravação, sem rede.", exists=True)] = None,
 ) -> None:
     """Mede a extração em um corpus rotulado, ou o produto inteiro em diálogos rotulados."""
     settings = _settings(quiet=True)
@@ -280,6 +282,8 @@ def evaluate(
         api_key=settings.openai_api_key.get_secret_value() or None,
         base_url=settings.openai_base_url,
         model=settings.openai_model or None,
+        record=record,
+        replay=replay,
     )
     raise typer.Exit(code)
 

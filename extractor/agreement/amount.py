@@ -45,8 +45,7 @@ OFFERED: Final = 0.02  # less sure than this, a reading is not offered
 ALONE: Final = 3  # words of a message that is an amount and nothing else
 SURE_OTHER: Final = 0.95  # so sure that another amount is the invoice's, and
 SURER_BY: Final = 0.1  # by so much surer than of the one that is taken, that it is asked
-# A model names the invoice's amount so many times as readily as another one that stands in the words: docs/adr/0039.
-THIRD: Final = 4
+WITH_MODEL: Final = 0.5  # as sure as this, an amount that a model names too is certain: docs/adr/0060
 DENIED_BY_NOBODY: Final = frozenset({Motivo.VARIOS, Motivo.DISCORDANCIA})  # any other doubt says why it is no amount
 WORD: Final = re.compile(r"[a-z]{4,}")
 # "a nota de agora é só a parte dela": which of two amounts is billed is said by words that neither reader is sure of.
@@ -166,7 +165,7 @@ def only_price(
 def undecided(
     rules: RulesReading, joined: Extraction, weighed: Sequence[tuple[float, Evidence]], contexto: Context
 ) -> Candidate | None:
-    """Return the amount that is asked about, and would be as sure as any that both take if a third reader saw it too.
+    """Return the amount in doubt that two readers rather take than not, so that a model's word makes it certain.
 
     None where the rules took another one or say what it is instead, and none in the place of a validated one.
     """
@@ -177,14 +176,9 @@ def undecided(
         return None
     sure, best = weighed[0]
     other = any(c.campo is Campo.VALOR and c.valor != best.valor for c in rules.extraction.candidates)
-    if other or sure < _with_third(BOTH if best.taken else CHOSEN):
+    if other or sure < WITH_MODEL:
         return None
     return Candidate(Campo.VALOR, best.valor, rules.skeleton.text.original[best.start : best.end])
-
-
-def _with_third(needed: float) -> float:
-    """Return how sure two readers must be of an amount (0 to 1) that a third one's word makes as sure as ``needed``."""
-    return needed / (needed + THIRD * (1 - needed))
 
 
 def _cut_short(best: Evidence, learned: LearnedReading, texto: str) -> str | None:

@@ -18,6 +18,8 @@ from extractor.evaluation.authors import render as render_authors
 from extractor.evaluation.report import JUDGED, Failure, Report, TurnJudged, render
 from extractor.evaluation.scoring import is_critical, is_shown, matches
 from extractor.hybrid import HybridExtractor, ModelExtractor
+from extractor.model.openai_client import ModelClient
+from extractor.model.tape import Player, Recorder
 from extractor.rules import RulesExtractor
 from extractor.two_readers import TwoReaders
 from state_machine.invoice.field_table import obrigatorios
@@ -164,15 +166,19 @@ def run(
     base_url: str | None = None,
     model: str | None = None,
     deadline: float = 30.0,
+    record: Path | None = None,
+    replay: Path | None = None,
 ) -> int:
     """Evaluate ``prosa``, ``rules``, ``model`` or ``both``; print; write the JSON; return the exit code.
 
-    ``path`` is a file of cases, or a folder of authors' files. The code is 1 when ``fail_under`` is given and the share
-    of exact cases (of authors: of amounts right or rightly asked; 0 to 1) is below it or a case is critically wrong,
-    and 2 when a model is wanted and ``base_url`` or ``model`` is missing.
+    ``path`` is a file of cases, or a folder of authors' files. ``record`` is where questions and answers are written
+    (the questions alone where ``model`` is missing), ``replay`` a record that answers in the model's place. The code is
+    1 when ``fail_under`` is given and the share of exact cases (of authors: of amounts right or rightly asked; 0 to 1)
+    is below it or a case is critically wrong, and 2 when a model is wanted and ``base_url`` or ``model`` is missing.
     """
     console = Console()
-    if extractor not in WITHOUT_MODEL and not (base_url and model):
+    asks = extractor not in WITHOUT_MODEL
+    if asks and not (base_url and model) and record is None and replay is None:
         console.print(
             "Para medir o modelo, informe o endereço e o nome dele (PROSA_OPENAI_BASE_URL e PROSA_OPENAI_MODEL)."
         )
@@ -186,11 +192,17 @@ def run(
         return await evaluate(path, chosen, progress=console)
 
     async def work() -> Report | AuthorsReport:
-        if extractor in WITHOUT_MODEL or base_url is None or model is None:
+        if not asks:
             return await measure(RulesExtractor() if extractor == "rules" else TwoReaders())
-        kind = ModelExtractor if extractor == "model" else HybridExtractor
-        async with kind(api_key=api_key, base_url=base_url, model=model, deadline=deadline) as chosen:
-            return await measure(chosen)
+        server = None
+        if base_url and model:
+            server = ModelClient(api_key=api_key, base_url=base_url, model=model, deadline=deadline)
+        client = Player(replay) if replay is not None else Recorder(record, server, model or "")
+        async with (ModelExtractor if extractor == "model" else HybridExtractor)(client) as chosen:
+            report = await measure(chosen)
+        if isinstance(client, Player):
+            console.print(f"Perguntas sem resposta na gravação: {client.missed}")
+        return report
 
     report = asyncio.run(work())
     if json_path is not None:

@@ -9,6 +9,8 @@ from extractor.amounts.role import Role
 from extractor.amounts.roles import roles_of
 from extractor.contract import Intent
 from extractor.fields.dates import mark_dates
+from extractor.service.edges import has_substance, is_talk, trimmed
+from extractor.service.places import Places
 from extractor.text.folding import read
 from extractor.text.marks import Canvas, Kind
 from extractor.text.vocabulary import NOISE
@@ -34,6 +36,7 @@ NEVER_A_PRICE: Final = frozenset(
 )  # fmt: skip
 # A yes, and a no that gives a draft up, are read from exact words only, never proposed.
 PROPOSABLE: Final = frozenset(Intent) - {Intent.CONFIRMAR, Intent.NEGAR, Intent.CANCELAR}
+PRICED: Final = re.compile(r"[VDBE]")  # a mark of another field
 MAX_DESCRIPTION: Final = 200  # longer "spans" are the message itself
 
 
@@ -120,8 +123,19 @@ def _text(campo: Campo, span: str | None, reading: RulesReading) -> Candidate | 
     match = re.search(r"(?<!\w)" + r"\s+".join(map(re.escape, wanted.split())) + r"(?!\w)", text.plain[: reading.limit])
     if match is None:
         return None
-    typed = text.verbatim(*match.span())
-    return _candidate(campo, " ".join(typed.split()), typed)
+    said: str | None = text.verbatim(*match.span())
+    typed = _whole(said, reading) if said and FIELDS[campo].kind is FieldKind.PROSA else said
+    return _candidate(campo, " ".join(typed.split()), typed) if typed else None
+
+
+def _whole(typed: str, reading: RulesReading) -> str | None:
+    """Return a service without the words that none begins or ends with; ``None`` for talk, and beside a price."""
+    line = reading.skeleton.line
+    span = Places(reading.skeleton).of(typed)
+    span = span and trimmed(line, *span)
+    if span is None or not has_substance(line, span) or is_talk(line, span) or PRICED.search(line, *span):
+        return None
+    return reading.skeleton.verbatim(*span)
 
 
 def _email(campo: Campo, span: str | None, question: Question) -> Candidate | None:

@@ -49,7 +49,7 @@ def pergunta_leituras(campo: Campo, lido: Lido, degrau: int) -> str:
     if row.kind is not FieldKind.DINHEIRO and (lido.detalhe or "").strip():
         return _pergunta_nomeadas(campo, lido, degrau)
     opcoes = _ou([legivel(campo, leitura) or "" for leitura in lido.leituras])
-    feita = apara(lido.conta or "", _CONTA_MAX)
+    feita = apara(lido.conta or "", _CONTA_MAX) if len(lido.leituras) == 1 else ""
     conta = f"{feita} = " if feita else ""
     rotulo = "" if row.kind is FieldKind.DINHEIRO else f"{row.label[0].upper()}{row.label[1:]}: "
     match len(lido.leituras), degrau:

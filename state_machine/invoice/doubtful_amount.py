@@ -16,13 +16,13 @@ def com_unica(antes: Rascunho, rascunho: Rascunho) -> Rascunho:
     """Return the draft with the only reading of a doubtful amount in its place, once nothing else is to be asked.
 
     It stays doubtful: the summary marks it, and what is said of it later stands in its place. The amount that stood
-    in ``antes`` is no worse a reading: both are left to choose from.
+    in ``antes`` is no worse a reading: both are left to choose from, ``conta`` being how the second was reckoned.
     """
     duvida, stood = rascunho.valor, antes.validado(Campo.VALOR)
     if len(duvida.leituras) != 1:
         return rascunho
     if stood is not None:
-        outra = replace(duvida, leituras=(stood, *duvida.leituras), conta=None)
+        outra = replace(duvida, leituras=(stood, *duvida.leituras))
         return rascunho.com(Campo.VALOR, antes.valor if stood in duvida.leituras else outra)
     if rascunho.a_pedir != (Campo.VALOR,):
         return rascunho

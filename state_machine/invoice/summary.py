@@ -95,12 +95,12 @@ def _nomeia(verbo: str, valor: Decimal | str) -> str:
 
 def _valor(rascunho: Rascunho) -> str:
     """Return the line of the amount: marked where it is doubtful, with how it was reckoned, or both readings of it."""
+    conta = apara(rascunho.valor.conta or "", _CONTA_MAX)
     if valores := rascunho.valores_a_escolher:
-        return f"Valor: {' ou '.join(f'*{formata_brl(valor)}*' for valor in valores)}"
+        return f"Valor: {' ou '.join(f'*{formata_brl(valor)}*' for valor in valores)}{f' ({conta})' if conta else ''}"
     valor = rascunho.valor_servico
     if not rascunho.valor_a_conferir:
         return f"Valor: *{formata_brl(valor)}* ({por_extenso(valor)})"
-    conta = apara(rascunho.valor.conta or "", _CONTA_MAX)
     return f"Valor: *{formata_brl(valor)}* ({f'{conta}, ' if conta else ''}{_CONFERE})"
 
 

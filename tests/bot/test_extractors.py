@@ -8,6 +8,7 @@ import pytest_asyncio
 from bot.extractors import MeteredExtractor
 from extractor.contract import Context
 from extractor.hybrid import HybridExtractor
+from extractor.model.openai_client import ModelClient
 from persistence.conversations import model_use
 from persistence.db.engine import Database
 from proofs.sandbox.model import ModelSimulator, Reply
@@ -41,7 +42,9 @@ async def server() -> AsyncIterator[ModelSimulator]:
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def hybrid(server: ModelSimulator) -> AsyncIterator[HybridExtractor]:
-    async with HybridExtractor(api_key="k", base_url=f"{server.url}/v1", model="m", deadline=5) as extractor:
+    async with HybridExtractor(
+        ModelClient(api_key="k", base_url=f"{server.url}/v1", model="m", deadline=5)
+    ) as extractor:
         yield extractor
 
 

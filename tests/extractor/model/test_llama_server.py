@@ -59,11 +59,11 @@ async def test_a_real_server_honours_the_schema_and_its_inventions_are_dropped(a
     await client.aclose()
 
 
-async def test_a_real_server_is_the_third_reader(address, fresh, monkeypatch):
-    """Asked once where two are not sure, never where they are; it upholds the amount, or leaves the question."""
+async def test_a_real_server_reads_first(address, fresh, monkeypatch):
+    """Asked once for an order, never for a greeting; it upholds the amount, or leaves it in doubt."""
     order = "nota de R$ 1.500,00, consultoria"
-    async with HybridExtractor(api_key=None, base_url=address, model="smollm2", deadline=800) as hybrid:
-        assert (await hybrid.extract(order, fresh)).uso is None
+    async with HybridExtractor(ModelClient(api_key=None, base_url=address, model="smollm2", deadline=800)) as hybrid:
+        assert (await hybrid.extract("bom dia!", fresh)).uso is None
         monkeypatch.setattr(LearnedReader, "certainty", lambda _reader, _features: 0.8)
         extraction = await hybrid.extract(order, fresh)
     assert extraction.uso is not None

@@ -1,4 +1,4 @@
-"""A model as the third reader on the whole road: when it is asked, what its word changes, and what stays without it."""
+"""A model that reads first, on the whole road: when it is asked, what its word changes, and what stays without it."""
 
 from __future__ import annotations
 
@@ -58,11 +58,14 @@ def unsure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LearnedReader, "certainty", lambda _reader, _features: 0.8)
 
 
-async def test_where_two_agree_no_model_is_asked(modelled: Road, asked: list[Asked]) -> None:
-    """The summary comes at once, and the words leave for nobody."""
+async def test_what_holds_no_data_leaves_for_nobody(modelled: Road, asked: list[Asked]) -> None:
+    """A greeting, thanks and a yes are read here; an order is the model's to read."""
     ana = await modelled.person()
-    assert "R$ 1.730,00" in (await ana.say(ORDER)).text
+    for words in ("bom dia!", "obrigada", "sim"):
+        await ana.say(words)
     assert asked == []
+    assert "R$ 1.730,00" in (await ana.say(ORDER)).text
+    assert len(asked) == 1
 
 
 @pytest.mark.usefixtures("unsure")
