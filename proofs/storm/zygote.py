@@ -1,6 +1,6 @@
 """Starts processes of the product by forking one that has imported it already.
 
-A start costs most of a second of CPU for imports alone, and a storm starts hundreds. What is forked has opened nothing:
+A start costs two seconds of CPU for imports alone, and a storm starts hundreds. What is forked has opened nothing:
 no loop, no thread, no connection, no settings. From there on it is ``prosa web`` or ``prosa worker`` like any other.
 """
 
@@ -65,6 +65,11 @@ def main() -> None:
     import apscheduler.schedulers.asyncio  # noqa: PLC0415
     import sqlalchemy.dialects.postgresql.asyncpg  # noqa: PLC0415
     import uvloop  # noqa: PLC0415
+
+    import bot.house  # noqa: PLC0415
+    import bot.process.run  # noqa: PLC0415
+    import bot.process.servers  # noqa: PLC0415
+    import bot.settings  # noqa: F401, PLC0415 - the commands import them when they run
 
     del apscheduler, sqlalchemy, uvloop
     leash = die_with_parent(signal.SIGKILL)  # made before the fork: it remembers whose child it is for
