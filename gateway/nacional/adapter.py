@@ -188,8 +188,8 @@ class Nacional:
             stored = payload.encode(intent)
         except ValueError as error:
             return payload.refusal(str(error))
-        if (ended := payload.ended(self._nt009, self._clock())) is not None:
-            return ended
+        if (unfit := payload.unfit_at_once(intent, self._nt009, self._clock())) is not None:
+            return unfit
         # One that is late goes on without us: a process that is still starting will make the document.
         checking = asyncio.create_task(self._checked(stored))
         self._checks.add(checking)

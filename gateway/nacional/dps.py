@@ -210,6 +210,11 @@ def _letters(field: str, documento: CNPJ | CPF, layout: Layout) -> str:
     return documento.numero
 
 
+def customer_name(tomador: Tomador) -> str:
+    """Return the customer's name as the layout takes it. Raises ``ValueError``."""
+    return text("tomador.razao_social", tomador.razao_social or "", 300)
+
+
 def _tomador(tomador: Tomador, layout: Layout) -> Any:
     try:
         documento = parse_documento(tomador.documento)
@@ -218,7 +223,7 @@ def _tomador(tomador: Tomador, layout: Layout) -> Any:
     return nb.TcinfoPessoa(
         CNPJ=_letters("tomador.documento", documento, layout) if isinstance(documento, CNPJ) else None,
         CPF=documento.numero if isinstance(documento, CPF) else None,
-        xNome=text("tomador.razao_social", tomador.razao_social or "", 300),
+        xNome=customer_name(tomador),
         end=_endereco(tomador.endereco) if tomador.endereco else None,
         email=text("tomador.email", tomador.email, 80) if tomador.email else None,
     )

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway.keys.id_dps import OWN_SERIES
-from gateway.nacional.dps import Circunstancias, id_dps, national_code
+from gateway.nacional.dps import Circunstancias, customer_name, id_dps, national_code
 from gateway.nacional.layouts import layout_for
 from gateway.port import Endereco, Explicacao, InvoiceIntent, Prestador, Rps, Tomador, Tributos
 from state_machine.invoice.fields import Campo
@@ -112,6 +112,15 @@ def ended(nt009: date | None, agora: datetime) -> Rejected | None:
     if nt009 is None or agora.astimezone(SAO_PAULO).date() < nt009:
         return None
     return refusal(f"{ENDED}: NT 009 holds since {nt009}, and its documents are not built")
+
+
+def unfit_at_once(intent: InvoiceIntent, nt009: date | None, agora: datetime) -> Rejected | None:
+    """Return the refusal that takes no document to know: a busy machine that makes none in time says it too."""
+    try:
+        customer_name(intent.tomador)
+    except ValueError as error:
+        return refusal(str(error))
+    return ended(nt009, agora)
 
 
 def refusal(complaint: str) -> Rejected:

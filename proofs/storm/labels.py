@@ -52,6 +52,7 @@ KINDS: dict[str, str] = {
     Kind.FREEZE: "worker congelado",
     Kind.DATABASE: "queda do banco",
     Kind.FLUSH: "FLUSHALL no Redis",
+    Kind.CERTIFICATE: "certificado vencido",
 }
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 FROZEN_SECONDS = (16.0, 22.0)  # past the longest lease (15 s), so that another worker has taken over meanwhile
 
@@ -40,10 +40,12 @@ class Kind(StrEnum):
     FREEZE = "freeze worker"
     DATABASE = "database crash"
     FLUSH = "FLUSHALL"
+    CERTIFICATE = "certificate lapses"
 
 
 KILLS = frozenset({Kind.KILL_WORKER, Kind.KILL_WEB})
 WEIGHTS = {Kind.KILL_WORKER: 45, Kind.KILL_WEB: 28, Kind.FREEZE: 5, Kind.DATABASE: 8, Kind.FLUSH: 14}
+OF_CHANNEL = {"nacional": {Kind.CERTIFICATE: 4}}  # blows that only a storm with this channel has
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +67,26 @@ BLOWS = {  # 10,000 emissions: more than 200 kills
     Kind.FREEZE: Demand(every=600, start=300),
     Kind.DATABASE: Demand(every=400, start=100),
     Kind.FLUSH: Demand(every=300, start=100),
+    Kind.CERTIFICATE: Demand(every=400, start=SMALLEST),
 }
+
+
+def weights(channels: Iterable[str]) -> dict[Kind, int]:
+    """Return the kinds of blows of a storm with these channels, each with its weight."""
+    return WEIGHTS | {kind: weight for name in channels for kind, weight in OF_CHANNEL.get(name, {}).items()}
+
+
+def demands(plan: Plan) -> Iterator[tuple[Kind, Demand]]:
+    """Yield the kinds of blows that this storm can have, each with its demand."""
+    possible = weights(plan.channels)
+    yield from ((kind, demand) for kind, demand in BLOWS.items() if kind in possible)
 
 
 @dataclass(frozen=True, slots=True)
 class Blow:
     """``after`` seconds of calm, ``kind`` falls on ``target`` (counted modulo the processes there are).
 
-    ``lasts`` seconds: how long a dead process stays away, or a frozen one stays frozen.
+    ``lasts`` seconds: how long a dead process stays away, a frozen one stays frozen, a company has no certificate.
     """
 
     after: float
@@ -84,10 +98,11 @@ class Blow:
 def blows(plan: Plan) -> Iterator[Blow]:
     """Yield the schedule, without end: it depends on the seed alone, never on what happens."""
     chance = random.Random(f"{plan.seed}|blows")  # noqa: S311 - seeded on purpose
-    kinds, weights = tuple(WEIGHTS), tuple(WEIGHTS.values())
+    possible = weights(plan.channels)
+    kinds, shares = tuple(possible), tuple(possible.values())
     while True:
         after = chance.uniform(*plan.kills_every)
-        yield drawn(chance, chance.choices(kinds, weights)[0], after)
+        yield drawn(chance, chance.choices(kinds, shares)[0], after)
 
 
 def drawn(chance: random.Random, kind: Kind, after: float = 0.0) -> Blow:

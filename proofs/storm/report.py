@@ -24,6 +24,7 @@ COLOURS = {
     Kind.FREEZE: "#7d5ba6",
     Kind.DATABASE: "#1f6f8b",
     Kind.FLUSH: "#8a8a8a",
+    Kind.CERTIFICATE: "#b5872b",
 }
 STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;max-width:900px;margin:2rem auto;padding:0 1rem;color:#1c1c1c;background:#fff}

@@ -9,15 +9,20 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
+import asyncpg
+from sqlalchemy.exc import SQLAlchemyError
+
+from persistence.db.engine import Database
 from proofs.sandbox.faults import Fault
 from proofs.storm.channels.table import channels_of
 from proofs.storm.labels import KINDS
-from proofs.storm.plan import BLOWS, Blow, Kind, Plan, blows, drawn
+from proofs.storm.plan import Blow, Kind, Plan, blows, demands, drawn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from proofs.sandbox.world import World
     from proofs.storm.channels.channel import Channel
@@ -35,6 +40,8 @@ META = {
 }
 META_LATE = 10.0  # seconds that one copy of a webhook may come after another; within our wait for a tick (30 s)
 REGISTER = {Fault.ERROR_500: 0.15, Fault.HTML: 0.1}  # it is asked once for each customer: few calls
+BRIEF = 10.0  # seconds that a certificate is good for that will lapse; to check a file takes some on a busy machine
+LONG = 365 * 86_400.0
 LOOK_EVERY = 0.2  # seconds between looks at what the size of the storm demands by now
 
 
@@ -95,6 +102,7 @@ class Weather:
         self._processes = processes
         self._tasks: set[asyncio.Task[None]] = set()
         self._recovering = False  # the database, from a crash
+        self._lapsed = False  # a certificate
         self._turn = 0
         self._falling: Counter[Kind] = Counter()  # blows that fell or are falling
 
@@ -113,7 +121,7 @@ class Weather:
         while True:
             await asyncio.sleep(LOOK_EVERY)
             share = begun() / self._plan.emissions
-            for kind, demand in BLOWS.items():
+            for kind, demand in demands(self._plan):
                 if self._falling[kind] < math.ceil(demand.least(self._plan.emissions) * share):
                     self._launch(drawn(chance, kind))
 
@@ -167,12 +175,43 @@ class Weather:
             case Kind.FLUSH:
                 await self._servers.flush_cache()
                 return "valkey"
+            case Kind.CERTIFICATE:
+                return await self._lapse(blow)
             case Kind.FREEZE:
                 return await self._on("worker", blow)
             case Kind.KILL_WORKER:
                 return await self._on("worker", blow)
             case Kind.KILL_WEB:
                 return await self._on("web", blow)
+
+    async def _lapse(self, blow: Blow) -> str:
+        """Let a company's certificate lapse, and give it a new one; "" where one has lapsed already."""
+        if self._lapsed:
+            return ""
+        self._lapsed = True
+        try:
+            for channel in channels_of(self._plan.channels):
+                issuer = channel.issuers[blow.target % len(channel.issuers)]
+                if (certify := channel.certify) is not None:
+                    await self._certified(partial(certify, world=self._world, issuer=issuer, seconds=BRIEF))
+                    await asyncio.sleep(BRIEF + blow.lasts)
+                    await self._certified(partial(certify, world=self._world, issuer=issuer, seconds=LONG))
+        finally:
+            self._lapsed = False
+        return "certificado"
+
+    async def _certified(self, certify: Callable[[Database], Awaitable[None]]) -> None:
+        """Keep a new certificate as an operator does: again and again while the database is away."""
+        for _ in range(20):
+            try:
+                database = await Database.open(self._servers.database_url, size=1)
+                try:
+                    return await certify(database)
+                finally:
+                    await database.close()
+            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, SQLAlchemyError):
+                await asyncio.sleep(0.5)
+        raise RuntimeError("no certificate could be kept")
 
     async def _on(self, command: str, blow: Blow) -> str:
         """Hit the next process that is not in trouble already; "" when all are."""

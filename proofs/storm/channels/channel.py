@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from proofs.storm.judge.note import Reader
 
 
+class Certify(Protocol):
+    """Keeps a new certificate of a company."""
+
+    async def __call__(self, database: Database, world: World, issuer: Issuer, seconds: float) -> None:
+        """Keep one that is good for so many ``seconds``."""
+
+
 @dataclass(frozen=True, slots=True)
 class Channel:
     """One channel. ``label`` is its authority's name where a person reads it.
@@ -26,7 +33,8 @@ class Channel:
 
     ``opens`` changes the simulated world so that it has the channel. ``settings`` are the product's, beside those of
     every storm; ``ready`` gives the companies what they need beside their registration. ``busy`` says whether
-    something there is still on its way.
+    something there is still on its way. ``certify`` keeps a new certificate of one company that is good for so many
+    seconds, where the channel signs with one.
     """
 
     name: str
@@ -41,5 +49,6 @@ class Channel:
     settings: Callable[[World], dict[str, str]]
     ready: Callable[[Database, World], Awaitable[None]]
     busy: Callable[[World], bool]
+    certify: Certify | None = None
     chances: Mapping[Fault, float] = field(default_factory=dict)
     webhooks: Mapping[Fault, float] = field(default_factory=dict)

@@ -73,14 +73,19 @@ SECONDS: Final = {
 }
 PROCESSING: Final = 0.2  # seconds
 SENHA: Final = "tempestade"
+DAY: Final = 86_400.0
+YEAR: Final = 365 * DAY
 _MASTER_KEY: Final = base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()  # of this run alone
 
 
-async def _certify(database: Database, world: World) -> None:
-    vault = Vault(parse_keys(_MASTER_KEY))
+async def _ready(database: Database, world: World) -> None:
     for issuer in ISSUERS:
-        file = world.authority.pfx_for(issuer.cnpj, SENHA, issuer.razao_social)
-        await keep_certificate(database, vault, issuer.cnpj, file, SENHA)
+        await _certify(database, world, issuer, YEAR)
+
+
+async def _certify(database: Database, world: World, issuer: Issuer, seconds: float) -> None:
+    file = world.authority.pfx_for(issuer.cnpj, SENHA, issuer.razao_social, days=seconds / DAY)
+    await keep_certificate(database, Vault(parse_keys(_MASTER_KEY)), issuer.cnpj, file, SENHA)
 
 
 def _settings(world: World) -> dict[str, str]:
@@ -112,6 +117,7 @@ NACIONAL: Final = Channel(
     opens=_opens,
     simulator=lambda world: world.sefin,
     settings=_settings,
-    ready=_certify,
+    ready=_ready,
+    certify=_certify,
     busy=lambda world: world.sefin.working,  # it still takes what came late
 )

@@ -9,7 +9,7 @@ from proofs.storm.channels.table import CHANNELS, channels_of
 from proofs.storm.judge.numbers import numbered, refused_numbers
 from proofs.storm.judge.webhooks import heard
 from proofs.storm.labels import KINDS, LABELS
-from proofs.storm.plan import BLOWS, SMALLEST, Demand
+from proofs.storm.plan import SMALLEST, Demand, demands
 from proofs.storm.weather import META, REGISTER
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def lacking(evidence: Evidence, done: Mapping[str, int], settled: Mapping[str, i
         yield f"{planned} notas: menos de {SMALLEST} não provam nada"
     if begun < planned:
         yield f"{begun} de {planned} pessoas começaram"
-    for kind, demand in BLOWS.items():
+    for kind, demand in demands(evidence.plan):
         yield from _short(KINDS[kind], evidence.blows.get(kind, 0), demand, planned)
     channels = channels_of(evidence.plan.channels)
     for channel in channels:

@@ -31,6 +31,7 @@ from gateway.registry import REGISTRY, Surroundings
 from state_machine.cancellation.machine import Codigo, MotivoCancelamento
 from state_machine.cancellation.reconciliation import AlreadyCancelled, Cancelled, Stands
 from state_machine.invoice.content import Conteudo
+from state_machine.invoice.fields import Campo
 from state_machine.protocol.channel import Ambiente
 from state_machine.protocol.emission import (
     Absent,
@@ -547,6 +548,9 @@ async def test_a_late_check_leaves_its_process_to_the_next_one(nacional: Naciona
     signers = nacional._signers = Signers()
     nacional._check_deadline = 0.0
     assert await nacional.check(invoice(descricao="…" * 700)) is None
+    nameless = await nacional.check(invoice(tomador=Tomador("12ABC34501DE35", None)))
+    assert nameless is not None  # what takes no document to know is known
+    assert nacional.explain(nameless).campo is Campo.NOME
     await asyncio.gather(*nacional._checks)
     assert [child.made for child in signers._idle] == [1]
     nacional._check_deadline = PATIENCE

@@ -19,9 +19,11 @@ def crowd(emissions: int, seed: int = 1) -> list[Wish]:
 
 def test_a_seed_is_a_schedule() -> None:
     """The same seed draws the same blows and the same crowd, another seed others."""
-    first, again, other = (list(islice(blows(Plan(5, seed)), 50)) for seed in (7, 7, 8))
+    both = ("plugnotas", "nacional")
+    first, again, other = (list(islice(blows(Plan(5, seed, channels=both)), 100)) for seed in (7, 7, 8))
     assert first == again != other
     assert {blow.kind for blow in first} == set(Kind)
+    assert {blow.kind for blow in islice(blows(Plan(5, 7)), 100)} == set(Kind) - {Kind.CERTIFICATE}
     assert crowd(50, 7) == crowd(50, 7) != crowd(50, 8)
 
 
