@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from persistence.people.channels import of_channel, written
+from state_machine.cancellation.machine import EstadoCancelamento
+from state_machine.cancellation.reconciliation import Envio
 from state_machine.protocol.emission import StatusEmissao
 
 if TYPE_CHECKING:
@@ -52,6 +54,16 @@ UPDATE nfse_emissao SET proxima_acao_em = now() WHERE id IN (
     FOR UPDATE SKIP LOCKED
 )
 """)  # noqa: S608 - our own constants
+# A cancellation of which the outcome is unknown is asked about, one that waited for the cause is sent.
+_CANCELLATIONS = sa.text(f"""
+UPDATE cancelamento SET proxima_acao_em = now() WHERE id IN (
+    SELECT c.id FROM cancelamento c JOIN nfse_emissao n ON n.id = c.emissao_id
+    WHERE n.prestador_id = :empresa_id AND (CAST(:canal AS text) IS NULL OR {of_channel("n")} = :canal)
+      AND c.estado = '{EstadoCancelamento.PENDENTE}' AND (c.lease_until IS NULL OR c.lease_until < now())
+      AND (c.envio IN ('{Envio.DESCONHECIDO}', '{Envio.COM_GENTE}') OR (:parada AND c.envio = '{Envio.A_ENVIAR}'))
+    FOR UPDATE OF c SKIP LOCKED
+)
+""")  # noqa: S608 - our own constants
 _LIST = sa.text("""
 SELECT e.cnpj, e.razao_social, e.envio_suspenso, e.suspenso_em,
     (SELECT count(*) FROM nfse_emissao n WHERE n.prestador_id = e.id AND n.retida IN ('credencial', 'pessoa')
@@ -76,7 +88,7 @@ async def take_probe(connection: Connection, empresa_id: int, canal: Canal, prob
 
 
 async def lift(connection: Connection, empresa_id: int, motivo: str | None = None, canal: Canal | None = None) -> int:
-    """Let the company send again; what waited for it, of any age, is due now, and what is unknown. Says how many.
+    """Let the company send again; what waited for it, of any age, is due now, and what is unknown. Says how many notes.
 
     Where it was not stopped no cause ends: what its person was asked about keeps its time.
     ``motivo``: companies that were stopped for the same reason get their probe now. ``canal``: only what goes by it,
@@ -87,6 +99,7 @@ async def lift(connection: Connection, empresa_id: int, motivo: str | None = Non
     if motivo is not None:
         await connection.execute(_OTHERS, {"motivo": motivo})
     due = (await connection.execute(_DUE, {**values, "parada": parada})).rowcount
+    await connection.execute(_CANCELLATIONS, {**values, "parada": parada})
     return due + (await connection.execute(_UNKNOWN, {"empresa_id": empresa_id})).rowcount
 
 

@@ -10,11 +10,12 @@ import pytest_asyncio
 
 from persistence.db.engine import Database
 from persistence.fiscal import cancellation_work as work
-from persistence.fiscal import cancellations
+from persistence.fiscal import cancellations, suspension
 from persistence.fiscal.cancellation_work import CancellationLeaseLostError
 from persistence.fiscal.cancellations import StaleCancellationError
 from state_machine.cancellation.machine import Cancelamento, EstadoCancelamento, StatusNota
 from state_machine.cancellation.reconciliation import Envio, PassoCancelamento
+from state_machine.protocol.channel import Canal
 from tests.stored_work import cancellation, change, clear, lease_ends, row
 
 if TYPE_CHECKING:
@@ -129,6 +130,30 @@ async def test_no_hint_sends_before_the_gateway_lets_us(database: Database) -> N
     assert await due_in(database, stored) > LATER / 2
     assert await hint(database, tarefa) == 0
     assert await due_in(database, stored) > LATER / 2
+
+
+@pytest.mark.parametrize(
+    ("envio", "stopped", "woken"),
+    [
+        (Envio.DESCONHECIDO, False, True),
+        (Envio.COM_GENTE, True, True),
+        (Envio.A_ENVIAR, True, True),
+        (Envio.A_ENVIAR, False, False),  # its pause is the gateway's
+        (Envio.ACEITO, True, False),
+    ],
+)
+async def test_a_repair_wakes_what_waited_for_it(database: Database, envio: Envio, stopped: bool, woken: bool) -> None:
+    """A new certificate: what nobody knows the outcome of is asked about, also when we had given up asking."""
+    stored = await cancellation(database)
+    [tarefa] = await claim(database)
+    await settle(database, tarefa, envio, None if envio is Envio.COM_GENTE else LATER)
+    company = await database.pool.fetchval("SELECT prestador_id FROM nfse_emissao WHERE id = $1", tarefa.emissao_id)
+    async with database.transaction() as connection:
+        if stopped:
+            await suspension.suspend(connection, company, Canal(), "no certificate", 300.0)
+        await suspension.lift(connection, company)
+    after = await row(database, TABLE, stored)
+    assert (after["proxima_acao_em"] is not None and after["proxima_acao_em"] <= after["agora"]) is woken
 
 
 async def talked_about(database: Database) -> Cancelamento:
