@@ -27,27 +27,27 @@ from operations.national.cities import ask_due
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
     from aiohttp import web
 
     from bot.loops.supervision import Loop
     from bot.loops.worker import LaneWorker
-    from bot.orders.origins import Tell
+    from bot.orders.origins import OriginRow
     from bot.settings import Settings
     from gateway.registry import ChannelRow
-    from persistence.queue.inbox import Inbox
 
 
 @dataclass(frozen=True)
 class House(Stores):
     """The open stores, and what works on them: ``loops`` by name; the worker, pumps and schedule are among them.
 
-    ``door`` takes orders for invoices.
+    ``door`` takes orders for invoices, from ``origins``.
     """
 
     door: Door
+    origins: Origins
     worker: LaneWorker
     pumps: Pumps
     schedule: Schedule
@@ -56,7 +56,7 @@ class House(Stores):
 
     def web_app(self, *, https: bool = True) -> web.Application:
         """Return the machines' entrance, the console and the API; pages may be added to it before it starts."""
-        return web_app(self, https=https)
+        return web_app(self, self.origins.titles, https=https)
 
     def api_app(self) -> web.Application:
         """Return what a process with the API alone answers."""
@@ -81,7 +81,7 @@ async def open_house(
     redis_url: str,
     *,
     registry: Mapping[str, ChannelRow] = REGISTRY,
-    origins: Mapping[str, Callable[[Inbox], Tell]] = ORIGINS,
+    origins: Mapping[str, OriginRow] = ORIGINS,
     witness_file: Path | None = None,
 ) -> AsyncIterator[House]:
     """Open the house on these servers, with the channels of ``registry`` and the origins of ``origins``.
@@ -103,5 +103,12 @@ async def open_house(
             loops |= {"breakers": outside.breakers, "slow_notices": slow_notices, "schedule": schedule}
             loops["witness"] = Beats(database, stores.witness, stores.keepers)
             yield House(
-                **vars(stores), door=door, worker=worker, pumps=pumps, schedule=schedule, audit=audit, loops=loops
+                **vars(stores),
+                door=door,
+                origins=known,
+                worker=worker,
+                pumps=pumps,
+                schedule=schedule,
+                audit=audit,
+                loops=loops,
             )

@@ -21,7 +21,7 @@ from persistence.db.outage import is_outage
 from webhooks.bodies import FULL, Bodies
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from aiohttp.typedefs import Handler
 
@@ -74,12 +74,13 @@ def create_console(
     preco: Preco | None = None,
     vivas: LiveSessions | None = None,
     channels: KnownChannels = MappingProxyType({}),
+    origins: Mapping[str, str] = MappingProxyType({}),
     proxies: Sequence[Network] = (),
 ) -> web.Application:
     """Build the application; ``secure`` is false only where there is no https (the demo on 127.0.0.1).
 
     ``preco``: what the model costs, where the operator said it. ``channels``: the channels that a company may be given.
-    ``proxies``: whose X-Forwarded-For is believed.
+    ``origins``: what staff read of each kind of origin. ``proxies``: whose X-Forwarded-For is believed.
     """
     app = web.Application()  # no middleware: aiohttp would lead every webhook past it, at a tenth of its cost
     app[DEPS] = ConsoleDeps(
@@ -92,6 +93,7 @@ def create_console(
         preco=preco,
         vivas=vivas,
         channels=channels,
+        origins=origins,
         proxies=proxies,
         bodies=Bodies(trusted=proxies),
     )

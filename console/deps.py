@@ -12,7 +12,7 @@ from console.access.credentials import Passwords
 from webhooks.bodies import Bodies
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import jinja2
 
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 class ConsoleDeps:
     """``secure``: behind https, where cookies may be ``__Host-`` ones; only the demo on 127.0.0.1 goes without.
 
-    ``channels``: those that a company may be given. ``proxies``: whose word about the client's address is believed.
+    ``channels``: those that a company may be given. ``origins``: what staff read of each kind of origin.
+    ``proxies``: whose word about the client's address is believed.
     ``bodies``: the budget for reading forms, of the console alone: whoever fills those of webhooks keeps no staff out.
     """
 
@@ -43,6 +44,7 @@ class ConsoleDeps:
     preco: Preco | None = None
     vivas: LiveSessions | None = None  # what Redis holds; an erasure reaches it
     channels: KnownChannels = field(default_factory=dict)
+    origins: Mapping[str, str] = field(default_factory=dict)
     proxies: Sequence[Network] = ()
     bodies: Bodies = field(default_factory=Bodies)
     passwords: Passwords = field(default_factory=Passwords)
@@ -52,6 +54,10 @@ class ConsoleDeps:
     def cookie(self) -> str:
         """The name of the session cookie."""
         return "__Host-prosa" if self.secure else "prosa-console"
+
+    def origem(self, kind: str) -> str:
+        """Return what staff read of a kind of origin; one that this release does not know is called by its name."""
+        return self.origins.get(kind, kind)
 
     @property
     def device_cookie(self) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bot.demo.world import demo_settings
 from bot.house import open_house
+from bot.orders.origins import ORIGINS
 from bot.process.run import serving
 from gateway.registry import REGISTRY
 from proofs.sandbox.world import World
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from bot.house import House
+    from bot.orders.origins import OriginRow
     from bot.settings import Settings
     from gateway.registry import ChannelRow
     from proofs.sandbox.world import WorldConfig
@@ -43,19 +45,23 @@ async def connected(
     *,
     between: Callable[[World], Awaitable[dict[str, Any]]] | None = None,
     registry: Mapping[str, ChannelRow] = REGISTRY,
+    origins: Mapping[str, OriginRow] = ORIGINS,
     changes: Mapping[str, Any] | None = None,
 ) -> AsyncIterator[Connected]:
     """Open all of it on stores of the newest schema; on the way out the work in flight ends first.
 
     ``changes`` are settings that differ from the demo's and from ``IMPATIENT``; ``between`` puts something between
-    house and world, and returns the settings that lead through it; ``registry`` has the channels that the house knows.
+    house and world, and returns the settings that lead through it; ``registry`` and ``origins`` have
+    the channels and the origins that the house knows.
     """
     async with AsyncExitStack() as stack:
         world = await stack.enter_async_context(World(config=config))
         through = await between(world) if between is not None else {}
         update = {**IMPATIENT, **(changes or {}), **through}
         configured = demo_settings(settings, world, 0).model_copy(update=update)
-        house = await stack.enter_async_context(open_house(configured, database_url, redis_url, registry=registry))
+        house = await stack.enter_async_context(
+            open_house(configured, database_url, redis_url, registry=registry, origins=origins)
+        )
         address = await stack.enter_async_context(serving(house.web_app(), "127.0.0.1", 0))
         world.connect(address)
         stop = asyncio.Event()

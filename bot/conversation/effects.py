@@ -18,7 +18,6 @@ from state_machine.machine.effects import (
     Efeito,
     Emitir,
     EnviarArquivo,
-    GravarSnapshot,
     Mensagem,
     Responder,
     RetomarEnvio,
@@ -68,8 +67,6 @@ class Effects:
         """
         for efeito in efeitos:
             match efeito:
-                case GravarSnapshot():
-                    pass  # the turn saves the session whenever it changed
                 case Responder(mensagem, unica):
                     resumo_de = sessao.revisao if _takes_a_yes(mensagem) else None
                     await self._say(connection, sessao, mensagem, correlacao, chave=unica, resumo_de=resumo_de)

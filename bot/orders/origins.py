@@ -1,11 +1,11 @@
-"""Who may order an invoice, and how each of them hears what becomes of it: a row for each kind of origin."""
+"""Who may order an invoice, how staff call each of them, and how it hears what becomes of it: a row for each kind."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from persistence.queue.arrival import Arrival
 from state_machine.protocol.origin import CONVERSA
@@ -50,16 +50,24 @@ def in_lanes(inbox: Inbox) -> Tell:
     return tell
 
 
+class OriginRow(NamedTuple):
+    """A kind of origin: what staff read of it (pt-BR), and how it hears news."""
+
+    title: str
+    tell: Callable[[Inbox], Tell]
+
+
 # A kind of origin is a row here. A process leaves the orders of all others to the release that knows them.
-ORIGINS: Mapping[str, Callable[[Inbox], Tell]] = {CONVERSA: in_lanes}
+ORIGINS: Mapping[str, OriginRow] = {CONVERSA: OriginRow("conversa", in_lanes)}
 
 
 class Origins:
     """The kinds of origin that this process knows."""
 
-    def __init__(self, inbox: Inbox, table: Mapping[str, Callable[[Inbox], Tell]] = ORIGINS) -> None:
-        self._tell = {name: made(inbox) for name, made in table.items()}
+    def __init__(self, inbox: Inbox, table: Mapping[str, OriginRow] = ORIGINS) -> None:
+        self._tell = {name: row.tell(inbox) for name, row in table.items()}
         self.names = tuple(table)
+        self.titles = {name: row.title for name, row in table.items()}
 
     async def tell(self, connection: Connection, *news: News) -> None:
         """Store news, each as its origin hears of it."""

@@ -47,9 +47,9 @@ class SlowNotices:
         async with self._database.transaction() as connection:
             asked = ASK_AFTER.total_seconds()
             await slow_notice.bring_forward(connection, asked)
-            slow = await slow_notice.slow_emissions(connection, self._seconds, asked)
+            slow = await slow_notice.slow_emissions(connection, self._origins.names, self._seconds, asked)
             told = [_news(each, "emissao", EmissionRow(each.sessao_id, each.id, "demorou")) for each in slow]
-            waiting = await slow_notice.slow_cancellations(connection, self._seconds)
+            waiting = await slow_notice.slow_cancellations(connection, self._origins.names, self._seconds)
             told += [_news(each, "cancelamento", CancellationRow(each.emissao_id, "demorou")) for each in waiting]
             await self._origins.tell(connection, *told)
         return len(told)

@@ -22,13 +22,18 @@ from webhooks.bodies import Bodies
 from webhooks.deps import WebhookDeps
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from aiohttp import web
 
     from bot.wiring.stores import Stores
 
 
-def web_app(stores: Stores, *, https: bool) -> web.Application:
-    """Return the machines' entrance and the console; ``https``: the console's cookies are for it only."""
+def web_app(stores: Stores, origins: Mapping[str, str], *, https: bool) -> web.Application:
+    """Return the machines' entrance and the console.
+
+    ``origins``: what staff read of each kind of origin. ``https``: the console's cookies are for it only.
+    """
     deps, settings = _deps(stores), stores.settings
     app = create_app(deps)
     price = Preco(settings.openai_model, *settings.openai_price) if settings.openai_price else None
@@ -41,6 +46,7 @@ def web_app(stores: Stores, *, https: bool) -> web.Application:
         preco=price,
         vivas=stores.live,
         channels=rows_for(settings),
+        origins=origins,
         proxies=settings.trusted_proxies,
     )
     mount(app, console)

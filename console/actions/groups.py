@@ -136,6 +136,8 @@ async def _ordered(visita: Visita, grupo: Grupo, operation: Operation, motivo: s
 
 def plan(row: Any) -> PlanoDaEmissao:
     """Decide what is safe: a refusal that was our fault is tried anew, an open outcome is only asked about."""
+    if row.conversa is None:
+        return PlanoDaEmissao(row, None, "não veio de uma conversa: quem pediu recebeu a notícia")
     if row.status != StatusEmissao.REJEITADO:
         return PlanoDaEmissao(row, "consultar", "pergunta agora ao gateway; não emite outra nota")
     if not row.ultima:

@@ -12,6 +12,7 @@ from aiohttp import web
 
 from console.actions.commands import POR_NOME, TEXTO_MAX, available
 from console.actions.documents import issued
+from console.orders import pages as orders
 from console.pages.conflict import conflict
 from console.pages.timeline import line
 from console.pages.why import SituacaoDaSessao, por_que
@@ -34,7 +35,7 @@ REVEAL_SECONDS = 60  # then the page masks itself again
 
 
 async def show(visita: Visita) -> web.StreamResponse:
-    """One session, masked."""
+    """One session, or the order of another origin that has this id, masked."""
     return await _page(visita, visita.request.match_info["sessao_id"], Olhar())
 
 
@@ -92,7 +93,7 @@ async def _page(visita: Visita, sessao_id: str, olhar: Olhar) -> web.Response:
     async with visita.deps.database.transaction() as connection:
         caso = await staff_case.session(connection, visita.staff.alcance, sessao_id)
         if caso is None:
-            raise web.HTTPNotFound
+            return await orders.page(connection, visita, sessao_id, olhar, seen)
         registro = await staff_case.record(connection, visita.staff.alcance, caso.sessao.conversa, caso)
     return visita.pagina(
         "sessao.html",

@@ -13,6 +13,7 @@ from aiohttp import web
 from console.render.format import Olhar
 from console.render.labels import CAUSAS, MOTIVOS, SITUACOES
 from persistence.access import views as staff_views
+from persistence.staff import orders as staff_orders
 from persistence.staff import queue as staff_queue
 from persistence.staff.pulse import pulse
 from persistence.staff.queue import Filtros
@@ -29,6 +30,7 @@ TABS: Final = {
     "todas": "Todas",
     "desconhecidas": "Desconhecidas",
     "quarentena": "Quarentena",
+    "pedidos": "Sem conversa",
 }
 FILTERED: Final = ("atencao", "todas")  # the lists of sessions
 FILTERS: Final = ("estado", "motivo", "empresa", "de", "ate", "atendente")  # as the address calls them
@@ -60,6 +62,8 @@ async def show(visita: Visita) -> web.StreamResponse:
                 rows = await staff_queue.all_sessions(connection, alcance, filtros, PAGE + 1)
             case "desconhecidas":
                 rows = await staff_queue.unknown_contacts(connection, alcance, _moment(query), PAGE + 1)
+            case "pedidos":
+                rows = await staff_orders.needing_eyes(connection, alcance, filtros.antes, PAGE + 1)
             case _:
                 rows = await staff_queue.quarantined(connection, alcance, filtros.antes, PAGE + 1)
         counts = await staff_queue.counts(connection, alcance)
@@ -71,7 +75,7 @@ async def show(visita: Visita) -> web.StreamResponse:
         "fila.html",
         pulso=seen,
         ver=ver,
-        abas=tabs,
+        abas={name: title for name, title in tabs.items() if name != "pedidos" or counts[name] or ver == name},
         contagem=counts,
         lista=lista,
         empresas=companies,
@@ -85,6 +89,7 @@ async def show(visita: Visita) -> web.StreamResponse:
         estados=SITUACOES,
         motivos=MOTIVOS,
         causas=CAUSAS,
+        origens=visita.deps.origins,
         olhar=Olhar(),
     )
 

@@ -14,6 +14,7 @@ from console.render.format import Olhar
 from console.render.labels import CAUSAS
 from console.render.terms import TermKind, terms
 from persistence.crypto import Lugar, NoMasterKeyError, UnreadableSecretError, is_sealed
+from persistence.staff import orders as staff_orders
 from persistence.staff import search as staff_search
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def _place(visita: Visita) -> Lugar:
 async def _found(visita: Visita, q: str) -> web.StreamResponse:
     found: dict[str, Any] = {}
     contacts: dict[Any, Any] = {}
+    pedidos: list[Any] = []
     wanted = terms(q)
     async with visita.deps.database.transaction() as connection:
         for tipo, value in wanted:
@@ -58,9 +60,12 @@ async def _found(visita: Visita, q: str) -> web.StreamResponse:
             if tipo is TermKind.TELEFONE:
                 people = await staff_search.contacts_by_phone(connection, visita.staff.alcance, value)
                 contacts |= {row.codigo: row for row in people}
-    if len(found) == 1 and not contacts:
-        raise web.HTTPSeeOther(f"/console/sessoes/{next(iter(found))}")
-    if len(contacts) == 1 and not found:
+        if q:
+            pedidos = await staff_orders.named(connection, visita.staff.alcance, q, staff_search.LIMIT)
+    cases = [*found, *(row.sessao_id for row in pedidos)]
+    if len(cases) == 1 and not contacts:
+        raise web.HTTPSeeOther(f"/console/sessoes/{cases[0]}")
+    if len(contacts) == 1 and not cases:
         raise web.HTTPSeeOther(f"/console/contatos/{next(iter(contacts))}")
     return visita.pagina(
         "busca.html",
@@ -68,6 +73,8 @@ async def _found(visita: Visita, q: str) -> web.StreamResponse:
         tipos=[tipo for tipo, _ in wanted],
         linhas=list(found.values()),
         contatos=list(contacts.values()),
+        pedidos=pedidos,
+        origens=visita.deps.origins,
         causas=CAUSAS,
         olhar=Olhar(),
     )

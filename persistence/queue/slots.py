@@ -60,7 +60,8 @@ WINDOW = 200  # due emissions that are looked at first: several times the slots 
 # Who has something due is mostly seen in the window of what is due for longest. Only when long queues fill it, so that
 # too few companies in it hold nothing, does a step lead from each company with open emissions to the next: then what
 # one company has in its queue still costs another nothing. ``esperam`` is written as a range of that index, for an
-# equation would let PostgreSQL walk through everybody's by the index over what is due.
+# equation would let PostgreSQL walk through everybody's by the index over what is due. ``BETWEEN`` says no more than
+# the pair after it, but lets PostgreSQL guess the range as short in this index as in any other that begins likewise.
 # Ready to be sent is what nothing stands in the way of: the others are looked at first (``start_sending``).
 # What a conversation ordered goes first: somebody sits before the phone. Each of both kinds has an index of its own.
 
@@ -68,7 +69,7 @@ WINDOW = 200  # due emissions that are looked at first: several times the slots 
 def _fila(sign: str) -> str:
     return f"""(
         SELECT n.id, n.proxima_acao_em, n.origem <> '{CONVERSA}' AS depois FROM nfse_emissao n
-        WHERE n.prestador_id >= filas.id AND (n.prestador_id, n.proxima_acao_em) <= (filas.id, now())
+        WHERE n.prestador_id BETWEEN filas.id AND filas.id AND (n.prestador_id, n.proxima_acao_em) <= (filas.id, now())
           AND n.proxima_acao_em IS NOT NULL AND n.origem {sign} '{CONVERSA}'
           AND (n.lease_until IS NULL OR n.lease_until < now()) AND {_conhecida("n", _CANAIS, _ORIGENS)}
         ORDER BY n.prestador_id, n.proxima_acao_em LIMIT greatest((CAST(:livres AS int) + 1 - filas.ocupadas) / 2, 0)

@@ -14,6 +14,8 @@ from state_machine.protocol.emission import EM_CURSO, StatusEmissao
 from state_machine.protocol.origin import CONVERSA
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from persistence.db.connection import Connection
 
 BATCH: Final = 200  # of each kind at once: the next look is a second later
@@ -22,7 +24,7 @@ BATCH: Final = 200  # of each kind at once: the next look is a second later
 _EMISSIONS = sa.text(f"""
 WITH demoradas AS (
     SELECT id, session_id FROM nfse_emissao
-    WHERE avisado_em IS NULL AND status IN ({literals(EM_CURSO)})
+    WHERE avisado_em IS NULL AND origem = ANY(:origens) AND status IN ({literals(EM_CURSO)})
       AND criado_em <= now() - make_interval(secs => :seconds)
       AND NOT (status = '{StatusEmissao.PENDENTE}' AND em_duvida IS FALSE
         AND criado_em <= now() - make_interval(secs => :asked))
@@ -40,8 +42,10 @@ WHERE proxima_acao_em > now() AND status = '{StatusEmissao.PENDENTE}' AND em_duv
 """)  # noqa: S608 - our own constants
 _CANCELLATIONS = sa.text(f"""
 WITH demorados AS (
-    SELECT id FROM cancelamento
-    WHERE proxima_acao_em IS NOT NULL AND estado = '{EstadoCancelamento.PENDENTE}'
+    SELECT id FROM cancelamento c
+    WHERE proxima_acao_em IS NOT NULL AND (c.conversa IS NOT NULL OR EXISTS (
+        SELECT FROM nfse_emissao e WHERE e.id = c.emissao_id AND e.origem = ANY(:origens)))
+      AND estado = '{EstadoCancelamento.PENDENTE}'
       AND envio <> '{Envio.COM_GENTE}' AND avisado_em IS NULL
       AND confirmado_em <= now() - make_interval(secs => :seconds)
     ORDER BY confirmado_em LIMIT :batch FOR NO KEY UPDATE SKIP LOCKED
@@ -67,12 +71,17 @@ class Demorada:
     correlacao: str
 
 
-async def slow_emissions(connection: Connection, seconds: float, asked: float) -> list[Demorada]:
+async def slow_emissions(
+    connection: Connection, origens: Sequence[str], seconds: float, asked: float
+) -> list[Demorada]:
     """Mark emissions older than so many seconds (database clock) as told, each once, and return them.
 
-    What nobody accepted for ``asked`` seconds is left out: its person is asked whether it is still wanted.
+    Only those of ``origens``: the release that knows another one tells it. What nobody accepted for ``asked`` seconds
+    is left out: its person is asked whether it is still wanted.
     """
-    rows = await connection.execute(_EMISSIONS, {"seconds": seconds, "batch": BATCH, "asked": asked})
+    rows = await connection.execute(
+        _EMISSIONS, {"origens": list(origens), "seconds": seconds, "batch": BATCH, "asked": asked}
+    )
     return [Demorada(r.id, r.id, r.origem, r.sessao_id, r.conversa, r.correlacao or r.id_integracao) for r in rows]
 
 
@@ -81,9 +90,12 @@ async def bring_forward(connection: Connection, seconds: float) -> int:
     return (await connection.execute(_FORWARD, {"seconds": seconds})).rowcount
 
 
-async def slow_cancellations(connection: Connection, seconds: float) -> list[Demorada]:
-    """Mark cancellations that were confirmed so many seconds ago as told, each once, and return them."""
-    rows = await connection.execute(_CANCELLATIONS, {"seconds": seconds, "batch": BATCH})
+async def slow_cancellations(connection: Connection, origens: Sequence[str], seconds: float) -> list[Demorada]:
+    """Mark cancellations that were confirmed so many seconds ago as told, each once, and return them.
+
+    Only those that a conversation or one of ``origens`` hears of.
+    """
+    rows = await connection.execute(_CANCELLATIONS, {"origens": list(origens), "seconds": seconds, "batch": BATCH})
     return [
         Demorada(
             r.id,

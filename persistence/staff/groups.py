@@ -69,10 +69,13 @@ class Grupo:
 async def members(connection: Connection, alcance: Alcance, grupo: Grupo, limite: int) -> list[Any]:
     """List emissions of the group that nobody has resolved, the oldest first.
 
-    ``ultima``: no later attempt exists; ``retomada``: its person took the data up in another session.
+    ``ultima``: no later attempt exists; ``retomada``: its person took the data up in another session. ``conversa``,
+    ``estado`` and ``pendente`` are ``None`` where no conversation ordered it.
     """
     s = session_snapshot.c
-    joined = nfse_emissao.join(session_snapshot, s.id == _E.session_id).join(empresa, empresa.c.id == _E.prestador_id)
+    joined = nfse_emissao.outerjoin(session_snapshot, s.id == _E.session_id).join(
+        empresa, empresa.c.id == _E.prestador_id
+    )
     joined = joined.outerjoin(resolvida, resolvida.c.sessao_id == _E.sessao_id)
     joined = joined.outerjoin(grupo_resolvido, GROUP_RESOLVED)
     statement = (
@@ -88,7 +91,7 @@ async def members(connection: Connection, alcance: Alcance, grupo: Grupo, limite
             s.conversa,
             s.estado,
             s.pendente,
-            s.empresa_id,
+            _E.prestador_id.label("empresa_id"),
             empresa.c.razao_social,
             NEWEST.label("ultima"),
             RETAKEN.label("retomada"),

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from persistence.access.accounts import SHOWN
 from persistence.conversations.conversations import APAGADO
 from persistence.staff.case import CANCELADAS, NOTA, may_see
+from persistence.staff.orders import waiting
 from persistence.tables import (
     StatusSaida,
     conversas,
@@ -227,7 +228,12 @@ async def counts(connection: Connection, alcance: Alcance) -> dict[str, int]:
     unknown = unknown.where(conversas.c.usuario_id.is_(None), conversas.c.endereco != APAGADO)
     if not alcance.todas:
         unknown = unknown.where(sa.false())
-    tabs = {"atencao": eyes.where(alcance.em(_S.empresa_id)), "quarentena": aside, "desconhecidas": unknown}
+    tabs = {
+        "atencao": eyes.where(alcance.em(_S.empresa_id)),
+        "quarentena": aside,
+        "desconhecidas": unknown,
+        "pedidos": waiting(alcance).with_only_columns(sa.true()),
+    }
     sums = (
         sa.select(sa.func.count()).select_from(rows.limit(COUNTED).subquery()).scalar_subquery().label(name)
         for name, rows in tabs.items()

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from state_machine.machine.session import Sessao
-    from state_machine.machine.states import SnapshotReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +45,6 @@ class Mensagem:
     def ids(self) -> tuple[str, ...]:
         """What comes back when one of its buttons is pressed or one of its rows is chosen."""
         return (*(botao.id for botao in self.botoes), *(linha.id for linha in self.lista))
-
-
-@dataclass(frozen=True, slots=True)
-class GravarSnapshot:
-    """Write the ``SessionSnapshot`` because a state was entered."""
-
-    reason: SnapshotReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +99,7 @@ class EnviarLink:
     selado: str
 
 
-Efeito = GravarSnapshot | Responder | Emitir | RetomarEnvio | Dispensar | EnviarArquivo
+Efeito = Responder | Emitir | RetomarEnvio | Dispensar | EnviarArquivo
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from state_machine.invoice.fields import Campo
 from state_machine.invoice.sanity import cautela
 from state_machine.invoice.service_choice import com_servico
 from state_machine.invoice.summary import CONFERE, ESCOLHE, TITULO_MAX, resumo
-from state_machine.machine.effects import Decision, Efeito, GravarSnapshot, Mensagem, Responder
+from state_machine.machine.effects import Decision, Efeito, Mensagem, Responder
 from state_machine.machine.states import REASON_ON_ENTRY, Estado
 from state_machine.values.text_length import tamanho
 
@@ -46,18 +46,14 @@ def mostra(sessao: Sessao, mensagem: Mensagem, agora: datetime) -> Decision:
 
 
 def entra(sessao: Sessao, estado: Estado, *efeitos: Efeito) -> Decision:
-    """Enter ``estado``: the snapshot effect with the state's reason comes with it, always."""
+    """Enter ``estado``: the session takes the state's reason, which its snapshot is saved with."""
     pendente = sessao.pendente if estado in _PEDEM_CAMPO else None
-    return _entrou(_em(sessao, estado, pendente=pendente), *efeitos)
+    return Decision(_em(sessao, estado, pendente=pendente), efeitos)
 
 
 def _em(sessao: Sessao, estado: Estado, **campos: Any) -> Sessao:
     reason = REASON_ON_ENTRY[estado] or sessao.snapshot_reason
     return replace(sessao, estado=estado, snapshot_reason=reason, **campos)
-
-
-def _entrou(sessao: Sessao, *efeitos: Efeito) -> Decision:
-    return Decision(sessao, (GravarSnapshot(sessao.snapshot_reason), *efeitos))
 
 
 def com_rascunho(
@@ -94,9 +90,11 @@ def com_rascunho(
             **campos,
         )
         if resumida:
-            return _entrou(sessao, Responder(resumo(sessao, titulo or anuncio.titulo(antes, rascunho) or ESCOLHE)))
+            resposta = resumo(sessao, titulo or anuncio.titulo(antes, rascunho) or ESCOLHE)
+            return Decision(sessao, (Responder(resposta),))
         pergunta = questions.pergunta(sessao, antes)
-        return _entrou(sessao, Responder(memory_texts.de_sempre(sessao, pergunta, costume) if costume else pergunta))
+        pergunta = memory_texts.de_sempre(sessao, pergunta, costume) if costume else pergunta
+        return Decision(sessao, (Responder(pergunta),))
     sessao = _em(
         sessao,
         Estado.AGUARDANDO_CONFIRMACAO,
@@ -111,4 +109,4 @@ def com_rascunho(
     if aviso:
         junto = f"{aviso}\n{titulo}"
         titulo = junto if tamanho(junto) <= TITULO_MAX else f"{aviso}\n{CONFERE}"
-    return _entrou(sessao, Responder(resumo(sessao, titulo)))
+    return Decision(sessao, (Responder(resumo(sessao, titulo)),))

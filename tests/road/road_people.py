@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 
 from bot.demo.world import COMPANY
+from bot.orders.origins import ORIGINS
 from bot.settings import Settings
 from gateway.registry import REGISTRY
 from operations.company import add_company
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from bot.house import House
+    from bot.orders.origins import OriginRow
     from gateway.registry import ChannelRow
     from persistence.db.engine import Database
     from proofs.sandbox.meta.model import Bubble
@@ -214,13 +216,23 @@ async def open_road(
     config: WorldConfig = QUICK,
     between: Callable[[World], Awaitable[dict[str, Any]]] | None = None,
     registry: Mapping[str, ChannelRow] = REGISTRY,
+    origins: Mapping[str, OriginRow] = ORIGINS,
     **changes: Any,
 ) -> AsyncIterator[Road]:
     """Open a world and a house in it, with all background work running, connected over real HTTP.
 
-    ``between`` puts something between both, and returns the settings that lead through it; ``registry`` has the
-    channels that the house knows.
+    ``between`` puts something between both, and returns the settings that lead through it; ``registry`` and
+    ``origins`` have the channels and the origins that the house knows.
     """
-    around = connected(Settings(), database_url, redis_url, config, between=between, registry=registry, changes=changes)
+    around = connected(
+        Settings(),
+        database_url,
+        redis_url,
+        config,
+        between=between,
+        registry=registry,
+        origins=origins,
+        changes=changes,
+    )
     async with around as opened:
         yield Road(opened.world, opened.house.database, opened.house, opened.address)

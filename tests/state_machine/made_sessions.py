@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from state_machine.invoice.draft import Cadastro, Rascunho, aplicar
 from state_machine.invoice.field_table import DESCRICAO_MAX, NOME_MAX
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
-from state_machine.machine.effects import Emitir, GravarSnapshot, Mensagem, Responder
+from state_machine.machine.effects import Emitir, Mensagem, Responder
 from state_machine.machine.events import (
     EVENTOS,
     Abriu,
@@ -85,10 +85,6 @@ def resposta(decision) -> Mensagem:
 
 def emissoes(decision):
     return [e for e in decision.efeitos if isinstance(e, Emitir)]
-
-
-def snapshots(decision):
-    return [e.reason for e in decision.efeitos if isinstance(e, GravarSnapshot)]
 
 
 def fits(mensagem):

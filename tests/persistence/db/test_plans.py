@@ -40,7 +40,7 @@ HOT = {
     "usual_of_client": _compiled(history._LAST, {"b_empresa": 1, "b_documento": ""}).sql,
     "issued_by_company": _compiled(history._ISSUED, dict.fromkeys(PERIOD)).sql,
     "sum_of_company": _compiled(history._SUM, dict.fromkeys((*PERIOD, "b_limit"))).sql,
-    "slow_emissions": _compiled(slow_notice._EMISSIONS, dict.fromkeys(("seconds", "batch"))).sql,
+    "slow_emissions": _compiled(slow_notice._EMISSIONS, dict.fromkeys(("origens", "seconds", "batch"))).sql,
 }
 
 

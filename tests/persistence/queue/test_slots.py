@@ -179,12 +179,15 @@ async def test_cancellations_are_shared_likewise(database: Database) -> None:
     assert await taken(6, {crowd: 3, one: 1}) == {crowd: 2}
 
 
-async def test_a_backlog_is_read_no_further_than_it_may_be_taken(database: Database) -> None:
-    """The statement costs the same behind five thousand orders as behind two hundred."""
+@pytest.mark.parametrize("listed", [0, MANY])
+async def test_a_backlog_is_read_no_further_than_it_may_be_taken(database: Database, listed: int) -> None:
+    """The statement costs the same behind five thousand orders as behind two hundred, whoever ordered them."""
     await _company(database, MANY, since=90_000.0)
     await _company(database, 1)
-    await as_owner(database.pool, "ANALYZE nfse_emissao")
-    given = {**slots.shares(SLOTS, {}), "lease": LEASE, "quietas": [], "recente": 86_400.0}
+    await database.pool.execute(LISTED + " OR revisao = $1", listed)
+    await as_owner(database.pool, "VACUUM ANALYZE nfse_emissao")
+    shares = slots.shares(SLOTS, {}, origens=("conversa", "lista"))
+    given = {**shares, "lease": LEASE, "quietas": [], "recente": 86_400.0}
     compiled = _compiled(slots.CLAIM_EMISSIONS, given)
     async with database.pool.acquire() as connection:
         await connection.execute("BEGIN")

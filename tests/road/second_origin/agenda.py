@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from bot.orders.accept import Confirmed
+from bot.orders.origins import OriginRow
 from persistence.people.companies import get_company
 from persistence.rows.inbox_rows import EmissionRow
 from state_machine.protocol.origin import Origin
 from state_machine.services.own import Servico
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from bot.house import House
-    from bot.orders.origins import News, Tell
+    from bot.orders.origins import News
     from persistence.db.connection import Connection
-    from persistence.queue.inbox import Inbox
 
 NAME = "agenda"
 TABLES = """
@@ -37,9 +37,9 @@ _ORDERED = sa.text("UPDATE agenda SET emissao_id = :emissao_id WHERE id = :id")
 _HEARD = sa.text("INSERT INTO agenda_ouviu VALUES (:chave, :id, :tipo, :aviso) ON CONFLICT DO NOTHING")
 
 
-def row() -> Mapping[str, Callable[[Inbox], Tell]]:
+def row() -> Mapping[str, OriginRow]:
     """Return the origin's row of the table of origins."""
-    return {NAME: lambda _: hear}
+    return {NAME: OriginRow("agenda de mensalidades", lambda _: hear)}
 
 
 async def hear(connection: Connection, news: Sequence[News]) -> None:

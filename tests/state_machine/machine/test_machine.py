@@ -41,7 +41,6 @@ from tests.state_machine.made_sessions import (
     lido,
     nova,
     resposta,
-    snapshots,
 )
 from tests.state_machine.made_walks import jumps, lasting, news, openings, words
 
@@ -242,7 +241,7 @@ class House(RuleBasedStateMachine):
         if not decision.aplicado:
             assert (depois, decision.efeitos) == (antes, ())
         if depois.estado is not antes.estado:
-            assert snapshots(decision) == [REASON_ON_ENTRY[depois.estado] or antes.snapshot_reason]
+            assert depois.snapshot_reason is (REASON_ON_ENTRY[depois.estado] or antes.snapshot_reason)
         if antes.estado in FINAIS:
             assert (antes.estado, depois.estado) in TARDIAS or depois == antes, "final was not final"
             assert depois.rascunho == antes.rascunho

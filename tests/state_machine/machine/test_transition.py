@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from state_machine.invoice.fields import Campo
-from state_machine.machine.effects import Dispensar, Emitir, EnviarArquivo, GravarSnapshot, Responder, RetomarEnvio
+from state_machine.machine.effects import Dispensar, Emitir, EnviarArquivo, Responder, RetomarEnvio
 from state_machine.machine.events import (
     EVENTOS,
     Abriu,
@@ -43,7 +43,6 @@ from tests.state_machine.made_sessions import (
     nova,
     resposta,
     sessoes,
-    snapshots,
 )
 
 PARES = [(estado, tipo) for estado in Estado for tipo in EVENTOS]
@@ -73,8 +72,8 @@ def test_every_pair_of_state_and_event_has_exactly_one_place():
 @pares
 @settings(max_examples=10 * MORE, deadline=None)
 @given(dados=st.data())
-def test_transition_is_total_pure_and_never_forgets_a_snapshot(estado, tipo, dados):
-    """No pair raises; an ignored one changes nothing; a state is entered with exactly its one snapshot."""
+def test_transition_is_total_pure_and_gives_a_state_its_reason(estado, tipo, dados):
+    """No pair raises; an ignored one changes nothing; a state is entered with its reason."""
     sessao, evento, agora = dados.draw(sessoes(estado)), dados.draw(de_tipo[tipo]), dados.draw(momentos)
     decision = transition(sessao, evento, agora)
     depois = decision.sessao
@@ -86,10 +85,7 @@ def test_transition_is_total_pure_and_never_forgets_a_snapshot(estado, tipo, dad
         assert decision.efeitos == ()
     assert depois.revisao >= sessao.revisao
     if depois.estado is not estado:
-        assert len(snapshots(decision)) == 1
-    for reason in snapshots(decision):
-        assert reason is depois.snapshot_reason
-        assert reason is REASONS.get(depois.estado, sessao.snapshot_reason)
+        assert depois.snapshot_reason is REASONS.get(depois.estado, sessao.snapshot_reason)
 
 
 # --- at the authority ---------------------------------------------------------------------------------------------
@@ -180,10 +176,10 @@ _TARDIAS = [
 
 @pytest.mark.parametrize(("estado", "evento", "para"), _TARDIAS)
 def test_the_authoritys_late_word_prevails(estado, evento, para):
-    """What we had concluded gives way to what the authority says, with the snapshot of the new state."""
+    """What we had concluded gives way to what the authority says, with the reason of the new state."""
     decision = diz(replace(em_processo(), estado=estado), evento)
     assert decision.sessao.estado is para
-    assert snapshots(decision) == [REASONS[para]]
+    assert decision.sessao.snapshot_reason is REASONS[para]
 
 
 _ORDENS = {(Estado.REJEITADO, Reprocessou), (Estado.ERRO, QuisAinda)}
@@ -287,7 +283,8 @@ def test_a_session_expires_at_its_deadline_and_not_before(estado):
     assert not transition(replace(sessao, expira_em=None), PrazoVencido(), AGORA).aplicado
     vencida = transition(sessao, PrazoVencido(), AGORA)
     assert (vencida.sessao.estado, vencida.sessao.expired_at) == (Estado.EXPIRADO, AGORA)
-    assert vencida.efeitos == (GravarSnapshot(SnapshotReason.EXPIRED),)  # silent: nobody is written to for it
+    assert vencida.sessao.snapshot_reason is SnapshotReason.EXPIRED
+    assert vencida.efeitos == ()  # silent: nobody is written to for it
 
 
 def test_nothing_at_the_authority_expires():

@@ -8,7 +8,6 @@ import pytest
 from state_machine.invoice.draft import Cadastro, StatusCampo
 from state_machine.invoice.fields import Campo, Doubt, Motivo
 from state_machine.machine.diagram import example
-from state_machine.machine.effects import GravarSnapshot
 from state_machine.machine.events import (
     Abriu,
     Cancelou,
@@ -44,7 +43,6 @@ from tests.state_machine.made_sessions import (
     no_resumo,
     nova,
     resposta,
-    snapshots,
 )
 
 # --- collecting ---------------------------------------------------------------------------------------------------
@@ -54,7 +52,7 @@ def test_the_first_message_creates_the_snapshot():
     """A session opens in ``coleta`` with reason ``manual``; the words of that turn do the talking."""
     decision = diz(nova(), Abriu())
     assert decision.sessao.estado is Estado.COLETA
-    assert decision.efeitos == (GravarSnapshot(SnapshotReason.MANUAL),)
+    assert (decision.sessao.snapshot_reason, decision.efeitos) == (SnapshotReason.MANUAL, ())
 
 
 @pytest.mark.parametrize("evento", [Conversou(), Confirmou(None), Negou(), PediuCorrecao()])
@@ -81,7 +79,7 @@ def test_missing_fields_are_asked_in_a_fixed_order(ditos, faltam):
     assert decision.sessao.estado is Estado.DADOS_INCOMPLETOS
     assert decision.sessao.rascunho.faltam == faltam
     assert decision.sessao.pendente is faltam[0]
-    assert snapshots(decision) == [SnapshotReason.MANUAL]  # dados_incompletos leaves the reason as it was
+    assert decision.sessao.snapshot_reason is SnapshotReason.MANUAL  # dados_incompletos leaves the reason as it was
 
 
 def test_all_fields_in_one_message_lead_to_the_summary():
@@ -89,7 +87,7 @@ def test_all_fields_in_one_message_lead_to_the_summary():
     decision = diz(nova(), Abriu(), Informou(TUDO, cadastro=PADARIA))
     sessao = decision.sessao
     assert (sessao.estado, sessao.revisao, sessao.resumos) == (Estado.AGUARDANDO_CONFIRMACAO, 1, 1)
-    assert snapshots(decision) == [SnapshotReason.DATA_COMPLETE]
+    assert decision.sessao.snapshot_reason is SnapshotReason.DATA_COMPLETE
     assert sessao.rascunho.completo
     assert [b.id for b in resposta(decision).botoes] == [
         f"{acao}:{sessao.sessao_id}:1" for acao in ("confirmar", "corrigir", "cancelar")
@@ -148,7 +146,7 @@ def test_the_button_of_the_shown_revision_issues_it():
     decision = diz(sessao, Confirmou(1))
     assert decision.sessao.estado is Estado.PROCESSANDO
     assert [e.revisao for e in emissoes(decision)] == [1]
-    assert snapshots(decision) == [SnapshotReason.CONFIRMED]
+    assert decision.sessao.snapshot_reason is SnapshotReason.CONFIRMED
 
 
 @pytest.mark.parametrize("revisao", [-1, 0, 1, 3, 999])
@@ -331,7 +329,7 @@ def test_giving_up_ends_the_invoice():
     """Nothing is issued, the reason is ``cancelled``, and the data can be taken up again."""
     decision = diz(no_resumo(), Cancelou())
     assert decision.sessao.estado is Estado.CANCELADO_USUARIO
-    assert snapshots(decision) == [SnapshotReason.CANCELLED]
+    assert decision.sessao.snapshot_reason is SnapshotReason.CANCELLED
     assert resposta(decision).botoes[0].id == f"refazer:{decision.sessao.sessao_id}"
 
 

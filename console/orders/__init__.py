@@ -1,0 +1,1 @@
+"""Orders that no conversation gave, as staff see them."""
