@@ -489,6 +489,33 @@ async def test_a_note_is_cancelled_by_a_signed_event(road: Road, sefin: SefinSim
     assert [event.tipo for event in sefin.notes[note.chave].events] == ["101101"]
 
 
+async def test_a_note_cancelled_on_the_portal_is_told_once(road: Road, sefin: SefinSimulator) -> None:
+    """The event in ADN's list is believed while SEFIN tells of no events; our own cancellation there is no news."""
+    person, session = await _confirmed(road)
+    note = await _one_note(road, sefin, session)
+    await person.files(late=True)
+    sefin.faults.set("erro_500", about="eventos")
+    sefin.cancel_elsewhere(note.chave)
+    pool = road.database.pool
+
+    async def read() -> None:
+        """Read the list from its beginning, as far as it goes."""
+        await pool.execute("UPDATE distribuicao SET nsu = 0, proxima_em = now(), calado_ate = NULL")
+        await road.house.schedule.run_job("documents")
+        last = max(max(each.nsu, *(event.nsu for event in each.events), 0) for each in sefin.notes.values())
+        await until(lambda: pool.fetchval("SELECT true FROM distribuicao WHERE nsu >= $1", last))
+
+    await read()
+    await _told(person, "fora da Prosa")
+    await read()
+    await road.settled()
+    assert sum("fora da Prosa" in answer for answer in person.answers) == 1
+    status = "SELECT status FROM nfse_processada WHERE id_externo = $1"
+    assert await pool.fetchval(status, note.chave) == "cancelado"
+    ours = "SELECT count(*) FROM nota_de_fora n JOIN nfse_emissao e ON e.id_externo = n.chave"
+    assert await pool.fetchval(ours) == 0
+
+
 async def test_a_company_of_the_simples_says_its_burden(road: Road) -> None:
     """Without it nothing is stored, and the refusal says what to do; the series is 900 unless another is said."""
     bare = replace(FORM, cnpj="99.000.002/0001-48", tributos_sn=None, usuarios=())
