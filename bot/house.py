@@ -96,9 +96,9 @@ async def open_house(
         pumps, door = Pumps(stores, outside, known), Door(outside.channels, stores.witness)
         async with open_worker(stores, outside, pumps, door) as worker:
             database, inbox = stores.database, stores.inbox
-            audit = Audit(database, outside.channels, stores.metrics, ring=pumps.ring)
-            cities = partial(ask_due, database, outside.channels)
             feed = Feed(database, outside.channels, partial(seen_cancelled, known))
+            audit = Audit(database, outside.channels, stores.metrics, ring=pumps.ring, feed=feed)
+            cities = partial(ask_due, database, outside.channels)
             prazos = prazos_of(settings)
             context = JobContext(database, inbox, stores.backlog, audit.daily, prazos, cities, feed.read_due)
             schedule = Schedule(context, jobs())

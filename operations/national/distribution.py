@@ -56,7 +56,7 @@ class Feed:
         """Read one company's list to its end now; ``canal`` names its environment."""
         documents = self._channels.documents(canal)
         if documents is None:
-            return CannotTell("the company's channel distributes no documents")
+            return CannotTell("the company's channel lists no notes")
         try:
             return await self._read(documents, canal, empresa_id, cnpj, lots=None)
         finally:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from persistence.versions import known
-from state_machine.protocol.emission import StatusEmissao
+from state_machine.protocol.emission import Nota, Situacao, StatusEmissao
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,6 +87,12 @@ class NotaDeFora:
     serie: str | None
     numero_dps: int | None
     situacao: str = "autorizada"
+
+    @property
+    def vista(self) -> Nota:
+        """The note as an audit compares it."""
+        ended = Situacao.AUTORIZADA if self.situacao == "autorizada" else Situacao.CANCELADA
+        return Nota(self.chave, self.id_dps, ended, valor=self.valor, numero=self.numero, chave=self.chave)
 
 
 async def ours(connection: Connection, canal: Canal, chave: str, id_dps: str | None = None) -> list[Ours]:

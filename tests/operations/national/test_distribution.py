@@ -20,6 +20,7 @@ from gateway.registry import REGISTRY
 from operations.certificate import keep_certificate
 from operations.company import add_company
 from operations.national.distribution import Feed
+from operations.national.verify import verify
 from persistence.db.engine import Database
 from persistence.national import elsewhere
 from proofs.sandbox.nacional.sefin import NacionalConfig
@@ -48,6 +49,25 @@ async def database(database_url: str) -> AsyncIterator[Database]:
     await opened.close()
 
 
+def _settings(world: World) -> Settings:
+    """The settings that lead to the simulated authority."""
+    return Settings(
+        nacional_sefin_url=world.urls.nacional_sefin or "",
+        nacional_adn_url=world.urls.nacional_adn or "",
+        nacional_ca_file=Path(world.urls.nacional_ca_file or ""),
+        master_key=SecretStr(base64.b64encode(b"k" * 32).decode()),
+        fiscal_environment="homologacao",
+    )
+
+
+async def _company(database: Database, settings: Settings, world: World) -> int:
+    """Register the company with its certificate."""
+    await add_company(database, FORM, None, REGISTRY)
+    pfx = world.authority.pfx_for(FORM.cnpj, "senha-do-a1", days=300)
+    await keep_certificate(database, vault_of(settings), FORM.cnpj, pfx, "senha-do-a1")
+    return int(await database.pool.fetchval("SELECT id FROM empresa WHERE cnpj = $1", FORM.cnpj))
+
+
 async def test_a_list_is_read_once_and_what_a_day_brought_once_more(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,17 +78,8 @@ async def test_a_list_is_read_once_and_what_a_day_brought_once_more(
 
     async with World(config=WorldConfig(nacional=NacionalConfig(page=2))) as world:
         sefin, adn, pool = world.sefin, world.adn, database.pool
-        settings = Settings(
-            nacional_sefin_url=world.urls.nacional_sefin or "",
-            nacional_adn_url=world.urls.nacional_adn or "",
-            nacional_ca_file=Path(world.urls.nacional_ca_file or ""),
-            master_key=SecretStr(base64.b64encode(b"k" * 32).decode()),
-            fiscal_environment="homologacao",
-        )
-        await add_company(database, FORM, None, REGISTRY)
-        empresa_id = await pool.fetchval("SELECT id FROM empresa WHERE cnpj = $1", FORM.cnpj)
-        pfx = world.authority.pfx_for(FORM.cnpj, "senha-do-a1", days=300)
-        await keep_certificate(database, vault_of(settings), FORM.cnpj, pfx, "senha-do-a1")
+        settings = _settings(world)
+        empresa_id = await _company(database, settings, world)
 
         def made(**changes: Any) -> Any:
             return sefin.issue_elsewhere(
@@ -115,6 +126,9 @@ async def test_a_list_is_read_once_and_what_a_day_brought_once_more(
             assert (await kept(), await cursor()) == (found, last)
             alarms = [(each["serie"], each["numero"]) for each in logs if each["event"] == "series_used_elsewhere"]
             assert alarms == [("900", 100)]
+            shared = [each.dito for each in await verify(database, channels, FORM.cnpj) if not each.serve]
+            assert [said.partition(":")[0] for said in shared] == ["Série 900"]
+            assert "número 100" in shared[0]
             assert await pool.fetchval("SELECT array_agg(numero) FROM numero_visto") == [100]
             assert await feed.read_due() == 0
             await pool.execute("UPDATE distribuicao SET proxima_em = now(), relido_em = now() - interval '2 days'")

@@ -7,6 +7,7 @@ import hashlib
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from pydantic import SecretStr
 
 from bot.demo.world import COMPANY
 from bot.master_key import vault_of
+from bot.operator.audit_report import DIFFERS, lines, status_of
 from gateway.nacional import payload as stored
 from gateway.nacional.signature import pack
 from gateway.registry import REGISTRY
@@ -514,6 +516,14 @@ async def test_a_note_cancelled_on_the_portal_is_told_once(road: Road, sefin: Se
     assert await pool.fetchval(status, note.chave) == "cancelado"
     ours = "SELECT count(*) FROM nota_de_fora n JOIN nfse_emissao e ON e.id_externo = n.chave"
     assert await pool.fetchval(ours) == 0
+    portal = sefin.issue_elsewhere(CNPJ, tomador="12345678000195", valor=Decimal("71.50"), municipio=FORM.municipio)
+    audited = await road.house.audit.run(cnpj=CNPJ, canal=NAME)
+    [line] = [line for line in lines(audited) if portal.chave in line]
+    assert "SÓ NO GATEWAY" in line
+    assert "71,50" in line
+    assert not any(note.chave in line for line in lines(audited))
+    assert status_of(audited) == DIFFERS
+    assert await road.house.audit.run(cnpj=CNPJ, canal="plugnotas") == []
 
 
 async def test_a_company_of_the_simples_says_its_burden(road: Road) -> None:
