@@ -13,6 +13,7 @@ from bot.loops.supervision import together
 from bot.loops.witness import Beats
 from bot.orders.accept import Door
 from bot.orders.audit import Audit
+from bot.orders.cancellation_news import seen_cancelled
 from bot.orders.origins import ORIGINS, Origins
 from bot.orders.slow_notice import SlowNotices
 from bot.policy import politica_of, prazos_of
@@ -24,6 +25,7 @@ from bot.wiring.stores import Stores, open_stores
 from bot.wiring.web import api_app, probe_app, web_app
 from gateway.registry import REGISTRY
 from operations.national.cities import ask_due
+from operations.national.distribution import Feed
 
 if TYPE_CHECKING:
     import asyncio
@@ -94,9 +96,11 @@ async def open_house(
         pumps, door = Pumps(stores, outside, known), Door(outside.channels, stores.witness)
         async with open_worker(stores, outside, pumps, door) as worker:
             database, inbox = stores.database, stores.inbox
-            audit = Audit(database, outside.channels, stores.metrics, ring=pumps.ring)
+            feed = Feed(database, outside.channels, partial(seen_cancelled, known))
+            audit = Audit(database, outside.channels, stores.metrics, ring=pumps.ring, feed=feed)
             cities = partial(ask_due, database, outside.channels)
-            context = JobContext(database, inbox, stores.backlog, audit.daily, prazos_of(settings), cities)
+            prazos = prazos_of(settings)
+            context = JobContext(database, inbox, stores.backlog, audit.daily, prazos, cities, feed.read_due)
             schedule = Schedule(context, jobs())
             slow_notices = SlowNotices(database, known, politica_of(settings).avisar_apos)
             loops: dict[str, Loop] = {"lanes": worker, **pumps}

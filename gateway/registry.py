@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from gateway.nacional import adapter as nacional
+from gateway.nacional.adn.distribution import Distribution
 from gateway.nacional.adn.parameters import CityParameters
 from gateway.nacional.payload import unfit
 from gateway.plugnotas import adapter as plugnotas
@@ -41,7 +42,8 @@ class ChannelRow:
 
     ``unfit`` says in pt-BR what of a company's registration (its columns by name) keeps it from issuing there;
     ``missing`` likewise what of the installation's settings keeps every company from it. ``cities`` opens what is asked
-    for a city's agreement and rates, where there is such a thing.
+    for a city's agreement and rates, and ``documents`` what is asked for the documents that name a company, where there
+    is such a thing.
     """
 
     natureza: Natureza
@@ -49,11 +51,12 @@ class ChannelRow:
     unfit: Callable[[Mapping[str, Any]], str | None] = lambda _company: None
     missing: Callable[[Any], str | None] = lambda _settings: None
     cities: Callable[[Surroundings], CityParameters] | None = None
+    documents: Callable[[Surroundings], Distribution] | None = None
 
 
 REGISTRY: Final[Mapping[str, ChannelRow]] = {
     "plugnotas": ChannelRow(plugnotas.NATUREZA, plugnotas.opened, missing=plugnotas.missing),
-    "nacional": ChannelRow(nacional.NATUREZA, nacional.opened, unfit, cities=CityParameters),
+    "nacional": ChannelRow(nacional.NATUREZA, nacional.opened, unfit, cities=CityParameters, documents=Distribution),
 }
 
 
@@ -119,25 +122,31 @@ class Channels:
         ambiente = self.environment(canal)
         found = self._opened.get((canal.nome, ambiente))
         if found is None:
-            if canal.nome not in self._rows:
-                raise UnknownChannelError(canal.nome)
-            surroundings = Surroundings(self._settings, ambiente, self._guard, self._lines(), self._certificates)
-            found = self._opened[canal.nome, ambiente] = self._rows[canal.nome].opens(surroundings)
+            found = self._opened[canal.nome, ambiente] = self._row(canal).opens(self._around(canal))
         return found
 
-    @property
-    def with_cities(self) -> tuple[str, ...]:
-        """The channels that can be asked for a city's agreement and rates."""
-        return tuple(name for name, row in self._rows.items() if row.cities is not None)
+    def with_any(self, what: Literal["cities", "documents"]) -> tuple[str, ...]:
+        """The channels that can be asked for cities, or for documents."""
+        return tuple(name for name, row in self._rows.items() if getattr(row, what) is not None)
 
     def cities(self, canal: Canal) -> CityParameters | None:
         """Open what is asked for cities on a channel; whoever asks closes it. Raises ``UnknownChannelError``."""
+        opens = self._row(canal).cities
+        return opens(self._around(canal)) if opens is not None else None
+
+    def documents(self, canal: Canal) -> Distribution | None:
+        """Open what is asked for documents on a channel likewise."""
+        opens = self._row(canal).documents
+        return opens(self._around(canal)) if opens is not None else None
+
+    def _row(self, canal: Canal) -> ChannelRow:
         if canal.nome not in self._rows:
             raise UnknownChannelError(canal.nome)
-        opens = self._rows[canal.nome].cities
+        return self._rows[canal.nome]
+
+    def _around(self, canal: Canal) -> Surroundings:
         ambiente = self.environment(canal)
-        around = Surroundings(self._settings, ambiente, self._guard, self._lines(), self._certificates)
-        return opens(around) if opens is not None else None
+        return Surroundings(self._settings, ambiente, self._guard, self._lines(), self._certificates)
 
     def quiet(self, kind: CallKind) -> frozenset[str]:
         """Return the companies (CNPJ) whose breaker for this kind of call is open on some channel."""

@@ -54,6 +54,7 @@ def verificar(
 def conferir(
     dias: Annotated[int, typer.Option(min=1, max=_MAX_DIAS, help="Quantos dias, contando hoje.")] = _DIAS,
     cnpj: Annotated[str | None, typer.Option(help="Só a empresa deste CNPJ.")] = None,
+    canal: Annotated[str | None, typer.Option(help="Só as empresas deste canal, como nacional.")] = None,
 ) -> None:
     """Compara as nossas notas com a lista do gateway; sai com 1 se algo difere, 2 se o gateway não soube dizer."""
     from state_machine.values.documents import normaliza
@@ -65,9 +66,10 @@ def conferir(
         from bot.operator.audit_report import UNKNOWN, lines, status_of
 
         async with open_house(chosen, storage.database_url, storage.redis_url) as house:
-            conferidas = await house.audit.run(dias, normaliza(cnpj) if cnpj else None)
-        if cnpj and not conferidas:
-            typer.secho(f"Nenhuma empresa com o CNPJ {cnpj}; nada foi comparado.", fg="red", err=True)
+            conferidas = await house.audit.run(dias, normaliza(cnpj) if cnpj else None, canal)
+        if (cnpj or canal) and not conferidas:
+            which = " ".join([*([f"com o CNPJ {cnpj}"] if cnpj else []), *([f"no canal {canal}"] if canal else [])])
+            typer.secho(f"Nenhuma empresa {which}; nada foi comparado.", fg="red", err=True)
             raise typer.Exit(UNKNOWN)
         for line in lines(conferidas):
             typer.echo(line)

@@ -39,7 +39,10 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class JobContext:
-    """What the jobs work with; ``audit`` is the daily audit, ``cities`` asks for what cities agreed to."""
+    """What the jobs work with; ``audit`` is the daily audit, ``cities`` asks for what cities agreed to.
+
+    ``documents`` reads on in the lists of what the authority distributes.
+    """
 
     database: Database
     inbox: Inbox
@@ -47,6 +50,7 @@ class JobContext:
     audit: Callable[[], Awaitable[int]]
     prazos: Prazos
     cities: Callable[[], Awaitable[int]]
+    documents: Callable[[], Awaitable[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +209,11 @@ async def ask_cities(context: JobContext) -> int:
     return await context.cities()
 
 
+async def read_documents(context: JobContext) -> int:
+    """Read on in the authority's lists of documents, each company's every hour: what others issued and cancelled."""
+    return await context.documents()
+
+
 async def forget_people(context: JobContext) -> int:
     """Delete the personal data whose retention period has ended."""
     return await retention.sweep(context.database, context.prazos)
@@ -227,5 +236,6 @@ JOBS: Sequence[Job] = (
     Job("dashboard", 600, count_dashboard, "the sums are replaced"),  # some seconds at a million journal rows
     Job("audit", HOUR, audit, "each company's audit of a day is taken by a slot of its own"),  # a gateway may be away
     Job("cities", 60, ask_cities, "the answers are replaced"),  # a new company's is asked for within the minute
+    Job("documents", 60, read_documents, "what came moves the list on in its own commit"),
     Job("retention", HOUR, forget_people, _DELETES, slot=DAY),
 )

@@ -12,10 +12,12 @@ from gateway.lines import CallKind
 from gateway.registry import UnknownChannelError
 from persistence.db.clock import database_now
 from persistence.fiscal import comparison
+from persistence.national import elsewhere
 from persistence.people.channels import canal_of
 from persistence.versions import AnotherVersionError
 from state_machine.invoice.content import mostra_conteudo
 from state_machine.protocol.audit import DifferenceKind, Pagina, Periodo, compara
+from state_machine.protocol.channel import PRIMEIRO, Canal
 from state_machine.protocol.emission import CannotTell
 from state_machine.values.local_time import SAO_PAULO
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from bot.ports import FiscalGateway
     from gateway.registry import Channels
+    from operations.national.distribution import Feed
     from persistence.db.engine import Database
     from state_machine.protocol.audit import Conferencia, Nossa
     from state_machine.protocol.emission import Nota
@@ -58,21 +61,25 @@ class Audit:
         metrics: Metrics,
         *,
         ring: Callable[[], None],
+        feed: Feed,
     ) -> None:
         self._database = database
         self._channels = channels
         self._metrics = metrics
         self._ring = ring
+        self._feed = feed
 
-    async def run(self, dias: int = DIAS, cnpj: str | None = None) -> list[Conferida]:
+    async def run(self, dias: int = DIAS, cnpj: str | None = None, canal: str | None = None) -> list[Conferida]:
         """Audit the last ``dias`` days (today included, São Paulo) of all companies, or of the one with this CNPJ.
 
+        With ``canal``, of those on this channel.
         An emission of ours that moved at the gateway is made due for an ordinary question; nothing else changes.
         """
         async with self._database.transaction() as connection:
             rows = await comparison.companies(connection, cnpj)
             periodo = Periodo.ultimos(dias, await database_now(connection))
-        return [Conferida(row.id, row.cnpj, row.razao_social, await self._of_company(row, periodo)) for row in rows]
+        chosen = [row for row in rows if canal in {None, row.canal or PRIMEIRO}]
+        return [Conferida(row.id, row.cnpj, row.razao_social, await self._of_company(row, periodo)) for row in chosen]
 
     async def daily(self) -> int:
         """Audit each company that has not been today, where its channel lists notes; returns how many were audited.
@@ -105,7 +112,7 @@ class Audit:
         if gateway is None:
             return CannotTell("this release does not know the company's channel")
         if gateway.natureza.lists_by != "days":
-            return CannotTell("the company's channel lists no notes")
+            return await self._distributed(Canal(gateway.name, gateway.ambiente), row, periodo)
         listadas = await self._listed(gateway, cnpj, periodo)
         if isinstance(listadas, CannotTell):
             return listadas
@@ -133,6 +140,16 @@ class Audit:
         if conferencia.reler:
             self._ring()
         return conferencia
+
+    async def _distributed(self, canal: Canal, row: Any, periodo: Periodo) -> Conferencia | CannotTell:
+        """Read what the channel distributes to its end, and return what others issued."""
+        read = await self._feed.read(canal, row.id, row.cnpj)
+        if isinstance(read, CannotTell):
+            return read
+        desde, ate = _midnight(periodo.inicio), _midnight(periodo.fim + timedelta(days=1))
+        async with self._database.transaction() as connection:
+            alheias = [nota.vista for nota in await elsewhere.between(connection, canal, row.id, desde, ate)]
+        return compara((), alheias, periodo)
 
     def _channel(self, row: Any) -> FiscalGateway | None:
         """Return the company's channel, ``None`` where another release knows it."""

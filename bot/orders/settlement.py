@@ -82,7 +82,7 @@ async def tell(connection: Connection, parts: OrderParts, tarefa: Tarefa, passo:
     if outras:  # the worst that can happen: people must look, and the user gets both
         log.error("two_notes_of_one_confirmation", emissao_id=tarefa.id, count=1 + len(outras))
     if passo.nota and passo.nota.situacao is Situacao.CANCELADA and passo.status is StatusEmissao.CONCLUIDO:
-        await seen_cancelled(connection, parts.origins, tarefa)
+        await seen_cancelled(parts.origins, connection, tarefa)
     if passo.aviso is None:
         return
     explicacao = parts.channels.of(tarefa.canal).explain(passo.recusa) if passo.recusa is not None else None

@@ -49,12 +49,12 @@ if TYPE_CHECKING:
     from gateway.certificate.access import Certificates, OpenA1
     from gateway.http.client import Exchange
     from gateway.lines import Lines
-    from gateway.nacional.cancellation import Ended
     from gateway.port import Explicacao, InvoiceIntent, Prepared
     from gateway.registry import Surroundings
     from state_machine.cancellation.machine import MotivoCancelamento
     from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome
     from state_machine.protocol.audit import Listagem
+    from state_machine.protocol.distribution import Ended
     from state_machine.protocol.emission import Download, Finding, Nota, Outcome
 
 NATUREZA: Final = Natureza(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from gateway.http.json_body import parse_json
 from gateway.http.wire import Answer
@@ -33,12 +33,11 @@ from state_machine.protocol.emission import CannotTell, Found, Rejected, Situaca
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Literal
 
     from gateway.http.wire import NoAnswerError
     from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome
+    from state_machine.protocol.distribution import Ended
 
-Ended: TypeAlias = 'Literal["cancelada", "substituida"]'
 _REDIRECT: Final = 300
 _CANCELLING: Final = frozenset(
     {CANCELAMENTO, CANCELAMENTO_POR_SUBSTITUICAO, CANCELAMENTO_DEFERIDO, CANCELAMENTO_POR_OFICIO}
@@ -66,11 +65,16 @@ def how_it_ended(result: Answer | NoAnswerError, chave: str, tp_amb: str) -> End
     if result.status == NOT_FOUND:
         return None if says_absent(result.body, tp_amb) else cannot_tell(result)
     kinds = _kinds(result.body, chave)
-    if CANCELAMENTO_POR_SUBSTITUICAO in kinds:
-        return "substituida"
-    if kinds & _CANCELLING:
-        return "cancelada"
+    if ends := {ended for kind in kinds if kind is not None and (ended := ended_by(kind)) is not None}:
+        return "substituida" if "substituida" in ends else "cancelada"
     return CannotTell(f"{says(result)} with an event that cannot be read") if None in kinds else None
+
+
+def ended_by(tipo: str) -> Ended | None:
+    """Return what an event of this kind makes of its note, ``None`` where the note stands as before."""
+    if tipo not in _CANCELLING:
+        return None
+    return "substituida" if tipo == CANCELAMENTO_POR_SUBSTITUICAO else "cancelada"
 
 
 def as_it_stands(found: Found | CannotTell, gone: Ended | CannotTell | None) -> Found | CannotTell:

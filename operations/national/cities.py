@@ -32,7 +32,7 @@ async def ask(
 async def ask_due(database: Database, channels: Channels) -> int:
     """Ask for what is due on all channels that have it; returns how many cities' codes were told of."""
     told = 0
-    for nome in channels.with_cities:
+    for nome in channels.with_any("cities"):
         padrao = channels.environment(Canal(nome))
         for ambiente in Ambiente:
             told += await _ask_due_of(database, channels, Canal(nome, ambiente), padrao)

@@ -14,6 +14,7 @@ from operations.protocol import CommandRefusedError
 from persistence.fiscal import numbering
 from persistence.fiscal.numbering import Sequencia
 from persistence.national import cities as kept
+from persistence.national import elsewhere
 from persistence.national.cities import CityQuestion
 from persistence.people.companies import get_company
 from state_machine.protocol.channel import Canal
@@ -54,15 +55,17 @@ async def verify(database: Database, channels: Channels, cnpj: str) -> list[Conf
             f"{empresa.razao_social} emite pelo canal {empresa.canal.nome}; só confiro o nacional."
         )
     gateway, hoje = channels.of(empresa.canal), local_day(empresa.municipio_ibge, agora)
+    canal = Canal(gateway.name, gateway.ambiente)
     sequencia = Sequencia(empresa.id, empresa.municipio_ibge, empresa.serie_rps or "", gateway.ambiente)
     ours = next((each for each in known if each.sequencia == sequencia), None)
+    bloqueado = ours.bloqueado if ours else None
     rps = Rps(sequencia.serie, ours.ultimo + 1 if ours else empresa.primeiro_rps)
     intent = _example(empresa, rps, hoje)
     try:
         return [
             await _document(gateway, intent, unfit(company)),
-            *await _city(database, cities, Canal(gateway.name, gateway.ambiente), empresa, hoje),
-            await _series(gateway, intent, rps, ours.bloqueado if ours else None),
+            *await _city(database, cities, canal, empresa, hoje),
+            await _shared(database, canal, sequencia) or await _series(gateway, intent, rps, bloqueado),
         ]
     finally:
         await cities.aclose()
@@ -145,6 +148,19 @@ def _rate(found: Decimal | CannotTell | None, code: str, when: str) -> Conferido
         )
     rate = f"{found.normalize():f}".replace(".", ",")
     return Conferido(f"Código {code}: a alíquota na cidade é {rate}%{when}.", serve=True)
+
+
+async def _shared(database: Database, canal: Canal, sequencia: Sequencia) -> Conferido | None:
+    """Say that another program takes numbers of this series, as far as ADN's list of documents was read."""
+    async with database.transaction() as connection:
+        found = await elsewhere.in_series(connection, canal, sequencia.empresa_id, sequencia.serie)
+    if found is None:
+        return None
+    return Conferido(
+        f"Série {sequencia.serie}: outro programa fez a nota {found.numero} com o número {found.numero_dps} desta "
+        "série. Use uma série só da Prosa.",
+        serve=False,
+    )
 
 
 async def _series(gateway: FiscalGateway, intent: InvoiceIntent, rps: Rps, blocked: str | None) -> Conferido:

@@ -16,6 +16,7 @@ from persistence.tables.departure import TALVEZ_SAIU, StatusSaida, outbox
 from persistence.tables.emissions import gateway_tentativas, nfse_documento, nfse_emissao, nfse_preparo, nfse_processada
 from persistence.tables.idempotency import idempotency_records
 from persistence.tables.national.cities import cidade_parametro
+from persistence.tables.national.distribution import distribuicao, nota_de_fora
 from persistence.tables.numbering import numeracao, numeracao_uso
 from persistence.tables.operation import disjuntor, job_slots, modelo_uso, painel
 from persistence.tables.people import (
@@ -68,6 +69,7 @@ __all__ = [
     "cnpj_cache",
     "conversas",
     "disjuntor",
+    "distribuicao",
     "email_suprimido",
     "empresa",
     "empresa_aprovador",
@@ -92,6 +94,7 @@ __all__ = [
     "nfse_emissao",
     "nfse_preparo",
     "nfse_processada",
+    "nota_de_fora",
     "numeracao",
     "numeracao_uso",
     "numero_visto",

@@ -5,51 +5,21 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final
 
-from gateway.certificate.access import UnusableCertificateError
-from gateway.certificate.connections import CompanyConnections
-from gateway.http.client import Destination
 from gateway.http.json_body import as_dict, json_object
-from gateway.http.wire import Answer, NoAnswerError, NotSentError
-from gateway.nacional.outcome import NOT_FOUND, OK, UNUSABLE, cannot_tell
+from gateway.http.wire import Answer
+from gateway.nacional.adn.connection import AdnConnection
+from gateway.nacional.outcome import NOT_FOUND, OK, cannot_tell
 from state_machine.protocol.agreement import Convenio
-from state_machine.protocol.channel import Ambiente
 from state_machine.protocol.emission import CannotTell
 
 if TYPE_CHECKING:
-    import ssl
-    from collections.abc import Hashable
     from datetime import date
 
-    from gateway.registry import Surroundings
-
-# Hosts: the national portal's page "APIs - Prod. Restrita e Produção" (gov.br/nfse), read in 2026.
-ADN: Final = {
-    Ambiente.PRODUCAO: "https://adn.nfse.gov.br",
-    Ambiente.HOMOLOGACAO: "https://adn.producaorestrita.nfse.gov.br",
-}
 _WITHOUT_A_CITYS_OWN: Final = "000"  # the digits that a city adds to the six of the national list
 
 
-class CityParameters:
-    """ADN's parameters of cities, asked with a company's certificate; nothing raises for what ADN does."""
-
-    def __init__(self, around: Surroundings) -> None:
-        settings = around.settings
-        own = around.ambiente == settings.fiscal_environment
-        base = (settings.nacional_adn_url if own else "") or ADN[around.ambiente]
-        if around.certificates is None:
-            raise ValueError("the national channel needs the companies' certificates")
-
-        def destination(_kind: Hashable, context: ssl.SSLContext) -> Destination:
-            headers = {"accept": "application/json"}
-            timeout = settings.gateway_query_timeout_seconds
-            return Destination(base, timeout=timeout, guard=around.guard, headers=headers, tls=context)
-
-        self._connections = CompanyConnections(around.certificates, destination, also_trusted=settings.nacional_ca_file)
-
-    async def aclose(self) -> None:
-        """Close all connections."""
-        await self._connections.aclose()
+class CityParameters(AdnConnection):
+    """ADN's parameters of cities, asked with a company's certificate."""
 
     async def agreement(self, cnpj: str, ibge: str) -> Convenio | CannotTell:
         """Ask what a city agreed to; one that ADN does not know agreed to nothing."""
@@ -76,14 +46,7 @@ class CityParameters:
 
     async def _asked(self, cnpj: str, path: str, inside: str) -> Any:
         """Return what an answer has under a name; ``None`` where ADN itself says, under that name, that it has none."""
-        result: Answer | NoAnswerError
-        try:
-            async with self._connections.of(cnpj, "parametros") as way:
-                result = await way.request("GET", path)
-        except UnusableCertificateError:
-            result = NotSentError(UNUSABLE)
-        except NoAnswerError as error:
-            result = error
+        result = await self.get(cnpj, path)
         if not isinstance(result, Answer) or result.status not in {OK, NOT_FOUND}:
             return cannot_tell(result)
         body = json_object(result.body)

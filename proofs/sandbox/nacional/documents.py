@@ -143,6 +143,7 @@ def portal_dps(
     tomador: str,
     tomador_nome: str,
     municipio: str,
+    serie: str,
     numero: int,
     codigo: str,
     valor: Decimal,
@@ -153,14 +154,14 @@ def portal_dps(
     layout: Layout,
 ) -> Any:
     """Return the DPS of somebody who issues on the web portal: the portal signs nothing of theirs."""
-    identity = f"DPS{municipio}2{prestador}{PORTAL_SERIE}{numero:015d}"
+    identity = f"DPS{municipio}2{prestador}{serie:0>5}{numero:015d}"
     person = {"CNPJ" if len(tomador) == 14 else "CPF": tomador}  # noqa: PLR2004 - the length of a CNPJ
     info = nb.TcinfDps(
         Id=identity,
         tpAmb=tp_amb,
         dhEmi=local(at),
         verAplic=VERSION,
-        serie=PORTAL_SERIE,
+        serie=serie,
         nDPS=str(numero),
         dCompet=competencia.isoformat(),
         tpEmit="1",

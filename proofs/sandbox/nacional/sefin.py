@@ -175,8 +175,13 @@ class SefinSimulator(MutualTls):
         codigo: str = "010101",
         municipio: str = "3550308",
         competencia: date | None = None,
+        serie: str = documents.PORTAL_SERIE,
+        numero: int | None = None,
     ) -> Note:
-        """Make a note that somebody issues on the web portal: nobody else hears of it but by the distribution."""
+        """Make a note that somebody issues on the web portal: nobody else hears of it but by the distribution.
+
+        With another ``serie`` and a ``numero`` it is another program's.
+        """
         at = self.ledger.now()
         layout = layout_for(self.config.ambiente, at.astimezone(BRASILIA).date())
         made = sum(note.by == "portal" and note.prestador == prestador for note in self.notes.values())
@@ -185,7 +190,8 @@ class SefinSimulator(MutualTls):
             tomador=tomador,
             tomador_nome=tomador_nome,
             municipio=municipio,
-            numero=made + 1,
+            serie=serie,
+            numero=numero or made + 1,
             codigo=codigo,
             valor=valor,
             descricao=descricao,

@@ -38,7 +38,9 @@ async def nothing() -> int:
 
 
 def scheduler(database: Database, table: Sequence[Job] = ALL) -> Schedule:
-    context = JobContext(database, Inbox(database, 0), Backlog(database), nothing, Prazos(0, 0, 0, 0, 0), nothing)
+    context = JobContext(
+        database, Inbox(database, 0), Backlog(database), nothing, Prazos(0, 0, 0, 0, 0), nothing, nothing
+    )
     return Schedule(context, table)
 
 

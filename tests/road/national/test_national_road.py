@@ -7,6 +7,7 @@ import hashlib
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from pydantic import SecretStr
 
 from bot.demo.world import COMPANY
 from bot.master_key import vault_of
+from bot.operator.audit_report import DIFFERS, lines, status_of
 from gateway.nacional import payload as stored
 from gateway.nacional.signature import pack
 from gateway.registry import REGISTRY
@@ -487,6 +489,41 @@ async def test_a_note_is_cancelled_by_a_signed_event(road: Road, sefin: SefinSim
     async with waits_passing(road):
         await road.world.meta.wait_for(person.who, lambda bubble: f"Nota {note.numero} cancelada" in bubble.text)
     assert [event.tipo for event in sefin.notes[note.chave].events] == ["101101"]
+
+
+async def test_a_note_cancelled_on_the_portal_is_told_once(road: Road, sefin: SefinSimulator) -> None:
+    """The event in ADN's list is believed while SEFIN tells of no events; our own cancellation there is no news."""
+    person, session = await _confirmed(road)
+    note = await _one_note(road, sefin, session)
+    await person.files(late=True)
+    sefin.faults.set("erro_500", about="eventos")
+    sefin.cancel_elsewhere(note.chave)
+    pool = road.database.pool
+
+    async def read() -> None:
+        """Read the list from its beginning, as far as it goes."""
+        await pool.execute("UPDATE distribuicao SET nsu = 0, proxima_em = now(), calado_ate = NULL")
+        await road.house.schedule.run_job("documents")
+        last = max(max(each.nsu, *(event.nsu for event in each.events), 0) for each in sefin.notes.values())
+        await until(lambda: pool.fetchval("SELECT true FROM distribuicao WHERE nsu >= $1", last))
+
+    await read()
+    await _told(person, "fora da Prosa")
+    await read()
+    await road.settled()
+    assert sum("fora da Prosa" in answer for answer in person.answers) == 1
+    status = "SELECT status FROM nfse_processada WHERE id_externo = $1"
+    assert await pool.fetchval(status, note.chave) == "cancelado"
+    ours = "SELECT count(*) FROM nota_de_fora n JOIN nfse_emissao e ON e.id_externo = n.chave"
+    assert await pool.fetchval(ours) == 0
+    portal = sefin.issue_elsewhere(CNPJ, tomador="12345678000195", valor=Decimal("71.50"), municipio=FORM.municipio)
+    audited = await road.house.audit.run(cnpj=CNPJ, canal=NAME)
+    [line] = [line for line in lines(audited) if portal.chave in line]
+    assert "SÓ NO GATEWAY" in line
+    assert "71,50" in line
+    assert not any(note.chave in line for line in lines(audited))
+    assert status_of(audited) == DIFFERS
+    assert await road.house.audit.run(cnpj=CNPJ, canal="plugnotas") == []
 
 
 async def test_a_company_of_the_simples_says_its_burden(road: Road) -> None:
