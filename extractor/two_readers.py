@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from extractor.agreement.amount import amount_of_both, only_price, undecided, without_asides, without_service
 from extractor.agreement.service import as_candidate, price_marks, service_of_both
+from extractor.amounts.net import says_net
 from extractor.amounts.reckoned import reckoned
 from extractor.contract import TALK, Ato, Extraction, Intent
 from extractor.learned.evidence import evidence
@@ -78,7 +79,9 @@ def read_by_both(texto: str, contexto: Context, reader: LearnedReader | None = N
     joined = agree(rules, learned, weighed, contexto)
     made = None if commands(rules.skeleton.text) else reckoned(rules.skeleton, contexto)
     if made is not None:
-        joined = _with_reckoned(joined, made, contexto)
+        joined = _with_reckoned(joined, *made, contexto)
+    elif says_net(rules.skeleton):
+        joined = _in_doubt(joined)
     return replace(rules, extraction=joined, undecided=undecided(rules, joined, weighed, contexto))
 
 
@@ -118,16 +121,28 @@ def agree(
     )
 
 
-def _with_reckoned(joined: Extraction, made: Doubt, contexto: Context) -> Extraction:
-    """Propose a reckoned amount in the place of whatever was read of it."""
+def _with_reckoned(joined: Extraction, made: Doubt, alone: bool, contexto: Context) -> Extraction:
+    """Propose a reckoned amount in the place of whatever was read of it, or of the whole message."""
+    if any(d.motivo is Motivo.DUAS_NOTAS for d in joined.doubts):
+        return joined
     known = Campo.VALOR in contexto.conhecidos
     return replace(
         joined,
         intent=Intent.CORRIGIR if known else Intent.INFORMAR,
-        candidates=() if known else tuple(c for c in joined.candidates if c.campo is not Campo.VALOR),
+        candidates=() if alone else tuple(c for c in joined.candidates if c.campo is not Campo.VALOR),
         doubts=(*(d for d in joined.doubts if d.campo is not Campo.VALOR), made),
         ato=Ato.CORRIGE if known else Ato.DADOS,
     )
+
+
+def _in_doubt(joined: Extraction) -> Extraction:
+    """Take no amount for certain that may be the gross one, where the invoice is to be of the net one."""
+    taken = next((c for c in joined.candidates if c.campo is Campo.VALOR), None)
+    if taken is None:
+        return joined
+    doubt = Doubt(Campo.VALOR, Motivo.AMBIGUO, taken.trecho, leituras=(taken.valor,))
+    candidates = tuple(c for c in joined.candidates if c is not taken)
+    return replace(joined, candidates=candidates, doubts=(*joined.doubts, doubt))
 
 
 def _under_orders(

@@ -43,6 +43,7 @@ WITH n AS (
         WHEN sorte < 70 THEN 'aprovado' WHEN sorte < 78 THEN 'rejeitado' WHEN sorte = 78 THEN 'erro'
         WHEN sorte < 88 THEN 'cancelado_usuario' ELSE 'expirado' END AS estado,
         (50 + (i * 7919) % 400000 / 100.0)::numeric(12, 2) AS valor,
+        make_interval(secs => 125 + i * 7919 % 311) AS levou,
         to_char(now(), 'DDMMYY') || '-' || lpad(to_hex(i), 8, '0') AS sessao_id,
         (ARRAY['aula de barista','consultoria de marketing','manutenção de site','revisão'])[i % 4 + 1] AS servico,
         (ARRAY['12345678000195','99000002000148','52998224725'])[i % 3 + 1] AS doc,
@@ -68,7 +69,7 @@ SELECT sessao_id, conversa, '+' || telefone, empresa_id, estado,
         'competencia', jsonb_build_object('status', 'null'), 'data', jsonb_build_object('status', 'null'),
         'cadastro', NULL),
     1, CASE WHEN estado IN ('aprovado', 'rejeitado', 'erro') THEN sessao_id || '-r1-1' END, 3, 1, em,
-    em + interval '3 minutes'
+    em + levou
 FROM s ON CONFLICT DO NOTHING
 """
 _JOURNAL = """
@@ -86,7 +87,7 @@ FROM session_snapshot s CROSS JOIN LATERAL (VALUES
         CASE s.estado WHEN 'cancelado_usuario' THEN 'Cancelou' WHEN 'expirado' THEN 'PrazoVencido' ELSE 'Confirmou' END,
         CASE WHEN s.id_integracao IS NULL THEN NULL ELSE 'confirmed' END, 1, interval '2 minutes'),
     ('processando', NULL, CASE s.estado WHEN 'aprovado' THEN 'NotaAutorizada' WHEN 'rejeitado' THEN 'NotaRejeitada'
-        ELSE 'EmissaoFalhou' END, NULL, 1, interval '3 minutes')
+        ELSE 'EmissaoFalhou' END, NULL, 1, s.updated_at - s.created_at)
 ) AS p(de, para, evento, motivo, revisao, depois)
 WHERE s.conversa LIKE 'historia:%' AND (p.de <> 'processando' OR s.id_integracao IS NOT NULL)
 ORDER BY s.id
@@ -113,7 +114,7 @@ FROM session_snapshot s CROSS JOIN LATERAL (VALUES
         || translate(to_char(s.valor, 'FM999,999,990.00'), ',.', '.,') || '*',
         1, interval '41 seconds'),
     (3, CASE s.estado WHEN 'aprovado' THEN 'NFS-e ' || s.id || ' autorizada' ELSE 'Não deu desta vez.' END, NULL::int,
-        interval '3 minutes')) AS p(vez, texto, resumo_de, depois)
+        s.updated_at - s.created_at)) AS p(vez, texto, resumo_de, depois)
 WHERE s.conversa LIKE 'historia:%'
 """
 _CUSTOMERS = """
@@ -136,7 +137,7 @@ SELECT s.id, s.sessao_id, 1, s.empresa_id, t.id, e.cnpj, s.cnpj, s.id_integracao
         WHEN 'erro' THEN (ARRAY['no result within 24 h',
             'the gateway''s note under our key differs in valor'])[s.id % 2 + 1] END,
     1, 2, NULL, s.created_at + interval '2 minutes', s.created_at + interval '2 minutes',
-    s.created_at + interval '3 minutes'
+    s.updated_at
 FROM session_snapshot s JOIN empresa e ON e.id = s.empresa_id
 JOIN cliente_tomador t ON t.empresa_id = s.empresa_id AND t.cnpj = s.cnpj
 WHERE s.conversa LIKE 'historia:%' AND s.id_integracao IS NOT NULL ON CONFLICT DO NOTHING

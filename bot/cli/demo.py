@@ -23,7 +23,7 @@ NAMED = Named(port="--port", home="--home")
 
 
 def demo(
-    port: Annotated[int | None, typer.Option(help="Porta da página.")] = None,
+    port: Annotated[int | None, typer.Option(help="Porta da página (padrão: PROSA_PORT, ou 8080).")] = None,
     home: Annotated[Path | None, typer.Option(help="Onde a demonstração guarda seus dados.")] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Mostra os logs.")] = False,
     with_history: Annotated[

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def trace(antes: Sessao, depois: Sessao, evento: Evento) -> dict[str, Any]:
-    """Return what was read, how often the open question was asked again, and the draft if it changed.
+    """Return what was read, how often the question was asked again, what will be missing, and the draft if it changed.
 
     Every revision can be shown again, and a session that is loaded from its snapshot words its next question anew.
     """
@@ -47,8 +47,7 @@ def trace(antes: Sessao, depois: Sessao, evento: Evento) -> dict[str, Any]:
             kept["motivo"] = evento.motivo
         case _:
             pass
-    if depois.insistencias:
-        kept["insistencias"] = depois.insistencias
+    kept |= {name: of_now for name in ("insistencias", "sem") if (of_now := getattr(depois, name))}
     if depois.rascunho != antes.rascunho or antes.versao == 0:
         kept["rascunho"] = dump_rascunho(depois.rascunho)
     return kept

@@ -11,6 +11,7 @@ from console.pages.queue import PAGE, page, whole
 from operations.batches import orders
 from operations.batches.orders import AnotherRevisionError, UnknownBatchError
 from persistence.batches import listing
+from persistence.staff.pulse import pulse
 from state_machine.mailing.states import ENCERRADOS, EstadoLinha, EstadoLote
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ ESTADOS: Final = {
 async def show(visita: Visita) -> web.StreamResponse:
     """One page of them, newest first, each with what became of its rows."""
     query, alcance = visita.request.query, visita.staff.alcance
+    seen = await pulse(visita.deps.database)
     before = whole(query.get("antes"))
     async with visita.deps.database.transaction() as connection:
         empresas = None if alcance.todas else alcance.empresas
@@ -38,6 +40,7 @@ async def show(visita: Visita) -> web.StreamResponse:
         counts = await listing.counts_of(connection, [lote.id for lote in lista.linhas])
     return visita.pagina(
         "lotes.html",
+        pulso=seen,
         lista=lista,
         contagens=counts,
         estados=ESTADOS,

@@ -14,6 +14,7 @@ from console.render.format import Olhar
 from persistence.people import channels
 from persistence.staff import companies as staff_companies
 from persistence.staff.companies import TROUBLE
+from persistence.staff.pulse import pulse
 from persistence.staff.queue import needing_eyes_by_company
 from persistence.versions import AnotherVersionError
 from state_machine.services.codes import dotted
@@ -32,6 +33,7 @@ REGIMES: Final = {"mei": "MEI", "simples": "Simples Nacional", "normal": "regime
 async def listed(visita: Visita) -> web.StreamResponse:
     """One page of them by name, each with its channel, certificate, people, and what needs eyes."""
     query = visita.request.query
+    seen = await pulse(visita.deps.database)
     nome, before = query.get("nome", "").strip()[:NAME], whole(query.get("antes"))
     async with visita.deps.database.transaction() as connection:
         rows = await staff_companies.page(connection, visita.staff.alcance, nome, before, PAGE + 1)
@@ -39,6 +41,7 @@ async def listed(visita: Visita) -> web.StreamResponse:
         counts = await needing_eyes_by_company(connection, [row.id for row in lista.linhas])
     return visita.pagina(
         "empresas.html",
+        pulso=seen,
         lista=lista,
         nome=nome,
         nome_max=NAME,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from extractor.amounts.reckoned import parts_of
 from extractor.amounts.role import Role
 from extractor.amounts.roles import roles_of
 from extractor.contract import TALK, Ato
@@ -53,6 +54,7 @@ CURRENCY: Final = re.compile(r"\b(?:reais|real)\b")
 CALLED_PRICE: Final = frozenset({Role.LABELLED, Role.TOTAL})
 DOCUMENTS: Final = frozenset({Kind.DOCUMENT, Kind.BROKEN})
 AMOUNTS: Final = frozenset({Kind.MONEY, Kind.NUMBER})
+OF_PART: Final = re.compile(r" (?:reais )?(?:d[eoa]|pel[oa]) ")  # "300 da gravação + 500 da edição"
 
 
 def service_of_both(
@@ -104,6 +106,9 @@ def price_marks(rules: RulesReading, weighed: Sequence[tuple[float, Evidence]], 
     Where no amount is likely, it is one that stands by itself between pauses and fields.
     """
     skeleton = rules.skeleton
+    parts = parts_of(skeleton)
+    if parts and not OF_PART.match(skeleton.line, skeleton.position(parts[0]) + 1):
+        return parts
     if any(mark.kind is Kind.MONEY and (not mark.words or _has_currency(skeleton, mark)) for mark in skeleton.marks):
         return []  # it was said with its currency, where every service ends anyway
     roles = roles_of(skeleton)

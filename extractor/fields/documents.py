@@ -51,7 +51,11 @@ PARTIAL_ALNUM: Final = Cued(
 SHORT_ALNUM: Final = re.compile(
     r"(?<![a-z0-9])(?!cpf|cnpj)(?=(?:[a-z]{0,16}[0-9]){5})(?=[0-9]{0,16}[a-z])[0-9a-z]{11,16}(?![a-z0-9])"
 )
-DIGIT_RUN: Final = re.compile(r"(?:(?<![\w,])|(?<=\bcnpj)|(?<=\bcpf))\d+(?: ?[./\\-] {0,2}\d+| {1,2}\d+)*(?![a-z0-9])")
+SAID: Final = "(?:ponto|barra|traco|tracinho|hifen)"  # a sign between digits, dictated
+DIGIT_RUN: Final = re.compile(
+    rf"(?:(?<![\w,])|(?<=\bcnpj)|(?<=\bcpf))\d+(?: ?[./\\-] {{0,2}}\d+| {{1,2}}\d+| {SAID} \d+)*(?![a-z0-9])"
+)
+SAID_ON: Final = re.compile(rf",? {SAID} [a-z]")  # the rest was dictated in words, and is read as such
 DIGITS: Final = re.compile(r"\d+")
 CNPJ_CUTS: Final = frozenset({2, 5, 8, 12})
 CPF_CUTS: Final = frozenset({3, 6, 9})
@@ -219,6 +223,8 @@ def _mark_short(canvas: Canvas, run: _Run, contexto: Context) -> None:
         tight = len(run.groups)
     start, end = run.groups[0][0], run.groups[tight - 1][1]
     digits, typed = run.digits(0, tight), run.plain[run.groups[0][0] : end]
+    if SAID_ON.match(canvas.masked, run.groups[-1][1]):
+        return
     label = _label(canvas, start)
     masked = PARTIAL_MASK.fullmatch(typed) and (contexto.pendente is Campo.DOCUMENTO or re.search(r"[/\\-]", typed))
     shortest = MIN_BROKEN if Campo.VALOR in contexto.conhecidos else CNPJ_ROOT  # shorter may still be the amount

@@ -71,6 +71,7 @@ COMPLAINT: Final = re.compile(
     r"|\bquero (?:fazer uma )?reclama\w+|\breclamacao\b|\bnao (?:recebi|chegou|veio)\b[^.\n]{0,25}\b(?:nota|pdf|xml|"
     r"arquivo)\b"
 )
+ANOTHER: Final = re.compile(r"(?:nao[,.!]? ?)?(?:eh?|era|(?:eh? )?p(?:a)?r[ao]) outr[oa] (?P<what>[a-z]{3,30})[.!]?")
 # To change an issued note, which has a number: "muda o valor da nota 1", "substitui a nota 2".
 CHANGES: Final = re.compile(
     r"\b(?:mud[ae]r?|troc(?:a|ar|que)|corrij[ae]|corrigir?|corrige|alter(?:a|ar|e)|arrum(?:a|ar|e)|acert(?:a|ar|e)|"
@@ -149,7 +150,7 @@ def _named(texto: str, leitura: Extraction) -> Ato | None:
     data = bool(leitura.candidates or leitura.doubts or leitura.clear)
     if short and not data and is_wait(words):
         return Ato.ESPERA
-    if short and not data and is_wrong(words):
+    if short and not data and (is_wrong(words) or another_one(texto)):
         return Ato.CORRIGE
     if CHANGES.search(plain):
         return Ato.RECLAMA
@@ -177,6 +178,12 @@ def is_wrong(words: str) -> bool:
     """Say whether these words (``standalone``) say that something is wrong, and not what."""
     said = set(words.split())
     return bool(said & _WRONG) and said <= _WRONG | _WRONG_FILLER
+
+
+def another_one(texto: str) -> str | None:
+    """Return the word for what is another one ("não, é outra padaria": "padaria"), ``None`` where none is named."""
+    found = ANOTHER.fullmatch(read(texto).plain.strip())
+    return found["what"] if found else None
 
 
 def _outside(plain: str, leitura: Extraction) -> Ato | None:

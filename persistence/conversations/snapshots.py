@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from pydantic import TypeAdapter
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.dialects.postgresql import JSONB, insert
 
 from persistence.tables import empresa, inbox, session_snapshot, transicoes
 from persistence.versions import Strict, known
@@ -143,6 +143,7 @@ def record(connection: Connection, steps: Sequence[dict[str, Any]]) -> None:
 
 
 def _sessao(row: Row) -> Sessao:
+    insistencias, sem = row.ultimo or (None, None)
     return Sessao(
         sessao_id=row.sessao_id,
         conversa=row.conversa,
@@ -162,20 +163,21 @@ def _sessao(row: Row) -> Sessao:
         empresa_versao=row.empresa_versao,
         canal=row.canal,
         versao=row.versao,
-        insistencias=row.insistencias or 0,
+        insistencias=insistencias or 0,
+        sem=sem,
     )
 
 
 _THIS = session_snapshot.c.conversa == sa.bindparam("_conversa")
-# The journal's newest step says how often the open question was asked; none of a release that did not write it.
-_ASKED = (
-    sa.select(transicoes.c.detalhe["insistencias"].as_integer())
+# The journal's newest step says how often the open question was asked, and what the invoice will lack.
+_NEWEST_STEP = (
+    sa.select(sa.func.jsonb_build_array(transicoes.c.detalhe["insistencias"], transicoes.c.detalhe["sem"], type_=JSONB))
     .where(transicoes.c.sessao_id == session_snapshot.c.sessao_id)
     .order_by(transicoes.c.id.desc())
     .limit(sa.literal_column("1"))
     .scalar_subquery()
 )
-_SELECT = sa.select(session_snapshot, empresa.c.razao_social, _ASKED.label("insistencias")).join(empresa).where(_THIS)
+_SELECT = sa.select(session_snapshot, empresa.c.razao_social, _NEWEST_STEP.label("ultimo")).join(empresa).where(_THIS)
 _ACTIVE = _SELECT.where(session_snapshot.c.estado.in_(ESPERAM_USUARIO))
 _ONE = _SELECT.where(session_snapshot.c.sessao_id == sa.bindparam("_sessao"))
 _LATEST = _SELECT.order_by(session_snapshot.c.id.desc()).limit(1)
@@ -186,6 +188,30 @@ _NEWEST_STATE = (
     .limit(sa.literal_column("1"))
 )
 _REPAIRED = sa.select(sa.exists().where(session_snapshot.c.origem == sa.bindparam("_sessao")))
+
+
+# What stood in each revision of a session, the newest first; a draft is a few of them.
+_STOOD = sa.text("""
+SELECT detalhe #>> '{rascunho,documento,valor}' AS documento, detalhe #>> '{rascunho,valor,valor}' AS valor,
+    detalhe #>> '{rascunho,descricao,valor}' AS descricao
+FROM transicoes WHERE sessao_id = :sessao AND detalhe #>> '{rascunho,valor,status}' = 'validated'
+ORDER BY id DESC LIMIT 20
+""")
+
+
+async def former_amount(connection: Connection, sessao: Sessao, *, named: bool) -> str | None:
+    """Return the validated amount that stood before the present one, ``None`` without any.
+
+    Unless it is ``named``, only where nothing else of the invoice was changed since.
+    """
+    rascunho = sessao.rascunho
+    others = rascunho.validado(Campo.DOCUMENTO), rascunho.validado(Campo.DESCRICAO)
+    for row in (await connection.execute(_STOOD, {"sessao": sessao.sessao_id})).all():
+        if not named and (row.documento, row.descricao) != others:
+            return None
+        if row.valor != rascunho.validado(Campo.VALOR):
+            return str(row.valor)
+    return None
 
 
 async def active(connection: Connection, conversa: str) -> Sessao | None:

@@ -13,7 +13,9 @@ SELECT concat_ws('.',
     (SELECT max(id) FROM transicoes), (SELECT max(id) FROM outbox), (SELECT max(id) FROM gateway_tentativas),
     (SELECT max(id) FROM inbox WHERE tipo = 'mensagem' AND id > (SELECT coalesce(max(id), 0) - 1000 FROM inbox)),
     (SELECT count(*) FROM inbox WHERE estado = 2), (SELECT max(id) FROM auditoria), (SELECT max(id) FROM anotacao),
-    (SELECT max(mudou_em) FROM disjuntor))
+    (SELECT max(mudou_em) FROM disjuntor), (SELECT max(id) FROM lotes),
+    (SELECT count(*) FROM lotes WHERE status = 'PROCESSING'),
+    (SELECT max(last_attempt) FROM lote_linhas WHERE last_attempt IS NOT NULL))
 """
 
 

@@ -70,6 +70,14 @@ def o_que_errado(sessao: Sessao) -> Mensagem:
     )
 
 
+def qual_cliente() -> Mensagem:
+    """The customer of the summary is another one of its kind."""
+    return Mensagem(
+        "Qual é o cliente certo? Me manda o nome, ou o CNPJ ou CPF. Nada foi emitido.",
+        outras=("Ainda não sei qual. O CNPJ ou CPF resolve.",),
+    )
+
+
 def negou(sessao: Sessao) -> Mensagem:
     """A no to the summary: it may mean that something is wrong, or that the invoice is not wanted."""
     return Mensagem(

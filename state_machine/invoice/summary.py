@@ -35,6 +35,15 @@ _MUDADO_MAX = 60  # of an old or new value in the title
 BOTAO_MAX = 20  # UTF-16 units of a button's title (Cloud API reference, "interactive.action.buttons")
 _CONTA_MAX = 80  # UTF-16 units of how an amount was reckoned
 _CONFERE = "confere?"  # beside an amount that is only the likeliest
+_SEM = {  # what was asked of the invoice and it will lack: values of ``Instrucao``
+    "retencao": "Sai *sem retenção* de impostos.",
+    "observacao": "Sai *sem a observação*.",
+    "desconto": "Sai *sem linha de desconto*, pelo valor acima.",
+    "exterior": "Sai *como de cliente do Brasil*.",
+    "codigo": "Sai *com o código do cadastro* da empresa.",
+    "aliquota": "Sai *com a alíquota do cadastro* da empresa.",
+    "periodo": "Sai *com um só mês* de competência.",
+}
 _CLIENTE_CURTO_MAX = 40  # of the customer's name where the invoice is only mentioned
 
 CONFERE = "*Confere pra mim?*"
@@ -45,7 +54,8 @@ NOME_DO_CADASTRO = "*O nome do cliente sai como está no cadastro da Receita.*\n
 def resumo(sessao: Sessao, titulo: str = CONFERE) -> Mensagem:
     """Show what a confirmation would issue, with buttons bound to this session and revision.
 
-    An amount of which two readings are left is issued by a button that names it.
+    An amount of which two readings are left is issued by a button that names it. What was asked for and will be
+    missing is said in every summary that follows.
     """
     rascunho = sessao.rascunho
     opcionais = [
@@ -56,7 +66,7 @@ def resumo(sessao: Sessao, titulo: str = CONFERE) -> Mensagem:
     antes = [titulo, "", *_igual(sessao), *_cliente(rascunho), _valor(rascunho)]
     proposta = proposed_by(rascunho)
     veio = [f"Pedida por: sistema da empresa ({proposta})"] if proposta else []
-    depois = [*opcionais, f"Emitente: {apara(sessao.emitente, _EMITENTE_MAX)}", *veio]
+    depois = [*opcionais, f"Emitente: {apara(sessao.emitente, _EMITENTE_MAX)}", *veio, *_sem(sessao)]
     resta = TEXTO_COM_BOTOES_MAX - tamanho("\n".join([*antes, "Serviço: ", *depois]))
     servico = _servico(rascunho.validado(Campo.DESCRICAO) or "", min(resta, _SERVICO_MAX))
     return Mensagem("\n".join([*antes, f"Serviço: {servico}", *depois]), _botoes(sessao))
@@ -117,6 +127,11 @@ def _igual(sessao: Sessao) -> list[str]:
     if sessao.igual.indecisa:
         return [f"⚠️ A outra foi pedida em {quando} e ainda pode sair: emitir esta pode duplicar a nota."]
     return [f"⚠️ A outra foi pedida em {quando}."]
+
+
+def _sem(sessao: Sessao) -> list[str]:
+    texto = _SEM.get(sessao.sem or "")
+    return [texto] if texto else []
 
 
 def _cliente(rascunho: Rascunho) -> list[str]:

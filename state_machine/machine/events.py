@@ -107,13 +107,15 @@ class Conversou:
 class PediuAjuda:
     """The user asked something that changes no invoice; ``resposta`` answers it, ``None``: what can be done here.
 
-    ``retem``: it asked for something that the invoice would lack, so that no summary shown so far may be confirmed.
+    ``retem``: it asked for something that the invoice would lack, so that no summary shown so far may be confirmed;
+    ``sem`` is what, where known.
     ``aberto``: the answer ends with what is open, the question or the summary.
     """
 
     resposta: Mensagem | None = None
     retem: bool = False
     aberto: bool = False
+    sem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

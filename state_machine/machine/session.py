@@ -38,8 +38,9 @@ class Sessao:
     ``empresa_versao`` is the version of the company whose data ``revisao`` would be issued with, ``None`` in what
     older versions of us stored, and ``canal`` the channel and environment (``nacional/producao``) where ``revisao``
     would be issued, ``None`` likewise. ``insistencias`` is how often the open question has been asked again; the live
-    copy has it, and the journal. ``servicos`` are the company's codes of the national list as of now, the main one
-    first: each turn sets them, and nothing stores them.
+    copy has it, and the journal. ``sem`` is what was asked of the invoice and it will lack, kept likewise.
+    ``servicos`` are the company's codes of the national list as of now, the main one first: each turn sets them, and
+    nothing stores them.
     """
 
     sessao_id: str
@@ -61,6 +62,7 @@ class Sessao:
     canal: str | None = None
     versao: int = 0
     insistencias: int = 0
+    sem: str | None = None
     servicos: tuple[Servico, ...] = ()
 
     @property

@@ -254,7 +254,7 @@ def nao_vale(sessao: Sessao, _evento: Evento, agora: datetime) -> Decision:
 def ajuda(sessao: Sessao, evento: PediuAjuda, _agora: datetime) -> Decision:
     """Answer what was asked, else say how it works; the buttons of what is no longer wanted as it was stop issuing."""
     if evento.retem:
-        sessao = replace(sessao, revisao=sessao.revisao + 1)
+        sessao = replace(sessao, revisao=sessao.revisao + 1, sem=evento.sem or sessao.sem)
     resposta = evento.resposta or messages.ajuda()
     return diz(sessao, acts.em_aberto(sessao, resposta) if evento.aberto else resposta)
 

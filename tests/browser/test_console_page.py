@@ -220,6 +220,12 @@ async def test_news_come_by_themselves_and_move_nothing(browser: Browser, demo: 
             await sara.open("/falhas")
         await concluded(demo, "rejeitado")
         await expect(sara.page.locator("[data-news]")).to_be_visible()
+        async with sara.page.expect_response(lambda answer: "/eventos" in answer.url):
+            await sara.open("/empresas")
+        joined = "INSERT INTO usuario (empresa_id, telefone) SELECT min(id), '5511900001235' FROM empresa"
+        await demo.house.database.pool.execute(joined)
+        await demo.world.meta.user_text("5511900001236", "oi, quero uma nota")
+        await expect(sara.page.locator("[data-news]")).to_be_visible()
 
 
 async def test_the_first_page_is_light(browser: Browser, demo: Demo) -> None:

@@ -373,6 +373,22 @@ def test_a_document_typed_digit_by_digit_is_read(fresh, text):
     assert values(extract(text, fresh))[Campo.DOCUMENTO] in {CNPJ, CPF}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ponto cnpj 11 222 333 barra 0001 traço 81",
+        "cnpj 11 ponto 222 ponto 333 barra 0001 traço 81",
+        "cnpj 11 222 333 barra zero zero zero um traço oito um",
+        "cnpj 11222333 barra mil ao contrário traço 81",
+    ],
+)
+def test_dictated_signs_between_written_digits_are_signs(fresh, text):
+    """A telephone's keyboard writes the digits and spells "barra" out; the rest may be in words."""
+    extraction = extract(text, fresh)
+    assert values(extraction)[Campo.DOCUMENTO] == CNPJ
+    assert not extraction.doubts
+
+
 def test_a_document_typed_digit_by_digit_with_a_slip_is_asked_for_that(fresh):
     """Fourteen digits are complete: the check digit is what does not fit."""
     assert doubts(extract("cnpj 1 1 2 2 2 3 3 3 0 0 0 1 8 9", fresh)) == {Campo.DOCUMENTO: Motivo.DIGITO_NAO_BATE}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from bot.subjects.invoice.repeat import with_offer
 from bot.subjects.invoice.words import begun, informs
 from extractor.contract import Ato, Extraction, Intent
-from extractor.requests.acts import CHANGES, OF_ISSUED, SWEARING, THANKS, act_of, asks_how_to_use
+from extractor.requests.acts import CHANGES, OF_ISSUED, SWEARING, THANKS, act_of, another_one, asks_how_to_use
 from extractor.requests.requests import read_request
 from extractor.requests.several import another, split
 from extractor.requests.unserved import instruction
@@ -70,10 +70,11 @@ class ActRow:
 
 @dataclass(frozen=True, slots=True)
 class ActAnswer:
-    """The answer to an act, and the row that gave it."""
+    """The answer to an act, the row that gave it, and what the invoice will lack after it (of ``Instrucao``)."""
 
     mensagem: Mensagem
     linha: ActRow = field(repr=False)
+    sem: str | None = None
 
 
 async def moment(memory: Memory, agora: datetime, recente: timedelta) -> Momento:
@@ -105,7 +106,8 @@ async def answer_to(
     if linha is None:
         return None
     mensagem = await linha.responde(Fala(entrada.texto, leitura, memory, momento))
-    return ActAnswer(mensagem, linha) if mensagem else None
+    sem = instruction(entrada.texto) if linha.retem else None
+    return ActAnswer(mensagem, linha, sem and sem.value) if mensagem else None
 
 
 async def _espera(fala: Fala) -> Mensagem | None:
@@ -154,7 +156,12 @@ async def _reclama(fala: Fala) -> Mensagem | None:
 
 async def _corrige(fala: Fala) -> Mensagem | None:
     vago = not informs(fala.leitura) and fala.leitura.intent in {Intent.NEGAR, Intent.CONVERSA}
-    return textos.o_que_errado(fala.memory.ativa) if vago and fala.memory.ativa else None
+    if not vago or fala.memory.ativa is None:
+        return None
+    other, customer = another_one(fala.texto), fala.memory.ativa.rascunho.tomador_nome or ""
+    if other and other in read(customer).plain.split():  # "é outra padaria"
+        return textos.qual_cliente()
+    return textos.o_que_errado(fala.memory.ativa)
 
 
 async def _fiscal(fala: Fala) -> Mensagem | None:

@@ -6,7 +6,9 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from extractor.amounts.chosen import chosen, wants_former
 from extractor.requests.service_answer import numbered_answer, worded_answer
+from persistence.conversations import snapshots
 from persistence.fiscal import attempts
 from persistence.fiscal.repeats import equal_invoice, usual_amount
 from persistence.queue import outbox
@@ -123,6 +125,19 @@ async def as_seen(connection: Connection, sessao: Sessao, evento: Evento, repeat
     valor = rascunho.valor_servico
     igual = await equal_invoice(connection, sessao.empresa_id, sessao.sessao_id, documento, valor, descricao, repeat)
     return replace(evento, igual=igual)
+
+
+async def as_amount(database: Database, sessao: Sessao | None, palavras: Palavras) -> Informou | None:
+    """Return the choice among shown amounts that words make, or the amount from before, ``None`` for other words."""
+    if sessao is None or not sessao.espera_usuario or palavras.proprias is not None:
+        return None
+    valor = chosen(palavras.texto, sessao.rascunho.valor.leituras)
+    if valor is None and (named := wants_former(palavras.texto)) is not None:
+        async with database.alone() as connection:
+            valor = await snapshots.former_amount(connection, sessao, named=named)
+    if valor is None:
+        return None
+    return Informou((Candidate(Campo.VALOR, valor, palavras.texto),), escritas=palavras.escritas)
 
 
 def as_service(

@@ -145,7 +145,7 @@ async def plan(
 async def _acted(resposta: ActAnswer, evento: Evento, memory: Memory, agora: datetime) -> Plano:
     """Answer an act; data are taken before the answer where its row says so, and nothing else ever happens."""
     linha = resposta.linha
-    aviso = PediuAjuda(resposta.mensagem, retem=linha.retem, aberto=linha.aberto)
+    aviso = PediuAjuda(resposta.mensagem, retem=linha.retem, aberto=linha.aberto, sem=resposta.sem)
     toma = linha.dados and isinstance(evento, Informou)
     if memory.ativa:
         return Plano((evento, aviso) if toma else (aviso,), memory.ativa)

@@ -19,6 +19,7 @@ from bot.conversation.subject import one_row
 from bot.loops.jobs import Deadline
 from bot.subjects.invoice.clients import ClientFinder
 from bot.subjects.invoice.facts import (
+    as_amount,
     as_forgotten,
     as_issued_by,
     as_renumbered,
@@ -181,7 +182,9 @@ class Invoice:
         leitura = await self._reader.all_words(chegada, ativa, empresa, agora)
         proprias = await self._reader.own_words(chegada, ativa, empresa, agora)
         if isinstance(chegada.entrada, Palavras) and leitura is not None:
-            escolha = as_service(said(chegada.entrada, leitura, proprias), ativa, chegada.entrada, empresa.servicos)
+            dito = said(chegada.entrada, leitura, proprias)
+            escolha = as_service(dito, ativa, chegada.entrada, empresa.servicos)
+            escolha = escolha or await as_amount(self._r.database, ativa, chegada.entrada)
             if escolha is not None:
                 return Plano((escolha,), ativa)
         return await plan(chegada.entrada, leitura, memory, agora, proprias)

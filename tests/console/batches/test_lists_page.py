@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from operations.batches.upload import upload
 from persistence.access.accounts import Papel
+from persistence.staff.pulse import pulse
 from tests.console.conftest import COMPANIES
 from tests.made_batches import QUEM, listed
 
@@ -25,9 +26,12 @@ async def _estado(office: Office, lote: Row) -> str:
 
 async def test_a_list_is_said_yes_to_and_stopped(office: Office) -> None:
     """The page shows what became of the rows; the yes needs the revision that it shows; both name who did it."""
+    before = await pulse(office.database)
     lote = await _uploaded(office, "novembro.csv")
+    assert await pulse(office.database) != before  # what makes an open page look again
     async with office.at_work(Papel.SUPERVISOR) as rita:
         page = (await rita.get("/console/lotes"))[1]
+        assert 'data-vivo="lotes"' in page
         assert "novembro.csv" in page
         assert "espera o sim" in page
         assert "0 de 2" in page

@@ -61,12 +61,13 @@ async def test_the_owner_has_the_planner_know_the_history(office: Office, owner_
 
 
 async def test_the_dashboard_is_counted_once_for_everybody(office: Office) -> None:
-    """Kept sums are what a live count gives; who is bound to companies, and whoever finds them old, counts anew."""
+    """Kept sums are what a live count gives; who is bound to companies, or finds them old, counts anew."""
     pool, base = office.database.pool, datetime.now(UTC)
     everything, one = Alcance(todas=True), Alcance(todas=False, empresas=frozenset({office.companies[0]}))
     async with office.database.transaction() as connection:
         live = await dashboard.read(connection, everything, 30)
     assert live.caminho.abertas > 0
+    assert live.caminho.mediana < live.caminho.p95 - 60
     assert await dashboard.refresh(office.database) == len(dashboard.DAYS)
     await pool.execute("UPDATE painel SET dados = jsonb_set(dados, '{caminho,abertas}', '123456')")
     async with office.database.transaction() as connection:

@@ -30,14 +30,18 @@ async def test_a_fiscal_instruction_withholds_the_button(road: Road, asked: str)
 
 
 async def test_an_instruction_among_the_data_is_told_too(road: Road) -> None:
-    """The data are kept, the instruction is no service, and no button comes before the person says to go on."""
+    """The data are kept, no button comes before they say to go on, and then each summary says what is missing."""
     ana = await road.person()
     told = await ana.say(f"{FULL}. retém o ISS de 5%")
     assert "Ainda não sei reter" in told.text
     assert not told.buttons
     session = await road.session(ana)
     assert (session["descricao"], session["estado"]) == ("consultoria de marketing", "aguardando_confirmacao")
-    assert "Confirmar" in [button.title for button in (await ana.say("sim")).buttons]
+    summary = await ana.say("sim")
+    assert "Confirmar" in [button.title for button in summary.buttons]
+    assert "Sai *sem retenção* de impostos." in summary.text
+    await road.house.redis.flushall()  # the journal knows it, too
+    assert "sem retenção" in (await ana.say("o valor é 1600")).text
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from bot.subjects.invoice.plan import RECENT, Plano, plan
 from extractor.contract import Ato, Context, Extraction, Intent
 from extractor.requests.unserved import without
 from extractor.rules import extract
+from state_machine.invoice.draft import Lido, StatusCampo
 from state_machine.invoice.fields import Campo
 from state_machine.machine.diagram import example
 from state_machine.machine.events import Cancelou, Confirmou, Informou, Negou, PediuAjuda
@@ -155,6 +156,17 @@ async def test_a_fiscal_instruction_withholds_every_summary_so_far(texto: str) -
     withheld = transition(SHOWN, evento, NOW)
     shown = transition(withheld.sessao, Confirmou(SHOWN.revisao), NOW).sessao
     assert shown.estado is Estado.AGUARDANDO_CONFIRMACAO
+
+
+@pytest.mark.parametrize(
+    ("texto", "words"),
+    [("não, é outra padaria", "Qual é o cliente certo?"), ("não, é outra coisa", "O que está errado")],
+)
+async def test_another_one_of_the_customers_kind_is_another_customer(texto: str, words: str) -> None:
+    """A word of the customer's name says which part is wrong; any other word leaves it open."""
+    nome = Lido(StatusCampo.VALIDATED, "PADARIA DO ZÉ")
+    memory = Remembered(replace(SHOWN, rascunho=replace(SHOWN.rascunho.com(Campo.NOME, nome), cadastro=None)))
+    assert words in said(await plan(Palavras(texto, NOW), read(texto, memory.ativa), memory, NOW))
 
 
 @pytest.mark.parametrize("texto", ["tá errado", "tem coisa errada aí", "errado"])

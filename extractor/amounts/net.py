@@ -1,0 +1,54 @@
+"""Reads the net amount where the words say that the invoice is of it, and not of the gross one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from extractor.text.marks import Kind
+
+if TYPE_CHECKING:
+    from extractor.text.marks import Mark, Skeleton
+
+_BILL: Final = (
+    r"(?:nota|nf|nfs-?e|emit\w{1,4}|emissao|fatur\w{1,4}|tirar?|tire|faz|faca|fazer|vale|us[ae]r?|considera\w?|"
+    r"lanc\w{1,3}|bota|coloca|poe)"
+)
+_FILL: Final = (
+    r"(?: (?:a|e|eh|nota|fiscal|so|sera|sai|saia|vai|vem|deve|pode|ser|sair|tem|que|ela|essa|esta|valor|sempre)){0,5}"
+)
+SAYS: Final = re.compile(
+    rf"(?<!nao )\b{_BILL}{_FILL} (?:pel[oa]|d[oa]|n[oa]|sobre o|em cima do|com o|o)(?: valor)? liquido\b(?! ou\b)"
+)
+GROSS: Final = "brut[oa]s?"
+NET: Final = "liquid[oa]s?"
+_BEFORE, _AFTER = (
+    {side: re.compile(pattern.format(side=side)) for side in (GROSS, NET)}
+    for pattern in (r"\b{side}\b[^\nNVDP,;]{{0,25}}(?P<a>[NV])", r"(?P<a>[NV])[^\nNVDP,;.]{{0,12}}\b{side}\b")
+)
+
+
+def says_net(skeleton: Skeleton) -> bool:
+    """Say whether the words want the invoice to be of the net amount, and do not only ask."""
+    return "?" not in skeleton.line and SAYS.search(skeleton.line) is not None
+
+
+def net_of(skeleton: Skeleton) -> tuple[Mark, Mark | None] | None:
+    """Return the net amount and the gross one, ``None`` where it is not plain which is which.
+
+    Both are named before their amount, or both after it; the net one is the smaller.
+    """
+    names_gross = re.search(rf"\b{GROSS}\b", skeleton.line) is not None
+    for patterns in (_BEFORE, _AFTER):
+        net, gross = (_found(patterns[side], skeleton) for side in (NET, GROSS))
+        if net is None or net.amount is None or (names_gross and gross is None):
+            continue
+        if gross is None or (gross.amount is not None and gross.amount > net.amount):
+            return net, gross
+    return None
+
+
+def _found(pattern: re.Pattern[str], skeleton: Skeleton) -> Mark | None:
+    found = pattern.search(skeleton.line)
+    mark = skeleton.where.get(found.start("a")) if found else None
+    return mark if mark is not None and mark.kind in {Kind.MONEY, Kind.NUMBER} and not mark.negative else None
