@@ -67,6 +67,8 @@ async def test_the_dashboard_is_counted_once_for_everybody(office: Office) -> No
     async with office.database.transaction() as connection:
         live = await dashboard.read(connection, everything, 30)
     assert live.caminho.abertas > 0
+    assert live.caminho.mediana is not None
+    assert live.caminho.p95 is not None
     assert live.caminho.mediana < live.caminho.p95 - 60
     assert await dashboard.refresh(office.database) == len(dashboard.DAYS)
     await pool.execute("UPDATE painel SET dados = jsonb_set(dados, '{caminho,abertas}', '123456')")
