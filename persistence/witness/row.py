@@ -27,6 +27,10 @@ SELECT (SELECT system_identifier::text FROM pg_control_system()) AS servidor,
 """
 _LOOK = sa.text(f"""
 SELECT agora.servidor AS servidor_agora, agora.linha AS linha_agora, agora.banco AS banco_agora, agora.emissao,
+    coalesce((
+        SELECT id FROM nfse_emissao WHERE xmin IS DISTINCT FROM pg_current_xact_id_if_assigned()::xid
+        ORDER BY id DESC LIMIT 1
+    ), 0) AS gravada,
     h.id IS NOT NULL AS existe, h.servidor, h.linha, h.banco, h.batida, h.maior_emissao, h.suspeita, h.restaurado_em
 FROM ({_NOW}) agora LEFT JOIN historia h ON h.id = 1
 """)  # noqa: S608 - a constant of this module
@@ -37,7 +41,8 @@ ON CONFLICT DO NOTHING
 """)
 _SUSPECT = sa.text("UPDATE historia SET suspeita = :suspeita, suspeita_em = now() WHERE suspeita IS NULL")
 _BEAT = sa.text("""
-UPDATE historia SET batida = batida + 1, maior_emissao = greatest(maior_emissao, :emissao)
+UPDATE historia SET batida = batida + 1,
+    maior_emissao = greatest(maior_emissao, (SELECT coalesce(max(id), 0) FROM nfse_emissao))
 WHERE suspeita IS NULL RETURNING batida, maior_emissao
 """)
 _ACCEPT = sa.text(f"""
@@ -87,10 +92,15 @@ class Witness:
         self._seen = self._seen.joined(word)
 
     async def look(self, connection: Connection) -> Standing:
-        """Compare in the caller's transaction, so on the server that it writes to; what is wrong is stored there."""
+        """Compare in the caller's transaction, so on the server that it writes to; what is wrong is stored there.
+
+        What is compared was known before the server is asked: meanwhile others may learn of more. What is learnt is
+        what others committed (``gravada``): an invoice of this very transaction may yet be rolled back.
+        """
+        seen = self._seen
         row = (await connection.execute(_LOOK)).one()
         there = _word(row)
-        doubt = row.suspeita or self._doubt(row, there)
+        doubt = row.suspeita or _doubt(row, there, seen)
         if not row.existe:
             values = {"servidor": row.servidor_agora, "linha": row.linha_agora, "banco": row.banco_agora}
             await connection.execute(_BEGIN, {**values, "emissao": row.emissao, "suspeita": doubt})
@@ -99,34 +109,35 @@ class Witness:
         if doubt != row.suspeita:
             log.error("history_in_doubt", reason=doubt)
         if doubt is None:
-            self.heard(there)
+            self.heard(replace(there, emission=row.gravada))
         return Standing(doubt, row.restaurado_em)
 
     async def beat(self, connection: Connection) -> HistoryWord | None:
         """Move the row on, and return what is to be kept elsewhere; ``None`` while the history is in doubt."""
         if (await self.look(connection)).doubt is not None:
             return None
-        row = (await connection.execute(_BEAT, {"emissao": self._seen.emission})).one_or_none()
+        row = (await connection.execute(_BEAT)).one_or_none()
         return None if row is None else replace(self._seen, beat=row.batida, emission=row.maior_emissao)
-
-    def _doubt(self, row: Any, there: HistoryWord) -> str | None:
-        if not row.existe and not row.emissao:
-            return None  # a new installation: there is nothing that it could have forgotten
-        if row.existe and row.servidor != row.servidor_agora:
-            return "another server"
-        if row.existe and row.linha != row.linha_agora:
-            return "another timeline"
-        if row.existe and row.banco != row.banco_agora:
-            return "another database"
-        if self._seen.knows_more(there) or (row.existe and row.maior_emissao > row.emissao):
-            return "something is missing"
-        return None
 
 
 async def accept(connection: Connection) -> None:
     """Take the history as it is: an operator says so, or every number beyond it was looked for."""
     await Witness().look(connection)
     await connection.execute(_ACCEPT)
+
+
+def _doubt(row: Any, there: HistoryWord, seen: HistoryWord) -> str | None:
+    if not row.existe and not row.emissao:
+        return None  # a new installation: there is nothing that it could have forgotten
+    if row.existe and row.servidor != row.servidor_agora:
+        return "another server"
+    if row.existe and row.linha != row.linha_agora:
+        return "another timeline"
+    if row.existe and row.banco != row.banco_agora:
+        return "another database"
+    if seen.knows_more(there) or (row.existe and row.maior_emissao > row.emissao):
+        return "something is missing"
+    return None
 
 
 def _word(row: Any) -> HistoryWord:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import pytest_asyncio
+import sqlalchemy as sa
 
 from operations.restored import restore
 from persistence.conversations.redis_line import RedisLine, connect
@@ -19,6 +21,13 @@ from tests.stored_work import clear, emission
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
+
+
+ANOTHER = """
+INSERT INTO nfse_emissao OVERRIDING SYSTEM VALUE
+SELECT (jsonb_populate_record(e, jsonb_build_object('id', e.id + 1000, 'id_integracao', 'another', 'revisao', 9))).*
+FROM nfse_emissao e
+"""
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -104,6 +113,40 @@ async def test_a_rewound_database_is_known_by_what_was_seen_of_it(database: Data
     lost = Witness()
     lost.heard(replace(now, emission=now.emission + 1))
     assert (await _look(database, lost)).doubt == "something is missing"
+
+
+async def test_what_is_rolled_back_was_never_seen(database: Database) -> None:
+    """An order's own transaction sees its invoice; when it fails, the database lacks nothing."""
+    witness = Witness()
+    await emission(database)
+    assert await _beat(database, witness) is not None
+    with suppress(ConnectionError):
+        async with database.transaction() as connection:
+            await connection.execute(sa.text(ANOTHER))
+            assert (await witness.look(connection)).doubt is None
+            raise ConnectionError
+    assert (await _look(database, witness)).doubt is None
+
+
+async def test_what_is_learnt_while_the_server_answers_is_no_gap(database: Database) -> None:
+    """A look compares with what was known when it asked: its answer is older than what others hear meanwhile."""
+    witness = Witness()
+    word = await _beat(database, witness) or HistoryWord()
+
+    class Slow:
+        """A connection whose first answer comes after somebody else's beat."""
+
+        def __init__(self, connection: Any) -> None:
+            self._connection = connection
+
+        async def execute(self, *arguments: Any) -> Any:
+            answer = await self._connection.execute(*arguments)
+            witness.heard(replace(word, beat=word.beat + 1))
+            return answer
+
+    async with database.transaction() as connection:
+        assert (await witness.look(Slow(connection))).doubt is None  # type: ignore[arg-type]
+    assert (await _look(database, witness)).doubt == "something is missing"
 
 
 async def test_a_copy_from_before_the_last_restore_is_known(database: Database) -> None:
