@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from extractor.text.marks import Skeleton
 
 FEWEST: Final = 2  # words in capitals that make a name
+BACK: Final = 90  # characters before a name
+IN: Final = re.compile(r"(?<![a-z])em\s$")
 CPF: Final = 11  # digits
 # What a house is called by: a name in capitals that begins with one of these is somebody's, whatever stands around it.
 HOUSE: Final = re.compile(
@@ -39,6 +41,13 @@ LEADS_ON: Final = re.compile(
     r"linha|x|rua|avenida|av\.?|praca|travessa|bairro|vila|jardim)\s{1,3}$"
     r"|X\s$"  # "12ª Câmara"
 )
+PLACES_LISTED: Final = re.compile(  # "das filiais Cuiabá, Várzea Grande e Sinop"
+    r"\b(?:filiais|unidades|lojas|cidades|bairros|municipios|agencias|comarcas|polos|escolas|obras|fazendas)\s"
+    r"(?:d[aeo]s?\s)?[^;\nDVN]{2,60},\s$"
+)
+# A capital where nobody writes one: "Ajuste De Vestido", so that capitals tell no name in that message.
+TITLED_JOINT: Final = re.compile(r"(?<=\w )(?:De|Da|Do|Das|Dos|E|Com|Para|Em|No|Na)(?= \w)")
+SMALL_WORD: Final = re.compile(r"(?<!\w)[a-zà-ÿ]\w{3,}")
 SECOND: Final = re.compile(r"[a-z][a-z.']{0,30} (?P<n>[a-z][a-z.']{0,30}) ")
 PLACE_NOUN: Final = re.compile(  # "da obra Residencial Ipê", "fazenda Tamanduá": the name is the place's
     r"\b(?:obra|sitio|fazenda|chacara|haras|granja|espaco|predio|edificio|condominio|unidade|campus|galpao|sede|filial|"
@@ -47,6 +56,22 @@ PLACE_NOUN: Final = re.compile(  # "da obra Residencial Ipê", "fazenda Tamandu�
 FIELD_BEFORE: Final = re.compile(r"(?:^|[\n,;:|.DBVN✅✔☑👉➡]|\bnotas?|\s-)\s{0,3}$")
 FIELD_AFTER: Final = re.compile(r"\s{0,3}(?:$|[\n,;|.)DBVN✅✔☑👉➡]|-\s|(?:o )?(?:cnpj|cpf|documento|doc|valor)\b)")
 BEFORE_DOCUMENT: Final = re.compile(r"[\s,;:()\-]{0,4}(?:(?:o )?(?:cnpj|cpf|documento|doc)\b[\s:.]{0,4})?(?P<d>D)")
+
+
+def are_everywhere(text: str) -> bool:
+    """Say whether a message is in capitals, or has one at each word, so that they tell nothing of names."""
+    return text.isupper() or is_titled(text)
+
+
+def is_titled(text: str) -> bool:
+    """Say whether each word of a message begins with a capital: "Ajuste De Vestido De Noiva"."""
+    return TITLED_JOINT.search(text) is not None and SMALL_WORD.search(text) is None
+
+
+def is_of_place(line: str, start: int) -> bool:
+    """Say whether the words before a name make it a place's: "em …", "da obra …", "das filiais …, …"."""
+    before = line[max(0, start - BACK) : start]
+    return any(pattern.search(before) for pattern in (IN, PLACE_NOUN, PLACES_LISTED))
 
 
 def names_in_capitals(skeleton: Skeleton) -> Iterator[Span]:

@@ -38,7 +38,8 @@ AFTER: Final = (
     | LABELS
     | POLITE
     | _set(
-        "mim vlw flw tmj tks brigado brigada pfv pf pls please thanks gentileza favor ai la ok blz beleza nota notas"
+        "mim vlw flw tmj tks brigado brigada pfv pf pls please thanks gentileza favor ai la ok blz beleza nota notas "
+        "bj bjs bjo bjos"
     )
 )
 # "serviço: …", "o serviço é …": a label, and no word of what was done

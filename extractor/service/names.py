@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from extractor.fields.people import RECIPIENT_NOUN, SUFFIX
 from extractor.learned.labels import Rotulo
-from extractor.service.capitals import names_in_capitals
+from extractor.service.capitals import are_everywhere, is_of_place, is_titled, names_in_capitals
 from extractor.text.vocabulary import is_work
 from state_machine.invoice.fields import Campo
 
@@ -116,7 +116,7 @@ def _said(rules: RulesReading, learned: LearnedReading, places: Places) -> Itera
         if _is_person(skeleton, *match.span("n")) and not ON_THE_WAY.search(line, 0, match.start()):
             yield match.span()
     yield from (m.span("n") for m in OWNER.finditer(line))
-    for match in OWNED.finditer("" if skeleton.text.original.isupper() else line):
+    for match in OWNED.finditer("" if are_everywhere(skeleton.text.original) else line):
         end = _capitals(skeleton, match.start("n"), match.start("n"))
         if end > match.start("n"):
             yield match.start() + 1, end
@@ -129,12 +129,27 @@ def _may_be(rules: RulesReading, learned: LearnedReading, places: Places, span: 
     skeleton, line = rules.skeleton, rules.skeleton.line
     if ON_THE_WAY.search(line, 0, span[0]) and not DOCUMENT_AFTER.match(line, span[1]):
         return False
-    if not skeleton.verbatim(span[0], span[0] + 1).islower() or RECIPIENT_NOUN.match(line, span[0]):
+    if is_of_place(line, span[0]) or _is_work(skeleton, span):
+        return False
+    small = skeleton.verbatim(span[0], span[0] + 1).islower() or is_titled(skeleton.text.original)
+    if not small or RECIPIENT_NOUN.match(line, span[0]):
         return True
     if _introduced(line, span[0]) != span[0] or DOCUMENT_AFTER.match(line, span[1]):
         return True
     seen = (places.line_span(m.start, m.end) for m in learned.of(Rotulo.NOME))
     return any(other is not None and other[0] < span[1] and span[0] < other[1] for other in seen)
+
+
+def _is_work(skeleton: Skeleton, span: Span) -> bool:
+    """Say whether capitals that no word announces are work: "Ajuste De Vestido", "PGR e PCMSO"."""
+    line = skeleton.line
+    if SAID_SO.match(line, *span) or _introduced(line, span[0]) != span[0] or DOCUMENT_AFTER.match(line, span[1]):
+        return False
+    written = skeleton.verbatim(*span)
+    first = re.match(r"[a-z]+", line[span[0] : span[1]])
+    works = first is not None and is_work(first[0]) and INSTITUTION.match(line, span[0]) is None
+    acronyms = written.replace(" e ", " ").isupper() and not skeleton.text.original.isupper()
+    return acronyms or (works and are_everywhere(skeleton.text.original))
 
 
 def _beside_documents(skeleton: Skeleton) -> Iterator[Span]:
@@ -147,7 +162,7 @@ def _beside_documents(skeleton: Skeleton) -> Iterator[Span]:
             continue
         if _is_somebody(skeleton, last.start("n"), document.start()):
             yield last.start(), document.start()
-    for match in BEHIND_DOCUMENT.finditer("" if skeleton.text.original.isupper() else line):
+    for match in BEHIND_DOCUMENT.finditer("" if are_everywhere(skeleton.text.original) else line):
         if line[match.start()] == "N" and not _is_price(skeleton, match.start()):
             continue
         end = _capitals(skeleton, match.start("n"), match.start("n"))
@@ -209,6 +224,8 @@ def _is_said(skeleton: Skeleton, span: Span, certeza: float) -> bool:
     if goes and (ROUTE.search(line, 0, span[0]) or not DOCUMENT_AFTER.match(line, span[1])):
         return False
     called = CALLED.search(line, 0, span[0])
+    if not called and is_of_place(line, span[0]):
+        return False
     announced = called or INTRODUCED.search(line, 0, span[0]) or DOCUMENT_AFTER.match(line, span[1])
     small = skeleton.verbatim(span[0], span[0] + 1).islower() and RECIPIENT_NOUN.match(line, span[0]) is None
     if announced and small and not called:

@@ -252,6 +252,39 @@ def test_no_name_in_capitals_is_of_the_service_and_no_number_is_lost(order, serv
 
 
 @pytest.mark.parametrize(
+    ("order", "service"),
+    [
+        (
+            "vistoria de 3 prédios em Feira da Mata CNPJ 30.189.505/0001-07 R$ 900,00",
+            "vistoria de 3 prédios em Feira da Mata",
+        ),
+        (
+            "nota de R$ 2.080,00, reparo do alarme das lojas Cuiabá, Várzea Grande e Sinop, cnpj 30.804.381/0001-22",
+            "reparo do alarme das lojas Cuiabá, Várzea Grande e Sinop",
+        ),
+        ("Cpf 202.511.278-50, Bainha De Vestido De Noiva, 330 Reais", "Bainha De Vestido De Noiva"),
+        (
+            "Nota De R$ 2.190,00 Cnpj 75.933.276/0014-46 Churrasco Para 60 Convidados Com 2 Garçons",
+            "Churrasco Para 60 Convidados Com 2 Garçons",
+        ),
+        (
+            "Nota R$ 1.220,00\nTomador Confecções Linha Fina 72.899.789/0001-75\nLTCAT e PPRA (NR-15) para 22 pessoas",
+            "LTCAT e PPRA (NR-15) para 22 pessoas",
+        ),
+        (
+            "3ª MEDIÇÃO DA OBRA ESCOLA SANTA LUZIA, CONTRATO 118/2025\nCNPJ 85.053.555/0001-54\nR$ 12.000,00",
+            "3ª MEDIÇÃO DA OBRA ESCOLA SANTA LUZIA, CONTRATO 118/2025",
+        ),
+    ],
+)
+def test_capitals_that_name_nobody_are_of_the_service(order, service):
+    """A place behind "em" or in a list, a message with a capital at each word, acronyms: no customer's name."""
+    assert (
+        next(c for c in read_by_both(order, FRESH).extraction.candidates if c.campo is Campo.DESCRICAO).valor == service
+    )
+
+
+@pytest.mark.parametrize(
     ("part", "whole", "asked"),
     [
         ("s01", 298, 21),
@@ -261,6 +294,7 @@ def test_no_name_in_capitals_is_of_the_service_and_no_number_is_lost(order, serv
         ("s05", 292, 24),
         ("s06", 297, 19),
         ("s07", 291, 26),
+        ("s08", 297, 22),
     ],
 )
 async def test_orders_of_authors_who_saw_no_code(part, whole, asked):
