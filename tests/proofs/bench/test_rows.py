@@ -79,7 +79,7 @@ def test_a_second_note_of_one_reference_is_a_duplicate_at_the_authority() -> Non
 
 def test_whole_conversations_are_counted_on_both_channels(tmp_path: Path) -> None:
     """Each person ends with one note and both files, by the book of PlugNotas and by SEFIN's."""
-    result, _ = measured(("conversations",), tmp_path, "--seconds=2", "--people=12")
+    result, _ = measured(("conversations",), tmp_path, "--people=6")
     told = {figure["name"]: figure for figure in result["figures"]}
     assert "pelo livro do gateway" in told["conversas até a nota autorizada"]["note"]
     direct = told["nacional: conversas até a nota autorizada, com PDF nosso"]
