@@ -22,10 +22,15 @@ SAYS: Final = re.compile(
 )
 GROSS: Final = "brut[oa]s?"
 NET: Final = "liquid[oa]s?"
-_BEFORE, _AFTER = (
-    {side: re.compile(pattern.format(side=side)) for side in (GROSS, NET)}
-    for pattern in (r"\b{side}\b[^\nNVDP,;]{{0,25}}(?P<a>[NV])", r"(?P<a>[NV])[^\nNVDP,;.]{{0,12}}\b{side}\b")
-)
+NAMES_GROSS: Final = re.compile(rf"\b{GROSS}\b")
+_BEFORE: Final = {
+    GROSS: re.compile(rf"\b{GROSS}\b[^\nNVDP,;]{{0,25}}(?P<a>[NV])"),
+    NET: re.compile(rf"\b{NET}\b[^\nNVDP,;]{{0,25}}(?P<a>[NV])"),
+}
+_AFTER: Final = {
+    GROSS: re.compile(rf"(?P<a>[NV])[^\nNVDP,;.]{{0,12}}\b{GROSS}\b"),
+    NET: re.compile(rf"(?P<a>[NV])[^\nNVDP,;.]{{0,12}}\b{NET}\b"),
+}
 
 
 def says_net(skeleton: Skeleton) -> bool:
@@ -38,7 +43,7 @@ def net_of(skeleton: Skeleton) -> tuple[Mark, Mark | None] | None:
 
     Both are named before their amount, or both after it; the net one is the smaller.
     """
-    names_gross = re.search(rf"\b{GROSS}\b", skeleton.line) is not None
+    names_gross = NAMES_GROSS.search(skeleton.line) is not None
     for patterns in (_BEFORE, _AFTER):
         net, gross = (_found(patterns[side], skeleton) for side in (NET, GROSS))
         if net is None or net.amount is None or (names_gross and gross is None):

@@ -29,7 +29,7 @@ from proofs.sandbox.nacional.errors import RefusedError
 from proofs.sandbox.nacional.rules import Checks
 from proofs.sandbox.nacional.sefin import NacionalConfig, SefinSimulator
 from proofs.storm.channels.nacional import ISSUERS
-from proofs.storm.plan import Plan
+from proofs.storm.plan import Kind, Plan
 from state_machine.protocol.channel import Ambiente
 from tests.proofs.storm.storm_books import Fact, Stage, talk
 from tests.proofs.storm.storm_wishes import PEOPLE, wish
@@ -56,6 +56,9 @@ class NationalStage(Stage):
 
     at: datetime = DAY
     plan: Plan = field(default_factory=lambda: Plan(PEOPLE, 1, channels=("nacional",)))
+    blows: Counter[Kind] = field(
+        default_factory=lambda: Counter({Kind.KILL_WORKER: 1, Kind.KILL_WEB: 1, Kind.CERTIFICATE: 1})
+    )
     orders: dict[str, tuple[Wish, int]] = field(default_factory=dict)  # wish and number, by reference
     series: Counter[str] = field(default_factory=Counter)
 

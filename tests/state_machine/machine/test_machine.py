@@ -62,6 +62,9 @@ class Summary:
     texto: str
 
 
+REMINDS = "espera o seu sim"
+
+
 @dataclass(frozen=True)
 class Letter:
     """An event on its way; for a yes in words, the revision whose summary its writer had before the eyes."""
@@ -230,6 +233,12 @@ class House(RuleBasedStateMachine):
     def _show(self, sessao_id, mensagem):
         revisoes = [int(b.id.rsplit(":", 1)[1]) for b in mensagem.botoes if b.id.startswith("confirmar:")]
         self.last_word[sessao_id] = Summary(revisoes[0], mensagem.texto) if revisoes else None
+        if (
+            revisoes and REMINDS in mensagem.texto
+        ):  # an aside shows no summary again: that of this revision stands above
+            known = [summary for summary in self.shown.get(sessao_id, []) if summary.revisao == revisoes[0]]
+            assert known, "a reminder of a summary that nobody saw"
+            self.last_word[sessao_id] = known[-1]
         if revisoes:
             self.shown.setdefault(sessao_id, []).append(self.last_word[sessao_id])
 

@@ -49,8 +49,15 @@ def built(intent: Any = None, **facts: Any) -> Callable[[Company], bytes]:
     return lambda company: company.signed(intent or invoice(), **facts)
 
 
-TODAY = invoice().competencia
 TOMORROW = datetime.now(UTC) + timedelta(days=2)
+
+
+def ahead(company: Company) -> bytes:
+    """A DPS of a competence that has not come: of this very moment, since a day may end while the tests run."""
+    intent = invoice()
+    return swapped(f"<dCompet>{intent.competencia}<", f"<dCompet>{TOMORROW:%Y-%m-%d}<", intent)(company)
+
+
 SN = "<totTrib><pTotTribSN>6.00</pTotTribSN></totTrib>"
 IND = "<totTrib><indTotTrib>0</indTotTrib></totTrib>"
 PERCENT = "<totTrib><pTotTrib><pTotTribFed>3.00</pTotTribFed><pTotTribEst>0.00</pTotTribEst>"
@@ -68,7 +75,7 @@ RULES: list[tuple[str, Callable[[Company], bytes]]] = [
     ("E0004", swapped("<nDPS>1<", "<nDPS>2<")),
     ("E0006", built(ambiente=Ambiente.PRODUCAO)),
     ("E0008", built(dh_emi=TOMORROW)),
-    ("E0015", swapped(f"<dCompet>{TODAY}<", f"<dCompet>{TOMORROW:%Y-%m-%d}<")),
+    ("E0015", ahead),
     ("E0121", swapped(PREST, "</CNPJ><xNome>ANA</xNome><regTrib>")),
     ("E0128", swapped(PREST, f"</CNPJ>{ADDRESS}<regTrib>")),
     ("E0202", swapped(PADARIA, ANA)),
