@@ -58,12 +58,12 @@ FIELD_AFTER: Final = re.compile(r"\s{0,3}(?:$|[\n,;|.)DBVN✅✔☑👉➡]|-\s|
 BEFORE_DOCUMENT: Final = re.compile(r"[\s,;:()\-]{0,4}(?:(?:o )?(?:cnpj|cpf|documento|doc)\b[\s:.]{0,4})?(?P<d>D)")
 
 
-def are_everywhere(text: str) -> bool:
+def tell_nothing(text: str) -> bool:
     """Say whether a message is in capitals, or has one at each word, so that they tell nothing of names."""
-    return text.isupper() or is_titled(text)
+    return text.isupper() or begins_in_capitals(text)
 
 
-def is_titled(text: str) -> bool:
+def begins_in_capitals(text: str) -> bool:
     """Say whether each word of a message begins with a capital: "Ajuste De Vestido De Noiva"."""
     return TITLED_JOINT.search(text) is not None and SMALL_WORD.search(text) is None
 

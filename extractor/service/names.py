@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from extractor.fields.people import RECIPIENT_NOUN, SUFFIX
 from extractor.learned.labels import Rotulo
-from extractor.service.capitals import are_everywhere, is_of_place, is_titled, names_in_capitals
+from extractor.service.capitals import begins_in_capitals, is_of_place, names_in_capitals, tell_nothing
 from extractor.text.vocabulary import is_work
 from state_machine.invoice.fields import Campo
 
@@ -116,7 +116,7 @@ def _said(rules: RulesReading, learned: LearnedReading, places: Places) -> Itera
         if _is_person(skeleton, *match.span("n")) and not ON_THE_WAY.search(line, 0, match.start()):
             yield match.span()
     yield from (m.span("n") for m in OWNER.finditer(line))
-    for match in OWNED.finditer("" if are_everywhere(skeleton.text.original) else line):
+    for match in OWNED.finditer("" if tell_nothing(skeleton.text.original) else line):
         end = _capitals(skeleton, match.start("n"), match.start("n"))
         if end > match.start("n"):
             yield match.start() + 1, end
@@ -131,7 +131,7 @@ def _may_be(rules: RulesReading, learned: LearnedReading, places: Places, span: 
         return False
     if is_of_place(line, span[0]) or _is_work(skeleton, span):
         return False
-    small = skeleton.verbatim(span[0], span[0] + 1).islower() or is_titled(skeleton.text.original)
+    small = skeleton.verbatim(span[0], span[0] + 1).islower() or begins_in_capitals(skeleton.text.original)
     if not small or RECIPIENT_NOUN.match(line, span[0]):
         return True
     if _introduced(line, span[0]) != span[0] or DOCUMENT_AFTER.match(line, span[1]):
@@ -149,7 +149,7 @@ def _is_work(skeleton: Skeleton, span: Span) -> bool:
     first = re.match(r"[a-z]+", line[span[0] : span[1]])
     works = first is not None and is_work(first[0]) and INSTITUTION.match(line, span[0]) is None
     acronyms = written.replace(" e ", " ").isupper() and not skeleton.text.original.isupper()
-    return acronyms or (works and are_everywhere(skeleton.text.original))
+    return acronyms or (works and tell_nothing(skeleton.text.original))
 
 
 def _beside_documents(skeleton: Skeleton) -> Iterator[Span]:
@@ -162,7 +162,7 @@ def _beside_documents(skeleton: Skeleton) -> Iterator[Span]:
             continue
         if _is_somebody(skeleton, last.start("n"), document.start()):
             yield last.start(), document.start()
-    for match in BEHIND_DOCUMENT.finditer("" if are_everywhere(skeleton.text.original) else line):
+    for match in BEHIND_DOCUMENT.finditer("" if tell_nothing(skeleton.text.original) else line):
         if line[match.start()] == "N" and not _is_price(skeleton, match.start()):
             continue
         end = _capitals(skeleton, match.start("n"), match.start("n"))

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from extractor.service.capitals import are_everywhere
+from extractor.service.capitals import tell_nothing
 from extractor.service.cuts import HARD, LABEL, OF_NOTES, ORDER, PAUSE, WHO, is_abbreviated
 from extractor.service.edges import TELLS, has_substance, is_talk, trimmed
 from extractor.text.marks import Kind
@@ -251,7 +251,7 @@ def _names_no_work(skeleton: Skeleton, group: Sequence[_Piece]) -> bool:
 def _is_name(skeleton: Skeleton, start: int, end: int) -> bool:
     """Say whether a stretch is capitals only, as a name: "Edifício Solar do Parque"."""
     words = [w for w in skeleton.verbatim(start, end).split() if len(w) > 2 and w[0].isalpha()]  # noqa: PLR2004 - "do"
-    if are_everywhere(skeleton.text.original):
+    if tell_nothing(skeleton.text.original):
         return False
     return len(words) > 1 and all(word[0].isupper() for word in words)
 
