@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import pytest_asyncio
@@ -21,6 +21,8 @@ from tests.stored_work import clear, emission
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
+
+    from persistence.db.connection import Connection
 
 
 ANOTHER = """
@@ -145,7 +147,7 @@ async def test_what_is_learnt_while_the_server_answers_is_no_gap(database: Datab
             return answer
 
     async with database.transaction() as connection:
-        assert (await witness.look(Slow(connection))).doubt is None  # type: ignore[arg-type]
+        assert (await witness.look(cast("Connection", Slow(connection)))).doubt is None
     assert (await _look(database, witness)).doubt == "something is missing"
 
 
