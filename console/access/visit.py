@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from aiohttp import web
+from aiohttp.hdrs import METH_GET
 
 from console.menu import menu
 from webhooks.addresses import client_address
@@ -53,12 +54,16 @@ class Visita:
         return valor.strip()
 
     def pagina(self, template: str, *, status: int = 200, **contexto: Any) -> web.Response:
-        """Render a page with what every page shows: who is here, the menu, the form token."""
+        """Render a page with what every page shows: who is here, the menu, the form token.
+
+        Only a page that was asked for by ``GET`` keeps itself up to date: the address of another answers no question.
+        """
         html = self.deps.templates.get_template(template).render(
             quem=self.quem,
             csrf=csrf_for(self.token),
             menu=menu(self.quem, self.request.path),
             caminho=self.request.path,
+            lida=self.request.method == METH_GET,
             **contexto,
         )
         response = web.Response(text=html, content_type="text/html", status=status)

@@ -26,7 +26,7 @@ from tests.patience import PATIENCE
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from playwright.async_api import Browser, Page
+    from playwright.async_api import Browser, ConsoleMessage, Page
 
     from bot.demo.world import Demo
 
@@ -166,7 +166,7 @@ async def at_work(
     profile.set_default_timeout(PATIENCE * 1000)
     page = await profile.new_page()
     desk = Desk(page, demo, known, looks)
-    page.on("console", lambda said: desk.complaints.append(said.text) if said.type == "error" else None)
+    page.on("console", lambda said: desk.complaints.append(_told(said)) if said.type == "error" else None)
     page.on("pageerror", lambda error: desk.complaints.append(str(error)))
     if scripts:
         await page.add_init_script(
@@ -174,7 +174,7 @@ async def at_work(
         )
     await desk.enter()
     yield desk
-    assert desk.complaints == []
+    assert desk.complaints == [], desk.complaints
     await profile.close()
 
 
@@ -190,6 +190,10 @@ async def press(demo: Demo, bubble: Bubble, title: str, user: int = 0) -> None:
     """Tap a button of one of the bot's messages."""
     button = next(button for button in bubble.buttons if button.title == title)
     await demo.world.meta.user_button(USERS[user].wa_id, button.id, button.title, bubble.id)
+
+
+def _told(said: ConsoleMessage) -> str:
+    return f"{said.text} {said.location['url']}"  # what failed to load is only named there
 
 
 async def row(demo: Demo, query: str, *values: Any) -> Any:

@@ -130,7 +130,7 @@ async def visit(
     await expect(page.get_by_test_id("live")).to_have_text("ao vivo")
     await expect(page.get_by_test_id("bubble")).to_have_count(len(history))
     yield visitor
-    assert visitor.complaints == []
+    assert visitor.complaints == [], visitor.complaints
     assert await page.evaluate("document.documentElement.scrollWidth") == WINDOWS[window]["width"]
     await profile.close()
 

@@ -76,10 +76,13 @@ async def test_a_reveal_needs_a_reason_and_leaves_a_trace(desk: Desk) -> None:
         assert status == 200
         assert f"+{ana.who}" in page
         assert PADARIA in page
+        assert "data-vivo" not in page, "an open page asks for its address again, and this one answers no GET"
         row = await desk.office.database.pool.fetchrow("SELECT * FROM auditoria ORDER BY id DESC LIMIT 1")
         wanted = (sara.who.nome, "mostrou dados", session["sessao_id"], "cliente no telefone")
         assert (row["quem"], row["acao"], row["alvo"], row["motivo"]) == wanted
-        assert ana.who not in (await sara.get(path))[1]
+        masked = (await sara.get(path))[1]
+        assert ana.who not in masked
+        assert "data-vivo" in masked
 
 
 @pytest.mark.parametrize("how", ["phone", "old phone", "bare", "session", "reference", "wamid", "note"])
