@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from extractor.agreement.amount import amount_of_both, only_price, undecided, without_asides, without_service
-from extractor.agreement.service import as_candidate, price_marks, service_of_both
-from extractor.amounts.net import says_net
+from extractor.agreement.service import UNSURE_ACT, as_candidate, price_marks, service_of_both
+from extractor.amounts.net import names_net
 from extractor.amounts.reckoned import reckoned
 from extractor.contract import TALK, Ato, Extraction, Intent
 from extractor.learned.evidence import evidence
@@ -16,6 +16,7 @@ from extractor.learned.labels import Rotulo
 from extractor.learned.reader import learned_reader
 from extractor.learned.situation import situation
 from extractor.requests.several import documents
+from extractor.requests.unserved import nothing_beside
 from extractor.requests.yes_no import is_firm_yes
 from extractor.rules import read_turn
 from extractor.text.hostile import commands
@@ -80,7 +81,7 @@ def read_by_both(texto: str, contexto: Context, reader: LearnedReader | None = N
     made = None if commands(rules.skeleton.text) else reckoned(rules.skeleton, contexto)
     if made is not None:
         joined = _with_reckoned(joined, *made, contexto)
-    elif says_net(rules.skeleton):
+    elif names_net(rules.skeleton):
         joined = _in_doubt(joined)
     return replace(rules, extraction=joined, undecided=undecided(rules, joined, weighed, contexto))
 
@@ -117,7 +118,7 @@ def agree(
         intent=intent,
         candidates=tuple(candidates),
         doubts=tuple(doubts),
-        ato=_act(intent, learned),
+        ato=None if _takes_data_for_more(learned, texto, candidates) else _act(intent, learned),
     )
 
 
@@ -188,6 +189,11 @@ def _act(intent: Intent, learned: LearnedReading) -> Ato | None:
         return None
     needed = DECIDES.get(learned.ato)
     return learned.ato if needed is None or intent in needed else None
+
+
+def _takes_data_for_more(learned: LearnedReading, texto: str, candidates: Sequence[Candidate]) -> bool:
+    """Say whether a reader that is not sure sees an instruction in an order that holds its fields and nothing else."""
+    return learned.ato is Ato.FISCAL and learned.certeza < UNSURE_ACT and nothing_beside(texto, candidates)
 
 
 def _intent(rules: RulesReading, learned: LearnedReading, *, data: bool) -> Intent:

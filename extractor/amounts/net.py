@@ -20,6 +20,7 @@ _FILL: Final = (
 SAYS: Final = re.compile(
     rf"(?<!nao )\b{_BILL}{_FILL} (?:pel[oa]|d[oa]|n[oa]|sobre o|em cima do|com o|o)(?: valor)? liquido\b(?! ou\b)"
 )
+ASKED: Final = re.compile(r"(?! ?,? (?:ta|ok|ne|viu|certo|beleza|blz|combinado|ta bom) ?\?)[^.,;\n]*\?")
 GROSS: Final = "brut[oa]s?"
 NET: Final = "liquid[oa]s?"
 NAMES_GROSS: Final = re.compile(rf"\b{GROSS}\b")
@@ -33,9 +34,15 @@ _AFTER: Final = {
 }
 
 
+def names_net(skeleton: Skeleton) -> bool:
+    """Say whether the words speak of an invoice of the net amount, be it only to ask."""
+    return SAYS.search(skeleton.line) is not None
+
+
 def says_net(skeleton: Skeleton) -> bool:
-    """Say whether the words want the invoice to be of the net amount, and do not only ask."""
-    return "?" not in skeleton.line and SAYS.search(skeleton.line) is not None
+    """Say whether the words want the invoice to be of the net amount: their clause does not ask, but for a nod."""
+    found = SAYS.search(skeleton.line)
+    return found is not None and not ASKED.match(skeleton.line, found.end())
 
 
 def net_of(skeleton: Skeleton) -> tuple[Mark, Mark | None] | None:

@@ -5,9 +5,16 @@ from __future__ import annotations
 import re
 import unicodedata
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from extractor.text.hostile import ABUSE
+from extractor.text.vocabulary import COMMAND, FUNCTION, GREETINGS, POLITE
+from state_machine.invoice.fields import Campo
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from state_machine.invoice.fields import Candidate
 
 
 class Instrucao(StrEnum):
@@ -35,6 +42,11 @@ _FOREIGN: Final = (  # of a customer alone: "aula de inglês" is a service
     r"portugues|portuguesa|argentin[ao]|canadense|chines|chinesa|da argentina)"
 )
 _NO_DOCUMENT: Final = r"(?:sem|nao tem|nao possui|no) (?:cnpj|cpf)"
+_TAXED: Final = re.compile(rf"\b(?:{_TAX}|{_KEEP}|liquido|bruto|{_NOTES})\b|%")
+_WORD: Final = re.compile(r"[a-z0-9]+")
+_LABELS: Final = frozenset({"competencia", "mes", "email", "mail", "cnpj", "cpf", "valor", "servico", "descricao"})
+_OF_ORDERS: Final = GREETINGS | POLITE | COMMAND | FUNCTION | _LABELS
+WHOLE: Final = frozenset({Campo.DOCUMENTO, Campo.VALOR, Campo.DESCRICAO})
 # Each ends with its clause: what follows on another line, or in another sentence, is read as ever.
 _REST: Final = r"[^.;\n]*"
 _KINDS: Final = (
@@ -109,6 +121,19 @@ def instruction(texto: str) -> Instrucao | None:
     """Return the first fiscal instruction that the words hold, ``None`` without any."""
     plain = _plain(texto)
     return next((kind for kind, pattern in _KINDS if pattern.search(plain)), None)
+
+
+def nothing_beside(texto: str, candidates: Sequence[Candidate]) -> bool:
+    """Say whether a whole order was read: each word is in a field or stands in every order, and no service is of taxes.
+
+    Such an order holds no instruction, whatever a reader that is not sure makes of it.
+    """
+    service = "".join(c.trecho for c in candidates if c.campo is Campo.DESCRICAO)
+    if not {c.campo for c in candidates} >= WHOLE or _TAXED.search(_plain(service)):
+        return False
+    for candidate in candidates:
+        texto = texto.replace(candidate.trecho, " ", 1)
+    return set(_WORD.findall(_plain(texto))) <= _OF_ORDERS
 
 
 def without(texto: str) -> str:

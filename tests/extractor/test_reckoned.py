@@ -32,6 +32,8 @@ def test_what_words_make_of_the_known_amount_is_proposed(summary, words, valor, 
         ("bruto 1200 líquido 1070, a nota é do líquido", "1070.00", "líquido de R$ 1.200,00"),
         ("1200 bruto, 1070 líquido, emite pelo líquido", "1070.00", "líquido de R$ 1.200,00"),
         ("1070 líquido 1200 bruto, faz no valor líquido", "1070.00", "líquido de R$ 1.200,00"),
+        ("bruto 1200 líquido 1070, a nota é do líquido, é pra hoje? não", "1070.00", "líquido de R$ 1.200,00"),
+        ("bruto 1200 líquido 1070, a nota é do líquido tá?", "1070.00", "líquido de R$ 1.200,00"),
         ("1500, a nota é do líquido", "1500.00", None),
     ],
 )
@@ -41,6 +43,13 @@ def test_of_gross_and_net_the_stated_one_is_proposed(fresh, words, valor, conta)
         extraction = read_by_both(words, contexto).extraction
         [doubt] = extraction.doubts
         assert (doubt.leituras, doubt.conta) == ((valor,), conta)
+        assert not any(c.campo is Campo.VALOR for c in extraction.candidates)
+
+
+def test_who_asks_about_the_net_amount_has_neither_taken_for_certain(fresh):
+    """A question is no wish, and no answer to it either."""
+    for contexto in (fresh, replace(fresh, pendente=Campo.VALOR)):
+        extraction = read_by_both("bruto 1200 líquido 1070, a nota sai do líquido?", contexto).extraction
         assert not any(c.campo is Campo.VALOR for c in extraction.candidates)
 
 

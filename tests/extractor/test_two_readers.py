@@ -56,6 +56,13 @@ def test_an_amount_that_is_only_mentioned_is_no_invoices(texto: str) -> None:
     assert found.intent is not Intent.INFORMAR
 
 
+def test_an_order_that_was_read_to_its_last_word_holds_no_instruction() -> None:
+    """A learned reader that is not sure of one is not believed there; where a word is left over, it is."""
+    order = "faz uma nota de 1.003,99 pra 12ABC34501DE35, manutenção de ar-condicionado, competência 10/2025, email "
+    assert read(f"{order}financeiro.57@cliente.example").ato is not Ato.FISCAL
+    assert read("nota de 900 com desconto de 100 aparecendo na nota, 54.703.220/0001-00 edição").ato is Ato.FISCAL
+
+
 @pytest.mark.parametrize("servico", ["aula", "consultoria de marca"])
 def test_a_correction_that_names_the_amount_is_not_asked_again(servico: str) -> None:
     """What is said as the amount, alone and in a correction, is certain whatever else is corrected with it."""
