@@ -16,7 +16,7 @@ from extractor.learned.labels import Rotulo
 from extractor.learned.reader import learned_reader
 from extractor.learned.situation import situation
 from extractor.requests.several import documents
-from extractor.requests.unserved import nothing_beside
+from extractor.requests.unserved import is_whole_order
 from extractor.requests.yes_no import is_firm_yes
 from extractor.rules import read_turn
 from extractor.text.hostile import commands
@@ -193,7 +193,7 @@ def _act(intent: Intent, learned: LearnedReading) -> Ato | None:
 
 def _takes_data_for_more(learned: LearnedReading, texto: str, candidates: Sequence[Candidate]) -> bool:
     """Say whether a reader that is not sure sees an instruction in an order that holds its fields and nothing else."""
-    return learned.ato is Ato.FISCAL and learned.certeza < UNSURE_ACT and nothing_beside(texto, candidates)
+    return learned.ato is Ato.FISCAL and learned.certeza < UNSURE_ACT and is_whole_order(texto, candidates)
 
 
 def _intent(rules: RulesReading, learned: LearnedReading, *, data: bool) -> Intent:

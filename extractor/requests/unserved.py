@@ -123,7 +123,7 @@ def instruction(texto: str) -> Instrucao | None:
     return next((kind for kind, pattern in _KINDS if pattern.search(plain)), None)
 
 
-def nothing_beside(texto: str, candidates: Sequence[Candidate]) -> bool:
+def is_whole_order(texto: str, candidates: Sequence[Candidate]) -> bool:
     """Say whether a whole order was read: each word is in a field or stands in every order, and no service is of taxes.
 
     Such an order holds no instruction, whatever a reader that is not sure makes of it.
