@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic import SecretStr
+from structlog.testing import capture_logs
 
 from bot.demo.world import COMPANY
 from bot.master_key import vault_of
@@ -524,6 +525,47 @@ async def test_a_note_cancelled_on_the_portal_is_told_once(road: Road, sefin: Se
     assert not any(note.chave in line for line in lines(audited))
     assert status_of(audited) == DIFFERS
     assert await road.house.audit.run(cnpj=CNPJ, canal="plugnotas") == []
+
+
+async def test_a_note_of_ours_that_the_authoritys_list_lacks_is_told_by_the_daily_audit(
+    road: Road, sefin: SefinSimulator
+) -> None:
+    """A day after it was issued, and until the list has it; what the list has named once is not looked for again."""
+    person, session = await _confirmed(road)
+    note = await _one_note(road, sefin, session)
+    await person.files(late=True)
+    pool = road.database.pool
+    lost = sefin.notes.pop(note.chave)
+    dps = await pool.fetchval("SELECT chave_natural FROM nfse_emissao WHERE sessao_id = $1", session)
+
+    async def told() -> list[Any]:
+        await pool.execute("DELETE FROM job_slots WHERE job LIKE 'conferencia:%'")
+        with capture_logs() as logs:
+            assert await road.house.audit.daily() >= 1
+        ours = [each for each in logs if each.get("kind") == "so_nossas" and each["event"] == "audit_differs"]
+        return [each["ids"] for each in ours]
+
+    await pool.execute("UPDATE distribuicao SET nsu = 0, calado_ate = NULL")
+    await pool.execute("UPDATE nfse_emissao SET listada_em = NULL WHERE sessao_id = $1", session)
+    assert await told() == []
+    earlier = "criado_em = criado_em - interval '30 h'"
+    await pool.execute(
+        f"UPDATE nfse_emissao SET {earlier}, enviado_em = enviado_em - interval '30 h' WHERE sessao_id = $1",  # noqa: S608
+        session,
+    )
+    await pool.execute(
+        f"UPDATE nfse_processada SET {earlier} WHERE emissao_id = "  # noqa: S608
+        "(SELECT id FROM nfse_emissao WHERE sessao_id = $1)",
+        session,
+    )
+    assert await told() == [[dps]]
+    sefin.notes[note.chave] = lost
+    await pool.execute("UPDATE distribuicao SET nsu = 0")
+    assert await told() == []
+    del sefin.notes[note.chave]
+    await pool.execute("UPDATE distribuicao SET nsu = 0")
+    assert await told() == []
+    sefin.notes[note.chave] = lost
 
 
 async def test_a_company_of_the_simples_says_its_burden(road: Road) -> None:
