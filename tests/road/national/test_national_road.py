@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from tests.road.road_people import Road
 
 NAME = "nacional"
-WHY = "valor errado, vou emitir outra"
 SENHA = "senha-do-a1"
 FORM = replace(COMPANY, regime="simples", canal=NAME, tributos_sn="6")
 CNPJ = COMPANY.cnpj
@@ -478,18 +477,24 @@ async def test_a_fault_of_ours_stops_nobody(road: Road, sefin: SefinSimulator) -
     assert again.id_dps == await road.database.pool.fetchval(first, f"{refused}-r1-1")
 
 
-async def test_a_note_is_cancelled_by_a_signed_event(road: Road, sefin: SefinSimulator) -> None:
-    """By conversation; the answer may be lost, the event is there once."""
+async def test_a_wrong_note_is_cancelled_by_a_signed_event_and_made_anew(road: Road, sefin: SefinSimulator) -> None:
+    """What may not be substituted is said; one yes each; the answer may be lost, the event is there once."""
     person, session = await _confirmed(road)
     note = await _one_note(road, sefin, session)
     await person.files(late=True)
     sefin.faults.set("perder_resposta", times=1, method="POST")
-    await person.say(f"cancela a nota {note.numero}")
-    await person.say(WHY)
+    told = await person.say(f"corrige a nota {note.numero}, o valor era 1.800")
+    assert "MEI ou Simples também não se substitui" in told.text
+    await person.press("Cancelar e refazer", told)
     await person.press("Cancelar a nota")
     async with waits_passing(road):
-        await road.world.meta.wait_for(person.who, lambda bubble: f"Nota {note.numero} cancelada" in bubble.text)
+        cancelled = await person.expect(f"Nota {note.numero} cancelada")
     assert [event.tipo for event in sefin.notes[note.chave].events] == ["101101"]
+    await person.press("Refazer", cancelled)
+    assert "R$ 1.800,00" in (await person.say("o valor é 1800")).text
+    await person.touch("Confirmar")
+    anew = await _one_note(road, sefin, (await road.session(person))["sessao_id"])
+    assert (anew.valor, anew.tomador) == (Decimal(1800), note.tomador)
 
 
 async def test_a_note_cancelled_on_the_portal_is_told_once(road: Road, sefin: SefinSimulator) -> None:
