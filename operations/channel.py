@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 Word = TypeVar("Word", bound=StrEnum)
 KnownChannels: TypeAlias = "Mapping[str, ChannelRow]"
 _QUEM_NUMERA = {"channel": "o canal numera", "company": "a empresa decide quem numera", "we": "a Prosa numera"}
+_LISTS = {
+    "days": "lista notas por dia",
+    "documents": "lista o que se emitiu e cancelou",
+    None: "não lista notas: a conferência não alcança",
+}
 
 
 async def show(database: Database, natures: Mapping[str, Natureza], cnpj: str, documento: str) -> list[str]:
@@ -126,6 +131,6 @@ def _told(razao_social: str, tipo: TipoDocumento, canal: Canal, natureza: Nature
         _QUEM_NUMERA[natureza.numbers],
         "responde na hora" if natureza.synchronous else "responde depois",
         "avisa por webhook" if natureza.webhook else "não avisa: a Prosa pergunta",
-        "lista notas por dia" if natureza.lists_by else "não lista notas: a conferência não alcança",
+        _LISTS[natureza.lists_by],
     ]
     return "; ".join(said) + "."

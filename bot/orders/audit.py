@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 DIAS = 3  # each day is looked at three times: notes that span midnight, and a gateway that was away for a day
 MAX_PAGES = 10_000  # half a million notes of fifty to a page; a gateway that never comes to an end is broken
+READ_TWICE = timedelta(hours=26)  # until then a list of documents was read once more, an hour's waits included
 NAMED = 20  # references in one line of the log
 _BEGINS = time(6)  # São Paulo: before people begin to work, after the gateway's own night
 
@@ -142,14 +143,24 @@ class Audit:
         return conferencia
 
     async def _distributed(self, canal: Canal, row: Any, periodo: Periodo) -> Conferencia | CannotTell:
-        """Read what the channel distributes to its end, and return what others issued."""
+        """Read what the channel distributes to its end; compare what others issued, and what it never named of ours."""
         read = await self._feed.read(canal, row.id, row.cnpj)
         if isinstance(read, CannotTell):
             return read
         desde, ate = _midnight(periodo.inicio), _midnight(periodo.fim + timedelta(days=1))
         async with self._database.transaction() as connection:
+            try:
+                nossas = await comparison.held(connection, row.id, desde, ate, (), (), canal.nome, canal.ambiente)
+            except AnotherVersionError as error:
+                return CannotTell(str(error))
             alheias = [nota.vista for nota in await elsewhere.between(connection, canal, row.id, desde, ate)]
-        return compara((), alheias, periodo)
+            listadas = [*alheias, *(nossa.vista for nossa in nossas if nossa.listada)]
+            conferencia = compara(nossas, listadas, replace(periodo, espera=READ_TWICE))
+            if conferencia.reler:
+                await comparison.look_again(connection, conferencia.reler)
+        if conferencia.reler:
+            self._ring()
+        return conferencia
 
     def _channel(self, row: Any) -> FiscalGateway | None:
         """Return the company's channel, ``None`` where another release knows it."""
@@ -161,7 +172,7 @@ class Audit:
     def _lists(self, row: Any) -> bool:
         """Tell whether there may be a list to compare with: nobody waits for one that the channel does not make."""
         gateway = self._channel(row)
-        return gateway is None or gateway.natureza.lists_by == "days"
+        return gateway is None or gateway.natureza.lists_by is not None
 
     async def _whole(
         self, gateway: FiscalGateway, cnpj: str, nossas: Sequence[Nossa], listadas: Sequence[Nota]

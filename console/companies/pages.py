@@ -13,7 +13,7 @@ from console.render.cities import cidade
 from console.render.format import Olhar
 from persistence.people import channels
 from persistence.staff import companies as staff_companies
-from persistence.staff.companies import TROUBLE
+from persistence.staff.companies import OUTSIDE, TROUBLE
 from persistence.staff.pulse import pulse
 from persistence.staff.queue import needing_eyes_by_company
 from persistence.versions import AnotherVersionError
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 NAME: Final = 100  # characters of a company's name that are looked for
 CANAIS: Final = {"plugnotas": "PlugNotas", "nacional": "Emissor Nacional"}
 AMBIENTES: Final = {"producao": ("produção", "good"), "homologacao": ("homologação", "busy")}
+DE_FORA: Final = {
+    "autorizada": ("vale", "good"),
+    "cancelada": ("cancelada", "off"),
+    "substituida": ("substituída", "off"),
+}
 REGIMES: Final = {"mei": "MEI", "simples": "Simples Nacional", "normal": "regime normal"}
 
 
@@ -79,6 +84,9 @@ async def company_page(
         emitidas=found.emitidas,
         abertas=found.abertas[:TROUBLE],
         mais=len(found.abertas) > TROUBLE,
+        de_fora=found.de_fora[:OUTSIDE],
+        mais_de_fora=len(found.de_fora) > OUTSIDE,
+        series=found.series,
         causas=labels.CAUSAS,
         canal=channel(found.linha.canal),
         canais={name: CANAIS.get(name, name) for name in visita.deps.channels},
@@ -88,6 +96,7 @@ async def company_page(
         cidade=cidade,
         codigo=dotted,
         regimes=REGIMES,
+        situacoes=DE_FORA,
         olhar=Olhar(),
         chave=lambda: secrets.token_urlsafe(16),
     )

@@ -59,10 +59,10 @@ if TYPE_CHECKING:
 
 NATUREZA: Final = Natureza(
     absences=3,
-    # After an unknown outcome the first look comes after two seconds; with these the last of three comes after 42, as
-    # late as on the ladder 2, 10, 30. A first copy that arrives later still is met by SEFIN's uniqueness (E0014).
+    # The last look comes 42 seconds after an unknown outcome. A copy that arrives later is met by uniqueness (E0014).
     absence_spacing=timedelta(seconds=20),
     synchronous=True,
+    lists_by="documents",
     numbers="we",
     environments="each",
     prepares=True,

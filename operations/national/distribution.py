@@ -124,7 +124,9 @@ class Feed:
         open_ = {each.emissao_id for each in ours if each.status not in ENCERRADAS}
         await comparison.look_again(connection, open_)
         reference = self._channels.of(canal).natureza.reference
-        if any(nota.id_externo == each.chave or _carries(nota, each, reference) for each in ours):
+        named = {each.emissao_id for each in ours if nota.id_externo == each.chave or _carries(nota, each, reference)}
+        if named:
+            await comparison.listed(connection, named)
             return
         serie, numero = await _in_our_series(connection, canal, empresa_id, nota)
         kept = NotaDeFora(

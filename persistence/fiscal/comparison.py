@@ -45,10 +45,11 @@ async def held(
     referencias: Collection[str],
     ids: Collection[str],
     canal: str = PRIMEIRO,
+    ambiente: str | None = None,
 ) -> list[Nossa]:
     """Return the company's emissions first sent from ``desde`` to before ``ate`` by ``canal``, and all that it lists.
 
-    Raises ``AnotherVersionError``.
+    With ``ambiente``, those sent in this environment. Raises ``AnotherVersionError``.
     """
     sent = sa.and_(
         nfse_emissao.c.prestador_id == empresa_id,
@@ -56,6 +57,8 @@ async def held(
         nfse_emissao.c.enviado_em >= desde,
         nfse_emissao.c.enviado_em < ate,
     )
+    if ambiente is not None:
+        sent = sa.and_(sent, nfse_emissao.c.ambiente == ambiente)
     of_the_note = nfse_processada.c.emissao_id == nfse_emissao.c.id
     # Named notes are looked for in their own way each: an OR over all of it would read the whole table.
     named = sa.union(
@@ -96,6 +99,7 @@ async def held(
             id_externo=row.id_da_nota or row.id_externo,
             conhecida_em=row.conhecida_em,
             conteudo_visto=row.conteudo_visto_em is not None,
+            listada=row.listada_em is not None,
         )
         for row in await connection.execute(statement)
     ]
@@ -105,6 +109,12 @@ async def content_seen(connection: Connection, ids: Collection[int]) -> None:
     """Keep that the content of these emissions' notes was seen and compared."""
     this = nfse_processada.c.emissao_id == sa.any_(sa.cast(list(ids), ARRAY(sa.BigInteger)))
     await connection.execute(nfse_processada.update().where(this).values(conteudo_visto_em=sa.func.now()))
+
+
+async def listed(connection: Connection, ids: Collection[int]) -> None:
+    """Keep that the channel's list of documents named the notes of these emissions."""
+    new = sa.and_(nfse_emissao.c.id.in_(list(ids)), nfse_emissao.c.listada_em.is_(None))
+    await connection.execute(nfse_emissao.update().where(new).values(listada_em=sa.func.now()))
 
 
 async def look_again(connection: Connection, ids: Collection[int]) -> int:

@@ -48,11 +48,16 @@ _ENDED = sa.text("""
 UPDATE nota_de_fora SET situacao = :situacao WHERE canal = :canal AND ambiente = :ambiente AND chave = :chave
 """)
 # One that we learnt to be ours since, as after a restored backup, is nobody else's.
-_LISTED = """
-FROM nota_de_fora n WHERE n.empresa_id = :empresa_id AND n.canal = :canal AND n.ambiente = :ambiente
-    AND NOT EXISTS (SELECT FROM nfse_emissao e
-        WHERE e.id_externo = n.chave AND e.canal = n.canal AND e.ambiente = n.ambiente)
+_ALL = """
+FROM nota_de_fora n WHERE n.empresa_id = :empresa_id AND NOT EXISTS (SELECT FROM nfse_emissao e
+    WHERE e.id_externo = n.chave AND e.canal = n.canal AND e.ambiente = n.ambiente)
 """
+_LISTED = f"{_ALL} AND n.canal = :canal AND n.ambiente = :ambiente"
+_NEWEST = sa.text(f"SELECT n.* {_ALL} ORDER BY n.emitida_em DESC, n.chave LIMIT :limite")
+_TAKEN = sa.text(f"""
+SELECT n.ambiente, n.serie, count(*) AS quantas, max(n.numero_dps) AS ultimo {_ALL} AND n.serie IS NOT NULL
+GROUP BY n.canal, n.ambiente, n.serie ORDER BY n.serie, n.ambiente
+""")
 _BETWEEN = sa.text(f"""
 SELECT n.* {_LISTED} AND n.emitida_em >= :desde AND n.emitida_em < :ate ORDER BY n.emitida_em, n.chave
 """)
@@ -158,6 +163,16 @@ async def in_series(connection: Connection, canal: Canal, empresa_id: int, serie
     """Return the note of the highest number that others took of a series of ours, ``None`` where there is none."""
     found = (await connection.execute(_IN_SERIES, {**_of(canal, empresa_id), "serie": serie})).all()
     return next(iter(_notes(found)), None)
+
+
+async def newest(connection: Connection, empresa_id: int, limite: int) -> list[Any]:
+    """Return the rows of what others issued for a company, in each environment, the newest first."""
+    return list(await connection.execute(_NEWEST, {"empresa_id": empresa_id, "limite": limite}))
+
+
+async def taken(connection: Connection, empresa_id: int) -> list[Any]:
+    """Return for each series of ours that others use: ``ambiente``, ``serie``, ``quantas`` notes, ``ultimo`` number."""
+    return list(await connection.execute(_TAKEN, {"empresa_id": empresa_id}))
 
 
 def _of(canal: Canal, empresa_id: int) -> dict[str, Any]:

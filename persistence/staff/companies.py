@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from persistence.fiscal.history import issued
+from persistence.national import elsewhere
 from persistence.people import certificates, services
 from persistence.people.companies import company_columns
 from persistence.staff.queue import Filtros, needing_eyes
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from state_machine.services.own import Servico
 
 TROUBLE = 20  # sessions that need eyes on a company's page; the queue has all of them
+OUTSIDE = 20  # notes that others issued, on a company's page
 PEOPLE = 100  # of a company on its page
 _E = empresa.c
 _PEOPLE_COUNT = (
@@ -36,7 +38,10 @@ _COMPANY = certificates.with_certificate(empresa, *company_columns(), _PEOPLE_CO
 
 @dataclass(frozen=True, slots=True)
 class CompanyPage:
-    """One company: its row with channel and certificate, codes, people, the month's notes, sessions that need eyes."""
+    """One company: its row with channel and certificate, codes, people, the month's notes, sessions that need eyes.
+
+    ``de_fora``: notes that others issued for it. ``series``: those of ours that somebody else uses.
+    """
 
     linha: Any
     servicos: tuple[Servico, ...]
@@ -44,6 +49,8 @@ class CompanyPage:
     mes: MesOuAno
     emitidas: Emitidas
     abertas: list[Any]
+    de_fora: list[Any]
+    series: list[Any]
 
 
 async def page(connection: Connection, alcance: Alcance, nome: str, antes: int | None, limite: int) -> list[Any]:
@@ -84,6 +91,8 @@ async def one(connection: Connection, alcance: Alcance, empresa_id: int) -> Comp
         mes,
         await issued(connection, empresa_id, mes),
         await needing_eyes(connection, alcance, Filtros(empresa_id=empresa_id), TROUBLE + 1),
+        await elsewhere.newest(connection, empresa_id, OUTSIDE + 1),
+        await elsewhere.taken(connection, empresa_id),
     )
 
 

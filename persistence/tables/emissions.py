@@ -56,6 +56,7 @@ nfse_emissao = sa.Table(
     sa.Column("causa_fim_em", MOMENT),  # when it was first heard although its person had not answered
     sa.Column("avisado_em", MOMENT),  # the user was told that it takes long
     sa.Column("dica_em", MOMENT),  # a webhook hinted at news since we last looked
+    sa.Column("listada_em", MOMENT),  # the channel's list of documents named its note; null: not that we know
     sa.Column("webhook_payload", JSONB),  # the newest webhook about it, whole
     sa.Column("serie_rps", sa.Text),  # the RPS that we gave it, where the company numbers through us
     sa.Column("numero_rps", sa.BigInteger),

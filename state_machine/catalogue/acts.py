@@ -87,8 +87,11 @@ def negou(sessao: Sessao) -> Mensagem:
     )
 
 
-def reclama(nota: NotaListada | None, *, em_aberto: bool) -> Mensagem:
-    """They complain: offer the very note of this conversation; nothing is done by itself."""
+def reclama(nota: NotaListada | None, *, em_aberto: bool, limitada: bool = False) -> Mensagem:
+    """They complain: offer the very note of this conversation; nothing is done by itself.
+
+    ``limitada``: the authority takes no other note in the place of one, where value, customer or competence change.
+    """
     if nota is None:
         sobra = "A nota que estamos fazendo ainda não foi emitida: me diz o que mudar." if em_aberto else ""
         return Mensagem(
@@ -103,10 +106,13 @@ def reclama(nota: NotaListada | None, *, em_aberto: bool) -> Mensagem:
             (PESSOA,),
             outras=("Ela continua cancelada. Para outra nota, me manda os dados certos.",),
         )
+    regra = "Nota emitida não se edita"
+    if limitada:
+        regra += ", e a de MEI ou Simples também não se substitui para mudar valor, cliente ou competência"
     return Mensagem(
-        f"Sinto muito. É a {qual}? Ela continua valendo. Nota emitida não se edita: eu peço o cancelamento, e "
-        "depois você muda só o que estava errado.",
-        (Botao(f"cancelar_nota:{nota.emissao_id}", "Cancelar e refazer"), PESSOA),
+        f"Sinto muito. É a {qual}? Ela continua valendo. {regra}: eu peço o cancelamento, e depois você muda só o que "
+        "estava errado.",
+        (Botao(f"refazer_nota:{nota.emissao_id}", "Cancelar e refazer"), PESSOA),
         outras=(f"Para trocar a nota {nota.numero}: começa pelo botão. Depois de cancelada, você muda só o errado.",),
     )
 

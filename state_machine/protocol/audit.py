@@ -55,11 +55,15 @@ Listagem = Pagina | CannotTell
 
 @dataclass(frozen=True, slots=True)
 class Periodo:
-    """Days in São Paulo, both ends included, and the moment (aware) at which the gateway was asked for them."""
+    """Days in São Paulo, both ends included, and the moment (aware) at which the gateway was asked for them.
+
+    ``espera``: how long what we know may be missing in the listing.
+    """
 
     inicio: date
     fim: date
     agora: datetime
+    espera: timedelta = LAG
 
     @classmethod
     def ultimos(cls, dias: int, agora: datetime) -> Periodo:
@@ -88,11 +92,18 @@ class Nossa:
     id_externo: str | None = None
     conhecida_em: datetime | None = None
     conteudo_visto: bool = False  # text, competence and code were compared when it was adopted, or by an audit since
+    listada: bool = False  # the channel's list of documents has named it
 
     @property
     def valor(self) -> Decimal:
         """BRL."""
         return self.conteudo.valor
+
+    @property
+    def vista(self) -> Nota:
+        """The note as a list of documents named it: that it was issued, and no more."""
+        situacao = Situacao.CANCELADA if self.nota is StatusNota.CANCELADO else Situacao.AUTORIZADA
+        return Nota(self.id_externo or self.id_integracao, self.id_integracao, situacao, numero=self.numero)
 
     @property
     def vale(self) -> bool:
@@ -267,7 +278,7 @@ def _moveu(nossa: Nossa, nota: Nota) -> bool:
 
 
 def _recente(nossa: Nossa, periodo: Periodo) -> bool:
-    return nossa.conhecida_em is not None and periodo.agora - nossa.conhecida_em < LAG
+    return nossa.conhecida_em is not None and periodo.agora - nossa.conhecida_em < periodo.espera
 
 
 def _devia_estar(nossa: Nossa, periodo: Periodo) -> bool:

@@ -56,20 +56,21 @@ class Natureza:
     ``resend_is_destructive``: a second submission under a key voids the note of the first, so bytes go again only after
     ``absences`` certain absences, ``absence_spacing`` apart, or where certainly nothing left us.
     ``synchronous``: the answer to a submission is the note; any other acceptance is an unknown outcome.
-    ``lists_by``: how it lists a company's notes, ``None`` where it does not. ``numbers``: who numbers, ``company``
-    where each company decides. ``environments``: whether its address and credentials are of the installation's
-    environment alone, or an adapter is opened for each. ``webhook``: it tells of changes by itself. ``prepares``: the
-    worker has it make the bytes to send (``FiscalGateway.prepare``) of those that the turn stored. ``draws``: a PDF is
-    drawn here, of the note and its events at that moment, so a kept one is old. ``reference``: what a note of ours
-    carries for a reference (``Nota.referencia``); under our key, one that carries another, or none, is not ours.
-    ``None`` where a note has no place for it.
+    ``lists_by``: how it lists a company's notes, each of some ``days``, or all ``documents`` in their order, which are
+    read as they come; ``None`` where it does not. ``numbers``: who numbers, ``company`` where each company decides.
+    ``environments``: whether its address and credentials are of the installation's environment alone, or an adapter is
+    opened for each. ``webhook``: it tells of changes by itself. ``prepares``: the worker has it make the bytes to send
+    (``FiscalGateway.prepare``) of those that the turn stored. ``draws``: a PDF is drawn here, of the note and its
+    events at that moment, so a kept one is old. ``reference``: what a note of ours carries for a reference
+    (``Nota.referencia``); under our key, one that carries another, or none, is not ours. ``None`` where a note has no
+    place for it.
     """
 
     absences: int = 2
     absence_spacing: timedelta = timedelta(seconds=30)  # a gateway may accept late: one "absent" proves nothing
     resend_is_destructive: bool = False
     synchronous: bool = False
-    lists_by: Literal["days"] | None = None
+    lists_by: Literal["days", "documents"] | None = None
     numbers: Literal["channel", "company", "we"] = "channel"
     environments: Literal["installation", "each"] = "installation"
     webhook: bool = False

@@ -49,7 +49,12 @@ class Cancellation:
     """Takes the turns that are about cancelling an issued note."""
 
     shows_reading = True
-    actions = frozenset({"cancelar_nota", "cancelar_erro", "cancelar_nao_prestado", "cancelar_sim", "cancelar_nao"})
+    actions = frozenset(
+        {
+            *("cancelar_nota", "cancelar_erro", "cancelar_nao_prestado", "cancelar_sim", "cancelar_nao"),
+            "refazer_nota",
+        }
+    )
     deadlines: tuple[Deadline, ...] = (
         Deadline(
             "cancellation_expiry",

@@ -83,9 +83,10 @@ class Talk:
 
     async def _pressed(self, toque: Toque) -> Mensagem | None:
         alvo = int(toque.sessao_id) if toque.sessao_id.isascii() and toque.sessao_id.isdigit() else 0
-        if toque.acao == "cancelar_nota":
+        if toque.acao in {"cancelar_nota", "refazer_nota"}:
             nota = await issued.of_company(self._connection, self._empresa.id, alvo)
-            return await self._open(nota) if nota else textos.qual_nota(())
+            motivo = _motivo(Codigo.ERRO_NA_EMISSAO) if toque.acao == "refazer_nota" else None
+            return await self._open(nota, motivo) if nota else textos.qual_nota(())
         versao = toque.revisao if toque.revisao is not None else -1
         evento: Evento
         match toque.acao:
@@ -107,8 +108,8 @@ class Talk:
             return await ask_which(self._connection, self._empresa.id, pedido, escolha, self._conversa)
         return await self._open(escolha)
 
-    async def _open(self, nota: NotaEmitida) -> Mensagem | None:
-        """Begin with this note, in the place of whatever else is being asked about it or here."""
+    async def _open(self, nota: NotaEmitida, motivo: Motivou | None = None) -> Mensagem | None:
+        """Begin with this note, in the place of whatever else is being asked about it or here; ask why, if need be."""
         atual = await issued.locked(self._connection, nota.emissao_id, self._conversa)
         if atual is None or atual.status is StatusNota.CANCELADO:
             return textos.ja_cancelada(atual or nota)
@@ -124,7 +125,7 @@ class Talk:
             self._connection, atual, self._conversa, "conversa", self._correlacao, modelo.expira_em
         )
         log.info("cancellation", emissao_id=atual.emissao_id, estado=EstadoCancelamento.AGUARDANDO_MOTIVO)
-        return abre(novo, atual, agora).mensagem
+        return abre(novo, atual, agora).mensagem if motivo is None else await self._event(novo, motivo)
 
     async def _event(self, cancelamento_id: int, evento: Evento) -> Mensagem | None:
         atual = await cancellations.locked(self._connection, cancelamento_id, self._conversa)
@@ -170,5 +171,5 @@ def _event(entrada: Palavras) -> Evento:
     return Motivou(Codigo.OUTROS, entrada.texto)
 
 
-def _motivo(codigo: Codigo, versao: int) -> Motivou:
+def _motivo(codigo: Codigo, versao: int | None = None) -> Motivou:
     return Motivou(codigo, textos.MOTIVO_DO_BOTAO[codigo][1], versao)

@@ -21,6 +21,7 @@ from state_machine.catalogue import requests as pedidos
 from state_machine.invoice.fields import Campo
 from state_machine.machine.effects import Mensagem
 from state_machine.machine.states import Estado
+from state_machine.protocol.channel import NATIONAL_LIST
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -151,7 +152,9 @@ async def _reclama(fala: Fala) -> Mensagem | None:
     notas = await fala.memory.notes(1, numero=numero)
     if numero and not notas:
         return Mensagem(pedidos.sem_nota(numero))
-    return textos.reclama(next(iter(notas), None), em_aberto=fala.memory.ativa is not None)
+    empresa = fala.memory.empresa
+    limitada = empresa.canal.nome in NATIONAL_LIST and empresa.regime != "normal"  # SEFIN's E0061
+    return textos.reclama(next(iter(notas), None), em_aberto=fala.memory.ativa is not None, limitada=limitada)
 
 
 async def _corrige(fala: Fala) -> Mensagem | None:

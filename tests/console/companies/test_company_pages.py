@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from gateway.registry import REGISTRY
@@ -9,6 +11,9 @@ from operations.channel import choose
 from operations.company import CompanyForm, add_company
 from operations.services import ServiceForm, add
 from persistence.access.accounts import Papel
+from persistence.national import elsewhere
+from persistence.national.elsewhere import NotaDeFora
+from state_machine.protocol.channel import Ambiente, Canal
 from tests.console.conftest import COMPANIES
 from tests.narrowing import group
 
@@ -51,6 +56,34 @@ async def test_a_company_is_shown_whole(office: Office) -> None:
     assert "•••••-7777" in page
     assert "5511987657777" not in page
     assert "99000003000192" not in page
+
+
+async def test_what_others_issued_is_shown_and_a_series_of_ours_that_they_use_is_alarmed(office: Office) -> None:
+    """Newest first, without its key (which holds the CNPJ); one learnt to be ours since is nobody else's."""
+    first, second = office.companies[:2]
+    canal = Canal("nacional", Ambiente.HOMOLOGACAO)
+    async with office.database.transaction() as connection:
+        for number in range(1, 23):
+            nota = NotaDeFora(
+                f"9900000300019{number:02}",
+                "",
+                str(number),
+                Decimal("71.50"),
+                datetime(2026, 11, number, 12, tzinfo=UTC),
+                "900" if number in {20, 21} else None,
+                number + 100 if number in {20, 21} else None,
+            )
+            await elsewhere.keep(connection, canal, first, nota)
+        await elsewhere.ended(connection, canal, "990000030001922", "cancelada")
+    async with office.at_work(Papel.LEITURA) as reader:
+        page = (await reader.get(f"/console/empresas/{first}"))[1]
+        assert 'data-testid="de-fora"' not in (await reader.get(f"/console/empresas/{second}"))[1]
+    assert "Outro programa usa a nossa série 900 em homologação: 2 notas, até o número 121." in page
+    assert "número 120 da nossa série 900" in page
+    assert page.index("Nota 22 ") < page.index("cancelada") < page.index("Nota 21 ") < page.index("Nota 3 ")
+    assert "Nota 2 " not in page
+    assert "As mais novas." in page
+    assert "9900000300019" not in page
 
 
 async def test_another_company_does_not_exist(office: Office) -> None:

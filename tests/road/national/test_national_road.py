@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from pydantic import SecretStr
+from structlog.testing import capture_logs
 
 from bot.demo.world import COMPANY
 from bot.master_key import vault_of
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from tests.road.road_people import Road
 
 NAME = "nacional"
-WHY = "valor errado, vou emitir outra"
 SENHA = "senha-do-a1"
 FORM = replace(COMPANY, regime="simples", canal=NAME, tributos_sn="6")
 CNPJ = COMPANY.cnpj
@@ -477,18 +477,24 @@ async def test_a_fault_of_ours_stops_nobody(road: Road, sefin: SefinSimulator) -
     assert again.id_dps == await road.database.pool.fetchval(first, f"{refused}-r1-1")
 
 
-async def test_a_note_is_cancelled_by_a_signed_event(road: Road, sefin: SefinSimulator) -> None:
-    """By conversation; the answer may be lost, the event is there once."""
+async def test_a_wrong_note_is_cancelled_by_a_signed_event_and_made_anew(road: Road, sefin: SefinSimulator) -> None:
+    """What may not be substituted is said; one yes each; the answer may be lost, the event is there once."""
     person, session = await _confirmed(road)
     note = await _one_note(road, sefin, session)
     await person.files(late=True)
     sefin.faults.set("perder_resposta", times=1, method="POST")
-    await person.say(f"cancela a nota {note.numero}")
-    await person.say(WHY)
+    told = await person.say(f"corrige a nota {note.numero}, o valor era 1.800")
+    assert "MEI ou Simples também não se substitui" in told.text
+    await person.press("Cancelar e refazer", told)
     await person.press("Cancelar a nota")
     async with waits_passing(road):
-        await road.world.meta.wait_for(person.who, lambda bubble: f"Nota {note.numero} cancelada" in bubble.text)
+        cancelled = await person.expect(f"Nota {note.numero} cancelada")
     assert [event.tipo for event in sefin.notes[note.chave].events] == ["101101"]
+    await person.press("Refazer", cancelled)
+    assert "R$ 1.800,00" in (await person.say("o valor é 1800")).text
+    await person.touch("Confirmar")
+    anew = await _one_note(road, sefin, (await road.session(person))["sessao_id"])
+    assert (anew.valor, anew.tomador) == (Decimal(1800), note.tomador)
 
 
 async def test_a_note_cancelled_on_the_portal_is_told_once(road: Road, sefin: SefinSimulator) -> None:
@@ -524,6 +530,47 @@ async def test_a_note_cancelled_on_the_portal_is_told_once(road: Road, sefin: Se
     assert not any(note.chave in line for line in lines(audited))
     assert status_of(audited) == DIFFERS
     assert await road.house.audit.run(cnpj=CNPJ, canal="plugnotas") == []
+
+
+async def test_a_note_of_ours_that_the_authoritys_list_lacks_is_told_by_the_daily_audit(
+    road: Road, sefin: SefinSimulator
+) -> None:
+    """A day after it was issued, and until the list has it; what the list has named once is not looked for again."""
+    person, session = await _confirmed(road)
+    note = await _one_note(road, sefin, session)
+    await person.files(late=True)
+    pool = road.database.pool
+    lost = sefin.notes.pop(note.chave)
+    dps = await pool.fetchval("SELECT chave_natural FROM nfse_emissao WHERE sessao_id = $1", session)
+
+    async def told() -> list[Any]:
+        await pool.execute("DELETE FROM job_slots WHERE job LIKE 'conferencia:%'")
+        with capture_logs() as logs:
+            assert await road.house.audit.daily() >= 1
+        ours = [each for each in logs if each.get("kind") == "so_nossas" and each["event"] == "audit_differs"]
+        return [each["ids"] for each in ours]
+
+    await pool.execute("UPDATE distribuicao SET nsu = 0, calado_ate = NULL")
+    await pool.execute("UPDATE nfse_emissao SET listada_em = NULL WHERE sessao_id = $1", session)
+    assert await told() == []
+    earlier = "criado_em = criado_em - interval '30 h'"
+    await pool.execute(
+        f"UPDATE nfse_emissao SET {earlier}, enviado_em = enviado_em - interval '30 h' WHERE sessao_id = $1",  # noqa: S608
+        session,
+    )
+    await pool.execute(
+        f"UPDATE nfse_processada SET {earlier} WHERE emissao_id = "  # noqa: S608
+        "(SELECT id FROM nfse_emissao WHERE sessao_id = $1)",
+        session,
+    )
+    assert await told() == [[dps]]
+    sefin.notes[note.chave] = lost
+    await pool.execute("UPDATE distribuicao SET nsu = 0")
+    assert await told() == []
+    del sefin.notes[note.chave]
+    await pool.execute("UPDATE distribuicao SET nsu = 0")
+    assert await told() == []
+    sefin.notes[note.chave] = lost
 
 
 async def test_a_company_of_the_simples_says_its_burden(road: Road) -> None:
