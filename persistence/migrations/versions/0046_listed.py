@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = '0090'
+revision = '0046'
 down_revision = '0045'
 branch_labels = None
 depends_on = None
