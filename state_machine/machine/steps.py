@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from state_machine.catalogue import announcement as anuncio
-from state_machine.catalogue import memory_texts, questions
+from state_machine.catalogue import questions
 from state_machine.catalogue.choices import mostra_leituras
+from state_machine.catalogue.texts import memory as memory_texts
 from state_machine.invoice.doubtful_amount import com_unica
 from state_machine.invoice.draft import difere
 from state_machine.invoice.fields import Campo

@@ -13,9 +13,10 @@ from bot.subjects.invoice.repeat import repeated, repeated_note, usual, with_off
 from bot.subjects.invoice.requests import answer
 from bot.subjects.invoice.words import asked, begun, informs, said
 from extractor.requests.requests import Pedido, RequestKind
-from state_machine.catalogue import acts, memory_texts, messages, staff_messages
+from state_machine.catalogue import acts, messages, staff_messages
 from state_machine.catalogue import requests as pedidos
 from state_machine.catalogue.acts import EQUIPE
+from state_machine.catalogue.texts import memory as memory_texts
 from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.field_table import field_named
 from state_machine.invoice.fields import Campo

@@ -32,7 +32,7 @@ from state_machine.cancellation.machine import (
     abre,
     decide,
 )
-from state_machine.catalogue import cancellation_texts as textos
+from state_machine.catalogue.texts import cancellation as textos
 from state_machine.values.text_length import TEXTO_COM_BOTOES_MAX, tamanho
 
 E = EstadoCancelamento
