@@ -10,7 +10,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from state_machine.invoice.equal_invoice import mesmo_texto
-from state_machine.values.latin import latin1
+from state_machine.values.text.latin import latin1
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ from state_machine.invoice.service_choice import com_servico
 from state_machine.invoice.summary import CONFERE, ESCOLHE, TITULO_MAX, resumo
 from state_machine.machine.effects import Decision, Efeito, Mensagem, Responder
 from state_machine.machine.states import REASON_ON_ENTRY, Estado
-from state_machine.values.text_length import tamanho
+from state_machine.values.text.length import tamanho
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -42,7 +42,7 @@ from state_machine.machine.events import (
 from state_machine.machine.states import Estado
 from state_machine.proposal.origin import proposed_by
 from state_machine.values.local_time import SAO_PAULO
-from state_machine.values.message_spans import Escrita
+from state_machine.values.text.message_spans import Escrita
 
 if TYPE_CHECKING:
     from datetime import datetime

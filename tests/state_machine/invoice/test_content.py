@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from state_machine.invoice.content import Conteudo, divergencia
-from state_machine.values.latin import latin1
+from state_machine.values.text.latin import latin1
 from tests.state_machine.made_emissions import CONTEUDO, nota
 
 MUDADO: dict[str, Any] = {
