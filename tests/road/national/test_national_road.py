@@ -21,7 +21,7 @@ from gateway.nacional import payload as stored
 from gateway.nacional.signature import pack
 from gateway.registry import REGISTRY
 from operations import services
-from operations.certificate import destroy_certificate, keep_certificate
+from operations.certificate.custody import destroy_certificate, keep_certificate
 from operations.company import CompanyError, add_company
 from operations.protocol import reprocess
 from proofs.sandbox.nacional.rules import City
