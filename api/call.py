@@ -11,7 +11,7 @@ from api.problems import RETRY, ProblemError
 from persistence.api.keys import holder
 from state_machine.values.documents import CNPJ, DocumentoInvalido
 from state_machine.values.idempotency_key import IdempotenciaKey, IdempotenciaKeyInvalida
-from state_machine.values.untrusted import read_json
+from state_machine.values.text.untrusted import read_json
 from webhooks.bodies import SMALL, Bodies, read_body
 
 if TYPE_CHECKING:

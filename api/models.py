@@ -16,7 +16,7 @@ from state_machine.invoice.field_table import DESCRICAO_MAX, DESCRICAO_MIN
 from state_machine.proposal.states import EstadoProposta  # noqa: TC001 - pydantic reads the annotations
 from state_machine.values.documents import DocumentoInvalido, parse_documento
 from state_machine.values.money import LIMITE
-from state_machine.values.untrusted import REPLACEMENT
+from state_machine.values.text.untrusted import REPLACEMENT
 
 NOME_DE_CLIENTE_MAX: Final = 255  # characters; the specification's, as of the e-mail
 DOCUMENTO_MAX: Final = 40  # characters as written, with mask and spaces

@@ -11,7 +11,7 @@ from aiohttp import BodyPartReader, web
 from api.problems import RETRY, ProblemError
 from api.problems import field as wrong
 from state_machine.mailing.reading import LARGEST
-from state_machine.values.untrusted import REPLACEMENT
+from state_machine.values.text.untrusted import REPLACEMENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable

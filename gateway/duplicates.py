@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from state_machine.values.plain_text import plain
+from state_machine.values.text.plain import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

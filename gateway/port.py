@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
+from state_machine.documents.service import DocumentoServico
 from state_machine.protocol.channel import NaturalKey
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from gateway.lines import Lines
     from state_machine.cancellation.machine import MotivoCancelamento
     from state_machine.cancellation.reconciliation import CancelFinding, CancelOutcome
+    from state_machine.documents.document import Documento
     from state_machine.invoice.fields import Campo
     from state_machine.protocol.audit import Listagem
     from state_machine.protocol.channel import Ambiente, Natureza
@@ -110,6 +112,18 @@ class InvoiceIntent:
     descricao: str
     competencia: date
     rps: Rps | None = None
+
+    @property
+    def conteudo(self) -> Documento:
+        """What it says to its customer: the same content, the same fingerprint."""
+        return DocumentoServico(
+            self.prestador.cnpj,
+            self.tomador.documento,
+            self.prestador.codigo_servico,
+            self.valor,
+            self.competencia,
+            self.descricao,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from gateway.port import InvoiceIntent, Prestador, Rps, Tomador
 from gateway.registry import UnknownChannelError
 from operations.protocol import CommandRefusedError
 from persistence.db.clock import database_now
-from persistence.fiscal import comparison, numbering
-from persistence.fiscal.numbering import Sequencia
+from persistence.fiscal import comparison
+from persistence.fiscal.numbers import numbering
+from persistence.fiscal.numbers.numbering import Sequencia
 from persistence.people.channels import canal_of
 from persistence.people.companies import get_company
 from persistence.versions import AnotherVersionError

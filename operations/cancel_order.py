@@ -19,7 +19,7 @@ from state_machine.cancellation.machine import (
     decide,
     motivo_de,
 )
-from state_machine.catalogue.cancellation_texts import descreve
+from state_machine.catalogue.texts.cancellation import descreve
 from state_machine.values.documents import normaliza
 from state_machine.values.errors import ProsaError
 

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from operations.protocol import CommandRefusedError
-from persistence.fiscal import numbering
-from persistence.fiscal.numbering import NumeroOcupadoError
+from persistence.fiscal.numbers import numbering
+from persistence.fiscal.numbers.numbering import NumeroOcupadoError
 
 if TYPE_CHECKING:
     from persistence.db.engine import Database

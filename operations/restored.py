@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from operations.beyond import ABSENCES, FARTHEST, listed, walk
 from operations.protocol import CommandRefusedError
 from persistence.audit import records as audit
-from persistence.fiscal import numbering, restored
+from persistence.fiscal.numbers import numbering, restored
 from persistence.witness import references
 from persistence.witness import row as history
 

@@ -12,7 +12,7 @@ from persistence.audit.records import COMMAND_LINE
 from persistence.people import services
 from state_machine.services.codes import digits, dotted, nbs, table
 from state_machine.services.own import Servico
-from state_machine.values.text_length import tamanho
+from state_machine.values.text.length import tamanho
 
 if TYPE_CHECKING:
     from persistence.audit.records import Author

@@ -18,7 +18,7 @@ from public.pages import Pages
 if TYPE_CHECKING:
     from aiohttp.typedefs import Handler
 
-    from operations.certificate_link import CertificateLinks
+    from operations.certificate.link import CertificateLinks
     from persistence.db.engine import Database
     from webhooks.bodies import Bodies
 

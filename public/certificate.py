@@ -7,7 +7,7 @@ from typing import Final
 import structlog
 from aiohttp import web
 
-from operations.certificate_link import CertificateLinks, LinkEndedError, NotNowError, TooManyFilesError
+from operations.certificate.link import CertificateLinks, LinkEndedError, NotNowError, TooManyFilesError
 from public.form import FormRefusedError, read_form
 from public.pages import Pages
 from state_machine.values.certificate import LARGEST_FILE, CertificateRefusedError

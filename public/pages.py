@@ -14,7 +14,7 @@ from console.render import masks
 if TYPE_CHECKING:
     import jinja2
 
-    from operations.certificate_link import Kept
+    from operations.certificate.link import Kept
     from persistence.people.certificate_links import Link
 
 # The style stands in the page: a second request would name a second address, and needs a road of its own.

@@ -27,7 +27,7 @@ from api.call import ApiDeps
 from api.multipart import BUDGET
 from bot.demo.world import COMPANY
 from bot.process.run import settle
-from operations.api_keys import make_key
+from operations.api.keys import make_key
 from operations.company import add_company
 from persistence.db.engine import Database
 from persistence.db.migrate import upgrade

@@ -15,7 +15,7 @@ from persistence.queue.arrival import Arrival
 from persistence.queue.tick import Tick
 from persistence.rows.inbox_rows import MessageRow, MetaNoticeRow, MovedRow, StatusRow, UnreadableRow
 from state_machine.values.certificate import is_certificate_file
-from state_machine.values.untrusted import legible_values
+from state_machine.values.text.untrusted import legible_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

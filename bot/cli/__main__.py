@@ -13,9 +13,10 @@ from bot.cli import services as cli_services
 from bot.cli.api import app as api
 from bot.cli.audit import auditoria, conferir
 from bot.cli.batches import app as lote
-from bot.cli.bench import bench
 from bot.cli.cancel import cancelar
-from bot.cli.demo import chat, demo
+from bot.cli.clone.bench import bench
+from bot.cli.clone.demo import chat, demo
+from bot.cli.clone.storm import storm
 from bot.cli.doctor import doctor
 from bot.cli.opening import fail as _fail
 from bot.cli.opening import run_part as _run_part
@@ -23,7 +24,6 @@ from bot.cli.opening import settings as _settings
 from bot.cli.opening import with_storage as _with_storage
 from bot.cli.person import app as pessoa
 from bot.cli.staff import app as staff
-from bot.cli.storm import storm
 from bot.cli.words import run
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ def aprovador(
     ] = None,
 ) -> None:
     """Mostra ou escolhe quem aprova no WhatsApp o que outros sistemas propõem; sem escolha, a primeira pessoa."""
-    from operations.api_approver import choose_approver
+    from operations.api.approver import choose_approver
 
     on_database(lambda database: choose_approver(database, empresa, telefone))
 
@@ -42,7 +42,7 @@ def criar(
     ] = None,
 ) -> None:
     """Cria uma chave e a mostra, só ela e só desta vez; guarda-se apenas o resumo SHA-256."""
-    from operations.api_keys import make_key
+    from operations.api.keys import make_key
     from state_machine.protocol.channel import Ambiente
 
     chosen = settings(quiet=True)
@@ -55,7 +55,7 @@ def listar(
     empresa: Annotated[str, typer.Option(help="CNPJ da empresa.")],
 ) -> None:
     """Lista as chaves de uma empresa pelo começo: quando foram criadas, usadas e revogadas."""
-    from operations.api_keys import list_keys
+    from operations.api.keys import list_keys
 
     on_database(lambda database: list_keys(database, empresa))
 
@@ -65,6 +65,6 @@ def revogar(
     prefixo: Annotated[str, typer.Argument(help="Começo da chave, como prosa_live_a1B2c3D4.")],
 ) -> None:
     """Faz uma chave não valer mais, na hora."""
-    from operations.api_keys import revoke_key
+    from operations.api.keys import revoke_key
 
     on_database(lambda database: revoke_key(database, prefixo))

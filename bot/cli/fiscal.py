@@ -79,7 +79,7 @@ def certificado(
     ] = False,
 ) -> None:
     """Guarda o certificado A1 da empresa, ou só anota até quando vale o do gateway; o console avisa antes."""
-    from operations.certificate import destroy_certificate, former_certificate, keep_certificate, note_expiry
+    from operations.certificate.custody import destroy_certificate, former_certificate, keep_certificate, note_expiry
 
     senha = os.environ.pop(PASSWORD, None)  # no process that is started from here on gets it
     if [vence is not None, pfx is not None, destruir, anterior].count(True) != 1:

@@ -11,7 +11,7 @@ from extractor.text.folding import MAX_CHARS
 from persistence.conversations.conversations import Contato
 from persistence.rows.inbox_rows import MessageRow
 from state_machine.values.certificate import is_certificate_file
-from state_machine.values.message_spans import Escrita
+from state_machine.values.text.message_spans import Escrita
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence

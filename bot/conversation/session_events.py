@@ -52,7 +52,6 @@ async def replanned(lease: Lease, step: Callable[[int], Awaitable[T]]) -> T:
         try:
             return await step(attempt)
         except StaleSessionError:
-            lease.given_back = False
             log.info("turn_replanned", attempt=attempt)
     raise StaleSessionError(lease.lane)
 

@@ -24,8 +24,8 @@ from bot.process.run import answering
 from console.access.accounts import Enrolment, enrol
 from console.access.credentials import new_password, new_secret
 from gateway.registry import REGISTRY
-from operations.api_keys import make_key
-from operations.certificate import keep_certificate
+from operations.api.keys import make_key
+from operations.certificate.custody import keep_certificate
 from operations.company import CompanyForm, add_company
 from persistence.access.accounts import Papel
 from persistence.batches import suppression

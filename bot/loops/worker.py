@@ -8,6 +8,7 @@ import os
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import takewhile
 from typing import TYPE_CHECKING, TypeVar
@@ -168,11 +169,11 @@ class LaneWorker:
         self._changed.set()
 
     async def _lane(self, lease: Lease, rows: tuple[InboxRow, ...]) -> int:
-        work = Round(rows)
+        work = Round(lease, rows)
         try:
             try:
                 async with asyncio.TaskGroup() as group:
-                    keeping = group.create_task(self._keep(lease))
+                    keeping = group.create_task(self._keep(work))
                     try:
                         await self._work(lease, work)
                     finally:
@@ -189,16 +190,16 @@ class LaneWorker:
             self._lanes.ring()  # the lane is due again, now or later
         return work.completed
 
-    async def _keep(self, lease: Lease) -> None:
+    async def _keep(self, work: Round) -> None:
         while True:
             await asyncio.sleep(self._lanes.lease_seconds / 3)  # two renewals may fail before the lease runs out
             try:
-                held = await self._lanes.renew(lease)
+                held = await self._lanes.renew(work.lease)
             except Exception as error:
                 if not is_outage(error) and not isinstance(error, TimeoutError):
                     raise
             else:
-                if not held and not lease.given_back:
+                if not held:
                     raise LeaseLost
 
     async def _spared(self, lease: Lease, row: InboxRow) -> bool:
@@ -223,10 +224,9 @@ class LaneWorker:
             return
         while work.open and not self._stopping.is_set():
             run = work.next_run()
-            lease.rest = work.rest
             try:
                 structlog.contextvars.bind_contextvars(correlacao=run[0].correlacao)  # a lane has a task of its own
-                await self._handle(lease, work, run)
+                await self._handle(work, run)
             except LeaseLost:
                 raise
             except AnotherVersionError as error:
@@ -235,18 +235,18 @@ class LaneWorker:
             except Exception as error:  # noqa: BLE001 - whatever a handler does wrong stays in its lane
                 await self._after_failure(lease, run, error)
                 return
-            if lease.given_back:
+            if work.given_back:
                 work.over = True
                 return
         work.over = not await self._insist(lambda: self._lanes.release(lease, more=bool(work.open) or work.truncated))
 
-    async def _handle(self, lease: Lease, work: Round, run: Sequence[InboxRow]) -> None:
+    async def _handle(self, work: Round, run: Sequence[InboxRow]) -> None:
         tipo = run[0].tipo
         handler = self._handlers.get(tipo)
         if handler is None:
             raise AnotherVersionError(f"a row of kind {tipo}")
         with self._seconds(tipo).time():
-            taken = work.complete(await handler(lease, run))
+            taken = work.complete(await handler(work.lease, run))
         if not taken:
             raise NoProgressError(tipo)
         self._rows(tipo).inc(taken)
@@ -327,16 +327,22 @@ def tag(lane: str) -> str:
 class Round:
     """The rows of one claim that are still open."""
 
-    def __init__(self, rows: tuple[InboxRow, ...]) -> None:
+    def __init__(self, lease: Lease, rows: tuple[InboxRow, ...]) -> None:
+        self._lease = lease
         self.open = list(rows)
         self.completed = 0
         self.over = False  # the lane was given back, and nothing waits in it or its workers were rung for
         self.truncated = len(rows) >= ROWS_PER_CLAIM  # there may be more than were read
 
     @property
-    def rest(self) -> frozenset[int]:
-        """All rows of the lane that are open, none if there may be more than were read."""
-        return frozenset() if self.truncated else frozenset(row.id for row in self.open)
+    def lease(self) -> Lease:
+        """The lease with all rows of the lane that are open, none if there may be more than were read."""
+        return self._lease if self.truncated else replace(self._lease, rest=frozenset(row.id for row in self.open))
+
+    @property
+    def given_back(self) -> bool:
+        """Whether a handler has finished all that was in the lane: its commit gave the lane back."""
+        return not self.open and not self.truncated
 
     def next_run(self) -> Sequence[InboxRow]:
         """Return the rows at the head that are of one kind; a row that failed twice is alone."""

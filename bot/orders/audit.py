@@ -15,7 +15,7 @@ from persistence.fiscal import comparison
 from persistence.national import elsewhere
 from persistence.people.channels import canal_of
 from persistence.versions import AnotherVersionError
-from state_machine.invoice.content import mostra_conteudo
+from state_machine.documents.service import mostra_conteudo
 from state_machine.protocol.audit import DifferenceKind, Pagina, Periodo, compara
 from state_machine.protocol.channel import PRIMEIRO, Canal
 from state_machine.protocol.emission import CannotTell

@@ -10,8 +10,9 @@ from bot.orders.order import Events, Instead
 from bot.orders.preflight import Clearance
 from gateway.lines import CallKind
 from persistence.db.clock import database_now
-from persistence.fiscal import emissions, notes, numbering
+from persistence.fiscal import emissions, notes
 from persistence.fiscal.emissions import LEASE_SECONDS
+from persistence.fiscal.numbers import numbering
 from persistence.idempotency import gateway_operations
 from state_machine.protocol.emission import Absent, CannotTell, Finding, Found, Issued, StatusEmissao
 from state_machine.protocol.reconciliation import (

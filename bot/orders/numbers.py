@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gateway.port import Rps
-from persistence.fiscal import attempts, numbering
+from persistence.fiscal import attempts
 from persistence.fiscal.intents import integration_id
-from persistence.fiscal.numbering import Sequencia
+from persistence.fiscal.numbers import numbering
+from persistence.fiscal.numbers.numbering import Sequencia
 from persistence.witness import references
 from state_machine.protocol.taken import ATTEMPTS
 

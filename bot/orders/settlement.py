@@ -13,7 +13,7 @@ from persistence.fiscal import attempts, notes, suspension
 from persistence.fiscal.emissions import NADA_OUVIDO, Ouvido
 from persistence.idempotency import gateway_operations
 from persistence.rows.inbox_rows import EmissionRow
-from state_machine.invoice.content import mostra_conteudo
+from state_machine.documents.service import mostra_conteudo
 from state_machine.protocol.emission import (
     Accepted,
     CannotTell,

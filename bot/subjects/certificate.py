@@ -20,8 +20,8 @@ from persistence.db.clock import database_now
 from persistence.people import certificate_links
 from persistence.queue import outbox
 from persistence.rows.inbox_rows import CertificateRow, MessageRow
-from state_machine.catalogue import certificate_texts as textos
 from state_machine.catalogue import messages
+from state_machine.catalogue.texts import certificate as textos
 from state_machine.invoice.fields import Campo
 from state_machine.machine.effects import EnviarLink, Mensagem
 from state_machine.values.certificate import is_certificate_file

@@ -13,7 +13,7 @@ from console.app import create_console, mount
 from console.render.model_spend import Preco
 from gateway.plugnotas.hint import hinted_keys
 from gateway.registry import rows_for
-from operations.certificate_link import CertificateLinks
+from operations.certificate.link import CertificateLinks
 from public.app import create_public, create_unsubscribe, mount_unsubscribe
 from public.app import mount as mount_public
 from state_machine.protocol.channel import Ambiente

@@ -7,7 +7,8 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final
 
 from console.render.format import brl
-from state_machine.invoice.content import Conteudo, divergencia
+from persistence.fiscal.documents import confirmed
+from state_machine.documents.service import divergencia
 from state_machine.protocol.emission import Nota, Situacao, StatusEmissao
 from state_machine.values.documents import DocumentoInvalido, formata_documento
 
@@ -119,14 +120,7 @@ def _differs(nome: str, emissao: Any, deles: Any) -> bool:
     """Compare one field as the adoption does, so that the page never disagrees with what was decided."""
     if deles is None:
         return False
-    confirmado = Conteudo(
-        emissao.prestador_cnpj,
-        emissao.tomador_documento,
-        emissao.codigo_servico,
-        emissao.valor_servico,
-        emissao.competencia,
-        emissao.descricao_servico,
-    )
+    confirmado = confirmed(emissao)
     only = Nota("", emissao.id_integracao, Situacao.AUTORIZADA, **{nome: deles})
     return divergencia(confirmado, confirmado.impressao, only) is not None
 

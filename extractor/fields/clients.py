@@ -12,7 +12,7 @@ from rapidfuzz import fuzz, process
 from extractor.text.folding import read
 from extractor.text.vocabulary import is_work
 from state_machine.invoice.known_clients import MOST, Cliente
-from state_machine.values.plain_text import plain
+from state_machine.values.text.plain import plain
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from extractor.model.meter import Meter
 from extractor.model.prompt import Resposta
 from state_machine.protocol.breaker import Breaker
-from state_machine.values.untrusted import clean
+from state_machine.values.text.untrusted import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from state_machine.values.untrusted import read_json
+from state_machine.values.text.untrusted import read_json
 
 MOST: Final = 4000  # characters of one text; a city's explanation is shorter, and so is every id and name
 

@@ -13,7 +13,7 @@ import orjson
 
 from gateway.http.json_body import parse_json
 from gateway.http.masking import is_secret, mask
-from state_machine.values.untrusted import clean
+from state_machine.values.text.untrusted import clean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -24,8 +24,8 @@ from gateway.nacional.layouts import NS, check, parse
 from state_machine.protocol.channel import Ambiente
 from state_machine.services.codes import digits
 from state_machine.values.documents import CNPJ, CPF, DocumentoInvalido, parse_documento
-from state_machine.values.latin import plain, unfit
 from state_machine.values.local_time import SAO_PAULO
+from state_machine.values.text.latin import plain, unfit
 
 if TYPE_CHECKING:
     from datetime import date, datetime

@@ -31,7 +31,7 @@ from state_machine.protocol.emission import (
     Situacao,
     Unknown,
 )
-from state_machine.values.plain_text import plain
+from state_machine.values.text.plain import plain
 
 if TYPE_CHECKING:
     from gateway.plugnotas.payload import IntegrationKey

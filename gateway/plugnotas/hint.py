@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.http.json_body import parse_json, text
-from state_machine.values.untrusted import REPLACEMENT
+from state_machine.values.text.untrusted import REPLACEMENT
 
 _WRAPPERS = ("documents", "data")  # seen around the notes, besides a bare array
 _MAX_DEPTH = 4  # wrapper in wrapper in array is the deepest seen

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from state_machine.values.latin import plain
+from state_machine.values.text.latin import plain
 
 if TYPE_CHECKING:
     from gateway.port import Endereco, InvoiceIntent, Prestador, Tomador

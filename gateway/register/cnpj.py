@@ -10,7 +10,7 @@ from gateway.http.client import Destination
 from gateway.http.json_body import text
 from gateway.http.wire import NoAnswerError
 from gateway.port import Endereco
-from state_machine.values.untrusted import read_json
+from state_machine.values.text.untrusted import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,7 +11,7 @@ import structlog
 from gateway.keys.errors import ChaveInvalida
 from gateway.keys.id_dps import IdDPS
 from persistence.fiscal import comparison
-from persistence.fiscal.numbering import Sequencia
+from persistence.fiscal.numbers.numbering import Sequencia
 from persistence.national import distribution as cursor
 from persistence.national import elsewhere
 from persistence.national.elsewhere import NotaDeFora, Ours

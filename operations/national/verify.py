@@ -11,8 +11,8 @@ from gateway.port import InvoiceIntent, Prestador, Rps, Tomador, Tributos
 from operations.channel import company_of
 from operations.national.cities import ask
 from operations.protocol import CommandRefusedError
-from persistence.fiscal import numbering
-from persistence.fiscal.numbering import Sequencia
+from persistence.fiscal.numbers import numbering
+from persistence.fiscal.numbers.numbering import Sequencia
 from persistence.national import cities as kept
 from persistence.national import elsewhere
 from persistence.national.cities import CityQuestion

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from state_machine.values.errors import ProsaError
-from state_machine.values.untrusted import clean, cleaned, parse_json
+from state_machine.values.text.untrusted import clean, cleaned, parse_json
 
 __all__ = ["UnstorableError", "clean", "read", "storable"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import ARRAY, insert
 
-from persistence.fiscal.emissions import confirmed_content
+from persistence.fiscal import documents
 from persistence.tables import empresa, empresa_canal, job_slots, nfse_emissao, nfse_processada
 from persistence.versions import known
 from state_machine.cancellation.machine import StatusNota
@@ -90,7 +90,7 @@ async def held(
             emissao_id=row.id,
             id_integracao=row.chave_natural or row.id_integracao,
             pedido=(row.sessao_id, row.revisao),
-            conteudo=confirmed_content(row),
+            conteudo=documents.confirmed(row),
             impressao=row.impressao,
             status=known(StatusEmissao, row.status),
             enviada_em=row.enviado_em,

@@ -12,13 +12,13 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from persistence.db.clock import DatabaseClock
 from persistence.db.moments import in_seconds
+from persistence.fiscal import documents
 from persistence.idempotency import gateway_operations
 from persistence.people.channels import canal_of
 from persistence.queue import slots
 from persistence.tables import gateway_tentativas, nfse_emissao, nfse_processada
 from persistence.versions import known
 from state_machine.cancellation.machine import StatusNota
-from state_machine.invoice.content import Conteudo
 from state_machine.protocol.channel import PRIMEIRO
 from state_machine.protocol.emission import EM_CURSO, Rejected, StatusEmissao
 from state_machine.protocol.origin import CONVERSA
@@ -169,22 +169,10 @@ def _tarefa(row: Any, tomada_em: float) -> Tarefa:
     )
 
 
-def confirmed_content(row: Any) -> Conteudo:
-    """Return what a row of ``nfse_emissao`` was confirmed to say."""
-    return Conteudo(
-        row.prestador_cnpj,
-        row.tomador_documento,
-        row.codigo_servico,
-        row.valor_servico,
-        row.competencia,
-        row.descricao_servico,
-    )
-
-
 def _andamento(row: Any, status: StatusEmissao) -> Andamento:
     return Andamento(
         row.id_integracao,
-        confirmed_content(row),
+        documents.confirmed(row),
         row.impressao,
         status,
         row.criado_em,

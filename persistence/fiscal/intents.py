@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from persistence.fiscal import documents
 from persistence.fiscal.emissions import EmissionLeaseLostError
 from persistence.tables import cliente_tomador, nfse_emissao
-from state_machine.invoice.content import Conteudo
 from state_machine.protocol.channel import PRIMEIRO, Ambiente
 from state_machine.protocol.emission import StatusEmissao
 
 if TYPE_CHECKING:
-    from datetime import date
-    from decimal import Decimal
-
     from persistence.db.connection import Connection
     from persistence.fiscal.emissions import Tarefa
+    from state_machine.documents.document import Documento
     from state_machine.protocol.origin import Origin
 
 
@@ -32,14 +30,9 @@ class NovaEmissao:
 
     origin: Origin
     prestador_id: int
-    prestador_cnpj: str
     tomador_id: int
-    tomador_documento: str
     id_integracao: str
-    valor: Decimal
-    descricao: str
-    codigo_servico: str
-    competencia: date
+    conteudo: Documento
     payload: bytes
     correlacao: str | None
     tentativa: int = 1
@@ -95,17 +88,6 @@ GROUP BY v.ordem, v.payload
 """)
 
 
-def _content(nova: NovaEmissao) -> Conteudo:
-    return Conteudo(
-        nova.prestador_cnpj,
-        nova.tomador_documento,
-        nova.codigo_servico,
-        nova.valor,
-        nova.competencia,
-        nova.descricao,
-    )
-
-
 async def upsert_tomador(connection: Connection, empresa_id: int, values: dict[str, Any]) -> int:
     """Create or refresh the company's customer (``cnpj`` and any other column) and return its id."""
     given = {**dict.fromkeys(_TOLD), **values, "empresa_id": empresa_id}
@@ -121,15 +103,9 @@ async def create(connection: Connection, nova: NovaEmissao) -> int:
         "revisao": nova.origin.revisao,
         "tentativa": nova.tentativa,
         "prestador_id": nova.prestador_id,
-        "prestador_cnpj": nova.prestador_cnpj,
         "tomador_id": nova.tomador_id,
-        "tomador_documento": nova.tomador_documento,
         "id_integracao": nova.id_integracao,
-        "valor_servico": nova.valor,
-        "descricao_servico": nova.descricao,
-        "codigo_servico": nova.codigo_servico,
-        "competencia": nova.competencia,
-        "impressao": _content(nova).impressao,
+        **documents.columns(nova.conteudo),
         "status": StatusEmissao.DESCONHECIDO if nova.perguntar else StatusEmissao.PENDENTE,
         "em_duvida": nova.perguntar,
         "payload_enviado": nova.payload,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from persistence.db.connection import Connection
-    from persistence.fiscal.numbering import Sequencia
+    from persistence.fiscal.numbers.numbering import Sequencia
     from state_machine.protocol.channel import Canal
 
 _OURS = sa.text("""

@@ -80,6 +80,7 @@ WHERE i.lane = c.lane AND i.estado = 0 AND (i.id = c.id OR (
 ))
 """
 _RENEW = "UPDATE lanes SET lease_until = now() + $3::interval WHERE lane = $1 AND epoch = $2 AND owner IS NOT NULL"
+_ANY_OPEN = "SELECT EXISTS (SELECT FROM inbox WHERE id = ANY($1::bigint[]) AND estado = 0)"
 
 # Whatever arrived since the claim has set pending_since on this very row, whichever order its ids and commits had.
 _RELEASE = """
@@ -132,13 +133,13 @@ class LeaseLost(ProsaError):  # noqa: N818 - reads as what happened; nobody's mi
     code = "lease_lost"
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Lease:
     """The right to work on one lane; ``epoch`` is the fencing token.
 
     ``inherited``: its last owner never gave it back, so that an attempt was counted for what it was at work on.
     ``rest`` are the open rows of the lane, empty where there may be more than we know: whoever finishes them all gives
-    the lane back with the same commit, and says so in ``given_back``.
+    the lane back with the same commit.
     """
 
     lane: str
@@ -146,7 +147,6 @@ class Lease:
     epoch: int
     inherited: bool = False
     rest: frozenset[int] = frozenset()
-    given_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +195,14 @@ class Lanes:
         return [(lease, by_lane.get(lane, ())) for lane, lease in leases.items()]
 
     async def renew(self, lease: Lease) -> bool:
-        """Extend the lease from now; False when it is no longer ours."""
-        status = await self._database.pool.execute(_RENEW, lease.lane, lease.epoch, self._lease)
-        return bool(status == "UPDATE 1")
+        """Extend the lease from now; False when it is no longer ours and one of its ``rest`` is open.
+
+        Without an open row the commit that finished them gave the lane back, and what follows it may end in peace.
+        """
+        pool = self._database.pool
+        if await pool.execute(_RENEW, lease.lane, lease.epoch, self._lease) == "UPDATE 1":
+            return True
+        return bool(lease.rest) and not await pool.fetchval(_ANY_OPEN, list(lease.rest))
 
     async def fence(self, connection: Connection, lease: Lease) -> None:
         """Lock the lane until the transaction ends; raise ``LeaseLost`` when the lease is no longer ours.
@@ -215,8 +220,7 @@ class Lanes:
         if not ids:
             await self.fence(connection, lease)
             return
-        lease.given_back = bool(lease.rest) and lease.rest.issubset(ids)  # if it commits, that is
-        if lease.given_back:
+        if lease.rest and lease.rest.issubset(ids):
             this = (lease.lane, lease.epoch)
             rows = (lease.lane, list(ids))
             connection.later_write(Write(_GIVE_BACK, this, "lanes", returns=True, rows=1, otherwise=LeaseLost()))

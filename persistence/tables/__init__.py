@@ -11,13 +11,19 @@ from persistence.tables.api import (
 from persistence.tables.arrival import MENSAGENS, MENSAGENS_ABERTAS, MENSAGENS_LIDAS, inbox, lanes
 from persistence.tables.base import metadata
 from persistence.tables.batches import email_suprimido, lote_fila, lote_linhas, lotes
-from persistence.tables.cancellations import cancelamento
 from persistence.tables.departure import TALVEZ_SAIU, StatusSaida, outbox
-from persistence.tables.emissions import gateway_tentativas, nfse_documento, nfse_emissao, nfse_preparo, nfse_processada
+from persistence.tables.fiscal.cancellations import cancelamento
+from persistence.tables.fiscal.emissions import (
+    gateway_tentativas,
+    nfse_documento,
+    nfse_emissao,
+    nfse_preparo,
+    nfse_processada,
+)
+from persistence.tables.fiscal.numbering import numeracao, numeracao_uso
 from persistence.tables.idempotency import idempotency_records
 from persistence.tables.national.cities import cidade_parametro
 from persistence.tables.national.distribution import distribuicao, nota_de_fora
-from persistence.tables.numbering import numeracao, numeracao_uso
 from persistence.tables.operation import disjuntor, job_slots, modelo_uso, painel
 from persistence.tables.people import (
     certificado_link,

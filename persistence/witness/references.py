@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from persistence.db.connection import Connection
-    from persistence.fiscal.numbering import Sequencia
+    from persistence.fiscal.numbers.numbering import Sequencia
 
 _KEEP = sa.text("""
 INSERT INTO numero_visto (empresa_id, municipio, serie, ambiente, numero, referencia)

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from state_machine.catalogue import cancellation_texts as textos
-from state_machine.values.text_length import apara
+from state_machine.catalogue.texts import cancellation as textos
+from state_machine.values.text.length import apara
 
 if TYPE_CHECKING:
     from decimal import Decimal

@@ -10,7 +10,7 @@ from state_machine.invoice.summary import botao_cancelar, com_a_nota
 from state_machine.machine.effects import Botao, Mensagem
 from state_machine.machine.states import Estado
 from state_machine.values.money import formata_brl
-from state_machine.values.text_length import apara
+from state_machine.values.text.length import apara
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

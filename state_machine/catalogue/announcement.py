@@ -12,7 +12,7 @@ from state_machine.invoice.summary import CONFERE, NOME_DO_CADASTRO, TITULO_MAX,
 from state_machine.machine.effects import Mensagem
 from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.money import formata_brl
-from state_machine.values.text_length import apara, tamanho
+from state_machine.values.text.length import apara, tamanho
 
 if TYPE_CHECKING:
     from state_machine.invoice.draft import Rascunho

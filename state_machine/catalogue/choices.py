@@ -9,7 +9,7 @@ from state_machine.invoice.field_table import FIELDS, FieldKind
 from state_machine.invoice.summary import BOTAO_MAX, legivel
 from state_machine.machine.effects import Botao, Opcao
 from state_machine.services.codes import dotted
-from state_machine.values.text_length import apara, tamanho
+from state_machine.values.text.length import apara, tamanho
 
 if TYPE_CHECKING:
     from state_machine.invoice.draft import Lido, Rascunho

@@ -12,7 +12,7 @@ from state_machine.machine.effects import Botao, Mensagem
 from state_machine.machine.states import Estado
 from state_machine.values.documents import formata_documento
 from state_machine.values.money import formata_brl
-from state_machine.values.text_length import TEXTO_COM_BOTOES_MAX, TEXTO_MAX, apara, tamanho
+from state_machine.values.text.length import TEXTO_COM_BOTOES_MAX, TEXTO_MAX, apara, tamanho
 
 if TYPE_CHECKING:
     from state_machine.machine.session import Sessao

@@ -12,7 +12,7 @@ from state_machine.invoice.fields import Campo, Motivo
 from state_machine.invoice.summary import legivel
 from state_machine.machine.effects import Mensagem
 from state_machine.values.money import formata_brl
-from state_machine.values.text_length import TEXTO_COM_BOTOES_MAX, apara, tamanho
+from state_machine.values.text.length import TEXTO_COM_BOTOES_MAX, apara, tamanho
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

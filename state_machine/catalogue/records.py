@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from state_machine.values.documents import formata_documento
 from state_machine.values.money import formata_brl
-from state_machine.values.text_length import apara
+from state_machine.values.text.length import apara
 from state_machine.values.yearly_limit import AVISA, MESES
 
 if TYPE_CHECKING:

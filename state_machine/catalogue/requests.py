@@ -12,7 +12,7 @@ from state_machine.protocol.emission import StatusEmissao
 from state_machine.values.documents import formata_documento
 from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.money import formata_brl
-from state_machine.values.text_length import apara
+from state_machine.values.text.length import apara
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

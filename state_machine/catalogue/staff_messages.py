@@ -11,7 +11,7 @@ from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.summary import resumo
 from state_machine.machine.effects import Botao, EnviarArquivo, Mensagem
 from state_machine.values.money import formata_brl
-from state_machine.values.text_length import apara
+from state_machine.values.text.length import apara
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 from state_machine.invoice.field_table import FIELDS, TextoNaoCabe, nome_limpo
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
 from state_machine.values.documents import DocumentoInvalido
-from state_machine.values.message_spans import escrita_de
 from state_machine.values.money import ValorInvalido, centavos
-from state_machine.values.text_length import tamanho
+from state_machine.values.text.length import tamanho
+from state_machine.values.text.message_spans import escrita_de
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from decimal import Decimal
 
-    from state_machine.values.message_spans import Escrita
+    from state_machine.values.text.message_spans import Escrita
 
 APAGADA = "você apagou a mensagem em que isso estava"  # said with the question about it
 LEITURAS_MAX = 8  # a list message has ten rows: one is for another value, one for a person

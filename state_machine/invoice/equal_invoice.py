@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime  # noqa: TC003 - sessions are validated from JSON at run time
 from typing import Final
 
-from state_machine.values.plain_text import plain
+from state_machine.values.text.plain import plain
 
 _LIDO: Final = 4000  # characters of a service text; no layout takes more than 2,000
 

@@ -13,8 +13,8 @@ from state_machine.invoice.fields import Campo
 from state_machine.services.codes import digits
 from state_machine.values.documents import parse_documento
 from state_machine.values.errors import ProsaError
-from state_machine.values.latin import plain, unfit
 from state_machine.values.money import centavos
+from state_machine.values.text.latin import plain, unfit
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from state_machine.services.own import named
 from state_machine.values.documents import formata_documento
 from state_machine.values.local_time import SAO_PAULO
 from state_machine.values.money import formata_brl, por_extenso
-from state_machine.values.text_length import TEXTO_COM_BOTOES_MAX, apara, tamanho
+from state_machine.values.text.length import TEXTO_COM_BOTOES_MAX, apara, tamanho
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -43,7 +43,7 @@ from state_machine.machine.events import (
 from state_machine.machine.session import Emissor, Sessao
 from state_machine.machine.states import ESPERAM_USUARIO, FINAIS, Estado
 from state_machine.machine.transition import transition
-from state_machine.values.message_spans import Escrita
+from state_machine.values.text.message_spans import Escrita
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from state_machine.invoice.fields import Campo, Candidate, Doubt  # noqa: TC001 
 from state_machine.invoice.known_clients import Costume  # noqa: TC001 - likewise
 from state_machine.machine.effects import Mensagem  # noqa: TC001 - likewise
 from state_machine.machine.session import Emissor  # noqa: TC001 - likewise
-from state_machine.values.message_spans import Escrita  # noqa: TC001 - likewise
+from state_machine.values.text.message_spans import Escrita  # noqa: TC001 - likewise
 
 
 @dataclass(frozen=True, slots=True)

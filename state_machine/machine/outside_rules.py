@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from state_machine.catalogue import certificate_texts, messages, questions
+from state_machine.catalogue import messages, questions
+from state_machine.catalogue.texts import certificate as certificate_texts
 from state_machine.invoice.draft import StatusCampo
 from state_machine.invoice.fields import Campo, Motivo
 from state_machine.invoice.service_choice import com_servico

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from state_machine.catalogue import announcement as anuncio
-from state_machine.catalogue import memory_texts, questions
+from state_machine.catalogue import questions
 from state_machine.catalogue.choices import mostra_leituras
+from state_machine.catalogue.texts import memory as memory_texts
 from state_machine.invoice.doubtful_amount import com_unica
 from state_machine.invoice.draft import difere
 from state_machine.invoice.fields import Campo
@@ -16,7 +17,7 @@ from state_machine.invoice.service_choice import com_servico
 from state_machine.invoice.summary import CONFERE, ESCOLHE, TITULO_MAX, resumo
 from state_machine.machine.effects import Decision, Efeito, Mensagem, Responder
 from state_machine.machine.states import REASON_ON_ENTRY, Estado
-from state_machine.values.text_length import tamanho
+from state_machine.values.text.length import tamanho
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from state_machine.catalogue import acts, memory_texts, messages, proposal_texts, questions
+from state_machine.catalogue import acts, messages, questions
 from state_machine.catalogue import announcement as anuncio
 from state_machine.catalogue.choices import mostra_leituras, unica_leitura
+from state_machine.catalogue.texts import memory as memory_texts
+from state_machine.catalogue.texts import proposal as proposal_texts
 from state_machine.invoice.draft import (
     StatusCampo,
     aplicar,

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from state_machine.cancellation.machine import StatusNota
-from state_machine.invoice.content import divergencia
+from state_machine.documents.service import divergencia
 from state_machine.protocol.emission import EM_CURSO, CannotTell, Nota, Situacao, StatusEmissao
 from state_machine.values.local_time import SAO_PAULO
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import date
     from decimal import Decimal
 
-    from state_machine.invoice.content import Conteudo
+    from state_machine.documents.document import Documento
 
 LAG = timedelta(hours=1)  # a listing may be older than what the gateway told us of one note; a day's audit can wait
 
@@ -83,7 +83,7 @@ class Nossa:
     emissao_id: int
     id_integracao: str
     pedido: tuple[str, int]  # the confirmed revision: session and number; its attempts share it
-    conteudo: Conteudo
+    conteudo: Documento
     impressao: str
     status: StatusEmissao
     enviada_em: datetime | None = None

@@ -16,7 +16,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, assert_never
 
-from state_machine.invoice.content import divergencia, mostra_conteudo
+from state_machine.documents.service import divergencia, mostra_conteudo
 from state_machine.protocol.channel import Natureza
 from state_machine.protocol.emission import (
     COM_PESSOAS,

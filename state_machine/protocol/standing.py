@@ -10,7 +10,7 @@ from state_machine.protocol.emission import StatusEmissao
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from state_machine.invoice.content import Conteudo
+    from state_machine.documents.document import Documento
     from state_machine.protocol.emission import Nota, Rejected
 
 Aviso = Literal["autorizada", "rejeitada", "falhou", "demorou", "ainda_quer", "renumera"]
@@ -34,7 +34,7 @@ class Andamento:
     """
 
     id_integracao: str
-    conteudo: Conteudo
+    conteudo: Documento
     impressao: str
     status: StatusEmissao
     criado_em: datetime

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from state_machine.invoice.content import divergencia
+from state_machine.documents.service import divergencia
 
 if TYPE_CHECKING:
     from state_machine.protocol.channel import Natureza

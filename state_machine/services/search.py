@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from state_machine.services.codes import digits, table
 from state_machine.services.everyday import WORDS
-from state_machine.values.plain_text import plain
+from state_machine.values.text.plain import plain
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -13,7 +13,7 @@ from api.app import create_api, mount
 from api.call import ApiDeps
 from api.multipart import BUDGET
 from bot.demo.world import COMPANY
-from operations.api_keys import make_key
+from operations.api.keys import make_key
 from operations.company import add_company
 from persistence.db.engine import Database
 from persistence.queue.inbox import Inbox

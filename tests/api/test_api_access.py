@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from operations.api_keys import revoke_key
+from operations.api.keys import revoke_key
 from tests.api.conftest import OURS, THEIRS
 
 if TYPE_CHECKING:

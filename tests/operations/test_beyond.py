@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from bot.demo.world import COMPANY
 from operations.beyond import Walk
-from persistence.fiscal.numbering import Sequencia
+from persistence.fiscal.numbers.numbering import Sequencia
 
 if TYPE_CHECKING:
     from persistence.people.companies import Empresa

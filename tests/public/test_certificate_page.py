@@ -10,7 +10,7 @@ import pytest
 from aiohttp import FormData
 
 from gateway.certificate.turns import ReadersBusyError, Turns
-from operations import certificate_link
+from operations.certificate import link as certificate_link
 from tests.made_certificates import NOW, SENHA, company, pfx, rsa_key
 from tests.public.conftest import CHAT
 

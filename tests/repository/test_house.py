@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import re
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST = 400  # lines; a module beyond it holds two nouns
+FULLEST = 12  # modules; a folder beyond it holds two subjects
 PACKAGES = (
     "api",
     "bot",
@@ -57,6 +59,14 @@ def test_no_module_is_longer_than_a_newcomer_reads_at_once(package: str) -> None
     """Who writes line 301 splits the module by its nouns."""
     modules = (ROOT / package).rglob("*.py")
     assert not [f"{path.relative_to(ROOT)}" for path in modules if len(path.read_text().splitlines()) > LONGEST]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_folder_holds_more_than_a_newcomer_sees_at_once(package: str) -> None:
+    """Who adds the thirteenth module gives a subject its own folder; migrations are a row, not a subject."""
+    folders = Counter(path.parent for path in (ROOT / package).rglob("*.py") if path.name != "__init__.py")
+    del folders[ROOT / "persistence" / "migrations" / "versions"]
+    assert not [f"{path.relative_to(ROOT)}" for path, modules in folders.items() if modules > FULLEST]
 
 
 def test_the_migrations_make_what_the_tables_say(database_url: str) -> None:

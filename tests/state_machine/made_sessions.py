@@ -31,8 +31,8 @@ from state_machine.machine.events import (
 from state_machine.machine.session import Emissor, Sessao
 from state_machine.machine.states import ESPERAM_USUARIO, REASON_ON_ENTRY, Estado, SnapshotReason
 from state_machine.machine.transition import transition
-from state_machine.values.latin import latin1
-from state_machine.values.text_length import tamanho
+from state_machine.values.text.latin import latin1
+from state_machine.values.text.length import tamanho
 from tests.nightly import NIGHTLY
 
 MORE = 20 if NIGHTLY else 1  # how many times the examples of an ordinary run

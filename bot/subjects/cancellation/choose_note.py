@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 from extractor.requests.cancellation import PorCliente, PorNumero, PorValor, Qual, Ultima, similar
 from persistence.fiscal import issued
 from state_machine.cancellation.machine import NotaEmitida, StatusNota
-from state_machine.catalogue import cancellation_texts as textos
+from state_machine.catalogue.texts import cancellation as textos
 from state_machine.values.money import formata_brl
 
 if TYPE_CHECKING:

@@ -30,8 +30,8 @@ from persistence.fiscal import cancellations, issued
 from persistence.queue import outbox
 from persistence.rows.inbox_rows import CancellationDeadlineRow, CancellationRow
 from state_machine.cancellation.machine import CONVERSANDO, PrazoCancelamentoVencido, Substituiu, decide
-from state_machine.catalogue import cancellation_texts as textos
 from state_machine.catalogue import messages
+from state_machine.catalogue.texts import cancellation as textos
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -29,7 +29,7 @@ from state_machine.cancellation.machine import (
     abre,
     decide,
 )
-from state_machine.catalogue import cancellation_texts as textos
+from state_machine.catalogue.texts import cancellation as textos
 from state_machine.machine.states import Estado
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from extractor.fields.clients import (
     until_number,
 )
 from persistence.people import clients
-from state_machine.catalogue.memory_texts import quais_clientes
+from state_machine.catalogue.texts.memory import quais_clientes
 from state_machine.invoice.draft import LEITURAS_MAX, StatusCampo
 from state_machine.invoice.fields import Campo, Candidate, Confianca, Doubt, Motivo, Origem
 from state_machine.invoice.known_clients import Cliente

@@ -13,9 +13,10 @@ from bot.subjects.invoice.repeat import repeated, repeated_note, usual, with_off
 from bot.subjects.invoice.requests import answer
 from bot.subjects.invoice.words import asked, begun, informs, said
 from extractor.requests.requests import Pedido, RequestKind
-from state_machine.catalogue import acts, memory_texts, messages, staff_messages
+from state_machine.catalogue import acts, messages, staff_messages
 from state_machine.catalogue import requests as pedidos
 from state_machine.catalogue.acts import EQUIPE
+from state_machine.catalogue.texts import memory as memory_texts
 from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.field_table import field_named
 from state_machine.invoice.fields import Campo
@@ -41,7 +42,7 @@ from state_machine.machine.events import (
 from state_machine.machine.states import Estado
 from state_machine.proposal.origin import proposed_by
 from state_machine.values.local_time import SAO_PAULO
-from state_machine.values.message_spans import Escrita
+from state_machine.values.text.message_spans import Escrita
 
 if TYPE_CHECKING:
     from datetime import datetime

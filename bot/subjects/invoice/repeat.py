@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from extractor.fields.clients import PART_OF_NAME, find_client
-from state_machine.catalogue import memory_texts as textos
+from state_machine.catalogue.texts import memory as textos
 from state_machine.invoice.draft import LEITURAS_MAX, Rascunho, ler
 from state_machine.invoice.fields import Campo, Candidate, Origem
 from state_machine.machine.effects import Mensagem

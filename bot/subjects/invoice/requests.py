@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Protocol, assert_never
 
 from bot.subjects.invoice.repeat import Notes, Usual, clients_named
 from extractor.requests.requests import Pedido, RequestKind
-from state_machine.catalogue import memory_texts, records, staff_messages
+from state_machine.catalogue import records, staff_messages
 from state_machine.catalogue import requests as pedidos
 from state_machine.catalogue.requests import LISTADAS
+from state_machine.catalogue.texts import memory as memory_texts
 from state_machine.values.period import MesOuAno
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bot.demo.world import COMPANY, NATIONAL_COMPANY, SENHA
-from operations.certificate import keep_certificate
+from operations.certificate.custody import keep_certificate
 from persistence.crypto import KEY_BYTES, Vault, parse_keys
 from proofs.sandbox.nacional.authority import Authority
 

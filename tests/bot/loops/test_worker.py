@@ -274,6 +274,32 @@ async def test_a_renewal_that_finds_the_lease_gone_stops_the_turn(database: Data
     assert cancelled.is_set()
 
 
+async def test_what_follows_the_commit_is_not_stopped(
+    database: Database, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commit of the last rows gives the lane back; a renewal that finds it gone leaves the rest of the turn."""
+    lanes = Lanes(database, lease_seconds=0.3)
+    diary = Diary(database, lanes)
+    asked: list[bool] = []
+    renew = lanes.renew
+
+    async def watched(lease: Lease) -> bool:
+        asked.append(await renew(lease))
+        return asked[-1]
+
+    async def lingers(lease: Lease, rows: Sequence[InboxRow]) -> list[int]:
+        ids = await diary(lease, rows)
+        seen = len(asked)
+        await until(lambda: len(asked) > seen + 1)
+        return ids
+
+    monkeypatch.setattr(lanes, "renew", watched)
+    await inbox.put([arrival("1")])
+    metrics = Metrics()
+    assert await LaneWorker(lanes, {"mensagem": lingers}, metrics).run_once() == 1
+    assert metrics.registry.get_sample_value("prosa_leases_lost_total") == 0
+
+
 async def test_an_outage_is_nobodys_fault(database: Database, lanes: Lanes, inbox: Inbox) -> None:
     """A turn that dies with its database connection is tried again later without counting as a failure."""
     metrics = Metrics()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from bot.demo.world import COMPANY
-from operations.api_keys import make_key
+from operations.api.keys import make_key
 from operations.company import add_company
 from persistence.db.engine import Database
 from state_machine.protocol.channel import Ambiente, Canal

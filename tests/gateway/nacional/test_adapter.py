@@ -30,7 +30,7 @@ from gateway.port import InvoiceIntent, Prestador, Rps, Tomador, Tributos
 from gateway.registry import REGISTRY, Surroundings
 from state_machine.cancellation.machine import Codigo, MotivoCancelamento
 from state_machine.cancellation.reconciliation import AlreadyCancelled, Cancelled, Stands
-from state_machine.invoice.content import Conteudo
+from state_machine.documents.service import DocumentoServico
 from state_machine.invoice.fields import Campo
 from state_machine.protocol.channel import Ambiente
 from state_machine.protocol.emission import (
@@ -209,7 +209,7 @@ def test_the_stored_invoice_comes_back_whole() -> None:
 def test_absence_is_sure_after_three_looks_over_forty_seconds() -> None:
     """ADR 42: an acceptance 40 s late is still met by a look; what stands is told by the reference in the DPS."""
     politica, now = Politica().de(NATUREZA), datetime.now(UTC)
-    conteudo = Conteudo(COMPANY, "11144477735", "010101", Decimal("1500.00"), date(2026, 11, 20), "Consultoria")
+    conteudo = DocumentoServico(COMPANY, "11144477735", "010101", Decimal("1500.00"), date(2026, 11, 20), "Consultoria")
     asked = Andamento("zap-7-1", conteudo, conteudo.impressao, StatusEmissao.DESCONHECIDO, now, duvida=True, envios=1)
     for seconds, status in ((2, "desconhecido"), (10, "desconhecido"), (22, "desconhecido"), (42, "pendente")):
         asked = apos_consulta(asked, Absent(), now + timedelta(seconds=seconds), politica).andamento

@@ -18,7 +18,7 @@ from gateway.nacional.layouts import NS, Layout, check, parse
 from gateway.nacional.signature import sign
 from gateway.port import Endereco, InvoiceIntent, Prestador, Rps, Tomador, Tributos
 from state_machine.protocol.channel import Ambiente
-from state_machine.values.latin import latin1, plain
+from state_machine.values.text.latin import latin1, plain
 from tests.adversaries import cpu_ms
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gateway.plugnotas import payload
 from gateway.port import Endereco, InvoiceIntent, Prestador, Tomador
-from state_machine.values.latin import plain
+from state_machine.values.text.latin import plain
 
 
 def note_of(intent: InvoiceIntent) -> dict[str, Any]:

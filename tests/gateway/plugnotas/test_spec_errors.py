@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gateway.plugnotas.adapter import PlugNotas
-from state_machine.invoice.content import Conteudo
+from state_machine.documents.service import DocumentoServico
 from state_machine.protocol.emission import StatusEmissao
 from state_machine.protocol.reconciliation import apos_envio, deve_enviar
 from state_machine.protocol.retry import Politica
@@ -66,7 +66,9 @@ ROWS = [
 
 
 def _after(outcome: Outcome, *, undecided: bool) -> tuple[Andamento, float | None]:
-    conteudo = Conteudo("11222333000181", "12345678000195", "17.01", Decimal(1500), date(2026, 11, 23), "Consultoria")
+    conteudo = DocumentoServico(
+        "11222333000181", "12345678000195", "17.01", Decimal(1500), date(2026, 11, 23), "Consultoria"
+    )
     before = Andamento("zap-0001-1", conteudo, conteudo.impressao, S.PENDENTE, NOW, duvida=undecided)
     passo = apos_envio(before, outcome, NOW, replace(Politica(), escada=(2, 10)))
     return passo.andamento, passo.daqui

@@ -12,6 +12,7 @@ import pytest_asyncio
 from persistence.db.engine import Database
 from persistence.fiscal import intents
 from persistence.fiscal.intents import NovaEmissao, integration_id
+from state_machine.documents.service import DocumentoServico
 from state_machine.protocol.origin import conversation
 from tests.stored_work import clear, emission, row
 
@@ -35,14 +36,16 @@ async def _another(database: Database, *, perguntar: bool = False) -> NovaEmissa
     return NovaEmissao(
         conversation(there["sessao_id"], 2, there["session_id"]),
         there["prestador_id"],
-        there["prestador_cnpj"],
         there["tomador_id"],
-        there["tomador_documento"],
         integration_id(there["sessao_id"], 2),
-        Decimal("10.00"),
-        "consultoria",
-        "010701",
-        date(2026, 11, 25),
+        DocumentoServico(
+            there["prestador_cnpj"],
+            there["tomador_documento"],
+            "010701",
+            Decimal("10.00"),
+            date(2026, 11, 25),
+            "consultoria",
+        ),
         b"{}",
         None,
         perguntar=perguntar,

@@ -11,7 +11,7 @@ import redis
 
 from bot.operator.restoring import channels_of
 from gateway.registry import REGISTRY
-from operations.certificate import destroy_certificate
+from operations.certificate.custody import destroy_certificate
 from operations.company import add_company
 from operations.protocol import CommandRefusedError
 from operations.restored import restore

@@ -27,7 +27,7 @@ from gateway.whatsapp.messages import (
     Texto,
     to_json,
 )
-from operations.certificate import keep_certificate
+from operations.certificate.custody import keep_certificate
 from operations.channel import choose as choose_channel
 from operations.company import add_company
 from persistence.people.channels import choose

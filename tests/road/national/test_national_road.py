@@ -22,12 +22,12 @@ from gateway.nacional import payload as stored
 from gateway.nacional.signature import pack
 from gateway.registry import REGISTRY
 from operations import services
-from operations.certificate import destroy_certificate, keep_certificate
+from operations.certificate.custody import destroy_certificate, keep_certificate
 from operations.company import CompanyError, add_company
 from operations.protocol import reprocess
 from proofs.sandbox.nacional.rules import City
 from proofs.sandbox.nacional.sefin import NacionalConfig
-from state_machine.invoice.content import Conteudo
+from state_machine.documents.service import DocumentoServico
 from state_machine.protocol.channel import Ambiente, Canal
 from state_machine.protocol.emission import Absent
 from tests.narrowing import bound_to
@@ -615,7 +615,7 @@ async def test_the_code_is_chosen_among_the_companys_by_the_description(road: Ro
         row = await road.database.pool.fetchrow("SELECT * FROM nfse_emissao WHERE sessao_id = $1", session)
         assert b"<cTribNac>170101</cTribNac>" in row["payload_enviado"]
         assert b"<cNBS>115061000</cNBS>" in row["payload_enviado"]
-        confirmed = Conteudo(
+        confirmed = DocumentoServico(
             row["prestador_cnpj"], row["tomador_documento"], "170101", row["valor_servico"], row["competencia"],
             row["descricao_servico"],
         )  # fmt: skip

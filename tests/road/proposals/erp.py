@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from bot.demo.world import COMPANY
-from operations.api_keys import make_key
+from operations.api.keys import make_key
 from state_machine.protocol.channel import Ambiente
 from state_machine.values.documents import CNPJ
 from tests.road.road_people import until

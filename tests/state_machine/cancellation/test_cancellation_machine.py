@@ -32,8 +32,8 @@ from state_machine.cancellation.machine import (
     abre,
     decide,
 )
-from state_machine.catalogue import cancellation_texts as textos
-from state_machine.values.text_length import TEXTO_COM_BOTOES_MAX, tamanho
+from state_machine.catalogue.texts import cancellation as textos
+from state_machine.values.text.length import TEXTO_COM_BOTOES_MAX, tamanho
 
 E = EstadoCancelamento
 AGORA = datetime(2026, 11, 21, 12, tzinfo=UTC)

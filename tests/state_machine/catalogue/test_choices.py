@@ -13,7 +13,7 @@ from state_machine.invoice.draft import Rascunho, aplicar, sem_apagada
 from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo, Doubt, Motivo
 from state_machine.machine.events import Abriu, Conversou, Informou, Negou
-from state_machine.values.message_spans import Escrita
+from state_machine.values.text.message_spans import Escrita
 from tests.state_machine.catalogue.test_questions import PARES
 from tests.state_machine.made_sessions import CNPJ, CPF, TUDO, diz, doubts, fits, lido, nova, resposta
 

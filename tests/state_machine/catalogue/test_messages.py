@@ -17,7 +17,7 @@ from state_machine.machine.effects import EnviarArquivo, Responder
 from state_machine.machine.events import EVENTOS, Informou
 from state_machine.machine.states import ESPERAM_USUARIO, Estado
 from state_machine.machine.transition import transition
-from state_machine.values.text_length import apara, tamanho
+from state_machine.values.text.length import apara, tamanho
 from tests.narrowing import group
 from tests.state_machine.made_sessions import (
     AGORA,

@@ -13,7 +13,7 @@ from state_machine.machine.events import Abriu, Confirmou, Conversou, Escolheu, 
 from state_machine.machine.session import Emissor
 from state_machine.machine.states import Estado
 from state_machine.services.own import Servico
-from state_machine.values.text_length import TEXTO_COM_BOTOES_MAX, tamanho
+from state_machine.values.text.length import TEXTO_COM_BOTOES_MAX, tamanho
 from tests.state_machine.made_sessions import DOC, VALOR, diz, lido, nova, resposta
 
 SUPORTE, CONSULTORIA, AULA = Servico("010701"), Servico("170101"), Servico("080201", "aulas do estúdio")

@@ -20,7 +20,7 @@ from state_machine.machine.events import (
 )
 from state_machine.machine.session import Emissor
 from state_machine.machine.states import FINAIS, Estado
-from state_machine.values.message_spans import Escrita
+from state_machine.values.text.message_spans import Escrita
 from tests.state_machine.made_sessions import (
     AGORA,
     CNPJ,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from state_machine.cancellation.machine import StatusNota
-from state_machine.invoice.content import Conteudo
+from state_machine.documents.service import DocumentoServico
 from state_machine.protocol.audit import Diferenca, DifferenceKind, Nossa, Periodo, compara
 from state_machine.protocol.emission import Nota, Situacao, StatusEmissao
 
@@ -18,7 +18,7 @@ AGORA = datetime(2026, 11, 22, 15, tzinfo=UTC)
 PERIODO = Periodo.ultimos(3, AGORA)
 ONTEM = AGORA - timedelta(days=1)
 CNPJ, PADARIA = "11222333000181", "12345678000195"
-CONTEUDO = Conteudo(CNPJ, PADARIA, "17.01", Decimal("1500.00"), date(2026, 11, 21), "Consultoria")
+CONTEUDO = DocumentoServico(CNPJ, PADARIA, "17.01", Decimal("1500.00"), date(2026, 11, 21), "Consultoria")
 AQUI = Nossa(
     emissao_id=7,
     id_integracao="211126-07f40961-r1-1",

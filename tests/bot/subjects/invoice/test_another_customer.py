@@ -19,7 +19,7 @@ from state_machine.invoice.fields import Campo, Origem
 from state_machine.invoice.known_clients import Cliente
 from state_machine.machine.events import Informou
 from state_machine.machine.states import Estado
-from state_machine.values.message_spans import Escrita
+from state_machine.values.text.message_spans import Escrita
 from tests.state_machine.made_sessions import CNPJ, DOC, OUTRO_CNPJ, SERVICO, VALOR, diz, lido, no_resumo, resposta
 
 STANDING = ("PADARIA DO ZÉ LTDA", "Maria Souza", "Oficina Dois Irmãos", "Clínica Sorriso")

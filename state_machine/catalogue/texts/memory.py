@@ -11,7 +11,7 @@ from state_machine.invoice.summary import legivel, resumo
 from state_machine.machine.effects import Botao, Mensagem, Opcao
 from state_machine.values.documents import formata_documento
 from state_machine.values.money import formata_brl
-from state_machine.values.text_length import TEXTO_COM_BOTOES_MAX, apara, tamanho
+from state_machine.values.text.length import TEXTO_COM_BOTOES_MAX, apara, tamanho
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,8 +10,8 @@ import pytest_asyncio
 from operations.protocol import CommandRefusedError
 from operations.restored import MOST_SKIPPED, restore
 from persistence.db.engine import Database
-from persistence.fiscal import numbering
-from persistence.fiscal.numbering import Sequencia
+from persistence.fiscal.numbers import numbering
+from persistence.fiscal.numbers.numbering import Sequencia
 from tests.stored_work import clear, emission, row
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.demo.world import COMPANY
-from operations.api_keys import list_keys, make_key, revoke_key
+from operations.api.keys import list_keys, make_key, revoke_key
 from operations.company import add_company
 from operations.protocol import CommandRefusedError
 from persistence.api.keys import holder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from state_machine.machine.effects import Mensagem
-from state_machine.values.text_length import apara
+from state_machine.values.text.length import apara
 
 if TYPE_CHECKING:
     from datetime import date

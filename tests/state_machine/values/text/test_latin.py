@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from state_machine.values.latin import latin1, plain, unfit
+from state_machine.values.text.latin import latin1, plain, unfit
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from state_machine.catalogue import acts, messages, questions
-from state_machine.catalogue import memory_texts as textos
 from state_machine.catalogue.records import Emitida, Emitidas, lista
+from state_machine.catalogue.texts import memory as textos
 from state_machine.invoice.draft import Rascunho, aplicar
 from state_machine.invoice.fields import Campo, Doubt, Motivo
 from state_machine.invoice.known_clients import Cliente

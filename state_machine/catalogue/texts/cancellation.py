@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from state_machine.machine.effects import Botao, Mensagem
 from state_machine.values.documents import formata_documento
 from state_machine.values.money import formata_brl
-from state_machine.values.text_length import apara
+from state_machine.values.text.length import apara
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

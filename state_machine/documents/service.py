@@ -10,7 +10,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from state_machine.invoice.equal_invoice import mesmo_texto
-from state_machine.values.latin import latin1
+from state_machine.values.text.latin import latin1
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +23,7 @@ _MES = 7  # characters of an ISO date up to its month
 
 
 @dataclass(frozen=True, slots=True)
-class Conteudo:
+class DocumentoServico:
     """What is invoiced: bare CNPJ or CPF, ``valor`` in BRL with two decimals, ``competencia`` a day of its month."""
 
     prestador: str
@@ -48,7 +48,7 @@ class Conteudo:
         return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def divergencia(confirmado: Conteudo, impressao: str, nota: Nota) -> str | None:
+def divergencia(confirmado: DocumentoServico, impressao: str, nota: Nota) -> str | None:
     """Name what the note says otherwise than the stored fingerprint ``impressao``; silence is no difference.
 
     What the note shows takes the place of what was confirmed; authorities write some of it in another form (case,
@@ -95,5 +95,5 @@ def _item(codigo: str) -> str:
     return digits.zfill(len(digits) + len(digits) % 2)  # item, subitem and national split have two digits each
 
 
-def _mesmo_mes(deles: str | None, confirmado: Conteudo) -> bool:
+def _mesmo_mes(deles: str | None, confirmado: DocumentoServico) -> bool:
     return deles is None or deles[:_MES] == confirmado.competencia.isoformat()[:_MES]

@@ -1,0 +1,1 @@
+"""Numbers of invoices, also after a restored backup."""

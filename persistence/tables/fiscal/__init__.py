@@ -1,0 +1,1 @@
+"""Tables of invoices: what was sent, what became of it, and the numbers."""

@@ -1,0 +1,1 @@
+"""What is said about one subject only, each beside its own machine."""

@@ -1,0 +1,1 @@
+"""What an invoice says, for each kind of document: content, fingerprint, and what differs from it."""

@@ -1,0 +1,1 @@
+"""Text as a value: its length, its forms, and where it came from."""
