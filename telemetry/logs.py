@@ -9,7 +9,7 @@ import sys
 import traceback
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, TextIO
 
 import orjson
 import structlog
@@ -84,7 +84,9 @@ def _frames_only(_logger: object, _name: str, event: MutableMapping[str, Any]) -
 
 
 class _Pen:
-    """Writes finished lines of one logger to standard error, each at once."""
+    """Writes finished lines of one logger, each at once."""
+
+    out: ClassVar[TextIO | None] = None  # standard error
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -92,7 +94,7 @@ class _Pen:
     def write(self, line: str) -> None:
         """Write a line; one call, so that the lines of two threads don't mix. One that cannot be written is lost."""
         with suppress(OSError):  # the disk is full, the terminal was closed: no reason to stop working
-            sys.stderr.write(line + "\n")
+            (self.out or sys.stderr).write(line + "\n")
 
     debug = info = warning = error = critical = exception = write
 
@@ -111,8 +113,8 @@ def _json(event: Any, **options: Any) -> str:
         return json.dumps(event, **options)
 
 
-def configure(level: str, fmt: str) -> None:
-    """Send all logs, ours and the libraries', through the same steps to standard error.
+def configure(level: str, fmt: str, out: TextIO | None = None) -> None:
+    """Send all logs, ours and the libraries', through the same steps to standard error, or to ``out``.
 
     Ours are written straight away: a webhook that is stored in 0.1 ms cannot afford a tour through ``logging``.
     """
@@ -126,15 +128,16 @@ def configure(level: str, fmt: str) -> None:
     renderer: structlog.types.Processor = (
         structlog.processors.JSONRenderer(serializer=_json)
         if fmt == "json"
-        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        else structlog.dev.ConsoleRenderer(colors=(out or sys.stderr).isatty())
     )
+    _Pen.out = out
     structlog.configure(
         processors=[*shared, _allowlist, renderer],
         logger_factory=_pen,
         wrapper_class=structlog.make_filtering_bound_logger(level),
         cache_logger_on_first_use=True,
     )
-    handler = logging.StreamHandler(sys.stderr)
+    handler = logging.StreamHandler(out or sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,

@@ -36,5 +36,5 @@ class NoteFiles:
                 documento = await self._attachments.fetch(nota["emissao_id"], formato)
                 if not isinstance(documento, Documento):
                     return MailIncomplete()
-                files.append(MailedFile(f"nota-{nota['numero']}.{formato}", documento.mime, documento.conteudo))
+                files.append(MailedFile(f"NFSe-{nota['numero']}.{formato}", documento.mime, documento.conteudo))
         return tuple(files)

@@ -45,6 +45,7 @@ class Score:
     drafts_wrong: int = 0  # something stands that must not; the rest is asked or missing
     acts: int = 0
     acts_wrong: int = 0
+    words: list[int] = field(default_factory=list)  # of each answer that is no file
 
     def add(self, verdict: Verdict) -> None:
         """Count one dialogue."""
@@ -63,6 +64,8 @@ class Score:
         self.drafts_wrong += sum(draft.wrong for draft in verdict.drafts)
         self.acts += verdict.judged_acts
         self.acts_wrong += len(verdict.acts)
+        answers = (answer for turn in verdict.played.turns for answer in turn.answers)
+        self.words += [len(answer.split()) for answer in answers if not answer.endswith("]")]
 
     @property
     def shares(self) -> dict[str, tuple[int, int]]:
@@ -76,9 +79,14 @@ class Score:
             "falas que fizeram o que não deviam": (self.acts_wrong, self.acts),
         }
 
+    def words_at(self, share: int) -> int:
+        """Return how many words the answer has that ``share`` per cent of all do not exceed; 0 without one."""
+        return sorted(self.words)[max(0, -(-len(self.words) * share // 100) - 1)] if self.words else 0
+
     def as_json(self) -> dict[str, Any]:
-        """Return all counts, and the shares with their 95 % intervals."""
-        counts = {name: getattr(self, name) for name in self.__slots__}
+        """Return all counts, the words of an answer, and the shares with their 95 % intervals."""
+        counts = {name: getattr(self, name) for name in self.__slots__ if name != "words"}
+        counts["words"] = {f"p{share}": self.words_at(share) for share in (50, 90)}
         rounded = {what: [round(part, 4) for part in wilson(*pair)] for what, pair in self.shares.items()}
         return counts | {"shares": rounded}
 
@@ -150,6 +158,8 @@ def render(report: DialogueReport, console: Console) -> None:
         share, low, high = wilson(hits, of)
         console.print(f"{what}: {hits} de {of} ({share:.1%}, intervalo de 95 %: {low:.1%} a {high:.1%})")
     console.print(f"falas sem resposta: {report.whole.silent} · notas com outro serviço: {report.whole.other_service}")
+    median, long = report.whole.words_at(50), report.whole.words_at(90)
+    console.print(f"palavras por resposta: {median} na mediana, {long} em 90 % delas")
     for verdict in report.verdicts:
         roteiro = verdict.played.roteiro
         for nota in verdict.wrong_notes:

@@ -121,6 +121,22 @@ def test_a_logger_without_a_name_is_called_after_its_module() -> None:
     assert json.loads(paper.getvalue())["logger"] == __name__
 
 
+def test_logs_may_go_elsewhere() -> None:
+    """Ours and a library's go to the given file, those of a logger that wrote before too; a terminal sees none."""
+    known, out, handlers = structlog.get_logger("known"), StringIO(), logging.getLogger().handlers[:]
+    with redirect_stderr(StringIO()) as terminal:
+        known.warning("before")
+        configure("INFO", "json", out)
+        try:
+            known.warning("ours")
+            logging.getLogger("library").warning("theirs")
+        finally:
+            configure("INFO", "json")
+            logging.getLogger().handlers[:] = handlers
+    assert [json.loads(line)["event"] for line in terminal.getvalue().splitlines()] == ["before"]
+    assert [json.loads(line)["event"] for line in out.getvalue().splitlines()] == ["ours", "theirs"]
+
+
 @pytest.mark.parametrize("odd", ["\ud83d", 2**70, object(), {1: b"x"}])
 def test_no_value_makes_a_log_fail(odd: object) -> None:
     """Half a character, a huge number or any object: the line is written all the same."""

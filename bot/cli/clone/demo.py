@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from bot.demo.world import Demo
     from bot.process.servers import Storage
+    from bot.settings import Settings
 
 NAMED = Named(port="--port", home="--home")
 
@@ -25,7 +26,7 @@ NAMED = Named(port="--port", home="--home")
 def demo(
     port: Annotated[int | None, typer.Option(help="Porta da página (padrão: PROSA_PORT, ou 8080).")] = None,
     home: Annotated[Path | None, typer.Option(help="Onde a demonstração guarda seus dados.")] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Mostra os logs.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Mostra os logs, em vez de guardá-los.")] = False,
     with_history: Annotated[
         bool, typer.Option("--with-history", help="Inventa conversas passadas, para experimentar o console.")
     ] = False,
@@ -40,6 +41,8 @@ def demo(
     async def work(storage: Storage, stop: asyncio.Event, sockets: Sequence[socket.socket]) -> None:
         from bot.demo.world import open_demo
 
+        if not verbose:
+            _logs_apart(settings)
         async with open_demo(settings, storage, sockets) as open_:
             typer.echo(f"\nProsa está no ar: {open_.address}\nAbra no navegador e mande uma nota. Ctrl+C encerra.\n")
             _tell_login(open_)
@@ -64,11 +67,20 @@ def chat(
         from bot.demo.chat import Terminal
         from bot.demo.world import USERS, open_demo
 
+        _logs_apart(settings)
         async with open_demo(settings, storage, sockets) as open_:
             me = USERS[0]
             await Terminal(open_.world.meta, me.wa_id, me.name, settings.home / "notas").converse(stop)
 
     until_stopped(settings, work, port=settings.port, named=NAMED)
+
+
+def _logs_apart(settings: Settings) -> None:
+    """Write the logs beside those of the servers: the terminal is for the words to who looks at it."""
+    from telemetry.logs import configure
+
+    path = settings.home / "logs" / "prosa.log"
+    configure("WARNING", settings.log_format, path.open("a", buffering=1, encoding="utf-8"))
 
 
 def _tell_login(open_: Demo) -> None:

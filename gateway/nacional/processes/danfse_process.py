@@ -35,7 +35,7 @@ def draw(xml: bytes, watermark: str | None) -> bytes:
     """Return the PDF of a note: the same XML and watermark give the same bytes. Raises ``ValueError`` for no note.
 
     The library reads with a plain parser, so it gets what ours has read, and of its text what the font has: printable
-    Latin-1 on one line. The date of the file is the note's.
+    Latin-1 on one line. The properties of the file are the note's: who issued it, its number, its key and its date.
     """
     from brazilfiscalreport.danfse import Danfse, DanfseConfig  # noqa: PLC0415 - half a second, for this process only
 
@@ -50,6 +50,11 @@ def draw(xml: bytes, watermark: str | None) -> bytes:
         DanfseConfig(watermark_cancelled=watermark == "cancelada", watermark_replaced=watermark == "substituida"),
     )
     page.set_creation_date(datetime.fromisoformat(found.nota.data_emissao))
+    issuer = page.data["issuer"]["name"]
+    page.set_title(f"NFS-e {found.nota.numero} · {issuer}")
+    page.set_author(issuer)
+    page.set_subject(f"DANFSe da NFS-e {found.nota.chave}")
+    page.set_lang("pt-BR")
     return bytes(page.output())
 
 

@@ -136,13 +136,18 @@ SwitchName = Literal["lento", "rejeitar", "culpa_nossa", "perder_resposta", "sem
 
 
 class LedgerRow(TypedDict):
-    """A note as the simulated gateway knows it; ``situacao`` as PlugNotas writes it, ``valor`` like "1500.00"."""
+    """A note as the simulated gateway knows it; ``situacao`` as PlugNotas writes it, ``valor`` like "1500.00".
+
+    ``emitente`` and ``canal``: the company's name, and the channel whose book has it; numbers count from 1 in each.
+    """
 
     id_integracao: str
     numero: str | None
     situacao: str
     valor: str
     tomador: str
+    emitente: str
+    canal: str
 
 
 class Switches(Protocol):

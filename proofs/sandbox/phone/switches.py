@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from proofs.sandbox.cnpj_register import companies
 from proofs.sandbox.faults import Fault
 from proofs.sandbox.plugnotas.model import CANCELLED, ISSUED
 
@@ -106,6 +107,8 @@ def _row(note: Note) -> dict[str, Any]:
         "situacao": note.situacao,
         "valor": str(note.valor),
         "tomador": name or note.tomador,
+        "emitente": note.prestador_nome or _named(note.prestador),
+        "canal": "PlugNotas",
     }
 
 
@@ -116,5 +119,13 @@ def _national_row(note: NationalNote) -> dict[str, Any]:
         "numero": str(note.numero),
         "situacao": CANCELLED if note.cancelled else ISSUED,
         "valor": str(note.valor),
-        "tomador": note.tomador or "",
+        "tomador": _named(note.tomador) if note.tomador else "",
+        "emitente": _named(note.prestador),
+        "canal": "SEFIN Nacional",
     }
+
+
+def _named(document: str) -> str:
+    """Return a company's name where the invented register has it, else its number."""
+    company = companies().get(document)
+    return str(company["razao_social"]) if company else document

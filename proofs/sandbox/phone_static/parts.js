@@ -184,6 +184,7 @@ function entry(note, ours) {
     h("span", { class: `badge ${tone}` }, label),
     h("b", { class: "amount" }, money(note.valor)),
     h("span", { class: "payer" }, taxId(note.tomador ?? "")),
+    note.emitente && h("span", { class: "issuer" }, `${taxId(note.emitente)} · ${note.canal}`),
     h("small", { class: "key" }, note.id_integracao, ours && ` · aqui: ${ours.status}`),
   );
 }

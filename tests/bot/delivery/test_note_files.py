@@ -111,7 +111,7 @@ async def test_a_mail_carries_its_notes(database: Database) -> None:
         await pump.run_once()
     assert [kept.to for kept in box.kept] == ["ana@test.com.br", "caio@test.com.br"]
     sent = {part.get_filename(): part.get_content() for part in box.kept[0].message.iter_attachments()}
-    assert sent == {"nota-0.pdf": FILES["pdf"].conteudo, "nota-0.xml": FILES["xml"].conteudo}
+    assert sent == {"NFSe-0.pdf": FILES["pdf"].conteudo, "NFSe-0.xml": FILES["xml"].conteudo}
     assert box.kept[0].message["Subject"] == "Sua nota fiscal de novembro de 2026"
     text = box.kept[0].message.get_body(("plain",))
     assert text is not None

@@ -96,6 +96,15 @@ def text(pdf: bytes) -> str:
     return b" ".join(shown).decode("cp1252")
 
 
+def told_by(pdf: bytes, name: str) -> str:
+    """A property of the file: in hexadecimal where it has a letter beyond ASCII, else as it is."""
+    plain = re.search(rb"/%s \((.*)\)" % name.encode(), pdf)
+    if plain:
+        return plain[1].decode("ascii")
+    (wide,) = re.findall(rb"/%s <([0-9a-f]+)>" % name.encode(), pdf)
+    return bytes.fromhex(wide.decode()).decode("utf-16")
+
+
 async def test_a_page_says_what_the_note_says(pool: DanfsePool, made: Callable[..., bytes]) -> None:
     """Number, key, who issues and who pays, value and text; and that homologation has no value."""
     said = text(await pool.render(made()))
@@ -113,6 +122,14 @@ async def test_a_page_says_what_the_note_says(pool: DanfsePool, made: Callable[.
         NO_VALUE,
     ):
         assert word in said, said
+
+
+async def test_the_file_says_whose_note_it_is(pool: DanfsePool, made: Callable[..., bytes]) -> None:
+    """Its properties name who issued, the number, the key and the language: a forwarded file tells them apart."""
+    pdf = await pool.render(made())
+    told = {name: told_by(pdf, name) for name in ("Title", "Author", "Subject")}
+    assert told == {"Title": "NFS-e 42 · ANA DESIGN", "Author": "ANA DESIGN", "Subject": f"DANFSe da NFS-e {CHAVE}"}
+    assert b"/Lang (pt-BR)" in pdf
 
 
 async def test_a_note_of_production_has_no_banner(pool: DanfsePool, made: Callable[..., bytes]) -> None:

@@ -91,10 +91,12 @@ def test_a_line_that_is_no_dialogue_is_refused(line: str, tmp_path: Path) -> Non
 
 # What was measured is the floor; both authors taught the second reader.
 async def test_two_authors_end_as_they_wanted(database_url: str, redis_url: str) -> None:
-    """Of the part that may be looked at: no wrong note, and no worse than it was measured."""
+    """Of the part that may be looked at: no wrong note, no worse than it was measured, and answers are short."""
     scripts = [each for author in ("a04", "a07") for each in dialogues(CORPUS / f"{author}.jsonl")]
     whole = (await measure(scripts, Settings(), database_url, redis_url)).whole
     assert whole.wrong_notes == 0
     assert whole.silent == 0
     assert whole.right >= 23
     assert whole.repeated <= 1
+    assert whole.words_at(50) <= 28  # a summary has some 26, and half of the answers are one
+    assert whole.words_at(90) <= 45

@@ -17,10 +17,21 @@ from state_machine.invoice.draft import Cadastro
 from state_machine.invoice.field_table import FIELDS
 from state_machine.invoice.fields import Campo, Origem
 from state_machine.invoice.known_clients import Cliente
-from state_machine.machine.events import Informou
+from state_machine.machine.events import Abriu, Informou
 from state_machine.machine.states import Estado
 from state_machine.values.text.message_spans import Escrita
-from tests.state_machine.made_sessions import CNPJ, DOC, OUTRO_CNPJ, SERVICO, VALOR, diz, lido, no_resumo, resposta
+from tests.state_machine.made_sessions import (
+    CNPJ,
+    DOC,
+    OUTRO_CNPJ,
+    SERVICO,
+    VALOR,
+    diz,
+    lido,
+    no_resumo,
+    nova,
+    resposta,
+)
 
 STANDING = ("PADARIA DO ZÉ LTDA", "Maria Souza", "Oficina Dois Irmãos", "Clínica Sorriso")
 OTHERS = ("maria", "joão", "Ana Paula", "oficina do beto", "outra padaria", "mercado são jorge", "Carlos Lima", "bia")
@@ -32,10 +43,14 @@ def over(standing, texto, *, register, known=()):
     cadastro = Cadastro(CNPJ, standing, "ATIVA") if register else None
     sessao = no_resumo(DOC, VALOR, SERVICO, lido(Campo.NOME, standing), cadastro=cadastro)
     conhecidos = {campo: valor for campo in FIELDS if (valor := sessao.rascunho.validado(campo))}
-    context = Context(date(2026, 11, 25), resumo_mostrado=True, conhecidos=conhecidos)
-    leitura = extract(texto, context)
-    dito = Informou(leitura.candidates, leitura.doubts, leitura.clear, escritas=(Escrita("w", texto),))
+    dito = said(texto, conhecidos, summary=True)
     return diz(sessao, asyncio.run(with_customer(dito, sessao.rascunho, known)))
+
+
+def said(texto, conhecidos, *, summary=False):
+    """What the rules read in words, with what was known before them."""
+    leitura = extract(texto, Context(date(2026, 11, 25), resumo_mostrado=summary, conhecidos=conhecidos))
+    return Informou(leitura.candidates, leitura.doubts, leitura.clear, escritas=(Escrita("w", texto),))
 
 
 @given(st.sampled_from(STANDING), st.sampled_from(OTHERS), st.sampled_from(WORDS), st.booleans())
@@ -71,3 +86,14 @@ def test_a_nickname_of_the_standing_customer_is_that_customer():
     assert decision.sessao.rascunho.validado(Campo.DOCUMENTO) == CNPJ
     decision = over("Maria Souza Lima", "R$ 200 pra maria", register=False)
     assert decision.sessao.rascunho.tomador_nome == "Maria Souza Lima"
+
+
+def test_a_fuller_name_replaces_a_shorter_one():
+    """Said beside the document that was missing, it is the customer's name, and the summary says that it changed."""
+    first = diz(nova(), Abriu(), said("200 pra maria", {})).sessao
+    assert first.rascunho.tomador_nome == "maria"
+    known = {campo: valor for campo in FIELDS if (valor := first.rascunho.validado(campo))}
+    decision = diz(first, said("52998224725 maria da silva, aula de inglês", known))
+    assert decision.sessao.estado is Estado.AGUARDANDO_CONFIRMACAO
+    assert decision.sessao.rascunho.tomador_nome == "maria da silva"
+    assert "Mudei o nome do cliente de maria para maria da silva." in resposta(decision).texto

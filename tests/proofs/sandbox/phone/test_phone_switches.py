@@ -82,7 +82,7 @@ async def test_rejecting_the_next_note_is_for_that_one_only(gateway: PlugNotasSi
     refused, issued = switches.ledger()
     assert (refused["id_integracao"], refused["situacao"], refused["numero"]) == ("k-1", "REJEITADO", None)
     assert (issued["id_integracao"], issued["situacao"], issued["numero"]) == ("k-2", "CONCLUIDO", "1")
-    assert (issued["valor"], issued["tomador"]) == ("1500.50", "PADARIA DO ZÉ LTDA")
+    assert (issued["valor"], issued["tomador"], issued["canal"]) == ("1500.50", "PADARIA DO ZÉ LTDA", "PlugNotas")
 
 
 async def test_one_switch_is_for_both_authorities(gateway: PlugNotasSimulator, tmp_path: Path) -> None:
@@ -100,3 +100,5 @@ async def test_one_switch_is_for_both_authorities(gateway: PlugNotasSimulator, t
         first, second = switches.ledger()
     assert (first["id_integracao"], second["id_integracao"]) == ("k-1", note.id_dps)
     assert (second["numero"], second["situacao"], second["valor"]) == ("1", "CANCELADO", "7.00")
+    assert (second["tomador"], second["emitente"]) == ("PADARIA DO ZÉ LTDA", "ANA DESIGN ME")
+    assert [row["canal"] for row in (first, second)] == ["PlugNotas", "SEFIN Nacional"]
