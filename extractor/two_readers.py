@@ -101,7 +101,10 @@ def agree(
     candidates = [c for c in extraction.candidates if c.campo is not Campo.VALOR and not _elsewhere(c, learned, texto)]
     candidates = [c for c in candidates if c.campo is not Campo.DESCRICAO]
     if service is not None:
-        candidates.append(service if isinstance(service, Candidate) else as_candidate(service))
+        said = service if isinstance(service, Candidate) else as_candidate(service)
+        aside = contexto.pendente is Campo.NOME or Campo.DESCRICAO in contexto.conhecidos
+        named = aside and any(c.campo is Campo.NOME and said.trecho in c.trecho for c in candidates)
+        candidates += [] if named else [said]
     doubts = [d for d in extraction.doubts if d.campo is not Campo.VALOR]
     doubts += _documents(extraction, learned, texto)
     candidates += [valor] if valor else []

@@ -44,10 +44,13 @@ if TYPE_CHECKING:
     from persistence.rows.outbox_messages import OutboxMessage
     from telemetry.metrics import Metrics
 
+DIED = "a worker died with it in hand"
+
 log = structlog.get_logger(__name__)
 
 CONCURRENCY = 20  # messages in flight per worker; Meta takes 80 a second per number
 MAX_TRIES = 8  # with the back-off below: about ten minutes of trouble at Meta
+DEATHS_COUNT_AFTER = timedelta(hours=1)  # age of a message: until then a death of ours is nothing that it did
 BACKOFF_CAP = 120.0  # seconds
 AMBIGUOUS_WAIT = 30.0  # seconds for the status webhook to say whether it left; above ``doubts.TICK_LAG``
 DOUBT_WAIT = 5.0  # seconds between looks while its tick waits for us, or nobody's ticks arrive
@@ -115,7 +118,7 @@ class Delivery:
 
     async def _attempt(self, saida: Saida) -> SendResult | NotYet | InDoubt | None:
         if saida.era == "enviando":
-            return Ambiguous("a worker died with it in hand")
+            return Ambiguous(DIED)
         if saida.era == "incerto" and (doubt := await self._doubt(saida)):
             return doubt
         try:
@@ -220,6 +223,9 @@ async def _settle(connection: Connection, saida: Saida, result: Failure | Ambigu
     """Store what followed; true when the message will not be tried again."""
     more = saida.tentativas < MAX_TRIES
     match result:
+        case Ambiguous(why) if why == DIED and saida.agora - saida.criado_em < DEATHS_COUNT_AFTER:
+            await outbox.again(connection, saida, AMBIGUOUS_WAIT, erro=why, incerto=True, conta=False)
+            return False
         case Halted(code):
             await outbox.again(connection, saida, HALTED_WAIT, erro="halted", codigo=code, conta=False)
             return False

@@ -10,6 +10,7 @@ from extractor.amounts.role import Role
 from extractor.amounts.roles import roles_of
 from extractor.contract import TALK, Ato
 from extractor.learned.labels import Rotulo
+from extractor.service.capitals import HOUSE
 from extractor.service.names import customer_names
 from extractor.service.places import Places, begins
 from extractor.service.whole import Whole, whole_service
@@ -80,6 +81,8 @@ def service_of_both(
         orders = unsure or (learned.ato is Ato.DADOS and not known and (names or ordered))
         if not (answers or orders or labelled):
             return None
+    if aside and texto.isupper() and HOUSE.match(rules.skeleton.line.lstrip()):
+        return None  # "ASSOCIAÇÃO DOS AMIGOS": a house by its name, not a service that is said anew
     places = Places(rules.skeleton)
     anchors = [(*span, m.certeza) for m in seen if (span := places.line_span(m.start, m.end))]
     label = None

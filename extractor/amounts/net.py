@@ -20,7 +20,7 @@ _FILL: Final = (
 SAYS: Final = re.compile(
     rf"(?<!nao )\b{_BILL}{_FILL} (?:pel[oa]|d[oa]|n[oa]|sobre o|em cima do|com o|o)(?: valor)? liquido\b(?! ou\b)"
 )
-ASKED: Final = re.compile(r"(?! ?,? (?:ta|ok|ne|viu|certo|beleza|blz|combinado|ta bom) ?\?)[^.,;\n]*\?")
+ASKED: Final = re.compile(r"(?! ?,? (?:ta|ok|ne|viu|certo|beleza|blz|combinado|ta bom) ?\?)[^.,;\n]{0,40}\?")
 GROSS: Final = "brut[oa]s?"
 NET: Final = "liquid[oa]s?"
 NAMES_GROSS: Final = re.compile(rf"\b{GROSS}\b")

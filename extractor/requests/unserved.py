@@ -44,7 +44,7 @@ _FOREIGN: Final = (  # of a customer alone: "aula de inglês" is a service
 _NO_DOCUMENT: Final = r"(?:sem|nao tem|nao possui|no) (?:cnpj|cpf)"
 _TAXED: Final = re.compile(rf"\b(?:{_TAX}|{_KEEP}|liquido|bruto|{_NOTES})\b|%")
 _WORD: Final = re.compile(r"[a-z0-9]+")
-_LABELS: Final = frozenset({"competencia", "mes", "email", "mail", "cnpj", "cpf", "valor", "servico", "descricao"})
+_LABELS: Final = frozenset("competencia mes email mail cnpj cpf valor servico descricao".split())
 _OF_ORDERS: Final = GREETINGS | POLITE | COMMAND | FUNCTION | _LABELS
 WHOLE: Final = frozenset({Campo.DOCUMENTO, Campo.VALOR, Campo.DESCRICAO})
 # Each ends with its clause: what follows on another line, or in another sentence, is read as ever.

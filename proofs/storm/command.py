@@ -13,9 +13,9 @@ from rich.table import Table
 
 from proofs.storm.judge.verdict import BROKEN, KEPT, NOT_PROVEN
 from proofs.storm.labels import LABELS
+from proofs.storm.machines.servers import open_servers
 from proofs.storm.report import WORDS, page, rows
 from proofs.storm.run import Result, storm
-from proofs.storm.servers import open_servers
 
 if TYPE_CHECKING:
     from pathlib import Path

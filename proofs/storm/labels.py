@@ -21,6 +21,7 @@ LABELS = {  # of the verdict: its lists of faults, and its counts
     "unaccounted": "webhooks sem explicação",
     "outbound_duplicates": "mensagens em dobro",
     "people": "pessoas",
+    "people beside a loss": "pessoas ao lado de um esquecimento",
     "confirmed revisions": "revisões confirmadas",
     "fields of notes": "campos de notas",
     "files": "arquivos",
@@ -53,6 +54,8 @@ KINDS: dict[str, str] = {
     Kind.DATABASE: "queda do banco",
     Kind.FLUSH: "FLUSHALL no Redis",
     Kind.CERTIFICATE: "certificado vencido",
+    Kind.RESTORE: "banco voltou de uma cópia",
+    Kind.FAILOVER: "réplica sem os últimos commits",
 }
 
 

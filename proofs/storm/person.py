@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from proofs.sandbox.cnpj_register import CLOSED, companies
@@ -21,6 +23,9 @@ PATIENCE = 240.0  # seconds for an answer in a storm; whoever waits longer is co
 LONG_PATIENCE = 600.0  # seconds for files: on a busy machine a message in doubt waits for minutes, and then comes
 CONFIRM = "confirmar:"
 TAKE = "usar:"
+ASKS = 8  # times that somebody asks again after a loss
+SHORT_PATIENCE = 40.0  # seconds between them
+EQUAL = "Você já pediu uma nota igual"
 REASON, CANCEL = "cancelar_erro:", "cancelar_sim:"  # buttons: why, and the last word
 REFUSAL = "não foi aceita"
 NAMELESS = "o nome do cliente"  # in a question: on a channel that issues nothing without it
@@ -94,6 +99,33 @@ class Person:
             await asyncio.sleep(pause)
             await self._tap(summary, CONFIRM)
 
+    async def again(self) -> None:
+        """Ask again after a loss, until the files come: tap the last summary, else say everything anew.
+
+        Where an equal invoice is known already, it is left at that. Raises ``TimeoutError``.
+        """
+        self._word, tapped = "", set[str]()
+        for _ in range(ASKS):
+            if self._has_files():
+                return
+            seen = [b for b in self._meta.bubbles(self._wish.who) if b.side == "bot"]
+            shown = next((b for b in reversed(seen) if any(x.id.startswith(CONFIRM) for x in b.buttons)), None)
+            if shown is not None and EQUAL in shown.text and shown.id not in tapped:
+                return
+            if shown is not None and shown.id not in tapped:
+                tapped.add(shown.id)
+                said = await self._tap(shown, CONFIRM)
+            else:
+                self._asked_again = True
+                wish = replace(self._wish, antes=None, recusado=None)
+                said = await self._say(order(wish))
+            with suppress(TimeoutError):
+                await self._meta.wait_for(self._wish.who, _goes_on, SHORT_PATIENCE, after=said)
+        raise TimeoutError
+
+    def _has_files(self) -> bool:
+        return any(b.attachment is not None for b in self._meta.bubbles(self._wish.who) if b.side == "bot")
+
     async def finish(self) -> None:
         """Do what is left to do after the confirmation, which takes long in bad weather; raises ``TimeoutError``."""
         if self._word:
@@ -130,9 +162,9 @@ class Person:
     async def _say(self, text: str) -> str:
         return await self._meta.user_text(self._wish.who, text, name="Fulana")
 
-    async def _tap(self, bubble: Bubble, prefix: str) -> None:
+    async def _tap(self, bubble: Bubble, prefix: str) -> str:
         button = next(button for button in bubble.buttons if button.id.startswith(prefix))
-        await self._meta.user_button(self._wish.who, button.id, button.title, bubble.id)
+        return await self._meta.user_button(self._wish.who, button.id, button.title, bubble.id)
 
     async def _with_button(self, prefix: str) -> Bubble:
         return await self._see(lambda b: any(button.id.startswith(prefix) for button in b.buttons))
@@ -182,3 +214,8 @@ class Person:
 
     async def _see(self, fits: Callable[[Bubble], bool], patience: float = PATIENCE) -> Bubble:
         return await self._meta.wait_for(self._wish.who, lambda b: b.side == "bot" and fits(b), patience)
+
+
+def _goes_on(b: Bubble) -> bool:
+    """Say whether somebody who asked again has something to do, or all that they wanted."""
+    return b.side == "bot" and (b.attachment is not None or any(x.id.startswith(CONFIRM) for x in b.buttons))

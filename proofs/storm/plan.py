@@ -41,11 +41,15 @@ class Kind(StrEnum):
     DATABASE = "database crash"
     FLUSH = "FLUSHALL"
     CERTIFICATE = "certificate lapses"
+    RESTORE = "database restored from a copy"
+    FAILOVER = "failover to a replica without the last commits"
 
 
 KILLS = frozenset({Kind.KILL_WORKER, Kind.KILL_WEB})
 WEIGHTS = {Kind.KILL_WORKER: 45, Kind.KILL_WEB: 28, Kind.FREEZE: 5, Kind.DATABASE: 8, Kind.FLUSH: 14}
-OF_CHANNEL = {"nacional": {Kind.CERTIFICATE: 4}}  # blows that only a storm with this channel has
+FORGETTING = (Kind.RESTORE, Kind.FAILOVER)
+# Blows that only a storm with this channel has; those of no weight come by demand alone: people ask again after each.
+OF_CHANNEL = {"nacional": {Kind.CERTIFICATE: 4} | dict.fromkeys(FORGETTING, 0)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,8 @@ BLOWS = {  # 10,000 emissions: more than 200 kills
     Kind.DATABASE: Demand(every=400, start=100),
     Kind.FLUSH: Demand(every=300, start=100),
     Kind.CERTIFICATE: Demand(every=400, start=SMALLEST),
+    Kind.RESTORE: Demand(every=1000, start=400),
+    Kind.FAILOVER: Demand(every=1000, start=400),
 }
 
 
@@ -86,7 +92,8 @@ def demands(plan: Plan) -> Iterator[tuple[Kind, Demand]]:
 class Blow:
     """``after`` seconds of calm, ``kind`` falls on ``target`` (counted modulo the processes there are).
 
-    ``lasts`` seconds: how long a dead process stays away, a frozen one stays frozen, a company has no certificate.
+    ``lasts`` seconds: how long a dead process stays away, a frozen one stays frozen, a company has no certificate; of
+    a database that forgets, what it forgets beside the first seconds.
     """
 
     after: float

@@ -25,6 +25,8 @@ COLOURS = {
     Kind.DATABASE: "#1f6f8b",
     Kind.FLUSH: "#8a8a8a",
     Kind.CERTIFICATE: "#b5872b",
+    Kind.RESTORE: "#111111",
+    Kind.FAILOVER: "#444444",
 }
 STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;max-width:900px;margin:2rem auto;padding:0 1rem;color:#1c1c1c;background:#fff}

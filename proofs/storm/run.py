@@ -24,20 +24,21 @@ from proofs.storm.figures import gateway_share, latencies, recoveries, spread
 from proofs.storm.judge.books import Evidence, House, RecordedNote, Session, open_book
 from proofs.storm.judge.verdict import BROKEN, Verdict, judge
 from proofs.storm.judge.webhooks import canonical
+from proofs.storm.machines.oblivion import Oblivion
+from proofs.storm.machines.process import Process, environment, interpreter_environment
+from proofs.storm.machines.zygote import PROGRAM, Zygote
 from proofs.storm.person import Person, closed_customers, customers
 from proofs.storm.plan import KILLS
-from proofs.storm.process import Process, environment, interpreter_environment
 from proofs.storm.weather import Struck, Weather, clear, cloud
-from proofs.storm.zygote import PROGRAM, Zygote
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
     from datetime import datetime
     from pathlib import Path
 
     from proofs.storm.crowd import Wish
+    from proofs.storm.machines.servers import Servers
     from proofs.storm.plan import Plan
-    from proofs.storm.servers import Servers
 
 DRAIN_LIMIT = 180.0  # seconds; the target is 60, and what is not done by then is stuck
 LOOK_EVERY = 0.2  # seconds
@@ -51,6 +52,9 @@ OPEN_ROWS = {
     "cancelamento": "SELECT count(*) FROM cancelamento WHERE proxima_acao_em IS NOT NULL",
 }
 
+SESSIONS = """
+SELECT s.sessao_id, s.estado, s.snapshot_reason, c.wa_id FROM session_snapshot s JOIN conversas c USING (conversa)
+"""
 GAPS = """
 SELECT e.cnpj, n.serie, u.numero FROM numeracao_uso u
 JOIN numeracao n ON n.id = u.numeracao_id JOIN empresa e ON e.id = n.empresa_id
@@ -117,7 +121,8 @@ class Storm:
         env = environment(world, servers.database_url, servers.redis_url, plan.channels)
         commands = ["web"] * plan.webs + ["worker"] * plan.workers
         self.processes = [Process(command, env, home, number, zygote) for number, command in enumerate(commands)]
-        self.weather = Weather(plan, world, servers, self.processes)
+        self.oblivion = Oblivion(world, servers, {**interpreter_environment(home), **env})
+        self.weather = Weather(plan, world, servers, self.processes, self.oblivion)
         self._slots = asyncio.Semaphore(plan.people)
         self.begun: dict[str, Wish] = {}
 
@@ -136,6 +141,7 @@ class Storm:
             talks.append(asyncio.create_task(self._talk(wish, waiting)))
         await asyncio.gather(*talks)
         storm.cancel()
+        await self.weather.calm()
         clear(self._world, self._plan)
         return waiting
 
@@ -144,20 +150,35 @@ class Storm:
         self._watch("begun", 1)
         person = Person(self._world.meta, wish)
         try:
-            await person.confirm()
+            await self._lived(person, person.confirm)
         except TimeoutError:
             return  # the judge sees that nothing was confirmed
         finally:
             self._slots.release()
         self._watch("confirmed", 1)
         with contextlib.suppress(TimeoutError):  # the judge sees what is missing
-            await person.finish()
+            await self._lived(person, person.finish)
         waiting.append(asyncio.create_task(self._wait(person)))
 
     async def _wait(self, person: Person) -> None:
         with contextlib.suppress(TimeoutError):  # the judge sees what is missing
-            await person.receive()
+            await self._lived(person, person.receive)
             self._watch("received", 1)
+
+    async def _lived(self, person: Person, what: Callable[[], Awaitable[None]]) -> None:
+        """Do it; whom a loss met asks again first, and then waits for what is left of it. Raises ``TimeoutError``."""
+        while True:
+            doing = asyncio.ensure_future(what())
+            loss = asyncio.ensure_future(self.oblivion.felt())
+            try:
+                await asyncio.wait({doing, loss}, return_when=asyncio.FIRST_COMPLETED)
+                if doing.done():
+                    return await doing
+            finally:
+                for each in (doing, loss):
+                    each.cancel()
+                await asyncio.gather(doing, loss, return_exceptions=True)
+            what = person.again
 
     async def drain(self) -> float | None:
         """Wait until nothing is under way, inside or outside; returns the seconds, None past the limit."""
@@ -199,12 +220,13 @@ class Storm:
             media=world.meta.read_media,
             house=await self._house(),
             blows=Counter(blow.kind for blow in self.weather.struck),
+            losses=tuple(self.oblivion.losses),
         )
 
     async def _house(self) -> House:
         connection = await asyncpg.connect(self._servers.database_url)
         try:
-            sessions = await connection.fetch("SELECT sessao_id, estado, snapshot_reason FROM session_snapshot")
+            sessions = await connection.fetch(SESSIONS)
             inbox = await connection.fetch("SELECT chave FROM inbox")
             hints = await connection.fetch("SELECT payload -> 'corpo' AS corpo FROM inbox WHERE tipo = 'gateway'")
             notes = await connection.fetch(

@@ -7,6 +7,7 @@ import math
 import random
 import time
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -22,12 +23,13 @@ from proofs.storm.labels import KINDS
 from proofs.storm.plan import Blow, Kind, Plan, blows, demands, drawn
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from proofs.sandbox.world import World
     from proofs.storm.channels.channel import Channel
-    from proofs.storm.process import Process
-    from proofs.storm.servers import Servers
+    from proofs.storm.machines.oblivion import Oblivion
+    from proofs.storm.machines.process import Process
+    from proofs.storm.machines.servers import Servers
 
 ROTATE_EVERY = 1.0  # seconds; how long the balancer in front of the webs takes to notice a dead one
 
@@ -42,6 +44,7 @@ META_LATE = 10.0  # seconds that one copy of a webhook may come after another; w
 REGISTER = {Fault.ERROR_500: 0.15, Fault.HTML: 0.1}  # it is asked once for each customer: few calls
 BRIEF = 10.0  # seconds that a certificate is good for that will lapse; to check a file takes some on a busy machine
 LONG = 365 * 86_400.0
+KEEPS = 240  # tries of half a second to keep a certificate: a database that is put back is away for a while
 LOOK_EVERY = 0.2  # seconds between looks at what the size of the storm demands by now
 
 
@@ -93,15 +96,18 @@ class Struck:
 class Weather:
     """Injects faults until it is told to end, and keeps the webhooks' address at a web process that is up."""
 
-    def __init__(self, plan: Plan, world: World, servers: Servers, processes: Sequence[Process]) -> None:
+    def __init__(
+        self, plan: Plan, world: World, servers: Servers, processes: Sequence[Process], oblivion: Oblivion
+    ) -> None:
         self.struck: list[Struck] = []
         self.broken: list[str] = []  # a process of ours that did not come up again
+        self.oblivion = oblivion
         self._plan = plan
         self._world = world
         self._servers = servers
         self._processes = processes
         self._tasks: set[asyncio.Task[None]] = set()
-        self._recovering = False  # the database, from a crash
+        self._recovering = False  # the database, from a crash or from a copy
         self._lapsed = False  # a certificate
         self._turn = 0
         self._falling: Counter[Kind] = Counter()  # blows that fell or are falling
@@ -177,12 +183,33 @@ class Weather:
                 return "valkey"
             case Kind.CERTIFICATE:
                 return await self._lapse(blow)
+            case Kind.RESTORE | Kind.FAILOVER:
+                return await self._forget(blow)
             case Kind.FREEZE:
                 return await self._on("worker", blow)
             case Kind.KILL_WORKER:
                 return await self._on("worker", blow)
             case Kind.KILL_WEB:
                 return await self._on("web", blow)
+
+    async def _forget(self, blow: Blow) -> str:
+        """Have the database forget; "" where it is down, or about to forget."""
+        if self._recovering:
+            return ""
+        self._recovering = True
+        try:
+            await self.oblivion.strike(blow, self._fair)
+        finally:
+            self._recovering = False
+        return "postgresql"
+
+    @contextmanager
+    def _fair(self) -> Iterator[None]:
+        clear(self._world, self._plan)
+        try:
+            yield
+        finally:
+            cloud(self._world, self._plan)
 
     async def _lapse(self, blow: Blow) -> str:
         """Let a company's certificate lapse, and give it a new one; "" where one has lapsed already."""
@@ -202,7 +229,7 @@ class Weather:
 
     async def _certified(self, certify: Callable[[Database], Awaitable[None]]) -> None:
         """Keep a new certificate as an operator does: again and again while the database is away."""
-        for _ in range(20):
+        for _ in range(KEEPS):
             try:
                 database = await Database.open(self._servers.database_url, size=1)
                 try:

@@ -56,6 +56,13 @@ def test_an_amount_that_is_only_mentioned_is_no_invoices(texto: str) -> None:
     assert found.intent is not Intent.INFORMAR
 
 
+def test_a_name_is_no_service_as_well() -> None:
+    """Who is asked for the customer's name, and has a long one, changes nothing else; over a summary neither."""
+    name = "ASSOCIAÇÃO FICTÍCIA DOS AMIGOS, VIZINHOS, SIMPATIZANTES E FREQUENTADORES DA PRAÇA IMAGINÁRIA"
+    for context in (replace(SUMMARY, resumo_mostrado=False, pendente=Campo.NOME), replace(SUMMARY, pendente=None)):
+        assert Campo.DESCRICAO not in values(read(name, context))
+
+
 def test_an_order_that_was_read_to_its_last_word_holds_no_instruction() -> None:
     """A learned reader that is not sure of one is not believed there; where a word is left over, it is."""
     order = "faz uma nota de 1.003,99 pra 12ABC34501DE35, manutenção de ar-condicionado, competência 10/2025, email "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from persistence.db.migrate import upgrade
-from proofs.storm.servers import open_servers
+from proofs.storm.machines.servers import open_servers
 from tests.faults.fault_processes import Forks, open_forks
 from tests.road.road_people import Road, open_road
 from tests.road.road_stage import Stage, open_stage
@@ -15,7 +15,7 @@ from tests.road.road_stage import Stage, open_stage
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from proofs.storm.servers import Servers
+    from proofs.storm.machines.servers import Servers
 
 
 @pytest.fixture(scope="module")

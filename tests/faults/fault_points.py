@@ -26,7 +26,7 @@ from persistence.conversations.sessions import LiveSessions
 from persistence.db.connection import Connection
 from persistence.db.engine import Database
 from persistence.db.pool import Pool
-from proofs.storm.zygote import main
+from proofs.storm.machines.zygote import main
 
 KINDS = ("lane:", "emissions", "deliveries")  # tasks that carry a turn, an emission or a delivery
 _seen: set[str] = set()

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proofs.storm.process import Process, interpreter_environment
-from proofs.storm.zygote import Zygote
+from proofs.storm.machines.process import Process, interpreter_environment
+from proofs.storm.machines.zygote import Zygote
 from tests.road.road_people import QUICK
 from tests.road.road_stage import Stage, open_stage
 

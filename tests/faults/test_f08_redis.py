@@ -7,7 +7,7 @@ from tests.nightly import size
 from tests.road.road_people import PADARIA, open_road
 
 if TYPE_CHECKING:
-    from proofs.storm.servers import Servers
+    from proofs.storm.machines.servers import Servers
     from tests.road.road_people import Person, Road
 
 PEOPLE = size(5, 100)

@@ -14,7 +14,7 @@ from tests.road.road_people import open_road, unlike
 from tests.road.road_stage import waits_passing
 
 if TYPE_CHECKING:
-    from proofs.storm.servers import Servers
+    from proofs.storm.machines.servers import Servers
     from tests.road.road_people import Person, Road
 
 PEOPLE = size(6, 100)

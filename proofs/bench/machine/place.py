@@ -15,13 +15,13 @@ from redis.asyncio import Redis
 
 from persistence.db.migrate import upgrade
 from proofs.bench.machine.child import Child
-from proofs.storm.servers import open_servers
+from proofs.storm.machines.servers import open_servers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from proofs.storm.servers import Servers
+    from proofs.storm.machines.servers import Servers
 
 TEMPLATE = "prosa_bench_template"
 _LOG_FILES = "SELECT setting::int / 16 FROM pg_settings WHERE name = 'max_wal_size'"  # in MB; a file has 16

@@ -34,7 +34,8 @@ class Channel:
     ``opens`` changes the simulated world so that it has the channel. ``settings`` are the product's, beside those of
     every storm; ``ready`` gives the companies what they need beside their registration. ``busy`` says whether
     something there is still on its way. ``certify`` keeps a new certificate of one company that is good for so many
-    seconds, where the channel signs with one.
+    seconds, where the channel signs with one. ``last_number`` is what an operator reads there of a company's series,
+    where the numbers are ours and nobody can ask for them.
     """
 
     name: str
@@ -50,5 +51,6 @@ class Channel:
     ready: Callable[[Database, World], Awaitable[None]]
     busy: Callable[[World], bool]
     certify: Certify | None = None
+    last_number: Callable[[World, str, str], int] | None = None
     chances: Mapping[Fault, float] = field(default_factory=dict)
     webhooks: Mapping[Fault, float] = field(default_factory=dict)

@@ -59,6 +59,11 @@ def _opens(config: WorldConfig) -> WorldConfig:
     return replace(config, plugnotas=PlugNotasConfig(processing=0.3, rendering=0.1))
 
 
+def _last_number(world: World, cnpj: str, serie: str) -> int:
+    given = (note.payload.get("rps") or {} for note in world.plugnotas.notes.values() if note.prestador == cnpj)
+    return max((int(rps["numero"]) for rps in given if rps.get("serie") == serie and "numero" in rps), default=0)
+
+
 PLUGNOTAS: Final = Channel(
     name="plugnotas",
     label="gateway",
@@ -71,6 +76,7 @@ PLUGNOTAS: Final = Channel(
     simulator=lambda world: world.plugnotas,
     settings=lambda _world: {},
     ready=_ready,
+    last_number=_last_number,
     busy=lambda world: bool(world.plugnotas.courier.pending),
     chances={Fault.NO_NUMBER: NO_NUMBER},
     webhooks=WEBHOOKS,

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from proofs.sandbox.courier import ABANDONED, DELIVERED, FAILED, QUEUED
 from proofs.sandbox.faults import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import datetime
 
     from proofs.sandbox.ledger import Ledger, Record
     from proofs.storm.crowd import Wish
+    from proofs.storm.machines.oblivion import Loss
     from proofs.storm.plan import Kind, Plan
 
 STRUCK = "fault"  # the kind of fact in which a simulator says that a fault of its own fell
@@ -32,6 +34,7 @@ class Hook:
     body: str
     answers: list[int] = field(default_factory=list)
     end: str = ""
+    ended: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +101,13 @@ class _Reading:
         elif fact.kind == QUEUED:
             self._hooks[data["id"]] = Hook(tuple(data["refs"]), data["body"] if self._bodies else "")
         elif fact.kind in {DELIVERED, FAILED, ABANDONED}:
-            self._answered(fact.kind, data)
+            self._answered(fact)
         elif fact.kind not in UNREAD:
             self._records.append(fact)
 
-    def _answered(self, kind: str, data: dict[str, Any]) -> None:
+    def _answered(self, fact: Record) -> None:
         """Enter what became of one delivery; the answer of an abandoned one was entered when it failed."""
+        kind, data = fact.kind, fact.data
         hook = self._hooks.get(data["id"])
         if hook is None:
             self.damage(f"o webhook {data['id']} foi respondido e nunca foi criado")
@@ -111,6 +115,7 @@ class _Reading:
         if kind != ABANDONED:
             hook.answers.append(data["status"])
         if kind != FAILED:
+            hook.ended = fact.at
             hook.end = END_DELIVERED if kind == DELIVERED else END_ABANDONED
 
     def damage(self, why: str) -> None:
@@ -129,11 +134,12 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The last snapshot of a session: its state and why that was stored."""
+    """The last snapshot of a session: its state, why that was stored, and whose it is."""
 
     sessao_id: str
     estado: str
     reason: str
+    who: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +174,7 @@ class House:
 class Evidence:
     """Everything that the judge looks at: ``wishes`` of those who began; ``media`` returns a file's bytes by its id.
 
-    ``books`` are those of the channels of the plan, by channel.
+    ``books`` are those of the channels of the plan, by channel; ``losses`` are what the database was made to forget.
     """
 
     plan: Plan
@@ -179,6 +185,7 @@ class Evidence:
     media: Callable[[str], bytes | None]
     house: House
     blows: Mapping[Kind, int]
+    losses: Sequence[Loss] = ()
 
 
 @dataclass(frozen=True, slots=True)

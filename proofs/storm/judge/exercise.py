@@ -25,6 +25,7 @@ WEBHOOK_FAULT = Demand(every=100, start=100)
 META_FAULT = Demand(every=100, start=100)
 REGISTER_FAULT = Demand(every=10_000, start=100)  # of any kind: it is asked once for each customer
 PATH = Demand(every=200, start=200)  # of each thing that only some people do
+FORGOTTEN = 0.5  # of the people, at most: the database may have forgotten something of theirs
 HEARD = 0.5  # of the notes, at least: a webhook of the gateway was stored
 
 
@@ -71,13 +72,18 @@ def exercised(evidence: Evidence, phones: Phones, notes: list[Note]) -> dict[str
     }
 
 
-def lacking(evidence: Evidence, done: Mapping[str, int], settled: Mapping[str, int]) -> Iterator[str]:
-    """Name what a storm of this size needs and this one had not; ``settled``: notes with a number, by channel."""
+def lacking(evidence: Evidence, done: Mapping[str, int], settled: Mapping[str, int], forgotten: int) -> Iterator[str]:
+    """Name what a storm of this size needs and this one had not; ``settled``: notes with a number, by channel.
+
+    Of ``forgotten`` people too little was promised for them to be most of a proof.
+    """
     planned, begun = evidence.plan.emissions, len(evidence.wishes)
     if planned < SMALLEST:
         yield f"{planned} notas: menos de {SMALLEST} não provam nada"
     if begun < planned:
         yield f"{begun} de {planned} pessoas começaram"
+    if forgotten > begun * FORGOTTEN:
+        yield f"{forgotten} de {begun} pessoas estavam ao lado de um esquecimento"
     for kind, demand in demands(evidence.plan):
         yield from _short(KINDS[kind], evidence.blows.get(kind, 0), demand, planned)
     channels = channels_of(evidence.plan.channels)

@@ -7,17 +7,28 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from proofs.storm.crowd import Issuer
     from proofs.storm.judge.books import House
     from proofs.storm.judge.note import Note
 
 Series = tuple[str, str]  # the issuer's document, the series
+Numbered = tuple[str, str, int]  # and a number of it
 
 
-def misnumbered(notes: Iterable[Note], issuers: Iterable[Issuer], house: House) -> Iterator[str]:
-    """Name numbers given twice, numbers outside their series, and gaps that nobody explains."""
+def misnumbered(
+    notes: Iterable[Note],
+    issuers: Iterable[Issuer],
+    house: House,
+    forgotten: Collection[Numbered] = (),
+    *,
+    skips: bool = False,
+) -> Iterator[str]:
+    """Name numbers given twice, numbers outside their series, and gaps that nobody explains.
+
+    Of ``forgotten`` numbers the house may say what it likes; ``skips``: it lists those that it passed over, too.
+    """
     series = numbered(notes)
     firsts = {(issuer.cnpj, issuer.serie_rps): issuer.primeiro_rps or 1 for issuer in issuers if issuer.serie_rps}
     listed: defaultdict[Series, set[int]] = defaultdict(set)
@@ -26,14 +37,17 @@ def misnumbered(notes: Iterable[Note], issuers: Iterable[Issuer], house: House) 
     for name in sorted(series.keys() | listed.keys()):
         given, first = series.get(name, {}), firsts.get(name, 1)
         where = f"série {name[1]} de {name[0]}"
-        yield from _twice(given, where)
+        excused = {numero for cnpj, serie, numero in forgotten if (cnpj, serie) == name}
+        yield from _twice({n: notes for n, notes in given.items() if n not in excused}, where)
         yield from (f"{where}: o número {n} vem antes do primeiro, {first}" for n in sorted(given) if n < first)
         free = refused_numbers(given)
         # A number that came to nobody's note, and of which the authority's book knows no refusal.
         absent = set(range(first, max(given, default=first - 1) + 1)) - given.keys()
-        yield from (f"{where}: o número {n} falta sem explicação" for n in sorted(absent))
-        yield from (f"{where}: a lista de lacunas não tem o número {n}" for n in sorted(free - listed[name]))
-        yield from (f"{where}: a lista de lacunas tem o número {n}" for n in sorted(listed[name] - free - absent))
+        passed = listed[name] if skips else set()
+        yield from (f"{where}: o número {n} falta sem explicação" for n in sorted(absent - passed))
+        free, listed_here = free - excused, listed[name] - excused
+        yield from (f"{where}: a lista de lacunas não tem o número {n}" for n in sorted(free - listed_here))
+        yield from (f"{where}: a lista de lacunas tem o número {n}" for n in sorted(listed_here - free - absent))
 
 
 def numbered(notes: Iterable[Note]) -> dict[Series, dict[int, list[Note]]]:

@@ -10,13 +10,14 @@ from proofs.storm.channels.table import CHANNELS, channels_of
 from proofs.storm.judge.confirmations import read_phones
 from proofs.storm.judge.exercise import exercised, lacking, unusable
 from proofs.storm.judge.files import delivered, missing_files, wrong_files
+from proofs.storm.judge.forgotten import beside, doubled, numbers, recalled, without
 from proofs.storm.judge.messages import last_words, twice, untold, untrue
 from proofs.storm.judge.notes import owner, wrong_notes
 from proofs.storm.judge.numbers import misnumbered
 from proofs.storm.judge.webhooks import ends, unaccounted, unstored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from proofs.storm.judge.books import Evidence, House, Key
     from proofs.storm.judge.confirmations import Phones, Yes
@@ -86,7 +87,8 @@ class Verdict:
 
 def judge(evidence: Evidence) -> Verdict:
     """Return the verdict."""
-    phones, notes = read_phones(evidence.meta), notes_of(evidence)
+    phones = read_phones(evidence.meta)
+    notes = notes_of(recalled(evidence, phones))
     readers = {name: channel.reader for name, channel in CHANNELS.items()}
     confirmed, wishes = phones.confirmed, evidence.wishes
     settled = [note for note in notes if note.settled is not None]
@@ -95,6 +97,9 @@ def judge(evidence: Evidence) -> Verdict:
         mine[owner(note, phones, wishes)].append(note)
     first = {who: found[0] for who, found in mine.items() if who}
     people = {yes.who for yes in confirmed.values()}
+    lost = beside(evidence, phones, notes)
+    rest = without(evidence, lost)  # what was never forgotten
+    owned = {who: note for who, note in first.items() if who not in lost}
     sent = evidence.meta.of("outbound")
     files = delivered(evidence.meta, evidence.media)
     wrong, compared = wrong_notes(notes, readers, phones, wishes)
@@ -104,36 +109,60 @@ def judge(evidence: Evidence) -> Verdict:
         confirmed=len(people & wishes.keys()),
         notes=len(settled),
         sent=len(sent),
-        duplicates=list(_duplicates(mine)),
-        lost=list(_lost(evidence, confirmed, notes, people & wishes.keys() - mine.keys())),
+        duplicates=[
+            line
+            for who, theirs in mine.items()
+            if who
+            for line in _doubled(evidence, who, theirs, forgotten=who in lost)
+        ],
+        lost=list(
+            _lost(
+                evidence,
+                {key: yes for key, yes in confirmed.items() if yes.who not in lost},
+                notes,
+                people & wishes.keys() - mine.keys(),
+            )
+        ),
         unconfirmed=[
             f"{note.key}: {note.id}"
             for note in notes
             if note.key not in confirmed or confirmed[note.key].at > note.at or confirmed[note.key].who not in wishes
         ],
         wrong=wrong,
-        misnumbered=list(misnumbered(notes, issuers, evidence.house)),
+        misnumbered=list(
+            misnumbered(
+                notes, issuers, evidence.house, numbers(evidence, phones, notes, lost), skips=bool(evidence.losses)
+            )
+        ),
         unsound=[
             line
             for name, book in evidence.books.items()
             for line in readers[name].unsound(book, [note for note in notes if note.channel == name])
         ],
-        stuck=list(_stuck(evidence, phones, notes)),
+        stuck=list(_stuck(rest, phones, notes, lost)),
         untold=[
-            *(line for who, note in first.items() for line in missing_files(files, note, who)),
-            *untold(evidence.meta, first),
+            *(line for who, note in owned.items() for line in missing_files(files, note, who)),
+            *untold(rest.meta, owned),
         ],
-        misfiled=[line for who, found in files.items() for line in wrong_files(found, first.get(who), readers, who)],
-        untrue=list(untrue(evidence.meta, first, wishes.values())),
-        uncancelled=list(_uncancelled(evidence, phones, first, notes)),
-        misrecorded=list(_misrecorded(evidence.house, settled)),
-        unstored=list(unstored(evidence.meta, evidence.books.values(), evidence.house)),
+        misfiled=[
+            line
+            for who, found in files.items()
+            if who not in lost
+            for line in wrong_files(found, first.get(who), readers, who)
+        ],
+        untrue=list(untrue(rest.meta, owned, rest.wishes.values())),
+        uncancelled=list(
+            _uncancelled(rest, phones, owned, [note for note in notes if owner(note, phones, wishes) not in lost])
+        ),
+        misrecorded=list(_misrecorded(evidence.house, settled, {note.id for who in lost for note in mine[who]})),
+        unstored=list(unstored(rest.meta, rest.books.values(), evidence.house)),
         unaccounted=list(unaccounted(evidence.meta, evidence.books.values())),
-        outbound_duplicates=list(twice(evidence.meta)),
+        outbound_duplicates=list(twice(rest.meta)),
         unusable=list(unusable(evidence)),
-        lacking=list(lacking(evidence, done, Counter(note.channel for note in settled))),
+        lacking=list(lacking(evidence, done, Counter(note.channel for note in settled), len(lost))),
         judged={
             "people": len(wishes),
+            "people beside a loss": len(lost),
             "confirmed revisions": len(confirmed),
             "fields of notes": compared,
             "files": sum(map(len, files.values())),
@@ -153,11 +182,12 @@ def notes_of(evidence: Evidence) -> list[Note]:
     return sorted(found, key=lambda note: note.at)
 
 
-def _duplicates(mine: Mapping[str, Sequence[Note]]) -> Iterator[str]:
-    """By person: one wish has one note, however many sessions and keys there were."""
-    for who, notes in mine.items():
-        if len(notes) > 1 and who:
-            yield f"{who}: {len(notes)} notas: " + ", ".join(f"{note.numero} ({note.reference})" for note in notes)
+def _doubled(evidence: Evidence, who: str, notes: Sequence[Note], *, forgotten: bool) -> Iterator[str]:
+    """One wish has one note, however many sessions and keys there were, unless the database forgot the first."""
+    if forgotten:
+        yield from doubled(evidence, who, notes)
+    elif len(notes) > 1:
+        yield f"{who}: {len(notes)} notas: " + ", ".join(f"{note.numero} ({note.reference})" for note in notes)
 
 
 def _lost(evidence: Evidence, confirmed: Mapping[Key, Yes], notes: Sequence[Note], without: set[str]) -> Iterator[str]:
@@ -168,12 +198,14 @@ def _lost(evidence: Evidence, confirmed: Mapping[Key, Yes], notes: Sequence[Note
         yield f"{who}: nenhuma nota; última mensagem: {last_words(evidence.meta, who)}"
 
 
-def _stuck(evidence: Evidence, phones: Phones, notes: Sequence[Note]) -> Iterator[str]:
-    confirmed, house = phones.confirmed, evidence.house
+def _stuck(evidence: Evidence, phones: Phones, notes: Sequence[Note], forgotten: Collection[str]) -> Iterator[str]:
+    house = evidence.house
+    confirmed = {key: yes for key, yes in phones.confirmed.items() if yes.who not in forgotten}
     people = {yes.who for yes in confirmed.values()}
     for who in sorted(evidence.wishes.keys() - people):
         yield f"{who}: não chegou a confirmar; última mensagem: {last_words(evidence.meta, who)}"
-    refused = {note.key.sessao_id for note in notes if note.refused}
+    theirs = {key.sessao_id for key, yes in phones.confirmed.items() if yes.who in forgotten}
+    refused = {note.key.sessao_id for note in notes if note.refused} - theirs
     issued = {note.key.sessao_id for note in notes if note.settled is not None}
     due = {key.sessao_id: APPROVED for key in confirmed}
     due |= dict.fromkeys(refused - issued, REFUSED)
@@ -209,18 +241,22 @@ def _uncancelled(evidence: Evidence, phones: Phones, first: Mapping[str, Note], 
             yield f"{who} {first[who].key}: a nota {first[who].numero} {why}; última mensagem: {told}"
 
 
-def _misrecorded(house: House, settled: Sequence[Note]) -> Iterator[str]:
-    """Our own table has each note of the authority once, as the authority has it, and no other."""
+def _misrecorded(house: House, settled: Sequence[Note], forgotten: Collection[str]) -> Iterator[str]:
+    """Our own table has each note of the authority once, as the authority has it, and no other.
+
+    It may lack ``forgotten`` ones, and what became of them.
+    """
     ours = Counter(kept.id_externo for kept in house.notes)
     theirs = {note.id: note for note in settled}
-    yield from (f"{note.key}: a nota {note.numero} não está na nossa tabela" for note in settled if not ours[note.id])
+    missing = [note for note in settled if not ours[note.id] and note.id not in forgotten]
+    yield from (f"{note.key}: a nota {note.numero} não está na nossa tabela" for note in missing)
     for kept in house.notes:
         note = theirs.get(kept.id_externo)
         if note is None:
             yield f"{kept.id_externo}: a nota {kept.numero} só está na nossa tabela"
             continue
         due = (note.numero, note.chave, CANCELLED if note.cancelled else STANDS)
-        if (kept.numero, kept.chave, kept.status) != due:
+        if (kept.numero, kept.chave, kept.status) != due and note.id not in forgotten:
             yield f"{note.key}: na nossa tabela {kept.numero} {kept.chave} {kept.status}; na prefeitura {' '.join(due)}"
         if ours[kept.id_externo] > 1:
             yield f"{note.key}: na nossa tabela {ours[kept.id_externo]} vezes"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import pytest_asyncio
 
-from bot.delivery.sender import AMBIGUOUS_WAIT
+from bot.delivery.sender import AMBIGUOUS_WAIT, DEATHS_COUNT_AFTER, MAX_TRIES
 from bot.demo.world import demo_settings
 from bot.house import open_house
 from bot.orders.order import Call
@@ -160,6 +160,20 @@ async def test_a_message_that_a_dead_worker_was_sending_waits_for_its_tick(still
     found = await row(still.database, "outbox", stored)
     assert found["status"] == "incerto"
     assert (found["run_at"] - found["agora"]).total_seconds() > AMBIGUOUS_WAIT / 2
+
+
+@pytest.mark.parametrize(("age", "fate"), [(timedelta(), "incerto"), (DEATHS_COUNT_AFTER, "falhou")])
+async def test_our_deaths_are_no_tries_of_a_message(still: Standstill, age: timedelta, fate: str) -> None:
+    """A page that takes long to draw on a busy machine outlives workers; hours later it is taken for their cause."""
+    stored = await message(still.database)
+    sent_before = "UPDATE outbox SET tentativas = $2, criado_em = criado_em - $3::interval WHERE id = $1"
+    await still.database.pool.execute(sent_before, stored, MAX_TRIES, age)
+    await outbox.claim(still.database, 10)
+    await lease_ends(still.database, "outbox", stored)
+    [saida] = await outbox.claim(still.database, 10)
+    await still.house.pumps["deliveries"]._work(saida)
+    found = await row(still.database, "outbox", stored)
+    assert (found["status"], found["tentativas"]) == (fate, MAX_TRIES)
 
 
 async def test_no_answer_leaves_a_dead_workers_invoice_unknown(still: Standstill) -> None:

@@ -16,7 +16,7 @@ import gateway.nacional.payload
 import gateway.plugnotas.payload
 import webhooks.gateway
 from gateway.whatsapp.messages import DocumentoMidia
-from proofs.storm.zygote import main
+from proofs.storm.machines.zygote import main
 from state_machine.protocol.emission import Issued
 
 if TYPE_CHECKING:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from proofs.storm.crowd import Wish
+    from proofs.storm.machines.oblivion import Loss
 
 ENGLISH = re.compile(
     r"\b(again|and|begun|came|has|is|its|never|none|not|nothing|of|on|only|our|the|told|was|with(out)?)\b"
@@ -52,6 +53,7 @@ class Stage:
     open_rows: dict[str, int] = field(default_factory=dict)
     gaps: set[tuple[str, str, int]] = field(default_factory=set)
     blows: Counter[Kind] = field(default_factory=lambda: Counter({Kind.KILL_WORKER: 1, Kind.KILL_WEB: 1}))
+    losses: list[Loss] = field(default_factory=list)
     plan: Plan = field(default_factory=lambda: Plan(PEOPLE, 1))
     at: datetime = START
     marks: int = 0
@@ -256,6 +258,7 @@ class Stage:
                 gaps=frozenset(self.gaps),
             ),
             blows=self.blows,
+            losses=self.losses,
         )
 
     def verdict(self) -> Verdict:

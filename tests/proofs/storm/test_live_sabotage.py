@@ -11,14 +11,14 @@ import asyncpg
 import pytest
 
 from proofs.storm.judge.verdict import BROKEN, NOT_PROVEN
+from proofs.storm.machines.servers import open_servers
 from proofs.storm.plan import Plan
 from proofs.storm.run import Result, storm
-from proofs.storm.servers import open_servers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from proofs.storm.servers import Servers
+    from proofs.storm.machines.servers import Servers
 
 SABOTAGE = str(Path(__file__).with_name("sabotage.py"))
 PEOPLE = 6

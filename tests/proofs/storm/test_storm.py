@@ -8,7 +8,7 @@ from itertools import islice
 from proofs.storm.channels.table import CHANNELS
 from proofs.storm.crowd import Wish, wishes
 from proofs.storm.person import brl, closed_customers, customers, order
-from proofs.storm.plan import BLOWS, KILLS, SMALLEST, Kind, Plan, blows
+from proofs.storm.plan import BLOWS, FORGETTING, KILLS, SMALLEST, WEIGHTS, Kind, Plan, blows
 
 ISSUERS = [issuer for channel in CHANNELS.values() for issuer in channel.issuers]
 
@@ -22,8 +22,8 @@ def test_a_seed_is_a_schedule() -> None:
     both = ("plugnotas", "nacional")
     first, again, other = (list(islice(blows(Plan(5, seed, channels=both)), 100)) for seed in (7, 7, 8))
     assert first == again != other
-    assert {blow.kind for blow in first} == set(Kind)
-    assert {blow.kind for blow in islice(blows(Plan(5, 7)), 100)} == set(Kind) - {Kind.CERTIFICATE}
+    assert {blow.kind for blow in first} == set(Kind) - set(FORGETTING)  # those come by demand alone
+    assert {blow.kind for blow in islice(blows(Plan(5, 7)), 100)} == set(WEIGHTS)
     assert crowd(50, 7) == crowd(50, 7) != crowd(50, 8)
 
 
@@ -57,11 +57,12 @@ def test_a_person_says_everything_that_they_want() -> None:
 
 
 def test_a_size_demands_its_blows() -> None:
-    """Ten thousand emissions need more than 200 kills, three hundred one of each blow, nineteen prove nothing."""
+    """Ten thousand emissions need more than 200 kills, three hundred one of each usual blow, nineteen prove nothing."""
     sizes = (19, 20, 300, 2000, 10_000)
     needed = {size: {kind: demand.least(size) for kind, demand in BLOWS.items()} for size in sizes}
     kills = {size: sum(count for kind, count in least.items() if kind in KILLS) for size, least in needed.items()}
     assert tuple(kills.values()) == (0, 2, 6, 42, 213)
-    assert min(needed[300].values()) >= 1
+    assert min(count for kind, count in needed[300].items() if kind not in FORGETTING) >= 1
+    assert {needed[2000][kind] for kind in FORGETTING} == {2}
     assert needed[2000][Kind.DATABASE] == 5
     assert SMALLEST == 20

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LONGEST = 2**17  # bytes of a request: an environment
-PROGRAM = ("-m", "proofs.storm.zygote")  # what the interpreter runs: this module, or a test's that ends in its ``main``
+PROGRAM = (
+    "-m",
+    "proofs.storm.machines.zygote",
+)  # what the interpreter runs: this module, or a test's that ends in its ``main``
 ONE_FD = array.array("i").itemsize
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from proofs.sandbox.world import World
-    from proofs.storm.zygote import Zygote
+    from proofs.storm.machines.zygote import Zygote
 
 ROOT = Path(bot.__file__).resolve().parents[1]
 LAST_WORDS_SECONDS = 5.0  # for what a dead process had written already

@@ -12,6 +12,7 @@ from pathlib import Path
 from secrets import token_urlsafe
 from typing import TYPE_CHECKING
 
+import asyncpg
 from redis.asyncio import Redis
 
 from persistence.embedded import postgres, valkey
@@ -43,18 +44,73 @@ class Servers:
     async def crash_database(self) -> float:
         """Stop PostgreSQL at once (no checkpoint: ``immediate``), start it on the same port; returns seconds away."""
         started = time.monotonic()
+        await self._halt()
+        await self._rise()
+        return time.monotonic() - started
+
+    async def copy_database(self) -> None:
+        """Keep a copy of what is on the disk, as whoever takes a snapshot of the volume does."""
+        await self._halt()
+        await self._copy(self._home.postgres, self._kept)
+        await self._rise()
+
+    async def put_back(self, *, promote: bool) -> None:
+        """Have the copy in the place of the database: what was committed since is gone.
+
+        ``promote``: it comes up as a replica that takes over, on a timeline of its own.
+        """
+        await self._halt()
+        await self._copy(self._kept, self._home.postgres)
+        if promote:
+            signal_file = self._home.postgres / "standby.signal"
+            signal_file.touch()
+            self._home.give(signal_file)
+        await self._rise()
+        if promote:
+            connection = await asyncpg.connect(self.owner_url)
+            try:
+                await connection.fetchval("SELECT pg_promote(true, 60)")
+            finally:
+                await connection.close()
+
+    @property
+    def _kept(self) -> Path:
+        return self._home.root / "postgres.copy"
+
+    async def _copy(self, source: Path, target: Path) -> None:
+        """Copy a stopped cluster with its owner and rights."""
+        await asyncio.to_thread(shutil.rmtree, target, ignore_errors=True)
+        copying = await asyncio.create_subprocess_exec("cp", "-a", source, target)
+        if await copying.wait():
+            raise RuntimeError(f"{source.name} could not be copied")
+
+    async def _halt(self) -> None:
         dead = self._database
         dead.process.send_signal(signal.SIGQUIT)
         while dead.process.poll() is None:  # noqa: ASYNC110 - a process has no event
             await asyncio.sleep(LOOK_EVERY)
+
+    async def _rise(self) -> None:
         # One that can't start ends the storm with it: the verdict would be worth nothing.
-        alive = self._database = relaunch(dead, self._home)
+        alive = self._database = relaunch(self._database, self._home)
         async with asyncio.timeout(CRASH_SECONDS):
-            while not alive.program.ready(alive.process.pid, alive.port):
+            while not await self._answers(alive):
                 if alive.process.poll() is not None:  # while nobody listened, somebody else's connection had its port
                     alive = self._database = relaunch(alive, self._home)
                 await asyncio.sleep(LOOK_EVERY)
-        return time.monotonic() - started
+
+    async def _answers(self, server: Server) -> bool:
+        """Tell whether it takes connections; a replica that is not promoted yet says "standby", not "ready"."""
+        if server.program.ready(server.process.pid, server.port):
+            return True
+        if not (self._home.postgres / "standby.signal").exists():
+            return False
+        try:
+            connection = await asyncpg.connect(self.owner_url)
+        except (OSError, asyncpg.PostgresError):
+            return False
+        await connection.close()
+        return True
 
     async def flush_cache(self) -> None:
         """Forget everything in Valkey."""
