@@ -43,9 +43,8 @@ _FOREIGN: Final = (  # of a customer alone: "aula de inglês" is a service
 )
 _NO_DOCUMENT: Final = r"(?:sem|nao tem|nao possui|no) (?:cnpj|cpf)"
 _TAXED: Final = re.compile(rf"\b(?:{_TAX}|{_KEEP}|liquido|bruto|{_NOTES})\b|%")
-_WORD: Final = re.compile(r"[a-z0-9]+")
-_LABELS: Final = frozenset("competencia mes email mail cnpj cpf valor servico descricao".split())
-_OF_ORDERS: Final = GREETINGS | POLITE | COMMAND | FUNCTION | _LABELS
+_WORD: Final = re.compile(r"\b(?!(?:competencia|mes|e?mail|cnpj|cpf|valor|servico|descricao)\b)[a-z0-9]+")  # no label
+_OF_ORDERS: Final = GREETINGS | POLITE | COMMAND | FUNCTION
 WHOLE: Final = frozenset({Campo.DOCUMENTO, Campo.VALOR, Campo.DESCRICAO})
 # Each ends with its clause: what follows on another line, or in another sentence, is read as ever.
 _REST: Final = r"[^.;\n]*"
