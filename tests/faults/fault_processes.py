@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,8 +46,7 @@ class Forks:
 async def open_forks(database_url: str, redis_url: str, cwd: Path) -> AsyncIterator[Forks]:
     """Open a stage and a zygote with failpoints."""
     async with open_stage(database_url, redis_url, cwd, config=QUICK) as stage:
-        shared = {"PYTHONPYCACHEPREFIX": os.environ["PYTHONPYCACHEPREFIX"]}  # of all processes of the tests
-        zygote = Zygote({**interpreter_environment(cwd), **shared}, cwd, PROGRAM)
+        zygote = Zygote(interpreter_environment(cwd), cwd, PROGRAM)
         forks = Forks(stage, zygote)
         try:
             yield forks

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests import children
 from tests.patience import PATIENCE
+from tests.road.road_forks import Offspring, forked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +56,7 @@ class Prosa:
     env: Mapping[str, str]
     cwd: Path
     log: list[dict[str, Any]] = field(default_factory=list)
-    process: asyncio.subprocess.Process | None = None
+    process: asyncio.subprocess.Process | Offspring | None = None
     wrap: tuple[str, ...] = ()  # a program that starts it
     module: str = "bot.cli"
     _reader: asyncio.Task[None] | None = None
@@ -63,16 +64,12 @@ class Prosa:
     async def start(self) -> str:
         """Start it and return its address ("" when it has none)."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PROSA_")}
-        self.process = await children.start(
-            *self.wrap,
-            sys.executable,
-            "-m",
-            self.module,
-            *self.command,
-            env={**kept, "PYTHONPATH": str(ROOT), **self.env},
-            cwd=self.cwd,
-            stderr=asyncio.subprocess.PIPE,
-        )
+        env = {**kept, "PYTHONPATH": str(ROOT), **self.env}
+        if self.wrap or env["PYTHONPATH"] != str(ROOT):  # another program, or another release
+            words = (*self.wrap, sys.executable, "-m", self.module, *self.command)
+            self.process = await children.start(*words, env=env, cwd=self.cwd, stderr=asyncio.subprocess.PIPE)
+        else:
+            self.process = await forked(self.module, self.command, env, self.cwd)
         up: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._reader = asyncio.create_task(self._read(self.process, up))
         async with asyncio.timeout(PATIENCE):
@@ -123,7 +120,7 @@ class Prosa:
         self.process.terminate()
         return await self.ended(), time.monotonic() - started
 
-    async def _read(self, process: asyncio.subprocess.Process, up: asyncio.Future[str]) -> None:
+    async def _read(self, process: asyncio.subprocess.Process | Offspring, up: asyncio.Future[str]) -> None:
         assert process.stderr is not None
         async for line in process.stderr:
             try:

@@ -51,10 +51,13 @@ def environment(world: World, database_url: str, redis_url: str, channels: Itera
 
 
 def interpreter_environment(home: Path) -> dict[str, str]:
-    """Return what the interpreter of the product needs to know; nothing of whatever Prosa the caller runs himself."""
+    """Return what the interpreter of the product needs to know; nothing of whatever Prosa the caller runs himself.
+
+    What it compiles goes to ``home``, unless the caller has a place for it already.
+    """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PROSA_")}
     kept.pop("PYTHONDONTWRITEBYTECODE", None)
-    return {**kept, "PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(home / "pycache")}
+    return {"PYTHONPYCACHEPREFIX": str(home / "pycache"), **kept, "PYTHONPATH": str(ROOT)}
 
 
 class Process:
@@ -82,9 +85,10 @@ class Process:
         """Start it, and return when it says that it is up."""
         readable, writable = os.pipe()
         try:
-            self._pidfd = await asyncio.to_thread(self._zygote.spawn, [self.command], self._env, writable)
+            forked = await asyncio.to_thread(self._zygote.spawn, [self.command], self._env, writable)
         finally:
             os.close(writable)
+        self._pidfd = forked.pidfd
         self._death = asyncio.create_task(_gone(self._pidfd))
         self.starts += 1
         up: asyncio.Future[str] = asyncio.get_running_loop().create_future()

@@ -10,13 +10,15 @@ import array
 import gc
 import json
 import os
+import runpy
+import select
 import signal
 import socket
 import subprocess
 import sys
 import traceback
 from contextlib import suppress
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from persistence.embedded.parent_death import die_with_parent
 
@@ -24,12 +26,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+MOST_FDS = 4  # of a request: standard error, who hears of its end, standard input and output
 LONGEST = 2**17  # bytes of a request: an environment
 PROGRAM = (
     "-m",
     "proofs.storm.machines.zygote",
 )  # what the interpreter runs: this module, or a test's that ends in its ``main``
 ONE_FD = array.array("i").itemsize
+
+
+class Forked(NamedTuple):
+    """A process that was forked, and a descriptor of it, which the caller closes."""
+
+    pid: int
+    pidfd: int
 
 
 class Zygote:
@@ -47,14 +57,30 @@ class Zygote:
                 preexec_fn=die_with_parent(signal.SIGKILL),  # noqa: PLW1509 - one call of prctl
             )
 
-    def spawn(self, args: Sequence[str], env: Mapping[str, str], stderr: int) -> int:
-        """Start ``prosa`` with ``args``; returns a pidfd. Blocking, milliseconds; one call at a time."""
-        request = json.dumps({"args": list(args), "env": dict(env)}).encode()
-        socket.send_fds(self._ours, [request], [stderr])
-        answer, fds, _, _ = socket.recv_fds(self._ours, LONGEST, 1)
-        if not fds:
+    def spawn(
+        self,
+        args: Sequence[str],
+        env: Mapping[str, str],
+        stderr: int,
+        *,
+        told: int | None = None,
+        stdio: tuple[int, int] | None = None,
+        module: str | None = None,
+        cwd: Path | None = None,
+    ) -> Forked:
+        """Start ``prosa`` with ``args``, or a module as ``python -m`` does. Blocking, milliseconds; one call at a time.
+
+        ``told`` is the end of a pipe into which its exit status is written when it has ended, as a decimal number.
+        ``stdio`` are its standard input and output: nothing, and ours, if none are given.
+        """
+        wanted: dict[str, Any] = {"args": list(args), "env": dict(env), "module": module}
+        wanted |= {"cwd": str(cwd) if cwd else None, "stdio": stdio is not None, "told": told is not None}
+        fds = [stderr, *([] if told is None else [told]), *(stdio or ())]
+        socket.send_fds(self._ours, [json.dumps(wanted).encode()], fds)
+        answer, pidfds, _, _ = socket.recv_fds(self._ours, LONGEST, 1)
+        if not pidfds:
             raise RuntimeError(f"o processo não pôde ser criado: {answer.decode(errors='replace')}")
-        return fds[0]
+        return Forked(int(answer), pidfds[0])
 
     def close(self) -> None:
         """End it, and with it whatever it forked."""
@@ -77,48 +103,81 @@ def main() -> None:
     del apscheduler, sqlalchemy, uvloop
     leash = die_with_parent(signal.SIGKILL)  # made before the fork: it remembers whose child it is for
     gc.freeze()  # the collector would write into pages that all share
+    told: dict[int, int] = {}  # by pid: who hears how it ended
+    died, deaths = os.pipe()
+    os.set_blocking(deaths, False)
+    signal.set_wakeup_fd(deaths, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
     with socket.socket(fileno=0) as asked:
         while True:
-            request, fds, _, _ = socket.recv_fds(asked, LONGEST, 1)
-            with suppress(ChildProcessError):
-                while os.waitpid(-1, os.WNOHANG)[0]:  # the dead of the meantime
-                    pass
+            if died in select.select([asked.fileno(), died], [], [])[0]:
+                os.read(died, LONGEST)
+                _tell(told)
+                continue
+            request, fds, _, _ = socket.recv_fds(asked, LONGEST, MOST_FDS)
             if not request:
                 return
             pid = os.fork()
             if not pid:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
                 if leash:
                     leash()
                 asked.detach()
-                wanted = json.loads(request)
-                _become(wanted["args"], wanted["env"], fds[0])
-            os.close(fds[0])
+                for fd in (died, deaths, *told.values()):
+                    os.close(fd)
+                _become(json.loads(request), fds)
+            if json.loads(request)["told"]:
+                told[pid] = fds.pop(1)
+            for fd in fds:
+                os.close(fd)
             pidfd = os.pidfd_open(pid)
             socket.send_fds(asked, [str(pid).encode()], [pidfd])
             os.close(pidfd)
 
 
-def _become(args: list[str], env: dict[str, str], stderr: int) -> NoReturn:
+def _tell(told: dict[int, int]) -> None:
+    """Bury the dead of the meantime, and say how they ended."""
+    with suppress(ChildProcessError):
+        while (dead := os.waitpid(-1, os.WNOHANG))[0]:
+            if (listener := told.pop(dead[0], None)) is not None:
+                with suppress(BrokenPipeError):
+                    os.write(listener, str(os.waitstatus_to_exitcode(dead[1])).encode())
+                os.close(listener)
+
+
+def _become(wanted: dict[str, Any], fds: list[int]) -> NoReturn:
     from bot.cli import __main__ as cli  # noqa: PLC0415
 
     code = 1
     try:
         os.setsid()
-        os.dup2(stderr, 2)
-        os.close(stderr)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(fds[0], 2)
+        if wanted["stdio"]:
+            os.dup2(fds[-2], 0)
+            os.dup2(fds[-1], 1)
+        else:
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        for fd in fds:
+            os.close(fd)
         os.environ.clear()
-        os.environ.update(env)
-        sys.argv = ["prosa", *args]
-        cli.main()
+        os.environ.update(wanted["env"])
+        if wanted["cwd"]:
+            os.chdir(wanted["cwd"])
+        sys.argv = ["prosa", *wanted["args"]]
+        if wanted["module"]:
+            runpy.run_module(wanted["module"], run_name="__main__", alter_sys=True)
+        else:
+            cli.main()
         code = 0
     except SystemExit as left:
         code = left.code if isinstance(left.code, int) else int(left.code is not None)
     except BaseException:  # noqa: BLE001 - as the interpreter itself would
         traceback.print_exc()
     finally:
-        with suppress(OSError, ValueError):
-            sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
         os._exit(code)
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests import children
+from tests.road import road_forks
 
 if TYPE_CHECKING:
     import subprocess
@@ -21,15 +20,12 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture
-def prosa_environment(
-    database_url: str, redis_url: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, str]:
+def prosa_environment(database_url: str, redis_url: str, tmp_path: Path) -> dict[str, str]:
     """What a command of the test's finds in its environment."""
     dropped = ("PROSA_", "PYTHONDONTWRITEBYTECODE")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
-    compiled = {"PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": str(tmp_path_factory.getbasetemp() / "pycache")}
     servers = {"PROSA_DATABASE_URL": database_url, "PROSA_REDIS_URL": redis_url, "PROSA_HOME": str(tmp_path)}
-    return {**kept, **compiled, "COLUMNS": "200", **servers}
+    return {**kept, "PYTHONPATH": str(ROOT), "COLUMNS": "200", **servers}
 
 
 @pytest.fixture
@@ -37,13 +33,6 @@ def prosa(prosa_environment: dict[str, str], tmp_path: Path) -> Prosa:
     """Run ``prosa``; ``typed`` is its standard input."""
 
     def run(*words: str, typed: str | None = None, **env: str) -> subprocess.CompletedProcess[str]:
-        return children.run(
-            [sys.executable, "-m", "bot.cli", *words],
-            env={**prosa_environment, **env},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            input=typed,
-        )
+        return road_forks.run(words, {**prosa_environment, **env}, tmp_path, typed)
 
     return run
