@@ -11,7 +11,7 @@ from bot.subjects.invoice.acts import answer_to
 from bot.subjects.invoice.earlier import after_expiry, broke_off, lapsed, repairs
 from bot.subjects.invoice.repeat import repeated, repeated_note, usual, with_offer
 from bot.subjects.invoice.requests import answer
-from bot.subjects.invoice.words import asked, begun, informs, said
+from bot.subjects.invoice.words import asked, begun, said
 from extractor.requests.requests import Pedido, RequestKind
 from state_machine.catalogue import acts, messages, staff_messages
 from state_machine.catalogue import requests as pedidos
@@ -48,9 +48,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from bot.conversation.inbound import Entrada
-    from bot.subjects.invoice.acts import ActAnswer
+    from bot.subjects.invoice.acts import ActRow
     from bot.subjects.invoice.requests import Memory
     from extractor.contract import Extraction
+    from extractor.utterance import Utterance
     from state_machine.machine.session import Sessao
 
 TAKEN_UP = frozenset({Estado.REJEITADO, Estado.CANCELADO_USUARIO, Estado.EXPIRADO})  # their data may go on
@@ -113,25 +114,25 @@ def _is_decision(evento: Evento) -> bool:
 
 
 async def plan(
-    entrada: Entrada, leitura: Extraction | None, memory: Memory, agora: datetime, proprias: Extraction | None = None
+    entrada: Entrada, dita: Utterance | None, memory: Memory, agora: datetime, proprias: Utterance | None = None
 ) -> Plano:
     """Decide which session an arrival speaks to, and what it says to it.
 
-    ``leitura`` is of all its words; ``proprias``, where some of them decide nothing, of the others alone.
+    ``dita`` is of all its words; ``proprias``, where some of them decide nothing, of the others alone.
     """
     match entrada:
         case Toque():
             return await _pressed(entrada, memory)
         case Edicao():
-            return await _edited(entrada, leitura, memory, agora)
+            return await _edited(entrada, dita.dados if dita else None, memory, agora)
         case Apagada(original):
             return await _deleted(original, memory)
-        case Palavras() if leitura and (resposta := await answer_to(entrada, leitura, memory, agora, RECENT)):
-            return await _acted(resposta, said(entrada, leitura, proprias), memory, agora)
-        case Palavras() if leitura is not None and (pedido := asked(entrada, leitura, proprias, memory.ativa)):
-            return await _requested(pedido, said(entrada, leitura, proprias), memory, agora)
-        case Palavras() if leitura is not None:
-            evento = said(entrada, leitura, proprias)
+        case Palavras() if dita is not None:
+            evento = said(entrada, dita, proprias)
+            if resposta := await answer_to(entrada, dita, memory, agora, RECENT):
+                return await _acted(*resposta, dita, evento, memory, agora)
+            if pedido := asked(entrada, dita, proprias, memory.ativa):
+                return await _requested(pedido, evento, memory, agora)
             return Plano((evento,), memory.ativa) if memory.ativa else await _out_of_the_blue(evento, memory, agora)
         case Outro(tipo) if tipo in SILENT:
             return Plano()
@@ -143,15 +144,17 @@ async def plan(
             raise AssertionError("words without a reading")
 
 
-async def _acted(resposta: ActAnswer, evento: Evento, memory: Memory, agora: datetime) -> Plano:
+async def _acted(
+    mensagem: Mensagem, linha: ActRow, dita: Utterance, evento: Evento, memory: Memory, agora: datetime
+) -> Plano:
     """Answer an act; data are taken before the answer where its row says so, and nothing else ever happens."""
-    linha = resposta.linha
-    aviso = PediuAjuda(resposta.mensagem, retem=linha.retem, aberto=linha.aberto, sem=resposta.sem)
+    sem = dita.instrucao if linha.retem else None
+    aviso = PediuAjuda(mensagem, retem=linha.retem, aberto=linha.aberto, sem=sem)
     toma = linha.dados and isinstance(evento, Informou)
     if memory.ativa:
         return Plano((evento, aviso) if toma else (aviso,), memory.ativa)
     if not toma:
-        return Plano(resposta=resposta.mensagem)
+        return Plano(resposta=mensagem)
     plano = await _out_of_the_blue(evento, memory, agora)
     return replace(plano, eventos=(*plano.eventos, aviso)) if plano.eventos else plano
 
@@ -229,7 +232,7 @@ async def _edited(edicao: Edicao, leitura: Extraction | None, memory: Memory, ag
     dito = Informou(leitura.candidates, leitura.doubts, leitura.clear, escritas=escritas)
     if ativa:
         return Plano((Editou(original, dito),), ativa)
-    evento: Evento = dito if informs(leitura) else Encaminhou()
+    evento: Evento = dito if leitura.informs else Encaminhou()
     return await _out_of_the_blue(evento, memory, agora)
 
 
