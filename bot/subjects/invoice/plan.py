@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from bot.conversation.inbound import SILENT, Apagada, Edicao, Outro, Palavras, Toque
 from bot.subjects.invoice.acts import answer_to
@@ -20,7 +20,6 @@ from state_machine.catalogue.texts import memory as memory_texts
 from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.field_table import field_named
 from state_machine.invoice.fields import Campo
-from state_machine.machine.effects import EnviarArquivo, Mensagem
 from state_machine.machine.events import (
     Abriu,
     Apagou,
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from bot.subjects.invoice.requests import Memory
     from extractor.contract import Extraction
     from extractor.utterance import Utterance
+    from state_machine.machine.effects import EnviarArquivo, Mensagem
     from state_machine.machine.session import Sessao
 
 TAKEN_UP = frozenset({Estado.REJEITADO, Estado.CANCELADO_USUARIO, Estado.EXPIRADO})  # their data may go on
@@ -93,8 +93,6 @@ _PRESSED: dict[str, Evento] = {
     "errado_valor": Informou(clear=frozenset({Campo.VALOR})),
     "errado_servico": Informou(clear=frozenset({Campo.DESCRICAO})),
 }
-
-_FILES: tuple[Literal["pdf", "xml"], ...] = ("pdf", "xml")
 
 # What people decide about an invoice: its answer is never held back.
 _DECISIONS = (Confirmou, Escolheu, Cancelou, Negou, PediuCorrecao, QuisAinda, NaoQuisMais)
@@ -173,14 +171,14 @@ async def _requested(pedido: Pedido, evento: Evento, memory: Memory, agora: date
             return await _take_up(ultima, memory)
     hoje = agora.astimezone(SAO_PAULO).date()
     resposta = await answer(pedido, memory, hoje)
-    arquivos: tuple[EnviarArquivo, ...] = (resposta,) if isinstance(resposta, EnviarArquivo) else ()
+    copias = resposta
     if pedido.tipo is RequestKind.EMAIL:
-        copias = [await answer(replace(pedido, tipo=RequestKind.SEGUNDA_VIA, formato=f), memory, hoje) for f in _FILES]
-        arquivos = tuple(copia for copia in copias if isinstance(copia, EnviarArquivo))
+        copias = await answer(replace(pedido, tipo=RequestKind.SEGUNDA_VIA, formatos=("pdf", "xml")), memory, hoje)
+    arquivos = copias if isinstance(copias, tuple) else ()
     if memory.ativa is None:
-        texto = None if isinstance(resposta, EnviarArquivo) else pedidos.mensagem(resposta, em_aberto=False)
+        texto = pedidos.mensagem(resposta, em_aberto=False) if isinstance(resposta, str) else None
         return Plano(resposta=texto, arquivos=arquivos)
-    dito = f"O {resposta.formato.upper()} está indo." if isinstance(resposta, EnviarArquivo) else resposta
+    dito = resposta if isinstance(resposta, str) else pedidos.segunda_via_enviada(resposta)
     return Plano((PediuAjuda(pedidos.mensagem(dito, em_aberto=True)),), memory.ativa, arquivos=arquivos)
 
 
