@@ -109,6 +109,11 @@ class Extraction:
     uso: Uso | None = field(default=None, compare=False)
     ato: Ato | None = None
 
+    @property
+    def informs(self) -> bool:
+        """Whether the words carry data of an invoice, or take some back."""
+        return bool(self.candidates or self.doubts or self.clear)
+
 
 class Extractor(Protocol):
     """Anything that reads a turn. Never raises for what the user wrote."""

@@ -38,6 +38,11 @@ class Palavras:
     proprias: str | None = None
     longa: bool = False
 
+    @property
+    def decidem(self) -> str:
+        """The words that may confirm or cancel."""
+        return self.texto if self.proprias is None else self.proprias
+
 
 @dataclass(frozen=True, slots=True)
 class Toque:

@@ -49,7 +49,7 @@ class Batches:
         entrada = turn.chegada.entrada
         if not isinstance(entrada, Palavras) or turn.conversa.empresa is None:
             return None
-        wish = read_batch_stop(entrada.texto if entrada.proprias is None else entrada.proprias)
+        wish = read_batch_stop(entrada.decidem)
         if wish is None:
             return None
         async with self._r.database.alone() as connection:

@@ -73,8 +73,7 @@ class Certificate:
     async def _is_wanted(self, turn: Turn) -> bool:
         if not isinstance(turn.chegada.entrada, Palavras):
             return False
-        entrada = turn.chegada.entrada
-        texto = entrada.texto if entrada.proprias is None else entrada.proprias
+        texto = turn.chegada.entrada.decidem
         if not wants_certificate(texto, drafting=False):
             return False
         if turn.conversa.ativa is None:

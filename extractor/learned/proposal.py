@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from extractor.learned.labels import MONEY, Rotulo
@@ -20,11 +21,14 @@ if TYPE_CHECKING:
 
 SURE: Final = 0.5  # of the label of each number that is reckoned with
 COUNTED: Final = frozenset({Motivo.POR_UNIDADE, Motivo.PARCELADO})
+ADDED: Final = re.compile(r"\b[NV] (?!reais\b)[a-z]{3,}[^NVD,.;\n]{0,40}(?:\bmais|\+) [NV]\b")
 MOST: Final = 1000  # pieces, hours, people: beyond that it is something else
 
 
 def proposal(reading: RulesReading, learned: LearnedReading) -> tuple[str, str] | None:
     """Return an amount and how it was reckoned ("15 × R$ 70,00"), ``None`` where the numbers make none or several."""
+    if ADDED.search(reading.skeleton.line):
+        return None  # "3 aulas mais 200": nobody said what one of them costs
     if by_rules := _counted(reading):
         return by_rules
     counts = _values(reading, learned.of(Rotulo.QUANTIDADE))

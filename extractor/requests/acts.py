@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from extractor.contract import Ato, Intent
-from extractor.requests.requests import RequestKind, read_request
-from extractor.requests.unserved import instruction
+from extractor.requests.requests import RequestKind
 from extractor.requests.yes_no import standalone
-from extractor.text.folding import read
 from extractor.text.hostile import ABUSE
 from state_machine.invoice.fields import Campo, Motivo
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from extractor.contract import Extraction
+    from extractor.utterance import Utterance
 
 MAX_WORDS: Final = 12  # of a turn that is nothing but one of these acts; longer ones are orders or stories
 _WAIT: Final = (
@@ -116,7 +118,6 @@ HOW_TO_USE: Final = re.compile(
     r"\bo que (?:eu )?(?:mando|preciso|escrevo|tenho que)\b|\bfalta (?:o que|alguma coisa|algo)\b|\bnao (?:entendi|"
     r"sei usar)\b"
 )
-SEVERAL: Final = frozenset({Motivo.DUAS_NOTAS})
 # Acts whose lists are closed: who says these words does this, whatever a learned reader makes of the rest.
 LISTED: Final = frozenset(
     {Ato.FISCAL, Ato.ESPERA, Ato.VARIAS, Ato.RECLAMA, Ato.FORA, Ato.DEPOIS, Ato.REGISTRO, Ato.REPETE, Ato.SOCIAL}
@@ -132,41 +133,16 @@ _BY_INTENT: Final = {
 }
 
 
-def act_of(texto: str, leitura: Extraction) -> Ato | None:
-    """Return the act of a turn: one that closed lists name, else what the readers agree on, else what the data say.
-
-    ``None``: nothing names it; then what was read decides alone.
-    """
-    named = _named(texto, leitura)
-    return named if named in LISTED else leitura.ato or named
+def act_of(dita: Utterance) -> Ato | None:
+    """Return the act of a turn: one that closed lists name, else what the readers agree on, else what the data say."""
+    named = next((ato for ato, says in _NAMED if says(dita)), _BY_INTENT.get(dita.dados.intent))
+    return named if named in LISTED else dita.dados.ato or named
 
 
-def _named(texto: str, leitura: Extraction) -> Ato | None:
-    if instruction(texto):
-        return Ato.FISCAL
-    plain = read(texto).plain.strip()
-    words = standalone(plain).replace("?", "").strip()
-    short = 0 < len(words.split()) <= MAX_WORDS
-    data = bool(leitura.candidates or leitura.doubts or leitura.clear)
-    if short and not data and is_wait(words):
-        return Ato.ESPERA
-    if short and not data and (is_wrong(words) or another_one(texto)):
-        return Ato.CORRIGE
-    if CHANGES.search(plain):
-        return Ato.RECLAMA
-    if any(doubt.motivo in SEVERAL for doubt in leitura.doubts):
-        return Ato.VARIAS
-    if COMPLAINT.search(plain):
-        return Ato.RECLAMA
-    named = _outside(plain, leitura) or _asked(texto, plain, leitura)
-    if named:
-        return named
-    if LATER.search(plain):
-        return Ato.DEPOIS
-    talk = short and not data and leitura.intent not in _BY_INTENT
-    if talk and (ABUSE.search(plain) or SWEARING.search(plain) or THANKS.search(plain)):
-        return Ato.SOCIAL
-    return _BY_INTENT.get(leitura.intent)
+def _words(dita: Utterance) -> str:
+    """Return the words of a short turn without data, of any other turn none."""
+    words = standalone(dita.plain).replace("?", "").strip()
+    return words if len(words.split()) <= MAX_WORDS and not dita.dados.informs else ""
 
 
 def is_wait(words: str) -> bool:
@@ -180,32 +156,46 @@ def is_wrong(words: str) -> bool:
     return bool(said & _WRONG) and said <= _WRONG | _WRONG_FILLER
 
 
-def another_one(texto: str) -> str | None:
+def another_one(dita: Utterance) -> str | None:
     """Return the word for what is another one ("não, é outra padaria": "padaria"), ``None`` where none is named."""
-    found = ANOTHER.fullmatch(read(texto).plain.strip())
+    found = ANOTHER.fullmatch(dita.plain)
     return found["what"] if found else None
 
 
-def _outside(plain: str, leitura: Extraction) -> Ato | None:
-    """Return ``FORA`` for what no invoice is: a tax payment slip, a payment, a loan, orders to the reader."""
-    customer = any(candidate.campo is Campo.DOCUMENTO for candidate in leitura.candidates)
-    if customer or INVOICE_WORK.search(plain):
-        return None
-    return Ato.FORA if OUTSIDE.search(plain) else None
+def _is_outside(dita: Utterance) -> bool:
+    """Say whether it is about what no invoice is: a tax payment slip, a payment, a loan, orders to the reader."""
+    return not (names_customer(dita.dados) or dita.says(INVOICE_WORK)) and dita.says(OUTSIDE) is not None
 
 
-def _asked(texto: str, plain: str, leitura: Extraction) -> Ato | None:
-    """Return ``PERGUNTA`` for words that ask; a question never gives an invoice up, and never issues one."""
-    asks = ASKS.search(plain)
-    data = leitura.doubts or any(c.campo in {Campo.DOCUMENTO, Campo.VALOR} for c in leitura.candidates)
-    if not asks and (data or "?" not in plain):
-        return None
-    request = read_request(texto)
-    if request and request.tipo is not RequestKind.CANCELAR_NOTA:
-        return None
-    return Ato.PERGUNTA
+def _asks(dita: Utterance) -> bool:
+    """Say whether the words ask; a question never gives an invoice up, and never issues one."""
+    dados, pedido = dita.dados, dita.pedido
+    data = dados.doubts or any(c.campo in {Campo.DOCUMENTO, Campo.VALOR} for c in dados.candidates)
+    if not dita.says(ASKS) and (data or "?" not in dita.plain):
+        return False
+    return pedido is None or pedido.tipo is RequestKind.CANCELAR_NOTA
 
 
-def asks_how_to_use(plain: str) -> bool:
-    """Say whether these folded words ask what Prosa does, or what it needs."""
-    return bool(HOW_TO_USE.search(plain))
+def _is_social(dita: Utterance) -> bool:
+    said = dita.says(ABUSE) or dita.says(SWEARING) or dita.says(THANKS)
+    return said is not None and bool(_words(dita)) and dita.dados.intent not in _BY_INTENT
+
+
+def names_customer(dados: Extraction) -> bool:
+    """Say whether the words name a customer's document: then they are about an invoice, whatever else they say."""
+    return any(candidate.campo is Campo.DOCUMENTO for candidate in dados.candidates)
+
+
+# How each act is recognised by closed lists. The first that fits names it.
+_NAMED: Final[tuple[tuple[Ato, Callable[[Utterance], object]], ...]] = (
+    (Ato.FISCAL, attrgetter("instrucao")),
+    (Ato.ESPERA, lambda dita: is_wait(_words(dita))),
+    (Ato.CORRIGE, lambda dita: (words := _words(dita)) and (is_wrong(words) or another_one(dita))),
+    (Ato.RECLAMA, lambda dita: dita.says(CHANGES)),
+    (Ato.VARIAS, lambda dita: any(doubt.motivo is Motivo.DUAS_NOTAS for doubt in dita.dados.doubts)),
+    (Ato.RECLAMA, lambda dita: dita.says(COMPLAINT)),
+    (Ato.FORA, _is_outside),
+    (Ato.PERGUNTA, _asks),
+    (Ato.DEPOIS, lambda dita: dita.says(LATER)),
+    (Ato.SOCIAL, _is_social),
+)

@@ -14,7 +14,7 @@ from extractor.requests.yes_no import is_no, is_yes
 from extractor.text.folding import read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +234,3 @@ _PARTICLES: Final = frozenset({"da", "de", "do", "das", "dos", "a", "o", "as", "
 
 def _folded(texto: str) -> str:
     return " ".join(re.findall(r"\w+", read(texto).plain))
-
-
-def joined(textos: Iterable[str]) -> str:
-    """Return a reason written in several messages as one line."""
-    return " ".join(" ".join(texto.split()) for texto in textos if texto.strip())

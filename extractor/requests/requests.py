@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from extractor.fields.clients import mentioned
 from extractor.requests.period import PERIOD, Quando, read_period
 from extractor.text.cues import Cued
 from extractor.text.folding import read
+
+Formato = Literal["pdf", "xml"]
 
 
 class RequestKind(StrEnum):
@@ -31,11 +33,11 @@ class RequestKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pedido:
-    """A request, and what it names: an invoice by its number, a kind of file, clients as called, a month or a year."""
+    """A request, and what it names: an invoice by its number, kinds of files, clients as called, a month or a year."""
 
     tipo: RequestKind
     numero: str | None = None
-    formato: Literal["pdf", "xml"] = "pdf"
+    formatos: tuple[Formato, ...] = ("pdf",)
     clientes: tuple[str, ...] = ()
     quando: Quando | None = None
 
@@ -59,8 +61,6 @@ _THE_LAST: Final = r"(?:(?:a|essa|aquela|ultima|minha) ){0,2}"
 _WHICH: Final = r"(?: (?:fiscal|\d{1,15})){0,2}"
 _OTHER_COPY: Final = r"(?:chaves?|placas?|carteir\w+|documentos?|certid\w+|diplomas?|crachas?|cartao|rg|cnh|boleto)\b"
 _AGAIN: Final = r"(?:de novo|outra vez|novamente)"
-_XML: Final = re.compile(r"\bxml\b")
-_PDF: Final = re.compile(r"\bpdf\b")
 # What the limit is for everybody is a question; how much of it is used or left is in the company's own records.
 _USED: Final = r"(?:falta\w*|rest\w+|sobr\w+|cabe|usei|meu|perto|longe|passei|estour\w+)"
 _PERSON: Final = r"(?:alguem|gente|(?:uma? )?pessoa|(?:o |um )?suporte)"
@@ -165,8 +165,8 @@ def read_request(texto: str) -> Pedido | None:
             number = _NUMBERED.search(text.plain) or _OF_FILE.search(text.plain)
             numero = number["n"].replace(".", "").lstrip("0") or None if number else None
             of_file = tipo is RequestKind.SEGUNDA_VIA
-            only_xml = of_file and _XML.search(text.plain) and not _PDF.search(text.plain)
+            formatos = tuple(each for each in get_args(Formato) if of_file and re.search(rf"\b{each}\b", text.plain))
             clientes = mentioned(texto) if of_file and numero is None else ()
             quando = read_period(text.plain) if tipo in _DATED else None
-            return Pedido(tipo, numero, "xml" if only_xml else "pdf", clientes, quando)
+            return Pedido(tipo, numero, formatos or ("pdf",), clientes, quando)
     return None

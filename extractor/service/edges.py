@@ -55,6 +55,7 @@ PLACES: Final = _set("rua avenida av travessa praca alameda rodovia estrada bair
 GLUED: Final = re.compile(r"[A-Z0-9][-/][a-z]$")  # "88127-A"
 OF_WHAT: Final = re.compile(r"\b(?:d[aeo]s?|a|com|para|por|e) brigada$")  # "treinamento de brigada": no thanks
 ABOUT_A_LABEL: Final = re.compile(r"\b(?:aos?|d[aeo]s?|com|por)\s\w+$")  # "atendimento ao cliente"
+ADDS: Final = re.compile(r"mais [NV]\b")  # an amount
 PLUS: Final = 3  # characters before a stretch in which its "+" may stand
 POSTFIX: Final = re.compile(r"\b(?:pra|para) (?:mim|gente|nos|ele|ela|eles|elas)$")
 # Words of a clause that tells something of people, where no reader takes it for the service.
@@ -109,7 +110,7 @@ def _ends_in_nothing(line: str, start: int, words: list[re.Match[str]]) -> bool:
     if last[0] in LABELS and ABOUT_A_LABEL.search(line, start, last.end()):
         return False
     postfix = POSTFIX.search(line, words[max(0, len(words) - 2)].start(), last.end()) is not None
-    return last[0] in AFTER or postfix
+    return last[0] in AFTER or postfix or ADDS.match(line, last.start()) is not None
 
 
 def has_substance(line: str, span: tuple[int, int]) -> bool:

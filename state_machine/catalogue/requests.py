@@ -88,6 +88,12 @@ def segunda_via(nota: NotaListada, formato: Literal["pdf", "xml"] = "pdf") -> En
     return EnviarArquivo(nota.emissao_id, formato, f"NFSe-{nota.numero}.{formato}", legenda)
 
 
+def segunda_via_enviada(arquivos: Sequence[EnviarArquivo]) -> str:
+    """Say which files come, beside what is open."""
+    quais = " e o ".join(arquivo.formato.upper() for arquivo in arquivos)
+    return f"O {quais} {'está' if len(arquivos) == 1 else 'estão'} indo."
+
+
 def sem_email(nota: NotaListada) -> str:
     """Files are sent here; nobody is written to by e-mail. Whose invoice goes is said: nobody forwards another's."""
     return (

@@ -70,6 +70,23 @@ def test_named_parts_are_one_proposal(fresh, summary, words):
         assert (doubt.leituras, doubt.conta) == (("1000.00",), "R$ 800,00 + R$ 200,00")
 
 
+@pytest.mark.parametrize(
+    ("words", "service"),
+    [
+        ("3 aulas mais 200", "3 aulas"),
+        ("nota pra 25.956.721/0001-09 3 aulas mais 200", "3 aulas"),
+        ("nota de 3 aulas mais 200 de material pra 25.956.721/0001-09", "3 aulas"),
+    ],
+)
+def test_what_is_added_is_no_price_of_what_was_counted(fresh, words, service):
+    """Nobody said what one costs: no reckoned amount is proposed, nothing is certain, the service ends before it."""
+    extraction = read_by_both(words, fresh).extraction
+    [doubt] = extraction.doubts
+    assert doubt.conta is None
+    assert {c.campo: c.valor for c in extraction.candidates}[Campo.DESCRICAO].startswith(service)
+    assert not any(c.valor.endswith("mais") or c.campo is Campo.VALOR for c in extraction.candidates)
+
+
 def test_parts_are_no_words_of_the_service(fresh):
     """Their prices are left out of it."""
     extraction = read_by_both("nota pra 12.345.678/0001-95, show: cachê 800 + couvert 200", fresh).extraction

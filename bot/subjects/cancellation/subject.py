@@ -82,8 +82,8 @@ class Cancellation:
         match entrada:
             case Toque(acao) if acao in self.actions:
                 pedido = None
-            case Palavras(texto, proprias=proprias):
-                pedido = request(texto if proprias is None else proprias)
+            case Palavras(texto, decidem=decidem):
+                pedido = request(decidem)
                 if not talking and not await self._is_ours(lease.lane, empresa, pedido):
                     return None
                 if talking and pedido is None and begins_a_note(texto):

@@ -164,7 +164,7 @@ class Talk:
 
 def _event(entrada: Palavras) -> Evento:
     """Return what the words say of the cancellation; forwarded or edited ones may tell why, and decide nothing."""
-    if keeps(entrada.texto if entrada.proprias is None else entrada.proprias):
+    if keeps(entrada.decidem):
         return Manteve()
     if too_vague(entrada.texto) or keeps(entrada.texto):
         return ConversouNoCancelamento()

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from bot.subjects.invoice.repeat import with_offer
-from bot.subjects.invoice.words import begun, informs
-from extractor.contract import Ato, Extraction, Intent
-from extractor.requests.acts import CHANGES, OF_ISSUED, SWEARING, THANKS, act_of, another_one, asks_how_to_use
-from extractor.requests.requests import read_request
-from extractor.requests.several import another, split
-from extractor.requests.unserved import instruction
+from bot.subjects.invoice.words import begun
+from extractor.contract import Ato, Intent
+from extractor.requests.acts import CHANGES, HOW_TO_USE, OF_ISSUED, SWEARING, THANKS, another_one, names_customer
 from extractor.text.folding import read
 from extractor.text.hostile import ABUSE
 from state_machine.catalogue import acts as textos
 from state_machine.catalogue import knowledge, messages
 from state_machine.catalogue import requests as pedidos
-from state_machine.invoice.fields import Campo
 from state_machine.machine.effects import Mensagem
 from state_machine.machine.states import Estado
 from state_machine.protocol.channel import NATIONAL_LIST
@@ -29,6 +25,7 @@ if TYPE_CHECKING:
 
     from bot.conversation.inbound import Palavras
     from bot.subjects.invoice.requests import Memory
+    from extractor.utterance import Utterance
 
 
 MIN_WORDS: Final = 3  # of a question that is one by itself: "já foi?" is about what is at hand
@@ -47,10 +44,9 @@ class Momento(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fala:
-    """What was said, as read, and when."""
+    """What was said, and when."""
 
-    texto: str
-    leitura: Extraction
+    dita: Utterance
     memory: Memory
     momento: Momento
 
@@ -67,15 +63,6 @@ class ActRow:
     aberto: bool = True
     dados: bool = False
     retem: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ActAnswer:
-    """The answer to an act, the row that gave it, and what the invoice will lack after it (of ``Instrucao``)."""
-
-    mensagem: Mensagem
-    linha: ActRow = field(repr=False)
-    sem: str | None = None
 
 
 async def moment(memory: Memory, agora: datetime, recente: timedelta) -> Momento:
@@ -96,23 +83,22 @@ async def moment(memory: Memory, agora: datetime, recente: timedelta) -> Momento
 
 
 async def answer_to(
-    entrada: Palavras, leitura: Extraction, memory: Memory, agora: datetime, recente: timedelta
-) -> ActAnswer | None:
-    """Return the answer to the act of these words, ``None`` where no row of the table answers it."""
-    ato = act_of(entrada.texto, leitura)
+    entrada: Palavras, dita: Utterance, memory: Memory, agora: datetime, recente: timedelta
+) -> tuple[Mensagem, ActRow] | None:
+    """Return the answer to the act of these words with its row, ``None`` where no row of the table answers it."""
+    ato = dita.ato
     if ato is None or (entrada.proprias is not None and ato is not Ato.FISCAL):  # forwarded words only give data
         return None
     momento = await moment(memory, agora, recente)
     linha = ANSWERS.get((ato, momento))
     if linha is None:
         return None
-    mensagem = await linha.responde(Fala(entrada.texto, leitura, memory, momento))
-    sem = instruction(entrada.texto) if linha.retem else None
-    return ActAnswer(mensagem, linha, sem and sem.value) if mensagem else None
+    mensagem = await linha.responde(Fala(dita, memory, momento))
+    return (mensagem, linha) if mensagem else None
 
 
 async def _espera(fala: Fala) -> Mensagem | None:
-    if informs(fala.leitura):
+    if fala.dita.dados.informs:
         return None
     if fala.momento is Momento.EMITINDO:
         return textos.espera_emissao()
@@ -120,10 +106,10 @@ async def _espera(fala: Fala) -> Mensagem | None:
 
 
 async def _pergunta(fala: Fala) -> Mensagem | None:
-    if _names_customer(fala.leitura):
+    if names_customer(fala.dita.dados):
         return None
-    plain = read(fala.texto).plain
-    if asks_how_to_use(plain):
+    dados, plain = fala.dita.dados, fala.dita.plain
+    if fala.dita.says(HOW_TO_USE):
         return None
     empresa = fala.memory.empresa
     if knowledge.OWN_CNPJ.search(plain):
@@ -131,20 +117,19 @@ async def _pergunta(fala: Fala) -> Mensagem | None:
     tema = knowledge.find(plain, empresa.regime)
     if tema:
         return Mensagem(tema.texto)
-    if informs(fala.leitura):
+    if dados.informs:
         return None
-    gives_up = fala.leitura.intent is Intent.CANCELAR  # asked, and so not done
-    unknown = fala.leitura.intent in {Intent.FORA_ESCOPO, Intent.AJUDA} and len(plain.split()) >= MIN_WORDS
-    return textos.nao_sei() if gives_up or unknown or fala.leitura.ato is Ato.PERGUNTA else None
+    gives_up = dados.intent is Intent.CANCELAR  # asked, and so not done
+    unknown = dados.intent in {Intent.FORA_ESCOPO, Intent.AJUDA} and len(plain.split()) >= MIN_WORDS
+    return textos.nao_sei() if gives_up or unknown or dados.ato is Ato.PERGUNTA else None
 
 
 async def _reclama(fala: Fala) -> Mensagem | None:
-    plain = read(fala.texto).plain
-    numbered = CHANGES.search(plain)
-    issued = numbered or OF_ISSUED.search(plain)
-    if fala.memory.ativa is not None and informs(fala.leitura) and not issued:
+    numbered = fala.dita.says(CHANGES)
+    issued = numbered or fala.dita.says(OF_ISSUED)
+    if fala.memory.ativa is not None and fala.dita.dados.informs and not issued:
         return None  # "o valor tava errado, é 1800" corrects what is open
-    if _names_customer(fala.leitura):
+    if names_customer(fala.dita.dados):
         return None
     if fala.momento is Momento.EMITINDO:
         return messages.ja_enviada()
@@ -158,34 +143,33 @@ async def _reclama(fala: Fala) -> Mensagem | None:
 
 
 async def _corrige(fala: Fala) -> Mensagem | None:
-    vago = not informs(fala.leitura) and fala.leitura.intent in {Intent.NEGAR, Intent.CONVERSA}
+    vago = not fala.dita.dados.informs and fala.dita.dados.intent in {Intent.NEGAR, Intent.CONVERSA}
     if not vago or fala.memory.ativa is None:
         return None
-    other, customer = another_one(fala.texto), fala.memory.ativa.rascunho.tomador_nome or ""
+    other, customer = another_one(fala.dita), fala.memory.ativa.rascunho.tomador_nome or ""
     if other and other in read(customer).plain.split():  # "é outra padaria"
         return textos.qual_cliente()
     return textos.o_que_errado(fala.memory.ativa)
 
 
 async def _fiscal(fala: Fala) -> Mensagem | None:
-    if fala.leitura.intent is Intent.CANCELAR and not informs(fala.leitura):
+    if fala.dita.dados.intent is Intent.CANCELAR and not fala.dita.dados.informs:
         return None
-    qual = instruction(fala.texto)
-    return messages.instrucao_fiscal(qual.value if qual else None)
+    return messages.instrucao_fiscal(fala.dita.instrucao)
 
 
 async def _cancela_nota(fala: Fala) -> Mensagem | None:
-    if informs(fala.leitura):
+    if fala.dita.dados.informs:
         return None
-    pedido = read_request(fala.texto)
+    pedido = fala.dita.pedido
     return Mensagem(pedidos.cancelar_emitida(pedido.numero if pedido else None))
 
 
 async def _varias(fala: Fala) -> Mensagem | None:
-    if begun(fala.memory.ativa) and (resto := another(fala.texto)):
+    if begun(fala.memory.ativa) and (resto := fala.dita.outra):
         return textos.outra_nota(resto)
-    partes = split(fala.texto)
-    return textos.varias(len(partes), partes[1:]) if partes and informs(fala.leitura) else None
+    partes = fala.dita.partes
+    return textos.varias(len(partes), partes[1:]) if partes and fala.dita.dados.informs else None
 
 
 async def _depois(_fala: Fala) -> Mensagem | None:
@@ -193,24 +177,18 @@ async def _depois(_fala: Fala) -> Mensagem | None:
 
 
 async def _social(fala: Fala) -> Mensagem | None:
-    plain = read(fala.texto).plain
-    if informs(fala.leitura):
+    if fala.dita.dados.informs:
         return None
-    if ABUSE.search(plain) or SWEARING.search(plain):
+    if fala.dita.says(ABUSE) or fala.dita.says(SWEARING):
         return textos.xingou()
-    if not THANKS.search(plain):
+    if not fala.dita.says(THANKS):
         return None
     idle = fala.memory.ativa is None and fala.momento is not Momento.EMITINDO
     return await with_offer(fala.memory, textos.obrigado()) if idle else textos.obrigado()
 
 
 async def _fora(fala: Fala) -> Mensagem | None:
-    return None if _names_customer(fala.leitura) else textos.fora()
-
-
-def _names_customer(leitura: Extraction) -> bool:
-    """Tell whether the words name a customer's document: then they are about an invoice, whatever else they say."""
-    return any(candidate.campo is Campo.DOCUMENTO for candidate in leitura.candidates)
+    return None if names_customer(fala.dita.dados) else textos.fora()
 
 
 _ALWAYS: Final = {
@@ -228,11 +206,3 @@ ANSWERS: Final = {
     **{(ato, momento): linha for ato, linha in _ALWAYS.items() for momento in Momento},
     (Ato.CORRIGE, Momento.RESUMO): ActRow(_corrige, aberto=False),
 }
-# What is answered by the invoice's own rules, or as a request. Together with ANSWERS it covers every pair (a test).
-ELSEWHERE: Final = frozenset(
-    {
-        *((ato, momento) for ato in (Ato.DADOS, Ato.CONFIRMA, Ato.RECUSA) for momento in Momento),  # ``transition``
-        *((Ato.CORRIGE, momento) for momento in Momento if momento is not Momento.RESUMO),  # ``transition``
-        *((ato, momento) for ato in (Ato.REGISTRO, Ato.REPETE, Ato.PESSOA) for momento in Momento),  # ``requests``
-    }
-)

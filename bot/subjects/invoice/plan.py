@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from bot.conversation.inbound import SILENT, Apagada, Edicao, Outro, Palavras, Toque
 from bot.subjects.invoice.acts import answer_to
 from bot.subjects.invoice.earlier import after_expiry, broke_off, lapsed, repairs
 from bot.subjects.invoice.repeat import repeated, repeated_note, usual, with_offer
 from bot.subjects.invoice.requests import answer
-from bot.subjects.invoice.words import asked, begun, informs, said
+from bot.subjects.invoice.words import asked, begun, said
 from extractor.requests.requests import Pedido, RequestKind
 from state_machine.catalogue import acts, messages, staff_messages
 from state_machine.catalogue import requests as pedidos
@@ -20,7 +20,6 @@ from state_machine.catalogue.texts import memory as memory_texts
 from state_machine.invoice.draft import Rascunho
 from state_machine.invoice.field_table import field_named
 from state_machine.invoice.fields import Campo
-from state_machine.machine.effects import EnviarArquivo, Mensagem
 from state_machine.machine.events import (
     Abriu,
     Apagou,
@@ -48,9 +47,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from bot.conversation.inbound import Entrada
-    from bot.subjects.invoice.acts import ActAnswer
+    from bot.subjects.invoice.acts import ActRow
     from bot.subjects.invoice.requests import Memory
     from extractor.contract import Extraction
+    from extractor.utterance import Utterance
+    from state_machine.machine.effects import EnviarArquivo, Mensagem
     from state_machine.machine.session import Sessao
 
 TAKEN_UP = frozenset({Estado.REJEITADO, Estado.CANCELADO_USUARIO, Estado.EXPIRADO})  # their data may go on
@@ -93,8 +94,6 @@ _PRESSED: dict[str, Evento] = {
     "errado_servico": Informou(clear=frozenset({Campo.DESCRICAO})),
 }
 
-_FILES: tuple[Literal["pdf", "xml"], ...] = ("pdf", "xml")
-
 # What people decide about an invoice: its answer is never held back.
 _DECISIONS = (Confirmou, Escolheu, Cancelou, Negou, PediuCorrecao, QuisAinda, NaoQuisMais)
 
@@ -113,25 +112,25 @@ def _is_decision(evento: Evento) -> bool:
 
 
 async def plan(
-    entrada: Entrada, leitura: Extraction | None, memory: Memory, agora: datetime, proprias: Extraction | None = None
+    entrada: Entrada, dita: Utterance | None, memory: Memory, agora: datetime, proprias: Utterance | None = None
 ) -> Plano:
     """Decide which session an arrival speaks to, and what it says to it.
 
-    ``leitura`` is of all its words; ``proprias``, where some of them decide nothing, of the others alone.
+    ``dita`` is of all its words; ``proprias``, where some of them decide nothing, of the others alone.
     """
     match entrada:
         case Toque():
             return await _pressed(entrada, memory)
         case Edicao():
-            return await _edited(entrada, leitura, memory, agora)
+            return await _edited(entrada, dita.dados if dita else None, memory, agora)
         case Apagada(original):
             return await _deleted(original, memory)
-        case Palavras() if leitura and (resposta := await answer_to(entrada, leitura, memory, agora, RECENT)):
-            return await _acted(resposta, said(entrada, leitura, proprias), memory, agora)
-        case Palavras() if leitura is not None and (pedido := asked(entrada, leitura, proprias, memory.ativa)):
-            return await _requested(pedido, said(entrada, leitura, proprias), memory, agora)
-        case Palavras() if leitura is not None:
-            evento = said(entrada, leitura, proprias)
+        case Palavras() if dita is not None:
+            evento = said(entrada, dita, proprias)
+            if resposta := await answer_to(entrada, dita, memory, agora, RECENT):
+                return await _acted(*resposta, dita, evento, memory, agora)
+            if pedido := asked(entrada, dita, proprias, memory.ativa):
+                return await _requested(pedido, evento, memory, agora)
             return Plano((evento,), memory.ativa) if memory.ativa else await _out_of_the_blue(evento, memory, agora)
         case Outro(tipo) if tipo in SILENT:
             return Plano()
@@ -143,15 +142,17 @@ async def plan(
             raise AssertionError("words without a reading")
 
 
-async def _acted(resposta: ActAnswer, evento: Evento, memory: Memory, agora: datetime) -> Plano:
+async def _acted(
+    mensagem: Mensagem, linha: ActRow, dita: Utterance, evento: Evento, memory: Memory, agora: datetime
+) -> Plano:
     """Answer an act; data are taken before the answer where its row says so, and nothing else ever happens."""
-    linha = resposta.linha
-    aviso = PediuAjuda(resposta.mensagem, retem=linha.retem, aberto=linha.aberto, sem=resposta.sem)
+    sem = dita.instrucao if linha.retem else None
+    aviso = PediuAjuda(mensagem, retem=linha.retem, aberto=linha.aberto, sem=sem)
     toma = linha.dados and isinstance(evento, Informou)
     if memory.ativa:
         return Plano((evento, aviso) if toma else (aviso,), memory.ativa)
     if not toma:
-        return Plano(resposta=resposta.mensagem)
+        return Plano(resposta=mensagem)
     plano = await _out_of_the_blue(evento, memory, agora)
     return replace(plano, eventos=(*plano.eventos, aviso)) if plano.eventos else plano
 
@@ -170,14 +171,14 @@ async def _requested(pedido: Pedido, evento: Evento, memory: Memory, agora: date
             return await _take_up(ultima, memory)
     hoje = agora.astimezone(SAO_PAULO).date()
     resposta = await answer(pedido, memory, hoje)
-    arquivos: tuple[EnviarArquivo, ...] = (resposta,) if isinstance(resposta, EnviarArquivo) else ()
+    copias = resposta
     if pedido.tipo is RequestKind.EMAIL:
-        copias = [await answer(replace(pedido, tipo=RequestKind.SEGUNDA_VIA, formato=f), memory, hoje) for f in _FILES]
-        arquivos = tuple(copia for copia in copias if isinstance(copia, EnviarArquivo))
+        copias = await answer(replace(pedido, tipo=RequestKind.SEGUNDA_VIA, formatos=("pdf", "xml")), memory, hoje)
+    arquivos = copias if isinstance(copias, tuple) else ()
     if memory.ativa is None:
-        texto = None if isinstance(resposta, EnviarArquivo) else pedidos.mensagem(resposta, em_aberto=False)
+        texto = pedidos.mensagem(resposta, em_aberto=False) if isinstance(resposta, str) else None
         return Plano(resposta=texto, arquivos=arquivos)
-    dito = f"O {resposta.formato.upper()} está indo." if isinstance(resposta, EnviarArquivo) else resposta
+    dito = resposta if isinstance(resposta, str) else pedidos.segunda_via_enviada(resposta)
     return Plano((PediuAjuda(pedidos.mensagem(dito, em_aberto=True)),), memory.ativa, arquivos=arquivos)
 
 
@@ -229,7 +230,7 @@ async def _edited(edicao: Edicao, leitura: Extraction | None, memory: Memory, ag
     dito = Informou(leitura.candidates, leitura.doubts, leitura.clear, escritas=escritas)
     if ativa:
         return Plano((Editou(original, dito),), ativa)
-    evento: Evento = dito if informs(leitura) else Encaminhou()
+    evento: Evento = dito if leitura.informs else Encaminhou()
     return await _out_of_the_blue(evento, memory, agora)
 
 

@@ -9,9 +9,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from bot.conversation.inbound import Edicao, Outro, Palavras, joined
 from bot.subjects.invoice.facts import CLOCKS_APART
-from extractor.contract import Ato, Context, Extraction, Intent
-from extractor.requests.several import another, split
-from extractor.requests.unserved import without as without_unserved
+from bot.subjects.invoice.words import begun
+from extractor.contract import Context, Extraction
+from extractor.utterance import Utterance, understand
 from state_machine.catalogue.choices import mostra_leituras
 from state_machine.invoice.draft import sem_editada
 from state_machine.invoice.field_table import FIELDS
@@ -41,7 +41,7 @@ class Reader:
 
     async def all_words(
         self, chegada: Chegada, sessao: Sessao | None, empresa: Empresa, agora: datetime
-    ) -> Extraction | None:
+    ) -> Utterance | None:
         """Return what the arrival's words say, ``None`` if it has none."""
         match chegada.entrada:
             case Palavras(texto):
@@ -53,16 +53,16 @@ class Reader:
         key = [row.id for row in chegada.rows]
         kept = _load(chegada.rows[-1].interpretacao, key)
         if kept:
-            return kept
-        leitura = await read(texto, sessao, empresa, agora, self._extractor, chegada.contato.conversa)
-        if leitura.modelo_usado:
-            stored = {"rows": key, "leitura": _EXTRACTION.dump_python(leitura, mode="json")}
+            return Utterance(texto, kept)
+        dita = await read(texto, sessao, empresa, agora, self._extractor, chegada.contato.conversa)
+        if dita.dados.modelo_usado:
+            stored = {"rows": key, "leitura": _EXTRACTION.dump_python(dita.dados, mode="json")}
             await self._lanes.store_interpretation(chegada.rows[-1].id, stored)
-        return leitura
+        return dita
 
     async def own_words(
         self, chegada: Chegada, sessao: Sessao | None, empresa: Empresa, agora: datetime
-    ) -> Extraction | None:
+    ) -> Utterance | None:
         """Return what those words say that may decide, ``None`` where that is all of them, or none."""
         proprias = chegada.entrada.proprias if isinstance(chegada.entrada, Palavras) else None
         if not proprias:
@@ -85,8 +85,8 @@ async def as_it_stands(chegada: Chegada, memory: ConversationMemory) -> Chegada:
 
 async def read(
     texto: str, sessao: Sessao | None, empresa: Empresa, agora: datetime, extractor: Extractor, conversa: str = ""
-) -> Extraction:
-    """Ask the extractor what the words say, in the light of what the conversation knows."""
+) -> Utterance:
+    """Ask what the words say, in the light of what the conversation knows."""
     rascunho = sessao.rascunho if sessao else None
     conhecidos = {c: v for c in FIELDS if (v := rascunho.validado(c))} if rascunho else {}
     contexto = Context(
@@ -97,12 +97,7 @@ async def read(
         proprios=frozenset({empresa.cnpj}),
         conversa=conversa,
     )
-    if sessao is not None and another(texto) and sessao.estado is not Estado.COLETA:  # none of it is for the open one
-        return Extraction(Intent.CONVERSA, ato=Ato.VARIAS)
-    several = split(texto)
-    if several:  # one at a time: the first is read as if it stood alone
-        return replace(await extractor.extract(without_unserved(several[0]), contexto), ato=Ato.VARIAS)
-    return await extractor.extract(without_unserved(texto), contexto)
+    return await understand(texto, contexto, extractor, drafting=begun(sessao))
 
 
 def _awaits_yes(sessao: Sessao) -> bool:

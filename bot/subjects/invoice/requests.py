@@ -82,8 +82,8 @@ class Memory(Records, Usual, Protocol):
         ...
 
 
-async def answer(pedido: Pedido, memory: Records, hoje: date) -> str | EnviarArquivo:
-    """Return the words of the answer, or the document asked for; ``RETOMAR`` and ``REPETIR`` are the plan's."""
+async def answer(pedido: Pedido, memory: Records, hoje: date) -> str | tuple[EnviarArquivo, ...]:
+    """Return the words of the answer, or the documents asked for; ``RETOMAR`` and ``REPETIR`` are the plan's."""
     match pedido.tipo:
         case RequestKind.SEGUNDA_VIA | RequestKind.EMAIL:
             return await _copy(pedido, memory)
@@ -125,7 +125,7 @@ async def _total(pedido: Pedido, memory: Records, hoje: date) -> str:
     return records.total(periodo, await memory.issued(periodo), mei)
 
 
-async def _copy(pedido: Pedido, memory: Records) -> str | EnviarArquivo:
+async def _copy(pedido: Pedido, memory: Records) -> str | tuple[EnviarArquivo, ...]:
     if pedido.tipo is RequestKind.EMAIL:  # the plan sends the files here
         achada = next(iter(await memory.notes(1, numero=pedido.numero)), None)
         return pedidos.sem_email(achada) if achada else pedidos.sem_nota(pedido.numero)
@@ -137,5 +137,5 @@ async def _copy(pedido: Pedido, memory: Records) -> str | EnviarArquivo:
         documento = found.possiveis[0].documento
     achadas = await memory.notes(1, numero=pedido.numero, documento=documento)
     if achadas:
-        return pedidos.segunda_via(achadas[0], pedido.formato)
+        return tuple(pedidos.segunda_via(achadas[0], formato) for formato in pedido.formatos)
     return memory_texts.sem_nota_para(pedido.clientes[0]) if pedido.clientes else pedidos.sem_nota(pedido.numero)

@@ -179,15 +179,15 @@ class Invoice:
             return Plano((MudouEmissor(None),) if ativa else (), ativa)
         memory = ConversationMemory(self._r.database, turn.lease.lane, empresa, ativa, self._mei.of)
         chegada = await as_it_stands(turn.chegada, memory)
-        leitura = await self._reader.all_words(chegada, ativa, empresa, agora)
+        dita = await self._reader.all_words(chegada, ativa, empresa, agora)
         proprias = await self._reader.own_words(chegada, ativa, empresa, agora)
-        if isinstance(chegada.entrada, Palavras) and leitura is not None:
-            dito = said(chegada.entrada, leitura, proprias)
+        if isinstance(chegada.entrada, Palavras) and dita is not None:
+            dito = said(chegada.entrada, dita, proprias)
             escolha = as_service(dito, ativa, chegada.entrada, empresa.servicos)
             escolha = escolha or await as_amount(self._r.database, ativa, chegada.entrada)
             if escolha is not None:
                 return Plano((escolha,), ativa)
-        return await plan(chegada.entrada, leitura, memory, agora, proprias)
+        return await plan(chegada.entrada, dita, memory, agora, proprias)
 
     async def _completed(self, evento: Evento, plano: Plano, turn: Turn) -> Evento:
         """Add what the company's own records and the public register say of the client."""

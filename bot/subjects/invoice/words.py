@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from extractor.contract import Ato, Intent
 from extractor.fields.clients import mentioned
-from extractor.requests.requests import Pedido, RequestKind, read_request
+from extractor.requests.requests import Pedido, RequestKind
 from state_machine.invoice.fields import Campo
 from state_machine.machine.events import (
     Cancelou,
@@ -24,28 +24,25 @@ from state_machine.machine.states import Estado
 if TYPE_CHECKING:
     from bot.conversation.inbound import Palavras
     from extractor.contract import Extraction
+    from extractor.utterance import Utterance
     from state_machine.machine.session import Sessao
 
 FINAL_WORDS = frozenset({Intent.CONFIRMAR, Intent.NEGAR})  # they answer us; they ask for nothing
 
 
-def said(entrada: Palavras, leitura: Extraction, proprias: Extraction | None) -> Evento:
+def said(entrada: Palavras, dita: Utterance, proprias: Utterance | None) -> Evento:
     """Return what the words say; those of a forwarded message give data, and decide nothing."""
+    leitura = dita.dados
     if entrada.proprias is None:
         return _event(leitura, entrada)
-    if informs(leitura):
+    if leitura.informs:
         return Informou(leitura.candidates, leitura.doubts, leitura.clear, escritas=entrada.escritas)
-    evento = _event(proprias, entrada) if proprias else Conversou()
+    evento = _event(proprias.dados, entrada) if proprias else Conversou()
     return Encaminhou() if isinstance(evento, Conversou) else evento
 
 
-def informs(leitura: Extraction) -> bool:
-    """Tell whether the words carry data of an invoice, or take some back."""
-    return bool(leitura.candidates or leitura.doubts or leitura.clear)
-
-
 def _event(leitura: Extraction, entrada: Palavras) -> Evento:
-    informing = informs(leitura)
+    informing = leitura.informs
     match leitura.intent:
         case Intent.CONFIRMAR if not informing and leitura.ato in {None, Ato.CONFIRMA}:
             return Confirmou(None, entrada.escrita_em)
@@ -63,24 +60,24 @@ def _event(leitura: Extraction, entrada: Palavras) -> Evento:
             return Conversou()
 
 
-def asked(entrada: Palavras, leitura: Extraction, proprias: Extraction | None, ativa: Sessao | None) -> Pedido | None:
+def asked(entrada: Palavras, dita: Utterance, proprias: Utterance | None, ativa: Sessao | None) -> Pedido | None:
     """Return what the user asks for in words of their own."""
     if entrada.proprias is None:
-        return _request(entrada.texto, leitura, ativa)
-    return None if proprias is None or informs(leitura) else _request(entrada.proprias, proprias, ativa)
+        return _request(dita, ativa)
+    return None if proprias is None or dita.dados.informs else _request(proprias, ativa)
 
 
-def _request(texto: str, leitura: Extraction, ativa: Sessao | None) -> Pedido | None:
+def _request(dita: Utterance, ativa: Sessao | None) -> Pedido | None:
     """Return what the words ask for when they carry no data of an invoice; "cancela" alone is about the open one.
 
     Data beside "a mesma" say what differs, unless they are for the invoice that is being made. Without any, words that
     ask for a file ("manda a nota de novo") order no invoice.
     """
-    pedido = read_request(texto)
-    sends = pedido is not None and pedido.tipo is RequestKind.SEGUNDA_VIA and not informs(leitura)
-    if leitura.intent is Intent.REPETIR and not sends and not (informs(leitura) and begun(ativa)):
-        return Pedido(RequestKind.REPETIR, clientes=mentioned(texto))
-    if (informs(leitura) and not _is_its_own(pedido, leitura, ativa)) or (ativa and leitura.intent in FINAL_WORDS):
+    leitura, pedido = dita.dados, dita.pedido
+    sends = pedido is not None and pedido.tipo is RequestKind.SEGUNDA_VIA and not leitura.informs
+    if leitura.intent is Intent.REPETIR and not sends and not (leitura.informs and begun(ativa)):
+        return Pedido(RequestKind.REPETIR, clientes=mentioned(dita.texto))
+    if (leitura.informs and not _is_its_own(pedido, leitura, ativa)) or (ativa and leitura.intent in FINAL_WORDS):
         return None
     if leitura.ato is Ato.PESSOA and pedido is None:
         return Pedido(RequestKind.ATENDENTE)

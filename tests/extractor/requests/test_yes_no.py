@@ -4,12 +4,12 @@ import pytest
 
 from extractor.contract import Ato, Extraction, Intent
 from extractor.learned.reader import LearnedReader, LearnedReading
-from extractor.requests.acts import act_of
 from extractor.requests.answer_words import FILLER, NO, NO_FILLER, SOFT
 from extractor.requests.yes_no import DENIES, YES, is_firm_yes, is_no, is_yes
 from extractor.rules import extract
 from extractor.text.folding import read
 from extractor.two_readers import read_by_both
+from extractor.utterance import Utterance
 from tests.adversaries import cpu_ms
 from tests.extractor.test_two_readers import SUMMARY
 
@@ -143,7 +143,7 @@ def test_what_looks_like_a_yes_does_not_confirm(texto: str) -> None:
 def test_a_wait_of_any_region_is_neither_yes_nor_no(texto: str) -> None:
     """It changes nothing; "já confirmo" is a yes to come, and none now."""
     assert not is_yes(read(texto).plain)
-    assert act_of(texto, read_by_both(texto, SUMMARY).extraction) is Ato.ESPERA
+    assert Utterance(texto, read_by_both(texto, SUMMARY).extraction).ato is Ato.ESPERA
 
 
 @pytest.mark.parametrize("ato", OBJECTIONS)

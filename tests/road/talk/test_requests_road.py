@@ -67,7 +67,7 @@ async def test_what_cannot_be_done_is_said_and_harms_no_draft(road: Road, words:
 
 
 async def test_a_copy_can_be_asked_for_while_another_is_being_made(road: Road) -> None:
-    """The document comes, and the open draft waits."""
+    """The document comes, or both kinds of it, and the open draft waits."""
     ana = await road.person()
     await ana.issue(FULL)
     await ana.say("nota de 90 pra 99.000.002/0001-48, revisão")
@@ -75,6 +75,10 @@ async def test_a_copy_can_be_asked_for_while_another_is_being_made(road: Road) -
     told = [await ana.expect(), await ana.expect()]
     assert any("continua guardada" in bubble.text for bubble in told)
     assert any(bubble.attachment for bubble in told)
+    await ana.tell("manda a última nota de novo em pdf e xml")
+    told = [await ana.expect() for _ in range(3)]
+    assert any("O PDF e o XML estão indo." in bubble.text for bubble in told)
+    assert len({bubble.attachment.mime for bubble in told if bubble.attachment}) == 2
     assert (await road.session(ana))["estado"] == "aguardando_confirmacao"
 
 

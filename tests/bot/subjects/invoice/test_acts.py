@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.conversation.inbound import Palavras
-from bot.subjects.invoice.acts import ANSWERS, ELSEWHERE, Momento, moment
+from bot.subjects.invoice.acts import ANSWERS, Momento, moment
 from bot.subjects.invoice.plan import RECENT, Plano, plan
 from extractor.contract import Ato, Context, Extraction, Intent
 from extractor.requests.unserved import without
 from extractor.rules import extract
+from extractor.utterance import Utterance
 from state_machine.invoice.draft import Lido, StatusCampo
 from state_machine.invoice.fields import Campo
 from state_machine.machine.diagram import example
@@ -29,6 +30,14 @@ COLLECTING, SHOWN = example(Estado.DADOS_INCOMPLETOS), example(Estado.AGUARDANDO
 OPEN = {Momento.COLETANDO: COLLECTING, Momento.RESUMO: SHOWN}
 ENDED = {Momento.EMITINDO: Estado.PROCESSANDO, Momento.EMITIDA: Estado.APROVADO, Momento.ENCERRADA: Estado.EXPIRADO}
 DECIDE = (Confirmou, Cancelou, Negou)
+# What is answered by the invoice's own rules, or as a request. Together with ANSWERS it covers every pair (a test).
+ELSEWHERE = frozenset(
+    {
+        *((ato, momento) for ato in (Ato.DADOS, Ato.CONFIRMA, Ato.RECUSA) for momento in Momento),  # ``transition``
+        *((Ato.CORRIGE, momento) for momento in Momento if momento is not Momento.RESUMO),  # ``transition``
+        *((ato, momento) for ato in (Ato.REGISTRO, Ato.REPETE, Ato.PESSOA) for momento in Momento),  # ``requests``
+    }
+)
 
 WAITS = (
     *("peraí", "pera aí", "guenta aí", "aguenta aí um pouco", "já volto", "só um minutinho", "não, pera", "calma"),
@@ -57,7 +66,8 @@ def read(texto: str, sessao: Sessao | None = None) -> Extraction:
 
 async def planned(texto: str, momento: Momento, ato: Ato | None = None) -> Plano:
     memory = remembered(momento)
-    return await plan(Palavras(texto, NOW), replace(read(texto, memory.ativa), ato=ato), memory, NOW)
+    dita = Utterance(texto, replace(read(texto, memory.ativa), ato=ato))
+    return await plan(Palavras(texto, NOW), dita, memory, NOW)
 
 
 def events(plano: Plano) -> list[type[Evento]]:
@@ -113,7 +123,7 @@ async def test_after_a_wait_the_button_still_confirms(texto: str) -> None:
 async def test_an_act_that_the_readers_agree_on_outweighs_an_intent(ato: Ato, intent: Intent) -> None:
     """Only an agreed yes confirms, only an agreed refusal gives up."""
     memory = Remembered(SHOWN)
-    plano = await plan(Palavras("hm", NOW), Extraction(intent, ato=ato), memory, NOW)
+    plano = await plan(Palavras("hm", NOW), Utterance("hm", Extraction(intent, ato=ato)), memory, NOW)
     gives_up = ato is Ato.RECUSA and intent is not Intent.CONFIRMAR
     assert any(isinstance(evento, DECIDE) for evento in plano.eventos) == gives_up
 
@@ -166,7 +176,8 @@ async def test_another_one_of_the_customers_kind_is_another_customer(texto: str,
     """A word of the customer's name says which part is wrong; any other word leaves it open."""
     nome = Lido(StatusCampo.VALIDATED, "PADARIA DO ZÉ")
     memory = Remembered(replace(SHOWN, rascunho=replace(SHOWN.rascunho.com(Campo.NOME, nome), cadastro=None)))
-    assert words in said(await plan(Palavras(texto, NOW), read(texto, memory.ativa), memory, NOW))
+    dita = Utterance(texto, read(texto, memory.ativa))
+    assert words in said(await plan(Palavras(texto, NOW), dita, memory, NOW))
 
 
 @pytest.mark.parametrize("texto", ["tá errado", "tem coisa errada aí", "errado"])

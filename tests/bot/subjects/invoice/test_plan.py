@@ -9,6 +9,7 @@ import pytest
 from bot.conversation.inbound import Outro, Palavras, Toque
 from bot.subjects.invoice.plan import RECENT, Plano, plan
 from extractor.contract import Extraction, Intent
+from extractor.utterance import Utterance
 from persistence.conversations.edits import Mudanca, Ouvida
 from persistence.people.companies import Empresa
 from state_machine.catalogue import acts, messages, staff_messages
@@ -132,7 +133,7 @@ def ended(estado: Estado, pendente: Campo | None = None) -> Sessao:
 
 
 async def words(memory: Remembered, intent: Intent, *candidates: Candidate, when: datetime | None = None) -> Plano:
-    return await plan(Palavras("…", when), Extraction(intent, candidates), memory, NOW)
+    return await plan(Palavras("…", when), Utterance("…", Extraction(intent, candidates)), memory, NOW)
 
 
 @pytest.mark.parametrize(
