@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from persistence.conversations import edits, person_asked, snapshots
-from persistence.fiscal import attempts, history, issued, notes
+from persistence.fiscal import attempts, cancellations, history, issued, notes
 from persistence.fiscal.notes import Quais
 from persistence.people import clients
+from state_machine.catalogue.texts.cancellation import o_errado
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection
@@ -61,6 +62,12 @@ class ConversationMemory:
         """Whether the session's invoice was issued, and is cancelled."""
         async with self._database.alone() as connection:
             return await issued.is_cancelled(connection, sessao.sessao_id)
+
+    async def wrong(self, sessao: Sessao) -> str | None:
+        """What its person said to be wrong with the session's cancelled note, ``None`` where nothing was told."""
+        async with self._database.alone() as connection:
+            motivo = await cancellations.reason(connection, sessao.sessao_id)
+        return o_errado(motivo) if motivo else None
 
     async def notes(
         self,

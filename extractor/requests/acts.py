@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from extractor.contract import Ato, Intent
 from extractor.requests.requests import RequestKind
 from extractor.requests.yes_no import standalone
+from extractor.text.folding import read
 from extractor.text.hostile import ABUSE
 from state_machine.invoice.fields import Campo, Motivo
 
@@ -76,10 +77,14 @@ COMPLAINT: Final = re.compile(
 ANOTHER: Final = re.compile(r"(?:nao[,.!]? ?)?(?:eh?|era|(?:eh? )?p(?:a)?r[ao]) outr[oa] (?P<what>[a-z]{3,30})[.!]?")
 # To change an issued note, which has a number: "muda o valor da nota 1", "substitui a nota 2".
 CHANGES: Final = re.compile(
-    r"\b(?:mud[ae]r?|troc(?:a|ar|que)|corrij[ae]|corrigir?|corrige|alter(?:a|ar|e)|arrum(?:a|ar|e)|acert(?:a|ar|e)|"
+    r"\b(?:mud[ae]r?|tro(?:ca|car|que)|corrij[ae]|corrigir?|corrige|alter(?:a|ar|e)|arrum(?:a|ar|e)|acert(?:a|ar|e)|"
     r"substitu(?:i|ir|a)|edit(?:a|ar|e)|consert(?:a|ar|e))\b[^.\n]{0,30}?"
     r"\bnota (?:fiscal )?(?:n(?:ro|um|umero|[.o°º])?\.? ?)?(?P<n>\d{1,15})\b(?![.,]?\d)"
 )
+_NUMBER: Final = re.compile(
+    r"(?i)\bnota(?P<n>(?: fiscal)? (?:n(?:ro|um|[úu]mero|[.oº°])?\.? ?)?\d{1,15}(?![.,]?\d)(?: por outra\b)?)"
+)
+_WAS: Final = re.compile(r"(?i)\bera\b")
 OF_ISSUED: Final = re.compile(
     r"\bacab\w+ de (?:emitir|sair|mandar|fazer)\b|\bemitid[ao]\b|\bque (?:ja )?saiu\b|\bja saiu\b"
 )
@@ -143,6 +148,21 @@ def _words(dita: Utterance) -> str:
     """Return the words of a short turn without data, of any other turn none."""
     words = standalone(dita.plain).replace("?", "").strip()
     return words if len(words.split()) <= MAX_WORDS and not dita.dados.informs else ""
+
+
+def corrections(texto: str) -> tuple[str, str]:
+    """Return a complaint about an issued note as words to a draft with its data, without the note's number.
+
+    The first as it was told; the second where the first changes nothing: what "was" is then what is right, and no
+    former amount.
+    """
+    text = read(texto)
+    orders = CHANGES.search(text.plain)
+    told = _NUMBER.sub(lambda m: m[0].removesuffix(m["n"]), texto)
+    if orders:  # some of these verbs are work: "troca", "conserta"
+        verb = text.verbatim(orders.start(), orders.start() + len(orders[0].split()[0]))
+        told = told.replace(verb, "muda", 1)
+    return told, _WAS.sub("é", told)
 
 
 def is_wait(words: str) -> bool:

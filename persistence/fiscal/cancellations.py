@@ -154,6 +154,13 @@ _ENDED = (
     .select_from(cancelamento)
     .where(cancelamento.c.emissao_id == sa.bindparam("_emissao"), cancelamento.c.estado.not_in(VIVOS))
 )
+_REASON = (
+    sa.select(cancelamento.c.motivo)
+    .join(nfse_emissao, nfse_emissao.c.id == cancelamento.c.emissao_id)
+    .where(nfse_emissao.c.sessao_id == sa.bindparam("_sessao"), cancelamento.c.estado == EstadoCancelamento.CANCELADO)
+    .order_by(cancelamento.c.id.desc())
+    .limit(1)
+)
 _KEY = sa.literal("prazo_cancelamento:") + sa.cast(cancelamento.c.id, sa.Text) + ":"
 _OVERDUE = (
     sa.select(cancelamento.c.id, cancelamento.c.conversa, cancelamento.c.versao)
@@ -168,6 +175,12 @@ async def conversation_of(connection: Connection, emissao_id: int) -> str | None
     """Return the conversation in which a note was issued, ``None`` where none ordered it."""
     conversa: str | None = (await connection.execute(_CONVERSATION, {"_emissao": emissao_id})).scalar_one_or_none()
     return conversa
+
+
+async def reason(connection: Connection, sessao_id: str) -> str | None:
+    """Return why the note that a session issued was cancelled, as it was told to the authority."""
+    motivo: str | None = (await connection.execute(_REASON, {"_sessao": sessao_id})).scalar_one_or_none()
+    return motivo
 
 
 async def ended(connection: Connection, emissao_id: int) -> int:

@@ -10,7 +10,7 @@ from state_machine.invoice.summary import botao_cancelar, com_a_nota
 from state_machine.machine.effects import Botao, Mensagem
 from state_machine.machine.states import Estado
 from state_machine.values.money import formata_brl
-from state_machine.values.text.length import apara
+from state_machine.values.text.length import apara, tamanho
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from state_machine.machine.session import Sessao
 
 _NOME_MAX = 60  # UTF-16 units of a client's name
+_DITAS_MAX = 200  # UTF-16 units of a complaint: with the rest of its button's id less than 256, which Meta takes
 _RESTO_MAX = 80  # UTF-16 units of each further invoice that is quoted back
 EQUIPE = "equipe"  # what that button speaks to, where no invoice is asked about
 PESSOA = Botao(f"pessoa:{EQUIPE}", "Falar com alguém")
@@ -87,10 +88,11 @@ def negou(sessao: Sessao) -> Mensagem:
     )
 
 
-def reclama(nota: NotaListada | None, *, em_aberto: bool, limitada: bool = False) -> Mensagem:
+def reclama(nota: NotaListada | None, *, em_aberto: bool, limitada: bool = False, palavras: str = "") -> Mensagem:
     """They complain: offer the very note of this conversation; nothing is done by itself.
 
     ``limitada``: the authority takes no other note in the place of one, where value, customer or competence change.
+    ``palavras``, the complaint's own, go with the button, so that they need not be said again; too long ones do not.
     """
     if nota is None:
         sobra = "A nota que estamos fazendo ainda não foi emitida: me diz o que mudar." if em_aberto else ""
@@ -106,13 +108,15 @@ def reclama(nota: NotaListada | None, *, em_aberto: bool, limitada: bool = False
             (PESSOA,),
             outras=("Ela continua cancelada. Para outra nota, me manda os dados certos.",),
         )
+    ditas = " ".join(palavras.split())
+    ditas = f"::{ditas}" if ditas and tamanho(ditas) <= _DITAS_MAX else ""
     regra = "Nota emitida não se edita"
     if limitada:
         regra += ", e a de MEI ou Simples também não se substitui para mudar valor, cliente ou competência"
     return Mensagem(
         f"Sinto muito. É a {qual}? Ela continua valendo. {regra}: eu peço o cancelamento, e depois você muda só o que "
         "estava errado.",
-        (Botao(f"refazer_nota:{nota.emissao_id}", "Cancelar e refazer"), PESSOA),
+        (Botao(f"refazer_nota:{nota.emissao_id}{ditas}", "Cancelar e refazer"), PESSOA),
         outras=(f"Para trocar a nota {nota.numero}: começa pelo botão. Depois de cancelada, você muda só o errado.",),
     )
 

@@ -85,7 +85,9 @@ class Talk:
         alvo = int(toque.sessao_id) if toque.sessao_id.isascii() and toque.sessao_id.isdigit() else 0
         if toque.acao in {"cancelar_nota", "refazer_nota"}:
             nota = await issued.of_company(self._connection, self._empresa.id, alvo)
-            motivo = _motivo(Codigo.ERRO_NA_EMISSAO) if toque.acao == "refazer_nota" else None
+            motivo = (
+                Motivou(Codigo.ERRO_NA_EMISSAO, textos.erro(toque.escolha)) if toque.acao == "refazer_nota" else None
+            )
             return await self._open(nota, motivo) if nota else textos.qual_nota(())
         versao = toque.revisao if toque.revisao is not None else -1
         evento: Evento
@@ -171,5 +173,5 @@ def _event(entrada: Palavras) -> Evento:
     return Motivou(Codigo.OUTROS, entrada.texto)
 
 
-def _motivo(codigo: Codigo, versao: int | None = None) -> Motivou:
+def _motivo(codigo: Codigo, versao: int) -> Motivou:
     return Motivou(codigo, textos.MOTIVO_DO_BOTAO[codigo][1], versao)

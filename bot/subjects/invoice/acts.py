@@ -139,7 +139,9 @@ async def _reclama(fala: Fala) -> Mensagem | None:
         return Mensagem(pedidos.sem_nota(numero))
     empresa = fala.memory.empresa
     limitada = empresa.canal.nome in NATIONAL_LIST and empresa.regime != "normal"  # SEFIN's E0061
-    return textos.reclama(next(iter(notas), None), em_aberto=fala.memory.ativa is not None, limitada=limitada)
+    return textos.reclama(
+        next(iter(notas), None), em_aberto=fala.memory.ativa is not None, limitada=limitada, palavras=fala.dita.texto
+    )
 
 
 async def _corrige(fala: Fala) -> Mensagem | None:

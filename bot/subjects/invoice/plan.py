@@ -64,7 +64,8 @@ class Plano:
     """What a turn will do: ``eventos`` to ``alvo`` (``None``: a new session), or just an answer, or silence.
 
     ``origem`` is the ended session that a new one takes over from; ``arquivos`` are documents that were asked for;
-    ``chama`` is why one of the staff is asked for, ``larga`` the open session that is given up before.
+    ``chama`` is why one of the staff is asked for, ``larga`` the open session that is given up before, ``errado`` what
+    was said to be wrong with the note that is made anew: it is read onto the new draft.
     """
 
     eventos: tuple[Evento, ...] = ()
@@ -74,6 +75,7 @@ class Plano:
     arquivos: tuple[EnviarArquivo, ...] = ()
     chama: str | None = None
     larga: Sessao | None = None
+    errado: str | None = None
 
     @property
     def rascunho(self) -> Rascunho:
@@ -298,7 +300,8 @@ async def _take_up(antiga: Sessao, memory: Memory) -> Plano:
     if ativa and proposed_by(ativa.rascunho):
         return Plano((Conversou(),), ativa)
     if antiga.estado is Estado.APROVADO and await memory.cancelled(antiga):
-        return Plano((Abriu(antiga.rascunho),), larga=ativa)  # an invoice of its own: it repairs nothing
+        errado = await memory.wrong(antiga)
+        return Plano((Abriu(antiga.rascunho),), larga=ativa, errado=errado)  # of its own: it repairs nothing
     if antiga.estado not in TAKEN_UP or await memory.repaired(antiga.sessao_id):
         resposta = messages.ja_retomada()
         return Plano((PediuAjuda(resposta),), ativa) if ativa else Plano(resposta=resposta)

@@ -11,10 +11,12 @@ from bot.conversation.inbound import Edicao, Outro, Palavras, joined
 from bot.subjects.invoice.facts import CLOCKS_APART
 from bot.subjects.invoice.words import begun
 from extractor.contract import Context, Extraction
+from extractor.requests.acts import corrections
 from extractor.utterance import Utterance, understand
 from state_machine.catalogue.choices import mostra_leituras
 from state_machine.invoice.draft import sem_editada
 from state_machine.invoice.field_table import FIELDS
+from state_machine.machine.events import Informou
 from state_machine.machine.states import Estado
 from state_machine.values.local_time import local_day
 
@@ -68,6 +70,23 @@ class Reader:
         if not proprias:
             return None
         return await read(proprias, sessao, empresa, agora, self._extractor, chegada.contato.conversa)
+
+    async def corrected(self, errado: str, sessao: Sessao, empresa: Empresa, agora: datetime) -> Informou | None:
+        """Return what a complaint about an issued note says to a draft with its data (``sessao``), where it does.
+
+        What stood there before was wrong: it is no second reading of what is right. A reading without doubts comes
+        before one with some.
+        """
+        dito = None
+        for words in corrections(errado):
+            leitura = (await read(words, sessao, empresa, agora, self._extractor, sessao.conversa)).dados
+            novos = tuple(c for c in leitura.candidates if c.valor != sessao.rascunho.validado(c.campo))
+            if novos or leitura.doubts or leitura.clear:
+                lido = Informou(novos, leitura.doubts, leitura.clear | {c.campo for c in novos})
+                if novos and not leitura.doubts:
+                    return lido
+                dito = dito or lido
+        return dito
 
 
 async def as_it_stands(chegada: Chegada, memory: ConversationMemory) -> Chegada:

@@ -73,6 +73,10 @@ class Memory(Records, Usual, Protocol):
         """Whether the session's invoice was issued, and is cancelled."""
         ...
 
+    async def wrong(self, sessao: Sessao) -> str | None:
+        """What its person said to be wrong with the session's cancelled note."""
+        ...
+
     async def heard(self, wamid: str) -> Ouvida:
         """What is known of a message that came before."""
         ...

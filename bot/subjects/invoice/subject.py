@@ -187,7 +187,12 @@ class Invoice:
             escolha = escolha or await as_amount(self._r.database, ativa, chegada.entrada)
             if escolha is not None:
                 return Plano((escolha,), ativa)
-        return await plan(chegada.entrada, dita, memory, agora, proprias)
+        plano = await plan(chegada.entrada, dita, memory, agora, proprias)
+        if plano.errado is None:
+            return plano
+        antiga = Sessao(_UNBORN, turn.lease.lane, empresa.id, empresa.razao_social, rascunho=plano.rascunho)
+        correcao = await self._reader.corrected(plano.errado, antiga, empresa, agora)
+        return replace(plano, eventos=(*plano.eventos, correcao)) if correcao else plano
 
     async def _completed(self, evento: Evento, plano: Plano, turn: Turn) -> Evento:
         """Add what the company's own records and the public register say of the client."""

@@ -31,6 +31,21 @@ BOTAO_ANTIGO = "*Esse botão era de um resumo anterior, então ainda não cancel
 CONFERE = "*Cancelo esta nota?* Depois de cancelada, ela não volta."
 
 
+def erro(palavras: str) -> str:
+    """Return the reason of a note that is made anew: an error, in the words in which it was told, where there are any.
+
+    ``o_errado`` reads them back.
+    """
+    geral = MOTIVO_DO_BOTAO["1"][1]
+    return f"{geral}: {palavras}" if palavras else geral
+
+
+def o_errado(motivo: str) -> str | None:
+    """Return the words in which a reason of ``erro`` says what was wrong."""
+    geral, _, palavras = motivo.partition(": ")
+    return palavras if palavras and geral == MOTIVO_DO_BOTAO["1"][1] else None
+
+
 def descreve(nota: NotaEmitida) -> str:
     """Name a note as its owner knows it: number, value, client, day, and who made it where that was somebody else."""
     nome = apara(nota.tomador or "", _NOME_MAX)

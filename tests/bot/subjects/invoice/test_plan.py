@@ -86,6 +86,10 @@ class Remembered:
         """Whether its note was cancelled."""
         return self.was_cancelled
 
+    async def wrong(self, sessao: Sessao) -> str | None:
+        """What was said to be wrong with it."""
+        return "o valor era 1.800" if self.was_cancelled else None
+
     async def heard(self, wamid: str) -> Ouvida:
         """A message that never came before."""
         return Ouvida()
@@ -235,11 +239,12 @@ async def test_a_cancelled_note_is_made_anew_and_no_other() -> None:
     antiga = replace(ended(Estado.APROVADO), sessao_id="old")
     press = Toque("refazer", "old", None)
     cancelled = Remembered(None, {"old": antiga}, was_cancelled=True)
-    assert await plan(press, None, cancelled, NOW) == Plano((Abriu(antiga.rascunho),))
+    anew = Plano((Abriu(antiga.rascunho),), errado="o valor era 1.800")
+    assert await plan(press, None, cancelled, NOW) == anew
     stands = Remembered(None, {"old": antiga})
     assert await plan(press, None, stands, NOW) == Plano(resposta=messages.ja_retomada())
     busy = replace(cancelled, ativa=OPEN)
-    assert await plan(press, None, busy, NOW) == Plano((Abriu(antiga.rascunho),), larga=OPEN)
+    assert await plan(press, None, busy, NOW) == replace(anew, larga=OPEN)
     proposed = replace(OPEN, rascunho=draft(12, {Campo.VALOR: "200.00"}))
     assert await plan(press, None, replace(cancelled, ativa=proposed), NOW) == Plano((Conversou(),), proposed)
 
