@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, assert_never
 
 from state_machine.invoice.field_table import FIELDS, FieldKind
@@ -17,7 +18,6 @@ from state_machine.values.text.length import TEXTO_COM_BOTOES_MAX, apara, tamanh
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from decimal import Decimal
 
     from state_machine.invoice.draft import Rascunho
     from state_machine.machine.session import Sessao
@@ -34,6 +34,8 @@ _MUDADO_MAX = 60  # of an old or new value in the title
 
 BOTAO_MAX = 20  # UTF-16 units of a button's title (Cloud API reference, "interactive.action.buttons")
 _CONTA_MAX = 80  # UTF-16 units of how an amount was reckoned
+# From here on an amount stands in words too: a zero too many, which costs most, is then read as "quinze mil".
+_POR_EXTENSO = Decimal(10_000)
 _CONFERE = "confere?"  # beside an amount that is only the likeliest
 _SEM = {  # what was asked of the invoice and it will lack: values of ``Instrucao``
     "retencao": "Sai *sem retenção* de impostos.",
@@ -110,7 +112,7 @@ def _valor(rascunho: Rascunho) -> str:
         return f"Valor: {' ou '.join(f'*{formata_brl(valor)}*' for valor in valores)}{f' ({conta})' if conta else ''}"
     valor = rascunho.valor_servico
     if not rascunho.valor_a_conferir:
-        return f"Valor: *{formata_brl(valor)}* ({por_extenso(valor)})"
+        return f"Valor: *{formata_brl(valor)}*" + (f" ({por_extenso(valor)})" if valor >= _POR_EXTENSO else "")
     return f"Valor: *{formata_brl(valor)}* ({f'{conta}, ' if conta else ''}{_CONFERE})"
 
 

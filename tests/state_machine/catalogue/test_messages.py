@@ -104,7 +104,7 @@ def test_a_summary_reads_as_the_product_promises():
         "\n"
         "Cliente: PADARIA DO ZÉ LTDA\n"
         "CNPJ: 12.345.678/0001-95\n"
-        "Valor: *R$ 1.500,00* (mil e quinhentos reais)\n"
+        "Valor: *R$ 1.500,00*\n"
         "Serviço: consultoria de marketing\n"
         "Emitente: ANA DESIGN ME"
     )

@@ -70,9 +70,19 @@ def test_a_sure_amount_is_never_marked():
     """Said again for certain, the same amount loses its mark, and the buttons of the marked summary count no more."""
     marcado = dita("1500.00").sessao
     seguro = diz(marcado, Informou((lido(Campo.VALOR, "1500.00"),)))
-    assert valor(seguro) == "Valor: *R$ 1.500,00* (mil e quinhentos reais)"
+    assert valor(seguro) == "Valor: *R$ 1.500,00*"
     assert titulos(seguro)[0] == "Confirmar"
     assert diz(seguro.sessao, Confirmou(marcado.revisao)).sessao.estado is Estado.AGUARDANDO_CONFIRMACAO
+
+
+def test_a_great_amount_stands_in_words_too():
+    """Where a zero too many costs most, it is read twice; below, the summary stays short."""
+    grande = dita("1500.00").sessao
+    for valor_dito, linha in (
+        ("9999.99", "Valor: *R$ 9.999,99*"),
+        ("10000.00", "Valor: *R$ 10.000,00* (dez mil reais)"),
+    ):
+        assert valor(diz(grande, Informou((lido(Campo.VALOR, valor_dito),)))) == linha
 
 
 def test_a_doubtful_amount_takes_no_sure_ones_place():
