@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from gateway.nacional import adapter as nacional
 from gateway.nacional.adn.distribution import Distribution
 from gateway.nacional.adn.parameters import CityParameters
-from gateway.nacional.payload import unfit
+from gateway.nacional.payload import left_out, unfit
 from gateway.plugnotas import adapter as plugnotas
 from state_machine.values.errors import ProsaError
 
@@ -40,7 +40,8 @@ class Surroundings:
 class ChannelRow:
     """One channel: how it behaves, and how its adapter is opened (once for each environment in use).
 
-    ``unfit`` says in pt-BR what of a company's registration (its columns by name) keeps it from issuing there;
+    ``unfit`` says in pt-BR what of a company's registration (its columns by name) keeps it from issuing there,
+    and ``left_out`` what its notes will lack although they are accepted;
     ``missing`` likewise what of the installation's settings keeps every company from it. ``cities`` opens what is asked
     for a city's agreement and rates, and ``documents`` what is asked for the documents that name a company, where there
     is such a thing.
@@ -49,6 +50,7 @@ class ChannelRow:
     natureza: Natureza
     opens: Callable[[Surroundings], FiscalGateway]
     unfit: Callable[[Mapping[str, Any]], str | None] = lambda _company: None
+    left_out: Callable[[Mapping[str, Any]], str | None] = lambda _company: None
     missing: Callable[[Any], str | None] = lambda _settings: None
     cities: Callable[[Surroundings], CityParameters] | None = None
     documents: Callable[[Surroundings], Distribution] | None = None
@@ -56,7 +58,9 @@ class ChannelRow:
 
 REGISTRY: Final[Mapping[str, ChannelRow]] = {
     "plugnotas": ChannelRow(plugnotas.NATUREZA, plugnotas.opened, missing=plugnotas.missing),
-    "nacional": ChannelRow(nacional.NATUREZA, nacional.opened, unfit, cities=CityParameters, documents=Distribution),
+    "nacional": ChannelRow(
+        nacional.NATUREZA, nacional.opened, unfit, left_out, cities=CityParameters, documents=Distribution
+    ),
 }
 
 

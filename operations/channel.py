@@ -6,7 +6,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from operations.company import one_series
+from operations.company import left_out, one_series
 from operations.protocol import CommandRefusedError
 from persistence.audit import records as audit
 from persistence.audit.records import COMMAND_LINE
@@ -104,7 +104,15 @@ async def choose_for(
     await channels.choose(connection, company.id, canal, tipo)
     detalhe = {"documento": tipo, "canal": canal.nome, "ambiente": canal.ambiente}
     await audit.write_by(connection, author, "mudou o canal", company.id, detalhe)
-    return [_told(company.razao_social, tipo, canal, natureza), "As notas já confirmadas seguem no canal delas."]
+    told = [_told(company.razao_social, tipo, canal, natureza), "As notas já confirmadas seguem no canal delas."]
+    return [*told, *left_out(rows.get(nome), company)]
+
+
+async def left_out_of(database: Database, rows: KnownChannels, cnpj: str) -> list[str]:
+    """Say what the notes of a company with a CNPJ as typed will lack on the channel by which it issues services."""
+    async with database.transaction() as connection:
+        company = await company_of(connection, cnpj)
+        return left_out(rows.get((await channels.chosen(connection, company.id)).nome), company)
 
 
 async def company_of(connection: Connection, cnpj: str) -> Any:

@@ -132,6 +132,12 @@ def one_series(natureza: Natureza, serie: str) -> str:
     return str(int(serie)) if natureza.numbers == "we" and serie.isdecimal() else serie
 
 
+def left_out(row: ChannelRow | None, company: Any) -> list[str]:
+    """Say what the notes of a registered company (its row) will lack on a channel, although they are accepted."""
+    said = row.left_out(company) if row else None
+    return [f"Saiba: {said}."] if said else []
+
+
 async def add_company(
     database: Database,
     form: CompanyForm,
@@ -197,10 +203,12 @@ async def change_company(
         return ["Era isso mesmo que estava guardado; nada mudou."]
     await people.save_company(connection, columns, DEFAULTS, [])
     row = rows.get((await channels.chosen(connection, company.id)).nome)
-    if row and (complaint := row.unfit(await channels.company(connection, company.cnpj))) is not None:
+    stored = await channels.company(connection, company.cnpj)
+    if row and (complaint := row.unfit(stored)) is not None:
         raise _refusal(complaint)
     await audit.write_by(connection, author, "mudou o cadastro", company.id, {"campos": campos})
-    return ["O cadastro mudou. Os resumos já mostrados são mostrados de novo; as notas confirmadas seguem como são."]
+    told = "O cadastro mudou. Os resumos já mostrados são mostrados de novo; as notas confirmadas seguem como são."
+    return [told, *left_out(row, stored)]
 
 
 async def add_user(connection: Connection, company: Any, telefone: str, author: Author) -> list[str]:

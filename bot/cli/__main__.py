@@ -149,6 +149,7 @@ def empresa_add(
 
     async def work(storage: Storage) -> None:
         from gateway.registry import rows_for
+        from operations.channel import left_out_of
         from operations.company import CompanyError, CompanyForm, add_company
         from persistence.db.engine import Database
         from state_machine.protocol.channel import Canal
@@ -176,11 +177,14 @@ def empresa_add(
         database = await Database.open(storage.database_url, size=1)
         try:
             await add_company(database, form, Canal(settings.gateway), rows_for(settings))
+            lacks = await left_out_of(database, rows_for(settings), cnpj)
         except CompanyError as error:
             _fail(str(error))
         finally:
             await database.close()
         typer.echo(f"{razao_social} pode emitir; telefones autorizados nesta chamada: {len(usuario)}.")
+        for line in lacks:
+            typer.echo(line)
 
     _with_storage(settings, work)
 

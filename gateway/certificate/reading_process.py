@@ -1,4 +1,4 @@
-"""Reads a certificate in a process of its own, with bounds on its time and memory, that writes no file."""
+"""Reads a certificate in a process of its own, with bounds on its time and memory, that opens no file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import os
+import resource
 import sys
 from contextlib import suppress
 from datetime import datetime
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 
 DEADLINE: Final = 30.0  # seconds; a reading takes half a second, most of it to start Python
 # The file says how many rounds its password's hash has, up to 2^31; a reading takes 40 million bytes.
-LIMITS: Final = process_apart.limits(cpu=2, memory=256 * 1024 * 1024)
+LIMITS: Final = {
+    **process_apart.limits(cpu=2, memory=256 * 1024 * 1024),
+    resource.RLIMIT_NOFILE: 0,  # whoever takes the parser over opens no file, not /proc either, and no connection
+}
 NICE: Final = 10  # what a stranger's file orders takes no processor from conversations
 WORDS: Final = process_apart.words("gateway.certificate.reading_process")
 _LONGEST_ANSWER: Final = 128 * 1024  # bytes; key and chain of the largest file fit

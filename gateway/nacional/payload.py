@@ -85,6 +85,12 @@ def circumstances(intent: InvoiceIntent, ambiente: Ambiente, agora: datetime) ->
     )
 
 
+_IBS_CBS: Final = (
+    "no regime normal a nota sai sem o grupo IBS/CBS, devido desde 03/08/2026; por orientação de 07/08/2026, a falta "
+    "dele não recusa a nota até 31/12/2026 (confira com a contabilidade)"
+)
+
+
 def unfit(company: Mapping[str, Any]) -> str | None:
     """Say in pt-BR what of a company's registration makes no DPS, and what to do; ``company``: its columns by name."""
     serie, regime = company["serie_rps"] or "", company["regime"]
@@ -105,6 +111,11 @@ def unfit(company: Mapping[str, Any]) -> str | None:
             "--tributos-federal 13.45 --tributos-estadual 0 --tributos-municipal 2 (tabela do IBPT)"
         )
     return None
+
+
+def left_out(company: Mapping[str, Any]) -> str | None:
+    """Say in pt-BR what a company's notes will lack, although they are accepted; ``company``: its columns by name."""
+    return _IBS_CBS if company["regime"] == "normal" else None
 
 
 def ended(nt009: date | None, agora: datetime) -> Rejected | None:

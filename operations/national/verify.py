@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from gateway.nacional.payload import unfit
+from gateway.nacional.payload import left_out, unfit
 from gateway.port import InvoiceIntent, Prestador, Rps, Tomador, Tributos
 from operations.channel import company_of
 from operations.national.cities import ask
@@ -64,6 +64,7 @@ async def verify(database: Database, channels: Channels, cnpj: str) -> list[Conf
     try:
         return [
             await _document(gateway, intent, unfit(company)),
+            *(Conferido(f"IBS/CBS: {lacks}.", serve=True) for lacks in (left_out(company),) if lacks),
             *await _city(database, cities, canal, empresa, hoje),
             await _shared(database, canal, sequencia) or await _series(gateway, intent, rps, bloqueado),
         ]

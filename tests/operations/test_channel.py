@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from bot.demo.world import COMPANY
 from bot.settings import Settings
 from gateway.registry import REGISTRY, rows_for
-from operations.channel import choose, show
+from operations.channel import choose, left_out_of, show
 from operations.company import CompanyError, add_company
 from operations.protocol import CommandRefusedError
 from persistence.db.engine import Database
@@ -104,3 +104,17 @@ async def test_an_installation_without_plugnotas_puts_no_company_there(database:
     with pytest.raises(CommandRefusedError, match="faltam PROSA_PLUGNOTAS_API_KEY"):
         await choose(database, NATURES, new.cnpj, "servico", "plugnotas", None, rows)
     assert await _chosen(database, empresa_id) == Canal("nacional")
+
+
+async def test_a_registration_is_told_what_its_notes_will_lack(database: Database) -> None:
+    """A company of the normal regime hears of IBS/CBS where it is registered or changes channel; no other does."""
+    levied = replace(CAFE, tributos_federal="13.45", tributos_estadual="0", tributos_municipal="2")
+    new = replace(levied, cnpj="11.444.777/0001-61", regime="normal")
+    await add_company(database, new, Canal("plugnotas"), REGISTRY)
+    assert await left_out_of(database, REGISTRY, new.cnpj) == []
+    await add_company(database, replace(new, serie_rps="900"), Canal("plugnotas"), REGISTRY)
+    (*_, told) = await choose(database, NATURES, new.cnpj, "servico", "nacional", None, REGISTRY)
+    assert "IBS/CBS" in told
+    assert await left_out_of(database, REGISTRY, new.cnpj) == [told]
+    await add_company(database, replace(new, regime="simples", tributos_sn="6"), None, REGISTRY)
+    assert await left_out_of(database, REGISTRY, new.cnpj) == []

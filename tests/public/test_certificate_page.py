@@ -176,7 +176,7 @@ def _busy(_turns: Turns, _company: int) -> None:
 
 
 async def test_what_was_not_read_does_not_count(visitor: Visitor) -> None:
-    """A missing field, a file or body beyond bounds, a field twice, another kind of form: said, nothing stored."""
+    """A missing, second or foreign field, a file or body beyond bounds, another form: said, nothing stored."""
     token = await visitor.new_token()
     for arquivo, senha, said, expected in (
         (b"", SENHA, "Faltou escolher o arquivo", 422),
@@ -191,6 +191,11 @@ async def test_what_was_not_read_does_not_count(visitor: Visitor) -> None:
     for _ in range(2):
         twice.add_field("arquivo", FILE, filename="a.pfx")
     assert (await visitor.ask(token, "POST", data=twice))[0] == 400
+    foreign = FormData(default_to_multipart=True)
+    foreign.add_field("other", SENHA)
+    foreign.add_field("arquivo", FILE, filename="a.pfx")
+    foreign.add_field("senha", SENHA)
+    assert (await visitor.ask(token, "POST", data=foreign))[0] == 400
     assert (await visitor.ask(token, "POST", data={"senha": SENHA}))[0] == 415
     wrong = {"Content-Type": "multipart/form-data; boundary=x"}
     assert (await visitor.ask(token, "POST", data=b"nada disso", headers=wrong))[0] == 400

@@ -93,11 +93,18 @@ async def test_a_parser_that_waits_is_ended() -> None:
 async def test_a_parser_writes_no_file(tmp_path: Path) -> None:
     """Not a byte: no key gets onto a disk, not by a core file either."""
     target = tmp_path / "key"
-    program = f"r.restrict()\nf = open({str(target)!r}, 'wb', 0)\nf.write(b'key')"
+    program = f"f = open({str(target)!r}, 'wb', 0)\nr.restrict()\nf.write(b'key')"
     assert await _why(program + ANSWER) is Refusal.UNREADABLE
     assert target.stat().st_size == 0
     no_core = "r.restrict()\nassert r.process_apart.resource.getrlimit(r.process_apart.resource.RLIMIT_CORE) == (0, 0)"
     assert await _why(no_core + ANSWER) is Refusal.EXPIRED
+
+
+@pytest.mark.parametrize("way", ["open('/proc/self/environ')", "socket.socket()", "os.pipe()", "os.listdir('/proc')"])
+async def test_who_takes_a_parser_over_finds_no_way_out(way: str) -> None:
+    """It opens no file, so it reads no process's environment, and no connection; the same account runs both."""
+    assert await _why(f"import socket\n{way}\nr.restrict()" + ANSWER) is Refusal.EXPIRED
+    assert await _why(f"import socket\nr.restrict()\n{way}" + ANSWER) is Refusal.UNREADABLE
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,30 @@ async def test_a_known_company_is_asked_for_once(road: Road) -> None:
     assert len(road.world.cnpj.ledger.of("lookup")) == before + 1
 
 
+async def test_what_the_register_says_of_a_customer_is_kept_with_the_invoice(road: Road) -> None:
+    """Each column of the address as it stands in the register, and its whole answer."""
+    ana = await road.person()
+    await ana.say(FULL)
+    await ana.touch("Confirmar")
+    session = await road.reached(ana, "aprovado")
+    kept = await road.database.pool.fetchrow(
+        "SELECT t.* FROM cliente_tomador t JOIN nfse_emissao e ON e.tomador_id = t.id WHERE e.sessao_id = $1",
+        session["sessao_id"],
+    )
+    entry = kept["dados_receita_raw"]
+    assert entry["razao_social"] == kept["razao_social"] == "PADARIA DO ZÉ LTDA"
+    assert entry["descricao_tipo_de_logradouro"] + " " + entry["logradouro"] == kept["logradouro"]
+    for column, name in (
+        ("cep", "cep"),
+        ("numero", "numero"),
+        ("bairro", "bairro"),
+        ("cidade", "municipio"),
+        ("estado", "uf"),
+    ):
+        assert kept[column] == str(entry[name])
+    assert kept["codigo_cidade"] == str(entry["codigo_municipio_ibge"])
+
+
 async def test_a_company_that_closed_is_pointed_out(road: Road) -> None:
     """A customer whose CNPJ is BAIXADA is shown as such before anything is confirmed."""
     ana = await road.person()

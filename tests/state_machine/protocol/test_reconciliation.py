@@ -485,6 +485,16 @@ def test_an_equal_note_without_a_reference_is_for_people():
     assert apos_consulta(nossa, Found(nota()), depois(), POLITICA).status is S.CONCLUIDO
 
 
+def test_a_note_of_another_reference_in_the_answer_is_not_ours():
+    """The answer to our own sending is no proof either: an equal note of another confirmation goes to people."""
+    channel = POLITICA.de(Natureza(reference=str.upper, synchronous=True))
+    nossa = andamento(S.PENDENTE)
+    certo = apos_envio(nossa, Issued(nota(referencia=nossa.id_integracao.upper())), depois(), channel)
+    assert certo.andamento.status is S.CONCLUIDO
+    outro = apos_envio(nossa, Issued(nota(referencia="OUTRA")), depois(), channel)
+    assert (outro.andamento.status, outro.aviso) == (S.CONFLITO, "falhou")
+
+
 @pytest.mark.parametrize("achada", [nota(referencia="OUTRA"), nota(valor=Decimal(1))], ids=["another", "none"])
 @pytest.mark.parametrize(
     ("antes", "status", "aviso"),

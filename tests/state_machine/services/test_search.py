@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from state_machine.services.search import among, search, stem
+from state_machine.services.search import _rarity, among, search, stem
 from tests.adversaries import cpu_ms
 
 PHRASES = Path(__file__).parent / "phrases.jsonl"  # written before the search was; see docs/nacional.md
@@ -104,3 +104,13 @@ def test_a_companys_own_description_counts():
 def test_a_pasted_text_costs_no_time():
     """A query is read to its bound only."""
     assert cpu_ms(lambda: search("conserto de celular " * 50_000), MOST_MS) <= MOST_MS
+
+
+def test_words_of_people_do_not_stay():
+    """What was searched for makes room for what is searched next."""
+    for each in range(9000):
+        stem(f"palavra{each}")
+    held = stem.cache_info()
+    assert held.maxsize is not None
+    assert held.currsize == held.maxsize < 9000
+    assert _rarity.cache_info().maxsize == held.maxsize
