@@ -116,17 +116,20 @@ def _deadline(item: pytest.Item, phase: str) -> Iterator[None]:
         return
     grace = min(GRACE, seconds)
     strikes = 0
+    telling = False
 
     def strike(_number: int, _frame: FrameType | None) -> None:
         __tracebackhide__ = True
-        nonlocal strikes
-        if is_debugging():
+        nonlocal strikes, telling
+        if telling or is_debugging():  # to tell takes longer than the next strike, on a busy machine
             return
         strikes += 1
         sentence = f"{phase} has passed its deadline of {seconds:g} s"
         if strikes == 1 or strikes > STRIKES:
+            telling = True
             stacks = dump()
             os.write(_stderr, f"\n{item.nodeid}: {sentence}\n{stacks}\n".encode())
+            telling = False
             item.add_report_section(phase, "deadline", stacks)
         if strikes > STRIKES:
             os._exit(1)

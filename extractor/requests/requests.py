@@ -47,6 +47,7 @@ _NUMBER: Final = (
     r"(?P<n>\d{1,3}(?:\.\d{3})+|\d{1,15})\b(?![.,]\d)"
 )
 _NUMBERED: Final = re.compile(_NUMBER)
+_FILES: Final = re.compile(r"\b(?:pdf|xml)\b")
 _OF_FILE: Final = re.compile(r"\b(?:pdf|xml|danfs?e) d[ao] (?:numero |n[.o°º]? ?)?(?P<n>\d{1,15})\b(?![.,/]\d)")
 _DATED: Final = frozenset({RequestKind.TOTAL, RequestKind.MINHAS_NOTAS})
 _ISSUED: Final = (
@@ -165,7 +166,8 @@ def read_request(texto: str) -> Pedido | None:
             number = _NUMBERED.search(text.plain) or _OF_FILE.search(text.plain)
             numero = number["n"].replace(".", "").lstrip("0") or None if number else None
             of_file = tipo is RequestKind.SEGUNDA_VIA
-            formatos = tuple(each for each in get_args(Formato) if of_file and re.search(rf"\b{each}\b", text.plain))
+            said = set(_FILES.findall(text.plain)) if of_file else set()
+            formatos = tuple(each for each in get_args(Formato) if each in said)
             clientes = mentioned(texto) if of_file and numero is None else ()
             quando = read_period(text.plain) if tipo in _DATED else None
             return Pedido(tipo, numero, formatos or ("pdf",), clientes, quando)

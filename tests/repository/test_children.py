@@ -52,7 +52,7 @@ async def test_every_kind(urls, tmp_path):
                 pathlib.Path(os.environ["READY"]).touch()
                 children.run(["sleep", "600"], timeout=600)
 """
-KINDS = ("postgres", "valkey", "bot.cli", "fault_points", "chrom", "sandbox", "sleep")
+KINDS = ("postgres", "valkey", "machines.zygote", "fault_points", "chrom", "sandbox", "sleep")
 ALONE = {"asyncio.create_subprocess_exec", "asyncio.create_subprocess_shell", "os.fork", "os.popen"}
 STARTERS = {"run", "Popen", "call", "check_call", "check_output", "getoutput"}
 

@@ -83,6 +83,17 @@ def session():
 def test_session_teardown(session):
     pass
 """
+SLOW = """
+import threading, time
+from tests import deadlines
+
+def test_told_slowly(monkeypatch):
+    dump = deadlines.dump
+    monkeypatch.setattr(deadlines, "dump", lambda: (time.sleep(0.6), dump())[1])  # a strike comes every 0.33 s
+    lock = threading.Lock()
+    lock.acquire()
+    lock.acquire()
+"""
 IN_C = """
 import itertools
 
@@ -179,6 +190,14 @@ def test_whatever_hangs_fails_alone(tmp_path: Path) -> None:
     assert "--- thread MainThread" in section
     assert "name='the other task'" in section
     assert re.search(r"line \d+, in test_a_future\n.*line \d+, in inner\n", section)  # down to what it awaits
+
+
+def test_what_takes_long_to_tell_is_told_to_its_end(tmp_path: Path) -> None:
+    """Stacks that take longer than the pause between two strikes are not cut off by the second."""
+    code, said = run_pytest(tmp_path, test_slow=SLOW)
+    assert code == pytest.ExitCode.TESTS_FAILED
+    assert outcomes(said)["FAILED"] == {"test_told_slowly"}
+    assert said.count("has passed its deadline of 1 s\n") == 1, said
 
 
 def test_what_cannot_be_interrupted_ends_its_process_and_the_others_go_on(tmp_path: Path) -> None:

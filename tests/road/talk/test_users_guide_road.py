@@ -94,6 +94,7 @@ PROSAS: Final = {
 ELSEWHERE: Final = {  # said in a situation that a test of its own makes
     "retoma a nota": "tests/road/talk/test_requests_road.py",
     "o serviço é o 2": "tests/extractor/requests/test_service_answer.py",
+    "corrige a nota 12, o valor era 1.800": "tests/bot/subjects/invoice/test_corrected.py",
     "para o lote": "tests/road/talk/test_batch_stop_road.py",
     "para o lote 3": "tests/extractor/requests/test_batch_stop_words.py",
 }
