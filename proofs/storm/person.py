@@ -100,7 +100,7 @@ class Person:
             await self._tap(summary, CONFIRM)
 
     async def again(self) -> None:
-        """Ask again after a loss, until the files come: tap the last summary, else say everything anew.
+        """Ask again after a loss, until the files come: tap the last summary if it is right, else say everything anew.
 
         Where an equal invoice is known already, it is left at that. Raises ``TimeoutError``.
         """
@@ -112,7 +112,7 @@ class Person:
             shown = next((b for b in reversed(seen) if any(x.id.startswith(CONFIRM) for x in b.buttons)), None)
             if shown is not None and EQUAL in shown.text and shown.id not in tapped:
                 return
-            if shown is not None and shown.id not in tapped:
+            if shown is not None and shown.id not in tapped and brl(self._wish.valor) in shown.text:
                 tapped.add(shown.id)
                 said = await self._tap(shown, CONFIRM)
             else:

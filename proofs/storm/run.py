@@ -166,19 +166,22 @@ class Storm:
             self._watch("received", 1)
 
     async def _lived(self, person: Person, what: Callable[[], Awaitable[None]]) -> None:
-        """Do it; whom a loss met asks again first, and then waits for what is left of it. Raises ``TimeoutError``."""
-        while True:
-            doing = asyncio.ensure_future(what())
+        """Do it; whom a loss met asks again first, and then does what does not confirm. Raises ``TimeoutError``."""
+        left = [what]
+        while left:
+            doing = asyncio.ensure_future(left[0]())
             loss = asyncio.ensure_future(self.oblivion.felt())
             try:
                 await asyncio.wait({doing, loss}, return_when=asyncio.FIRST_COMPLETED)
                 if doing.done():
-                    return await doing
+                    await doing
+                    left.pop(0)
+                    continue
             finally:
                 for each in (doing, loss):
                     each.cancel()
                 await asyncio.gather(doing, loss, return_exceptions=True)
-            what = person.again
+            left = [person.again, *([] if what == person.confirm else [what])]
 
     async def drain(self) -> float | None:
         """Wait until nothing is under way, inside or outside; returns the seconds, None past the limit."""
