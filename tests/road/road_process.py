@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from proofs.storm.machines.process import settings_in
 from tests import children
 from tests.patience import PATIENCE
 from tests.road.road_forks import Offspring, forked
@@ -27,22 +28,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def environment(world: World, database_url: str, redis_url: str, **changes: str) -> dict[str, str]:
     """Return the settings of a house in this world, as an operator would give them."""
-    meta, gateway, urls = world.config.meta, world.config.plugnotas, world.urls
     return {
-        "PROSA_DATABASE_URL": database_url,
-        "PROSA_REDIS_URL": redis_url,
-        "PROSA_PORT": "0",
-        "PROSA_WHATSAPP_API_URL": urls.whatsapp_api,
-        "PROSA_WHATSAPP_PHONE_NUMBER_ID": meta.account.phone_number_id,
-        "PROSA_WHATSAPP_ACCESS_TOKEN": meta.access_token,
-        "PROSA_WHATSAPP_APP_SECRET": meta.app_secret,
-        "PROSA_WHATSAPP_VERIFY_TOKEN": meta.verify_token,
-        "PROSA_PLUGNOTAS_URL": urls.plugnotas,
-        "PROSA_PLUGNOTAS_API_KEY": gateway.api_key,
-        "PROSA_GATEWAY_WEBHOOK_SECRET": gateway.webhook_secret,
-        "PROSA_CNPJ_API_URL": urls.cnpj_api,
+        **settings_in(world, database_url, redis_url),
         "PROSA_REPEAT_WINDOW_SECONDS": "0",
-        "PROSA_DEBOUNCE_SECONDS": "0.05",
         "PROSA_RECONCILE_LADDER": "0.2,0.5,1",
         **changes,
     }

@@ -27,8 +27,8 @@ EVENT_LENGTH = 60  # characters of a message kept: enough to tell events apart
 LINE_LIMIT = 2**20  # bytes of one line of log: a traceback in JSON is long
 
 
-def environment(world: World, database_url: str, redis_url: str, channels: Iterable[str]) -> dict[str, str]:
-    """Return the settings of the product in this world, as an operator would give them, with short waits."""
+def settings_in(world: World, database_url: str, redis_url: str) -> dict[str, str]:
+    """Return the settings of the product in this world, as an operator would give them; it picks up words at once."""
     meta, gateway, urls = world.config.meta, world.config.plugnotas, world.urls
     return {
         "PROSA_DATABASE_URL": database_url,
@@ -42,9 +42,16 @@ def environment(world: World, database_url: str, redis_url: str, channels: Itera
         "PROSA_PLUGNOTAS_URL": urls.plugnotas,
         "PROSA_PLUGNOTAS_API_KEY": gateway.api_key,
         "PROSA_GATEWAY_WEBHOOK_SECRET": gateway.webhook_secret,
-        "PROSA_GATEWAY_TIMEOUT_SECONDS": "5",  # so that hanging answers are seen within a short storm
         "PROSA_CNPJ_API_URL": urls.cnpj_api,
         "PROSA_DEBOUNCE_SECONDS": "0.05",
+    }
+
+
+def environment(world: World, database_url: str, redis_url: str, channels: Iterable[str]) -> dict[str, str]:
+    """Return the settings of the product in a storm: with short waits, and those of its channels."""
+    return {
+        **settings_in(world, database_url, redis_url),
+        "PROSA_GATEWAY_TIMEOUT_SECONDS": "5",  # so that hanging answers are seen within a short storm
         "PROSA_RECONCILE_LADDER": "0.5,1,2,5,10",
         **{name: value for channel in channels_of(channels) for name, value in channel.settings(world).items()},
     }
