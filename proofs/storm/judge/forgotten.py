@@ -72,7 +72,8 @@ def doubled(evidence: Evidence, who: str, notes: Sequence[Note]) -> Iterator[str
     sessions = Counter(note.key.sessao_id for note in notes)
     for sessao_id, count in sessions.items():
         if count > 1:
-            yield f"{who}: {count} notas da sessão {sessao_id}"
+            theirs = [f"{note.numero} ({note.reference})" for note in notes if note.key.sessao_id == sessao_id]
+            yield f"{who}: {count} notas da sessão {sessao_id}: {', '.join(theirs)}"
     if len(sessions) > 1 + len(evidence.losses):
         yield f"{who}: notas de {len(sessions)} sessões, e o banco esqueceu {len(evidence.losses)} vezes"
 
