@@ -24,7 +24,7 @@ def answer(intent: str = "informar", **spans: str) -> dict[str, str | None]:
 
 
 def client_of(server, **options):
-    return ModelClient(api_key="k", base_url=f"{server.url}/v1", model="m", **{"deadline": 5.0, **options})
+    return ModelClient(api_key="k", base_url=f"{server.url}/v1", model="m", **{"deadline": PATIENCE / 4, **options})
 
 
 @pytest.fixture

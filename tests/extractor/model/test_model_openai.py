@@ -38,7 +38,7 @@ async def server():
 
 
 def client_of(server, **options) -> ModelClient:
-    return ModelClient(api_key=None, base_url=f"{server.url}/v1", model="m", **{"deadline": 5.0, **options})
+    return ModelClient(api_key=None, base_url=f"{server.url}/v1", model="m", **{"deadline": PATIENCE / 4, **options})
 
 
 async def test_a_good_answer_comes_back_as_data(server, fresh):
