@@ -70,6 +70,12 @@ class Desk:
         await self.page.get_by_role("button", name="Entrar").click()
         await expect(self.page.get_by_role("heading", name="Fila")).to_be_visible()
 
+    async def hit(self, *keys: str) -> None:
+        """Press keys that the page's script hears: it runs only after what is seen, so the page loads first."""
+        await self.page.wait_for_load_state()
+        for key in keys:
+            await self.page.keyboard.press(key)
+
     async def act(self, acao: str, motivo: str, texto: str = "") -> None:
         """Take an action from the case's menu."""
         await self.page.get_by_test_id(f"acao-{acao}").click()
