@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,11 +17,13 @@ from persistence.fiscal.numbers.numbering import Sequencia
 from persistence.people.channels import canal_of
 from persistence.people.companies import get_company
 from persistence.versions import AnotherVersionError
+from persistence.witness import row as history
 from state_machine.protocol.channel import Canal
 from state_machine.protocol.emission import Absent, Found
 from state_machine.values.local_time import SAO_PAULO
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
     from datetime import date
 
     from gateway.port import FiscalGateway
@@ -63,6 +66,27 @@ class Walk:
     def last(self) -> int:
         """The last number that is taken; one before ``first`` where none is."""
         return max(self.seen, default=self.first - 1)
+
+
+async def settle(database: Database, channels: Channels, wait: Callable[[float], Awaitable[None]]) -> None:
+    """Wait until the authority has taken whatever left us before the history was doubted: only then absence counts.
+
+    ``wait`` gets seconds, of which those since the doubt are gone already; nothing where no company is walked.
+    """
+    async with database.transaction() as connection:
+        rows = await comparison.companies(connection)
+        since = await history.in_doubt_for(connection)
+    longest = max((_settles(channels, row) for row in rows), default=timedelta(0)) - since
+    if longest > timedelta(0):
+        await wait(longest.total_seconds())
+
+
+def _settles(channels: Channels, row: Any) -> timedelta:
+    try:
+        natureza = channels.of(canal_of(row.canal, row.ambiente)).natureza
+    except (AnotherVersionError, UnknownChannelError):
+        return timedelta(0)
+    return natureza.absences * natureza.absence_spacing if natureza.numbers == "we" else timedelta(0)
 
 
 async def walk(database: Database, channels: Channels, absences: int = ABSENCES) -> list[Walk]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import TYPE_CHECKING
 
-from operations.beyond import ABSENCES, FARTHEST, listed, walk
+from operations.beyond import ABSENCES, FARTHEST, listed, settle, walk
 from operations.protocol import CommandRefusedError
 from persistence.audit import records as audit
 from persistence.fiscal.numbers import numbering, restored
@@ -13,7 +14,7 @@ from persistence.witness import references
 from persistence.witness import row as history
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from gateway.registry import Channels
     from operations.beyond import Walk
@@ -26,16 +27,22 @@ MOST_SKIPPED = FARTHEST  # a note's own number typed in a number's place is far 
 
 
 async def restore(
-    database: Database, ultimos: Sequence[str], channels: Channels | None = None, absences: int = ABSENCES
+    database: Database,
+    ultimos: Sequence[str],
+    channels: Channels | None = None,
+    absences: int = ABSENCES,
+    wait: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> list[str]:
     """Have open emissions asked for, move the RPS sequences on, note it in the audit; returns lines for a terminal.
 
     ``ultimos`` are words as ``3:550``: the last number of sequence 3 that the gateway knows. Each sequence needs one,
-    but for those that are walked at the authority over ``channels``. Raises ``CommandRefusedError``, and nothing has
-    changed.
+    but for those that are walked at the authority over ``channels``, after ``wait`` (seconds) for what it may take
+    late. Raises ``CommandRefusedError``, and nothing has changed.
     """
     matches = {word: _LAST.fullmatch(word.strip()) for word in ultimos}
     given = {int(match[1]): int(match[2]) for match in matches.values() if match}
+    if channels is not None and all(matches.values()):
+        await settle(database, channels, wait)
     walks = await walk(database, channels, absences) if channels is not None else []
     compared = channels is None or await listed(database, channels)
     walked = {each.known: each for each in walks if each.known is not None}

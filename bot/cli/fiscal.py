@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from pathlib import Path  # noqa: TC003 - typer reads the annotations of commands
@@ -217,9 +218,14 @@ def restaurado(
         if sem_perguntar:
             return await restore(database, rps or ())
         async with channels_of(chosen, database) as channels:
-            return await restore(database, rps or (), channels, ausencias)
+            return await restore(database, rps or (), channels, ausencias, _settling)
 
     on_database(work, chosen)
+
+
+async def _settling(seconds: float) -> None:
+    typer.echo(f"Espero {seconds:.0f} s: a SEFIN ainda pode aceitar o que saiu antes.")
+    await asyncio.sleep(seconds)
 
 
 def idempotencia(

@@ -119,8 +119,9 @@ class Door:
         seen = await numbers.seen(connection, empresa, origin, confirmed.tentativa)
         if seen is None:
             rps = await numbers.take(connection, empresa, origin, confirmed.tentativa)
-        else:
-            rps, confirmed = seen[0], replace(confirmed, tentativa=seen[1])
+        else:  # asked for by the name that its note has; other content under it is a conflict, which people solve
+            rps, revisao, tentativa = seen
+            confirmed = replace(confirmed, origin=replace(origin, revisao=revisao), tentativa=tentativa)
         intent = intent_of(confirmed, cadastro.endereco if cadastro else None, rps)
         chave = str(gateway.key_for(intent))
         tomador_id = await intents.upsert_tomador(connection, empresa.id, _customer(intent.tomador, cadastro))

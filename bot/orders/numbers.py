@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from persistence.people.companies import Empresa
     from state_machine.protocol.origin import Origin
 
+REVISIONS = 10  # from ours on that are looked for: what was forgotten may have been corrected since
+
 
 class Numbers:
     """Numbers of one channel in one environment; all in the caller's transaction, which stores the intent."""
@@ -43,24 +45,26 @@ class Numbers:
 
     async def seen(
         self, connection: Connection, empresa: Empresa, origin: Origin, tentativa: int
-    ) -> tuple[Rps, int] | None:
-        """Return number and attempt of the note that the authority has of this confirmation, which we had forgotten.
+    ) -> tuple[Rps, int, int] | None:
+        """Return number, revision and attempt of the note that the authority has of this order, which we had forgotten.
 
-        Looked for before a number is drawn; a later attempt than ours may be the one that became the note.
+        Looked for before a number is drawn; a later attempt than ours may be the one that became the note, and what
+        was forgotten may have been confirmed in another revision: a second note would be one too many.
         """
         reference = self._gateway.natureza.reference
         if reference is None or empresa.serie_rps is None:
             return None
-        ours = {
-            reference(integration_id(origin.id, origin.revisao, each)): each
-            for each in range(tentativa, tentativa + ATTEMPTS)
-        }
+        ours: dict[str, tuple[int, int]] = {}
+        for revisao in range(1, origin.revisao + REVISIONS):
+            first = tentativa if revisao == origin.revisao else 1
+            for each in range(first, first + ATTEMPTS):
+                ours[reference(integration_id(origin.id, revisao, each))] = revisao, each
         found = await references.number_of(connection, self._sequence(empresa, empresa.serie_rps), ours.keys())
         if found is None:
             return None
         serie, numero, referencia = found
         await references.take(connection, self._sequence(empresa, serie), numero)
-        return Rps(serie, numero), ours[referencia]
+        return Rps(serie, numero), *ours[referencia]
 
     def example(self, empresa: Empresa) -> Rps | None:
         """Return a number like the next one, which is not taken; ``None`` where we give none."""

@@ -20,10 +20,13 @@ ON CONFLICT (empresa_id, municipio, serie, ambiente, numero) DO UPDATE SET refer
     visto_em = now()
 """)
 _FIND = sa.text("""
-SELECT serie, numero, referencia FROM numero_visto
-WHERE empresa_id = :empresa_id AND municipio = :municipio AND ambiente = :ambiente
-    AND referencia = ANY(CAST(:referencias AS text[]))
-ORDER BY numero DESC LIMIT 1
+SELECT v.serie, v.numero, v.referencia FROM numero_visto v
+WHERE v.empresa_id = :empresa_id AND v.municipio = :municipio AND v.ambiente = :ambiente
+    AND v.referencia = ANY(CAST(:referencias AS text[]))
+    AND NOT EXISTS (SELECT FROM numeracao n JOIN numeracao_uso u ON u.numeracao_id = n.id AND u.numero = v.numero
+        WHERE n.empresa_id = v.empresa_id AND n.municipio = v.municipio AND n.serie = v.serie
+            AND n.ambiente = v.ambiente AND u.emissao_id IS NOT NULL)
+ORDER BY v.numero DESC LIMIT 1
 """)
 # The number was explained as used beyond the copy; now it is known by whom.
 _TAKE = sa.text("""
@@ -53,7 +56,10 @@ async def keep(connection: Connection, sequencia: Sequencia, numero: int, refere
 async def number_of(
     connection: Connection, sequencia: Sequencia, referencias: Collection[str]
 ) -> tuple[str, int, str] | None:
-    """Return series, number and reference of the note that carries one of these; in any series of the company."""
+    """Return series, number and reference of the note that carries one of these; in any series of the company.
+
+    Not one that an emission of ours has taken in.
+    """
     values = {
         "empresa_id": sequencia.empresa_id,
         "municipio": sequencia.municipio,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import sqlalchemy as sa
@@ -40,6 +41,7 @@ VALUES (:servidor, :linha, :banco, :emissao, CAST(:suspeita AS text), CASE WHEN 
 ON CONFLICT DO NOTHING
 """)
 _SUSPECT = sa.text("UPDATE historia SET suspeita = :suspeita, suspeita_em = now() WHERE suspeita IS NULL")
+_DOUBTED = sa.text("SELECT clock_timestamp() - suspeita_em FROM historia WHERE suspeita IS NOT NULL")
 _BEAT = sa.text("""
 UPDATE historia SET batida = batida + 1,
     maior_emissao = greatest(maior_emissao, (SELECT coalesce(max(id), 0) FROM nfse_emissao))
@@ -118,6 +120,11 @@ class Witness:
             return None
         row = (await connection.execute(_BEAT)).one_or_none()
         return None if row is None else replace(self._seen, beat=row.batida, emission=row.maior_emissao)
+
+
+async def in_doubt_for(connection: Connection) -> timedelta:
+    """Return for how long the history has been in doubt; zero where nobody has noticed."""
+    return (await connection.execute(_DOUBTED)).scalar_one_or_none() or timedelta(0)
 
 
 async def accept(connection: Connection) -> None:

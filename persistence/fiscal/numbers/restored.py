@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from persistence.db.connection import Connection
 
 MOTIVO = "usado depois da cópia que foi restaurada"
+OUTRO = "a nota saiu sob o número de antes da cópia"
 
 # Whatever the copy says of them, they may have been sent since: nothing leaves before the key was seen absent twice.
 # The epoch keeps a process that still works on the old standing from storing it.
@@ -31,6 +32,15 @@ INSERT INTO numeracao_uso (numeracao_id, numero, inutilizado_em, motivo)
 SELECT antes.id, numero, now(), :motivo FROM antes JOIN movida USING (id),
     generate_series(antes.ultimo + 1, :ultimo) AS numero
 """)
+# What may have been sent is asked for first: where the first call of all was refused as a duplicate, nothing was ever
+# taken under the number.
+_ELSEWHERE = sa.text("""
+UPDATE numeracao_uso SET emissao_id = NULL, inutilizado_em = now(), motivo = :motivo
+WHERE emissao_id = :emissao_id AND (
+    SELECT t.operacao = 'submit' AND t.resultado = 'Duplicate' FROM gateway_tentativas t
+    WHERE t.emissao_id = :emissao_id ORDER BY t.id LIMIT 1
+)
+""")
 
 
 async def ask_for_open(connection: Connection) -> list[str]:
@@ -47,3 +57,12 @@ async def move_past(connection: Connection, sequencia_id: int, ultimo: int) -> i
     They are explained gaps: whether notes stand under them is the authority's to tell. Never moves backwards.
     """
     return (await connection.execute(_MOVE, {"id": sequencia_id, "ultimo": ultimo, "motivo": MOTIVO})).rowcount
+
+
+async def stands_elsewhere(connection: Connection, emissao_id: int) -> bool:
+    """Explain the number of an issued invoice whose note was made before, by a submission that the database forgot.
+
+    The gateway is unique on our reference and keeps the number of then; the one drawn now serves nobody.
+    """
+    values = {"emissao_id": emissao_id, "motivo": OUTRO}
+    return (await connection.execute(_ELSEWHERE, values)).rowcount == 1

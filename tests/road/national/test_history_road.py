@@ -10,6 +10,7 @@ import pytest
 import redis
 
 from bot.operator.restoring import channels_of
+from gateway.nacional.adapter import NATUREZA
 from gateway.registry import REGISTRY
 from operations.certificate.custody import destroy_certificate
 from operations.company import add_company
@@ -31,7 +32,7 @@ from tests.road.road_people import QUICK, Person, new_phone, open_road, unlike, 
 from tests.road.road_stage import waits_passing
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from proofs.sandbox.nacional.sefin import SefinSimulator
     from tests.road.road_people import Road
@@ -45,6 +46,7 @@ SELECT string_agg(format('%I', column_name), ', ') FROM information_schema.colum
 WHERE table_schema = 'public' AND table_name = $1 AND is_generated = 'NEVER'
 """
 LEFT = "UPDATE outbox SET run_at = NULL WHERE run_at IS NOT NULL"
+SETTLES = (NATUREZA.absences * NATUREZA.absence_spacing).total_seconds()
 DOUBT = "SELECT suspeita FROM historia"
 
 
@@ -97,10 +99,18 @@ async def _put_back(owner_url: str, redis_url: str) -> None:
         cache.flushdb()
 
 
-async def _accepted(road: Road) -> str:
-    """Do what ``prosa restaurado`` does."""
+async def _accepted(road: Road, late: Callable[[], object] = lambda: None) -> str:
+    """Do what ``prosa restaurado`` does; ``late`` happens while it waits for what the authority takes late."""
+    waited: list[float] = []
+
+    async def wait(seconds: float) -> None:
+        waited.append(seconds)
+        late()
+
     async with channels_of(road.house.settings, road.database) as channels:
-        return " ".join(await restore(road.database, [], channels))
+        said = " ".join(await restore(road.database, [], channels, wait=wait))
+    assert [0 < seconds <= SETTLES for seconds in waited] == [True]
+    return said
 
 
 async def _shown(road: Road) -> Person:
@@ -152,7 +162,8 @@ async def test_one_confirmation_is_one_note_whatever_the_database_forgot(
     if forgotten == "failed over":
         await other.touch("Confirmar")
         await _told(other, "Ainda não emiti esta nota")
-    said = await _accepted(road)
+    late = sefin.notes.popitem()  # it left before the database forgot it, and is taken while the operator waits
+    said = await _accepted(road, lambda: sefin.notes.update([late]))
     assert f"série 900: a autoridade tem 1 depois da cópia, até o número {int(first.id_dps[-15:])}." in said
     for other_channels in ("--rps", "gateway", "PlugNotas", "conferir", "Sequência"):
         assert other_channels not in said
@@ -164,6 +175,32 @@ async def test_one_confirmation_is_one_note_whatever_the_database_forgot(
         assert (note.id_dps == first.id_dps) is (each is person)
         assert (await _steps(road, session))[0] == (("find", "Found") if each is person else ("submit", "Issued"))
         assert len([n for n in sefin.notes.values() if n.c_int_contrib == note.c_int_contrib]) == 1
+
+
+async def test_what_was_confirmed_before_a_correction_is_no_second_note(
+    road: Road, sefin: SefinSimulator, owner_url: str, redis_url: str
+) -> None:
+    """The note of a forgotten revision is found by the next one's yes: its content is another's, so people look."""
+    await _confirmed(road)
+    person = await _shown(road)
+    await road.settled()
+    await _copied(owner_url)
+    await person.touch("Confirmar")
+    session = (await road.reached(person, "aprovado"))["sessao_id"]
+    first = await _one_note(road, sefin, session)
+    await road.settled()
+    await _put_back(owner_url, redis_url)
+    await _accepted(road)
+    await person.say("muda o valor para 4.321,00")
+    await _told(person, "4.321,00")
+    await person.touch("Confirmar")
+    status = "SELECT status, id_integracao FROM nfse_emissao WHERE sessao_id = $1"
+    await until(lambda: road.database.pool.fetchval(f"{status} AND status = 'conflito'", session))
+    [kept] = await road.database.pool.fetch(status, session)
+    assert kept["id_integracao"] == f"{session}-r1-1"
+    assert (await _steps(road, session))[0] == ("find", "Found")
+    assert [note.id_dps for note in sefin.notes.values() if note.c_int_contrib == first.c_int_contrib] == [first.id_dps]
+    await _told(person, "equipe")
 
 
 async def test_nothing_changes_where_the_authority_does_not_tell(road: Road) -> None:

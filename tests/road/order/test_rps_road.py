@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from bot.demo.world import COMPANY
 from operations.company import add_company
 from operations.numbering import block, explain, report
 from operations.protocol import CommandRefusedError, reprocess
+from operations.restored import restore
 from tests.road.road_people import FULL, Person, new_phone, unlike
 
 if TYPE_CHECKING:
@@ -82,6 +84,31 @@ async def test_a_refused_number_is_a_gap_until_it_is_used_or_explained(road: Roa
     lines = await report(road.database)
     assert f"    {his}: sem nota, explicado: recusada; nota feita à mão" in lines
     assert not [line for line in lines if "BURACO" in line]
+
+
+async def test_a_note_has_the_number_that_it_was_made_under(road: Road) -> None:
+    """A forgotten submission's note is found by its reference: the number drawn for it anew is an explained gap."""
+    ana, rui = await _staff(road), await _staff(road)
+    await ana.issue(unlike())
+    await road.settled()
+    [note] = await road.notes(ana)
+    await rui.say(unlike())
+    session = await road.session(rui)
+    sent = copy.deepcopy(note.payload) | {"idIntegracao": f"{session['sessao_id']}-r1-1"}
+    [(_, last, _)] = await _numbered(road, ana)
+    sent["rps"]["numero"] = last + 1
+    sent["servico"][0]["valor"]["servico"] = float(session["rascunho"]["valor"]["valor"])
+    road.world.plugnotas.accept([sent])
+    sequence = int((await report(road.database))[0].split(" ")[0])
+    await restore(road.database, [f"{sequence}:{last + 1}"])
+    assert "pode já ter saído" in (await rui.press("Confirmar")).text
+    await rui.touch("Confirmar")
+    await rui.files()
+    await road.settled()
+    assert len(await road.notes(rui)) == 1
+    lines = await report(road.database)
+    assert not [line for line in lines if "BURACO" in line]
+    assert f"    {last + 2}: sem nota, explicado: a nota saiu sob o número de antes da cópia" in lines
 
 
 @pytest.mark.parametrize(
