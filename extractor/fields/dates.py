@@ -38,6 +38,7 @@ ASKING: Final = re.compile(
     r"\b(?:precis\w+|emit\w+|mand\w+|faz|fazer|quero|queria|ainda|pode|consegu\w+|urgente|"
     r"pra|para|agora)\b[^.;\n]{0,40}$"
 )
+LOOK: Final = 100  # characters before a date in which it is said what it is of
 DAY_FIRST: Final = Cued(
     "", r"(?<![\w/.,-])(?:dia )?(\d{1,2})([/.-])(\d{1,2})\2(\d{4}|\d{2})(?![\w/-])(?![.,]\d)", signs=("/", ".", "-")
 )
@@ -137,7 +138,7 @@ def month_near(month: int, year: str | None, hoje: date) -> str:
 def _each(canvas: Canvas, pattern: Cued, resolve: Callable[[re.Match[str]], date | None]) -> None:
     for match in canvas.unread(pattern):
         day = resolve(match)
-        before = canvas.masked[: match.start()]
+        before = canvas.masked[max(0, match.start() - LOOK) : match.start()]
         if day is None and pattern in (DAY_FIRST, DAY_MONTH, DAY_ALONE):
             continue  # "25/13" is no day; let another reader have it
         if pattern is DAY_MONTH and INSTALMENT.search(before):
