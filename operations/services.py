@@ -69,7 +69,7 @@ async def add_to(connection: Connection, company: Any, form: ServiceForm, author
     await services.keep(connection, company.id, Servico(codigo, descricao, cnbs))
     principal = codigo if form.principal else company.codigo_servico
     await services.changed(connection, company.id, principal)
-    await _audited(connection, company.id, author, "deu código de serviço", codigo, principal)
+    await _audited(connection, company.id, author, acao="deu código de serviço", codigo=codigo, principal=principal)
     told = await _listed(connection, company.id, principal)
     warned = (
         f"Atenção: a SEFIN pede no código {dotted(codigo)} os dados {row}, que a Prosa ainda não envia: essas notas "
@@ -94,7 +94,9 @@ async def remove_from(connection: Connection, company: Any, codigo: str, author:
         raise CommandRefusedError(f"{dotted(said)} é o código principal: dê antes outro como principal. Nada mudou.")
     await services.remove(connection, company.id, said)
     await services.changed(connection, company.id, company.codigo_servico)
-    await _audited(connection, company.id, author, "tirou código de serviço", said, company.codigo_servico)
+    await _audited(
+        connection, company.id, author, acao="tirou código de serviço", codigo=said, principal=company.codigo_servico
+    )
     return [company.razao_social, *await _listed(connection, company.id, company.codigo_servico)]
 
 
@@ -131,6 +133,6 @@ async def _listed(connection: Connection, empresa_id: int, principal: str) -> li
 
 
 async def _audited(
-    connection: Connection, empresa_id: int, author: Author, acao: str, codigo: str, principal: str
+    connection: Connection, empresa_id: int, author: Author, *, acao: str, codigo: str, principal: str
 ) -> None:
     await audit.write_by(connection, author, acao, empresa_id, {"codigo": codigo, "principal": principal})

@@ -19,6 +19,7 @@ from bot.cli.clone.demo import chat, demo
 from bot.cli.clone.storm import storm
 from bot.cli.doctor import doctor
 from bot.cli.opening import fail as _fail
+from bot.cli.opening import on_database as _on_database
 from bot.cli.opening import run_part as _run_part
 from bot.cli.opening import settings as _settings
 from bot.cli.opening import with_storage as _with_storage
@@ -29,6 +30,7 @@ from bot.cli.words import run
 if TYPE_CHECKING:
     from bot.process.servers import Storage
     from bot.settings import Settings
+    from persistence.db.engine import Database
 
 # Modules are imported inside the commands: `prosa --help` must not wait for a database driver.
 
@@ -145,48 +147,39 @@ def empresa_add(
     ] = None,
 ) -> None:
     """Cadastra uma empresa e quem pode emitir por ela; rodar de novo atualiza o que for dito."""
+    from gateway.registry import rows_for
+    from operations.channel import left_out_of
+    from operations.company import CompanyForm, add_company
+    from state_machine.protocol.channel import Canal
+
+    form = CompanyForm(
+        cnpj=cnpj,
+        razao_social=razao_social,
+        inscricao_municipal=inscricao_municipal,
+        municipio=municipio,
+        usuarios=tuple(usuario),
+        regime=regime,
+        codigo_servico=codigo_servico,
+        cnae=cnae,
+        aliquota=aliquota,
+        serie_rps=serie_rps,
+        primeiro_rps=primeiro_rps,
+        mei_transporte=mei_transporte,
+        canal=canal,
+        tributos_sn=tributos_sn,
+        tributos_federal=tributos_federal,
+        tributos_estadual=tributos_estadual,
+        tributos_municipal=tributos_municipal,
+        informa_im=informa_im,
+    )
     settings = _settings(quiet=True)
 
-    async def work(storage: Storage) -> None:
-        from gateway.registry import rows_for
-        from operations.channel import left_out_of
-        from operations.company import CompanyError, CompanyForm, add_company
-        from persistence.db.engine import Database
-        from state_machine.protocol.channel import Canal
+    async def work(database: Database) -> list[str]:
+        await add_company(database, form, Canal(settings.gateway), rows_for(settings))
+        said = f"{razao_social} pode emitir; telefones autorizados nesta chamada: {len(usuario)}."
+        return [said, *await left_out_of(database, rows_for(settings), cnpj)]
 
-        form = CompanyForm(
-            cnpj,
-            razao_social,
-            inscricao_municipal,
-            municipio,
-            tuple(usuario),
-            regime,
-            codigo_servico,
-            cnae,
-            aliquota,
-            serie_rps,
-            primeiro_rps,
-            mei_transporte,
-            canal,
-            tributos_sn,
-            tributos_federal,
-            tributos_estadual,
-            tributos_municipal,
-            informa_im,
-        )
-        database = await Database.open(storage.database_url, size=1)
-        try:
-            await add_company(database, form, Canal(settings.gateway), rows_for(settings))
-            lacks = await left_out_of(database, rows_for(settings), cnpj)
-        except CompanyError as error:
-            _fail(str(error))
-        finally:
-            await database.close()
-        typer.echo(f"{razao_social} pode emitir; telefones autorizados nesta chamada: {len(usuario)}.")
-        for line in lacks:
-            typer.echo(line)
-
-    _with_storage(settings, work)
+    _on_database(work, settings)
 
 
 @empresa.command("remover-usuario")
@@ -195,64 +188,37 @@ def empresa_remover_usuario(
     motivo: Annotated[str, typer.Option(help="Por quê; fica na auditoria.")] = "pedido da empresa",
 ) -> None:
     """Tira de um telefone o direito de emitir, na hora; o que já foi confirmado segue até o resultado."""
+    from operations.company import remove_user, told
+    from persistence.access.accounts import Alcance
 
-    async def work(storage: Storage) -> None:
-        from operations.company import CompanyError, remove_user, told
-        from persistence.access.accounts import Alcance
-        from persistence.db.engine import Database
+    async def work(database: Database) -> list[str]:
+        async with database.transaction() as connection:
+            everything = Alcance(todas=True)
+            done = await remove_user(connection, telefone, motivo, everything, quem="linha de comando", staff_id=None)
+        return [told(done)]
 
-        database = await Database.open(storage.database_url, size=1)
-        try:
-            async with database.transaction() as connection:
-                everything = Alcance(todas=True)
-                done = await remove_user(
-                    connection, telefone, motivo, everything, quem="linha de comando", staff_id=None
-                )
-        except CompanyError as error:
-            _fail(str(error))
-        finally:
-            await database.close()
-        typer.echo(told(done))
-
-    _with_storage(_settings(quiet=True), work)
+    _on_database(work)
 
 
 @app.command()
 def contatos() -> None:
     """Lista números que escreveram e não pertencem a nenhuma empresa."""
-    settings = _settings(quiet=True)
+    from operations.contacts import show_unknown
 
-    async def work(storage: Storage) -> None:
-        from operations.contacts import show_unknown
-        from persistence.db.engine import Database
-
-        database = await Database.open(storage.database_url, size=1)
-        try:
-            await show_unknown(database)
-        finally:
-            await database.close()
-
-    _with_storage(settings, work)
+    _on_database(show_unknown)
 
 
 @app.command()
 def replay(linha: Annotated[int, typer.Argument(help="Número da linha da caixa de entrada em quarentena.")]) -> None:
     """Tenta de novo uma mensagem que ficou em quarentena."""
-    settings = _settings(quiet=True)
+    from persistence.queue.backlog import Backlog
 
-    async def work(storage: Storage) -> None:
-        from persistence.db.engine import Database
-        from persistence.queue.backlog import Backlog
+    async def work(database: Database) -> list[str]:
+        if not await Backlog(database).replay(linha):
+            _fail(f"A linha {linha} não está em quarentena; nada mudou.")
+        return [f"A linha {linha} voltou para a fila; um worker vai tentar de novo."]
 
-        database = await Database.open(storage.database_url, size=1)
-        try:
-            if not await Backlog(database).replay(linha):
-                _fail(f"A linha {linha} não está em quarentena; nada mudou.")
-        finally:
-            await database.close()
-        typer.echo(f"A linha {linha} voltou para a fila; um worker vai tentar de novo.")
-
-    _with_storage(settings, work)
+    _on_database(work)
 
 
 @app.command()

@@ -211,7 +211,7 @@ async def _certify(house: House, settings: Settings, world: World) -> None:
     cofre, company = vault_of(settings), NATIONAL_COMPANY
     if await KeptCertificates(house.database, cofre).current(company.cnpj) is None:
         made = world.authority.pfx_for(company.cnpj, SENHA, company.razao_social)
-        await keep_certificate(house.database, cofre, company.cnpj, made, SENHA)
+        await keep_certificate(house.database, cofre, cnpj=company.cnpj, arquivo=made, senha=SENHA)
 
 
 def _offers(world: World) -> list[DemoCertificate]:

@@ -80,7 +80,7 @@ class Ours:
     correlacao: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NotaDeFora:
     """A note that nobody here made; ``serie`` is ours, of which it took ``numero_dps``, or ``None``."""
 
@@ -182,7 +182,14 @@ def _of(canal: Canal, empresa_id: int) -> dict[str, Any]:
 def _notes(rows: Sequence[Any]) -> list[NotaDeFora]:
     return [
         NotaDeFora(
-            row.chave, row.id_dps, row.numero, row.valor, row.emitida_em, row.serie, row.numero_dps, row.situacao
+            chave=row.chave,
+            id_dps=row.id_dps,
+            numero=row.numero,
+            valor=row.valor,
+            emitida_em=row.emitida_em,
+            serie=row.serie,
+            numero_dps=row.numero_dps,
+            situacao=row.situacao,
         )
         for row in rows
     ]

@@ -64,7 +64,7 @@ async def _company(database: Database, settings: Settings, world: World) -> int:
     """Register the company with its certificate."""
     await add_company(database, FORM, None, REGISTRY)
     pfx = world.authority.pfx_for(FORM.cnpj, "senha-do-a1", days=300)
-    await keep_certificate(database, vault_of(settings), FORM.cnpj, pfx, "senha-do-a1")
+    await keep_certificate(database, vault_of(settings), cnpj=FORM.cnpj, arquivo=pfx, senha="senha-do-a1")
     return int(await database.pool.fetchval("SELECT id FROM empresa WHERE cnpj = $1", FORM.cnpj))
 
 

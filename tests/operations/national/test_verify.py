@@ -64,7 +64,7 @@ async def test_a_company_is_told_all_that_keeps_it_from_issuing(database: Databa
         assert all("falta o certificado" in said for said in bare.values())
 
         pfx = world.authority.pfx_for(FORM.cnpj, SENHA, days=300)
-        await keep_certificate(database, vault_of(settings), FORM.cnpj, pfx, SENHA)
+        await keep_certificate(database, vault_of(settings), cnpj=FORM.cnpj, arquivo=pfx, senha=SENHA)
         assert await wrong() == {}
         assert world.adn.ledger.of("call")[-1].data["path"].endswith("/aliquota")
 

@@ -87,7 +87,7 @@ async def _certificate(road: Road) -> None:
     """Give the company a new certificate."""
     await add_company(road.database, FORM, None, REGISTRY)
     pfx = road.world.authority.pfx_for(CNPJ, SENHA, days=300 + time.monotonic() % 60)
-    await keep_certificate(road.database, vault_of(road.house.settings), CNPJ, pfx, SENHA)
+    await keep_certificate(road.database, vault_of(road.house.settings), cnpj=CNPJ, arquivo=pfx, senha=SENHA)
 
 
 async def _confirmed(road: Road) -> tuple[Person, str]:

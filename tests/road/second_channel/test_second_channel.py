@@ -66,7 +66,7 @@ async def _staff(scene: Scene) -> Person:
     """Return somebody new of a company that issues by the city's channel."""
     person = Person(scene.world, new_phone())
     await add_company(scene.database, replace(LOJA, usuarios=(person.who,)))
-    await choose(scene.database, NATURES, LOJA.cnpj, "servico", NAME, "homologacao")
+    await choose(scene.database, NATURES, cnpj=LOJA.cnpj, documento="servico", nome=NAME, ambiente="homologacao")
     return person
 
 
@@ -263,7 +263,7 @@ async def test_without_a_series_nothing_goes_by_a_channel_that_we_number(road: R
     """The command refuses the channel, and a company that lost its series hears it before anything is issued."""
     ana = await road.person()
     with pytest.raises(CommandRefusedError, match="--serie-rps"):
-        await choose(road.database, NATURES, COMPANY.cnpj, "servico", NAME, None)
+        await choose(road.database, NATURES, cnpj=COMPANY.cnpj, documento="servico", nome=NAME, ambiente=None)
     pool = road.database.pool
     await pool.execute(
         "INSERT INTO empresa_canal (empresa_id, tipo, canal) SELECT id, 'servico', $1 FROM empresa WHERE cnpj = $2",

@@ -82,7 +82,9 @@ async def test_killed_between_two_steps(stage: Stage, city: City, moment: Moment
     prosa = await _start(stage)
     ana = Person(stage.world, new_phone())
     await add_company(stage.database, replace(LOJA, usuarios=(ana.who,)))
-    await choose(stage.database, {NAME: NATUREZA}, LOJA.cnpj, "servico", NAME, "homologacao")
+    await choose(
+        stage.database, {NAME: NATUREZA}, cnpj=LOJA.cnpj, documento="servico", nome=NAME, ambiente="homologacao"
+    )
     struck = asyncio.Event()
 
     def look(record: Record) -> None:

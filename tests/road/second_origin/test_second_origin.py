@@ -113,7 +113,7 @@ async def test_killed_at_a_moment_of_its_way(stage: Stage, moment: Moment) -> No
             due = await _due(stage)
             await _hears(stage, due, "emissao", "autorizada")
             assert len(_notes(stage, due)) == 1
-            await cancel(stage.database, Ordem(f"{due}-r1-1", "pedido em duplicidade pelo cliente"))
+            await cancel(stage.database, Ordem(nota=f"{due}-r1-1", motivo="pedido em duplicidade pelo cliente"))
             await _hears(stage, due, "cancelamento", "cancelada")
             await revived
         finally:
