@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bot.demo.world import COMPANY
 from operations.batches.upload import Upload, upload
 from operations.company import add_company
 from persistence.batches import records
+from proofs.demo.world import COMPANY
 from state_machine.protocol.channel import Canal
 from tests.stored_work import emission
 

@@ -14,9 +14,6 @@ from bot.cli.api import app as api
 from bot.cli.audit import auditoria, conferir
 from bot.cli.batches import app as lote
 from bot.cli.cancel import cancelar
-from bot.cli.clone.bench import bench
-from bot.cli.clone.demo import chat, demo
-from bot.cli.clone.storm import storm
 from bot.cli.doctor import doctor
 from bot.cli.opening import fail as _fail
 from bot.cli.opening import on_database as _on_database
@@ -29,7 +26,6 @@ from bot.cli.words import run
 
 if TYPE_CHECKING:
     from bot.process.servers import Storage
-    from bot.settings import Settings
     from persistence.db.engine import Database
 
 # Modules are imported inside the commands: `prosa --help` must not wait for a database driver.
@@ -73,8 +69,6 @@ def worker() -> None:
 
 
 app.command()(doctor)
-app.command()(demo)
-app.command()(chat)
 
 
 @app.command()
@@ -222,66 +216,6 @@ def replay(linha: Annotated[int, typer.Argument(help="Número da linha da caixa 
 
 
 @app.command()
-def evaluate(
-    corpus: Annotated[
-        Path | None, typer.Argument(help="Arquivo JSONL com casos, ou pasta de autores.", exists=True)
-    ] = None,
-    dialogues: Annotated[
-        Path | None, typer.Option(help="Em vez do corpus: diálogos para conversar com o produto.", exists=True)
-    ] = None,
-    extractor: Annotated[str, typer.Option(help="prosa, rules, model ou both.")] = "prosa",
-    json: Annotated[Path | None, typer.Option(help="Grava o resultado completo aqui.")] = None,
-    fail_under: Annotated[float | None, typer.Option(help="Sai com erro se a exatidão ficar abaixo disto.")] = None,
-    record: Annotated[Path | None, typer.Option(help="Grava aqui as perguntas ao modelo e as respostas.")] = None,
-    replay: Annotated[Path | None, typer.Option(help="Responde por esta gravação, sem rede.", exists=True)] = None,
-) -> None:
-    """Mede a extração em um corpus rotulado, ou o produto inteiro em diálogos rotulados."""
-    settings = _settings(quiet=True)
-    if dialogues is not None and corpus is None:
-        _play(dialogues, settings, json, fail_under)
-        return
-    if corpus is None or dialogues is not None:
-        raise typer.BadParameter("diga um corpus, ou --dialogues com um arquivo ou uma pasta")
-    from extractor.evaluation.evaluate import run
-
-    code = run(
-        corpus,
-        extractor,
-        json,
-        fail_under,
-        api_key=settings.openai_api_key.get_secret_value() or None,
-        base_url=settings.openai_base_url,
-        model=settings.openai_model or None,
-        record=record,
-        replay=replay,
-    )
-    raise typer.Exit(code)
-
-
-def _play(place: Path, settings: Settings, json: Path | None, fail_under: float | None) -> None:
-    from tempfile import TemporaryDirectory
-
-    from proofs.dialogues.report import measure, tell
-    from proofs.dialogues.script import dialogues
-
-    try:
-        scripts = dialogues(place)
-    except ValueError as error:
-        _fail(f"Uma linha não é um diálogo (o formato está em docs/extraction.md); nada foi medido. {error}")
-    if not scripts:
-        _fail(f"Não há diálogos em {place}; nada foi medido.")
-    with TemporaryDirectory(prefix="prosa-dialogues-") as home:
-        # Servers of its own, as for the demo: what is played must not reach a database that the environment names.
-        alone = settings.model_copy(update={"home": Path(home), "database_url": None, "redis_url": None})
-
-        async def work(storage: Storage) -> None:
-            report = await measure(scripts, alone, storage.database_url, storage.redis_url)
-            raise typer.Exit(tell(report, json, fail_under))
-
-        _with_storage(alone, work)
-
-
-@app.command()
 def treinar(
     corpus: Annotated[
         Path, typer.Argument(help="Pasta com um arquivo JSONL por autor.", exists=True, file_okay=False)
@@ -301,8 +235,6 @@ def treinar(
 
 app.command()(cancelar)
 app.command()(conferir)
-app.command()(storm)
-app.command()(bench)
 cli_fiscal.add_to(app, empresa)
 cli_services.add_to(app, empresa)
 

@@ -14,7 +14,7 @@ from tests.made_batches import QUEM, company
 if TYPE_CHECKING:
     from playwright.async_api import Browser
 
-    from bot.demo.world import Demo
+    from proofs.demo.world import Demo
 
 
 async def test_a_list_arrives_in_the_demo(browser: Browser, demo: Demo) -> None:

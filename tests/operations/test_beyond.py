@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from bot.demo.world import COMPANY
 from operations.beyond import Walk
 from persistence.fiscal.numbers.numbering import Sequencia
+from proofs.demo.world import COMPANY
 
 if TYPE_CHECKING:
     from persistence.people.companies import Empresa

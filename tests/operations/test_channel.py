@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import SecretStr
 
-from bot.demo.world import COMPANY
 from bot.settings import Settings
 from gateway.registry import REGISTRY, rows_for
 from operations.channel import choose, left_out_of, show
@@ -16,6 +15,7 @@ from operations.company import CompanyError, add_company
 from operations.protocol import CommandRefusedError
 from persistence.db.engine import Database
 from persistence.people import channels
+from proofs.demo.world import COMPANY
 from state_machine.protocol.channel import Ambiente, Canal, Natureza, TipoDocumento
 
 if TYPE_CHECKING:

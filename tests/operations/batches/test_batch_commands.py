@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.demo.world import COMPANY
 from operations.batches import commands
 from operations.batches.commands import send_list, show_batch, stop_batch
 from operations.batches.upload import Upload
 from operations.protocol import CommandRefusedError
 from persistence.db.engine import Database
+from proofs.demo.world import COMPANY
 from tests.made_batches import company, issued, listed
 
 if TYPE_CHECKING:

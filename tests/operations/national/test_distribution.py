@@ -12,7 +12,6 @@ import pytest
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
-from bot.demo.world import COMPANY
 from bot.master_key import vault_of
 from bot.operator.restoring import channels_of
 from bot.settings import Settings
@@ -23,6 +22,7 @@ from operations.national.distribution import Feed
 from operations.national.verify import verify
 from persistence.db.engine import Database
 from persistence.national import elsewhere
+from proofs.demo.world import COMPANY
 from proofs.sandbox.nacional.sefin import NacionalConfig
 from proofs.sandbox.world import World, WorldConfig
 from state_machine.protocol.channel import Ambiente, Canal

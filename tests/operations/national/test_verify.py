@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import SecretStr
 
-from bot.demo.world import COMPANY
 from bot.master_key import vault_of
 from bot.operator.restoring import channels_of
 from bot.settings import Settings
@@ -20,6 +19,7 @@ from operations.company import add_company
 from operations.national.verify import verify
 from operations.protocol import CommandRefusedError
 from persistence.db.engine import Database
+from proofs.demo.world import COMPANY
 from proofs.sandbox.nacional.rules import City
 from proofs.sandbox.nacional.sefin import NacionalConfig
 from proofs.sandbox.world import World, WorldConfig

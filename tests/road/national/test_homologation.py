@@ -12,7 +12,6 @@ import pytest
 from pydantic import SecretStr
 
 from bot.delivery.homologation import AVISO, with_mark
-from bot.demo.world import COMPANY
 from bot.master_key import vault_of
 from bot.subjects.invoice import facts, subject
 from gateway.registry import REGISTRY
@@ -31,6 +30,7 @@ from operations.certificate.custody import keep_certificate
 from operations.channel import choose as choose_channel
 from operations.company import add_company
 from persistence.people.channels import choose
+from proofs.demo.world import COMPANY
 from proofs.sandbox.nacional.sefin import NacionalConfig
 from proofs.storm.judge.confirmations import buttons, text_of
 from state_machine.protocol.channel import Ambiente, Canal, TipoDocumento

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.demo.world import COMPANY
 from gateway.keys.id_dps import IdDPS
 from gateway.registry import REGISTRY
 from operations.channel import choose
 from operations.company import add_company
 from operations.protocol import CommandRefusedError
+from proofs.demo.world import COMPANY
 from state_machine.protocol.channel import Ambiente, Canal, Natureza
 from state_machine.protocol.emission import CannotTell
 from state_machine.values.documents import CNPJ

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.demo.world import COMPANY
 from operations.channel import choose
 from operations.company import add_company
+from proofs.demo.world import COMPANY
 from tests.road.road_people import Person, new_phone, unlike
 from tests.road.road_process import ROOT, Prosa
 from tests.road.road_stage import open_stage, waits_passing

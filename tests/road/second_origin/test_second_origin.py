@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.demo.world import COMPANY
 from operations.cancel_order import Ordem, cancel
 from operations.company import add_company
+from proofs.demo.world import COMPANY
 from tests.owner import as_owner
 from tests.road.road_people import new_phone, until
 from tests.road.road_process import Prosa

@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from bot.demo.world import COMPANY
 from extractor.two_readers import TwoReaders
 from operations.company import CompanyForm, add_company
 from persistence.queue import lanes
+from proofs.demo.world import COMPANY
 from tests.road.road_people import FULL, until
 
 if TYPE_CHECKING:
