@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bot.cli.__main__ import app
-from bot.cli.words import run
+from bot.cli.__main__ import app, main
 from proofs.commands.bench import bench
 from proofs.commands.demo import chat, demo
 from proofs.commands.evaluate import evaluate
@@ -13,12 +12,6 @@ __all__ = ["app", "main"]
 
 for command in (demo, chat, storm, bench, evaluate):
     app.command()(command)
-
-
-def main() -> None:
-    """Run the command that was typed; ends the process with its status."""
-    run(app)
-
 
 if __name__ == "__main__":
     main()

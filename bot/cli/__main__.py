@@ -15,11 +15,7 @@ from bot.cli.audit import auditoria, conferir
 from bot.cli.batches import app as lote
 from bot.cli.cancel import cancelar
 from bot.cli.doctor import doctor
-from bot.cli.opening import fail as _fail
-from bot.cli.opening import on_database as _on_database
-from bot.cli.opening import run_part as _run_part
-from bot.cli.opening import settings as _settings
-from bot.cli.opening import with_storage as _with_storage
+from bot.cli.opening import fail, on_database, run_part, settings, with_storage
 from bot.cli.person import app as pessoa
 from bot.cli.staff import app as staff
 from bot.cli.words import run
@@ -53,19 +49,19 @@ def main() -> None:
 @app.command()
 def serve() -> None:
     """Web e worker em um processo só."""
-    _run_part("serve")
+    run_part("serve")
 
 
 @app.command()
 def web() -> None:
     """Só recebe webhooks (mais réplicas à vontade)."""
-    _run_part("web")
+    run_part("web")
 
 
 @app.command()
 def worker() -> None:
     """Só processa conversas, emissões e envios (mais réplicas à vontade)."""
-    _run_part("worker")
+    run_part("worker")
 
 
 app.command()(doctor)
@@ -78,23 +74,23 @@ def migrate() -> None:
     async def work(_storage: Storage) -> None:
         typer.echo("O banco está na versão mais nova.")
 
-    _with_storage(_settings(quiet=True), work, migrate=True)
+    with_storage(settings(quiet=True), work, migrate=True)
 
 
 @app.command()
 def reconcile() -> None:
     """Pergunta agora ao gateway por todas as emissões sem resposta final."""
-    settings = _settings(secrets=True, quiet=True)
+    chosen = settings(secrets=True, quiet=True)
 
     async def work(storage: Storage) -> None:
         from bot.house import open_house
         from bot.operator.reconcile import ask_now
 
-        async with open_house(settings, storage.database_url, storage.redis_url) as house:
+        async with open_house(chosen, storage.database_url, storage.redis_url) as house:
             for line in await ask_now(house):
                 typer.echo(line)
 
-    _with_storage(settings, work)
+    with_storage(chosen, work)
 
 
 @empresa.command("add")
@@ -166,14 +162,14 @@ def empresa_add(
         tributos_municipal=tributos_municipal,
         informa_im=informa_im,
     )
-    settings = _settings(quiet=True)
+    chosen = settings(quiet=True)
 
     async def work(database: Database) -> list[str]:
-        await add_company(database, form, Canal(settings.gateway), rows_for(settings))
+        await add_company(database, form, Canal(chosen.gateway), rows_for(chosen))
         said = f"{razao_social} pode emitir; telefones autorizados nesta chamada: {len(usuario)}."
-        return [said, *await left_out_of(database, rows_for(settings), cnpj)]
+        return [said, *await left_out_of(database, rows_for(chosen), cnpj)]
 
-    _on_database(work, settings)
+    on_database(work, chosen)
 
 
 @empresa.command("remover-usuario")
@@ -191,7 +187,7 @@ def empresa_remover_usuario(
             done = await remove_user(connection, telefone, motivo, everything, quem="linha de comando", staff_id=None)
         return [told(done)]
 
-    _on_database(work)
+    on_database(work)
 
 
 @app.command()
@@ -199,7 +195,7 @@ def contatos() -> None:
     """Lista números que escreveram e não pertencem a nenhuma empresa."""
     from operations.contacts import show_unknown
 
-    _on_database(show_unknown)
+    on_database(show_unknown)
 
 
 @app.command()
@@ -209,10 +205,10 @@ def replay(linha: Annotated[int, typer.Argument(help="Número da linha da caixa 
 
     async def work(database: Database) -> list[str]:
         if not await Backlog(database).replay(linha):
-            _fail(f"A linha {linha} não está em quarentena; nada mudou.")
+            fail(f"A linha {linha} não está em quarentena; nada mudou.")
         return [f"A linha {linha} voltou para a fila; um worker vai tentar de novo."]
 
-    _on_database(work)
+    on_database(work)
 
 
 @app.command()
@@ -228,7 +224,7 @@ def treinar(
 
     files = sorted(corpus.glob("*.jsonl"))
     if not files:
-        _fail(f"A pasta {corpus} não tem arquivos .jsonl; nada mudou.")
+        fail(f"A pasta {corpus} não tem arquivos .jsonl; nada mudou.")
     manifest = train(files, para or WEIGHTS)
     typer.echo(f"{manifest['mensagens']} mensagens de {len(manifest['autores'])} autores; pesos em {para or WEIGHTS}.")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -180,16 +180,4 @@ def _of(canal: Canal, empresa_id: int) -> dict[str, Any]:
 
 
 def _notes(rows: Sequence[Any]) -> list[NotaDeFora]:
-    return [
-        NotaDeFora(
-            chave=row.chave,
-            id_dps=row.id_dps,
-            numero=row.numero,
-            valor=row.valor,
-            emitida_em=row.emitida_em,
-            serie=row.serie,
-            numero_dps=row.numero_dps,
-            situacao=row.situacao,
-        )
-        for row in rows
-    ]
+    return [NotaDeFora(**{column.name: row[column.name] for column in fields(NotaDeFora)}) for row in rows]

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.opening import fail, with_storage
-from bot.cli.opening import settings as settings_of
+from bot.cli.opening import fail, settings, with_storage
 
 if TYPE_CHECKING:
     from bot.process.servers import Storage
@@ -29,9 +28,9 @@ def evaluate(
     replay: Annotated[Path | None, typer.Option(help="Responde por esta gravação, sem rede.", exists=True)] = None,
 ) -> None:
     """Mede a extração em um corpus rotulado, ou o produto inteiro em diálogos rotulados."""
-    settings = settings_of(quiet=True)
+    chosen = settings(quiet=True)
     if dialogues is not None and corpus is None:
-        _play(dialogues, settings, json, fail_under)
+        _play(dialogues, chosen, json, fail_under)
         return
     if corpus is None or dialogues is not None:
         raise typer.BadParameter("diga um corpus, ou --dialogues com um arquivo ou uma pasta")
@@ -42,16 +41,16 @@ def evaluate(
         extractor,
         json,
         fail_under,
-        api_key=settings.openai_api_key.get_secret_value() or None,
-        base_url=settings.openai_base_url,
-        model=settings.openai_model or None,
+        api_key=chosen.openai_api_key.get_secret_value() or None,
+        base_url=chosen.openai_base_url,
+        model=chosen.openai_model or None,
         record=record,
         replay=replay,
     )
     raise typer.Exit(code)
 
 
-def _play(place: Path, settings: Settings, json: Path | None, fail_under: float | None) -> None:
+def _play(place: Path, chosen: Settings, json: Path | None, fail_under: float | None) -> None:
     from tempfile import TemporaryDirectory
 
     from proofs.dialogues.report import measure, tell
@@ -65,7 +64,7 @@ def _play(place: Path, settings: Settings, json: Path | None, fail_under: float 
         fail(f"Não há diálogos em {place}; nada foi medido.")
     with TemporaryDirectory(prefix="prosa-dialogues-") as home:
         # Servers of its own, as for the demo: what is played must not reach a database that the environment names.
-        alone = settings.model_copy(update={"home": Path(home), "database_url": None, "redis_url": None})
+        alone = chosen.model_copy(update={"home": Path(home), "database_url": None, "redis_url": None})
 
         async def work(storage: Storage) -> None:
             report = await measure(scripts, alone, storage.database_url, storage.redis_url)
