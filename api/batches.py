@@ -80,7 +80,7 @@ async def confirm(call: ApiCall) -> web.Response:
         if not call.deps.mails:
             raise ProblemError("sem_servidor_de_email", "Falta PROSA_SMTP_URL. Nada foi enviado.")
         also = _noted(call, key, CONFIRM_BATCH, corpo)
-        await orders.confirm(call.deps.database, lote_id, body.revisao, call.quem, also)
+        await orders.confirm(call.deps.database, lote_id, revisao=body.revisao, quem=call.quem, also=also)
         return lote_id, False
 
     try:
@@ -168,7 +168,13 @@ def _ready(body: ListaNova | None, refused: ProblemError | None, form: SentForm)
         raise refused or ProblemError("corpo_invalido", "")
     if body.tipo == "notas":
         raise ProblemError("ainda_nao", "Notas de uma lista ainda não se emitem aqui. Nada foi guardado.")
-    return Upload(form.nome, form.content, body.assunto, body.mensagem, body.repetir)
+    return Upload(
+        nome_arquivo=form.nome,
+        conteudo=form.content,
+        assunto=body.assunto,
+        mensagem=body.mensagem,
+        repetir=body.repetir,
+    )
 
 
 async def _standing(call: ApiCall, lote_id: int) -> BatchStanding:

@@ -57,7 +57,7 @@ class Tributos:
     municipal: Decimal
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prestador:
     """Who issues: fiscal defaults of the company. ``aliquota`` in percent, ``None`` where the regime fixes it.
 
@@ -98,7 +98,7 @@ class Rps:
     numero: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InvoiceIntent:
     """One invoice that the user confirmed; ``valor`` in BRL with two decimals.
 

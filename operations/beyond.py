@@ -7,8 +7,9 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from gateway.port import InvoiceIntent, Prestador, Rps, Tomador
+from gateway.port import InvoiceIntent, Rps, Tomador
 from gateway.registry import UnknownChannelError
+from operations.issuer import issuer_of
 from operations.protocol import CommandRefusedError
 from persistence.db.clock import database_now
 from persistence.fiscal import comparison
@@ -37,7 +38,7 @@ ABSENCES: Final = 20
 FARTHEST: Final = 100_000  # a company issues fewer between two copies: what goes on for longer is no counter of ours
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
     """What was seen of one sequence: ``known`` is its number in the copy, ``None`` where that knows no such sequence.
 
@@ -109,11 +110,14 @@ async def walk(database: Database, channels: Channels, absences: int = ABSENCES)
         if gateway.natureza.numbers != "we":
             continue
         theirs = [each for each in known if each.sequencia.empresa_id == empresa.id]
-        begun = [Walk(each.id, empresa, each.sequencia, each.ultimo + 1, {}) for each in theirs]
+        begun = [
+            Walk(known=each.id, empresa=empresa, sequencia=each.sequencia, first=each.ultimo + 1, seen={})
+            for each in theirs
+        ]
         if empresa.serie_rps is not None:
             present = Sequencia(empresa.id, empresa.municipio_ibge, empresa.serie_rps, gateway.ambiente)
             if present not in {each.sequencia for each in theirs}:
-                begun.append(Walk(None, empresa, present, empresa.primeiro_rps, {}))
+                begun.append(Walk(known=None, empresa=empresa, sequencia=present, first=empresa.primeiro_rps, seen={}))
         walks += [
             await _walked(channels.of(Canal(canal.nome, each.sequencia.ambiente)), each, absences, today)
             for each in begun
@@ -156,19 +160,16 @@ async def _walked(gateway: FiscalGateway, begun: Walk, absences: int, today: dat
 
 def _under(begun: Walk, numero: int, today: date) -> InvoiceIntent:
     """Return an invoice of which only the key is asked: its company, series and number make it."""
-    empresa = begun.empresa
-    prestador = Prestador(
-        empresa.cnpj,
-        empresa.razao_social,
-        empresa.inscricao_municipal,
-        begun.sequencia.municipio,
-        empresa.regime,
-        empresa.codigo_servico,
-        empresa.cnae,
-        empresa.aliquota,
+    empresa = replace(begun.empresa, municipio_ibge=begun.sequencia.municipio)
+    return InvoiceIntent(
+        id_integracao="",
+        prestador=issuer_of(empresa, empresa.codigo_servico),
+        tomador=Tomador(empresa.cnpj, None),
+        valor=Decimal("0.01"),
+        descricao="",
+        competencia=today,
+        rps=Rps(begun.sequencia.serie, numero),
     )
-    rps = Rps(begun.sequencia.serie, numero)
-    return InvoiceIntent("", prestador, Tomador(empresa.cnpj, None), Decimal("0.01"), "", today, rps)
 
 
 def _refusal(begun: Walk, numero: int, motivo: str) -> str:

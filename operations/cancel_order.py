@@ -35,7 +35,7 @@ class CancelError(ProsaError):
     code = "cancel"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Ordem:
     """What staff asks: which note (number, our reference or the gateway's id), why, and under which key."""
 
@@ -127,7 +127,9 @@ async def order(connection: Connection, nota: NotaEmitida, motivo: MotivoCancela
     for outro in await cancellations.live(connection, nota, None):  # somebody is asked about it in the chat
         await cancellations.save(connection, outro, decide(outro, Substituiu(), agora).cancelamento)
     conversa = await cancellations.conversation_of(connection, nota.emissao_id)
-    novo = await cancellations.open_row(connection, nota, conversa, "comando", f"comando-{nota.emissao_id}", agora)
+    novo = await cancellations.open_row(
+        connection, nota, conversa, pedido_por="comando", correlacao=f"comando-{nota.emissao_id}", expira_em=agora
+    )
     passo = abre(novo, nota, agora).cancelamento
     for evento in (Motivou(motivo.codigo, motivo.texto), ConfirmouCancelamento(passo.versao + 1)):
         depois = decide(passo, evento, agora).cancelamento

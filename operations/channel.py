@@ -55,6 +55,7 @@ async def show(database: Database, natures: Mapping[str, Natureza], cnpj: str, d
 async def choose(
     database: Database,
     natures: Mapping[str, Natureza],
+    *,
     cnpj: str,
     documento: str,
     nome: str,
@@ -64,13 +65,16 @@ async def choose(
     """Do ``choose_for`` for the company with a CNPJ as typed."""
     async with database.transaction() as connection:
         company = await company_of(connection, cnpj)
-        return await choose_for(connection, company, natures, documento, nome, ambiente, rows)
+        return await choose_for(
+            connection, company, natures, documento=documento, nome=nome, ambiente=ambiente, rows=rows
+        )
 
 
 async def choose_for(
     connection: Connection,
     company: Any,
     natures: Mapping[str, Natureza],
+    *,
     documento: str,
     nome: str,
     ambiente: str | None,

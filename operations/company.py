@@ -8,12 +8,12 @@ from decimal import Decimal, InvalidOperation
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from operations.protocol import CommandRefusedError
 from persistence.audit import records as audit
 from persistence.people import channels
 from persistence.people import companies as people
 from state_machine.protocol.channel import Canal, TipoDocumento
 from state_machine.values.documents import CNPJ, DocumentoInvalido
-from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,13 +39,13 @@ MAX_SN = Decimal("99.99")  # percent; TSDec2V2 of the national layout
 OUR_SERIES = "900"  # where we number and nobody says another: far from what other programs begin with
 
 
-class CompanyError(ProsaError, ValueError):
+class CompanyError(CommandRefusedError):
     """Something in the form can't be right; nothing was stored."""
 
     code = "company"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CompanyForm:
     """What an operator says of a company; ``municipio`` is the IBGE code, ``aliquota`` a percentage such as "2.5".
 

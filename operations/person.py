@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from operations.protocol import CommandRefusedError
 from persistence.audit import records as audit
 from persistence.db.clock import database_now
 from persistence.people.erase import Impedimentos, erase, obstacles
 from persistence.people.person import Pessoa, UnreadablePersonError, count, export, find
-from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from persistence.db.connection import Connection
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SEM_REDE = "linha de comando"  # who asks, where no account of the console does
 
 
-class PersonError(ProsaError, ValueError):
+class PersonError(CommandRefusedError):
     """The request can't be answered, and the text says why; nothing was changed."""
 
     code = "person"
@@ -50,7 +50,7 @@ async def copy(connection: Connection, texto: str, motivo: str, quem: Pedinte) -
     pessoa = await _person(connection, texto)
     partes = await export(connection, pessoa)
     detalhe = {nome: len(rows) for nome, rows in partes.items() if rows}
-    await _audit(connection, pessoa, "exportar pessoa", motivo, quem, detalhe)
+    await _audit(connection, pessoa, acao="exportar pessoa", motivo=motivo, quem=quem, partes=detalhe)
     return {"gerado_em": (await database_now(connection)).isoformat(), "dados": partes}
 
 
@@ -70,7 +70,7 @@ async def remove(connection: Connection, texto: str, motivo: str, quem: Pedinte)
         raise PersonError(" ".join(("Nada foi apagado.", *ensaio.impedimentos)))
     await erase(connection, pessoa)
     done = {nome: quantas for nome, quantas, _ in ensaio.linhas if quantas}
-    await _audit(connection, pessoa, "apagar pessoa", motivo, quem, done)
+    await _audit(connection, pessoa, acao="apagar pessoa", motivo=motivo, quem=quem, partes=done)
     return ensaio
 
 
@@ -107,7 +107,7 @@ def _words(entre: Impedimentos) -> list[str]:
 
 
 async def _audit(
-    connection: Connection, pessoa: Pessoa, acao: str, motivo: str, quem: Pedinte, partes: dict[str, int]
+    connection: Connection, pessoa: Pessoa, *, acao: str, motivo: str, quem: Pedinte, partes: dict[str, int]
 ) -> None:
     """Write who asked for what and how much it was; a code names the conversation, and nothing names a customer."""
     await audit.write(

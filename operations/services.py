@@ -69,7 +69,8 @@ async def add_to(connection: Connection, company: Any, form: ServiceForm, author
     await services.keep(connection, company.id, Servico(codigo, descricao, cnbs))
     principal = codigo if form.principal else company.codigo_servico
     await services.changed(connection, company.id, principal)
-    await _audited(connection, company.id, author, "deu código de serviço", codigo, principal)
+    detalhe = {"codigo": codigo, "principal": principal}
+    await audit.write_by(connection, author, "deu código de serviço", company.id, detalhe)
     told = await _listed(connection, company.id, principal)
     warned = (
         f"Atenção: a SEFIN pede no código {dotted(codigo)} os dados {row}, que a Prosa ainda não envia: essas notas "
@@ -94,7 +95,8 @@ async def remove_from(connection: Connection, company: Any, codigo: str, author:
         raise CommandRefusedError(f"{dotted(said)} é o código principal: dê antes outro como principal. Nada mudou.")
     await services.remove(connection, company.id, said)
     await services.changed(connection, company.id, company.codigo_servico)
-    await _audited(connection, company.id, author, "tirou código de serviço", said, company.codigo_servico)
+    detalhe = {"codigo": said, "principal": company.codigo_servico}
+    await audit.write_by(connection, author, "tirou código de serviço", company.id, detalhe)
     return [company.razao_social, *await _listed(connection, company.id, company.codigo_servico)]
 
 
@@ -128,9 +130,3 @@ async def _listed(connection: Connection, empresa_id: int, principal: str) -> li
         + (" (principal)" if servico.codigo == main else "")
         for number, servico in enumerate(own, 1)
     ]
-
-
-async def _audited(
-    connection: Connection, empresa_id: int, author: Author, acao: str, codigo: str, principal: str
-) -> None:
-    await audit.write_by(connection, author, acao, empresa_id, {"codigo": codigo, "principal": principal})

@@ -7,11 +7,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.demo.world import demo_settings
 from bot.house import open_house
 from bot.orders.origins import ORIGINS
 from bot.process.run import serving
 from gateway.registry import REGISTRY
+from proofs.demo.world import demo_settings
 from proofs.sandbox.world import World
 
 if TYPE_CHECKING:

@@ -25,7 +25,6 @@ from aiohttp.test_utils import TestServer
 from api.app import create_api, mount
 from api.call import ApiDeps
 from api.multipart import BUDGET
-from bot.demo.world import COMPANY
 from bot.process.run import settle
 from operations.api.keys import make_key
 from operations.company import add_company
@@ -33,6 +32,7 @@ from persistence.db.engine import Database
 from persistence.db.migrate import upgrade
 from persistence.embedded import Embedded
 from persistence.queue.inbox import Inbox
+from proofs.demo.world import COMPANY
 from state_machine.mailing.reading import LARGEST, MOST_ROWS
 from state_machine.protocol.channel import Ambiente, Canal
 from webhooks.bodies import Bodies

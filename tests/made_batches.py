@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bot.demo.world import COMPANY
 from operations.batches.upload import Upload, upload
 from operations.company import add_company
 from persistence.batches import records
+from proofs.demo.world import COMPANY
 from state_machine.protocol.channel import Canal
 from tests.stored_work import emission
 
@@ -44,7 +44,9 @@ async def customer(database: Database, nome: str, documento: str) -> None:
 
 def listed(nome: str, *emails: str) -> Upload:
     """Return a file with these addresses, and words for all of them."""
-    return Upload(nome, "\n".join(("email", *emails)).encode(), "Suas notas", "Bom dia!")
+    return Upload(
+        nome_arquivo=nome, conteudo="\n".join(("email", *emails)).encode(), assunto="Suas notas", mensagem="Bom dia!"
+    )
 
 
 async def confirmed(database: Database, nome: str, *emails: str) -> int:

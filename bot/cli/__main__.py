@@ -14,21 +14,15 @@ from bot.cli.api import app as api
 from bot.cli.audit import auditoria, conferir
 from bot.cli.batches import app as lote
 from bot.cli.cancel import cancelar
-from bot.cli.clone.bench import bench
-from bot.cli.clone.demo import chat, demo
-from bot.cli.clone.storm import storm
 from bot.cli.doctor import doctor
-from bot.cli.opening import fail as _fail
-from bot.cli.opening import run_part as _run_part
-from bot.cli.opening import settings as _settings
-from bot.cli.opening import with_storage as _with_storage
+from bot.cli.opening import fail, on_database, run_part, settings, with_storage
 from bot.cli.person import app as pessoa
 from bot.cli.staff import app as staff
 from bot.cli.words import run
 
 if TYPE_CHECKING:
     from bot.process.servers import Storage
-    from bot.settings import Settings
+    from persistence.db.engine import Database
 
 # Modules are imported inside the commands: `prosa --help` must not wait for a database driver.
 
@@ -55,24 +49,22 @@ def main() -> None:
 @app.command()
 def serve() -> None:
     """Web e worker em um processo só."""
-    _run_part("serve")
+    run_part("serve")
 
 
 @app.command()
 def web() -> None:
     """Só recebe webhooks (mais réplicas à vontade)."""
-    _run_part("web")
+    run_part("web")
 
 
 @app.command()
 def worker() -> None:
     """Só processa conversas, emissões e envios (mais réplicas à vontade)."""
-    _run_part("worker")
+    run_part("worker")
 
 
 app.command()(doctor)
-app.command()(demo)
-app.command()(chat)
 
 
 @app.command()
@@ -82,23 +74,23 @@ def migrate() -> None:
     async def work(_storage: Storage) -> None:
         typer.echo("O banco está na versão mais nova.")
 
-    _with_storage(_settings(quiet=True), work, migrate=True)
+    with_storage(settings(quiet=True), work, migrate=True)
 
 
 @app.command()
 def reconcile() -> None:
     """Pergunta agora ao gateway por todas as emissões sem resposta final."""
-    settings = _settings(secrets=True, quiet=True)
+    chosen = settings(secrets=True, quiet=True)
 
     async def work(storage: Storage) -> None:
         from bot.house import open_house
         from bot.operator.reconcile import ask_now
 
-        async with open_house(settings, storage.database_url, storage.redis_url) as house:
+        async with open_house(chosen, storage.database_url, storage.redis_url) as house:
             for line in await ask_now(house):
                 typer.echo(line)
 
-    _with_storage(settings, work)
+    with_storage(chosen, work)
 
 
 @empresa.command("add")
@@ -145,48 +137,39 @@ def empresa_add(
     ] = None,
 ) -> None:
     """Cadastra uma empresa e quem pode emitir por ela; rodar de novo atualiza o que for dito."""
-    settings = _settings(quiet=True)
+    from gateway.registry import rows_for
+    from operations.channel import left_out_of
+    from operations.company import CompanyForm, add_company
+    from state_machine.protocol.channel import Canal
 
-    async def work(storage: Storage) -> None:
-        from gateway.registry import rows_for
-        from operations.channel import left_out_of
-        from operations.company import CompanyError, CompanyForm, add_company
-        from persistence.db.engine import Database
-        from state_machine.protocol.channel import Canal
+    form = CompanyForm(
+        cnpj=cnpj,
+        razao_social=razao_social,
+        inscricao_municipal=inscricao_municipal,
+        municipio=municipio,
+        usuarios=tuple(usuario),
+        regime=regime,
+        codigo_servico=codigo_servico,
+        cnae=cnae,
+        aliquota=aliquota,
+        serie_rps=serie_rps,
+        primeiro_rps=primeiro_rps,
+        mei_transporte=mei_transporte,
+        canal=canal,
+        tributos_sn=tributos_sn,
+        tributos_federal=tributos_federal,
+        tributos_estadual=tributos_estadual,
+        tributos_municipal=tributos_municipal,
+        informa_im=informa_im,
+    )
+    chosen = settings(quiet=True)
 
-        form = CompanyForm(
-            cnpj,
-            razao_social,
-            inscricao_municipal,
-            municipio,
-            tuple(usuario),
-            regime,
-            codigo_servico,
-            cnae,
-            aliquota,
-            serie_rps,
-            primeiro_rps,
-            mei_transporte,
-            canal,
-            tributos_sn,
-            tributos_federal,
-            tributos_estadual,
-            tributos_municipal,
-            informa_im,
-        )
-        database = await Database.open(storage.database_url, size=1)
-        try:
-            await add_company(database, form, Canal(settings.gateway), rows_for(settings))
-            lacks = await left_out_of(database, rows_for(settings), cnpj)
-        except CompanyError as error:
-            _fail(str(error))
-        finally:
-            await database.close()
-        typer.echo(f"{razao_social} pode emitir; telefones autorizados nesta chamada: {len(usuario)}.")
-        for line in lacks:
-            typer.echo(line)
+    async def work(database: Database) -> list[str]:
+        await add_company(database, form, Canal(chosen.gateway), rows_for(chosen))
+        said = f"{razao_social} pode emitir; telefones autorizados nesta chamada: {len(usuario)}."
+        return [said, *await left_out_of(database, rows_for(chosen), cnpj)]
 
-    _with_storage(settings, work)
+    on_database(work, chosen)
 
 
 @empresa.command("remover-usuario")
@@ -195,124 +178,37 @@ def empresa_remover_usuario(
     motivo: Annotated[str, typer.Option(help="Por quê; fica na auditoria.")] = "pedido da empresa",
 ) -> None:
     """Tira de um telefone o direito de emitir, na hora; o que já foi confirmado segue até o resultado."""
+    from operations.company import remove_user, told
+    from persistence.access.accounts import Alcance
 
-    async def work(storage: Storage) -> None:
-        from operations.company import CompanyError, remove_user, told
-        from persistence.access.accounts import Alcance
-        from persistence.db.engine import Database
+    async def work(database: Database) -> list[str]:
+        async with database.transaction() as connection:
+            everything = Alcance(todas=True)
+            done = await remove_user(connection, telefone, motivo, everything, quem="linha de comando", staff_id=None)
+        return [told(done)]
 
-        database = await Database.open(storage.database_url, size=1)
-        try:
-            async with database.transaction() as connection:
-                everything = Alcance(todas=True)
-                done = await remove_user(
-                    connection, telefone, motivo, everything, quem="linha de comando", staff_id=None
-                )
-        except CompanyError as error:
-            _fail(str(error))
-        finally:
-            await database.close()
-        typer.echo(told(done))
-
-    _with_storage(_settings(quiet=True), work)
+    on_database(work)
 
 
 @app.command()
 def contatos() -> None:
     """Lista números que escreveram e não pertencem a nenhuma empresa."""
-    settings = _settings(quiet=True)
+    from operations.contacts import show_unknown
 
-    async def work(storage: Storage) -> None:
-        from operations.contacts import show_unknown
-        from persistence.db.engine import Database
-
-        database = await Database.open(storage.database_url, size=1)
-        try:
-            await show_unknown(database)
-        finally:
-            await database.close()
-
-    _with_storage(settings, work)
+    on_database(show_unknown)
 
 
 @app.command()
 def replay(linha: Annotated[int, typer.Argument(help="Número da linha da caixa de entrada em quarentena.")]) -> None:
     """Tenta de novo uma mensagem que ficou em quarentena."""
-    settings = _settings(quiet=True)
+    from persistence.queue.backlog import Backlog
 
-    async def work(storage: Storage) -> None:
-        from persistence.db.engine import Database
-        from persistence.queue.backlog import Backlog
+    async def work(database: Database) -> list[str]:
+        if not await Backlog(database).replay(linha):
+            fail(f"A linha {linha} não está em quarentena; nada mudou.")
+        return [f"A linha {linha} voltou para a fila; um worker vai tentar de novo."]
 
-        database = await Database.open(storage.database_url, size=1)
-        try:
-            if not await Backlog(database).replay(linha):
-                _fail(f"A linha {linha} não está em quarentena; nada mudou.")
-        finally:
-            await database.close()
-        typer.echo(f"A linha {linha} voltou para a fila; um worker vai tentar de novo.")
-
-    _with_storage(settings, work)
-
-
-@app.command()
-def evaluate(
-    corpus: Annotated[
-        Path | None, typer.Argument(help="Arquivo JSONL com casos, ou pasta de autores.", exists=True)
-    ] = None,
-    dialogues: Annotated[
-        Path | None, typer.Option(help="Em vez do corpus: diálogos para conversar com o produto.", exists=True)
-    ] = None,
-    extractor: Annotated[str, typer.Option(help="prosa, rules, model ou both.")] = "prosa",
-    json: Annotated[Path | None, typer.Option(help="Grava o resultado completo aqui.")] = None,
-    fail_under: Annotated[float | None, typer.Option(help="Sai com erro se a exatidão ficar abaixo disto.")] = None,
-    record: Annotated[Path | None, typer.Option(help="Grava aqui as perguntas ao modelo e as respostas.")] = None,
-    replay: Annotated[Path | None, typer.Option(help="Responde por esta gravação, sem rede.", exists=True)] = None,
-) -> None:
-    """Mede a extração em um corpus rotulado, ou o produto inteiro em diálogos rotulados."""
-    settings = _settings(quiet=True)
-    if dialogues is not None and corpus is None:
-        _play(dialogues, settings, json, fail_under)
-        return
-    if corpus is None or dialogues is not None:
-        raise typer.BadParameter("diga um corpus, ou --dialogues com um arquivo ou uma pasta")
-    from extractor.evaluation.evaluate import run
-
-    code = run(
-        corpus,
-        extractor,
-        json,
-        fail_under,
-        api_key=settings.openai_api_key.get_secret_value() or None,
-        base_url=settings.openai_base_url,
-        model=settings.openai_model or None,
-        record=record,
-        replay=replay,
-    )
-    raise typer.Exit(code)
-
-
-def _play(place: Path, settings: Settings, json: Path | None, fail_under: float | None) -> None:
-    from tempfile import TemporaryDirectory
-
-    from proofs.dialogues.report import measure, tell
-    from proofs.dialogues.script import dialogues
-
-    try:
-        scripts = dialogues(place)
-    except ValueError as error:
-        _fail(f"Uma linha não é um diálogo (o formato está em docs/extraction.md); nada foi medido. {error}")
-    if not scripts:
-        _fail(f"Não há diálogos em {place}; nada foi medido.")
-    with TemporaryDirectory(prefix="prosa-dialogues-") as home:
-        # Servers of its own, as for the demo: what is played must not reach a database that the environment names.
-        alone = settings.model_copy(update={"home": Path(home), "database_url": None, "redis_url": None})
-
-        async def work(storage: Storage) -> None:
-            report = await measure(scripts, alone, storage.database_url, storage.redis_url)
-            raise typer.Exit(tell(report, json, fail_under))
-
-        _with_storage(alone, work)
+    on_database(work)
 
 
 @app.command()
@@ -328,15 +224,13 @@ def treinar(
 
     files = sorted(corpus.glob("*.jsonl"))
     if not files:
-        _fail(f"A pasta {corpus} não tem arquivos .jsonl; nada mudou.")
+        fail(f"A pasta {corpus} não tem arquivos .jsonl; nada mudou.")
     manifest = train(files, para or WEIGHTS)
     typer.echo(f"{manifest['mensagens']} mensagens de {len(manifest['autores'])} autores; pesos em {para or WEIGHTS}.")
 
 
 app.command()(cancelar)
 app.command()(conferir)
-app.command()(storm)
-app.command()(bench)
 cli_fiscal.add_to(app, empresa)
 cli_services.add_to(app, empresa)
 

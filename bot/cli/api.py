@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bot.cli.fiscal import on_database
-from bot.cli.opening import run_part, settings
+from bot.cli.opening import on_database, run_part, settings
 
 app = typer.Typer(invoke_without_command=True)
 chave = typer.Typer(no_args_is_help=True, help="Chaves da API: cada uma age por uma ou mais empresas.")

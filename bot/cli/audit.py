@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.opening import fail, settings, with_storage
+from bot.cli.opening import fail, on_database, settings, with_storage
 
 if TYPE_CHECKING:
     from bot.process.servers import Storage
+    from persistence.db.engine import Database
 
 _DIAS = 3
 _MAX_DIAS = 366
@@ -31,15 +32,9 @@ def verificar(
     except UnreadableHeadError:
         fail("--cabeca é o que este comando mostrou, como 120:ab12…; nada foi conferido.")
 
-    async def work(storage: Storage) -> None:
-        from persistence.db.engine import Database
-
-        database = await Database.open(storage.database_url, size=1)
-        try:
-            async with database.transaction() as connection:
-                visto = await verify(connection, guardada)
-        finally:
-            await database.close()
+    async def work(database: Database) -> None:
+        async with database.transaction() as connection:
+            visto = await verify(connection, guardada)
         typer.echo(
             f"Linhas conferidas: {visto.linhas}. Anteriores à cadeia, conferidas desde a migração: {visto.de_antes}."
         )
@@ -48,7 +43,7 @@ def verificar(
             fail(f"A auditoria não está como foi escrita. Primeira quebra {onde}: {visto.quebra.porque}. Nada mudou.")
         typer.echo(f"Cabeça: {visto.cabeca or 'nenhuma linha ainda'}")
 
-    with_storage(settings(quiet=True), work)
+    on_database(work)
 
 
 def conferir(

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bot.cli.fiscal import on_database
-from bot.cli.opening import fail, settings
+from bot.cli.opening import fail, on_database, settings
 
 app = typer.Typer(no_args_is_help=True, help="Listas que viram e-mails, cada um uma vez.")
 
@@ -35,8 +34,13 @@ def enviar(
         fail(f"Não foi possível ler {arquivo}: {error.strerror}. Nada mudou.")
     chosen = settings(quiet=True)
     reachable = bool(chosen.smtp_url.get_secret_value())
-    upload = Upload(arquivo.name, content, assunto, mensagem, repetir)
-    on_database(lambda database: send_list(database, empresa, tipo, upload, confirmar, reachable=reachable), chosen)
+    upload = Upload(nome_arquivo=arquivo.name, conteudo=content, assunto=assunto, mensagem=mensagem, repetir=repetir)
+    on_database(
+        lambda database: send_list(
+            database, cnpj=empresa, tipo=tipo, file=upload, confirmar=confirmar, reachable=reachable
+        ),
+        chosen,
+    )
 
 
 @app.command("estado")

@@ -30,7 +30,9 @@ def cancelar(
 
         async with open_house(chosen, storage.database_url, storage.redis_url) as house:
             try:
-                feito = await cancel(house.database, Ordem(nota, motivo, codigo, empresa, chave))
+                feito = await cancel(
+                    house.database, Ordem(nota=nota, motivo=motivo, codigo=codigo, empresa=empresa, chave=chave)
+                )
             except CancelError as error:
                 fail(str(error))
             typer.echo(feito.resposta)

@@ -10,13 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from bot.cli.opening import fail, settings, with_storage
+from bot.cli.opening import fail, on_database, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from bot.process.servers import Storage
-    from bot.settings import Settings
     from persistence.db.engine import Database
 
 PASSWORD: Final = "PROSA_PFX_SENHA"  # noqa: S105 - the name of a variable, which no setting has: it is for one command
@@ -33,26 +29,6 @@ def add_to(app: typer.Typer, empresa: typer.Typer) -> None:
     app.command()(numeracao)
     app.command()(restaurado)
     app.command()(idempotencia)
-
-
-def on_database(work: Callable[[Database], Awaitable[list[str]]], chosen: Settings | None = None) -> None:
-    """Run ``work`` on the product's database and print its lines."""
-    from operations.protocol import CommandRefusedError
-    from state_machine.values.certificate import CertificateRefusedError
-
-    async def session(storage: Storage) -> None:
-        from persistence.db.engine import Database
-
-        database = await Database.open(storage.database_url, size=1)
-        try:
-            for line in await work(database):
-                typer.echo(line)
-        except (CommandRefusedError, CertificateRefusedError) as error:
-            fail(str(error))
-        finally:
-            await database.close()
-
-    with_storage(chosen or settings(quiet=True), session)
 
 
 def liberar(
@@ -100,7 +76,10 @@ def certificado(
         typed = _password() if senha is None else senha
         chosen = settings(quiet=True)
         cofre, raizes = vault_of(chosen), chosen.company_roots()
-        on_database(lambda database: keep_certificate(database, cofre, cnpj, arquivo, typed, raizes=raizes), chosen)
+        on_database(
+            lambda database: keep_certificate(database, cofre, cnpj=cnpj, arquivo=arquivo, senha=typed, raizes=raizes),
+            chosen,
+        )
 
 
 def _file(pfx: Path) -> bytes:
@@ -137,7 +116,12 @@ def canal(
     if nome is None:
         on_database(lambda database: show(database, natures, cnpj, documento), chosen)
     else:
-        on_database(lambda database: choose(database, natures, cnpj, documento, nome, ambiente, rows), chosen)
+        on_database(
+            lambda database: choose(
+                database, natures, cnpj=cnpj, documento=documento, nome=nome, ambiente=ambiente, rows=rows
+            ),
+            chosen,
+        )
 
 
 def verificar(cnpj: Annotated[str, typer.Argument(help="CNPJ da empresa.")]) -> None:

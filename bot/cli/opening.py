@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
@@ -11,10 +11,11 @@ import typer
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable, Coroutine, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 
     from bot.process.servers import Storage
     from bot.settings import Settings
+    from persistence.db.engine import Database
 
 DEMO = "demo"  # the demo's home, inside the program's
 
@@ -74,6 +75,33 @@ def with_storage(
         raise
     except Exception as error:  # noqa: BLE001 - told, and the end
         _end_with(error, "PROSA_HOME")
+
+
+@asynccontextmanager
+async def database_of(storage: Storage) -> AsyncIterator[Database]:
+    """Open the product's database for a command; what it may not do ends it with the sentence that says why."""
+    from operations.protocol import CommandRefusedError
+    from persistence.db.engine import Database
+    from state_machine.values.certificate import CertificateRefusedError
+
+    database = await Database.open(storage.database_url, size=1)
+    try:
+        yield database
+    except (CommandRefusedError, CertificateRefusedError) as error:
+        fail(str(error))
+    finally:
+        await database.close()
+
+
+def on_database(work: Callable[[Database], Awaitable[Iterable[str] | None]], chosen: Settings | None = None) -> None:
+    """Run ``work`` on the product's database, and print the lines that it returns."""
+
+    async def session(storage: Storage) -> None:
+        async with database_of(storage) as database:
+            for line in await work(database) or ():
+                typer.echo(line)
+
+    with_storage(chosen or settings(quiet=True), session)
 
 
 def until_stopped(

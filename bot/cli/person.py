@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.opening import fail, settings, with_storage
+from bot.cli.opening import database_of, fail, on_database, settings, with_storage
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from bot.process.servers import Storage
     from operations.person import Ensaio
-    from persistence.db.connection import Connection
+    from persistence.db.engine import Database
 
 REDIS_SECONDS = 5.0  # for one answer of Redis
 
@@ -34,16 +32,16 @@ def exportar(
 
     from operations.person import Pedinte, copy
 
-    async def work(connection: Connection) -> None:
-        text = orjson.dumps(await copy(connection, quem, motivo, Pedinte()), option=orjson.OPT_INDENT_2).decode()
-        if arquivo is None:
-            typer.echo(text)
-            return
-        arquivo.touch(mode=0o600)  # nobody else on the machine reads it
-        arquivo.write_text(text + "\n")
-        typer.echo(f"Gravado em {arquivo}.")
+    async def work(database: Database) -> list[str]:
+        async with database.transaction() as connection:
+            text = orjson.dumps(await copy(connection, quem, motivo, Pedinte()), option=orjson.OPT_INDENT_2).decode()
+            if arquivo is None:
+                return [text]
+            arquivo.touch(mode=0o600)  # nobody else on the machine reads it
+            arquivo.write_text(text + "\n")
+            return [f"Gravado em {arquivo}."]
 
-    _with_transaction(work)
+    on_database(work)
 
 
 @app.command("apagar")
@@ -55,8 +53,9 @@ def apagar(
     """Apaga os dados de uma pessoa; as notas fiscais ficam. Mostra antes o que fará e pergunta."""
     from operations.person import Pedinte, rehearse, remove
 
-    async def look(connection: Connection) -> None:
-        ensaio = await rehearse(connection, quem)
+    async def look(database: Database) -> None:
+        async with database.transaction() as connection:
+            ensaio = await rehearse(connection, quem)
         _show(ensaio)
         if ensaio.impedimentos:
             fail(" ".join(("Nada foi apagado.", *ensaio.impedimentos)))
@@ -64,25 +63,22 @@ def apagar(
             typer.echo("Nada está guardado sobre esta pessoa; nada mudou.")
             raise typer.Exit
 
-    conversas: list[str] = []
-
-    async def work(connection: Connection) -> None:
-        conversas.extend((await remove(connection, quem, motivo, Pedinte())).conversas)
-
-    async def forget(storage: Storage) -> None:
+    async def work(storage: Storage) -> None:
         from persistence.conversations.redis_line import RedisLine, connect
         from persistence.conversations.sessions import LiveSessions
 
+        async with database_of(storage) as database, database.transaction() as connection:
+            done = await remove(connection, quem, motivo, Pedinte())
         async with connect(storage.redis_url, REDIS_SECONDS) as redis:
-            erased = await LiveSessions(RedisLine(redis, REDIS_SECONDS), 0).erase(conversas)
+            erased = await LiveSessions(RedisLine(redis, REDIS_SECONDS), 0).erase(done.conversas)
         typer.echo("Apagado. As notas fiscais e a auditoria ficam.")
         if not erased:
             fail("O Redis não reescreveu seu arquivo: quando ele voltar, rode BGREWRITEAOF nele (redis-cli).")
 
-    _with_transaction(look)
+    on_database(look)
     if not sim and not typer.confirm("Apagar? Não há volta"):
         fail("Nada foi apagado.")
-    _with_transaction(work, forget)
+    with_storage(settings(quiet=True), work)
 
 
 def _show(ensaio: Ensaio) -> None:
@@ -94,24 +90,3 @@ def _show(ensaio: Ensaio) -> None:
         if quantas:
             table.add_row(nome, str(quantas), destino)
     Console().print(table)
-
-
-def _with_transaction(
-    work: Callable[[Connection], Awaitable[None]], after: Callable[[Storage], Awaitable[None]] | None = None
-) -> None:
-    async def run(storage: Storage) -> None:
-        from operations.person import PersonError
-        from persistence.db.engine import Database
-
-        database = await Database.open(storage.database_url, size=1)
-        try:
-            async with database.transaction() as connection:
-                await work(connection)
-        except PersonError as error:
-            fail(str(error))
-        finally:
-            await database.close()
-        if after is not None:
-            await after(storage)
-
-    with_storage(settings(quiet=True), run)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.fiscal import on_database
-from bot.cli.opening import fail
+from bot.cli.opening import fail, on_database
 
 if TYPE_CHECKING:
     from state_machine.services.search import ServiceHit

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.opening import DEMO, fail, settings, with_storage
+from bot.cli.opening import DEMO, fail, on_database, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
-    from bot.process.servers import Storage
     from bot.settings import Settings
     from console.access.accounts import Enrolment
-    from persistence.crypto import Vault
     from persistence.db.engine import Database
 
 app = typer.Typer(no_args_is_help=True, help="Quem atende: contas do console, com papel e empresas.")
@@ -32,19 +28,19 @@ def add(
     ] = None,
 ) -> None:
     """Cria a conta ou a refaz (senha e código novos, sessões encerradas) e mostra o que a pessoa precisa, uma vez."""
-    from console.access.accounts import AccountError, enrol
+    from bot.master_key import vault_of
+    from console.access.accounts import enrol
     from persistence.access.accounts import Papel
 
     if papel not in {item.value for item in Papel}:
         fail(f"--papel é um destes: {', '.join(Papel)}. Nada mudou.")
 
-    async def work(database: Database, cofre: Vault) -> None:
-        try:
-            show(await enrol(database, cofre, nome, Papel(papel), empresa or (), exibicao=exibicao))
-        except AccountError as error:
-            fail(str(error))
+    chosen = _where()
 
-    _with_database(work)
+    async def work(database: Database) -> None:
+        show(await enrol(database, vault_of(chosen), nome, Papel(papel), empresa or (), exibicao=exibicao))
+
+    on_database(work, chosen)
 
 
 @app.command("name")
@@ -53,15 +49,12 @@ def name(
     exibicao: Annotated[str, typer.Argument(help='Nome que o cliente lê, como "Ana Souza".')],
 ) -> None:
     """Muda o nome que o cliente lê; a senha, o código e as sessões continuam."""
-    from console.access.accounts import AccountError, rename
+    from console.access.accounts import rename
 
-    async def work(database: Database, _cofre: Vault) -> None:
-        try:
-            typer.echo(f"{nome} aparece para o cliente como {await rename(database, nome, exibicao)}.")
-        except AccountError as error:
-            fail(str(error))
+    async def work(database: Database) -> list[str]:
+        return [f"{nome} aparece para o cliente como {await rename(database, nome, exibicao)}."]
 
-    _with_database(work)
+    on_database(work, _where())
 
 
 @app.command("list")
@@ -72,7 +65,7 @@ def list_() -> None:
 
     from persistence.access import accounts as staff
 
-    async def work(database: Database, _cofre: Vault) -> None:
+    async def work(database: Database) -> None:
         async with database.transaction() as connection:
             rows = await staff.everybody(connection)
         table = Table("Nome", "O cliente lê", "Papel", "Empresas", "Situação", title="Contas do console")
@@ -81,7 +74,7 @@ def list_() -> None:
             table.add_row(row.nome, row.exibido, row.papel, empresas, "desativada" if row.desativado_em else "ativa")
         Console().print(table)
 
-    _with_database(work)
+    on_database(work, _where())
 
 
 @app.command("off")
@@ -90,14 +83,14 @@ def off(nome: Annotated[str, typer.Argument(help="Nome de entrada.")]) -> None:
     from persistence.access import accounts as staff
     from persistence.audit import records as audit
 
-    async def work(database: Database, _cofre: Vault) -> None:
+    async def work(database: Database) -> None:
         async with database.transaction() as connection:
             if not await staff.switch_off(connection, nome.strip().lower()):
                 fail(f"Não há conta ativa com o nome {nome}. Nada mudou.")
             await audit.write(connection, staff_id=None, quem="linha de comando", acao="conta desativada", alvo=nome)
         typer.echo(f"{nome} não entra mais.")
 
-    _with_database(work)
+    on_database(work, _where())
 
 
 @app.command("desbloquear")
@@ -105,7 +98,7 @@ def desbloquear(nome: Annotated[str, typer.Argument(help="Nome de entrada.")]) -
     """Esquece as tentativas erradas de entrar em uma conta: a próxima é conferida sem espera."""
     from console.access.accounts import unblock
 
-    async def work(database: Database, _cofre: Vault) -> None:
+    async def work(database: Database) -> None:
         if not await unblock(database, nome):
             fail(f"Não há conta ativa com o nome {nome}. Nada mudou.")
         typer.echo(
@@ -113,18 +106,22 @@ def desbloquear(nome: Annotated[str, typer.Argument(help="Nome de entrada.")]) -
             "Só um endereço que tentou muitas contas ainda espera, até um minuto."
         )
 
-    _with_database(work)
+    on_database(work, _where())
 
 
 @app.command("rekey")
 def rekey() -> None:
     """Cifra de novo, com a chave mais nova de PROSA_MASTER_KEY, os segredos das contas e as chaves dos certificados."""
+    from bot.master_key import vault_of
     from console.access.accounts import rekey as seal_anew
     from persistence.audit import records as audit
     from persistence.crypto import NoMasterKeyError
     from persistence.people import certificate_vault
 
-    async def work(database: Database, cofre: Vault) -> None:
+    chosen = _where()
+
+    async def work(database: Database) -> None:
+        cofre = vault_of(chosen)
         try:
             done, lost = await seal_anew(database, cofre)
         except NoMasterKeyError:
@@ -147,7 +144,7 @@ def rekey() -> None:
         if advice:
             fail(" ".join(advice))
 
-    _with_database(work)
+    on_database(work, chosen)
 
 
 @app.command("code")
@@ -193,19 +190,3 @@ def _where() -> Settings:
         return chosen
     typer.echo("Usando a demonstração que está no ar.")
     return chosen.model_copy(update={"home": demo, "redis_url": None})
-
-
-def _with_database(work: Callable[[Database, Vault], Awaitable[Any]]) -> None:
-    from bot.master_key import vault_of
-    from persistence.db.engine import Database
-
-    chosen = _where()
-
-    async def run(storage: Storage) -> None:
-        database = await Database.open(storage.database_url, size=1)
-        try:
-            await work(database, vault_of(chosen))
-        finally:
-            await database.close()
-
-    with_storage(chosen, run)

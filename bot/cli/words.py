@@ -37,6 +37,7 @@ _WRONG: Final = {
 }
 # What a value is, by the library's name for its type.
 _TYPES: Final = {"str": "texto", "int": "inteiro", "float": "número", "path": "caminho"}
+_OF_CLONES: Final = frozenset({"demo", "chat", "storm", "bench", "evaluate"})  # they need the simulators
 _ANY: Final = "Não há esse comando, ou sobrou uma palavra."
 
 
@@ -79,7 +80,7 @@ def _translate(command: Any) -> None:
     context = command.context_class
     context.formatter_class = _formatter(context.formatter_class)
     for title, names in _GROUPS.items():
-        for name in names:
+        for name in command.commands.keys() & names:
             command.commands[name].rich_help_panel = title
     for each in _tree(command):
         each.options_metavar = "[OPÇÕES]"
@@ -135,18 +136,19 @@ def _tell(error: Any) -> None:
     parameter = getattr(error, "param", None)
     if hint is None and parameter is not None:
         hint = parameter.get_error_hint()
-    template = _WRONG.get(kind, _ANY)
-    if near := _near(error, context):
-        template = f"Não há o comando {{hint}}. Seria {near[1]}?"
-        hint = near[0]
-    typer.secho(template.format(hint=str(hint or "uma opção").replace("'", "")), fg="red", err=True)
+    said = _WRONG.get(kind, _ANY).format(hint=str(hint or "uma opção").replace("'", ""))
+    typer.secho(_no_command(error, context) or said, fg="red", err=True)
     path = context.command_path if context is not None else "prosa"
     typer.echo(f"Nada foi feito. Veja as palavras certas com: {path} --help", err=True)
 
 
-def _near(error: Any, context: Any) -> tuple[str, str] | None:
-    """Return a command that was typed and is none, and the one that it is nearest to."""
+def _no_command(error: Any, context: Any) -> str | None:
+    """Say which command was typed and is none: one of a clone, or nearly one that is."""
     known = getattr(getattr(context, "command", None), "commands", {})
     typed = re.search(r"'([^']+)'", error.format_message())
-    close = difflib.get_close_matches(typed[1], known, 1) if typed else []
-    return (typed[1], close[0]) if typed and close else None
+    if typed is None:
+        return None
+    if typed[1] in _OF_CLONES - known.keys() and context.parent is None:
+        return f"Nesta instalação não há o comando {typed[1]}: ele roda de um clone do repositório, com ./prosa."
+    close = difflib.get_close_matches(typed[1], known, 1)
+    return f"Não há o comando {typed[1]}. Seria {close[0]}?" if close else None

@@ -6,9 +6,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bot.orders.numbers import Numbers
-from gateway.port import InvoiceIntent, Prestador, Tomador, Tributos
+from gateway.port import InvoiceIntent, Tomador
 from gateway.register.cnpj import company
 from gateway.registry import UnknownChannelError
+from operations.issuer import issuer_of
 from persistence.conversations import register_cache
 from persistence.fiscal import intents
 from persistence.fiscal.intents import NovaEmissao, integration_id
@@ -170,31 +171,12 @@ def intent_of(confirmed: Confirmed, endereco: Endereco | None, rps: Rps | None) 
     """Return what the gateway is to issue: what was confirmed, and the company's fiscal defaults."""
     return InvoiceIntent(
         id_integracao=integration_id(confirmed.origin.id, confirmed.origin.revisao, confirmed.tentativa),
-        prestador=_prestador(confirmed.empresa, confirmed.servico),
+        prestador=issuer_of(confirmed.empresa, confirmed.servico.codigo, confirmed.servico.nbs),
         tomador=Tomador(confirmed.documento, confirmed.nome, confirmed.email, endereco),
         valor=confirmed.valor,
         descricao=confirmed.descricao,
         competencia=confirmed.competencia,
         rps=rps,
-    )
-
-
-def _prestador(empresa: Empresa, servico: Servico) -> Prestador:
-    burden = (empresa.tributos_federal, empresa.tributos_estadual, empresa.tributos_municipal)
-    told = [part for part in burden if part is not None]
-    return Prestador(
-        empresa.cnpj,
-        empresa.razao_social,
-        empresa.inscricao_municipal,
-        empresa.municipio_ibge,
-        empresa.regime,
-        servico.codigo,
-        empresa.cnae,
-        empresa.aliquota,
-        tributos_sn=empresa.tributos_sn,
-        tributos=Tributos(*told) if len(told) == len(burden) else None,
-        informa_im=empresa.informa_im,
-        codigo_nbs=servico.nbs,
     )
 
 

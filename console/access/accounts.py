@@ -21,6 +21,7 @@ from console.access.credentials import (
     new_secret,
     step_of,
 )
+from operations.protocol import CommandRefusedError
 from persistence.access import accounts as staff
 from persistence.access import delay as staff_delay
 from persistence.access import devices as staff_devices
@@ -29,7 +30,6 @@ from persistence.access.delay import Tentativa
 from persistence.audit import records as audit
 from persistence.crypto import UnreadableSecretError, is_sealed
 from state_machine.values.documents import CNPJ, DocumentoInvalido
-from state_machine.values.errors import ProsaError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,7 @@ _READ: Final = 400  # characters of a display name that are looked at
 _PUNCTUATION: Final = frozenset(" .'’-")  # WhatsApp reads * _ ~ as emphasis
 
 
-class AccountError(ProsaError, ValueError):
+class AccountError(CommandRefusedError):
     """An account can't be made as asked; nothing was stored."""
 
     code = "account"

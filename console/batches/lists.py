@@ -55,7 +55,9 @@ async def confirm(visita: Visita) -> web.StreamResponse:
     """Let a list be sent, if what the page showed is what stands there; a second press changes nothing."""
     lote, revisao = await _lote(visita), await visita.campo("revisao", 16)
     try:
-        await orders.confirm(visita.deps.database, lote.id, revisao, visita.staff.nome, staff_id=visita.staff.id)
+        await orders.confirm(
+            visita.deps.database, lote.id, revisao=revisao, quem=visita.staff.nome, staff_id=visita.staff.id
+        )
     except AnotherRevisionError:
         raise web.HTTPConflict(text="late") from None
     return see_other(WHERE)

@@ -11,7 +11,7 @@ from console.companies.pages import company_page
 from console.pages.queue import whole
 from operations import services
 from operations.channel import choose_for
-from operations.company import CompanyError, CompanyForm, add_user, change_company, remove_user, told
+from operations.company import CompanyForm, add_user, change_company, remove_user, told
 from operations.protocol import CommandRefusedError, release_of
 from persistence.audit.records import Author
 from persistence.idempotency import records as idempotency
@@ -80,7 +80,7 @@ async def act(visita: Visita) -> web.StreamResponse:
                 feito = list(begun.result["feito"])
             else:
                 raise web.HTTPConflict
-    except (CommandRefusedError, CompanyError) as error:
+    except CommandRefusedError as error:
         return await company_page(visita, status=409, erro=str(error))
     return await company_page(visita, feito=feito)
 
@@ -98,7 +98,11 @@ async def _remove_code(connection: Connection, asked: Asked) -> list[str]:
 async def _change(connection: Connection, asked: Asked) -> list[str]:
     was, said = asked.company, asked.fields
     form = CompanyForm(
-        was.cnpj, said["razao_social"], said["inscricao_municipal"], was.municipio_ibge, regime=said["regime"]
+        cnpj=was.cnpj,
+        razao_social=said["razao_social"],
+        inscricao_municipal=said["inscricao_municipal"],
+        municipio=was.municipio_ibge,
+        regime=said["regime"],
     )
     return await change_company(connection, was, form, asked.visita.deps.channels, asked.author)
 
@@ -107,7 +111,16 @@ async def _choose_channel(connection: Connection, asked: Asked) -> list[str]:
     rows, said = asked.visita.deps.channels, asked.fields
     natures = {name: row.natureza for name, row in rows.items()}
     tipo, ambiente = TipoDocumento.SERVICO, said["ambiente"] or None
-    return await choose_for(connection, asked.company, natures, tipo, said["canal"], ambiente, rows, asked.author)
+    return await choose_for(
+        connection,
+        asked.company,
+        natures,
+        documento=tipo,
+        nome=said["canal"],
+        ambiente=ambiente,
+        rows=rows,
+        author=asked.author,
+    )
 
 
 async def _add_person(connection: Connection, asked: Asked) -> list[str]:

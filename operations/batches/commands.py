@@ -32,7 +32,7 @@ _SAID: Final = {
 
 
 async def send_list(
-    database: Database, cnpj: str, tipo: str, file: Upload, confirmar: str | None, *, reachable: bool
+    database: Database, *, cnpj: str, tipo: str, file: Upload, confirmar: str | None, reachable: bool
 ) -> list[str]:
     """Take a list in, and with the revision that was shown let it be sent. Raises ``CommandRefusedError``.
 
@@ -47,7 +47,7 @@ async def send_list(
     try:
         lote, created = await upload(database, company.id, file, QUEM)
         if confirmar is not None:
-            await orders.confirm(database, lote.id, confirmar, QUEM)
+            await orders.confirm(database, lote.id, revisao=confirmar, quem=QUEM)
     except ListRefusedError as error:
         raise CommandRefusedError(f"{file.nome_arquivo} {error}. Nada foi guardado.") from error
     except RepeatedContentError as error:

@@ -70,10 +70,10 @@ async def standing(database: Database, lote_id: int) -> BatchStanding:
 async def confirm(
     database: Database,
     lote_id: int,
+    *,
     revisao: str,
     quem: str,
     also: Also = nothing_more,
-    *,
     staff_id: int | None = None,
 ) -> None:
     """Let a batch be sent, audited; the same yes again changes nothing. ``also``: what its transaction stores besides.
@@ -83,7 +83,7 @@ async def confirm(
     async with database.transaction() as connection:
         lote = await _known(connection, lote_id)
         if await records.confirm(connection, lote_id, revisao, quem):
-            await _audited(connection, lote, quem, staff_id, "confirmou lote")
+            await _audited(connection, lote, quem=quem, staff_id=staff_id, acao="confirmou lote")
             await also(connection, lote, True)  # noqa: FBT003 - an ``Also``
             return
         lote = await _known(connection, lote_id)  # a yes at the same moment may have come first
@@ -105,7 +105,7 @@ async def stop_in(connection: Connection, lote: Found, quem: str, *, staff_id: i
     """Do the same in a transaction that is open; ``None`` where the batch has ended already."""
     cancelled = await records.stop(connection, lote.id)
     if cancelled is not None:
-        await _audited(connection, lote, quem, staff_id, "parou lote")
+        await _audited(connection, lote, quem=quem, staff_id=staff_id, acao="parou lote")
     return cancelled
 
 
@@ -121,7 +121,7 @@ async def _known(connection: Connection, lote_id: int) -> Found:
     return lote
 
 
-async def _audited(connection: Connection, lote: Found, quem: str, staff_id: int | None, acao: str) -> None:
+async def _audited(connection: Connection, lote: Found, *, quem: str, staff_id: int | None, acao: str) -> None:
     await audit.write(
         connection, staff_id=staff_id, quem=quem, acao=acao, alvo=f"lote {lote.id}", empresa_id=lote.empresa_id
     )

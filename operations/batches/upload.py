@@ -29,7 +29,7 @@ class RepeatedContentError(ProsaError):
         self.lote_id = lote_id
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Upload:
     """A file as it came, and the words of the rows that have none of their own; ``repetir``: knowingly once more."""
 

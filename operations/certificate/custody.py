@@ -41,10 +41,10 @@ async def note_expiry(database: Database, cnpj: str, texto: str) -> list[str]:
 async def keep_certificate(
     database: Database,
     cofre: Vault,
+    *,
     cnpj: str,
     arquivo: bytes,
     senha: str,
-    *,
     raizes: bytes = b"",
     quem: str = COMMAND_LINE,
 ) -> list[str]:

@@ -130,7 +130,13 @@ class Feed:
             return
         serie, numero = await _in_our_series(connection, canal, empresa_id, nota)
         kept = NotaDeFora(
-            nota.id_externo, nota.id_integracao, nota.numero, nota.valor, _moment(nota.data_emissao), serie, numero
+            chave=nota.id_externo,
+            id_dps=nota.id_integracao,
+            numero=nota.numero,
+            valor=nota.valor,
+            emitida_em=_moment(nota.data_emissao),
+            serie=serie,
+            numero_dps=numero,
         )
         if await elsewhere.keep(connection, canal, empresa_id, kept) and serie is not None:
             log.error("series_used_elsewhere", empresa_id=empresa_id, serie=serie, numero=numero)

@@ -7,8 +7,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from gateway.nacional.payload import left_out, unfit
-from gateway.port import InvoiceIntent, Prestador, Rps, Tomador, Tributos
+from gateway.port import InvoiceIntent, Rps, Tomador
 from operations.channel import company_of
+from operations.issuer import issuer_of
 from operations.national.cities import ask
 from operations.protocol import CommandRefusedError
 from persistence.fiscal.numbers import numbering
@@ -74,23 +75,15 @@ async def verify(database: Database, channels: Channels, cnpj: str) -> list[Conf
 
 def _example(empresa: Empresa, rps: Rps, hoje: date) -> InvoiceIntent:
     """Return an invoice of which nothing is sent: its DPS is made, and the note under its number is asked for."""
-    burden = (empresa.tributos_federal, empresa.tributos_estadual, empresa.tributos_municipal)
-    levied = [each for each in burden if each is not None]
-    prestador = Prestador(
-        empresa.cnpj,
-        empresa.razao_social,
-        empresa.inscricao_municipal,
-        empresa.municipio_ibge,
-        empresa.regime,
-        empresa.codigo_servico,
-        empresa.cnae,
-        empresa.aliquota,
-        tributos_sn=empresa.tributos_sn,
-        tributos=Tributos(*levied) if len(levied) == len(burden) else None,
-        informa_im=empresa.informa_im,
+    return InvoiceIntent(
+        id_integracao="verificar",
+        prestador=issuer_of(empresa, empresa.codigo_servico),
+        tomador=Tomador(_NOBODYS_CPF, "Cliente de exemplo"),
+        valor=Decimal("1.00"),
+        descricao="Serviço de exemplo",
+        competencia=hoje,
+        rps=rps,
     )
-    tomador = Tomador(_NOBODYS_CPF, "Cliente de exemplo")
-    return InvoiceIntent("verificar", prestador, tomador, Decimal("1.00"), "Serviço de exemplo", hoje, rps)
 
 
 async def _document(gateway: FiscalGateway, intent: InvoiceIntent, complaint: str | None) -> Conferido:

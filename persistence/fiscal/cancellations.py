@@ -76,6 +76,7 @@ async def open_row(
     connection: Connection,
     nota: NotaEmitida,
     conversa: str | None,
+    *,
     pedido_por: str,
     correlacao: str,
     expira_em: datetime,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -80,7 +80,7 @@ class Ours:
     correlacao: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NotaDeFora:
     """A note that nobody here made; ``serie`` is ours, of which it took ``numero_dps``, or ``None``."""
 
@@ -180,9 +180,4 @@ def _of(canal: Canal, empresa_id: int) -> dict[str, Any]:
 
 
 def _notes(rows: Sequence[Any]) -> list[NotaDeFora]:
-    return [
-        NotaDeFora(
-            row.chave, row.id_dps, row.numero, row.valor, row.emitida_em, row.serie, row.numero_dps, row.situacao
-        )
-        for row in rows
-    ]
+    return [NotaDeFora(**{column.name: row[column.name] for column in fields(NotaDeFora)}) for row in rows]

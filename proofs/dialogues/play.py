@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from pydantic import SecretStr
 from stdnum.br import cnpj as check
 
-from bot.demo.world import COMPANY
 from operations.company import add_company
 from proofs.connected import connected
+from proofs.demo.world import COMPANY
 from proofs.dialogues.script import TAPS, Nota, fold, names
 from proofs.sandbox.meta.meta import MetaConfig
 from proofs.sandbox.meta.model import bsuid

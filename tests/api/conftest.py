@@ -12,11 +12,11 @@ from aiohttp.test_utils import TestServer
 from api.app import create_api, mount
 from api.call import ApiDeps
 from api.multipart import BUDGET
-from bot.demo.world import COMPANY
 from operations.api.keys import make_key
 from operations.company import add_company
 from persistence.db.engine import Database
 from persistence.queue.inbox import Inbox
+from proofs.demo.world import COMPANY
 from state_machine.protocol.channel import Ambiente, Canal
 from tests.stored_work import clear
 from webhooks.bodies import Bodies

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.async_api import async_playwright
 
-import bot.demo.world
-from bot.demo.world import open_demo
+import proofs.demo.world
 from bot.process.servers import Storage
 from bot.settings import Settings
+from proofs.demo.world import open_demo
 from tests.browser.test_demo_page import CHROMIUM, FLAGS
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from playwright.async_api import Browser
 
-    from bot.demo.world import Demo
+    from proofs.demo.world import Demo
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +36,6 @@ async def demo(database_url: str, redis_url: str, tmp_path_factory: pytest.TempP
     """The demo as the command opens it, with a city that decides faster and people who may write without end."""
     settings = Settings(home=tmp_path_factory.mktemp("demo"), port=0, debounce_seconds=0.1, person_answers_burst=0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bot.demo.world, "PROCESSING_SECONDS", 0.3)
+        patch.setattr(proofs.demo.world, "PROCESSING_SECONDS", 0.3)
         async with open_demo(settings, Storage(database_url, redis_url, embedded=False)) as demo:
             yield demo

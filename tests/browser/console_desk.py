@@ -14,11 +14,11 @@ import pyotp
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import expect
 
-from bot.demo.world import USERS
 from bot.master_key import vault_of
 from console.access.accounts import Enrolment, enrol
 from console.access.credentials import new_secret
 from persistence.access.accounts import Papel
+from proofs.demo.world import USERS
 from proofs.sandbox.meta.model import Bubble  # noqa: TC001 - the tests' own eyes
 from tests.browser.test_demo_page import FULL
 from tests.patience import PATIENCE
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from playwright.async_api import Browser, ConsoleMessage, Page
 
-    from bot.demo.world import Demo
+    from proofs.demo.world import Demo
 
 WIDTHS = (360, 768, 1440)
 HEIGHT = 900

@@ -12,14 +12,14 @@ import pytest
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Page, expect
 
-from bot.demo.world import COMPANY, SENHA, USERS
+from proofs.demo.world import COMPANY, SENHA, USERS
 from tests.browser.console_desk import THEMES
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, FilePayload
 
-    from bot.demo.world import Demo
+    from proofs.demo.world import Demo
 
 pytestmark = pytest.mark.slow
 WIDTHS = (320, 390, 1280)

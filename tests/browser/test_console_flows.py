@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import expect
 
 import console.actions.form
-from bot.demo.world import USERS
+from proofs.demo.world import USERS
 from tests.browser.console_desk import THEMES, WIDTHS, at_work, concluded, row, some_session, until, whose
 from tests.patience import PATIENCE
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from playwright.async_api import Browser
 
-    from bot.demo.world import Demo
+    from proofs.demo.world import Demo
     from proofs.sandbox.meta.model import Bubble
 
 

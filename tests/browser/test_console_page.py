@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.async_api import expect
 
-from bot.demo.world import USERS
+from proofs.demo.world import USERS
 from tests.browser.console_desk import (
     THEMES,
     WIDTHS,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from playwright.async_api import Browser
 
-    from bot.demo.world import Demo
+    from proofs.demo.world import Demo
 
 
 @pytest.mark.parametrize("widths", [WIDTHS[:1], WIDTHS[:0:-1]], ids=["phone", "wide"])

@@ -11,7 +11,7 @@ from tests.browser.test_demo_page import visit
 if TYPE_CHECKING:
     from playwright.async_api import Browser
 
-    from bot.demo.world import Demo
+    from proofs.demo.world import Demo
 
 
 async def test_an_erp_proposes_an_invoice(browser: Browser, demo: Demo) -> None:

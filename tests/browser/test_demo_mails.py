@@ -14,7 +14,7 @@ from tests.made_batches import QUEM, company
 if TYPE_CHECKING:
     from playwright.async_api import Browser
 
-    from bot.demo.world import Demo
+    from proofs.demo.world import Demo
 
 
 async def test_a_list_arrives_in_the_demo(browser: Browser, demo: Demo) -> None:
@@ -27,8 +27,13 @@ async def test_a_list_arrives_in_the_demo(browser: Browser, demo: Demo) -> None:
         content = (
             "email;nome;mensagem;documento\nze@example.com;Zé;;12.345.678/0001-95\nbia@example.com;Bia;Oi, {nome}!;"
         )
-        batch, _ = await upload(database, await company(database), Upload("a.csv", content.encode(), "Notas"), QUEM)
-        await confirm(database, batch.id, batch.revisao, QUEM)
+        batch, _ = await upload(
+            database,
+            await company(database),
+            Upload(nome_arquivo="a.csv", conteudo=content.encode(), assunto="Notas"),
+            QUEM,
+        )
+        await confirm(database, batch.id, revisao=batch.revisao, quem=QUEM)
         mails = ana.page.get_by_test_id("mail")
         await expect(mails).to_have_count(2)
         await expect(mails.filter(has_text="ze@example.com")).to_contain_text(".pdf")

@@ -15,11 +15,11 @@ import pytest
 import sqlalchemy as sa
 from playwright.async_api import expect
 
-import bot.demo.world
-from bot.demo.world import USERS, open_demo
+import proofs.demo.world
 from bot.process.servers import Storage
 from bot.settings import Settings
 from persistence.tables import transicoes
+from proofs.demo.world import USERS, open_demo
 from proofs.history import invent
 from proofs.sandbox.faults import Fault
 from tests.patience import PATIENCE
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from playwright.async_api import Browser, Locator, Page, ViewportSize
 
-    from bot.demo.world import Demo
+    from proofs.demo.world import Demo
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 FLAGS = [
@@ -103,7 +103,7 @@ async def demo(database_url: str, redis_url: str, tmp_path_factory: pytest.TempP
     """The demo as the command opens it, with a city that decides faster."""
     settings = Settings(home=tmp_path_factory.mktemp("demo"), port=0, debounce_seconds=0.2, repeat_window_seconds=0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bot.demo.world, "PROCESSING_SECONDS", 0.3)
+        patch.setattr(proofs.demo.world, "PROCESSING_SECONDS", 0.3)
         async with open_demo(settings, Storage(database_url, redis_url, embedded=False)) as demo:
             yield demo
 

@@ -119,7 +119,13 @@ async def office(database_url: str) -> AsyncIterator[Office]:
     inbox = Inbox(database, 0.0)
     ids = []
     for number, cnpj in enumerate(COMPANIES):
-        form = CompanyForm(cnpj, f"EMPRESA {number} LTDA", "123", "3550308", (f"551198765432{number}",))
+        form = CompanyForm(
+            cnpj=cnpj,
+            razao_social=f"EMPRESA {number} LTDA",
+            inscricao_municipal="123",
+            municipio="3550308",
+            usuarios=(f"551198765432{number}",),
+        )
         ids.append(await add_company(database, form))
     app = web.Application()
     proxies = networks("127.0.0.1")  # a browser here may say where it is
@@ -155,7 +161,13 @@ class Desk:
 async def desk(database_url: str, redis_url: str) -> AsyncIterator[Desk]:
     async with open_road(database_url, redis_url) as road:
         await road.person()  # the demo's company
-        form = CompanyForm(COMPANIES[1], "OUTRA LTDA", "123", "3550308", ("5511955554444",))
+        form = CompanyForm(
+            cnpj=COMPANIES[1],
+            razao_social="OUTRA LTDA",
+            inscricao_municipal="123",
+            municipio="3550308",
+            usuarios=("5511955554444",),
+        )
         other = await add_company(road.database, form)
         app = web.Application()
         mount(

@@ -23,7 +23,16 @@ from tests.state_machine.made_sessions import AGORA, CNPJ, DOC, MORE, VALOR, diz
 
 EXAMPLES = 150 * MORE
 WORDS = st.text(max_size=400) | st.text("ab 1⅔⁄₂²⁵ŁıĐœ…—“”😀会Дз\u0301\u0336≠", max_size=80).filter(str.strip)
-ISSUER = Prestador("12ABC34501DE35", "ANA DESIGN", "123456", "3550308", "mei", "010101", None, None)
+ISSUER = Prestador(
+    cnpj="12ABC34501DE35",
+    razao_social="ANA DESIGN",
+    inscricao_municipal="123456",
+    municipio_ibge="3550308",
+    regime="mei",
+    codigo_servico="010101",
+    cnae=None,
+    aliquota=None,
+)
 
 
 def agrees(line: str, text: str) -> bool:

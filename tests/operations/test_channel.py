@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import SecretStr
 
-from bot.demo.world import COMPANY
 from bot.settings import Settings
 from gateway.registry import REGISTRY, rows_for
 from operations.channel import choose, left_out_of, show
@@ -16,6 +15,7 @@ from operations.company import CompanyError, add_company
 from operations.protocol import CommandRefusedError
 from persistence.db.engine import Database
 from persistence.people import channels
+from proofs.demo.world import COMPANY
 from state_machine.protocol.channel import Ambiente, Canal, Natureza, TipoDocumento
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ async def test_each_kind_of_document_has_its_own_channel(database: Database) -> 
     """What is set for products leaves services as they are; the change is in the audit."""
     empresa_id = await add_company(database, CAFE)
     before = await _chosen(database, empresa_id)
-    [told, _] = await choose(database, NATURES, CAFE.cnpj, "produto", "cidade", "producao")
+    [told, _] = await choose(database, NATURES, cnpj=CAFE.cnpj, documento="produto", nome="cidade", ambiente="producao")
     assert "produto pelo canal cidade, ambiente producao" in told
     assert await _chosen(database, empresa_id, TipoDocumento.PRODUTO) == Canal("cidade", Ambiente.PRODUCAO)
     assert await _chosen(database, empresa_id) == before
@@ -74,7 +74,7 @@ async def test_what_cannot_be_changes_nothing(
     empresa_id = await add_company(database, CAFE)
     before = await _chosen(database, empresa_id)
     with pytest.raises(CommandRefusedError, match=r"[Nn]ada mudou"):
-        await choose(database, NATURES, cnpj, documento, nome, ambiente)
+        await choose(database, NATURES, cnpj=cnpj, documento=documento, nome=nome, ambiente=ambiente)
     assert await _chosen(database, empresa_id) == before
 
 
@@ -87,9 +87,9 @@ async def test_one_series_is_written_in_one_way_where_we_number(database: Databa
     await database.pool.execute("UPDATE empresa SET serie_rps = '00900' WHERE id = $1", empresa_id)
     await add_company(database, form, None, REGISTRY)
     assert await database.pool.fetchval(series, empresa_id) == "00900"  # of an older release: its numbers go on
-    await choose(database, NATURES, CAFE.cnpj, "servico", "plugnotas", None)
+    await choose(database, NATURES, cnpj=CAFE.cnpj, documento="servico", nome="plugnotas", ambiente=None)
     assert await database.pool.fetchval(series, empresa_id) == "00900"  # text, at a city's
-    await choose(database, NATURES, CAFE.cnpj, "servico", "nacional", None, rows=REGISTRY)
+    await choose(database, NATURES, cnpj=CAFE.cnpj, documento="servico", nome="nacional", ambiente=None, rows=REGISTRY)
     assert await database.pool.fetchval(series, empresa_id) == "900"
 
 
@@ -102,7 +102,7 @@ async def test_an_installation_without_plugnotas_puts_no_company_there(database:
     assert await database.pool.fetchval("SELECT count(*) FROM empresa WHERE cnpj = '11222333000181'") == 0
     empresa_id = await add_company(database, new, Canal("nacional"), rows)
     with pytest.raises(CommandRefusedError, match="faltam PROSA_PLUGNOTAS_API_KEY"):
-        await choose(database, NATURES, new.cnpj, "servico", "plugnotas", None, rows)
+        await choose(database, NATURES, cnpj=new.cnpj, documento="servico", nome="plugnotas", ambiente=None, rows=rows)
     assert await _chosen(database, empresa_id) == Canal("nacional")
 
 
@@ -113,7 +113,9 @@ async def test_a_registration_is_told_what_its_notes_will_lack(database: Databas
     await add_company(database, new, Canal("plugnotas"), REGISTRY)
     assert await left_out_of(database, REGISTRY, new.cnpj) == []
     await add_company(database, replace(new, serie_rps="900"), Canal("plugnotas"), REGISTRY)
-    (*_, told) = await choose(database, NATURES, new.cnpj, "servico", "nacional", None, REGISTRY)
+    (*_, told) = await choose(
+        database, NATURES, cnpj=new.cnpj, documento="servico", nome="nacional", ambiente=None, rows=REGISTRY
+    )
     assert "IBS/CBS" in told
     assert await left_out_of(database, REGISTRY, new.cnpj) == [told]
     await add_company(database, replace(new, regime="simples", tributos_sn="6"), None, REGISTRY)

@@ -11,7 +11,13 @@ from persistence.db.engine import Database
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-FORM = CompanyForm("11.222.333/0001-81", "ANA DESIGN ME", "12345678", "3550308", ("+55 (11) 98765-4321",))
+FORM = CompanyForm(
+    cnpj="11.222.333/0001-81",
+    razao_social="ANA DESIGN ME",
+    inscricao_municipal="12345678",
+    municipio="3550308",
+    usuarios=("+55 (11) 98765-4321",),
+)
 
 
 @pytest.fixture(scope="module")

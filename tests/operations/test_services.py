@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.demo.world import COMPANY
 from operations.company import add_company
 from operations.protocol import CommandRefusedError
 from operations.services import ServiceForm, add, remove, show
 from persistence.db.engine import Database
 from persistence.people.companies import get_company
+from proofs.demo.world import COMPANY
 from state_machine.protocol.channel import Canal
 from state_machine.services.own import Servico
 

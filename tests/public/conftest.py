@@ -83,7 +83,16 @@ async def opened(database_url: str) -> AsyncIterator[Database]:
 async def visitor(opened: Database) -> AsyncIterator[Visitor]:
     await clear(opened)
     await opened.pool.execute("DELETE FROM inbox")
-    await add_company(opened, CompanyForm(COMPANY, "ANA DESIGN ME", "12345678", "3550308", usuarios=(PHONE,)))
+    await add_company(
+        opened,
+        CompanyForm(
+            cnpj=COMPANY,
+            razao_social="ANA DESIGN ME",
+            inscricao_municipal="12345678",
+            municipio="3550308",
+            usuarios=(PHONE,),
+        ),
+    )
     inbox = Inbox(opened, 0)
     app = web.Application()
     mount(app, create_public(CertificateLinks(opened, inbox, COFRE), Bodies(), secure=True))

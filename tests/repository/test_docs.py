@@ -12,9 +12,9 @@ import asyncpg
 import pytest
 import typer
 
-from bot.cli.__main__ import app
 from bot.settings import Settings
 from persistence.tables import metadata
+from proofs.__main__ import app
 from state_machine.machine.states import REASON_ON_ENTRY, Estado
 from state_machine.protocol.emission import StatusEmissao
 from telemetry.metrics import Metrics

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST = 400  # lines; a module beyond it holds two nouns
 FULLEST = 12  # modules; a folder beyond it holds two subjects
+MOST_BY_PLACE = 4  # values of a call; more are told apart by their types, or by name
 PACKAGES = (
     "api",
     "bot",
@@ -167,3 +168,52 @@ def _untyped_arrivals(code: str) -> Iterator[int]:
         match node:
             case ast.Call(func=ast.Name(id="Arrival"), lineno=line):
                 yield line
+
+
+def test_who_takes_many_values_of_a_kind_takes_them_by_name() -> None:
+    """Two values of one type, given by place among more than four, can be swapped and nobody is told."""
+    found = []
+    for package in ("bot/cli", "operations"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            found += [f"{path.relative_to(ROOT)}: {name}" for name in _confusable(path.read_text())]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f(a: A, b: B, c: C, x: str, y: str | None = None): pass",
+        "@dataclass(frozen=True)\nclass Form:\n    a: A\n    b: B\n    c: C\n    x: str\n    y: str = ''",
+    ],
+)
+def test_values_that_can_be_swapped_are_seen(code: str) -> None:
+    """A function or a record, whether a value may be missing or not."""
+    assert list(_confusable(code)) != []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f(a: A, b: B, c: C, *, x: str, y: str): pass",
+        "def f(a: A, b: B, x: str, y: str): pass",
+        "def f(a: A, b: B, c: C, x: Annotated[str, Option()], y: str): pass",
+        "@dataclass(kw_only=True)\nclass Form:\n    a: A\n    b: B\n    c: C\n    x: str\n    y: str",
+    ],
+)
+def test_values_that_cannot_be_swapped_are_not(code: str) -> None:
+    """By name, or four at most; and the command line gives a command its words by name."""
+    assert list(_confusable(code)) == []
+
+
+def _confusable(code: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(code)):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                taken = [each.annotation for each in node.args.posonlyargs + node.args.args]
+            case ast.ClassDef() if node.decorator_list and "kw_only" not in ast.unparse(node.decorator_list[0]):
+                taken = [each.annotation for each in node.body if isinstance(each, ast.AnnAssign)]
+            case _:
+                continue
+        kinds = Counter(ast.unparse(kind).removesuffix(" | None") for kind in taken if kind is not None)
+        if kinds.total() > MOST_BY_PLACE and max(kinds.values()) > 1 and not any("Annotated" in kind for kind in kinds):
+            yield node.name

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.timeout(900)  # environments are made, some tests make two
 ROOT = Path(__file__).parents[2]
 INSTALLS = 400.0  # seconds that an environment may take on a machine that does other things besides
-CLI = "import bot, sys; print(bot.__file__, sys.argv[1:])\n"
+CLI = "import proofs, sys; print(proofs.__file__, sys.argv[1:])\n"
 
 
 def miniature(path: Path) -> Path:
     """A clone in miniature: the real script, a command that says where it is, and locks that ask for nothing."""
-    (path / "bot").mkdir(parents=True)
-    (path / "bot" / "__init__.py").touch()
-    (path / "bot" / "cli.py").write_text(CLI)
+    (path / "proofs").mkdir(parents=True)
+    (path / "proofs" / "__init__.py").touch()
+    (path / "proofs" / "__main__.py").write_text(CLI)
     (path / "requirements").mkdir()
     for name in ("base", "demo", "dev", "bench"):
         (path / "requirements" / f"{name}.lock").write_text(f"# nothing for {name}\n")
@@ -62,7 +62,7 @@ def launch(script: Path, *arguments: str, cwd: Path, **environment: str) -> subp
 def test_it_makes_its_environment_once_and_starts_at_once_afterwards(clone: Path, tmp_path: Path) -> None:
     """The first start says what it does on stderr only; the next does nothing but start."""
     first = launch(clone / "prosa", "--help", cwd=tmp_path)
-    assert first.stdout == f"{clone / 'bot' / '__init__.py'} ['--help']\n", first.stderr
+    assert first.stdout == f"{clone / 'proofs' / '__init__.py'} ['--help']\n", first.stderr
     assert "criando .venv" in first.stderr
     assert "instalando requirements/demo.lock" in first.stderr
     made = (clone / ".venv" / "pyvenv.cfg").stat().st_mtime_ns
@@ -93,15 +93,15 @@ def test_an_environment_that_was_only_half_made_is_made_again(clone: Path) -> No
     assert not (clone / ".venv" / "unfinished").exists()
 
 
-def test_it_finds_its_clone_through_links_and_never_another_bot(started: Path, tmp_path: Path) -> None:
-    """Called by a link of a link, from a directory that has a `bot` of its own, it still runs its own clone."""
+def test_it_finds_its_clone_through_links_and_never_anothers_proofs(started: Path, tmp_path: Path) -> None:
+    """Called by a link of a link, from a directory that has `proofs` of its own, it still runs its own clone."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "prosa").symlink_to("../a clone/prosa")
     (tmp_path / "short").symlink_to("bin/prosa")
-    (tmp_path / "bot").mkdir()
-    (tmp_path / "bot" / "__init__.py").write_text("raise SystemExit('the wrong bot')\n")
+    (tmp_path / "proofs").mkdir()
+    (tmp_path / "proofs" / "__init__.py").write_text("raise SystemExit('the wrong proofs')\n")
     found = launch(tmp_path / "short", "x", "y z", cwd=tmp_path)
-    assert found.stdout == f"{started / 'bot' / '__init__.py'} ['x', 'y z']\n", found.stderr
+    assert found.stdout == f"{started / 'proofs' / '__init__.py'} ['x', 'y z']\n", found.stderr
 
 
 def test_tests_get_their_tools(started: Path) -> None:

@@ -64,13 +64,19 @@ async def forked(module: str, command: tuple[str, ...], env: Mapping[str, str], 
 def run(
     command: Sequence[str], env: Mapping[str, str], cwd: Path, typed: str | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``prosa`` to its end; ``typed`` is its standard input, ``None`` an empty one."""
+    """Run ``./prosa`` to its end; ``typed`` is its standard input, ``None`` an empty one."""
     pipes = {name: os.pipe() for name in ("told", "typed", "out", "err")}
     theirs = {name: pipe[name != "typed"] for name, pipe in pipes.items()}
     ours = {name: pipe[name == "typed"] for name, pipe in pipes.items()}
     try:
         child = _zygote().spawn(
-            command, env, theirs["err"], told=theirs["told"], stdio=(theirs["typed"], theirs["out"]), cwd=cwd
+            command,
+            env,
+            theirs["err"],
+            told=theirs["told"],
+            stdio=(theirs["typed"], theirs["out"]),
+            module="proofs",
+            cwd=cwd,
         )
     finally:
         for fd in theirs.values():

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
-from bot.demo.world import COMPANY
 from bot.orders.origins import ORIGINS
 from bot.settings import Settings
 from gateway.registry import REGISTRY
 from operations.company import add_company
 from proofs.connected import connected
+from proofs.demo.world import COMPANY
 from proofs.sandbox.meta.meta import MetaConfig
 from proofs.sandbox.meta.model import bsuid
 from proofs.sandbox.plugnotas.model import ISSUED

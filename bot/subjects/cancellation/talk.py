@@ -124,7 +124,12 @@ class Talk:
         modelo = abre(0, atual, agora, self._prazo).cancelamento
         assert modelo.expira_em is not None  # noqa: S101 - it has just begun to wait
         novo = await cancellations.open_row(
-            self._connection, atual, self._conversa, "conversa", self._correlacao, modelo.expira_em
+            self._connection,
+            atual,
+            self._conversa,
+            pedido_por="conversa",
+            correlacao=self._correlacao,
+            expira_em=modelo.expira_em,
         )
         log.info("cancellation", emissao_id=atual.emissao_id, estado=EstadoCancelamento.AGUARDANDO_MOTIVO)
         return abre(novo, atual, agora).mensagem if motivo is None else await self._event(novo, motivo)

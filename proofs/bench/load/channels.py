@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.demo.world import COMPANY, NATIONAL_COMPANY, SENHA
 from operations.certificate.custody import keep_certificate
 from persistence.crypto import KEY_BYTES, Vault, parse_keys
+from proofs.demo.world import COMPANY, NATIONAL_COMPANY, SENHA
 from proofs.sandbox.nacional.authority import Authority
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ async def _nothing(_database: Database, _urls: Mapping[str, Any]) -> None:
 async def _certify(database: Database, urls: Mapping[str, Any]) -> None:
     authority, company = Authority(Path(urls["nacional_ca_file"]).parent), NATIONAL_COMPANY
     file = authority.pfx_for(company.cnpj, SENHA, company.razao_social)
-    await keep_certificate(database, Vault(parse_keys(_MASTER_KEY)), company.cnpj, file, SENHA)
+    await keep_certificate(database, Vault(parse_keys(_MASTER_KEY)), cnpj=company.cnpj, arquivo=file, senha=SENHA)
 
 
 def _at_the_authority(urls: Mapping[str, Any]) -> dict[str, str]:

@@ -43,7 +43,16 @@ _FACTS: Final = Circunstancias(
 )
 _INTENT: Final = InvoiceIntent(
     id_integracao="zap-01JD-1",
-    prestador=Prestador(CNPJ, "ANA DESIGN", "123456", "3550308", "simples", "01.01.01", None, None),
+    prestador=Prestador(
+        cnpj=CNPJ,
+        razao_social="ANA DESIGN",
+        inscricao_municipal="123456",
+        municipio_ibge="3550308",
+        regime="simples",
+        codigo_servico="01.01.01",
+        cnae=None,
+        aliquota=None,
+    ),
     tomador=Tomador("11144477735", "João da Silva"),
     valor=Decimal("1500.00"),
     descricao="Consultoria de novembro",

@@ -60,7 +60,7 @@ async def served(place: Place, env: dict[str, str]) -> float:
 
 async def demonstrated(place: Place, home: Path, env: dict[str, str]) -> float:
     """Return the seconds until the demo's page answers; its home is kept for the next time."""
-    child = Child(["bot.cli", "demo", "--port", "0", "--home", str(home)], env, _log(place), cwd=place.home)
+    child = Child(["proofs", "demo", "--port", "0", "--home", str(home)], env, _log(place), cwd=place.home)
     try:
         async with asyncio.timeout(MOST_SECONDS):
             while "http://" not in (said := child.log.read_text()):
@@ -77,7 +77,7 @@ async def demonstrated(place: Place, home: Path, env: dict[str, str]) -> float:
 
 async def helped(place: Place, env: dict[str, str]) -> float:
     """Return the seconds of a command that needs nothing."""
-    child = Child(["bot.cli", "--help"], env, _log(place), cwd=place.home)
+    child = Child(["proofs", "--help"], env, _log(place), cwd=place.home)
     await asyncio.to_thread(child.process.wait)
     return time.perf_counter() - child.started_at
 

@@ -85,7 +85,7 @@ async def _ready(database: Database, world: World) -> None:
 
 async def _certify(database: Database, world: World, issuer: Issuer, seconds: float) -> None:
     file = world.authority.pfx_for(issuer.cnpj, SENHA, issuer.razao_social, days=seconds / DAY)
-    await keep_certificate(database, Vault(parse_keys(_MASTER_KEY)), issuer.cnpj, file, SENHA)
+    await keep_certificate(database, Vault(parse_keys(_MASTER_KEY)), cnpj=issuer.cnpj, arquivo=file, senha=SENHA)
 
 
 def _settings(world: World) -> dict[str, str]:

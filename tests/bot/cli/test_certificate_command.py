@@ -33,7 +33,7 @@ OLD, NEW = bytes(range(KEY_BYTES)), bytes(KEY_BYTES)
 KEYS = {"PROSA_MASTER_KEY": base64.b64encode(OLD).decode()}
 BOTH = {"PROSA_MASTER_KEY": f"{base64.b64encode(NEW).decode()},{KEYS['PROSA_MASTER_KEY']}"}
 GIVEN = {**KEYS, "PROSA_PFX_SENHA": SENHA}
-FORM = CompanyForm(COMPANY, "ANA DESIGN ME", "12345678", "3550308")
+FORM = CompanyForm(cnpj=COMPANY, razao_social="ANA DESIGN ME", inscricao_municipal="12345678", municipio="3550308")
 COMMAND = ("empresa", "certificado", COMPANY)
 READER = "gateway.certificate.reading_process"
 # Gives a terminal to a command, whose input and output are this process's.

@@ -16,9 +16,9 @@ from typer import rich_utils
 
 import bot.settings
 from bot.cli import words as cli_words
-from bot.cli.__main__ import app
 from bot.settings import Settings, place_of_files
 from persistence.db.engine import Database
+from proofs.__main__ import app
 from tests import children
 
 if TYPE_CHECKING:

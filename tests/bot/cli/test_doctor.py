@@ -30,7 +30,13 @@ if TYPE_CHECKING:
 
     from bot.operator.doctor import Achado
 
-COMPANY = CompanyForm("11222333000181", "ANA DESIGN ME", "12345678", "3550308", ("5511987654321",))
+COMPANY = CompanyForm(
+    cnpj="11222333000181",
+    razao_social="ANA DESIGN ME",
+    inscricao_municipal="12345678",
+    municipio="3550308",
+    usuarios=("5511987654321",),
+)
 
 
 @asynccontextmanager

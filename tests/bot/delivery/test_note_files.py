@@ -85,7 +85,7 @@ async def test_a_mail_carries_its_notes(database: Database) -> None:
     for name in ("ana", "bia"):
         await keep(database, emissions[name])
     content = "\n".join(("email;competencia", *(f"{name}@test.com.br;2026-11" for name in CUSTOMERS))).encode()
-    batch, _ = await upload(database, await company(database), Upload("lista.csv", content), QUEM)
+    batch, _ = await upload(database, await company(database), Upload(nome_arquivo="lista.csv", conteudo=content), QUEM)
     async with database.transaction() as connection:
         assert await records.confirm(connection, batch.id, batch.revisao, QUEM)
     gone = "UPDATE nfse_processada SET status = 'cancelado' WHERE emissao_id = $1"

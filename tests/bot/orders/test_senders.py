@@ -10,7 +10,6 @@ import pytest
 import pytest_asyncio
 
 from bot.delivery.sender import AMBIGUOUS_WAIT, DEATHS_COUNT_AFTER, MAX_TRIES
-from bot.demo.world import demo_settings
 from bot.house import open_house
 from bot.orders.order import Call
 from bot.settings import Settings
@@ -19,6 +18,7 @@ from gateway.plugnotas.adapter import PlugNotas
 from persistence.db.clock import DatabaseClock
 from persistence.fiscal import cancellation_work, emissions, notes
 from persistence.queue import outbox
+from proofs.demo.world import demo_settings
 from proofs.sandbox.world import World
 from state_machine.protocol.emission import Absent, CannotTell, Found, Nota, NotSent, Situacao, StatusEmissao
 from tests.narrowing import bound_to

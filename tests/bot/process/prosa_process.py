@@ -83,7 +83,7 @@ def started(
     kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
     heard = place / f"heard-{time.monotonic_ns()}"
     begin = f"import signal, sys; sys.argv = ['prosa', *sys.argv[1:]]; {UNDER_A_SHELL}"
-    program = f"{begin}\n{before}\nfrom bot.cli.__main__ import main\nmain()"
+    program = f"{begin}\n{before}\nfrom proofs.__main__ import main\nmain()"
     with heard.open("wb") as output:
         process = children.popen(
             [*wrap, sys.executable, "-c", program, *words],

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from bot.demo.world import COMPANY
 from operations.api.keys import make_key
 from operations.company import add_company
 from persistence.db.engine import Database
+from proofs.demo.world import COMPANY
 from state_machine.protocol.channel import Ambiente, Canal
 from tests.bot.process.prosa_process import started
 

@@ -78,7 +78,9 @@ async def test_a_conversation_of_two_companies_shows_each_its_own_part(desk: Des
                        form=f"/console/sessoes/{before}/acoes/anotar")  # fmt: skip
     async with desk.office.at_work(Papel.SUPERVISOR) as eva:
         await eva.post(f"{contact}/remover-usuario", {"motivo": "mudou"}, form=f"{contact}/remover-usuario")
-    form = CompanyForm(THEIRS, "OUTRA LTDA", "123", "3550308", (ana.who,))
+    form = CompanyForm(
+        cnpj=THEIRS, razao_social="OUTRA LTDA", inscricao_municipal="123", municipio="3550308", usuarios=(ana.who,)
+    )
     await add_company(desk.road.database, form)
     await ana.say(FULL.replace("1500", "2468"))
     await desk.road.settled()

@@ -18,7 +18,14 @@ if TYPE_CHECKING:
     from tests.console.conftest import Browser, Office
 
 CNPJ = "99.000.003/0001-92"
-FORM = CompanyForm(CNPJ, "OFICINA DO LARGO LTDA", "456", "5208707", ("5511987657777",), codigo_servico="170101")
+FORM = CompanyForm(
+    cnpj=CNPJ,
+    razao_social="OFICINA DO LARGO LTDA",
+    inscricao_municipal="456",
+    municipio="5208707",
+    usuarios=("5511987657777",),
+    codigo_servico="170101",
+)
 
 
 @pytest.fixture

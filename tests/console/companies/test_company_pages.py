@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 NATURES = {name: row.natureza for name, row in REGISTRY.items()}
 FORM = CompanyForm(
-    "99.000.003/0001-92",
-    "PADARIA DO BAIRRO LTDA",
-    "456",
-    "5208707",
-    ("5511987657777",),
+    cnpj="99.000.003/0001-92",
+    razao_social="PADARIA DO BAIRRO LTDA",
+    inscricao_municipal="456",
+    municipio="5208707",
+    usuarios=("5511987657777",),
     codigo_servico="170101",
     serie_rps="900",
 )
@@ -39,7 +39,7 @@ SELECT 'loja ' || n, 'LOJA ' || to_char(51 - n, 'FM00'), '1', '3550308', 'mei', 
 async def test_a_company_is_shown_whole(office: Office) -> None:
     """The list leads to the page, which says channel, environment, codes, certificate, people and the month, masked."""
     empresa_id = await add_company(office.database, FORM)
-    await choose(office.database, NATURES, FORM.cnpj, "servico", "nacional", "homologacao")
+    await choose(office.database, NATURES, cnpj=FORM.cnpj, documento="servico", nome="nacional", ambiente="homologacao")
     await add(office.database, FORM.cnpj, ServiceForm("01.07.01", "plano ouro", "1.1506.10.00"))
     await office.database.pool.execute(
         "UPDATE empresa SET certificado_vence = (now() AT TIME ZONE 'America/Sao_Paulo')::date + 5 WHERE id = $1",
@@ -65,13 +65,13 @@ async def test_what_others_issued_is_shown_and_a_series_of_ours_that_they_use_is
     async with office.database.transaction() as connection:
         for number in range(1, 23):
             nota = NotaDeFora(
-                f"9900000300019{number:02}",
-                "",
-                str(number),
-                Decimal("71.50"),
-                datetime(2026, 11, number, 12, tzinfo=UTC),
-                "900" if number in {20, 21} else None,
-                number + 100 if number in {20, 21} else None,
+                chave=f"9900000300019{number:02}",
+                id_dps="",
+                numero=str(number),
+                valor=Decimal("71.50"),
+                emitida_em=datetime(2026, 11, number, 12, tzinfo=UTC),
+                serie="900" if number in {20, 21} else None,
+                numero_dps=number + 100 if number in {20, 21} else None,
             )
             await elsewhere.keep(connection, canal, first, nota)
         await elsewhere.ended(connection, canal, "990000030001922", "cancelada")

@@ -31,7 +31,7 @@ def test_a_short_storm_leaves_exactly_one_invoice_each(tmp_path: Path, canal: st
     out, page = tmp_path / "storm.json", tmp_path / "storm.html"
     command = ["storm", f"--emissions={emissions}", f"--canal={canal}", "--seed=1", f"--kills-every={KILLS}"]
     done = children.run(
-        [sys.executable, "-m", "bot.cli", *command, f"--json={out}", f"--report={page}"],
+        [sys.executable, "-m", "proofs", *command, f"--json={out}", f"--report={page}"],
         cwd=ROOT,
         timeout=LIMIT,
         capture_output=True,

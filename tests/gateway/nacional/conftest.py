@@ -45,7 +45,16 @@ def intent() -> InvoiceIntent:
     """An invoice of a company of the Simples with letters in its CNPJ."""
     return InvoiceIntent(
         id_integracao="zap-01JD-1",
-        prestador=Prestador("12ABC34501DE35", "ANA DESIGN", "123456", "3550308", "simples", "01.01.01", None, None),
+        prestador=Prestador(
+            cnpj="12ABC34501DE35",
+            razao_social="ANA DESIGN",
+            inscricao_municipal="123456",
+            municipio_ibge="3550308",
+            regime="simples",
+            codigo_servico="01.01.01",
+            cnae=None,
+            aliquota=None,
+        ),
         tomador=Tomador("11144477735", "João da Silva & Cia", "joao@exemplo.com"),
         valor=Decimal("1500.00"),
         descricao="Consultoria — “novembro”",

@@ -101,7 +101,17 @@ class Drawer:
 
 def invoice(number: int = 7, **change: Any) -> InvoiceIntent:
     """An invoice of the company, of today."""
-    prestador = Prestador(COMPANY, "ANA", "123", "3550308", "simples", "010101", None, None, tributos_sn=Decimal(6))
+    prestador = Prestador(
+        cnpj=COMPANY,
+        razao_social="ANA",
+        inscricao_municipal="123",
+        municipio_ibge="3550308",
+        regime="simples",
+        codigo_servico="010101",
+        cnae=None,
+        aliquota=None,
+        tributos_sn=Decimal(6),
+    )
     intent = InvoiceIntent(
         id_integracao=f"zap-{number}-1",
         prestador=prestador,

@@ -95,14 +95,14 @@ def invoices(draw: st.DrawFn) -> tuple[InvoiceIntent, Circunstancias]:
     intent = InvoiceIntent(
         id_integracao=draw(st.text(min_size=1, max_size=60)),
         prestador=Prestador(
-            issuer,
-            draw(st.text()),
-            draw(texts(15)),
-            draw(st.text(digits, min_size=6, max_size=6).map("3".__add__)),
-            regime,
-            draw(st.sampled_from(["010101", "01.07.01", "171901"])),
-            None,
-            draw(amounts("0", Decimal(5))),
+            cnpj=issuer,
+            razao_social=draw(st.text()),
+            inscricao_municipal=draw(texts(15)),
+            municipio_ibge=draw(st.text(digits, min_size=6, max_size=6).map("3".__add__)),
+            regime=regime,
+            codigo_servico=draw(st.sampled_from(["010101", "01.07.01", "171901"])),
+            cnae=None,
+            aliquota=draw(amounts("0", Decimal(5))),
         ),
         tomador=Tomador(
             draw((cnpjs | CPFS).filter(lambda d: d != issuer)),

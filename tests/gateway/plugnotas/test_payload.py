@@ -115,5 +115,21 @@ def test_two_notes_are_never_one_request(intent):
 
 
 def _with(*, valor: Decimal = Decimal("1.00"), descricao: str = "x") -> InvoiceIntent:
-    prestador = Prestador("11222333000181", "ANA", "1", "3550308", "mei", "171901", None, None)
-    return InvoiceIntent("zap-1", prestador, Tomador("12345678909", None), valor, descricao, date(2026, 11, 1))
+    prestador = Prestador(
+        cnpj="11222333000181",
+        razao_social="ANA",
+        inscricao_municipal="1",
+        municipio_ibge="3550308",
+        regime="mei",
+        codigo_servico="171901",
+        cnae=None,
+        aliquota=None,
+    )
+    return InvoiceIntent(
+        id_integracao="zap-1",
+        prestador=prestador,
+        tomador=Tomador("12345678909", None),
+        valor=valor,
+        descricao=descricao,
+        competencia=date(2026, 11, 1),
+    )

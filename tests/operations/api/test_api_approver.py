@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.demo.world import COMPANY
 from operations.api.approver import choose_approver
 from operations.company import add_company
 from operations.protocol import CommandRefusedError
 from persistence.db.engine import Database
+from proofs.demo.world import COMPANY
 from state_machine.protocol.channel import Canal
 
 if TYPE_CHECKING:

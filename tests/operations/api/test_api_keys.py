@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.demo.world import COMPANY
 from operations.api.keys import list_keys, make_key, revoke_key
 from operations.company import add_company
 from operations.protocol import CommandRefusedError
 from persistence.api.keys import holder
 from persistence.db.engine import Database
+from proofs.demo.world import COMPANY
 from state_machine.protocol.channel import Ambiente, Canal
 
 if TYPE_CHECKING:

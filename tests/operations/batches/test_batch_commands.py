@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.demo.world import COMPANY
 from operations.batches import commands
 from operations.batches.commands import send_list, show_batch, stop_batch
 from operations.batches.upload import Upload
 from operations.protocol import CommandRefusedError
 from persistence.db.engine import Database
+from proofs.demo.world import COMPANY
 from tests.made_batches import company, issued, listed
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ async def database(database_url: str) -> AsyncIterator[Database]:
 
 async def send(database: Database, file: Upload = FILE, confirmar: str | None = None, tipo: str = "envio") -> list[str]:
     """Send as the command does, where there is a mail server."""
-    return await send_list(database, COMPANY.cnpj, tipo, file, confirmar, reachable=True)
+    return await send_list(database, cnpj=COMPANY.cnpj, tipo=tipo, file=file, confirmar=confirmar, reachable=True)
 
 
 async def test_a_list_is_shown_before_it_is_sent(database: Database) -> None:
@@ -68,8 +68,8 @@ async def test_what_mails_carry_is_told_before_the_yes(database: Database, monke
     for numero in ("41", "42"):
         await issued(database, "12345678909", numero, date(2026, 11, 3))
     file = Upload(
-        "notas.csv",
-        b"email;documento;competencia\n"
+        nome_arquivo="notas.csv",
+        conteudo=b"email;documento;competencia\n"
         + b"".join(b"%s@test.com.br;12345678909;2026-11\n" % nome for nome in (b"ana", b"caio")),
     )
     assert (await send(database, file))[2:5] == [
@@ -98,13 +98,16 @@ async def test_a_stop_says_what_stays(database: Database) -> None:
 async def test_what_is_refused_says_that_nothing_changed(database: Database) -> None:
     """A file that is none, a name that is new, another kind, no server, no batch: each has its sentence."""
     await send(database)
-    for file, word in ((Upload("lista.xlsx", b"x"), "guardado"), (replace(FILE, nome_arquivo="b.csv"), "--repetir")):
+    for file, word in (
+        (Upload(nome_arquivo="lista.xlsx", conteudo=b"x"), "guardado"),
+        (replace(FILE, nome_arquivo="b.csv"), "--repetir"),
+    ):
         with pytest.raises(CommandRefusedError, match=word):
             await send(database, file)
     with pytest.raises(CommandRefusedError, match="--tipo"):
         await send(database, tipo="notas")
     with pytest.raises(CommandRefusedError, match="PROSA_SMTP_URL"):
-        await send_list(database, COMPANY.cnpj, "envio", FILE, "x", reachable=False)
+        await send_list(database, cnpj=COMPANY.cnpj, tipo="envio", file=FILE, confirmar="x", reachable=False)
     for lote_id in (0, 2**70):
         with pytest.raises(CommandRefusedError, match="não existe"):
             await show_batch(database, lote_id)

@@ -76,7 +76,7 @@ class TestMailingUploadIdempotency:
         """What is refused leaves no batch and no row."""
         empresa_id = await company(database)
         with pytest.raises(ListRefusedError):
-            await upload(database, empresa_id, Upload("test.csv", b"nome\nMaria"), QUEM)
+            await upload(database, empresa_id, Upload(nome_arquivo="test.csv", conteudo=b"nome\nMaria"), QUEM)
         assert await database.pool.fetchval("SELECT count(*) FROM lotes") == 0
 
 
@@ -156,7 +156,9 @@ async def test_others_get_their_turn_while_a_large_file_is_read(
     monkeypatch.setattr(records, "_columns", ready)
     monkeypatch.setattr(operations.batches.upload, "read", watched)
     ticking = asyncio.create_task(tick())
-    batch, _ = await upload(database, await company(database), Upload("grande.csv", content, "Oi"), QUEM)
+    batch, _ = await upload(
+        database, await company(database), Upload(nome_arquivo="grande.csv", conteudo=content, assunto="Oi"), QUEM
+    )
     ticking.cancel()
     assert batch.linhas == 9_999
     assert taken[0] > 0

@@ -20,7 +20,10 @@ STORED = "SELECT certificado_vence::text, versao, atualizado_em FROM empresa"
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def database(database_url: str) -> AsyncIterator[Database]:
     database = await Database.open(database_url)
-    await add_company(database, CompanyForm(CNPJ, "ANA DESIGN ME", "12345678", "3550308"))
+    await add_company(
+        database,
+        CompanyForm(cnpj=CNPJ, razao_social="ANA DESIGN ME", inscricao_municipal="12345678", municipio="3550308"),
+    )
     yield database
     await database.close()
 

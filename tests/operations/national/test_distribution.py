@@ -12,7 +12,6 @@ import pytest
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
-from bot.demo.world import COMPANY
 from bot.master_key import vault_of
 from bot.operator.restoring import channels_of
 from bot.settings import Settings
@@ -23,6 +22,7 @@ from operations.national.distribution import Feed
 from operations.national.verify import verify
 from persistence.db.engine import Database
 from persistence.national import elsewhere
+from proofs.demo.world import COMPANY
 from proofs.sandbox.nacional.sefin import NacionalConfig
 from proofs.sandbox.world import World, WorldConfig
 from state_machine.protocol.channel import Ambiente, Canal
@@ -64,7 +64,7 @@ async def _company(database: Database, settings: Settings, world: World) -> int:
     """Register the company with its certificate."""
     await add_company(database, FORM, None, REGISTRY)
     pfx = world.authority.pfx_for(FORM.cnpj, "senha-do-a1", days=300)
-    await keep_certificate(database, vault_of(settings), FORM.cnpj, pfx, "senha-do-a1")
+    await keep_certificate(database, vault_of(settings), cnpj=FORM.cnpj, arquivo=pfx, senha="senha-do-a1")
     return int(await database.pool.fetchval("SELECT id FROM empresa WHERE cnpj = $1", FORM.cnpj))
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import SecretStr
 
-from bot.demo.world import COMPANY
 from bot.master_key import vault_of
 from bot.operator.restoring import channels_of
 from bot.settings import Settings
@@ -20,6 +19,7 @@ from operations.company import add_company
 from operations.national.verify import verify
 from operations.protocol import CommandRefusedError
 from persistence.db.engine import Database
+from proofs.demo.world import COMPANY
 from proofs.sandbox.nacional.rules import City
 from proofs.sandbox.nacional.sefin import NacionalConfig
 from proofs.sandbox.world import World, WorldConfig
@@ -64,7 +64,7 @@ async def test_a_company_is_told_all_that_keeps_it_from_issuing(database: Databa
         assert all("falta o certificado" in said for said in bare.values())
 
         pfx = world.authority.pfx_for(FORM.cnpj, SENHA, days=300)
-        await keep_certificate(database, vault_of(settings), FORM.cnpj, pfx, SENHA)
+        await keep_certificate(database, vault_of(settings), cnpj=FORM.cnpj, arquivo=pfx, senha=SENHA)
         assert await wrong() == {}
         assert world.adn.ledger.of("call")[-1].data["path"].endswith("/aliquota")
 

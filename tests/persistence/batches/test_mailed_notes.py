@@ -36,7 +36,9 @@ async def database(database_url: str) -> AsyncIterator[Database]:
 
 async def rows(database: Database, content: str, nome: str = "lista.csv", assunto: str | None = None) -> list[Any]:
     """Send a list without text and return what became of its rows."""
-    batch, _ = await upload(database, await company(database), Upload(nome, content.encode(), assunto), QUEM)
+    batch, _ = await upload(
+        database, await company(database), Upload(nome_arquivo=nome, conteudo=content.encode(), assunto=assunto), QUEM
+    )
     return list(await database.pool.fetch("SELECT * FROM lote_linhas WHERE lote_id = $1 ORDER BY id", batch.id))
 
 

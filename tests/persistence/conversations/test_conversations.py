@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import pytest_asyncio
 
-from bot.demo.world import COMPANY
 from operations.company import add_company
 from persistence.conversations import conversations, snapshots
 from persistence.conversations.conversations import Contato
 from persistence.db.engine import Database
+from proofs.demo.world import COMPANY
 from state_machine.machine.session import Sessao
 from tests.owner import as_owner
 

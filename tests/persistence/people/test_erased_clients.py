@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 import sqlalchemy as sa
 
-from bot.demo.world import COMPANY
 from operations.company import add_company
 from persistence.batches import suppression
 from persistence.db.engine import Database
 from persistence.people.erase import erase
 from persistence.people.person import count, export, find
 from persistence.tables import lotes
+from proofs.demo.world import COMPANY
 from state_machine.protocol.channel import Canal
 from tests.made_batches import confirmed
 

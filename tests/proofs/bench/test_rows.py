@@ -28,7 +28,7 @@ def measured(rows: Iterable[str], tmp_path: Path, *more: str) -> tuple[dict[str,
     out, page = tmp_path / "bench.json", tmp_path / "bench.html"
     only = [f"--only={name}" for name in rows]
     done = children.run(
-        [sys.executable, "-m", "bot.cli", "bench", *only, "--seconds=1", "--rounds=1", *more,
+        [sys.executable, "-m", "proofs", "bench", *only, "--seconds=1", "--rounds=1", *more,
          f"--json={out}", f"--report={page}"],
         cwd=ROOT, timeout=LIMIT, capture_output=True, text=True,
     )  # fmt: skip
@@ -53,7 +53,7 @@ def test_a_run_tells_every_figure_of_its_rows(tmp_path: Path) -> None:
 def test_a_row_that_does_not_exist_is_named(tmp_path: Path) -> None:
     """A typo starts nothing, and the rows are listed."""
     done = children.run(
-        [sys.executable, "-m", "bot.cli", "bench", "--only=ackk"], cwd=ROOT, capture_output=True, text=True
+        [sys.executable, "-m", "proofs", "bench", "--only=ackk"], cwd=ROOT, capture_output=True, text=True
     )
     assert done.returncode == 1
     assert "ackk" in done.stderr

@@ -12,7 +12,6 @@ import pytest
 from pydantic import SecretStr
 
 from bot.delivery.homologation import AVISO, with_mark
-from bot.demo.world import COMPANY
 from bot.master_key import vault_of
 from bot.subjects.invoice import facts, subject
 from gateway.registry import REGISTRY
@@ -31,6 +30,7 @@ from operations.certificate.custody import keep_certificate
 from operations.channel import choose as choose_channel
 from operations.company import add_company
 from persistence.people.channels import choose
+from proofs.demo.world import COMPANY
 from proofs.sandbox.nacional.sefin import NacionalConfig
 from proofs.storm.judge.confirmations import buttons, text_of
 from state_machine.protocol.channel import Ambiente, Canal, TipoDocumento
@@ -65,7 +65,7 @@ async def road(database_url: str, redis_url: str) -> AsyncIterator[Road]:
     async with open_road(database_url, redis_url, config=config, between=_led_there) as road:
         await add_company(road.database, FORM, None, REGISTRY)
         pfx = road.world.authority.pfx_for(FORM.cnpj, SENHA, days=300)
-        await keep_certificate(road.database, vault_of(road.house.settings), FORM.cnpj, pfx, SENHA)
+        await keep_certificate(road.database, vault_of(road.house.settings), cnpj=FORM.cnpj, arquivo=pfx, senha=SENHA)
         yield road
 
 
@@ -121,7 +121,9 @@ async def test_a_company_of_production_is_told_nothing_of_it(road: Road) -> None
 
 async def _to(road: Road, ambiente: str | None) -> None:
     natures = {name: row.natureza for name, row in REGISTRY.items()}
-    await choose_channel(road.database, natures, FORM.cnpj, "servico", "nacional", ambiente, REGISTRY)
+    await choose_channel(
+        road.database, natures, cnpj=FORM.cnpj, documento="servico", nome="nacional", ambiente=ambiente, rows=REGISTRY
+    )
 
 
 async def _emissions(road: Road, person: Person) -> int:

@@ -15,7 +15,6 @@ import pytest
 from pydantic import SecretStr
 from structlog.testing import capture_logs
 
-from bot.demo.world import COMPANY
 from bot.master_key import vault_of
 from bot.operator.audit_report import DIFFERS, lines, status_of
 from gateway.nacional import payload as stored
@@ -25,6 +24,7 @@ from operations import services
 from operations.certificate.custody import destroy_certificate, keep_certificate
 from operations.company import CompanyError, add_company
 from operations.protocol import reprocess
+from proofs.demo.world import COMPANY
 from proofs.sandbox.nacional.rules import City
 from proofs.sandbox.nacional.sefin import NacionalConfig
 from state_machine.documents.service import DocumentoServico
@@ -87,7 +87,7 @@ async def _certificate(road: Road) -> None:
     """Give the company a new certificate."""
     await add_company(road.database, FORM, None, REGISTRY)
     pfx = road.world.authority.pfx_for(CNPJ, SENHA, days=300 + time.monotonic() % 60)
-    await keep_certificate(road.database, vault_of(road.house.settings), CNPJ, pfx, SENHA)
+    await keep_certificate(road.database, vault_of(road.house.settings), cnpj=CNPJ, arquivo=pfx, senha=SENHA)
 
 
 async def _confirmed(road: Road) -> tuple[Person, str]:

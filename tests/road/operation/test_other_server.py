@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
-from bot.demo.world import COMPANY
 from operations.company import add_company
 from persistence.db.engine import Database
+from proofs.demo.world import COMPANY
 from proofs.sandbox.world import Ports, World, WorldConfig
 from tests import children
 from tests.patience import PATIENCE

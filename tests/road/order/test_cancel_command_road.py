@@ -41,17 +41,19 @@ def _described(note: Note) -> str:
 async def test_the_same_key_gets_the_same_answer(road: Road) -> None:
     """Repeated before and after the end, the order is one cancellation; its user is told; another content conflicts."""
     ana, note = await _issued(road)
-    ordem = Ordem(note.id_integracao, WHY, chave="erp-77")
+    ordem = Ordem(nota=note.id_integracao, motivo=WHY, chave="erp-77")
     first = await cancel(road.database, ordem)
     assert await cancel(road.database, ordem) == first
     await ana.expect(f"Nota {note.numero} cancelada")
     await road.settled()
     assert await cancel(road.database, ordem) == first
     with pytest.raises(CancelError, match="já foi usada"):
-        await cancel(road.database, Ordem(note.id_integracao, "outro motivo qualquer, longo", chave="erp-77"))
+        await cancel(
+            road.database, Ordem(nota=note.id_integracao, motivo="outro motivo qualquer, longo", chave="erp-77")
+        )
     await road.settled()
     assert (_asked(road, note), road.world.plugnotas.notes[note.id].situacao) == (1, CANCELLED)
-    again = await cancel(road.database, Ordem(note.id, WHY))
+    again = await cancel(road.database, Ordem(nota=note.id, motivo=WHY))
     assert "já estava cancelada" in again.resposta
     assert await standing(road.database, again.emissao_id) == f"{_described(note)}: cancelada."
 
@@ -59,7 +61,7 @@ async def test_the_same_key_gets_the_same_answer(road: Road) -> None:
 async def test_many_at_once_are_one_order(road: Road) -> None:
     """Eight replicas give the order at the same moment: one answer, one cancellation."""
     _, note = await _issued(road)
-    done = await asyncio.gather(*(cancel(road.database, Ordem(note.id, WHY)) for _ in range(8)))
+    done = await asyncio.gather(*(cancel(road.database, Ordem(nota=note.id, motivo=WHY)) for _ in range(8)))
     await road.settled()
     assert (len(set(done)), _asked(road, note)) == (1, 1)
 
@@ -68,10 +70,10 @@ async def test_after_a_refusal_the_same_words_ask_again(road: Road) -> None:
     """Without a key, a repetition is recognised until the cancellation has ended, not beyond."""
     road.world.plugnotas.faults.set("rejeitar_cancelamento", times=1)
     ana, note = await _issued(road)
-    await cancel(road.database, Ordem(note.id, WHY))
+    await cancel(road.database, Ordem(nota=note.id, motivo=WHY))
     await ana.expect("não foi aceito: ela continua")
     await road.settled()
-    await cancel(road.database, Ordem(note.id, WHY))
+    await cancel(road.database, Ordem(nota=note.id, motivo=WHY))
     await ana.expect(f"Nota {note.numero} cancelada")
     assert _asked(road, note) == 2
 
@@ -79,10 +81,10 @@ async def test_after_a_refusal_the_same_words_ask_again(road: Road) -> None:
 @pytest.mark.parametrize(
     ("ordem", "why"),
     [
-        (Ordem("nada-disso", WHY), "Não achei"),
-        (Ordem("1", "curto"), "15 letras"),
-        (Ordem("1", WHY, codigo="7"), "O código é"),
-        (Ordem("1", WHY, chave="x" * 300), "Não achei|1 a 255|mais de uma"),
+        (Ordem(nota="nada-disso", motivo=WHY), "Não achei"),
+        (Ordem(nota="1", motivo="curto"), "15 letras"),
+        (Ordem(nota="1", motivo=WHY, codigo="7"), "O código é"),
+        (Ordem(nota="1", motivo=WHY, chave="x" * 300), "Não achei|1 a 255|mais de uma"),
     ],
 )
 async def test_what_cannot_be_done_is_said_and_changes_nothing(road: Road, ordem: Ordem, why: str) -> None:
@@ -101,7 +103,7 @@ async def test_a_note_that_was_refused_is_none(road: Road) -> None:
     await ana.touch("Confirmar")
     key = (await road.reached(ana, "rejeitado"))["id_integracao"]
     with pytest.raises(CancelError, match="não foi autorizada"):
-        await cancel(road.database, Ordem(key, WHY))
+        await cancel(road.database, Ordem(nota=key, motivo=WHY))
 
 
 async def test_the_command_line_cancels(road: Road, database_url: str, redis_url: str, tmp_path) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.demo.world import COMPANY
 from operations.company import add_company
+from proofs.demo.world import COMPANY
 from proofs.sandbox.plugnotas.model import CANCELLED, ISSUED
 from tests.road.road_people import FULL, PADARIA, new_phone, until
 

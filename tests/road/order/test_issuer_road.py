@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.conversation.session_events import SessionEvents
-from bot.demo.world import COMPANY
 from bot.subjects.invoice.subject import Invoice
 from operations.company import add_company
 from persistence.conversations import snapshots
 from persistence.people import companies as people
 from persistence.queue.arrival import Arrival
+from proofs.demo.world import COMPANY
 from proofs.sandbox.phone.switches import VALUE_REFUSED
 from state_machine.machine.events import Confirmou
 from tests.road.road_people import FULL, until

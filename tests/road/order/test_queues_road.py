@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import asyncpg
 
-from bot.demo.world import COMPANY
 from bot.operator.reconcile import ask_now
 from bot.orders.emission import CONCURRENCY
 from gateway.lines import CallKind
 from operations.company import add_company
+from proofs.demo.world import COMPANY
 from tests.owner import as_owner
 from tests.road.road_people import Person, new_phone, open_road, unlike, until
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.demo.world import COMPANY
 from operations.company import add_company
 from operations.numbering import block, explain, report
 from operations.protocol import CommandRefusedError, reprocess
 from operations.restored import restore
+from proofs.demo.world import COMPANY
 from tests.road.road_people import FULL, Person, new_phone, unlike
 
 if TYPE_CHECKING:

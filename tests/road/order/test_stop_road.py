@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.demo.world import COMPANY
 from operations.company import add_company
 from operations.protocol import CommandRefusedError, release, stopped
+from proofs.demo.world import COMPANY
 from tests.road.road_people import Person, new_phone, open_road, unlike, until
 from tests.road.road_stage import waits_passing
 

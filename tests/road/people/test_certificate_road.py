@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest_asyncio
 from aiohttp import ClientSession
 
-from bot.demo.world import COMPANY
 from operations.company import add_company
+from proofs.demo.world import COMPANY
 from state_machine.values.local_time import SAO_PAULO
 from tests.made_certificates import NOW, SENHA, company, pfx, rsa_key, traces
 from tests.road.people.certificate_people import KEY, PUBLIC, TOKEN, ask, send

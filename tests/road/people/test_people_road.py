@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.demo.world import COMPANY
 from operations.company import add_company
 from persistence.conversations import conversations
+from proofs.demo.world import COMPANY
 from tests.road.road_people import FULL, PADARIA, Person, new_phone
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot.demo.world import COMPANY
 from operations.company import add_company, remove_user
 from operations.protocol import send_stored
 from persistence.access.accounts import Alcance
+from proofs.demo.world import COMPANY
 from tests.road.road_people import FULL, unlike, until
 
 if TYPE_CHECKING:

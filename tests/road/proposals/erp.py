@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from bot.demo.world import COMPANY
 from operations.api.keys import make_key
+from proofs.demo.world import COMPANY
 from state_machine.protocol.channel import Ambiente
 from state_machine.values.documents import CNPJ
 from tests.road.road_people import until

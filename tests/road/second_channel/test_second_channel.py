@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.demo.world import COMPANY
 from gateway.keys.id_dps import IdDPS
 from gateway.registry import REGISTRY
 from operations.channel import choose
 from operations.company import add_company
 from operations.protocol import CommandRefusedError
+from proofs.demo.world import COMPANY
 from state_machine.protocol.channel import Ambiente, Canal, Natureza
 from state_machine.protocol.emission import CannotTell
 from state_machine.values.documents import CNPJ
@@ -66,7 +66,7 @@ async def _staff(scene: Scene) -> Person:
     """Return somebody new of a company that issues by the city's channel."""
     person = Person(scene.world, new_phone())
     await add_company(scene.database, replace(LOJA, usuarios=(person.who,)))
-    await choose(scene.database, NATURES, LOJA.cnpj, "servico", NAME, "homologacao")
+    await choose(scene.database, NATURES, cnpj=LOJA.cnpj, documento="servico", nome=NAME, ambiente="homologacao")
     return person
 
 
@@ -263,7 +263,7 @@ async def test_without_a_series_nothing_goes_by_a_channel_that_we_number(road: R
     """The command refuses the channel, and a company that lost its series hears it before anything is issued."""
     ana = await road.person()
     with pytest.raises(CommandRefusedError, match="--serie-rps"):
-        await choose(road.database, NATURES, COMPANY.cnpj, "servico", NAME, None)
+        await choose(road.database, NATURES, cnpj=COMPANY.cnpj, documento="servico", nome=NAME, ambiente=None)
     pool = road.database.pool
     await pool.execute(
         "INSERT INTO empresa_canal (empresa_id, tipo, canal) SELECT id, 'servico', $1 FROM empresa WHERE cnpj = $2",

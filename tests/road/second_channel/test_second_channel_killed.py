@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.demo.world import COMPANY
 from operations.channel import choose
 from operations.company import add_company
+from proofs.demo.world import COMPANY
 from tests.road.road_people import Person, new_phone, unlike
 from tests.road.road_process import ROOT, Prosa
 from tests.road.road_stage import open_stage, waits_passing
@@ -82,7 +82,9 @@ async def test_killed_between_two_steps(stage: Stage, city: City, moment: Moment
     prosa = await _start(stage)
     ana = Person(stage.world, new_phone())
     await add_company(stage.database, replace(LOJA, usuarios=(ana.who,)))
-    await choose(stage.database, {NAME: NATUREZA}, LOJA.cnpj, "servico", NAME, "homologacao")
+    await choose(
+        stage.database, {NAME: NATUREZA}, cnpj=LOJA.cnpj, documento="servico", nome=NAME, ambiente="homologacao"
+    )
     struck = asyncio.Event()
 
     def look(record: Record) -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.demo.world import COMPANY
 from operations.cancel_order import Ordem, cancel
 from operations.company import add_company
+from proofs.demo.world import COMPANY
 from tests.owner import as_owner
 from tests.road.road_people import new_phone, until
 from tests.road.road_process import Prosa
@@ -113,7 +113,7 @@ async def test_killed_at_a_moment_of_its_way(stage: Stage, moment: Moment) -> No
             due = await _due(stage)
             await _hears(stage, due, "emissao", "autorizada")
             assert len(_notes(stage, due)) == 1
-            await cancel(stage.database, Ordem(f"{due}-r1-1", "pedido em duplicidade pelo cliente"))
+            await cancel(stage.database, Ordem(nota=f"{due}-r1-1", motivo="pedido em duplicidade pelo cliente"))
             await _hears(stage, due, "cancelamento", "cancelada")
             await revived
         finally:

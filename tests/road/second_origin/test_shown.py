@@ -12,10 +12,10 @@ import pytest
 from aiohttp.test_utils import TestServer
 from pydantic import SecretStr
 
-from bot.demo.world import COMPANY
 from bot.orders.origins import ORIGINS
 from operations.company import add_company
 from persistence.access.accounts import Papel
+from proofs.demo.world import COMPANY
 from tests.console.conftest import Office
 from tests.owner import as_owner
 from tests.road.road_people import new_phone, open_road

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from stdnum.br.cnpj import calc_check_digits
 
-from bot.demo.world import COMPANY
 from operations.company import add_company
+from proofs.demo.world import COMPANY
 from tests.road.road_people import Person, new_phone
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bot.demo.inside import Inside
+from proofs.demo.inside import Inside
 from tests.road.road_people import PADARIA
 
 if TYPE_CHECKING:

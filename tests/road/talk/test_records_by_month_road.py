@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.demo.world import COMPANY
 from operations.company import add_company
 from persistence.conversations import register_cache
+from proofs.demo.world import COMPANY
 from tests.road.talk.memory_people import CAFE, MARIA, ZE, company_form, of_new_company
 
 if TYPE_CHECKING:

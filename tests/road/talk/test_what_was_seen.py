@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from bot.demo.world import COMPANY
 from extractor.two_readers import TwoReaders
 from operations.company import CompanyForm, add_company
 from persistence.queue import lanes
+from proofs.demo.world import COMPANY
 from tests.road.road_people import FULL, until
 
 if TYPE_CHECKING:
@@ -50,7 +50,13 @@ async def test_a_change_of_the_company_asks_again_before_it_issues(road: Road) -
     """What the summary did not show yet is not confirmed by its button, nor by a word."""
     ana = await road.person()
     summary = await ana.say(FULL)
-    form = CompanyForm(COMPANY.cnpj, COMPANY.razao_social, COMPANY.inscricao_municipal, COMPANY.municipio, aliquota="5")
+    form = CompanyForm(
+        cnpj=COMPANY.cnpj,
+        razao_social=COMPANY.razao_social,
+        inscricao_municipal=COMPANY.inscricao_municipal,
+        municipio=COMPANY.municipio,
+        aliquota="5",
+    )
     await add_company(road.database, form)
     again = await ana.press("Confirmar", of=summary)
     assert "cadastro da sua empresa mudou" in again.text

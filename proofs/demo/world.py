@@ -15,8 +15,6 @@ from aiohttp import web
 from pydantic import SecretStr
 
 from api.resources import PREFIX as API
-from bot.demo.erp import DemoErp
-from bot.demo.inside import Inside
 from bot.house import House, open_house
 from bot.master_key import keep_demo_key, vault_of
 from bot.process.listening import bound, listening
@@ -31,6 +29,8 @@ from persistence.access.accounts import Papel
 from persistence.batches import suppression
 from persistence.people.certificate_access import KeptCertificates
 from persistence.people.certificate_links import PATH
+from proofs.demo.erp import DemoErp
+from proofs.demo.inside import Inside
 from proofs.sandbox.mailbox import Mailbox
 from proofs.sandbox.meta.meta import MetaConfig
 from proofs.sandbox.nacional.sefin import NacionalConfig
@@ -211,7 +211,7 @@ async def _certify(house: House, settings: Settings, world: World) -> None:
     cofre, company = vault_of(settings), NATIONAL_COMPANY
     if await KeptCertificates(house.database, cofre).current(company.cnpj) is None:
         made = world.authority.pfx_for(company.cnpj, SENHA, company.razao_social)
-        await keep_certificate(house.database, cofre, company.cnpj, made, SENHA)
+        await keep_certificate(house.database, cofre, cnpj=company.cnpj, arquivo=made, senha=SENHA)
 
 
 def _offers(world: World) -> list[DemoCertificate]:

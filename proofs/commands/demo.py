@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Sequence
 
-    from bot.demo.world import Demo
     from bot.process.servers import Storage
     from bot.settings import Settings
+    from proofs.demo.world import Demo
 
 NAMED = Named(port="--port", home="--home")
 
@@ -39,7 +39,7 @@ def demo(
     settings = settings.model_copy(update={**update, "database_url": None, "redis_url": None})
 
     async def work(storage: Storage, stop: asyncio.Event, sockets: Sequence[socket.socket]) -> None:
-        from bot.demo.world import open_demo
+        from proofs.demo.world import open_demo
 
         if not verbose:
             _logs_apart(settings)
@@ -64,8 +64,8 @@ def chat(
     settings = settings.model_copy(update=update)
 
     async def work(storage: Storage, stop: asyncio.Event, sockets: Sequence[socket.socket]) -> None:
-        from bot.demo.chat import Terminal
-        from bot.demo.world import USERS, open_demo
+        from proofs.demo.chat import Terminal
+        from proofs.demo.world import USERS, open_demo
 
         _logs_apart(settings)
         async with open_demo(settings, storage, sockets) as open_:

@@ -9,19 +9,19 @@ import aiohttp
 import pytest
 from cryptography.hazmat.primitives.serialization import pkcs12
 
-import bot.demo.world
-from bot.demo.inside import Inside
-from bot.demo.world import COMPANY, NATIONAL_COMPANY, SENHA, STRANGERS_CNPJ, USERS, open_demo
+import proofs.demo.world
 from bot.process.servers import Storage
 from bot.settings import Settings
 from persistence.people.certificate_access import _CURRENT
+from proofs.demo.inside import Inside
+from proofs.demo.world import COMPANY, NATIONAL_COMPANY, SENHA, STRANGERS_CNPJ, USERS, open_demo
 from proofs.sandbox.nacional.authority import holder
 from tests.patience import PATIENCE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from bot.demo.world import Demo
+    from proofs.demo.world import Demo
 
 FULL = "faz uma nota de 1500 pra 12.345.678/0001-95, consultoria de marketing"
 DAVI = next(user.wa_id for user in USERS if user.name == "Davi")
@@ -37,7 +37,7 @@ async def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 async def demo(database_url: str, redis_url: str, settings: Settings) -> AsyncIterator[Demo]:
     """The demo as the command opens it, with an authority that decides faster."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bot.demo.world, "PROCESSING_SECONDS", 0.1)
+        patch.setattr(proofs.demo.world, "PROCESSING_SECONDS", 0.1)
         async with open_demo(settings, Storage(database_url, redis_url, embedded=False)) as opened:
             yield opened
 
@@ -98,7 +98,7 @@ async def test_a_second_start_keeps_the_certificate(
     """The company's certificate is given once."""
     async with demo.house.database.transaction() as connection:
         before = (await connection.execute(_CURRENT, {"b_cnpj": NATIONAL_COMPANY.cnpj})).scalar_one()
-    await bot.demo.world._certify(demo.house, demo.house.settings, demo.world)
+    await proofs.demo.world._certify(demo.house, demo.house.settings, demo.world)
     async with demo.house.database.transaction() as connection:
         after = (await connection.execute(_CURRENT, {"b_cnpj": NATIONAL_COMPANY.cnpj})).scalar_one()
     assert after == before

@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from bot.demo.chat import emphasised
+from proofs.demo.chat import emphasised
 
 
 def shown(text: str, *, terminal: bool) -> str:

@@ -1,1 +1,0 @@
-"""Commands that run from a clone: the demo, the storm and the measurements need the simulators."""
