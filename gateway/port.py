@@ -98,11 +98,22 @@ class Rps:
     numero: int
 
 
+@dataclass(frozen=True, slots=True)
+class Substituicao:
+    """The note that an invoice takes the place of: the authority ends that one by making this one.
+
+    ``chave`` is its access key, ``motivo`` why, in 15 to 255 characters.
+    """
+
+    chave: str
+    motivo: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InvoiceIntent:
     """One invoice that the user confirmed; ``valor`` in BRL with two decimals.
 
-    ``rps`` is ``None`` where the gateway numbers by itself.
+    ``rps`` is ``None`` where the gateway numbers by itself, ``substitui`` where it takes no other note's place.
     """
 
     id_integracao: str
@@ -112,6 +123,7 @@ class InvoiceIntent:
     descricao: str
     competencia: date
     rps: Rps | None = None
+    substitui: Substituicao | None = None
 
     @property
     def conteudo(self) -> Documento:

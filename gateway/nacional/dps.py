@@ -19,6 +19,7 @@ from xsdata.formats.dataclass.serializers.config import SerializerConfig
 
 from gateway.keys.errors import ChaveInvalida
 from gateway.keys.id_dps import OWN_SERIES, IdDPS
+from gateway.keys.nfse import ChaveNFSe
 from gateway.keys.parts import municipality
 from gateway.nacional.layouts import NS, check, parse
 from state_machine.protocol.channel import Ambiente
@@ -31,12 +32,13 @@ if TYPE_CHECKING:
     from datetime import date, datetime
 
     from gateway.nacional.layouts import Layout
-    from gateway.port import Endereco, InvoiceIntent, Prestador, Tomador, Tributos
+    from gateway.port import Endereco, InvoiceIntent, Prestador, Substituicao, Tomador, Tributos
 
 TP_AMB: Final = {Ambiente.PRODUCAO: "1", Ambiente.HOMOLOGACAO: "2"}
 VER_APLIC: Final = "prosa"
 _OP_SIMP_NAC: Final = {"normal": "1", "mei": "2", "simples": "3"}
 _NONE, _BY_SIMPLES, _PRESTADOR, _TAXED, _NOT_RETAINED = "0", "1", "1", "1", "1"  # codes of the layout
+_OTHER_REASON: Final = "99"  # code of the layout
 _CEP: Final = re.compile(r"[0-9]{8}")
 _MAX_VALOR: Final = Decimal("999999999999999.99")  # TSDec15V2
 _MAX_ALIQUOTA: Final = Decimal(5)  # percent; E0595
@@ -111,6 +113,7 @@ def build(intent: InvoiceIntent, facts: Circunstancias) -> bytes:
             dCompet=_competencia(intent.competencia, dh_emi[:10]),
             tpEmit=_PRESTADOR,
             cLocEmi=identity.municipio,
+            subst=_substituted(intent.substitui),
             prest=_prestador(prestador, identity, facts),
             toma=tomador,
             serv=nb.Tcserv(
@@ -187,6 +190,18 @@ def _cnpj(numero: str) -> CNPJ:
         return CNPJ(numero)
     except DocumentoInvalido as error:
         raise ValueError(f"prestador.cnpj: {error}") from error
+
+
+def _substituted(substitui: Substituicao | None) -> Any:
+    """Name the note that ends by this one; the layout's further reasons are of taxes that nobody tells us."""
+    if substitui is None:
+        return None
+    try:
+        chave = ChaveNFSe.parse(substitui.chave)
+    except ChaveInvalida as error:
+        raise ValueError(f"substitui.chave: {error}") from error  # E0042
+    motivo = text("substitui.motivo", substitui.motivo, 255, least=15)
+    return nb.Tcsubstituicao(chSubstda=str(chave), cMotivo=_OTHER_REASON, xMotivo=motivo)
 
 
 def _prestador(prestador: Prestador, identity: IdDPS, facts: Circunstancias) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from gateway.keys.id_dps import OWN_SERIES
 from gateway.nacional.dps import Circunstancias, customer_name, id_dps, national_code
 from gateway.nacional.layouts import layout_for
-from gateway.port import Endereco, Explicacao, InvoiceIntent, Prestador, Rps, Tomador, Tributos
+from gateway.port import Endereco, Explicacao, InvoiceIntent, Prestador, Rps, Substituicao, Tomador, Tributos
 from state_machine.invoice.fields import Campo
 from state_machine.protocol.emission import Rejected
 from state_machine.values.local_time import SAO_PAULO
@@ -54,6 +54,10 @@ def encode(intent: InvoiceIntent) -> bytes:
     told = {**asdict(intent), "idDps": str(id_dps(intent))}
     if intent.prestador.codigo_nbs is None:
         del told["prestador"]["codigo_nbs"]  # an older release does not know it
+    substitui = told.pop("substitui")
+    if substitui is not None:
+        # An older release would leave the name out and make a second note: to it these bytes are no invoice.
+        told = {"idDps": told.pop("idDps"), "substitui": substitui, "nota": told}
     return json.dumps(told, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str).encode()
 
 
@@ -62,6 +66,8 @@ def decode(payload: bytes) -> InvoiceIntent:
     try:
         told = json.loads(payload)
         del told["idDps"]
+        if "substitui" in told:
+            return replace(_intent(told["nota"]), substitui=Substituicao(**told["substitui"]))
         return _intent(told)
     except (KeyError, TypeError, ArithmeticError) as error:
         raise ValueError(f"the stored bytes are no invoice: {type(error).__name__}") from error

@@ -59,7 +59,7 @@ _OF_STAFF: Final[Mapping[str, str]] = {
     "E0042": "a chave da nota que seria substituída não é válida",
     "E0044": "a nota que seria substituída não existe no emissor nacional",
     "E0046": "a nota que seria substituída já está cancelada",
-    "E0061": "a nota que seria substituída está fora dos limites de substituição da cidade",
+    "E0061": "a nota de MEI ou Simples não se substitui para mudar valor, cliente ou competência",
     # the service
     "E0310": "o código do serviço no cadastro da sua empresa não existe na lista nacional",
     "E0312": "a cidade não administra o código do serviço que está no cadastro da sua empresa",

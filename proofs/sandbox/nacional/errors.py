@@ -1,7 +1,7 @@
 """What SEFIN refuses with: its codes and texts, and the four shapes in which its errors have been seen.
 
 Codes and texts: Anexo I (rules of the DPS and of its reception) and Anexo II (events) of the national NFS-e manual,
-version 1.01 of 2026. E1217 is in neither; its text is ours.
+version 1.01 of 2026. E1217 is in neither; its text is ours, as is that of E0061.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ _TEXTS: Final = {
     "E0044": "NFS-e não existe na base de dados do autorizador de NFS-e nacional. Informe uma chave de NFS-e "
     "existente.",
     "E0046": "Uma NFS-e cancelada não pode ser substituída. Informe uma chave de NFS-e não cancelada anteriormente.",
+    "E0061": "O prestador optante do Simples Nacional não pode, na NFS-e substituta, alterar valor, tomador "
+    "ou competência.",
     "E0121": "O nome ou razão social do prestador não deve ser informado quando o emitente da DPS for o próprio "
     "prestador.",
     "E0128": "O endereço do prestador do serviço não deve ser informado na DPS quando o próprio prestador for o "

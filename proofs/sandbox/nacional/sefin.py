@@ -15,7 +15,7 @@ from gateway.nacional.signature import pack
 from proofs.sandbox.faults import Fault, Faults
 from proofs.sandbox.nacional import documents, sefin_http
 from proofs.sandbox.nacional.errors import Erro, RefusedError, Shape, body, forced
-from proofs.sandbox.nacional.model import CANCELAMENTO, SUBSTITUICAO, Dps, Event, Note, path
+from proofs.sandbox.nacional.model import CANCELAMENTO, NORMAL, SUBSTITUICAO, Dps, Event, Note, path
 from proofs.sandbox.nacional.mutual import MutualTls
 from proofs.sandbox.nacional.rules import Checks, City, Place, accepted, broken, broken_request, received, signer
 from proofs.sandbox.plugnotas.model import BRASILIA
@@ -224,7 +224,10 @@ class SefinSimulator(MutualTls):
             return [Erro("E0044")]
         if (old.prestador, old.municipio) != (dps.prestador, dps.municipio):
             return [Erro("E0042")]
-        return [Erro("E0046")] if old.cancelled else []
+        if old.cancelled:
+            return [Erro("E0046")]
+        same = (old.valor, old.tomador, old.competencia) == (dps.valor, dps.tomador, dps.competencia.isoformat())
+        return [] if same or dps.regime == NORMAL else [Erro("E0061")]
 
     def _not_cancellable(self, note: Note, digest: str) -> list[Erro]:
         """Say what happened before: the same bytes again have the id of an event that is there, others do not."""

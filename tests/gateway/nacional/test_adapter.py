@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 import time
 from dataclasses import dataclass, field, replace
@@ -26,7 +27,7 @@ from gateway.nacional.adapter import NATUREZA, Nacional
 from gateway.nacional.dps import short_reference
 from gateway.nacional.processes.signing_process import Signers, SigningError
 from gateway.nacional.signature import verify
-from gateway.port import InvoiceIntent, Prestador, Rps, Tomador, Tributos
+from gateway.port import InvoiceIntent, Prestador, Rps, Substituicao, Tomador, Tributos
 from gateway.registry import REGISTRY, Surroundings
 from state_machine.cancellation.machine import Codigo, MotivoCancelamento
 from state_machine.cancellation.reconciliation import AlreadyCancelled, Cancelled, Stands
@@ -208,8 +209,11 @@ def test_the_stored_invoice_comes_back_whole() -> None:
     intent = invoice()
     burden = Tributos(Decimal("13.45"), Decimal(0), Decimal(2))
     normal = replace(intent, prestador=replace(intent.prestador, regime="normal", tributos_sn=None, tributos=burden))
-    for each in (intent, normal):
+    instead = replace(normal, substitui=Substituicao("3" * 50, "Valor errado, corrigido"))
+    for each in (intent, normal, instead):
         assert payload.decode(payload.encode(each)) == each
+    # A release that knows of no substitution reads the first level, and must find no invoice there.
+    assert json.loads(payload.encode(instead)).keys() == {"idDps", "nota", "substitui"}
     assert payload.encode(intent) == payload.encode(invoice())
     for broken in (b"{}", b"[]", b"no", payload.encode(intent).replace(b'"1500.00"', b'"x"')):
         with pytest.raises(ValueError, match=r"\S"):

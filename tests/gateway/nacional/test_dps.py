@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stdnum.br import cnpj as stdnum_cnpj
 
+from gateway.keys.nfse import ChaveNFSe
 from gateway.nacional.dps import Circunstancias, build, id_dps, national_code, short_reference
 from gateway.nacional.layouts import NS, Layout, check, parse
 from gateway.nacional.signature import sign
-from gateway.port import Endereco, InvoiceIntent, Prestador, Rps, Tomador, Tributos
+from gateway.port import Endereco, InvoiceIntent, Prestador, Rps, Substituicao, Tomador, Tributos
 from state_machine.protocol.channel import Ambiente
 from state_machine.values.text.latin import latin1, plain
 from tests.adversaries import cpu_ms
@@ -70,6 +71,12 @@ ADDRESSES = st.builds(
     cep=st.text(digits, min_size=8, max_size=8),
     complemento=st.none() | texts(156),
 )
+KEYS = st.builds(
+    lambda issuer, numero, codigo: str(ChaveNFSe("3550308", "2", "2", issuer, numero, "2611", codigo)),
+    CNPJS,
+    st.integers(1, 10**13 - 1),
+    st.integers(0, 10**9 - 1),
+)
 BURDENS = st.builds(Tributos, *[amounts("0", Decimal(100))] * 3)
 
 
@@ -114,6 +121,14 @@ def invoices(draw: st.DrawFn) -> tuple[InvoiceIntent, Circunstancias]:
         descricao=draw(texts(2000)),
         competencia=day - timedelta(days=draw(st.integers(0, 1))),
         rps=Rps(str(draw(st.integers(1, 49_999))), draw(st.integers(1, 10**15 - 1))),
+        substitui=draw(
+            st.none()
+            | st.builds(
+                Substituicao,
+                KEYS.filter(lambda chave: layout.alphanumeric or chave.isdigit()),
+                texts(240).map(lambda text: f"Valor corrigido: {text}"),
+            )
+        ),
     )
     return intent, facts
 
@@ -134,6 +149,8 @@ def test_every_legal_invoice_passes_the_official_schema(case: tuple[InvoiceInten
     assert said(xml, "vServ") == [f"{intent.valor:.2f}"]
     assert said(xml, "xDescServ") == [plain(intent.descricao)]
     assert said(xml, "dCompet") == [intent.competencia.isoformat()]
+    assert said(xml, "chSubstda") == ([intent.substitui.chave] if intent.substitui else [])
+    assert said(xml, "xMotivo") == ([plain(intent.substitui.motivo)] if intent.substitui else [])
 
 
 def test_the_facts_stand_where_the_layout_wants_them(intent: InvoiceIntent, facts: Circunstancias) -> None:
@@ -182,6 +199,7 @@ def test_a_normal_burden_may_be_said_in_reais(intent: InvoiceIntent, facts: Circ
             build(normal, wrong)
 
 
+REPLACED = str(ChaveNFSe("3550308", "2", "2", "12345678000195", 12, "2611", 7))
 ENDERECO = Endereco("Rua A", "1", "Centro", "3550308", "São Paulo", "SP", "01001000")
 
 
@@ -197,6 +215,8 @@ def _illegal() -> list[Any]:
         "tomador.documento": {"tomador": Tomador("11144477734", "X")},
         "tomador.razao_social": {"tomador": Tomador("11144477735", None)},
         "tomador.email": {"tomador": Tomador("11144477735", "X", "a@" + "b" * 80)},
+        "substitui.chave": {"substitui": Substituicao("9" * 50, "Valor corrigido")},
+        "substitui.motivo": {"substitui": Substituicao(REPLACED, "errado")},
         "prestador.codigo_servico": {"prestador": {"codigo_servico": "14.10"}},
         "prestador.cnpj": {"prestador": {"cnpj": "12ABC34501DE36"}},
         "prestador.municipio_ibge": {"prestador": {"municipio_ibge": "355030"}},

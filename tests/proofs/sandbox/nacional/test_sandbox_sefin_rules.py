@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from gateway.nacional.dps import id_dps
 from gateway.nacional.event import build_cancellation
 from gateway.nacional.layouts import Layout
 from gateway.nacional.signature import pack, sign, unpack
-from gateway.port import Tomador, Tributos
+from gateway.port import Substituicao, Tomador, Tributos
 from proofs.sandbox.faults import Fault
 from proofs.sandbox.nacional.rules import Checks, City
 from proofs.sandbox.nacional.sefin import NacionalConfig
@@ -185,11 +186,10 @@ async def test_a_substitution_cancels_what_it_replaces(ana) -> None:
     """A DPS with ``subst`` makes a note and the event at the old one; what is no living note of ours is refused."""
     old = (await ana.issue())["chaveAcesso"]
 
-    def instead(of: str, numero: int) -> bytes:
-        part = (
-            f"<subst><chSubstda>{of}</chSubstda><cMotivo>99</cMotivo><xMotivo>Valor corrigido depois</xMotivo></subst>"
-        )
-        xml: bytes = ana.resigned(unsigned(invoice(numero)).replace(b"<prest>", part.encode() + b"<prest>"))
+    def instead(of: str, numero: int, regime: str = "simples", **changes: Any) -> bytes:
+        instead_of = Substituicao(of, "Valor corrigido depois")
+        intent = invoice(numero, substitui=instead_of, prestador={"regime": regime}, **changes)
+        xml: bytes = ana.signed(intent, **(NORMAL if regime == "normal" else {}))
         return xml
 
     assert (await ana.post(instead(old, 2))).status_code == 201
@@ -197,7 +197,13 @@ async def test_a_substitution_cancels_what_it_replaces(ana) -> None:
     events = (await ana.http.get(f"/nfse/{old}/eventos/105102")).json()["eventos"]
     assert b"<chSubstituta>" in unpack(events[0]["arquivoXml"])
     assert await ana.codes(instead(old, 3)) == ["E0046"]
-    assert await ana.codes(instead("9" * 50, 3)) == ["E0044"]
+    absent = str(replace(ChaveNFSe.parse(old), numero=999))
+    assert await ana.codes(instead(absent, 3)) == ["E0044"]
+    other = (await ana.issue(invoice(3)))["chaveAcesso"]
+    assert await ana.codes(instead(other, 4, valor=Decimal("1800.00"))) == ["E0061"]
+    assert not ana.sefin.notes[other].cancelled
+    assert (await ana.post(instead(other, 4, "normal", valor=Decimal("1800.00")))).status_code == 201
+    assert ana.sefin.notes[other].cancelled
 
 
 def request(
