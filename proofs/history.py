@@ -110,7 +110,7 @@ SELECT s.conversa, s.sessao_id, jsonb_build_object('tipo', 'texto', 'texto', p.t
     s.created_at + p.depois, CASE WHEN p.vez = 3 AND s.id % 211 = 0 THEN '24 h window closed' END
 FROM session_snapshot s CROSS JOIN LATERAL (VALUES
     (1, 'Qual serviço foi prestado? Escreve como deve sair na nota.', NULL::int, interval '1 second'),
-    (2, '*Confere pra mim?*' || chr(10) || 'Cliente: ' || s.cnpj_razao_social || chr(10) || 'Valor: *R$ '
+    (2, '*Confere?*' || chr(10) || 'Cliente: ' || s.cnpj_razao_social || chr(10) || 'Valor: *R$ '
         || translate(to_char(s.valor, 'FM999,999,990.00'), ',.', '.,') || '*',
         1, interval '41 seconds'),
     (3, CASE s.estado WHEN 'aprovado' THEN 'NFS-e ' || s.id || ' autorizada' ELSE 'Não deu desta vez.' END, NULL::int,

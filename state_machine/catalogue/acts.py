@@ -52,7 +52,7 @@ def espera_emissao() -> Mensagem:
 def nao_sei() -> Mensagem:
     """A question that is not in what we know."""
     return Mensagem(
-        "Essa eu não sei, e prefiro não chutar. Sobre imposto, quem responde bem é a contabilidade.",
+        "Essa eu não sei, e prefiro não chutar. De imposto, quem sabe é a contabilidade.",
         outras=("Também não sei essa. Quer saber o que eu faço? Escreve _ajuda_.",),
     )
 
@@ -139,7 +139,7 @@ def fora() -> Mensagem:
 
 def obrigado() -> Mensagem:
     """They thank."""
-    return Mensagem("Por nada! Quando precisar de nota, é só me chamar.", outras=("Disponha!",))
+    return Mensagem("Por nada!", outras=("Disponha!",))
 
 
 def combinado() -> Mensagem:
@@ -158,10 +158,10 @@ def xingou() -> Mensagem:
 def varias(quantas: int, restantes: Sequence[str]) -> Mensagem:
     """Several invoices in one message: the first is begun, the others are quoted for later."""
     linhas = "\n".join(f"• _{apara(' '.join(resto.split()), _RESTO_MAX)}_" for resto in restantes)
-    depois_dela = (
-        "Quando ela sair, me manda a outra:" if len(restantes) == 1 else "Quando ela sair, me manda as outras:"
+    outras = "a outra" if len(restantes) == 1 else "as outras"
+    return Mensagem(
+        f"*Li {quantas} notas e faço uma de cada vez.* Quando a primeira sair, me manda {outras}:\n{linhas}"
     )
-    return Mensagem(f"*Li {quantas} notas e faço uma de cada vez.* Comecei pela primeira. {depois_dela}\n{linhas}")
 
 
 def outra_nota(dito: str) -> Mensagem:

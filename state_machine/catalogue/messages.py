@@ -44,7 +44,7 @@ def formas(mensagem: Mensagem) -> tuple[Mensagem, ...]:
 def saudacao() -> Mensagem:
     """Greet and say the one thing that can be done here."""
     return Mensagem(
-        f"Oi! Eu emito sua nota de serviço. Me manda o CNPJ ou CPF do cliente, o valor e o serviço, assim:\n{_EXEMPLO}",
+        f"Oi! Eu emito sua nota de serviço. Me manda assim:\n{_EXEMPLO}",
         outras=(
             f"Para fazer uma nota, me manda assim:\n{_EXEMPLO}",
             "Se preferir falar com alguém, escreve _falar com uma pessoa_. Para uma nota: cliente, valor e serviço.",
@@ -176,7 +176,7 @@ def ja_existe_igual(sessao: Sessao) -> Mensagem:
 def lembrete(sessao: Sessao) -> Mensagem:
     """Repeat the summary after words that changed nothing, or a yes written before it was shown."""
     outros = ("*Segue o mesmo resumo: ainda não emiti.*", "*Sem mudança. Para emitir, toca em Confirmar.*")
-    mensagem = resumo(sessao, "*Está tudo pronto, só falta você confirmar.*")
+    mensagem = resumo(sessao, "*Só falta você confirmar.*")
     return replace(mensagem, outras=tuple(resumo(sessao, titulo).texto for titulo in outros))
 
 
@@ -288,14 +288,14 @@ def so_texto(tipo: str) -> Mensagem:
 def so_texto_em_aberto(tipo: str) -> Mensagem:
     """The same while an invoice is being made: what is open stands below."""
     return Mensagem(
-        f"{_nao_leio(tipo)} Me escreve o que era? O que você já mandou continua guardado.",
+        f"{_nao_leio(tipo)} Me escreve o que era?",
         outras=("Também não consigo ler essa. Por aqui, só texto.",),
     )
 
 
 def _nao_leio(tipo: str) -> str:
     nome = {"audio": "áudio", "image": "foto", "document": "documento", "video": "vídeo"}.get(tipo)
-    return f"Ainda não consigo ler {nome} por aqui." if nome else "Essa mensagem eu não consigo ler."
+    return f"Ainda não leio {nome}." if nome else "Essa mensagem eu não consigo ler."
 
 
 def desconhecido() -> Mensagem:
@@ -338,7 +338,7 @@ def ja_retomada() -> Mensagem:
 def nada_a_confirmar() -> Mensagem:
     """A yes, no or small talk when no invoice is open."""
     return Mensagem(
-        "Não há nota aberta, e não mudei nada. Para uma nova, me manda o CNPJ ou CPF, o valor e o serviço.",
+        "Não há nota aberta, e não mudei nada. Para uma nova, me manda cliente, valor e serviço.",
         outras=(
             f"Continua sem nota aberta. Para começar uma, me manda assim:\n{_EXEMPLO}",
             "Nada aberto por aqui. Quer saber o que eu faço? Escreve _ajuda_, ou _falar com uma pessoa_.",

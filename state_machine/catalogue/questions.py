@@ -39,8 +39,8 @@ _DUVIDA = {
         "Esse ainda é o da sua empresa.{li} Para quem é a nota? {exemplo}",
     ),
     Motivo.VARIOS: (
-        "Vi mais de uma opção para {campo}.{li}{detalhe} Qual delas vale para esta nota?",
-        "Ainda vi mais de uma.{li} Me manda só {curto} que vale. {exemplo}",
+        "Vi mais de uma opção para {campo}.{li}{detalhe} Qual delas vale?",
+        "Ainda vi mais de uma.{li} Qual vale? {exemplo}",
     ),
     Motivo.TELEFONE_OU_CPF: (
         (
@@ -129,7 +129,6 @@ def _duvida(campo: Campo, lido: Lido, degrau: int) -> str:
     texto = (*wordings, _TERCEIRA)[degrau].format(
         campo=FIELDS[campo].name,
         do_campo=_de(FIELDS[campo].name),
-        curto=FIELDS[campo].short,
         detalhe=detalhe,
         li=f" Li “{escrito}”." if escrito else "",
         confere=_CONFERE.get(sum(map(str.isalnum, escrito)), "Confere o CNPJ ou CPF com o cliente"),

@@ -48,8 +48,8 @@ _SEM = {  # what was asked of the invoice and it will lack: values of ``Instruca
 }
 _CLIENTE_CURTO_MAX = 40  # of the customer's name where the invoice is only mentioned
 
-CONFERE = "*Confere pra mim?*"
-ESCOLHE = "*Confere pra mim, e qual é o valor?*"
+CONFERE = "*Confere?*"
+ESCOLHE = "*Confere: qual é o valor?*"
 NOME_DO_CADASTRO = "*O nome do cliente sai como está no cadastro da Receita.*\nConfere?"
 
 
@@ -143,7 +143,7 @@ def _cliente(rascunho: Rascunho) -> list[str]:
     if nome:
         linhas = [f"Cliente: {apara(nome, _NOME_MAX)}"]
     else:
-        linhas = ["Cliente: *sem nome*. Se quiser, me manda o nome: algumas prefeituras recusam a nota sem ele."]
+        linhas = ["Cliente: *sem nome*. Se tiver, me manda: algumas prefeituras recusam sem."]
     linhas.append(f"{tipo}: {formata_documento(documento)}")
     situacao = rascunho.cadastro.situacao if rascunho.cadastro else None
     if situacao not in {None, "", "ATIVA"}:

@@ -28,7 +28,7 @@ async def test_every_webhook_ten_times_is_news_once(stage: Stage) -> None:
         await person.tell(unlike())
     await cache.flushdb()
     for person in people:
-        await person.expect("Confere pra mim?", timeout=LIMIT)
+        await person.expect("Confere?", timeout=LIMIT)
     hurry = asyncio.create_task(stage.hurry())
     try:
         for person in people:

@@ -26,7 +26,7 @@ LIMIT = size(PATIENCE, 900.0)  # seconds
 async def whole(road: Road, ana: Person) -> None:
     """One conversation, however long it takes."""
     await ana.tell(unlike())
-    await ana.expect("Confere pra mim?", timeout=LIMIT)
+    await ana.expect("Confere?", timeout=LIMIT)
     await ana.touch("Confirmar")
     await road.world.meta.wait_for(
         ana.who, lambda b: b.attachment is not None and b.attachment.filename.endswith(".xml"), LIMIT

@@ -102,7 +102,7 @@ def com_oferta(resposta: Mensagem, nota: NotaListada) -> Mensagem:
     """
     if resposta.ids:
         return resposta
-    oferta = f"\n\nPara repetir a {_qual(nota)}, toca em *Igual à última*: o resumo vem antes de emitir."
+    oferta = f"\n\nPara repetir a {_qual(nota)}, toca em *Igual à última*."
     return replace(
         resposta,
         texto=resposta.texto + oferta,

@@ -189,7 +189,7 @@ async def test_a_message_that_did_not_arrive_is_sent_again(desk: Desk) -> None:
         answers = await asyncio.gather(*(sara.post(path, fields) for _ in range(5)))
         assert {status for status, _, _ in answers} == {303}
         assert (await sara.post(path, {**fields, "motivo": "outro"}))[0] == 409  # same form, another request
-    again = await ana.expect("Confere pra mim?")
+    again = await ana.expect("Confere?")
     assert [button.title for button in again.buttons] == ["Confirmar", "Corrigir", "Cancelar"]
     await desk.road.settled()
     assert await pool.fetchval("SELECT count(*) FROM outbox WHERE sessao_id = $1", sessao_id) == 2

@@ -26,7 +26,7 @@ async def test_every_answer_is_lost_after_acceptance(road: Road, fault: str, sec
     for person in people:
         await person.tell(unlike())
     for person in people:
-        await person.expect("Confere pra mim?", timeout=LIMIT)
+        await person.expect("Confere?", timeout=LIMIT)
     road.world.plugnotas.faults.set(fault, seconds=seconds)
 
     async def whole(person: Person) -> None:

@@ -22,7 +22,7 @@ def shown(text: str, *, terminal: bool) -> str:
 @pytest.mark.parametrize(
     ("text", "plain", "bold"),
     [
-        ("*Confere pra mim?*\nValor: *R$ 1.500,00*", "Confere pra mim?\nValor: R$ 1.500,00", True),
+        ("*Confere?*\nValor: *R$ 1.500,00*", "Confere?\nValor: R$ 1.500,00", True),
         ("escreve _cancela_.", "escreve cancela.", False),
         ("2 * 3 * 4", "2 * 3 * 4", False),
         ("nota_de_1500", "nota_de_1500", False),

@@ -38,7 +38,7 @@ def good() -> Played:
     return Played(
         roteiro,
         (
-            Turn(first.texto, first, Standing(), draft, ("Confere pra mim?",)),
+            Turn(first.texto, first, Standing(), draft, ("Confere?",)),
             Turn(wait.texto, wait, draft, draft, ("Tranquilo, espero.",)),
             Turn(confirm.texto, confirm, draft, done, ("NFS-e 1 autorizada",), (ISSUED,)),
         ),
@@ -101,8 +101,8 @@ def test_only_exactly_the_wanted_notes_are_right(issued: tuple[Nota, ...], found
 
 def test_the_same_answer_twice_running_is_found() -> None:
     """Word for word, and only where one follows the other."""
-    assert judge(changed(1, answers=("Confere pra mim?",))).repeated == ("Confere pra mim?",)
-    assert not judge(changed(2, answers=("Confere pra mim?",))).repeated
+    assert judge(changed(1, answers=("Confere?",))).repeated == ("Confere?",)
+    assert not judge(changed(2, answers=("Confere?",))).repeated
 
 
 def test_a_line_that_does_more_than_its_act_is_found() -> None:

@@ -111,7 +111,7 @@ class Stage:
         w = replace(wish, **changes)
         amount = f"{w.valor:,.2f}".translate(str.maketrans(",.", ".,"))
         lines = [
-            "*Confere pra mim?*",
+            "*Confere?*",
             "",
             f"Cliente: {companies()[w.tomador]['razao_social']}",
             f"CNPJ: {w.tomador[:2]}.{w.tomador[2:5]}.{w.tomador[5:8]}/{w.tomador[8:12]}-{w.tomador[12:]}",

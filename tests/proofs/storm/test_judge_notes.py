@@ -155,7 +155,7 @@ def test_a_summary_says_what_its_person_had_said(old: str, new: str) -> None:
 def test_a_summary_without_a_name_is_read() -> None:
     """Where the register did not answer, the summary says so; its warning lines are nobody's field."""
     seen = read_summary(
-        "*Confere pra mim?*\n\n⚠️ A outra foi pedida em 01/02, às 10:00.\nCliente: *sem nome*. Se quiser, manda o nome."
+        "*Confere?*\n\n⚠️ A outra foi pedida em 01/02, às 10:00.\nCliente: *sem nome*. Se quiser, manda o nome."
         "\nCPF: 529.982.247-25\nValor: *R$ 1.234.567,89* (por extenso)\nServiço: aula\nEmitente: EU"
     )
     assert seen is not None

@@ -57,7 +57,7 @@ def _outbound(text: str) -> Callable[[Record], bool]:
 MOMENTS = [
     Moment("the register is asked", "cnpj", lambda r: r.kind == "lookup"),
     Moment("the message is marked as read", "meta", lambda r: r.kind == "read"),
-    Moment("the summary is taken by Meta", "meta", _outbound("Confere pra mim?")),
+    Moment("the summary is taken by Meta", "meta", _outbound("Confere?")),
     Moment("the order is taken by the gateway", "plugnotas", lambda r: r.kind == "note.created"),
     Moment("the authority has decided", "plugnotas", lambda r: r.kind == "note.settled"),
     Moment("the gateway's webhook is stored", "plugnotas", lambda r: r.kind == "webhook.delivered"),

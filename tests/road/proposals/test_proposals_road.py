@@ -44,7 +44,7 @@ async def test_a_proposal_is_approved_by_its_button(road: Road, erp: Erp, ana: P
     assert f"Pedida por: sistema da empresa (proposta {proposta})" in summary.text
     assert "R$ 1.500,00" in summary.text
     assert [button.title for button in summary.buttons] == ["Confirmar", "Corrigir", "Cancelar"]
-    assert "só falta você confirmar" in (await ana.say("sim")).text
+    assert "Só falta você confirmar" in (await ana.say("sim")).text
     assert (await erp.get(proposta))["estado"] == "enviada"
     await ana.touch("Confirmar")
     await erp.becomes(proposta, "emitida")

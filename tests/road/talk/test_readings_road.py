@@ -88,7 +88,7 @@ async def test_an_old_press_takes_nothing(road: Road) -> None:
     assert "R$ 30,00" in summary.text
     late = await ana.press("R$ 1.500,00", of=again)
     assert "R$ 30,00" in late.text
-    assert "só falta você confirmar" in late.text
+    assert "Só falta você confirmar" in late.text
     assert await road.notes(ana) == []
 
 

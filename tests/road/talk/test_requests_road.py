@@ -132,7 +132,7 @@ async def test_an_answer_beside_a_summary_keeps_it_in_one_line(road: Road) -> No
     assert "espera o seu sim" in answer.text
     assert "Confere" not in answer.text
     assert answer.buttons[0].title == "Confirmar"
-    assert "só falta você confirmar" in (await ana.say("sim")).text
+    assert "Só falta você confirmar" in (await ana.say("sim")).text
     await ana.say("sim")
     await road.settled()
     assert len(await road.notes(ana)) == 1

@@ -39,8 +39,8 @@ async def test_a_yes_in_words_issues_nothing_while_its_summary_has_not_left(road
     assert await road.notes(ana) == []
     await road.database.pool.execute("UPDATE outbox SET run_at = now() WHERE conversa = $1", conversation)
     road.house.pumps["deliveries"].ring()
-    await ana.expect("Confere pra mim?")
-    await ana.expect("só falta você confirmar")
+    await ana.expect("Confere?")
+    await ana.expect("Só falta você confirmar")
     await ana.tell("sim")
     await ana.files()
     assert len(await road.notes(ana)) == 1

@@ -71,7 +71,7 @@ def test_a_file_asks_for_nothing_that_is_known(estado: Estado) -> None:
     """An audio over an open invoice says that it was not read, and shows what is open."""
     [responder] = transition(example(estado), MandouArquivo("audio"), datetime(2026, 1, 1, tzinfo=UTC)).efeitos
     assert isinstance(responder, Responder)
-    assert "continua guardado" in responder.mensagem.texto
+    assert "Ainda não leio áudio." in responder.mensagem.texto
     assert "Me manda o CNPJ" not in responder.mensagem.texto
     assert ("R$ 1.500,00" in responder.mensagem.texto) == (estado is Estado.AGUARDANDO_CONFIRMACAO)
 
@@ -111,7 +111,7 @@ def test_an_answer_beside_a_summary_draws_it_in_one_line() -> None:
     [said] = answered.efeitos
     assert isinstance(said, Responder)
     assert tamanho(said.mensagem.texto) <= TEXTO_COM_BOTOES_MAX
-    assert "só falta você confirmar" in str(transition(answered.sessao, Confirmou(None), NOW).efeitos)
+    assert "Só falta você confirmar" in str(transition(answered.sessao, Confirmou(None), NOW).efeitos)
 
 
 def test_an_answer_with_its_own_buttons_keeps_them() -> None:

@@ -100,7 +100,7 @@ def test_the_summary_shows_what_a_confirmation_issues(rascunho, revisao):
 def test_a_summary_reads_as_the_product_promises():
     """The whole text of a plain invoice, as a person would want to check it."""
     assert resumo(no_resumo()).texto == (
-        "*Confere pra mim?*\n"
+        "*Confere?*\n"
         "\n"
         "Cliente: PADARIA DO ZÉ LTDA\n"
         "CNPJ: 12.345.678/0001-95\n"

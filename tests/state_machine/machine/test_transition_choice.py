@@ -99,7 +99,7 @@ def test_a_press_on_the_summary_shows_the_summary():
     sessao = no_resumo()
     decision = diz(sessao, Escolheu(Campo.VALOR, "70.00", sessao.revisao))
     assert decision.sessao == sessao
-    assert "só falta você confirmar" in resposta(decision).texto
+    assert "Só falta você confirmar" in resposta(decision).texto
 
 
 @pytest.mark.parametrize("estado", [*sorted(FINAIS), Estado.PROCESSANDO])

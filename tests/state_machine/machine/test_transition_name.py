@@ -25,7 +25,7 @@ def test_a_missing_name_blocks_nothing_but_is_said_plainly():
     decision = diz(nova(), Abriu(), Informou(TUDO))
     assert decision.sessao.estado is Estado.AGUARDANDO_CONFIRMACAO
     assert decision.sessao.pendente is Campo.NOME
-    assert "Cliente: *sem nome*. Se quiser, me manda o nome" in resposta(decision).texto
+    assert "Cliente: *sem nome*. Se tiver, me manda" in resposta(decision).texto
     assert emissoes(diz(decision.sessao, Confirmou(1)))
 
 

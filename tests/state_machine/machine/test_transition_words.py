@@ -184,7 +184,7 @@ def test_a_yes_written_before_any_summary_confirms_nothing():
     sessao = no_resumo(agora=AGORA + 8 * SEGUNDO)
     cedo = diz(sessao, Confirmou(None, AGORA + 4 * SEGUNDO), agora=AGORA + 9 * SEGUNDO)
     assert not emissoes(cedo)
-    assert "Está tudo pronto" in resposta(cedo).texto
+    assert "Só falta você confirmar" in resposta(cedo).texto
     assert emissoes(diz(cedo.sessao, Confirmou(None, AGORA + 12 * SEGUNDO)))
 
 
@@ -302,7 +302,7 @@ def test_small_talk_over_the_summary_repeats_it():
     """Words that change nothing bring the summary back with the same revision, still confirmable."""
     decision = diz(no_resumo(), Conversou(), agora=AGORA + 60 * SEGUNDO)
     assert decision.sessao.revisao == 1
-    assert "só falta você confirmar" in resposta(decision).texto
+    assert "Só falta você confirmar" in resposta(decision).texto
     assert emissoes(diz(decision.sessao, Confirmou(None, AGORA + 30 * SEGUNDO)))
 
 

@@ -259,7 +259,7 @@ def tell_story(chat: FakeChat, inside: FakeInside, switches: FakeSwitches) -> No
     chat.add(
         who,
         "in",
-        SUMMARY.replace("*Mudei o valor de R$ 1.500,00 para R$ 1.800,00.* Confere?", "*Confere pra mim?*").replace(
+        SUMMARY.replace("*Mudei o valor de R$ 1.500,00 para R$ 1.800,00.* Confere?", "*Confere?*").replace(
             "R$ 1.800,00 (mil e oitocentos reais)", "R$ 1.500,00 (mil e quinhentos reais)"
         ),
         footer="Emitente: ANA DESIGN ME",
